@@ -1,0 +1,1 @@
+//! Values in, PostgreSQL COPY bytes out. No I/O, no async, no connection.

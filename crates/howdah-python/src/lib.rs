@@ -1,0 +1,1 @@
+//! The native module `howdah._native`.

@@ -1,0 +1,1 @@
+//! Connections with libpq's meanings: conninfo, `PG*`, `.pgpass`, sslmode.

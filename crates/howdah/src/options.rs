@@ -1,0 +1,112 @@
+//! What a caller asks of a load. Every field has the default that its doc line names.
+
+use std::time::Duration;
+
+use crate::name::TableName;
+
+/// One load: where from, where to, how.
+#[derive(Debug, Clone, Default)]
+pub struct LoadOptions {
+    /// Paths, glob patterns, or `-` for standard input. At least one.
+    pub inputs: Vec<String>,
+    /// The target; default: the stem of the first input's file name.
+    pub table: Option<TableName>,
+    /// The input's format; default: by the file name's ending, else CSV.
+    pub format: Option<Format>,
+    /// How records are written.
+    pub dialect: DialectOptions,
+    /// Whether record 1 names the columns; default [`HeaderOption::Auto`].
+    pub header: HeaderOption,
+    /// COPY's positional column list: the n-th field of every record goes into the n-th column named here.
+    pub columns: Option<Vec<String>>,
+    /// `(source column, target column)` pairs for header names that differ from the table's.
+    pub map: Vec<(String, String)>,
+    /// Source columns (header names) that are not loaded.
+    pub skip_columns: Vec<String>,
+    /// Physical lines to drop at the start of every input, before the header.
+    pub skip_lines: u64,
+    /// Load at most so many data records in all.
+    pub limit: Option<u64>,
+    /// What happens to a table that is there already; default [`Mode::CreateAppend`].
+    pub mode: Mode,
+    /// Connections that write; default: chosen from cores, input size and the target's indexes.
+    pub jobs: Option<usize>,
+    /// The write path; default [`WritePath::CopyBinary`].
+    pub write_path: WritePath,
+    /// New tables are UNLOGGED: fast, emptied by a crash of the server.
+    pub unlogged: bool,
+    /// COPY … FREEZE; needs a table made or truncated by this load, and one connection.
+    pub freeze: bool,
+    /// ANALYZE the table after the commit.
+    pub analyze: bool,
+    /// Make and show the plan, change nothing.
+    pub dry_run: bool,
+    /// Give up waiting for a lock on the target after so long; default: the server's `lock_timeout`.
+    pub lock_timeout: Option<Duration>,
+}
+
+/// The families of input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Comma-separated values with COPY's CSV rules.
+    Csv,
+    /// CSV rules with a tab between fields.
+    Tsv,
+    /// COPY's text format: tabs, backslash escapes, `\N`.
+    Text,
+}
+
+/// COPY's options of the same names. `None` = the format's default.
+#[derive(Debug, Clone, Default)]
+pub struct DialectOptions {
+    /// One byte between fields; default `,` (CSV), tab (TSV, text).
+    pub delimiter: Option<u8>,
+    /// The string that stands for NULL; default: empty (CSV, TSV), `\N` (text).
+    pub null: Option<String>,
+    /// The string that stands for the column's DEFAULT; PostgreSQL 16 and later; default: none.
+    pub default: Option<String>,
+    /// The quote of CSV and TSV; default `"`.
+    pub quote: Option<u8>,
+    /// The byte that escapes a quote inside quotes; default: the quote itself.
+    pub escape: Option<u8>,
+}
+
+/// Whether record 1 is a header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HeaderOption {
+    /// Found out from the table or the data, and said.
+    #[default]
+    Auto,
+    /// Record 1 names the columns.
+    Yes,
+    /// Record 1 is data.
+    No,
+}
+
+/// What happens to a table that is there already (ADBC's words).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// The table must exist; rows are added.
+    Append,
+    /// The table must not exist.
+    Create,
+    /// Added to when it exists, made when it does not.
+    #[default]
+    CreateAppend,
+    /// The table's rows are exchanged for the input's in one swap.
+    Replace,
+    /// TRUNCATE and load in one transaction.
+    Truncate,
+}
+
+/// The ways rows travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WritePath {
+    /// Encoded by us to PostgreSQL's binary format; what our codecs are not sure of travels as text.
+    #[default]
+    CopyBinary,
+    /// COPY's text format; the server parses every value.
+    CopyText,
+}

@@ -1,0 +1,162 @@
+//! What came of a load, as data: printed by the command line, returned by libraries, the same keys on failure.
+
+use serde::Serialize;
+
+use crate::error::Error;
+
+/// A load that is over: the figures, and the error when it failed.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The figures, also of a failed load.
+    pub report: Report,
+    /// Why it failed.
+    pub error: Option<Error>,
+}
+
+/// The figures of one load. Serialises to the JSON report.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Report {
+    /// `loaded`, `planned`, `failed`, `cancelled`, or `partly_committed`.
+    pub outcome: &'static str,
+    /// Schema-qualified, quoted where needed.
+    pub table: String,
+    /// Rows committed.
+    pub rows: u64,
+    /// Data records read.
+    pub rows_read: u64,
+    /// Records refused.
+    pub rows_rejected: u64,
+    /// The file that holds them.
+    pub rejects_path: Option<String>,
+    /// Bytes of input read, as on disk.
+    pub bytes_read: u64,
+    /// Wall-clock seconds of the whole load, connecting included.
+    pub elapsed_s: f64,
+    /// `rows / elapsed_s`.
+    pub rows_per_s: f64,
+    /// Connections that wrote.
+    pub jobs: usize,
+    /// Why so many, when the choice was ours and not plain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jobs_reason: Option<String>,
+    /// `copy-binary` or `copy-text`.
+    pub write_path: &'static str,
+    /// What travelled: `binary`, `text`, or `mixed`.
+    pub copy_format: &'static str,
+    /// `all`.
+    pub commit: &'static str,
+    /// COPY statements run.
+    pub parts: u64,
+    /// `durable`, `loses the last commits on a crash`, or `not crash-safe`.
+    pub durability: &'static str,
+    /// Seconds per phase.
+    pub phases: Phases,
+    /// User and system CPU seconds of this process.
+    pub client_cpu_s: f64,
+    /// Peak resident memory of this process.
+    pub peak_rss_bytes: u64,
+    /// As the server names it.
+    pub server_version: String,
+    /// Sixteen hexadecimal digits, new for every load.
+    pub load_id: String,
+    /// The plan: always there once it was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanSummary>,
+    /// Why it failed.
+    pub error: Option<ReportedError>,
+}
+
+/// Seconds per phase.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct Phases {
+    /// Reading the input for the types of a new table.
+    pub infer_s: f64,
+    /// Connecting, catalog, plan.
+    pub plan_s: f64,
+    /// From the first byte read to the last COPY finished.
+    pub load_s: f64,
+    /// The commit.
+    pub commit_s: f64,
+    /// Indexes and constraints built after the load.
+    pub index_s: f64,
+    /// ANALYZE.
+    pub analyze_s: f64,
+}
+
+/// What a load will do, or did.
+#[derive(Debug, Clone, Serialize)]
+pub struct PlanSummary {
+    /// Schema-qualified, quoted where needed.
+    pub table: String,
+    /// Whether this load makes the table.
+    pub creates_table: bool,
+    /// Whether record 1 was taken as a header, and why.
+    pub header: String,
+    /// One entry a loaded column, in the order of the input.
+    pub columns: Vec<PlannedColumn>,
+    /// Table columns that the input does not fill, with what they get.
+    pub unfilled: Vec<String>,
+    /// The statements, in order, that will be or were run.
+    pub statements: Vec<String>,
+}
+
+/// One column's way.
+#[derive(Debug, Clone, Serialize)]
+pub struct PlannedColumn {
+    /// Header name, or `field N` when there is no header.
+    pub source: String,
+    /// The table's column.
+    pub target: String,
+    /// The column's type as PostgreSQL writes it.
+    pub r#type: String,
+    /// `binary` (encoded by us) or `text` (parsed by the server).
+    pub form: &'static str,
+}
+
+/// The error inside a report.
+#[derive(Debug, Clone, Serialize)]
+pub struct ReportedError {
+    /// One line.
+    pub message: String,
+    /// SQLSTATE.
+    pub sqlstate: Option<String>,
+    /// Where in the input.
+    pub location: Option<ReportedLocation>,
+    /// DETAIL.
+    pub detail: Option<String>,
+    /// What to do.
+    pub hint: Option<String>,
+    /// What is visible now.
+    pub visible: Option<String>,
+}
+
+/// A place in an input.
+#[derive(Debug, Clone, Serialize)]
+pub struct ReportedLocation {
+    /// The input.
+    pub file: String,
+    /// Physical line, from 1.
+    pub line: Option<u64>,
+    /// Bytes from the start of the (decompressed) input.
+    pub byte_offset: Option<u64>,
+    /// The column.
+    pub column: Option<String>,
+}
+
+impl From<&Error> for ReportedError {
+    fn from(error: &Error) -> Self {
+        ReportedError {
+            message: error.message().to_owned(),
+            sqlstate: error.sqlstate().map(str::to_owned),
+            location: error.location().map(|at| ReportedLocation {
+                file: at.source.to_string(),
+                line: at.line,
+                byte_offset: at.byte_offset,
+                column: error.column().map(str::to_owned),
+            }),
+            detail: error.detail().map(str::to_owned),
+            hint: error.hint().map(str::to_owned),
+            visible: error.visible().map(str::to_owned),
+        }
+    }
+}
