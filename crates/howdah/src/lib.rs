@@ -6,6 +6,7 @@
 pub mod connect;
 pub mod control;
 pub mod error;
+pub mod lattice;
 pub mod name;
 pub mod options;
 pub mod report;

@@ -1,0 +1,208 @@
+//! The lattice of types: what the columns of a new table are, found out by looking at every value.
+//!
+//! A column starts as able to be anything; every value crosses out the types that would refuse it or give it back
+//! changed. What is left, most specific first, is the answer. Crossing out commutes, so threads may each look at a
+//! part of a file and [`ColumnLattice::merge`] what they saw.
+
+mod json;
+mod number;
+mod temporal;
+#[cfg(test)]
+mod tests;
+
+/// The types a new column may get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum InferredType {
+    /// `true` and `false`.
+    Boolean,
+    /// Integers in range, written the one canonical way.
+    Bigint,
+    /// Decimals that `double precision` prints back digit for digit.
+    DoublePrecision,
+    /// Any other decimals: exact, the scale kept.
+    Numeric,
+    /// ISO dates.
+    Date,
+    /// ISO timestamps without a zone; dates among them.
+    Timestamp,
+    /// ISO timestamps, every one with an explicit zone.
+    Timestamptz,
+    /// 8-4-4-4-12 hexadecimal digits.
+    Uuid,
+    /// JSON objects and arrays.
+    Jsonb,
+    /// Everything else.
+    Text,
+}
+
+impl InferredType {
+    /// All but `Text`, each before the wider type that would take its values too.
+    const SPECIFIC: [Self; 9] = [
+        Self::Boolean,
+        Self::Bigint,
+        Self::DoublePrecision,
+        Self::Numeric,
+        Self::Date,
+        Self::Timestamp,
+        Self::Timestamptz,
+        Self::Uuid,
+        Self::Jsonb,
+    ];
+
+    /// The type's name in DDL.
+    #[must_use]
+    pub fn sql(self) -> &'static str {
+        match self {
+            Self::Boolean => "boolean",
+            Self::Bigint => "bigint",
+            Self::DoublePrecision => "double precision",
+            Self::Numeric => "numeric",
+            Self::Date => "date",
+            Self::Timestamp => "timestamp without time zone",
+            Self::Timestamptz => "timestamp with time zone",
+            Self::Uuid => "uuid",
+            Self::Jsonb => "jsonb",
+            Self::Text => "text",
+        }
+    }
+}
+
+/// A set of types, one bit each. `Text` takes everything and needs no bit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct TypeSet(u16);
+
+impl TypeSet {
+    const NONE: Self = Self(0);
+    const ALL: Self = Self::of(&InferredType::SPECIFIC);
+
+    const fn of(types: &[InferredType]) -> Self {
+        let mut bits = 0;
+        let mut next = 0;
+        while next < types.len() {
+            bits |= 1 << types[next] as u16;
+            next += 1;
+        }
+        Self(bits)
+    }
+
+    const fn has(self, ty: InferredType) -> bool {
+        self.0 & Self::of(&[ty]).0 != 0
+    }
+
+    const fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+}
+
+/// What other programs write for NULL and COPY takes for a string unless told.
+const NULL_MARKERS: [&str; 3] = [r"\N", "NULL", "NA"];
+
+/// The share of fields above which a marker is taken for NULL rather than for a word that happens to occur.
+const MARKER_SHARE: f64 = 0.01;
+
+/// What is known of one column.
+#[derive(Debug, Clone)]
+pub struct ColumnLattice {
+    /// Types that would take every value so far; all of them while there was none.
+    possible: TypeSet,
+    /// Fields, NULL ones too.
+    fields: u64,
+    /// Fields that are exactly the marker at the same place in [`NULL_MARKERS`].
+    markers: [u64; NULL_MARKERS.len()],
+}
+
+impl Default for ColumnLattice {
+    fn default() -> Self {
+        Self { possible: TypeSet::ALL, fields: 0, markers: [0; NULL_MARKERS.len()] }
+    }
+}
+
+impl ColumnLattice {
+    /// Takes one field into account: `None` is NULL, otherwise its decoded text, which must be valid UTF-8.
+    #[inline]
+    pub fn observe(&mut self, value: Option<&[u8]>) {
+        self.fields += 1;
+        let Some(value) = value else { return };
+        // A marker fits no type but text, so only columns without another type left can hold one from here on.
+        if self.possible != TypeSet::NONE {
+            self.possible = self.possible.intersection(classify(value));
+        }
+        if self.possible == TypeSet::NONE {
+            self.count_marker(value);
+        }
+    }
+
+    /// Adds what another saw of the same column, in any order.
+    pub fn merge(&mut self, other: &Self) {
+        self.possible = self.possible.intersection(other.possible);
+        self.fields += other.fields;
+        for (count, more) in self.markers.iter_mut().zip(other.markers) {
+            *count += more;
+        }
+    }
+
+    /// The most specific type that takes every value seen; [`InferredType::Text`] when there was none.
+    #[must_use]
+    pub fn decide(&self) -> InferredType {
+        if self.possible == TypeSet::ALL {
+            return InferredType::Text;
+        }
+        InferredType::SPECIFIC.into_iter().find(|&ty| self.possible.has(ty)).unwrap_or(InferredType::Text)
+    }
+
+    /// The most frequent of `\N`, `NULL` and `NA` with its share of all fields, when that is more than 1 %: a sign
+    /// that the load wants `--null`.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a share for people needs no 53 bits")]
+    pub fn null_markers(&self) -> Option<(&'static str, f64)> {
+        let (marker, count) = NULL_MARKERS.into_iter().zip(self.markers).max_by_key(|&(_, count)| count)?;
+        let share = count as f64 / self.fields.max(1) as f64;
+        (share > MARKER_SHARE).then_some((marker, share))
+    }
+
+    #[inline]
+    fn count_marker(&mut self, value: &[u8]) {
+        if value.len() <= 4 && matches!(value.first(), Some(b'\\' | b'N')) {
+            for (count, marker) in self.markers.iter_mut().zip(NULL_MARKERS) {
+                *count += u64::from(value == marker.as_bytes());
+            }
+        }
+    }
+}
+
+/// The types that take `value` and give it back, found by its first byte and length before anything is parsed.
+#[inline]
+fn classify(value: &[u8]) -> TypeSet {
+    match value {
+        [b'0'..=b'9', _, _, _, b'-', _, _, b'-', ..] => temporal::classify(value),
+        [first, _, _, _, _, _, _, _, b'-', ..] if value.len() == UUID_LEN && first.is_ascii_hexdigit() => {
+            classify_uuid(value)
+        }
+        [b'0'..=b'9' | b'-' | b'.', ..] => number::classify(value),
+        [b't' | b'T' | b'f' | b'F', ..] => classify_boolean(value),
+        [b'{' | b'[', ..] if json::is_jsonb(value) => TypeSet::of(&[InferredType::Jsonb]),
+        _ => TypeSet::NONE,
+    }
+}
+
+fn classify_boolean(value: &[u8]) -> TypeSet {
+    match value {
+        b"true" | b"TRUE" | b"True" | b"false" | b"FALSE" | b"False" => TypeSet::of(&[InferredType::Boolean]),
+        _ => TypeSet::NONE,
+    }
+}
+
+const UUID_LEN: usize = 36;
+
+fn classify_uuid(value: &[u8]) -> TypeSet {
+    // Without a branch per byte: digits and letters alternate at random, which no predictor learns.
+    let hexadecimal =
+        |group: &[u8]| group.iter().fold(true, |so_far, byte| so_far & byte.is_ascii_hexdigit());
+    let groups = [&value[..8], &value[9..13], &value[14..18], &value[19..23], &value[24..]];
+    let dashed = [8, 13, 18, 23].into_iter().all(|at| value[at] == b'-');
+    if dashed && groups.into_iter().all(hexadecimal) {
+        TypeSet::of(&[InferredType::Uuid])
+    } else {
+        TypeSet::NONE
+    }
+}
