@@ -1,0 +1,122 @@
+//! Nanoseconds per field of each codec: `cargo bench -p howdah-encode`, or with a codec's name for that one alone.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a program for people, with literals of its own"
+)]
+
+use howdah_encode::{SessionRules, TextCodec, Zone};
+use std::hint::black_box;
+use std::time::Instant;
+
+/// Fields per round: as many as leave the caches and fit a chunk.
+const FIELDS: usize = 50_000;
+const ROUNDS: usize = 41;
+
+fn main() {
+    let only = std::env::args().skip(1).find(|arg| !arg.starts_with('-'));
+    for (name, codec, literal) in CASES {
+        if only.as_ref().is_none_or(|only| name.contains(only.as_str())) {
+            println!("{name:28} {:6.2} ns/field", measure(codec, literal));
+        }
+    }
+}
+
+/// Median over the rounds.
+fn measure(codec: TextCodec, literal: fn(&mut Random) -> String) -> f64 {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut text = Vec::new();
+    let mut ends = Vec::new();
+    for _ in 0..FIELDS {
+        text.extend_from_slice(literal(&mut random).as_bytes());
+        ends.push(text.len());
+    }
+    let mut out = Vec::new();
+    let mut rounds: Vec<f64> = (0..ROUNDS)
+        .map(|_| {
+            out.clear();
+            let begun = Instant::now();
+            let mut start = 0;
+            for &end in &ends {
+                assert!(codec.encode(black_box(&text[start..end]), &mut out).is_ok());
+                start = end;
+            }
+            black_box(&out);
+            begun.elapsed().as_secs_f64() * 1e9 / FIELDS as f64
+        })
+        .collect();
+    rounds.sort_by(f64::total_cmp);
+    rounds[ROUNDS / 2]
+}
+
+type Case = (&'static str, TextCodec, fn(&mut Random) -> String);
+
+const UTC: Zone = Zone::Fixed(0);
+
+const CASES: [Case; 22] = [
+    ("bool", TextCodec::Bool, |r| ["t", "f"][r.below(2)].to_owned()),
+    ("int2", TextCodec::Int2, |r| r.below(1000).to_string()),
+    ("int4 same length", TextCodec::Int4, |r| (10_000 + r.below(90_000)).to_string()),
+    ("int4 any length", TextCodec::Int4, |r| (r.below(1 << 31) >> r.below(31)).to_string()),
+    ("int8 10 digits", TextCodec::Int8, |r| (1_000_000_000 + r.below(8_000_000_000)).to_string()),
+    ("float4 12.3", TextCodec::Float4, |r| format!("{}.{}", r.below(100), r.below(10))),
+    ("float8 12.34567", TextCodec::Float8, |r| format!("{}.{:05}", 10 + r.below(90), r.below(100_000))),
+    ("float8 readings", TextCodec::Float8, |r| match r.below(3) {
+        0 => r.below(1000).to_string(),
+        1 => format!("{}{}.{:05}", ["", "-"][r.below(2)], r.below(180), r.below(100_000)),
+        _ => format!("{}.{}", r.below(100), r.below(10)),
+    }),
+    ("float8 17 digits", TextCodec::Float8, |r| format!("{:?}", r.unit())),
+    ("float8 1.5e10", TextCodec::Float8, |r| format!("{}.{}e{}", r.below(10), r.below(1000), r.below(30))),
+    ("numeric 123.45", TextCodec::Numeric { limit: None }, |r| {
+        format!("{}.{:02}", r.below(1000), r.below(100))
+    }),
+    ("numeric(10,2) 123.456", numeric_10_2(), |r| format!("{}.{:03}", r.below(1000), r.below(1000))),
+    ("text 20 bytes", TextCodec::Text, |r| "t".repeat(10 + r.below(20))),
+    ("varchar(32) 20 bytes", TextCodec::Varchar { limit: Some(32) }, |r| "t".repeat(10 + r.below(20))),
+    ("varchar(32) 60 bytes UTF-8", TextCodec::Varchar { limit: Some(32) }, |r| "日本".repeat(8 + r.below(8))),
+    ("bytea hex 16 bytes", TextCodec::Bytea, |r| format!("\\x{:016x}{:016x}", r.next(), r.next())),
+    ("uuid", TextCodec::Uuid, |r| {
+        let digits = format!("{:016x}{:016x}", r.next(), r.next());
+        [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")
+    }),
+    ("date", TextCodec::Date, date),
+    ("timestamp", TextCodec::Timestamp, seconds),
+    ("timestamptz +00", TextCodec::Timestamptz { zone: UTC }, |r| seconds(r) + "+00"),
+    ("timestamptz .ffffff+00", TextCodec::Timestamptz { zone: UTC }, |r| {
+        format!("{}.{:06}+00", seconds(r), r.below(1_000_000))
+    }),
+    ("timestamptz T…Z", TextCodec::Timestamptz { zone: UTC }, |r| seconds(r).replace(' ', "T") + "Z"),
+];
+
+const fn numeric_10_2() -> TextCodec {
+    TextCodec::Numeric { limit: Some(howdah_encode::text::NumericLimit { precision: 10, scale: 2 }) }
+}
+
+fn date(r: &mut Random) -> String {
+    format!("{}-{:02}-{:02}", 1990 + r.below(40), 1 + r.below(12), 1 + r.below(28))
+}
+
+fn seconds(r: &mut Random) -> String {
+    format!("{} {:02}:{:02}:{:02}", date(r), r.below(24), r.below(60), r.below(60))
+}
+
+/// Xorshift: the same literals in every run.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        usize::try_from(self.next() >> 16).unwrap() % limit
+    }
+
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}

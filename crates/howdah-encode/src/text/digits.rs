@@ -1,0 +1,95 @@
+//! Up to sixteen decimal digits at once, without a branch per digit.
+
+/// Eight bytes of '0'.
+const ZEROS: u64 = 0x3030_3030_3030_3030;
+/// The high bit of each byte.
+const HIGH: u64 = 0x8080_8080_8080_8080;
+/// Added to a byte of 0 to 9 this leaves the high bit clear; to any other below 0x80 it sets it.
+const ABOVE_NINE: u64 = 0x7676_7676_7676_7676;
+
+/// One to eight characters at the end of a word in which the first character of the text has the lowest address;
+/// '0' has been subtracted (by exclusive or), so that digits are 0 to 9 and the padding in front reads as zeros.
+#[inline]
+pub(super) fn load8(text: &[u8]) -> Option<u64> {
+    let length = text.len();
+    let pad = match length {
+        1..=8 => 8 * (8 - length),
+        _ => return None,
+    };
+    let word = if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+        (u64::from(u32::from_le_bytes(*last)) << 32) | (u64::from(u32::from_le_bytes(*first)) << pad)
+    } else {
+        let (first, middle, last) = (text[0], text[length / 2], text[length - 1]);
+        (u64::from(first) << pad) | (u64::from(middle) << (pad + 8 * (length / 2))) | (u64::from(last) << 56)
+    };
+    Some(word ^ (ZEROS << pad))
+}
+
+/// Nine to sixteen characters, laid out like [`load8`]: the first word and the second.
+#[inline]
+pub(super) fn load16(text: &[u8]) -> Option<(u64, u64)> {
+    if !(9..=16).contains(&text.len()) {
+        return None;
+    }
+    let pad = 8 * (16 - text.len());
+    let first = u64::from_le_bytes(*text.first_chunk()?) << pad;
+    let last = u64::from_le_bytes(*text.last_chunk()?);
+    Some((first ^ (ZEROS << pad), last ^ ZEROS))
+}
+
+/// Whether each byte of a loaded word is a digit.
+#[inline]
+pub(super) fn all_digits(word: u64) -> bool {
+    (word.wrapping_add(ABOVE_NINE) | word) & HIGH == 0
+}
+
+/// The number that a loaded word of digits says: pairs, then fours, then eight.
+#[inline]
+pub(super) fn value8(word: u64) -> u64 {
+    const PAIRS: u64 = 0x00ff_00ff_00ff_00ff;
+    const FOURS: u64 = 0x0000_ffff_0000_ffff;
+    let pairs = (word.wrapping_mul(1 + (10 << 8)) >> 8) & PAIRS;
+    let fours = (pairs.wrapping_mul(1 + (100 << 16)) >> 16) & FOURS;
+    fours.wrapping_mul(1 + (10_000 << 32)) >> 32
+}
+
+/// A mask of 0x80 at the lowest byte that equals `byte` (after the exclusive or of loading); higher bits may be
+/// set wrongly.
+#[inline]
+pub(super) fn find(word: u64, byte: u8) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let difference = word ^ (ONES * u64::from(byte));
+    difference.wrapping_sub(ONES) & !difference & HIGH
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_of_every_length_are_read() {
+        let text = b"9081726354453627";
+        for length in 1..=16 {
+            let digits = &text[..length];
+            let expected: u64 = std::str::from_utf8(digits).unwrap().parse().unwrap();
+            let value = match load8(digits) {
+                Some(word) => value8(word),
+                None => load16(digits).map(|(high, low)| value8(high) * 100_000_000 + value8(low)).unwrap(),
+            };
+            assert_eq!(value, expected);
+        }
+        assert!(load8(b"").is_none() && load16(b"12345678901234567").is_none());
+    }
+
+    #[test]
+    fn a_byte_that_is_no_digit_is_seen_at_every_place() {
+        for byte in (0..=255_u8).filter(|b| !b.is_ascii_digit()) {
+            for at in 0..8 {
+                let mut text = *b"98765432";
+                text[at] = byte;
+                assert!(!all_digits(load8(&text).unwrap()), "{byte} at {at}");
+            }
+        }
+        assert!(all_digits(load8(b"09").unwrap()));
+    }
+}

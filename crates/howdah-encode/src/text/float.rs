@@ -1,0 +1,296 @@
+//! `real` and `double precision`: the nearest binary value, as C's `strtof` and `strtod` find it.
+
+use super::digits::{all_digits, find, load8, load16, value8};
+use super::trimmed;
+use crate::verdict::{NotEncoded, shown};
+
+/// Powers of ten that a double holds exactly.
+const TENS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
+];
+/// Powers of ten that a float holds exactly.
+const TENS_F32: [f32; 11] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10];
+
+#[inline]
+pub(super) fn parse_f64(literal: &[u8]) -> Result<f64, NotEncoded> {
+    if let Some((negative, mantissa, places)) = short(literal)
+        && mantissa <= 1 << f64::MANTISSA_DIGITS
+        && let Some(&ten) = TENS.get(places)
+    {
+        // Both are exact, so the division rounds once: that is the nearest double (Clinger's fast path).
+        #[expect(clippy::cast_precision_loss, reason = "at most 2^53 was checked")]
+        let value = mantissa as f64 / ten;
+        return Ok(if negative { -value } else { value });
+    }
+    parse_any(literal)
+}
+
+#[inline]
+pub(super) fn parse_f32(literal: &[u8]) -> Result<f32, NotEncoded> {
+    if let Some((negative, mantissa, places)) = short(literal)
+        && mantissa <= 1 << f32::MANTISSA_DIGITS
+        && let Some(&ten) = TENS_F32.get(places)
+    {
+        #[expect(clippy::cast_precision_loss, reason = "at most 2^24 was checked")]
+        let value = mantissa as f32 / ten;
+        return Ok(if negative { -value } else { value });
+    }
+    parse_any(literal)
+}
+
+/// A sign, digits and perhaps a point, at most sixteen characters after the sign: whether it is negative, the digits
+/// as a number, and how many of them stand after the point.
+#[inline]
+fn short(literal: &[u8]) -> Option<(bool, u64, usize)> {
+    /// '.' as loading leaves it.
+    const POINT: u8 = b'.' ^ b'0';
+    let negative = literal.first() == Some(&b'-');
+    let text = &literal[usize::from(negative)..];
+    if let Some(word) = load8(text) {
+        let (digits, places) = match find(word, POINT) {
+            0 => (word, 0),
+            // A lone point is no number.
+            _ if text.len() == 1 => return None,
+            mark => without_point(word, mark),
+        };
+        return all_digits(digits).then(|| (negative, value8(digits), places));
+    }
+    let (mut high, mut low) = load16(text)?;
+    let mut places = 0;
+    let in_low = find(low, POINT);
+    let in_high = find(high, POINT);
+    if in_high != 0 {
+        let after;
+        (high, after) = without_point(high, in_high);
+        places = after + 8;
+    } else if in_low != 0 {
+        (low, places) = without_point(low, in_low);
+        low |= high >> 56;
+        high <<= 8;
+    }
+    (all_digits(high) && all_digits(low))
+        .then(|| (negative, value8(high) * 100_000_000 + value8(low), places))
+}
+
+/// Closes the gap of the point at the lowest set byte of `mark`, and counts the bytes behind it.
+#[inline]
+fn without_point(word: u64, mark: u64) -> (u64, usize) {
+    let at = mark.trailing_zeros() & !7;
+    let before = word & ((1 << at) - 1);
+    let behind = (word >> at >> 8) << at << 8;
+    (behind | (before << 8), 7 - (at >> 3) as usize)
+}
+
+/// What differs between `real` and `double precision`.
+trait Binary: Sized + PartialEq {
+    const TYPE_NAME: &'static str;
+    const ZERO: Self;
+    const NAN: Self;
+    const INFINITY: Self;
+    fn negated(self) -> Self;
+    /// Nearest value to a plain decimal literal.
+    fn nearest(decimal: &[u8]) -> Option<Self>;
+}
+
+impl Binary for f64 {
+    const TYPE_NAME: &'static str = "double precision";
+    const ZERO: Self = 0.0;
+    const NAN: Self = f64::from_bits(0x7ff8 << 48);
+    const INFINITY: Self = f64::INFINITY;
+    fn negated(self) -> Self {
+        -self
+    }
+    fn nearest(decimal: &[u8]) -> Option<Self> {
+        fast_float2::parse(decimal).ok()
+    }
+}
+
+impl Binary for f32 {
+    const TYPE_NAME: &'static str = "real";
+    const ZERO: Self = 0.0;
+    const NAN: Self = f32::from_bits(0x7fc0 << 16);
+    const INFINITY: Self = f32::INFINITY;
+    fn negated(self) -> Self {
+        -self
+    }
+    fn nearest(decimal: &[u8]) -> Option<Self> {
+        fast_float2::parse(decimal).ok()
+    }
+}
+
+/// Every other form: exponents, many digits, white space, names; and all refusals.
+fn parse_any<F: Binary>(literal: &[u8]) -> Result<F, NotEncoded> {
+    let text = trimmed(literal);
+    let (negative, magnitude) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, text),
+    };
+    let Some(shape) = Shape::of(magnitude) else { return name(literal, text, negative, magnitude) };
+    // Hexadecimal forms are the C library's affair; after a number's end only white space may follow, and what the
+    // server says of `1e999x` depends on the number first.
+    if matches!(magnitude, [b'0', b'x' | b'X', ..]) {
+        return Err(NotEncoded::Unsure);
+    }
+    let Some(value) = F::nearest(&magnitude[..shape.length]) else { return Err(NotEncoded::Unsure) };
+    // strtod reports ERANGE for these two; a denormal is taken as it is.
+    if value == F::INFINITY || (value == F::ZERO && shape.nonzero) {
+        let number = &text[..text.len() - magnitude.len() + shape.length];
+        let reason = format!("\"{}\" is out of range for type {}", shown(number), F::TYPE_NAME);
+        return Err(NotEncoded::invalid("22003", reason));
+    }
+    if shape.length != magnitude.len() {
+        return Err(NotEncoded::syntax(F::TYPE_NAME, literal));
+    }
+    Ok(if negative { value.negated() } else { value })
+}
+
+/// The spellings that PostgreSQL and every C library agree on.
+#[cold]
+fn name<F: Binary>(literal: &[u8], text: &[u8], negative: bool, magnitude: &[u8]) -> Result<F, NotEncoded> {
+    let is = |word: &str, name: &str| word.eq_ignore_ascii_case(name);
+    let (Ok(text), Ok(magnitude)) = (str::from_utf8(text), str::from_utf8(magnitude)) else {
+        return Err(NotEncoded::Unsure);
+    };
+    if is(text, "nan") {
+        return Ok(F::NAN);
+    }
+    if is(magnitude, "infinity") || is(magnitude, "inf") {
+        return Ok(if negative { F::INFINITY.negated() } else { F::INFINITY });
+    }
+    // `nan(…)`, `-nan`: some C libraries read them.
+    let starts = |prefix: &str| magnitude.get(..3).is_some_and(|start| is(start, prefix));
+    if starts("nan") || starts("inf") {
+        return Err(NotEncoded::Unsure);
+    }
+    Err(NotEncoded::syntax(F::TYPE_NAME, literal))
+}
+
+/// The longest start of a text that is a decimal number.
+struct Shape {
+    length: usize,
+    /// Whether any digit of the mantissa is not zero.
+    nonzero: bool,
+}
+
+impl Shape {
+    fn of(text: &[u8]) -> Option<Shape> {
+        let count = |from: usize| text[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let whole = count(0);
+        let mut length = whole;
+        let mut fraction = 0;
+        if text.get(whole) == Some(&b'.') {
+            fraction = count(whole + 1);
+            length += 1 + fraction;
+        }
+        if whole + fraction == 0 {
+            return None;
+        }
+        let nonzero = text[..length].iter().any(|byte| matches!(byte, b'1'..=b'9'));
+        if let [b'e' | b'E', after @ ..] = &text[length..] {
+            let sign = usize::from(matches!(after.first(), Some(b'+' | b'-')));
+            let digits = count(length + 1 + sign);
+            if digits > 0 {
+                length += 1 + sign + digits;
+            }
+        }
+        Some(Shape { length, nonzero })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn refusal<T: std::fmt::Debug>(result: Result<T, NotEncoded>) -> (&'static str, String) {
+        match result {
+            Err(NotEncoded::Invalid(invalid)) => (invalid.sqlstate, invalid.reason),
+            other => panic!("not refused: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn plain_decimals_are_read_at_every_length_and_place_of_the_point() {
+        let digits = "123456789012345678";
+        for length in 1..=18 {
+            for point in 0..=length {
+                let text = format!("{}.{}", &digits[..point], &digits[point..length]);
+                for text in [text.clone(), format!("-{text}")] {
+                    let expected: f64 = text.parse().unwrap();
+                    assert_eq!(parse_f64(text.as_bytes()), Ok(expected), "{text}");
+                    let expected: f32 = text.parse().unwrap();
+                    assert_eq!(parse_f32(text.as_bytes()), Ok(expected), "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn minus_zero_keeps_its_sign() {
+        for text in ["-0", "-0.0", "-.0", " -0e5"] {
+            assert_eq!(parse_f64(text.as_bytes()).map(f64::to_bits), Ok(1 << 63), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_real_is_rounded_once() {
+        // Through double precision this would round to even, away from the nearest float.
+        assert_eq!(parse_f32(b"1.00000017881393432617187499"), Ok(1.000_000_1));
+        assert_eq!(parse_f32(b"1.00000017881393432617187500"), Ok(1.000_000_2));
+    }
+
+    #[test]
+    fn names_are_read_in_any_case_and_odd_ones_are_left_to_the_server() {
+        for text in ["inf", "Infinity", "+INF", " +infinity "] {
+            assert_eq!(parse_f64(text.as_bytes()), Ok(f64::INFINITY), "{text}");
+        }
+        assert_eq!(parse_f64(b"-inf"), Ok(f64::NEG_INFINITY));
+        assert_eq!(parse_f64(b"NaN").map(f64::to_bits), Ok(0x7ff8 << 48));
+        for text in ["-nan", "nan(1)", "infin", "0x1p3", "-0X", "\u{2003}1"] {
+            assert_eq!(parse_f64(text.as_bytes()), Err(NotEncoded::Unsure), "{text}");
+        }
+    }
+
+    #[test]
+    fn values_too_large_or_too_small_are_refused_but_denormals_are_not() {
+        for (text, number) in [("1e309", "1e309"), (" -1e-400 ", "-1e-400"), ("1e400x", "1e400")] {
+            let reason = format!("\"{number}\" is out of range for type double precision");
+            assert_eq!(refusal(parse_f64(text.as_bytes())), ("22003", reason));
+        }
+        let reason = "\"1e39\" is out of range for type real".to_owned();
+        assert_eq!(refusal(parse_f32(b"1e39")), ("22003", reason));
+        assert_eq!(parse_f64(b"4.9e-324").map(f64::to_bits), Ok(1));
+        assert_eq!(parse_f64(b"0e-9999"), Ok(0.0));
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused_in_the_servers_words() {
+        for text in ["", " ", ".", "-", "-.", "1e", "1e+", "1..2", "1.2.3", "1,5", "abc", "1 2", "--1", "1_0"]
+        {
+            let reason = format!("invalid input syntax for type double precision: \"{text}\"");
+            assert_eq!(refusal(parse_f64(text.as_bytes())), ("22P02", reason));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_value_reads_back(bits: u64, short: u32) {
+            let value = f64::from_bits(bits);
+            prop_assume!(value.is_finite());
+            for text in [format!("{value:?}"), format!("{value:e}"), format!("{value}")] {
+                prop_assert_eq!(parse_f64(text.as_bytes()).map(f64::to_bits), Ok(bits));
+            }
+            let value = f32::from_bits(short);
+            prop_assume!(value.is_finite());
+            prop_assert_eq!(parse_f32(format!("{value:?}").as_bytes()).map(f32::to_bits), Ok(short));
+        }
+
+        #[test]
+        fn plain_decimals_equal_the_standard_librarys(text in "-?[0-9]{0,12}\\.?[0-9]{0,12}(e[+-]?[0-9]{1,2})?") {
+            let ours = parse_f64(text.as_bytes()).map(f64::to_bits).ok();
+            prop_assert_eq!(ours, text.parse::<f64>().map(f64::to_bits).ok());
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Dates and times in every ISO shape that is decided here: what the fast paths of the types leave over.
+
+use super::civil::{Civil, DAY, Moment, SECOND, days};
+use super::float;
+use super::{is_space, trimmed};
+use crate::verdict::{NotEncoded, shown};
+
+/// Reads every shape that is decided here; the fast paths of the types come first.
+#[cold]
+pub(super) fn read(literal: &[u8], type_name: &str) -> Result<Moment, NotEncoded> {
+    let text = trimmed(literal);
+    match text {
+        [] => {
+            let reason = format!("invalid input syntax for type {type_name}: \"{}\"", shown(literal));
+            return Err(NotEncoded::invalid("22007", reason));
+        }
+        [b'i' | b'I' | b'-' | b'e' | b'E', ..] => {
+            let is = |name: &[u8]| text.eq_ignore_ascii_case(name);
+            return match () {
+                () if is(b"infinity") => Ok(Moment::Infinity),
+                () if is(b"-infinity") => Ok(Moment::NegativeInfinity),
+                () if is(b"epoch") => Ok(Moment::Epoch),
+                () => Err(NotEncoded::Unsure),
+            };
+        }
+        _ => {}
+    }
+    let shape = Shape::read(text).ok_or(NotEncoded::Unsure)?;
+    if shape.before_christ && (shape.date_and_time().is_none() || shape.offset().is_err()) {
+        return Err(NotEncoded::Unsure);
+    }
+    let overflow = |sqlstate, what: &str| {
+        Err(NotEncoded::invalid(sqlstate, format!("{what} out of range: \"{}\"", shown(literal))))
+    };
+    match (shape.date_and_time(), shape.offset()) {
+        (Some((days, micros)), Ok(offset)) => Ok(Moment::Civil(Civil { days, micros, offset })),
+        (None, Ok(_)) => overflow("22008", "date/time field value"),
+        (Some(_), Err(())) => overflow("22009", "time zone displacement"),
+        // Which of two complaints comes first is the server's choice.
+        (None, Err(())) => Err(NotEncoded::Unsure),
+    }
+}
+
+/// The fields of a literal, not yet checked against the calendar.
+struct Shape {
+    year: i32,
+    month: u32,
+    day: u32,
+    hour: u32,
+    minute: u32,
+    second: u32,
+    /// Microseconds, up to a whole second when the fraction was rounded up.
+    fraction: i64,
+    /// Whether it counts westwards; hours, minutes, seconds.
+    zone: Option<(bool, [u32; 3])>,
+    before_christ: bool,
+}
+
+impl Shape {
+    /// `YYYY-MM-DD`, then perhaps ` ` or `T` and `HH:MM[:SS[.fraction]]` with perhaps a zone, then perhaps ` BC`.
+    fn read(text: &[u8]) -> Option<Shape> {
+        let mut cursor = Cursor(text);
+        let year = cursor.number(4)?;
+        let month = cursor.after(b'-')?.number(2)?;
+        let day = cursor.after(b'-')?.number(2)?;
+        let mut shape = Shape {
+            year: i32::try_from(year).ok()?,
+            month,
+            day,
+            hour: 0,
+            minute: 0,
+            second: 0,
+            fraction: 0,
+            zone: None,
+            before_christ: false,
+        };
+        let spaced = cursor.skip_spaces();
+        let time_follows = match cursor.0 {
+            [b'T' | b't', b'0'..=b'9', ..] if !spaced => {
+                cursor.0 = &cursor.0[1..];
+                true
+            }
+            [b'0'..=b'9', ..] => spaced,
+            _ => false,
+        };
+        if time_follows {
+            shape.time(&mut cursor)?;
+            cursor.skip_spaces();
+        }
+        shape.before_christ = match cursor.0 {
+            [] => false,
+            [b'b' | b'B', b'c' | b'C'] if text[text.len() - 3] == b' ' => true,
+            _ => return None,
+        };
+        Some(shape)
+    }
+
+    fn time(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
+        self.hour = cursor.number(2)?;
+        self.minute = cursor.after(b':')?.number(2)?;
+        if cursor.0.first() == Some(&b':') {
+            self.second = cursor.after(b':')?.number(2)?;
+            if cursor.0.first() == Some(&b'.') {
+                let digits = cursor.0[1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+                self.fraction = fraction_micros(&cursor.0[..=digits])?;
+                cursor.0 = &cursor.0[1 + digits..];
+            }
+        }
+        let spaced = cursor.skip_spaces();
+        match cursor.0 {
+            [b'Z' | b'z', rest @ ..] => {
+                cursor.0 = rest;
+                self.zone = Some((false, [0; 3]));
+            }
+            [sign @ (b'+' | b'-'), rest @ ..] => {
+                cursor.0 = rest;
+                let mut parts = [cursor.number(2)?, 0, 0];
+                if cursor.0.first() == Some(&b':') {
+                    parts[1] = cursor.after(b':')?.number(2)?;
+                    if cursor.0.first() == Some(&b':') {
+                        parts[2] = cursor.after(b':')?.number(2)?;
+                    }
+                } else if cursor.0.first().is_some_and(u8::is_ascii_digit) {
+                    parts[1] = cursor.number(2)?;
+                }
+                self.zone = Some((*sign == b'-', parts));
+            }
+            [] => return Some(()),
+            _ => return spaced.then_some(()),
+        }
+        (cursor.0.is_empty() || is_space(cursor.0[0])).then_some(())
+    }
+
+    /// Days and microseconds; `None` when a field is out of its range.
+    fn date_and_time(&self) -> Option<(i32, i64)> {
+        /// Before it the server's calendar begins within a year.
+        const EARLIEST_BC: i32 = 4713;
+        let micros = self.valid_time()?;
+        let year = match self.before_christ {
+            true => (1..=EARLIEST_BC).contains(&self.year).then_some(1 - self.year)?,
+            false => (self.year > 0).then_some(self.year)?,
+        };
+        Some((days(year, self.month, self.day)?, micros))
+    }
+
+    /// A second of 60 is the next minute, 24:00:00 the next day; no moment lies beyond that.
+    fn valid_time(&self) -> Option<i64> {
+        let seconds = (self.hour * 60 + self.minute) * 60 + self.second;
+        let micros = i64::from(seconds) * SECOND + self.fraction;
+        (self.hour <= 24 && self.minute <= 59 && self.second <= 60 && micros <= DAY).then_some(micros)
+    }
+
+    /// Seconds east; an error when the server's limits are passed.
+    fn offset(&self) -> Result<Option<i32>, ()> {
+        let Some((west, [hours, minutes, seconds])) = self.zone else { return Ok(None) };
+        if hours > 15 || minutes > 59 || seconds > 59 {
+            return Err(());
+        }
+        let east = (hours * 3600 + minutes * 60 + seconds).cast_signed();
+        Ok(Some(if west { -east } else { east }))
+    }
+}
+
+struct Cursor<'a>(&'a [u8]);
+
+impl Cursor<'_> {
+    /// Exactly `digits` digits.
+    fn number(&mut self, digits: usize) -> Option<u32> {
+        let (number, rest) = self.0.split_at_checked(digits)?;
+        self.0 = rest;
+        number
+            .iter()
+            .try_fold(0, |value, byte| byte.is_ascii_digit().then(|| value * 10 + u32::from(byte - b'0')))
+    }
+
+    fn after(&mut self, byte: u8) -> Option<&mut Self> {
+        self.0 = self.0.strip_prefix(&[byte])?;
+        Some(self)
+    }
+
+    fn skip_spaces(&mut self) -> bool {
+        let before = self.0.len();
+        while let [first, rest @ ..] = self.0
+            && is_space(*first)
+        {
+            self.0 = rest;
+        }
+        self.0.len() < before
+    }
+}
+
+/// Microseconds of a fraction with its point. The server reads it as a double and rounds the product to even, which
+/// shows from the seventh digit on.
+pub(super) fn fraction_micros(fraction: &[u8]) -> Option<i64> {
+    /// Digits that are certainly read alike and fit the server's buffers.
+    const DIGITS: usize = 20;
+    if !(2..=DIGITS + 1).contains(&fraction.len()) {
+        return None;
+    }
+    let value = float::parse_f64(fraction).ok()?;
+    let micros = (value * 1e6).round_ties_even();
+    #[expect(clippy::cast_possible_truncation, reason = "between 0 and a million")]
+    let micros = micros as i64;
+    Some(micros)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fraction_is_rounded_as_the_server_rounds_it() {
+        assert_eq!(fraction_micros(b".5"), Some(500_000));
+        assert_eq!(fraction_micros(b".0000005"), Some(0));
+        assert_eq!(fraction_micros(b".0000015"), Some(2));
+        assert_eq!(fraction_micros(b".9999995"), Some(1_000_000));
+        assert_eq!(fraction_micros(b".123456789"), Some(123_457));
+        for micros in 0..1_000_000 {
+            if micros % 7 == 0 {
+                assert_eq!(fraction_micros(format!(".{micros:06}").as_bytes()), Some(micros));
+            }
+        }
+        assert_eq!(fraction_micros(b"."), None);
+    }
+}

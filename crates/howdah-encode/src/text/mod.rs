@@ -1,0 +1,150 @@
+//! Literals in, binary fields out: one codec per target type, chosen once per column.
+
+mod bool;
+mod bytea;
+mod civil;
+mod date;
+mod digits;
+mod float;
+mod int;
+mod iso;
+mod numeric;
+mod string;
+mod timestamp;
+mod uuid;
+
+use crate::session::{SessionRules, Zone};
+use crate::verdict::Verdict;
+use crate::wire;
+
+pub use self::numeric::NumericLimit;
+
+/// Turns literals of one column into binary fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TextCodec {
+    /// `boolean`
+    Bool,
+    /// `smallint`
+    Int2,
+    /// `integer`
+    Int4,
+    /// `bigint`
+    Int8,
+    /// `real`
+    Float4,
+    /// `double precision`
+    Float8,
+    /// `numeric`
+    Numeric {
+        /// Precision and scale, when the column has them.
+        limit: Option<NumericLimit>,
+    },
+    /// `text`
+    Text,
+    /// `character varying`
+    Varchar {
+        /// Most characters, when the column has a limit.
+        limit: Option<usize>,
+    },
+    /// `character`; the server pads.
+    Bpchar {
+        /// Characters of the column, when it has a length.
+        limit: Option<usize>,
+    },
+    /// `bytea`
+    Bytea,
+    /// `uuid`
+    Uuid,
+    /// `date`
+    Date,
+    /// `timestamp without time zone`; its precision is applied by the server.
+    Timestamp,
+    /// `timestamp with time zone`; its precision is applied by the server.
+    Timestamptz {
+        /// Zone of a literal that names none.
+        zone: Zone,
+    },
+    /// `json`; the server validates.
+    Json,
+    /// `jsonb`; the server validates.
+    Jsonb,
+}
+
+impl TextCodec {
+    /// The codec of a type by its OID and modifier, `None` where there is none. A domain is resolved to its base type
+    /// by the caller. Lengths of strings are counted in Unicode characters, as a UTF-8 database counts them.
+    #[must_use]
+    pub fn for_type(type_oid: u32, typmod: i32, rules: &SessionRules) -> Option<TextCodec> {
+        Some(match type_oid {
+            16 => TextCodec::Bool,
+            17 => TextCodec::Bytea,
+            20 => TextCodec::Int8,
+            21 => TextCodec::Int2,
+            23 => TextCodec::Int4,
+            25 => TextCodec::Text,
+            114 => TextCodec::Json,
+            700 => TextCodec::Float4,
+            701 => TextCodec::Float8,
+            1042 => TextCodec::Bpchar { limit: string::limit(typmod) },
+            1043 => TextCodec::Varchar { limit: string::limit(typmod) },
+            1082 => TextCodec::Date,
+            1114 => TextCodec::Timestamp,
+            1184 => TextCodec::Timestamptz { zone: rules.zone },
+            1700 => TextCodec::Numeric { limit: NumericLimit::from_typmod(typmod) },
+            2950 => TextCodec::Uuid,
+            3802 => TextCodec::Jsonb,
+            _ => return None,
+        })
+    }
+
+    /// Appends the field for `literal`: a four-byte length and the value. `literal` is valid UTF-8 without NUL.
+    ///
+    /// # Errors
+    /// When the literal is not certainly valid; `out` is then as it was.
+    #[inline]
+    pub fn encode(&self, literal: &[u8], out: &mut Vec<u8>) -> Verdict {
+        match *self {
+            TextCodec::Float8 => wire::put_f64(out, float::parse_f64(literal)?),
+            TextCodec::Int4 => wire::put_i32(out, int::parse_i32(literal)?),
+            TextCodec::Int8 => wire::put_i64(out, int::parse_i64(literal)?),
+            TextCodec::Timestamptz { zone } => {
+                wire::put_i64(out, timestamp::parse_timestamptz(literal, zone)?)
+            }
+            TextCodec::Timestamp => wire::put_i64(out, timestamp::parse_timestamp(literal)?),
+            TextCodec::Text | TextCodec::Json => return wire::put_bytes(out, literal),
+            TextCodec::Bool => wire::put_bool(out, bool::parse_bool(literal)?),
+            TextCodec::Int2 => wire::put_i16(out, int::parse_i16(literal)?),
+            TextCodec::Float4 => wire::put_f32(out, float::parse_f32(literal)?),
+            TextCodec::Numeric { limit } => return numeric::put_literal(literal, limit, out),
+            TextCodec::Varchar { limit } => return string::put_varchar(literal, limit, out),
+            TextCodec::Bpchar { limit } => return string::put_bpchar(literal, limit, out),
+            TextCodec::Bytea => return bytea::put_literal(literal, out),
+            TextCodec::Uuid => wire::put_uuid(out, uuid::parse_uuid(literal)?),
+            TextCodec::Date => wire::put_i32(out, date::parse_date(literal)?),
+            TextCodec::Jsonb => return wire::put_jsonb(out, literal),
+        }
+        Ok(())
+    }
+}
+
+/// The literal without the white space that C's `isspace` knows at both ends.
+pub(crate) fn trimmed(mut literal: &[u8]) -> &[u8] {
+    while let [first, rest @ ..] = literal
+        && is_space(*first)
+    {
+        literal = rest;
+    }
+    while let [rest @ .., last] = literal
+        && is_space(*last)
+    {
+        literal = rest;
+    }
+    literal
+}
+
+/// C's `isspace` for ASCII: Rust's notion lacks the vertical tab.
+#[inline]
+pub(crate) fn is_space(byte: u8) -> bool {
+    byte == b' ' || byte.wrapping_sub(9) <= 4
+}

@@ -1,0 +1,67 @@
+//! What a codec answers: encoded, invalid as the server would say it, or unsure.
+
+use std::fmt;
+
+/// `Ok` when the field was appended; otherwise the output is exactly as it was before the call.
+pub type Verdict = Result<(), NotEncoded>;
+
+/// Why a literal was not encoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotEncoded {
+    /// The server would certainly refuse the literal. Boxed, so that the verdict fits two registers.
+    Invalid(Box<Invalid>),
+    /// Only the server can tell what the literal means.
+    Unsure,
+}
+
+/// A refusal in PostgreSQL's own words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invalid {
+    /// The five characters of the SQLSTATE.
+    pub sqlstate: &'static str,
+    /// PostgreSQL's message, and its detail after a colon where there is one.
+    pub reason: String,
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+/// Bytes of a literal shown in a reason: a person recognises the value by then, and a refused 200 MB field must not
+/// be copied into its own error.
+const SHOWN_BYTES: usize = 1000;
+
+impl NotEncoded {
+    #[cold]
+    pub(crate) fn invalid(sqlstate: &'static str, reason: String) -> Self {
+        NotEncoded::Invalid(Box::new(Invalid { sqlstate, reason }))
+    }
+
+    /// `invalid input syntax for type …`, unless a byte outside ASCII makes it a matter of the server's locale:
+    /// on some systems `isspace` accepts such bytes.
+    #[cold]
+    pub(crate) fn syntax(type_name: &str, literal: &[u8]) -> Self {
+        if !literal.is_ascii() {
+            return NotEncoded::Unsure;
+        }
+        Self::invalid("22P02", format!("invalid input syntax for type {type_name}: \"{}\"", shown(literal)))
+    }
+
+    #[cold]
+    pub(crate) fn too_long(bytes: usize) -> Self {
+        let limit = crate::wire::MAX_FIELD_BYTES;
+        Self::invalid("54000", format!("field of {bytes} bytes exceeds PostgreSQL's limit of {limit} bytes"))
+    }
+}
+
+/// The literal as a message shows it, shortened when it is very long.
+pub(crate) fn shown(literal: &[u8]) -> String {
+    match literal.get(..SHOWN_BYTES) {
+        Some(start) if literal.len() > SHOWN_BYTES => format!("{}…", String::from_utf8_lossy(start)),
+        _ => String::from_utf8_lossy(literal).into_owned(),
+    }
+}

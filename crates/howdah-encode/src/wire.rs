@@ -1,0 +1,208 @@
+//! Single values as fields of COPY's binary format: a four-byte length in network order, then the bytes of the
+//! type's receive function.
+
+use crate::verdict::NotEncoded;
+
+/// What a binary COPY begins with: signature, no flags, no header extension.
+pub const HEADER: [u8; 19] = *b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
+
+/// What a binary COPY ends with: a field count of -1.
+pub const TRAILER: [u8; 2] = (-1_i16).to_be_bytes();
+
+/// The longest field in bytes: PostgreSQL allocates at most 1 GiB - 1 for a value, its four-byte header included.
+pub const MAX_FIELD_BYTES: usize = 0x3fff_ffff - 4;
+
+/// Appends NULL: the length -1 and no bytes.
+#[inline]
+pub fn put_null(out: &mut Vec<u8>) {
+    out.extend_from_slice(&[0xff; 4]);
+}
+
+/// Appends a bool.
+#[inline]
+pub fn put_bool(out: &mut Vec<u8>, value: bool) {
+    out.extend_from_slice(&[0, 0, 0, 1, u8::from(value)]);
+}
+
+/// Appends an int2.
+#[inline]
+pub fn put_i16(out: &mut Vec<u8>, value: i16) {
+    let [a, b] = value.to_be_bytes();
+    out.extend_from_slice(&[0, 0, 0, 2, a, b]);
+}
+
+/// Appends an int4, or a date as days since 2000-01-01.
+#[inline]
+pub fn put_i32(out: &mut Vec<u8>, value: i32) {
+    out.extend_from_slice(&four_bytes(value.to_be_bytes()));
+}
+
+/// Appends an int8, or a timestamp as microseconds since 2000-01-01 (timestamptz: in UTC).
+#[inline]
+pub fn put_i64(out: &mut Vec<u8>, value: i64) {
+    out.extend_from_slice(&eight_bytes(value.to_be_bytes()));
+}
+
+/// Appends a float4.
+#[inline]
+pub fn put_f32(out: &mut Vec<u8>, value: f32) {
+    out.extend_from_slice(&four_bytes(value.to_be_bytes()));
+}
+
+/// Appends a float8.
+#[inline]
+pub fn put_f64(out: &mut Vec<u8>, value: f64) {
+    out.extend_from_slice(&eight_bytes(value.to_be_bytes()));
+}
+
+/// Appends a uuid.
+#[inline]
+pub fn put_uuid(out: &mut Vec<u8>, value: [u8; 16]) {
+    let mut field = [0; 20];
+    field[3] = 16;
+    field[4..].copy_from_slice(&value);
+    out.extend_from_slice(&field);
+}
+
+/// Appends raw bytes: bytea, text and its relatives in the client's encoding, json.
+///
+/// # Errors
+/// `Invalid` (54000) beyond [`MAX_FIELD_BYTES`].
+#[inline]
+pub fn put_bytes(out: &mut Vec<u8>, value: &[u8]) -> Result<(), NotEncoded> {
+    let length = field_length(value.len())?;
+    out.reserve(4 + value.len());
+    out.extend_from_slice(&length);
+    out.extend_from_slice(value);
+    Ok(())
+}
+
+/// Appends a jsonb: its version byte, then the JSON text, which the server parses.
+///
+/// # Errors
+/// `Invalid` (54000) beyond [`MAX_FIELD_BYTES`].
+#[inline]
+pub fn put_jsonb(out: &mut Vec<u8>, json: &[u8]) -> Result<(), NotEncoded> {
+    const VERSION: u8 = 1;
+    let [a, b, c, d] = field_length(json.len().saturating_add(1))?;
+    out.reserve(5 + json.len());
+    out.extend_from_slice(&[a, b, c, d, VERSION]);
+    out.extend_from_slice(json);
+    Ok(())
+}
+
+/// The value of a finite numeric without its digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NumericHead {
+    /// Whether the value is below zero; zero itself is not.
+    pub negative: bool,
+    /// Power of 10,000 of the first digit; 0 for zero.
+    pub weight: i16,
+    /// Decimal digits after the point that are shown, at most 16,383.
+    pub dscale: u16,
+}
+
+/// A numeric without digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NumericSpecial {
+    /// Not a number.
+    NaN,
+    /// Infinity.
+    Infinity,
+    /// Minus infinity.
+    NegativeInfinity,
+}
+
+/// Appends a finite numeric; `digits` are base 10,000, the first and the last not zero, at most 65,535 of them.
+#[inline]
+pub fn put_numeric(out: &mut Vec<u8>, head: NumericHead, digits: impl ExactSizeIterator<Item = u16>) {
+    let sign: u16 = if head.negative { 0x4000 } else { 0 };
+    let count = u16::try_from(digits.len()).unwrap_or(u16::MAX);
+    let [length_0, length_1, length_2, length_3] = (8 + 2 * u32::from(count)).to_be_bytes();
+    let [count_0, count_1] = count.to_be_bytes();
+    let [weight_0, weight_1] = head.weight.to_be_bytes();
+    let [sign_0, sign_1] = sign.to_be_bytes();
+    let [dscale_0, dscale_1] = head.dscale.to_be_bytes();
+    out.reserve(12 + 2 * usize::from(count));
+    out.extend_from_slice(&[
+        length_0, length_1, length_2, length_3, count_0, count_1, weight_0, weight_1, sign_0, sign_1,
+        dscale_0, dscale_1,
+    ]);
+    for digit in digits.take(usize::from(count)) {
+        out.extend_from_slice(&digit.to_be_bytes());
+    }
+}
+
+/// Appends a numeric that is not finite.
+#[inline]
+pub fn put_numeric_special(out: &mut Vec<u8>, value: NumericSpecial) {
+    let sign = match value {
+        NumericSpecial::NaN => 0xc0,
+        NumericSpecial::Infinity => 0xd0,
+        NumericSpecial::NegativeInfinity => 0xf0,
+    };
+    out.extend_from_slice(&[0, 0, 0, 8, 0, 0, 0, 0, sign, 0, 0, 0]);
+}
+
+/// The length prefix, checked before it is cast.
+#[inline]
+pub(crate) fn field_length(bytes: usize) -> Result<[u8; 4], NotEncoded> {
+    match i32::try_from(bytes) {
+        Ok(length) if bytes <= MAX_FIELD_BYTES => Ok(length.to_be_bytes()),
+        _ => Err(NotEncoded::too_long(bytes)),
+    }
+}
+
+#[inline]
+fn four_bytes([a, b, c, d]: [u8; 4]) -> [u8; 8] {
+    [0, 0, 0, 4, a, b, c, d]
+}
+
+#[inline]
+fn eight_bytes([a, b, c, d, e, f, g, h]: [u8; 8]) -> [u8; 12] {
+    [0, 0, 0, 8, a, b, c, d, e, f, g, h]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field(put: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+        let mut out = Vec::new();
+        put(&mut out);
+        out
+    }
+
+    #[test]
+    fn fields_carry_length_and_value_in_network_order() {
+        assert_eq!(field(put_null), [0xff, 0xff, 0xff, 0xff]);
+        assert_eq!(field(|o| put_bool(o, true)), [0, 0, 0, 1, 1]);
+        assert_eq!(field(|o| put_i16(o, -2)), [0, 0, 0, 2, 0xff, 0xfe]);
+        assert_eq!(field(|o| put_i32(o, 258)), [0, 0, 0, 4, 0, 0, 1, 2]);
+        assert_eq!(field(|o| put_i64(o, 1)), [0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 1]);
+        assert_eq!(field(|o| put_f32(o, 1.0)), [0, 0, 0, 4, 0x3f, 0x80, 0, 0]);
+        assert_eq!(field(|o| put_f64(o, -2.0)), [0, 0, 0, 8, 0xc0, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(field(|o| put_bytes(o, b"ab").unwrap()), [0, 0, 0, 2, b'a', b'b']);
+        assert_eq!(field(|o| put_jsonb(o, b"1").unwrap()), [0, 0, 0, 2, 1, b'1']);
+        let head = NumericHead { negative: true, weight: 0, dscale: 2 };
+        let minus_1_5 = [0, 0, 0, 12, 0, 2, 0, 0, 0x40, 0, 0, 2, 0, 1, 0x13, 0x88];
+        assert_eq!(field(|o| put_numeric(o, head, [1, 5000].into_iter())), minus_1_5);
+    }
+
+    #[test]
+    fn a_length_beyond_the_servers_limit_is_refused_not_wrapped() {
+        assert!(field_length(MAX_FIELD_BYTES).is_ok());
+        for bytes in [MAX_FIELD_BYTES + 1, 1 << 31, (1 << 32) + 4, usize::MAX] {
+            assert!(
+                matches!(field_length(bytes), Err(NotEncoded::Invalid(i)) if i.sqlstate == "54000"),
+                "{bytes}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_header_is_19_bytes_with_the_signature() {
+        assert_eq!(&HEADER[..11], b"PGCOPY\n\xff\r\n\0");
+        assert_eq!(TRAILER, [0xff, 0xff]);
+    }
+}
