@@ -5,7 +5,7 @@
     reason = "a program for people, with literals of its own"
 )]
 
-use howdah_encode::{SessionRules, TextCodec, Zone};
+use howdah_encode::{TextCodec, Zone};
 use std::hint::black_box;
 use std::time::Instant;
 

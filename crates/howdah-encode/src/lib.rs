@@ -17,6 +17,8 @@
 //! ```
 
 pub mod copy_text;
+#[cfg(feature = "literals")]
+pub mod literals;
 mod session;
 pub mod text;
 mod verdict;
