@@ -1,1 +1,3 @@
 //! Data sets and honest measurements.
+
+pub mod dataset;

@@ -1,0 +1,105 @@
+//! Numbers and times as text, appended to a buffer without going through the formatting machinery.
+
+/// Appends an integer.
+pub(super) fn push_integer(out: &mut Vec<u8>, value: impl itoa::Integer) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+}
+
+/// Appends `scaled / 10^decimals` with as few digits as say it exactly: what PostgreSQL prints for such a float8.
+pub(super) fn push_scaled(out: &mut Vec<u8>, scaled: i32, decimals: u32) {
+    let unit = 10_u32.pow(decimals);
+    let (whole, mut fraction) = (scaled.unsigned_abs() / unit, scaled.unsigned_abs() % unit);
+    if scaled < 0 {
+        out.push(b'-');
+    }
+    push_integer(out, whole);
+    if fraction == 0 {
+        return;
+    }
+    out.push(b'.');
+    let mut place = unit / 10;
+    while fraction > 0 {
+        push_digit(out, fraction / place);
+        fraction %= place;
+        place /= 10;
+    }
+}
+
+/// Appends `2024-01-31` and `23:59:59` with `separator` between them, for seconds since 1970.
+pub(super) fn push_date_time(out: &mut Vec<u8>, seconds: i64, separator: u8) {
+    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    let (year, month, day) = civil(days);
+    push_integer(out, year);
+    for (lead, two) in [
+        (b'-', month),
+        (b'-', day),
+        (separator, second / 3600),
+        (b':', second / 60 % 60),
+        (b':', second % 60),
+    ] {
+        out.push(lead);
+        let two = two.unsigned_abs();
+        push_digit(out, u32::try_from(two / 10).unwrap_or(0));
+        push_digit(out, u32::try_from(two % 10).unwrap_or(0));
+    }
+}
+
+/// Year, month and day of a day counted from 1970-01-01, in the Gregorian calendar. Years begin in March here, so that
+/// the leap day is the last of its year and every month's start follows one straight line.
+fn civil(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468; // from 0000-03-01
+    let era = days.div_euclid(146_097);
+    let of_era = days.rem_euclid(146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let march_month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+    (era * 400 + year_of_era + i64::from(month <= 2), month, day)
+}
+
+fn push_digit(out: &mut Vec<u8>, digit: u32) {
+    out.push(b'0' + u8::try_from(digit % 10).unwrap_or(0));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(write: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut out = Vec::new();
+        write(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn scaled_numbers_do_not_lose_zeros_or_signs() {
+        for (scaled, decimals, expected) in [
+            (0, 5, "0"),
+            (5, 5, "0.00005"),
+            (-5, 5, "-0.00005"),
+            (7_200_000, 5, "72"),
+            (7_200_100, 5, "72.001"),
+            (-17_999_999, 5, "-179.99999"),
+            (255, 1, "25.5"),
+            (37, 0, "37"),
+        ] {
+            assert_eq!(text(|out| push_scaled(out, scaled, decimals)), expected);
+        }
+    }
+
+    #[test]
+    fn dates_do_not_slip_at_leap_days_and_year_ends() {
+        for (seconds, expected) in [
+            (0, "1970-01-01 00:00:00"),
+            (951_782_399, "2000-02-28 23:59:59"),
+            (951_782_400, "2000-02-29 00:00:00"),
+            (1_709_251_200, "2024-03-01 00:00:00"),
+            (1_735_689_599, "2024-12-31 23:59:59"),
+            (1_735_689_600, "2025-01-01 00:00:00"),
+            (4_107_542_400, "2100-03-01 00:00:00"),
+        ] {
+            assert_eq!(text(|out| push_date_time(out, seconds, b' ')), expected);
+        }
+    }
+}

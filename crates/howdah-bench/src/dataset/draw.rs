@@ -1,0 +1,56 @@
+//! Random draws that are the same on every machine and with every version of the random number crates.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+/// A seeded stream of small integers. Only the cipher itself comes from outside: how a seed becomes a key and how a
+/// word becomes a number in a range is fixed here.
+pub(super) struct Draw(ChaCha8Rng);
+
+impl Draw {
+    /// `purpose` keeps the streams of different data sets apart under the same seed.
+    pub(super) fn new(seed: u64, purpose: &[u8; 8]) -> Self {
+        let mut key = [0; 32];
+        key[..8].copy_from_slice(&seed.to_le_bytes());
+        key[8..16].copy_from_slice(purpose);
+        Draw(ChaCha8Rng::from_seed(key))
+    }
+
+    /// A number in `0..limit`. The bias of multiply-and-shift is below one in a thousand for limits under four million.
+    pub(super) fn below(&mut self, limit: u32) -> u32 {
+        scale(self.0.next_u32(), limit)
+    }
+
+    /// A number in `low..=high`.
+    pub(super) fn between(&mut self, low: i32, high: i32) -> i32 {
+        low.wrapping_add_unsigned(self.below(high.abs_diff(low) + 1))
+    }
+
+    /// A number in `0..limit` that is more often small: few users and repositories make most of the events.
+    pub(super) fn skewed(&mut self, limit: u32) -> u32 {
+        let word = self.0.next_u32();
+        scale(scale(word, word), limit)
+    }
+
+    /// True `times` in `of`.
+    pub(super) fn chance(&mut self, times: u32, of: u32) -> bool {
+        self.below(of) < times
+    }
+
+    /// One of `choices`.
+    pub(super) fn pick<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+        let index = self.below(u32::try_from(choices.len()).unwrap_or(u32::MAX));
+        choices[index as usize]
+    }
+
+    /// 64 random bits.
+    pub(super) fn word(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+}
+
+/// `word / 2^32 * limit`, rounded down.
+fn scale(word: u32, limit: u32) -> u32 {
+    let [.., a, b, c, d] = ((u64::from(word) * u64::from(limit)) >> 32).to_be_bytes();
+    u32::from_be_bytes([a, b, c, d])
+}

@@ -1,0 +1,333 @@
+//! `github-events`: public events of a code host as its hourly archives have them, made up.
+//!
+//! The mix of event types, the keys of their payloads (compact, sorted, doubled quotes in CSV) and the lengths follow
+//! the archives; names, ids and texts are drawn.
+
+use super::Rows;
+use super::copy_binary as binary;
+use super::decimal::{push_date_time, push_integer};
+use super::draw::Draw;
+
+/// Names and types, in order.
+pub(super) const COLUMNS: [(&str, &str); 9] = [
+    ("event_id", "text NOT NULL"),
+    ("event_type", "text NOT NULL"),
+    ("actor_id", "bigint"),
+    ("actor_login", "text"),
+    ("repo_id", "bigint"),
+    ("repo_name", "text"),
+    ("created_at", "timestamptz NOT NULL"),
+    ("is_public", "boolean NOT NULL"),
+    ("payload", "jsonb NOT NULL"),
+];
+
+/// 2025-01-01 00:00:00 UTC.
+const START: i64 = 1_735_689_600;
+/// Events a second, about what the archives hold.
+const PER_SECOND: u64 = 60;
+/// The id of the first event.
+const FIRST_ID: u64 = 45_000_000_000;
+/// How many users and repositories there are.
+const ACTORS: u32 = 2_000_000;
+const REPOSITORIES: u32 = 4_000_000;
+
+/// How often each type occurs, in hundredths.
+const MIX: [(u32, Kind); 9] = [
+    (44, Kind::Push),
+    (14, Kind::Create),
+    (10, Kind::PullRequest),
+    (12, Kind::Watch),
+    (8, Kind::IssueComment),
+    (4, Kind::Delete),
+    (4, Kind::Issues),
+    (3, Kind::Fork),
+    (1, Kind::Release),
+];
+
+const FIRST_WORDS: [&str; 16] = [
+    "amber", "brave", "calm", "deep", "early", "fast", "green", "hidden", "iron", "jolly", "keen", "lucky",
+    "mellow", "north", "open", "quiet",
+];
+const SECOND_WORDS: [&str; 16] = [
+    "badger", "cedar", "delta", "engine", "falcon", "garden", "harbor", "island", "kernel", "lantern",
+    "meadow", "otter", "parser", "river", "signal", "tracker",
+];
+const BOTS: [(&str, u64); 3] =
+    [("github-actions[bot]", 41_898_282), ("dependabot[bot]", 49_699_333), ("renovate[bot]", 29_139_614)];
+const BRANCHES: [&str; 6] = ["main", "master", "develop", "gh-pages", "release/2.x", "feature/login"];
+/// As they stand inside a JSON string: some need escapes, some are not ASCII.
+const DESCRIPTIONS: [&str; 8] = [
+    "A small tool that does one thing",
+    "Notes, scripts and dotfiles",
+    "Configuration for my editor, shell and window manager",
+    "The \\\"unofficial\\\" client, with tests",
+    "Beispiele für den Kurs „Datenbanken“",
+    "数据结构与算法练习",
+    "C:\\\\tools and other leftovers",
+    "Demo \\u2014 see README\\nfor more",
+];
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Push,
+    Create,
+    PullRequest,
+    Watch,
+    IssueComment,
+    Delete,
+    Issues,
+    Fork,
+    Release,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Push => "PushEvent",
+            Kind::Create => "CreateEvent",
+            Kind::PullRequest => "PullRequestEvent",
+            Kind::Watch => "WatchEvent",
+            Kind::IssueComment => "IssueCommentEvent",
+            Kind::Delete => "DeleteEvent",
+            Kind::Issues => "IssuesEvent",
+            Kind::Fork => "ForkEvent",
+            Kind::Release => "ReleaseEvent",
+        }
+    }
+}
+
+/// The endless sequence of events for a seed; the buffers of the current row are used again for the next.
+pub(super) struct Events {
+    draw: Draw,
+    made: u64,
+    id: u64,
+    seconds: i64,
+    kind: Kind,
+    actor_id: u64,
+    actor_login: Vec<u8>,
+    repo_id: u64,
+    repo_name: Vec<u8>,
+    payload: Vec<u8>,
+}
+
+impl Events {
+    pub(super) fn new(seed: u64) -> Self {
+        Events {
+            draw: Draw::new(seed, b"ghevents"),
+            made: 0,
+            id: FIRST_ID,
+            seconds: START,
+            kind: Kind::Push,
+            actor_id: 0,
+            actor_login: Vec::new(),
+            repo_id: 0,
+            repo_name: Vec::new(),
+            payload: Vec::new(),
+        }
+    }
+
+    fn draw_kind(&mut self) -> Kind {
+        let mut left = self.draw.below(100);
+        for (share, kind) in MIX {
+            if left < share {
+                return kind;
+            }
+            left -= share;
+        }
+        Kind::Push
+    }
+
+    fn draw_actor(&mut self) {
+        self.actor_login.clear();
+        if self.draw.chance(12, 100) {
+            let (login, id) = BOTS[self.draw.below(3) as usize];
+            self.actor_login.extend_from_slice(login.as_bytes());
+            self.actor_id = id;
+        } else {
+            let actor = self.draw.skewed(ACTORS);
+            self.actor_id = 1_000 + u64::from(actor) * 97;
+            push_login(&mut self.actor_login, actor);
+        }
+    }
+
+    fn draw_repository(&mut self) {
+        let repository = self.draw.skewed(REPOSITORIES);
+        self.repo_id = 10_000 + u64::from(repository) * 233;
+        self.repo_name.clear();
+        // A repository keeps its owner.
+        push_login(&mut self.repo_name, repository.wrapping_mul(2_654_435_761) % ACTORS);
+        self.repo_name.push(b'/');
+        push_words(&mut self.repo_name, repository, b'-');
+    }
+
+    fn draw_payload(&mut self) {
+        let Events { draw, payload, made, .. } = self;
+        payload.clear();
+        let number = 1 + draw.skewed(9_000);
+        match self.kind {
+            Kind::Push => {
+                let size = 1 + draw.skewed(6);
+                push(payload, "{\"before\":\"");
+                push_hash(payload, draw);
+                push(payload, "\",\"distinct_size\":");
+                push_integer(payload, size);
+                push(payload, ",\"head\":\"");
+                push_hash(payload, draw);
+                push(payload, "\",\"push_id\":");
+                push_integer(payload, 22_000_000_000 + *made);
+                push(payload, ",\"ref\":\"refs/heads/");
+                push(payload, draw.pick(&BRANCHES));
+                push(payload, "\",\"size\":");
+                push_integer(payload, size);
+                payload.push(b'}');
+            }
+            Kind::Create => {
+                push(payload, "{\"description\":");
+                if draw.chance(1, 2) {
+                    push(payload, "null");
+                } else {
+                    payload.push(b'"');
+                    push(payload, draw.pick(&DESCRIPTIONS));
+                    payload.push(b'"');
+                }
+                push(payload, ",\"master_branch\":\"main\",\"pusher_type\":\"user\",\"ref\":\"");
+                push(payload, draw.pick(&BRANCHES));
+                push(payload, "\",\"ref_type\":\"branch\"}");
+            }
+            Kind::PullRequest => {
+                let (action, state) =
+                    if draw.chance(1, 2) { ("opened", "open") } else { ("closed", "closed") };
+                push(payload, "{\"action\":\"");
+                push(payload, action);
+                push(payload, "\",\"number\":");
+                push_integer(payload, number);
+                push_numbered(payload, "pull_request", 2_200_000_000 + *made, number, state);
+                payload.push(b'}');
+            }
+            Kind::Watch => push(payload, "{\"action\":\"started\"}"),
+            Kind::IssueComment => {
+                push(payload, "{\"action\":\"created\",\"comment\":{\"id\":");
+                push_integer(payload, 2_560_000_000 + *made);
+                payload.push(b'}');
+                push_numbered(payload, "issue", 2_760_000_000 + u64::from(number), number, "open");
+                payload.push(b'}');
+            }
+            Kind::Delete => {
+                push(payload, "{\"pusher_type\":\"user\",\"ref\":\"dependabot/npm_and_yarn/");
+                push_words(payload, number, b'-');
+                push(payload, "\",\"ref_type\":\"branch\"}");
+            }
+            Kind::Issues => {
+                push(payload, "{\"action\":\"opened\"");
+                push_numbered(payload, "issue", 2_760_000_000 + *made, number, "open");
+                payload.push(b'}');
+            }
+            Kind::Fork => {
+                push(payload, "{\"forkee\":{\"full_name\":\"");
+                payload.extend_from_slice(&self.repo_name);
+                push(payload, "\",\"id\":");
+                push_integer(payload, 910_000_000 + *made);
+                push(payload, ",\"private\":false}}");
+            }
+            Kind::Release => {
+                push(payload, "{\"action\":\"published\",\"release\":{\"id\":");
+                push_integer(payload, 193_000_000 + *made);
+                push(payload, ",\"name\":\"");
+                push(payload, draw.pick(&DESCRIPTIONS));
+                push(payload, "\",\"prerelease\":false,\"tag_name\":\"v1.");
+                push_integer(payload, number % 40);
+                push(payload, "\"}}");
+            }
+        }
+    }
+}
+
+impl Rows for Events {
+    fn advance(&mut self) {
+        self.id += 1 + u64::from(self.draw.below(30));
+        self.seconds = START + i64::try_from(self.made / PER_SECOND).unwrap_or(i64::MAX - START);
+        self.made += 1;
+        self.kind = self.draw_kind();
+        self.draw_actor();
+        self.draw_repository();
+        self.draw_payload();
+    }
+
+    fn push_csv(&self, out: &mut Vec<u8>) {
+        push_integer(out, self.id);
+        out.push(b',');
+        push(out, self.kind.name());
+        out.push(b',');
+        push_integer(out, self.actor_id);
+        out.push(b',');
+        out.extend_from_slice(&self.actor_login);
+        out.push(b',');
+        push_integer(out, self.repo_id);
+        out.push(b',');
+        out.extend_from_slice(&self.repo_name);
+        out.push(b',');
+        push_date_time(out, self.seconds, b'T');
+        push(out, "Z,true,\"");
+        let mut copied = 0;
+        for quote in memchr::memchr_iter(b'"', &self.payload) {
+            out.extend_from_slice(&self.payload[copied..=quote]);
+            copied = quote; // the quote is copied a second time
+        }
+        out.extend_from_slice(&self.payload[copied..]);
+        out.extend_from_slice(b"\"\n");
+    }
+
+    fn push_binary(&self, out: &mut Vec<u8>) {
+        let id = itoa::Buffer::new().format(self.id).to_owned();
+        binary::push_tuple(out, 9);
+        binary::push_bytes(out, id.as_bytes());
+        binary::push_bytes(out, self.kind.name().as_bytes());
+        binary::push_int8(out, self.actor_id.cast_signed());
+        binary::push_bytes(out, &self.actor_login);
+        binary::push_int8(out, self.repo_id.cast_signed());
+        binary::push_bytes(out, &self.repo_name);
+        binary::push_timestamptz(out, self.seconds);
+        binary::push_bool(out, true);
+        binary::push_jsonb(out, &self.payload);
+    }
+}
+
+fn push(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// Forty hexadecimal digits.
+fn push_hash(out: &mut Vec<u8>, draw: &mut Draw) {
+    for digits in [16, 16, 8] {
+        let mut word = draw.word();
+        for _ in 0..digits {
+            out.push(b"0123456789abcdef"[(word & 15) as usize]);
+            word >>= 4;
+        }
+    }
+}
+
+/// `,"KEY":{"id":1,"number":2,"state":"open"}`.
+fn push_numbered(out: &mut Vec<u8>, key: &str, id: u64, number: u32, state: &str) {
+    push(out, ",\"");
+    push(out, key);
+    push(out, "\":{\"id\":");
+    push_integer(out, id);
+    push(out, ",\"number\":");
+    push_integer(out, number);
+    push(out, ",\"state\":\"");
+    push(out, state);
+    push(out, "\"}");
+}
+
+/// The login of the n-th user: the same whenever the user comes up.
+fn push_login(out: &mut Vec<u8>, actor: u32) {
+    push_words(out, actor, b'-');
+    push_integer(out, actor / 256);
+}
+
+fn push_words(out: &mut Vec<u8>, of: u32, separator: u8) {
+    push(out, FIRST_WORDS[(of % 16) as usize]);
+    out.push(separator);
+    push(out, SECOND_WORDS[(of / 16 % 16) as usize]);
+}

@@ -1,0 +1,140 @@
+//! What would make a benchmark incomparable: other bytes, another order of columns, parts that do not add up.
+
+use std::io::{self, Write};
+
+use super::copy_binary::{HEADER, TRAILER};
+use super::{Dataset, Part};
+
+/// A hash that needs no dependency: FNV-1a, 64 bits.
+struct Hasher(u64, u64);
+
+impl Write for Hasher {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        self.1 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn hashed(write: impl FnOnce(&mut Hasher) -> io::Result<u64>) -> (u64, u64) {
+    let mut hasher = Hasher(0xcbf2_9ce4_8422_2325, 0);
+    let said = write(&mut hasher).unwrap();
+    assert_eq!(said, hasher.1, "the number of bytes returned is the number written");
+    (hasher.0, hasher.1)
+}
+
+fn csv(dataset: Dataset, rows: u64, seed: u64) -> String {
+    let mut out = Vec::new();
+    dataset.write_csv(rows, seed, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn binary(dataset: Dataset, rows: u64, part: Part) -> Vec<u8> {
+    let mut out = Vec::new();
+    dataset.write_binary(rows, 42, part, &mut out).unwrap();
+    out
+}
+
+#[test]
+fn a_published_figure_does_not_silently_change_its_data() {
+    // A change of these numbers makes every earlier measurement incomparable: say so in the changelog.
+    let pinned = [
+        (Dataset::GithubEvents, (0x1590_b6fc_6485_5798, 2_591_893), (0x136e_e95a_df10_3561, 2_559_923)),
+        (Dataset::Readings, (0x03ce_3c74_3e3f_0484, 616_556), (0x22ea_86b1_178e_d403, 1_051_941)),
+    ];
+    for (dataset, csv, binary) in pinned {
+        assert_eq!(hashed(|out| dataset.write_csv(10_000, 42, out)), csv, "{dataset:?} CSV");
+        assert_eq!(
+            hashed(|out| dataset.write_binary(10_000, 42, Part::WHOLE, out)),
+            binary,
+            "{dataset:?} binary"
+        );
+    }
+}
+
+#[test]
+fn columns_do_not_move() {
+    assert_eq!(
+        csv(Dataset::GithubEvents, 0, 1),
+        "event_id,event_type,actor_id,actor_login,repo_id,repo_name,created_at,is_public,payload\n"
+    );
+    assert_eq!(
+        csv(Dataset::Readings, 0, 1),
+        "time,tags_id,latitude,longitude,elevation,velocity,heading,grade,fuel_consumption\n"
+    );
+    assert_eq!(
+        Dataset::GithubEvents.all_text_table_sql("raw"),
+        "CREATE TABLE raw (event_id text NOT NULL, event_type text NOT NULL, actor_id text, actor_login text, \
+         repo_id text, repo_name text, created_at text NOT NULL, is_public text NOT NULL, payload text NOT NULL)"
+    );
+    assert!(
+        Dataset::Readings
+            .create_table_sql("r")
+            .starts_with("CREATE TABLE r (time timestamptz, tags_id integer, ")
+    );
+}
+
+#[test]
+fn a_name_finds_its_data_set() {
+    for dataset in Dataset::ALL {
+        assert_eq!(Dataset::from_name(dataset.name()), Some(dataset));
+    }
+    assert_eq!(Dataset::from_name("nothing"), None);
+}
+
+#[test]
+fn rows_do_not_depend_on_how_many_are_asked_for() {
+    for dataset in Dataset::ALL {
+        assert!(csv(dataset, 5_000, 7).starts_with(&csv(dataset, 1_000, 7)));
+        assert_ne!(csv(dataset, 10, 7), csv(dataset, 10, 8), "the seed counts");
+    }
+}
+
+#[test]
+fn parts_put_together_are_the_whole() {
+    for dataset in Dataset::ALL {
+        for of in [1, 2, 3, 7] {
+            let whole = binary(dataset, 1_000, Part::WHOLE);
+            let mut together = HEADER.to_vec();
+            for index in 0..of {
+                let part = binary(dataset, 1_000, Part { index, of });
+                together.extend_from_slice(&part[HEADER.len()..part.len() - TRAILER.len()]);
+            }
+            together.extend_from_slice(TRAILER);
+            assert!(together == whole, "{dataset:?} in {of} parts");
+        }
+    }
+}
+
+#[test]
+fn readings_are_late_and_have_gaps_as_in_the_field() {
+    let text = csv(Dataset::Readings, 20_000, 42);
+    let rows: Vec<Vec<&str>> = text.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    assert!(rows.iter().all(|row| row.len() == 9 && !row[0].is_empty() && !row[1].is_empty()));
+    let with_gap = rows.iter().filter(|row| row.contains(&"")).count();
+    assert!((1_700..2_300).contains(&with_gap), "one row in ten has a NULL: {with_gap}");
+    let late = rows.windows(2).filter(|pair| pair[1][0] < pair[0][0]).count();
+    assert!(late > 2_000, "rows out of order: {late}");
+    let mean = text.len() / rows.len();
+    assert!((50..70).contains(&mean), "{mean} bytes a row");
+}
+
+#[test]
+fn events_are_as_long_and_as_quoted_as_in_the_field() {
+    let text = csv(Dataset::GithubEvents, 20_000, 42);
+    let mean = text.len() / 20_000;
+    assert!((235..265).contains(&mean), "{mean} bytes a row");
+    for line in text.lines().skip(1) {
+        let (_, payload) = line.split_once(",true,\"").unwrap();
+        assert_eq!(line.splitn(9, ',').count(), 9);
+        assert!(payload.starts_with('{') && payload.ends_with("}\""));
+        let unquoted = payload[..payload.len() - 1].replace("\"\"", "\u{1}");
+        assert!(!unquoted.contains('"'), "every quote inside is doubled: {line}");
+    }
+}
