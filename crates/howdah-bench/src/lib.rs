@@ -1,3 +1,13 @@
 //! Data sets and honest measurements.
 
+pub mod database;
 pub mod dataset;
+pub mod error;
+pub mod floor;
+pub mod load;
+pub mod machine;
+pub mod measure;
+pub mod rounds;
+pub mod scratch;
+pub mod server_cpu;
+pub mod table;

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 /// Lets `write` fill a neighbour of `path` and then gives it that name.
-pub(super) fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<u64>) -> io::Result<u64> {
+pub(crate) fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<u64>) -> io::Result<u64> {
     // A device or a pipe has no neighbour that could replace it.
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return write(&mut File::options().write(true).open(path)?);
@@ -22,4 +22,32 @@ pub(super) fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Resu
         let _ = fs::remove_file(&partial);
     }
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn an_interrupted_run_leaves_no_short_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("data.csv");
+        write_whole(&path, |out| {
+            out.write_all(b"half")?;
+            Err(io::Error::other("the disk is full"))
+        })
+        .unwrap_err();
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+        write_whole(&path, |out| out.write_all(b"whole").map(|()| 5)).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_device_is_not_replaced_by_a_file() {
+        write_whole(Path::new("/dev/null"), |out| out.write_all(b"gone").map(|()| 4)).unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
 }

@@ -11,6 +11,8 @@ mod file;
 mod github_events;
 mod readings;
 
+pub(crate) use file::write_whole;
+
 /// Bytes collected before a write: large enough that system calls do not count, small enough for the cache.
 const BUFFER: usize = 256 * 1024;
 
@@ -170,7 +172,7 @@ impl Dataset {
         if output == Path::new("-") {
             return self.write_csv(rows, seed, &mut io::stdout().lock());
         }
-        file::write_whole(output, |out| self.write_csv(rows, seed, out))
+        write_whole(output, |out| self.write_csv(rows, seed, out))
     }
 
     /// Writes a binary COPY file as [`Dataset::write_binary`] does. The file appears under its name only when it is
@@ -179,7 +181,7 @@ impl Dataset {
     /// # Errors
     /// The file could not be written.
     pub fn write_binary_file(self, rows: u64, seed: u64, part: Part, output: &Path) -> io::Result<u64> {
-        file::write_whole(output, |out| self.write_binary(rows, seed, part, out))
+        write_whole(output, |out| self.write_binary(rows, seed, part, out))
     }
 }
 

@@ -1,0 +1,65 @@
+//! What can end a measurement early. A figure that could not be checked is an error, never a footnote.
+
+use std::io;
+
+/// Why there is no result.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The request cannot be carried out as it stands.
+    #[error("{0}")]
+    Usage(String),
+    /// A file or process could not be handled.
+    #[error("{doing}: {source}")]
+    Io {
+        /// What was tried.
+        doing: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The server refused something that belongs to the measuring itself.
+    #[error("{doing}: {}", in_full(source))]
+    Server {
+        /// What was tried.
+        doing: String,
+        /// What the server said.
+        source: tokio_postgres::Error,
+    },
+    /// A measured program failed.
+    #[error("{program} failed ({status}): {stderr}")]
+    Program {
+        /// Its name.
+        program: String,
+        /// How it ended.
+        status: String,
+        /// What it said last.
+        stderr: String,
+    },
+    /// A measured program did not load what it should have.
+    #[error("{0}")]
+    Wrong(String),
+}
+
+impl Error {
+    /// For `map_err` on input and output.
+    pub fn io(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let doing = doing.into();
+        move |source| Error::Io { doing, source }
+    }
+
+    /// For `map_err` on what the server answers.
+    pub fn server(doing: impl Into<String>) -> impl FnOnce(tokio_postgres::Error) -> Self {
+        let doing = doing.into();
+        move |source| Error::Server { doing, source }
+    }
+}
+
+/// The driver's own text says little more than "db error".
+fn in_full(error: &tokio_postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(db) => format!("{} ({})", db.message(), db.code().code()),
+        None => match std::error::Error::source(error) {
+            Some(cause) => format!("{error}: {cause}"),
+            None => error.to_string(),
+        },
+    }
+}

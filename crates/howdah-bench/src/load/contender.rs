@@ -1,0 +1,130 @@
+//! Who competes, and the command lines that make them do it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::Options;
+use super::server::Server;
+use crate::error::Error;
+
+/// A way to get a file into a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Contender {
+    /// `howdah load` of the CSV into an existing table.
+    Howdah,
+    /// `howdah load` of the CSV into a table that it makes.
+    HowdahCreate,
+    /// N psql side by side, each with a binary part.
+    FloorPsql,
+    /// Our minimal client, N connections, each with a binary part.
+    FloorClient,
+    /// `\copy` of the CSV into the typed table.
+    PsqlTyped,
+    /// `\copy` of the CSV into the table whose columns are all text.
+    PsqlText,
+}
+
+/// What a contender gets.
+pub(super) struct Input<'a> {
+    pub(super) table: &'a str,
+    pub(super) csv: &'a PathBuf,
+    /// Binary COPY files, one a connection; only the floors need them.
+    pub(super) parts: &'a [PathBuf],
+}
+
+/// The programs that are run.
+pub(super) struct Programs {
+    pub(super) howdah: PathBuf,
+    psql: PathBuf,
+    myself: PathBuf,
+    conninfo: String,
+    pub(super) jobs: u32,
+}
+
+impl Contender {
+    /// The name in raw results.
+    pub(super) fn key(self) -> &'static str {
+        match self {
+            Contender::Howdah => "howdah",
+            Contender::HowdahCreate => "howdah-create",
+            Contender::FloorPsql => "floor-psql",
+            Contender::FloorClient => "floor-client",
+            Contender::PsqlTyped => "psql-typed",
+            Contender::PsqlText => "psql-text",
+        }
+    }
+
+    /// The name for people.
+    pub(super) fn label(self, jobs: u32) -> String {
+        match self {
+            Contender::Howdah => format!("howdah load, CSV, {jobs} connections"),
+            Contender::HowdahCreate => format!("howdah load, CSV, new table, {jobs} connections"),
+            Contender::FloorPsql => format!("pre-encoded binary, {jobs} × psql"),
+            Contender::FloorClient => format!("pre-encoded binary, minimal client, {jobs} connections"),
+            Contender::PsqlTyped => "psql \\copy, CSV".to_owned(),
+            Contender::PsqlText => "psql \\copy, CSV, all-text table".to_owned(),
+        }
+    }
+
+    pub(super) fn is_floor(self) -> bool {
+        matches!(self, Contender::FloorPsql | Contender::FloorClient)
+    }
+
+    pub(super) fn is_howdah(self) -> bool {
+        matches!(self, Contender::Howdah | Contender::HowdahCreate)
+    }
+}
+
+impl Programs {
+    pub(super) fn find(options: &Options, server: &Server) -> Result<Self, Error> {
+        let myself = std::env::current_exe().map_err(Error::io("could not find this program"))?;
+        let howdah = options.howdah.clone().unwrap_or_else(|| myself.with_file_name("howdah"));
+        if !howdah.is_file() {
+            let howdah = howdah.display();
+            return Err(Error::Usage(format!(
+                "there is no howdah to measure at {howdah}; build it or use --howdah"
+            )));
+        }
+        let psql =
+            server.bin_dir.as_ref().map_or_else(|| PathBuf::from("psql"), |directory| directory.join("psql"));
+        Ok(Programs { howdah, psql, myself, conninfo: server.conninfo.clone(), jobs: options.jobs })
+    }
+
+    /// The processes, all started at once, that are the contender.
+    pub(super) fn commands(&self, contender: Contender, input: &Input) -> Vec<Command> {
+        let Input { table, csv, parts } = input;
+        let csv_options = "(FORMAT csv, HEADER)";
+        match contender {
+            Contender::Howdah => vec![self.howdah(csv, table, "append")],
+            Contender::HowdahCreate => vec![self.howdah(csv, table, "create")],
+            Contender::FloorPsql => {
+                parts.iter().map(|part| self.psql(part, table, "(FORMAT binary)")).collect()
+            }
+            Contender::FloorClient => {
+                let mut command = Command::new(&self.myself);
+                command.args(["floor-client", "--dbname", &self.conninfo, "--table", table]).args(*parts);
+                vec![command]
+            }
+            Contender::PsqlTyped | Contender::PsqlText => vec![self.psql(csv, table, csv_options)],
+        }
+    }
+
+    fn howdah(&self, csv: &Path, table: &str, mode: &str) -> Command {
+        let mut command = Command::new(&self.howdah);
+        command.arg("load").arg(csv).args(["--table", table, "-d", &self.conninfo, "--mode", mode]);
+        command.args(["--jobs", &self.jobs.to_string(), "--quiet", "--report", "json"]);
+        command
+    }
+
+    fn psql(&self, file: &Path, table: &str, options: &str) -> Command {
+        let mut command = Command::new(&self.psql);
+        // -X: somebody's start-up file is not part of the measurement.
+        command.args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", &self.conninfo, "-c"]);
+        let mut copy = OsString::from(format!("\\copy {table} from '"));
+        copy.push(file);
+        copy.push(format!("' {options}"));
+        command.arg(copy);
+        command
+    }
+}

@@ -1,0 +1,131 @@
+//! Input files of the measurements, made once and kept under a name that says what they hold.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::dataset::{Dataset, Part, write_whole};
+use crate::error::Error;
+
+/// A directory of generated files. A file that is there is complete and is used again.
+pub struct Scratch {
+    directory: PathBuf,
+    seed: u64,
+}
+
+impl Scratch {
+    /// Makes the directory when it is missing.
+    ///
+    /// # Errors
+    /// It could not be made.
+    pub fn new(directory: &Path, seed: u64) -> Result<Self, Error> {
+        let doing = || format!("could not make {}", directory.display());
+        fs::create_dir_all(directory).map_err(Error::io(doing()))?;
+        let directory = directory.canonicalize().map_err(Error::io(doing()))?;
+        Ok(Scratch { directory, seed })
+    }
+
+    /// The data set as CSV.
+    ///
+    /// # Errors
+    /// The file could not be written.
+    pub fn csv(&self, dataset: Dataset, rows: u64) -> Result<PathBuf, Error> {
+        let name = format!("{}-{rows}-{}.csv", dataset.name(), self.seed);
+        self.file(&name, |path| dataset.write_csv_file(rows, self.seed, path))
+    }
+
+    /// The data set as gzipped CSV.
+    ///
+    /// # Errors
+    /// The file could not be written.
+    pub fn csv_gz(&self, dataset: Dataset, rows: u64) -> Result<PathBuf, Error> {
+        let plain = self.csv(dataset, rows)?;
+        self.file(&format!("{}-{rows}-{}.csv.gz", dataset.name(), self.seed), |path| {
+            write_whole(path, |out| {
+                let mut gzip = GzEncoder::new(BufWriter::new(out), Compression::fast());
+                let bytes = io::copy(&mut BufReader::with_capacity(1 << 20, File::open(&plain)?), &mut gzip)?;
+                gzip.finish()?.flush()?;
+                Ok(bytes)
+            })
+        })
+    }
+
+    /// The data set as `parts` binary COPY files of equal rows.
+    ///
+    /// # Errors
+    /// A file could not be written.
+    pub fn binary_parts(&self, dataset: Dataset, rows: u64, parts: u32) -> Result<Vec<PathBuf>, Error> {
+        let file = |index| {
+            let name = format!("{}-{rows}-{}-{index}of{parts}.bin", dataset.name(), self.seed);
+            self.file(&name, |path| {
+                dataset.write_binary_file(rows, self.seed, Part { index, of: parts }, path)
+            })
+        };
+        (0..parts).map(file).collect()
+    }
+
+    /// Three rows of `id,body`; the body of the middle one takes `bytes` bytes in the file, quotes included, and needs
+    /// unescaping.
+    ///
+    /// # Errors
+    /// The file could not be written.
+    pub fn one_long_field(&self, bytes: u64) -> Result<PathBuf, Error> {
+        const BLOCK: &[u8; 64] = b"a long text, which has \"\"quotes\"\", commas\nand ends of lines in.\n";
+        self.file(&format!("long-field-{bytes}.csv"), |path| {
+            write_whole(path, |out| {
+                let mut out = BufWriter::with_capacity(1 << 20, out);
+                out.write_all(b"id,body\n1,short\n2,\"")?;
+                let filling = bytes.saturating_sub(2);
+                for _ in 0..filling / 64 {
+                    out.write_all(BLOCK)?;
+                }
+                (0..filling % 64).try_for_each(|_| out.write_all(b"."))?;
+                out.write_all(b"\"\n3,short\n")?;
+                out.flush()?;
+                Ok(bytes)
+            })
+        })
+    }
+
+    fn file(&self, name: &str, make: impl FnOnce(&Path) -> io::Result<u64>) -> Result<PathBuf, Error> {
+        let path = self.directory.join(name);
+        if !path.exists() {
+            make(&path).map_err(Error::io(format!("could not write {}", path.display())))?;
+        }
+        Ok(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_long_field_is_as_long_as_said_and_well_formed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = Scratch::new(directory.path(), 1).unwrap().one_long_field(1_000).unwrap();
+        let text = fs::read_to_string(path).unwrap();
+        let body = text
+            .strip_prefix("id,body\n1,short\n2,")
+            .and_then(|rest| rest.strip_suffix("\n3,short\n"))
+            .unwrap();
+        assert_eq!(body.len(), 1_000);
+        let inner = body.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap();
+        assert!(!inner.replace("\"\"", "").contains('"'));
+    }
+
+    #[test]
+    fn a_file_that_is_there_is_used_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let scratch = Scratch::new(directory.path(), 1).unwrap();
+        let path = scratch.csv(Dataset::Readings, 10).unwrap();
+        fs::write(&path, "kept").unwrap();
+        assert_eq!(scratch.csv(Dataset::Readings, 10).unwrap(), path);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "kept");
+        assert_eq!(scratch.binary_parts(Dataset::Readings, 10, 3).unwrap().len(), 3);
+        assert!(scratch.csv_gz(Dataset::Readings, 11).unwrap().exists());
+    }
+}
