@@ -64,7 +64,9 @@ pub(super) fn measure(bench: &mut Bench) -> Result<Section, Error> {
             holds: long <= long_limit,
         },
     ];
-    Ok(Section { title: "Memory".to_owned(), figures, verdicts })
+    let rounds = bench.scale.memory_rounds;
+    let note = format!("Peaks are the greatest of {rounds} runs of howdah load, from the kernel's account.");
+    Ok(Section { title: "Memory".to_owned(), figures, verdicts, note })
 }
 
 /// The greatest peak in MiB over a few runs, and the wall seconds of the last.

@@ -1,8 +1,8 @@
 //! How long a thousand rows take: start-up, connecting and planning must not be felt.
 
 use super::contender::{Contender, Input};
-use super::run::{Bench, Label};
-use super::section::{Section, Verdict, spread};
+use super::run::{Bench, Label, Run};
+use super::section::{Section, Verdict, quiet_or_not, spread};
 use crate::dataset::Dataset;
 use crate::error::Error;
 use crate::rounds::{Spread, orders};
@@ -20,7 +20,7 @@ pub(super) fn measure(bench: &mut Bench) -> Result<Section, Error> {
     let csv = bench.scratch.csv(dataset, rows)?;
     let input = Input { table: TABLE, csv: &csv, parts: &[] };
     let create = dataset.create_table_sql(TABLE);
-    let mut millis = vec![Vec::new(); CONTENDERS.len()];
+    let mut runs: Vec<Vec<Run>> = vec![Vec::new(); CONTENDERS.len()];
     // Round 0 is the warm-up and does not count.
     for (round, order) in
         orders(CONTENDERS.len(), bench.scale.small_rounds + 1, bench.seed).into_iter().enumerate()
@@ -30,12 +30,14 @@ pub(super) fn measure(bench: &mut Bench) -> Result<Section, Error> {
             bench.fresh(TABLE, (contender != Contender::HowdahCreate).then_some(create.as_str()))?;
             let run = bench.run(contender, &input, rows, Label { measurement: "small", round })?;
             if round > 0 {
-                millis[index].push(run.client.wall_s * 1e3);
+                runs[index].push(run);
             }
         }
     }
     bench.fresh(TABLE, None)?;
 
+    let millis: Vec<Vec<f64>> =
+        runs.iter().map(|runs| runs.iter().map(|run| run.client.wall_s * 1e3).collect()).collect();
     let mut figures = Table::new(["", "wall ms", "ms more than psql"]);
     let mut verdicts = Vec::new();
     for ((contender, limit), own) in CONTENDERS.iter().zip(&millis) {
@@ -51,5 +53,7 @@ pub(super) fn measure(bench: &mut Bench) -> Result<Section, Error> {
             });
         }
     }
-    Ok(Section { title: format!("Small loads: {rows} rows of {}", dataset.name()), figures, verdicts })
+    let title = format!("Small loads: {rows} rows of {}", dataset.name());
+    let note = quiet_or_not(runs.iter().flatten());
+    Ok(Section { title, figures, verdicts, note })
 }

@@ -2,7 +2,7 @@
 
 use super::contender::{Contender, Input};
 use super::run::{Bench, Label, Run, mebibytes};
-use super::section::{Section, Verdict, spread};
+use super::section::{Section, Verdict, quiet_or_not, spread};
 use super::tell;
 use crate::dataset::Dataset;
 use crate::error::Error;
@@ -67,6 +67,7 @@ pub(super) fn measure(bench: &mut Bench, dataset: Dataset) -> Result<Section, Er
         title,
         figures: rounds.figures(rows, bench.programs.jobs),
         verdicts: rounds.verdicts(name, events),
+        note: quiet_or_not(rounds.runs.iter().flatten()),
     })
 }
 
