@@ -1,0 +1,429 @@
+//! Cuts an input into pieces of whole records, exactly: where a quoted record ends cannot be known from the middle of a
+//! file, so one cutter reads everything once, at the speed of counting quotes.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::dialect::{Dialect, Eol, Family};
+use super::open::{ByteStream, Input};
+use super::split::{Field, QuoteScan, Splitter};
+use crate::control::Control;
+use crate::error::{Error, ErrorKind, Location};
+
+/// Input bytes a piece aims at. Below 64 KiB the cost per message shows in COPY, above 1 MiB a piece and its encoded
+/// chunk leave the second-level cache (measured: `docs/pipeline.md`).
+pub const PIECE_BYTES: usize = 512 * 1024;
+
+/// PostgreSQL holds a COPY line, and any value, in one allocation below 1 GiB (`MaxAllocSize`).
+pub const MAX_RECORD_BYTES: usize = 0x3FFF_FFFF;
+
+/// Whole records of one input, and where they came from.
+#[derive(Debug)]
+pub struct Piece {
+    buffer: Vec<u8>,
+    len: usize,
+    /// Where the bytes came from.
+    pub origin: Origin,
+    /// The input's record end.
+    pub eol: Eol,
+    /// Whether this is the first piece of its input: the one that starts with the header.
+    pub starts_input: bool,
+    /// Counts the pieces of a load from 0, in input order.
+    pub ordinal: u64,
+}
+
+/// Where a piece came from.
+#[derive(Debug, Clone)]
+pub struct Origin {
+    /// The input.
+    pub source: Arc<str>,
+    /// Offset of the first byte in the decompressed input.
+    pub byte_offset: u64,
+    /// Physical line of the first byte, from 1.
+    pub first_line: u64,
+}
+
+impl Origin {
+    /// The place `bytes` and `lines` behind the start.
+    pub fn locate(&self, bytes: u64, lines: u64) -> Location {
+        Location {
+            source: self.source.clone(),
+            line: Some(self.first_line + lines),
+            byte_offset: Some(self.byte_offset + bytes),
+        }
+    }
+}
+
+impl Piece {
+    /// The records.
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer[..self.len]
+    }
+
+    /// The buffer, for the next call of [`Cutter::cut`]; a buffer that one huge record blew up is let go.
+    pub fn into_spare(self) -> Vec<u8> {
+        if self.buffer.len() > 4 * PIECE_BYTES { Vec::new() } else { self.buffer }
+    }
+}
+
+/// Reads inputs in order and cuts them. Pieces follow from the input alone, never from timing.
+pub struct Cutter {
+    dialect: Arc<Dialect>,
+    control: Control,
+    target: usize,
+    skip_lines: u64,
+    /// Data records still wanted, and whether each input starts with a header that does not count.
+    limit: Option<u64>,
+    has_header: bool,
+    waiting: VecDeque<Input>,
+    current: Option<Current>,
+    /// Cut already, to look at the first records before the plan was made.
+    peeked: Option<Piece>,
+    pieces: u64,
+}
+
+struct Current {
+    stream: ByteStream,
+    name: Arc<str>,
+    eol: Option<Eol>,
+    byte_offset: u64,
+    line: u64,
+    /// What was read behind the last cut.
+    tail: Vec<u8>,
+    started: bool,
+    ended: bool,
+}
+
+impl Cutter {
+    /// A cutter over `inputs`; `target` is the piece size ([`PIECE_BYTES`] but for tests).
+    pub fn new(inputs: Vec<Input>, dialect: Arc<Dialect>, control: Control, target: usize) -> Self {
+        Cutter {
+            dialect,
+            control,
+            target: target.max(1),
+            skip_lines: 0,
+            limit: None,
+            has_header: false,
+            waiting: inputs.into(),
+            current: None,
+            peeked: None,
+            pieces: 0,
+        }
+    }
+
+    /// Drops so many physical lines at the start of every input.
+    #[must_use]
+    pub fn skipping_lines(mut self, lines: u64) -> Self {
+        self.skip_lines = lines;
+        self
+    }
+
+    /// Stops after so many data records; the header of each input is not one.
+    #[must_use]
+    pub fn limited(mut self, limit: Option<u64>, has_header: bool) -> Self {
+        self.limit = limit;
+        self.has_header = has_header;
+        self
+    }
+
+    /// The first piece, left in place for [`Cutter::cut`].
+    ///
+    /// # Errors
+    /// As [`Cutter::cut`].
+    pub fn peek(&mut self) -> Result<Option<&Piece>, Error> {
+        if self.peeked.is_none() {
+            self.peeked = self.next_piece(Vec::new())?;
+        }
+        Ok(self.peeked.as_ref())
+    }
+
+    /// The next piece, in `spare`'s memory; `None` at the end of the last input.
+    ///
+    /// # Errors
+    /// An input that cannot be read; a record of 1 GiB or more.
+    pub fn cut(&mut self, spare: Vec<u8>) -> Result<Option<Piece>, Error> {
+        if self.limit == Some(0) {
+            return Ok(None);
+        }
+        let piece = match self.peeked.take() {
+            Some(piece) => Some(piece),
+            None => self.next_piece(spare)?,
+        };
+        let Some(mut piece) = piece else { return Ok(None) };
+        if let Some(left) = self.limit {
+            self.limit = Some(piece.keep(left, self.has_header, &self.dialect));
+        }
+        Ok(Some(piece))
+    }
+
+    fn next_piece(&mut self, mut spare: Vec<u8>) -> Result<Option<Piece>, Error> {
+        loop {
+            if let Some(current) = &mut self.current {
+                let spare = std::mem::take(&mut spare);
+                if let Some(mut piece) =
+                    current.next_piece(spare, self.target, &self.dialect, &self.control)?
+                {
+                    piece.ordinal = self.pieces;
+                    self.pieces += 1;
+                    return Ok(Some(piece));
+                }
+            }
+            let Some(input) = self.waiting.pop_front() else {
+                self.current = None;
+                return Ok(None);
+            };
+            self.current = Some(Current::open(&input, self.skip_lines, &self.control)?);
+        }
+    }
+}
+
+impl Piece {
+    /// Cuts off what is behind `left` data records; returns how many are still wanted from later pieces.
+    fn keep(&mut self, left: u64, has_header: bool, dialect: &Dialect) -> u64 {
+        let mut left = left;
+        let mut header = self.starts_input && has_header;
+        let mut fields: Vec<Field> = Vec::new();
+        let mut splitter = Splitter::new(&self.buffer[..self.len], dialect, self.eol);
+        // A record that cannot be split stays in the piece: whoever splits it for real reports it.
+        while left > 0
+            && let Ok(Some(_)) = splitter.next_record(&mut fields)
+        {
+            left -= u64::from(!std::mem::take(&mut header));
+        }
+        if left == 0 {
+            self.len = splitter.position();
+        }
+        left
+    }
+}
+
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+impl Current {
+    /// Opens `input`, drops a byte order mark and `skip_lines` physical lines.
+    fn open(input: &Input, skip_lines: u64, control: &Control) -> Result<Self, Error> {
+        let mut stream = input.open(control)?;
+        let mut tail = vec![0; BOM.len()];
+        let got = stream.fill(&mut tail)?;
+        tail.truncate(got);
+        let mut byte_offset = 0;
+        if tail == BOM {
+            byte_offset = BOM.len() as u64;
+            tail.clear();
+        }
+        let mut this = Current {
+            stream,
+            name: input.name.clone(),
+            eol: None,
+            byte_offset,
+            line: 1,
+            tail,
+            started: false,
+            ended: false,
+        };
+        for _ in 0..skip_lines {
+            this.skip_line()?;
+        }
+        Ok(this)
+    }
+
+    fn skip_line(&mut self) -> Result<(), Error> {
+        loop {
+            let found = match memchr::memchr2(b'\n', b'\r', &self.tail) {
+                Some(at) if self.tail[at] == b'\n' => Some(at + 1),
+                Some(at) => self.tail.get(at + 1).map(|next| if *next == b'\n' { at + 2 } else { at + 1 }),
+                None => None,
+            };
+            if let Some(end) = found {
+                self.tail.drain(..end);
+                self.byte_offset += end as u64;
+                self.line += 1;
+                return Ok(());
+            }
+            let held = self.tail.len();
+            self.tail.resize(held + 64 * 1024, 0);
+            let got = self.stream.fill(&mut self.tail[held..])?;
+            self.tail.truncate(held + got);
+            if got == 0 {
+                self.byte_offset += self.tail.len() as u64;
+                self.tail.clear();
+                return Ok(());
+            }
+        }
+    }
+
+    fn next_piece(
+        &mut self,
+        mut buffer: Vec<u8>,
+        target: usize,
+        dialect: &Dialect,
+        control: &Control,
+    ) -> Result<Option<Piece>, Error> {
+        if self.ended {
+            return Ok(None);
+        }
+        let mut want = target;
+        let mut filled = 0;
+        let (end, eof) = loop {
+            if buffer.len() < want {
+                buffer.resize(want, 0);
+            }
+            let taken = (want - filled).min(self.tail.len());
+            buffer[filled..filled + taken].copy_from_slice(&self.tail[..taken]);
+            self.tail.drain(..taken);
+            filled += taken;
+            filled += self.stream.fill(&mut buffer[filled..want])?;
+            let eof = filled < want;
+            let window = &buffer[..filled];
+            if self.eol.is_none() {
+                self.eol = first_eol(window, dialect, eof);
+            }
+            if eof {
+                break (filled, true);
+            }
+            if let Some(end) = self.eol.and_then(|eol| last_record_end(window, dialect, eol)) {
+                break (end, false);
+            }
+            if want >= MAX_RECORD_BYTES {
+                return Err(self.too_long(dialect));
+            }
+            want = want.saturating_mul(2).min(MAX_RECORD_BYTES);
+        };
+        self.ended = eof;
+        let mut rest = buffer[end..filled].to_vec();
+        rest.append(&mut self.tail);
+        self.tail = rest;
+        let eol = self.eol.unwrap_or(Eol::Nl);
+        let mut len = end;
+        if dialect.family == Family::Text
+            && let Some(marker) = end_of_data(&buffer[..end], eol)
+        {
+            let line = self.line + count(eol.last_byte(), &buffer[..marker]);
+            if !eof || marker + b"\\.\r\n".len() < end {
+                control.notice(format!(
+                    "{}: the data ends at `\\.` on line {line}; what follows is not read",
+                    self.name
+                ));
+            }
+            len = marker;
+            self.ended = true;
+        }
+        if len == 0 {
+            return Ok(None);
+        }
+        let origin =
+            Origin { source: self.name.clone(), byte_offset: self.byte_offset, first_line: self.line };
+        self.byte_offset += len as u64;
+        self.line += count(eol.last_byte(), &buffer[..len]);
+        let starts_input = !std::mem::replace(&mut self.started, true);
+        Ok(Some(Piece { buffer, len, origin, eol, starts_input, ordinal: 0 }))
+    }
+
+    fn too_long(&self, dialect: &Dialect) -> Error {
+        let at = Location {
+            source: self.name.clone(),
+            line: Some(self.line),
+            byte_offset: Some(self.byte_offset),
+        };
+        let error =
+            Error::new(ErrorKind::Data, "the record has no end within 1 GiB, the most PostgreSQL can take")
+                .at(at)
+                .with_sqlstate("54000");
+        if dialect.family == Family::Csv {
+            return error.with_hint("is a quote left open? --quote names the quote character");
+        }
+        error
+    }
+}
+
+fn count(byte: u8, bytes: &[u8]) -> u64 {
+    memchr::memchr_iter(byte, bytes).count() as u64
+}
+
+/// The kind of the first record end in `bytes`, which start a record; `None` when more bytes are needed to tell.
+fn first_eol(bytes: &[u8], dialect: &Dialect, eof: bool) -> Option<Eol> {
+    let mut scan = QuoteScan::default();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        match dialect.family {
+            Family::Csv => scan.step(byte, dialect),
+            Family::Text if byte == b'\\' => {
+                at += 2;
+                continue;
+            }
+            Family::Text => {}
+        }
+        if !scan.in_quote {
+            match (byte, bytes.get(at + 1)) {
+                (b'\n', _) => return Some(Eol::Nl),
+                (b'\r', Some(b'\n')) => return Some(Eol::CrNl),
+                (b'\r', Some(_)) => return Some(Eol::Cr),
+                (b'\r', None) => return eof.then_some(Eol::Cr),
+                _ => {}
+            }
+        }
+        at += 1;
+    }
+    None
+}
+
+/// One past the last record end in `window`, which starts a record.
+fn last_record_end(window: &[u8], dialect: &Dialect, eol: Eol) -> Option<usize> {
+    let line_end = eol.last_byte();
+    match dialect.family {
+        Family::Text => {
+            // A line end behind an odd number of backslashes belongs to the field.
+            let mut before = window.len();
+            while let Some(at) = memchr::memrchr(line_end, &window[..before]) {
+                if backslashes_before(window, at) % 2 == 0 {
+                    return Some(at + 1);
+                }
+                before = at;
+            }
+            None
+        }
+        Family::Csv if dialect.escape == dialect.quote => {
+            // Every quote toggles, so their number tells where the window's end stands; from there it is a few bytes back.
+            let mut in_quote = count(dialect.quote, window) % 2 == 1;
+            let mut before = window.len();
+            while let Some(at) = memchr::memrchr2(dialect.quote, line_end, &window[..before]) {
+                if window[at] == dialect.quote {
+                    in_quote = !in_quote;
+                } else if !in_quote {
+                    return Some(at + 1);
+                }
+                before = at;
+            }
+            None
+        }
+        Family::Csv => {
+            let mut scan = QuoteScan::default();
+            let mut end = None;
+            for (at, &byte) in window.iter().enumerate() {
+                scan.step(byte, dialect);
+                if byte == line_end && !scan.in_quote {
+                    end = Some(at + 1);
+                }
+            }
+            end
+        }
+    }
+}
+
+fn backslashes_before(bytes: &[u8], at: usize) -> usize {
+    bytes[..at].iter().rev().take_while(|byte| **byte == b'\\').count()
+}
+
+/// Start of the line `\.` that ends the data of a COPY text file.
+fn end_of_data(bytes: &[u8], eol: Eol) -> Option<usize> {
+    let line_end = eol.last_byte();
+    memchr::memmem::find_iter(bytes, b"\\.").find(|&at| {
+        let starts_line = at == 0 || bytes[at - 1] == line_end && backslashes_before(bytes, at - 1) % 2 == 0;
+        let alone = match (eol, bytes.get(at + 2), bytes.get(at + 3)) {
+            (Eol::CrNl, Some(b'\r'), Some(b'\n')) => true,
+            (Eol::Nl | Eol::Cr, Some(next), _) => *next == line_end,
+            _ => false,
+        };
+        starts_line && alone
+    })
+}

@@ -1,0 +1,203 @@
+//! From what the user named to bytes: paths, globs, standard input; gzip and zstd recognised by their first bytes.
+
+use std::fs::File;
+use std::io::{self, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::control::Control;
+use crate::error::{Error, ErrorKind, Location};
+
+/// One input, not yet opened.
+#[derive(Debug, Clone)]
+pub struct Input {
+    /// As the user wrote it, or as the glob found it; `-` is standard input.
+    pub name: Arc<str>,
+    place: Place,
+}
+
+#[derive(Debug, Clone)]
+enum Place {
+    Stdin,
+    File(PathBuf),
+    Memory(Arc<[u8]>),
+}
+
+impl Input {
+    /// Finds the files behind `patterns`, in order; a glob's files are sorted by name.
+    ///
+    /// # Errors
+    /// A pattern that matches nothing, a missing file, a directory, standard input named twice.
+    pub fn resolve(patterns: &[String]) -> Result<Vec<Input>, Error> {
+        let mut inputs = Vec::new();
+        for pattern in patterns {
+            if pattern == "-" {
+                if inputs.iter().any(|input: &Input| matches!(input.place, Place::Stdin)) {
+                    return Err(Error::usage("standard input (-) can be read only once"));
+                }
+                inputs.push(Input { name: Arc::from("-"), place: Place::Stdin });
+            } else if Path::new(pattern).exists() || !pattern.contains(['*', '?', '[']) {
+                inputs.push(Input::file(PathBuf::from(pattern)));
+            } else {
+                let found = glob::glob(pattern)
+                    .map_err(|error| Error::usage(format!("{pattern:?} is not a valid pattern: {error}")))?;
+                let before = inputs.len();
+                for path in found {
+                    let path =
+                        path.map_err(|error| cannot_read(&error.path().to_string_lossy(), error.error()))?;
+                    if path.is_file() {
+                        inputs.push(Input::file(path));
+                    }
+                }
+                if inputs.len() == before {
+                    return Err(Error::new(ErrorKind::Source, format!("no file matches {pattern:?}")));
+                }
+            }
+        }
+        if inputs.is_empty() {
+            return Err(Error::usage("no input was named"));
+        }
+        for input in &inputs {
+            let Some(path) = input.path() else { continue };
+            let metadata = path.metadata().map_err(|error| cannot_read(&input.name, &error))?;
+            if metadata.is_dir() {
+                return Err(Error::new(ErrorKind::Source, format!("{} is a directory", input.name))
+                    .with_hint(format!("name its files: '{}/*.csv'", input.name)));
+            }
+        }
+        Ok(inputs)
+    }
+
+    fn file(path: PathBuf) -> Self {
+        Input { name: Arc::from(path.to_string_lossy()), place: Place::File(path) }
+    }
+
+    /// Bytes at hand, under a name for messages.
+    pub fn memory(name: &str, bytes: Arc<[u8]>) -> Self {
+        Input { name: Arc::from(name), place: Place::Memory(bytes) }
+    }
+
+    fn path(&self) -> Option<&Path> {
+        match &self.place {
+            Place::File(path) => Some(path),
+            Place::Stdin | Place::Memory(_) => None,
+        }
+    }
+
+    /// Whether the input can be read a second time (a regular file can, a pipe cannot).
+    pub fn is_rewindable(&self) -> bool {
+        self.size().is_some()
+    }
+
+    /// Size in bytes as stored; `None` for pipes.
+    pub fn size(&self) -> Option<u64> {
+        match &self.place {
+            Place::Stdin => None,
+            Place::Memory(bytes) => Some(bytes.len() as u64),
+            Place::File(path) => {
+                path.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len())
+            }
+        }
+    }
+
+    /// The file's name without directories and endings (`data/events.csv.gz` → `events`); `None` for standard input.
+    pub fn stem(&self) -> Option<String> {
+        let name = self.path()?.file_name()?.to_string_lossy().into_owned();
+        let end = name.char_indices().skip(1).find(|(_, c)| *c == '.').map_or(name.len(), |(at, _)| at);
+        Some(name[..end].to_owned())
+    }
+
+    /// The file name's ending below a compression suffix, in lower case (`x.TSV.gz` → `tsv`).
+    pub fn ending(&self) -> Option<String> {
+        let mut path = self.path()?.to_owned();
+        let ending = |path: &Path| path.extension().map(|e| e.to_string_lossy().to_lowercase());
+        if matches!(ending(&path).as_deref(), Some("gz" | "zst" | "zstd")) {
+            path.set_extension("");
+        }
+        ending(&path)
+    }
+
+    /// Opens the input; bytes read from disk are counted in `control`.
+    ///
+    /// # Errors
+    /// The file cannot be opened or its first bytes cannot be read.
+    pub fn open(&self, control: &Control) -> Result<ByteStream, Error> {
+        let fail = |error: io::Error| cannot_read(&self.name, &error);
+        let raw: Box<dyn Read + Send> = match &self.place {
+            Place::Stdin => Box::new(io::stdin()),
+            Place::File(path) => Box::new(File::open(path).map_err(fail)?),
+            Place::Memory(bytes) => Box::new(Cursor::new(bytes.clone())),
+        };
+        let mut raw = Counting { raw, control: control.clone() };
+        let mut magic = [0; 4];
+        let got = read_full(&mut raw, &mut magic).map_err(fail)?;
+        let whole = Cursor::new(magic[..got].to_vec()).chain(raw);
+        let reader: Box<dyn Read + Send> = match &magic[..got] {
+            [0x1F, 0x8B, ..] => {
+                Box::new(flate2::read::MultiGzDecoder::new(BufReader::with_capacity(READ_BUFFER, whole)))
+            }
+            [0x28, 0xB5, 0x2F, 0xFD] => Box::new(zstd::Decoder::new(whole).map_err(fail)?),
+            [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => {
+                return Err(Error::new(
+                    ErrorKind::Source,
+                    "the input is UTF-16 (it starts with a byte order mark)",
+                )
+                .at(Location::of_source(self.name.clone()))
+                .with_hint("convert it first: iconv -f UTF-16 -t UTF-8"));
+            }
+            _ => Box::new(whole),
+        };
+        Ok(ByteStream { reader, name: self.name.clone() })
+    }
+}
+
+/// Big enough that a system call costs nothing beside inflating what it brought.
+const READ_BUFFER: usize = 128 * 1024;
+
+/// The bytes of one input, decompressed.
+pub struct ByteStream {
+    reader: Box<dyn Read + Send>,
+    name: Arc<str>,
+}
+
+impl ByteStream {
+    /// Fills `buffer` as far as the input goes; fewer bytes than asked for mean its end.
+    ///
+    /// # Errors
+    /// Any failure to read or to decompress; never taken for the end of the input.
+    pub fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, Error> {
+        read_full(&mut self.reader, buffer).map_err(|error| cannot_read(&self.name, &error))
+    }
+}
+
+fn read_full(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match reader.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+fn cannot_read(name: &str, error: &io::Error) -> Error {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    Error::new(ErrorKind::Source, format!("cannot read {name}: {text}"))
+}
+
+struct Counting {
+    raw: Box<dyn Read + Send>,
+    control: Control,
+}
+
+impl Read for Counting {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.raw.read(buffer)?;
+        self.control.add_bytes_read(n as u64);
+        Ok(n)
+    }
+}

@@ -1,0 +1,59 @@
+//! The cutter and splitter against the reference reader, on any bytes, in any dialect, cut anywhere.
+#![no_main]
+
+#[path = "../../crates/howdah/tests/reference/mod.rs"]
+mod reference;
+
+use std::sync::Arc;
+
+use howdah::Control;
+use howdah::source::split::value;
+use howdah::source::{Cutter, Dialect, Family, Input, Splitter};
+use libfuzzer_sys::fuzz_target;
+use reference::{Grammar, Record, hostile};
+
+fuzz_target!(|data: &[u8]| {
+    let [dialect, target, bytes @ ..] = data else { return };
+    // What is not text is refused before it is split; compressed input and a byte order mark are another story.
+    if std::str::from_utf8(bytes).is_err() || bytes.contains(&0) || bytes.starts_with(b"\xEF\xBB\xBF") {
+        return;
+    }
+    let dialects = hostile::dialects();
+    let slow = &dialects[usize::from(*dialect) % dialects.len()];
+    let fast = Arc::new(Dialect {
+        family: if slow.format == Grammar::Csv { Family::Csv } else { Family::Text },
+        delimiter: slow.delimiter,
+        quote: slow.quote,
+        escape: slow.escape,
+        null: slow.null.clone(),
+        default: None,
+    });
+    let (expected, fault) = reference::read_to_fault(bytes, slow);
+    let input = Input::memory("fuzz", bytes.into());
+    let mut cutter = Cutter::new(vec![input], fast.clone(), Control::new(), usize::from(*target) + 1);
+    let (mut records, mut fields, mut scratch, mut found_fault) = (Vec::new(), Vec::new(), Vec::new(), None);
+    while found_fault.is_none()
+        && let Some(piece) = cutter.cut(Vec::new()).expect("memory can be read")
+    {
+        let base = usize::try_from(piece.origin.byte_offset).expect("small");
+        let mut splitter = Splitter::new(piece.bytes(), &fast, piece.eol);
+        loop {
+            match splitter.next_record(&mut fields) {
+                Ok(None) => break,
+                Err(fault) => {
+                    found_fault = Some(piece.origin.first_line + u64::from(fault.lines_before));
+                    break;
+                }
+                Ok(Some(span)) => records.push(Record {
+                    fields: fields
+                        .iter()
+                        .map(|field| value(*field, piece.bytes(), &fast, &mut scratch).map(<[u8]>::to_vec))
+                        .collect(),
+                    raw: base + span.start..base + span.end,
+                    line: piece.origin.first_line + u64::from(span.lines_before),
+                }),
+            }
+        }
+    }
+    assert_eq!((records, found_fault), (expected, fault.map(|fault| fault.line)));
+});
