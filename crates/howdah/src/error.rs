@@ -87,6 +87,28 @@ impl Error {
         }))
     }
 
+    /// The server's own words, as fields.
+    pub(crate) fn from_db(db: &tokio_postgres::error::DbError) -> Self {
+        let mut out = Error::new(ErrorKind::Server, db.message()).with_sqlstate(db.code().code());
+        if let Some(detail) = db.detail() {
+            out = out.with_detail(detail);
+        }
+        if let Some(hint) = db.hint() {
+            out = out.with_hint(hint);
+        }
+        if let Some(column) = db.column() {
+            out = out.in_column(column);
+        }
+        out
+    }
+
+    /// The message behind `prefix: `.
+    #[must_use]
+    pub(crate) fn prefixed(mut self, prefix: &str) -> Self {
+        self.0.message = format!("{prefix}: {}", self.0.message);
+        self
+    }
+
     /// Shorthand for [`ErrorKind::Usage`].
     pub fn usage(message: impl Into<String>) -> Self {
         Error::new(ErrorKind::Usage, message)
@@ -219,16 +241,6 @@ impl From<tokio_postgres::Error> for Error {
             }
             return Error::new(ErrorKind::Server, format!("connection to the server failed: {message}"));
         };
-        let mut out = Error::new(ErrorKind::Server, db.message()).with_sqlstate(db.code().code());
-        if let Some(detail) = db.detail() {
-            out = out.with_detail(detail);
-        }
-        if let Some(hint) = db.hint() {
-            out = out.with_hint(hint);
-        }
-        if let Some(column) = db.column() {
-            out = out.in_column(column);
-        }
-        out
+        Error::from_db(db)
     }
 }

@@ -1,0 +1,41 @@
+//! One open connection.
+
+use tokio_postgres::{Client, Config};
+
+use super::tls;
+use crate::error::Error;
+
+/// A connection whose socket is served by a task of the runtime it was made in.
+pub struct Connection {
+    client: Client,
+}
+
+impl Connection {
+    /// Connects as `config` says; an error is the driver's own.
+    pub(super) async fn open(config: &Config) -> Result<Result<Connection, tokio_postgres::Error>, Error> {
+        let connector = tls::unverified()?;
+        Ok(match config.connect(connector).await {
+            Ok((client, connection)) => {
+                // The task ends when the client is dropped or the server goes; the client then reports it.
+                tokio::spawn(async move {
+                    let _ = connection.await;
+                });
+                Ok(Connection { client })
+            }
+            Err(error) => Err(error),
+        })
+    }
+
+    /// The driver's client.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Asks the server to cancel what the connection is doing, over a connection of its own.
+    ///
+    /// # Errors
+    /// The request could not be delivered.
+    pub async fn cancel(&self) -> Result<(), Error> {
+        Ok(self.client.cancel_token().cancel_query(tls::unverified()?).await?)
+    }
+}

@@ -1,0 +1,291 @@
+//! libpq's connection strings: URI, keyword/value, or a bare database name.
+//! <https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING>
+
+use std::collections::BTreeMap;
+
+use crate::error::{Error, ErrorKind};
+
+/// Keywords with their values, as given. Of a keyword given twice the last value counts.
+pub(crate) type Parameters = BTreeMap<&'static str, String>;
+
+/// libpq's keywords that we act on.
+const KNOWN: [&str; 24] = [
+    "host",
+    "hostaddr",
+    "port",
+    "dbname",
+    "user",
+    "password",
+    "passfile",
+    "connect_timeout",
+    "client_encoding",
+    "options",
+    "application_name",
+    "fallback_application_name",
+    "keepalives",
+    "keepalives_idle",
+    "keepalives_interval",
+    "keepalives_count",
+    "tcp_user_timeout",
+    "sslmode",
+    "sslnegotiation",
+    "channel_binding",
+    "target_session_attrs",
+    "load_balance_hosts",
+    "gssencmode",
+    "sslcompression",
+];
+
+/// libpq's keywords that we do not act on yet: refused, since ignoring one could weaken a connection.
+const NOT_SUPPORTED: [&str; 22] = [
+    "service",
+    "servicefile",
+    "require_auth",
+    "requirepeer",
+    "replication",
+    "sslcert",
+    "sslkey",
+    "sslpassword",
+    "sslcertmode",
+    "sslrootcert",
+    "sslcrl",
+    "sslcrldir",
+    "sslsni",
+    "ssl_min_protocol_version",
+    "ssl_max_protocol_version",
+    "min_protocol_version",
+    "max_protocol_version",
+    "krbsrvname",
+    "gsslib",
+    "gssdelegation",
+    "scram_client_key",
+    "oauth_issuer",
+];
+
+/// Reads what stands behind `-d`.
+///
+/// # Errors
+/// A connection error in libpq's words; the string itself is never shown, as it may hold a password.
+pub(crate) fn parse(text: &str) -> Result<Parameters, Error> {
+    let rest = text.strip_prefix("postgresql://").or_else(|| text.strip_prefix("postgres://"));
+    match rest {
+        Some(rest) => parse_uri(rest),
+        None if text.contains('=') => parse_pairs(text),
+        None => Ok(Parameters::from([("dbname", text.to_owned())])),
+    }
+}
+
+/// The keyword's own spelling, if it is one we act on.
+///
+/// # Errors
+/// Unknown to libpq, or known and not supported here.
+pub(crate) fn keyword(name: &str) -> Result<&'static str, Error> {
+    if let Some(known) = KNOWN.iter().find(|known| **known == name) {
+        return Ok(known);
+    }
+    if NOT_SUPPORTED.contains(&name) {
+        return Err(refuse(format!("the connection option {name:?} is not supported yet")));
+    }
+    Err(refuse(format!("invalid connection option {name:?}")))
+}
+
+pub(crate) fn refuse(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Connect, message)
+}
+
+fn parse_pairs(text: &str) -> Result<Parameters, Error> {
+    let mut out = Parameters::new();
+    let mut chars = text.chars().peekable();
+    let is_space = |c: &char| c.is_ascii_whitespace();
+    loop {
+        while chars.next_if(is_space).is_some() {}
+        if chars.peek().is_none() {
+            return Ok(out);
+        }
+        let mut name = String::new();
+        while let Some(c) = chars.next_if(|c| *c != '=' && !is_space(c)) {
+            name.push(c);
+        }
+        while chars.next_if(is_space).is_some() {}
+        if chars.next() != Some('=') {
+            return Err(refuse(format!("missing \"=\" after {name:?} in connection info string")));
+        }
+        while chars.next_if(is_space).is_some() {}
+        let mut value = String::new();
+        let quoted = chars.next_if_eq(&'\'').is_some();
+        loop {
+            match chars.next() {
+                Some('\'') if quoted => break,
+                None if quoted => return Err(refuse("unterminated quoted string in connection info string")),
+                None => break,
+                // A backslash takes the next character as it is.
+                Some('\\') => value.extend(chars.next()),
+                Some(c) if !quoted && is_space(&c) => break,
+                Some(c) => value.push(c),
+            }
+        }
+        out.insert(keyword(&name)?, value);
+    }
+}
+
+fn parse_uri(rest: &str) -> Result<Parameters, Error> {
+    let mut out = Parameters::new();
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    // A slash inside the brackets of an IPv6 address or after the user's name does not occur unescaped.
+    let (authority, dbname) = rest.split_once('/').unwrap_or((rest, ""));
+    let hosts = match authority.split_once('@') {
+        None => authority,
+        Some((credentials, hosts)) => {
+            let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
+            put(&mut out, "user", user)?;
+            put(&mut out, "password", password)?;
+            hosts
+        }
+    };
+    let mut names = Vec::new();
+    let mut ports = Vec::new();
+    for host in hosts.split(',') {
+        let (name, port) = split_host(host)?;
+        names.push(name);
+        ports.push(port);
+    }
+    put(&mut out, "host", &names.join(","))?;
+    put(&mut out, "port", &ports.join(","))?;
+    put(&mut out, "dbname", dbname)?;
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let Some((name, value)) = pair.split_once('=') else {
+            return Err(refuse(format!(
+                "missing key/value separator \"=\" in URI query parameter: {pair:?}"
+            )));
+        };
+        if value.contains('=') {
+            return Err(refuse(format!("extra key/value separator \"=\" in URI query parameter: {name:?}")));
+        }
+        match decode(name)?.as_str() {
+            // JDBC's spelling, which libpq takes too.
+            "ssl" if value == "true" => out.insert("sslmode", "require".to_owned()),
+            name => out.insert(keyword(name)?, decode(value)?),
+        };
+    }
+    Ok(out)
+}
+
+/// Host and port of one entry of a URI's host list.
+fn split_host(host: &str) -> Result<(&str, &str), Error> {
+    let Some(bracketed) = host.strip_prefix('[') else {
+        return Ok(host.split_once(':').unwrap_or((host, "")));
+    };
+    let Some((address, rest)) = bracketed.split_once(']') else {
+        return Err(refuse(
+            "end of string reached when looking for matching \"]\" in IPv6 host address in URI",
+        ));
+    };
+    if address.is_empty() {
+        return Err(refuse("IPv6 host address may not be empty in URI"));
+    }
+    match rest.strip_prefix(':') {
+        Some(port) => Ok((address, port)),
+        None if rest.is_empty() => Ok((address, "")),
+        None => {
+            Err(refuse("unexpected character after the IPv6 host address in URI (expected \":\" or \"/\")"))
+        }
+    }
+}
+
+fn put(out: &mut Parameters, name: &'static str, value: &str) -> Result<(), Error> {
+    if value.chars().any(|c| c != ',') {
+        out.insert(name, decode(value)?);
+    }
+    Ok(())
+}
+
+/// Undoes percent-encoding.
+fn decode(text: &str) -> Result<String, Error> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        rest = tail;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let digits = rest.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
+        match digits.and_then(|pair| u8::from_str_radix(pair, 16).ok()) {
+            Some(0) => return Err(refuse("forbidden value %00 in percent-encoded value")),
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &rest[2..];
+            }
+            None => return Err(refuse("invalid percent-encoded token in URI")),
+        }
+    }
+    String::from_utf8(bytes).map_err(|_| refuse("a percent-encoded value of the URI is not UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str) -> String {
+        match parse(text) {
+            Ok(parameters) => {
+                parameters.iter().map(|(k, v)| format!("{k}='{v}'")).collect::<Vec<_>>().join(" ")
+            }
+            Err(error) => error.message().to_owned(),
+        }
+    }
+
+    #[test]
+    fn strings_mean_what_libpq_says() {
+        for (text, expected) in [
+            (
+                "postgresql://uri-user:secret@host:12345/db",
+                "dbname='db' host='host' password='secret' port='12345' user='uri-user'",
+            ),
+            ("postgres://host/db", "dbname='db' host='host'"),
+            ("postgresql://", ""),
+            ("postgresql://@host", "host='host'"),
+            ("postgresql:///db", "dbname='db'"),
+            ("postgresql://?hostaddr=127.0.0.1", "hostaddr='127.0.0.1'"),
+            ("postgresql://%2Fvar%2Frun/db", "dbname='db' host='/var/run'"),
+            ("postgresql:///db?host=/tmp", "dbname='db' host='/tmp'"),
+            ("postgresql://[::1]:5433/db", "dbname='db' host='::1' port='5433'"),
+            ("postgresql://[2001:db8::1]", "host='2001:db8::1'"),
+            ("postgresql://a:1,b:2/db", "dbname='db' host='a,b' port='1,2'"),
+            ("postgresql://a,b/db", "dbname='db' host='a,b'"),
+            ("postgresql://us%20er:p%40ss@h/d%2Fb", "dbname='d/b' host='h' password='p@ss' user='us er'"),
+            (
+                "postgresql://h/d?application_name=x%20y&connect_timeout=5",
+                "application_name='x y' connect_timeout='5' dbname='d' host='h'",
+            ),
+            ("postgresql://h/d?ssl=true", "dbname='d' host='h' sslmode='require'"),
+            ("postgresql://h?zzz=1", "invalid connection option \"zzz\""),
+            ("postgresql://h?zzz", "missing key/value separator \"=\" in URI query parameter: \"zzz\""),
+            ("postgresql://h?user=a=b", "extra key/value separator \"=\" in URI query parameter: \"user\""),
+            ("postgresql://%zz", "invalid percent-encoded token in URI"),
+            ("postgresql://%00", "forbidden value %00 in percent-encoded value"),
+            (
+                "postgresql://[::1",
+                "end of string reached when looking for matching \"]\" in IPv6 host address in URI",
+            ),
+            ("postgresql://[]", "IPv6 host address may not be empty in URI"),
+            (
+                "postgresql://[::1]z",
+                "unexpected character after the IPv6 host address in URI (expected \":\" or \"/\")",
+            ),
+            ("host=h dbname = 'my db'  user='it\\'s'", "dbname='my db' host='h' user='it's'"),
+            ("password=a\\ b\\\\c", "password='a b\\c'"),
+            ("host= dbname=x", "dbname='x' host=''"),
+            ("dbname=a dbname=b", "dbname='b'"),
+            ("host h", "dbname='host h'"),
+            ("user=x host", "missing \"=\" after \"host\" in connection info string"),
+            ("password='open", "unterminated quoted string in connection info string"),
+            ("nonsense=1", "invalid connection option \"nonsense\""),
+            ("sslrootcert=x", "the connection option \"sslrootcert\" is not supported yet"),
+            ("mydb", "dbname='mydb'"),
+        ] {
+            // libpq leaves an empty value as it is; we show it to be sure that it was read.
+            assert_eq!(shown(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The only reader of the process environment in this crate: libpq's variables, the home directory, the user's name.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What connecting takes from the process's surroundings; made by hand in tests.
+#[derive(Clone, Default)]
+pub struct Environment {
+    variables: BTreeMap<String, String>,
+    home: Option<PathBuf>,
+    user: Option<String>,
+}
+
+impl Environment {
+    /// `PG*` variables, `HOME`, and the name of the user who runs the process.
+    #[expect(clippy::disallowed_methods, reason = "this is the module that reads the environment")]
+    pub fn from_process() -> Self {
+        let variables = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .filter(|(name, _)| name.starts_with("PG"))
+            .collect();
+        let uid = nix::unistd::geteuid();
+        // libpq asks the operating system who we are; $USER may be anything.
+        let user = nix::unistd::User::from_uid(uid).ok().flatten().map(|user| user.name);
+        Environment { variables, home: std::env::var_os("HOME").map(PathBuf::from), user }
+    }
+
+    /// The given variables and nothing else: no home directory, no user.
+    pub fn from_pairs<const N: usize>(pairs: [(&str, &str); N]) -> Self {
+        let variables = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Environment { variables, home: None, user: None }
+    }
+
+    /// The same surroundings with another home directory.
+    #[must_use]
+    pub fn with_home(self, home: impl Into<PathBuf>) -> Self {
+        Environment { home: Some(home.into()), ..self }
+    }
+
+    /// A variable's value; empty ones count as not set, as in libpq.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    pub(crate) fn user(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+}
