@@ -121,8 +121,8 @@ impl Control {
         self.0.bytes_read.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    pub(crate) fn reset_reading(&self) {
-        self.0.rows_read.store(0, Ordering::Relaxed);
-        self.0.bytes_read.store(0, Ordering::Relaxed);
+    /// Back to `bytes` read, after a pass over the input that was not the load itself.
+    pub(crate) fn rewind_to(&self, bytes: u64) {
+        self.0.bytes_read.store(bytes, Ordering::Relaxed);
     }
 }

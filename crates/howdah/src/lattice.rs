@@ -12,7 +12,7 @@ mod tests;
 
 /// The types a new column may get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum InferredType {
+pub(crate) enum InferredType {
     /// `true` and `false`.
     Boolean,
     /// Integers in range, written the one canonical way.
@@ -51,7 +51,7 @@ impl InferredType {
 
     /// The type's name in DDL.
     #[must_use]
-    pub fn sql(self) -> &'static str {
+    pub(crate) fn sql(self) -> &'static str {
         match self {
             Self::Boolean => "boolean",
             Self::Bigint => "bigint",
@@ -64,6 +64,24 @@ impl InferredType {
             Self::Jsonb => "jsonb",
             Self::Text => "text",
         }
+    }
+
+    /// The type's OID in `pg_type`.
+    pub(crate) fn oid(self) -> u32 {
+        use tokio_postgres::types::Type;
+        match self {
+            Self::Boolean => Type::BOOL,
+            Self::Bigint => Type::INT8,
+            Self::DoublePrecision => Type::FLOAT8,
+            Self::Numeric => Type::NUMERIC,
+            Self::Date => Type::DATE,
+            Self::Timestamp => Type::TIMESTAMP,
+            Self::Timestamptz => Type::TIMESTAMPTZ,
+            Self::Uuid => Type::UUID,
+            Self::Jsonb => Type::JSONB,
+            Self::Text => Type::TEXT,
+        }
+        .oid()
     }
 }
 
@@ -102,7 +120,7 @@ const MARKER_SHARE: f64 = 0.01;
 
 /// What is known of one column.
 #[derive(Debug, Clone)]
-pub struct ColumnLattice {
+pub(crate) struct ColumnLattice {
     /// Types that would take every value so far; all of them while there was none.
     possible: TypeSet,
     /// Fields, NULL ones too.
@@ -120,7 +138,7 @@ impl Default for ColumnLattice {
 impl ColumnLattice {
     /// Takes one field into account: `None` is NULL, otherwise its decoded text, which must be valid UTF-8.
     #[inline]
-    pub fn observe(&mut self, value: Option<&[u8]>) {
+    pub(crate) fn observe(&mut self, value: Option<&[u8]>) {
         self.fields += 1;
         let Some(value) = value else { return };
         // A marker fits no type but text, so only columns without another type left can hold one from here on.
@@ -133,7 +151,7 @@ impl ColumnLattice {
     }
 
     /// Adds what another saw of the same column, in any order.
-    pub fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         self.possible = self.possible.intersection(other.possible);
         self.fields += other.fields;
         for (count, more) in self.markers.iter_mut().zip(other.markers) {
@@ -143,7 +161,7 @@ impl ColumnLattice {
 
     /// The most specific type that takes every value seen; [`InferredType::Text`] when there was none.
     #[must_use]
-    pub fn decide(&self) -> InferredType {
+    pub(crate) fn decide(&self) -> InferredType {
         if self.possible == TypeSet::ALL {
             return InferredType::Text;
         }
@@ -154,7 +172,7 @@ impl ColumnLattice {
     /// that the load wants `--null`.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a share for people needs no 53 bits")]
-    pub fn null_markers(&self) -> Option<(&'static str, f64)> {
+    pub(crate) fn null_markers(&self) -> Option<(&'static str, f64)> {
         let (marker, count) = NULL_MARKERS.into_iter().zip(self.markers).max_by_key(|&(_, count)| count)?;
         let share = count as f64 / self.fields.max(1) as f64;
         (share > MARKER_SHARE).then_some((marker, share))

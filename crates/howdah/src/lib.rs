@@ -3,15 +3,33 @@
 //! [`load()`] is the whole engine: files and streams in, rows in a table out, and an [`Outcome`] that says what happened
 //! whether it worked or not. `ARCHITECTURE.md` draws the flow.
 
+mod buffers;
+mod chunk;
+mod commit;
 pub mod connect;
 pub mod control;
+mod encode;
 pub mod error;
-pub mod lattice;
+mod jobs;
+mod landing;
+mod lane;
+mod lattice;
+mod load;
+mod mapping;
 pub mod name;
 pub mod options;
+mod pipeline;
+mod plan;
+mod replace;
 pub mod report;
+mod session;
+pub mod source;
+mod table;
+mod usage;
+mod watcher;
 
 pub use control::Control;
 pub use error::{Error, ErrorKind, Location};
+pub use load::load;
 pub use options::LoadOptions;
 pub use report::{Outcome, Report};

@@ -59,6 +59,13 @@ pub fn quote(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
+/// A name as a person would write it: quoted only where PostgreSQL would not read it back unquoted.
+pub fn display(name: &str) -> String {
+    let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    if plain { name.to_owned() } else { quote(name) }
+}
+
 /// A string as an SQL literal; also right when `standard_conforming_strings` is off.
 pub fn quote_literal(text: &str) -> String {
     if text.contains('\\') {

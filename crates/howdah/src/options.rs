@@ -1,7 +1,5 @@
 //! What a caller asks of a load. Every field has the default that its doc line names.
 
-use std::time::Duration;
-
 use crate::name::TableName;
 
 /// One load: where from, where to, how.
@@ -41,8 +39,6 @@ pub struct LoadOptions {
     pub analyze: bool,
     /// Make and show the plan, change nothing.
     pub dry_run: bool,
-    /// Give up waiting for a lock on the target after so long; default: the server's `lock_timeout`.
-    pub lock_timeout: Option<Duration>,
 }
 
 /// The families of input.

@@ -1,0 +1,77 @@
+# Everything starts here: `make run` and `make test` set up what they need. `make` alone prints this list.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+PYTHON ?= python3
+CARGO ?= cargo
+# Programs look for the embedded PostgreSQL in the active environment.
+export VIRTUAL_ENV := $(abspath .venv)
+BIN := $(VIRTUAL_ENV)/bin
+HOWDAH := target/release/howdah
+
+# make run: the user's own file, or a million made-up GitHub events.
+FILE ?=
+TABLE ?=
+ARGS ?=
+ROWS ?= 1000000
+EVENTS := build/github-events-$(ROWS).csv
+
+.PHONY: help run test test-rust test-python lint fmt bench-load fuzz deny clean
+
+help: ## This list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
+
+.venv/ready: requirements-dev.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --requirement requirements-dev.txt
+	touch $@
+
+$(HOWDAH): .venv/ready $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+	$(CARGO) build --release --locked -p howdah-cli
+	@touch $@
+
+$(EVENTS): $(HOWDAH)
+	@mkdir -p build
+	$(HOWDAH) dataset github-events --rows $(ROWS) -o $@
+
+ifeq ($(FILE),)
+run: $(HOWDAH) $(EVENTS) ## Load a million GitHub events into the embedded PostgreSQL (FILE=… TABLE=… ARGS=…: your own file)
+	$(HOWDAH) load $(EVENTS) --table github_events --mode replace $(ARGS)
+	@$(HOWDAH) server psql -- -c 'SELECT event_type, count(*), min(created_at), max(created_at) FROM github_events GROUP BY 1 ORDER BY 2 DESC'
+else
+run: $(HOWDAH)
+	$(HOWDAH) load '$(FILE)' $(if $(TABLE),--table '$(TABLE)') $(ARGS)
+endif
+
+test: test-rust test-python ## All tests, against servers that the tests start
+
+test-rust: .venv/ready
+	$(CARGO) test --locked
+
+test-python: .venv/ready
+	$(BIN)/maturin develop --quiet
+	$(BIN)/pytest
+
+lint: .venv/ready ## rustfmt, clippy, ruff, mypy
+	$(CARGO) fmt --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check python
+	$(BIN)/ruff format --check python
+	$(BIN)/mypy
+
+fmt: .venv/ready ## Format everything
+	$(CARGO) fmt
+	$(BIN)/ruff format python
+
+bench-load: .venv/ready ## Measure loads against the floor and psql (ARGS='--quick', '--only readings', …)
+	$(CARGO) build --release --locked -p howdah-cli -p howdah-bench
+	target/release/bench-load --output build/bench-load $(ARGS)
+
+fuzz: ## Fuzz the cutter and splitter against the reference reader (needs cargo-fuzz; SECONDS_EACH=60)
+	cd fuzz && RUSTC_BOOTSTRAP=1 $(CARGO) fuzz run cutting -- -max_total_time=$(or $(SECONDS_EACH),60) -max_len=4096
+
+deny: ## Licences, bans and sources of the dependencies (needs cargo-deny)
+	$(CARGO) deny --offline check bans licenses sources
+
+clean: ## Remove what was built; the embedded server's data stays (howdah server delete)
+	rm -rf target build .venv fuzz/target

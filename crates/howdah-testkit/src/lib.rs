@@ -1,0 +1,104 @@
+//! What the tests of several crates share: one server a test program, one database a test, psql as the oracle.
+//!
+//! Everything here panics on failure: it is for tests only.
+#![expect(clippy::unwrap_used, reason = "a test that cannot set itself up has failed")]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use howdah_server::{Settings, Throwaway};
+use tempfile::TempDir;
+
+/// The server of this test program. It ends with the program, however that ends.
+fn server() -> &'static Throwaway {
+    static SERVER: OnceLock<Throwaway> = OnceLock::new();
+    SERVER.get_or_init(|| Throwaway::start(&Settings::fast_and_unsafe()).unwrap())
+}
+
+/// A fresh database, and a directory for the test's files.
+pub struct Database {
+    name: String,
+    directory: TempDir,
+}
+
+impl Default for Database {
+    fn default() -> Self {
+        Database::new()
+    }
+}
+
+impl Database {
+    /// Makes a database that no other test uses.
+    pub fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        let maintenance = Database { name: "postgres".into(), directory: TempDir::new().unwrap() };
+        maintenance.sql(&format!("CREATE DATABASE {name} TEMPLATE template0 LOCALE 'C.UTF-8'"));
+        Database { name, ..maintenance }
+    }
+
+    /// Key/value conninfo of this database, password included.
+    pub fn conninfo(&self) -> String {
+        format!("{} dbname={}", server().conninfo(), self.name)
+    }
+
+    /// The directory of the server's programs.
+    pub fn bin_dir(&self) -> PathBuf {
+        server().bin_dir().to_owned()
+    }
+
+    /// Writes a file into the test's directory.
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// A path in the test's directory.
+    pub fn path(&self, name: &str) -> String {
+        self.directory.path().join(name).to_string_lossy().into_owned()
+    }
+
+    /// psql, ready to be given commands.
+    pub fn psql(&self) -> Command {
+        let mut psql = Command::new(server().bin_dir().join("psql"));
+        psql.args(["-XAtq", "-v", "ON_ERROR_STOP=1", "-d", &self.conninfo()]);
+        psql
+    }
+
+    /// Runs SQL or psql commands; what they print, without the last line end.
+    pub fn sql(&self, commands: &str) -> String {
+        self.try_sql(commands).unwrap_or_else(|error| panic!("{commands}: {error}"))
+    }
+
+    /// Runs SQL or psql commands that may fail.
+    ///
+    /// # Errors
+    /// What psql said on standard error.
+    pub fn try_sql(&self, commands: &str) -> Result<String, String> {
+        let mut psql =
+            self.psql().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        psql.stdin.take().unwrap().write_all(commands.as_bytes()).unwrap();
+        let output = psql.wait_with_output().unwrap();
+        if output.status.success() {
+            return Ok(String::from_utf8(output.stdout).unwrap().trim_end_matches('\n').to_owned());
+        }
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
+    /// The rows of a table as PostgreSQL sends them in binary, in an order that does not depend on how they came in.
+    pub fn binary_rows(&self, table: &str) -> Vec<u8> {
+        let path = self.path("rows.bin");
+        self.sql(&format!(r"\copy (SELECT * FROM {table} AS t ORDER BY t::text COLLATE "C") TO '{path}' (FORMAT binary)"));
+        std::fs::read(path).unwrap()
+    }
+}
+
+/// Real files that nobody here wrote, where they are at hand; tests that need them skip with a message otherwise.
+pub fn real_data() -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    path.is_dir().then_some(path)
+}

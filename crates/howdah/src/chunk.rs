@@ -1,0 +1,97 @@
+//! A chunk: encoded rows and where they came from. The unit of queueing, sending and progress.
+
+use bytes::Bytes;
+
+use crate::error::Location;
+use crate::source::Origin;
+
+/// Encoded rows of one piece of input.
+#[derive(Debug)]
+pub(crate) struct Chunk {
+    /// Whole rows, without COPY's header and trailer.
+    pub(crate) bytes: Bytes,
+    /// What the bytes are.
+    pub(crate) form: RowForm,
+    /// Where each row came from.
+    pub(crate) rows: RowOrigins,
+}
+
+/// The two forms rows travel in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RowForm {
+    /// COPY BINARY tuples.
+    Binary,
+    /// COPY text lines.
+    Text,
+}
+
+/// Leads the n-th row of a chunk back to its record in the input.
+#[derive(Debug)]
+pub(crate) struct RowOrigins {
+    origin: Origin,
+    /// Offset of each record in the piece.
+    starts: Vec<u32>,
+    /// Physical lines before each record; empty while every record so far took one line.
+    lines: Vec<u32>,
+    /// Records before the first row (the header).
+    skipped_lines: u32,
+}
+
+impl RowOrigins {
+    pub(crate) fn new(origin: Origin) -> Self {
+        RowOrigins { origin, starts: Vec::new(), lines: Vec::new(), skipped_lines: 0 }
+    }
+
+    /// Notes the next row's record.
+    #[inline]
+    pub(crate) fn push(&mut self, start: u32, lines_before: u32) {
+        let row = self.starts.len();
+        if row == 0 {
+            self.skipped_lines = lines_before;
+        }
+        if !self.lines.is_empty() {
+            self.lines.push(lines_before);
+        } else if lines_before as usize != row + self.skipped_lines as usize {
+            // The first record that did not take one line: from here on lines are kept one by one.
+            self.lines = (0..).map(|n| n + self.skipped_lines).take(row).collect();
+            self.lines.push(lines_before);
+        }
+        self.starts.push(start);
+    }
+
+    /// How many rows.
+    pub(crate) fn len(&self) -> u64 {
+        self.starts.len() as u64
+    }
+
+    /// The record of row `row` (from 0).
+    pub(crate) fn locate(&self, row: usize) -> Option<Location> {
+        let start = *self.starts.get(row)?;
+        let line = match self.lines.get(row) {
+            Some(line) => u64::from(*line),
+            None => row as u64 + u64::from(self.skipped_lines),
+        };
+        Some(self.origin.locate(u64::from(start), line))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_lead_back_to_their_lines_with_and_without_newlines_in_fields() {
+        let origin = Origin { source: "f".into(), byte_offset: 100, first_line: 11 };
+        let mut rows = RowOrigins::new(origin);
+        // A header took line 11; the second row takes two lines.
+        for (start, lines) in [(10, 1), (20, 2), (40, 4), (50, 5)] {
+            rows.push(start, lines);
+        }
+        let at = |row| rows.locate(row).map(|l| (l.line.unwrap(), l.byte_offset.unwrap()));
+        assert_eq!(at(0), Some((12, 110)));
+        assert_eq!(at(1), Some((13, 120)));
+        assert_eq!(at(2), Some((15, 140)));
+        assert_eq!(at(3), Some((16, 150)));
+        assert_eq!(at(4), None);
+    }
+}

@@ -1,0 +1,210 @@
+//! Where rows land before they are visible, and the statements around the COPYs that make them visible all at once.
+
+use tokio_postgres::types::Type;
+
+use crate::connect::Connection;
+use crate::error::Error;
+use crate::lattice::InferredType;
+use crate::name::quote;
+use crate::plan::Plan;
+use crate::replace::Replacement;
+use crate::table::Table;
+
+/// Names a load: sixteen hexadecimal digits. The advisory lock on the number tells a running load from a dead one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LoadId(u64);
+
+/// What hidden tables are called, before the load's id.
+const HIDDEN_PREFIX: &str = "howdah_load_";
+
+impl LoadId {
+    /// A new id. `RandomState` takes its keys from the operating system's randomness.
+    pub(crate) fn new() -> Self {
+        use std::hash::{BuildHasher, Hasher};
+        LoadId(std::collections::hash_map::RandomState::new().build_hasher().finish())
+    }
+
+    fn lock_key(self) -> i64 {
+        i64::from_be_bytes(self.0.to_be_bytes())
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        u64::from_str_radix(text, 16).ok().map(LoadId)
+    }
+}
+
+impl std::fmt::Display for LoadId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// The way from the first COPY to the moment when readers see the rows.
+pub(crate) enum Landing {
+    /// Straight into the table.
+    Append,
+    /// TRUNCATE and COPY in one transaction.
+    Truncate,
+    /// The table is made in the transaction that fills it.
+    Create { unlogged: bool },
+    /// Into a table under a hidden name; its renaming is what readers see.
+    Hidden(Hidden),
+}
+
+/// A table that nobody looks for.
+pub(crate) struct Hidden {
+    id: LoadId,
+    unlogged: bool,
+    /// The table whose place it takes.
+    pub(crate) replaces: Option<Replacement>,
+}
+
+impl Hidden {
+    pub(crate) fn new(id: LoadId, unlogged: bool, replaces: Option<Replacement>) -> Self {
+        Hidden { id, unlogged, replaces }
+    }
+
+    fn name(&self) -> String {
+        format!("{HIDDEN_PREFIX}{}", self.id)
+    }
+}
+
+impl Landing {
+    /// The bare name and the quoted, qualified name of the relation that rows are copied into.
+    pub(crate) fn relation(&self, table: &Table) -> (String, String) {
+        match self {
+            Landing::Hidden(hidden) => {
+                (hidden.name(), format!("{}.{}", quote(&table.schema), quote(&hidden.name())))
+            }
+            _ => (table.name.clone(), table.sql()),
+        }
+    }
+
+    /// What must be done before the first COPY. With one connection it is part of its transaction.
+    pub(crate) fn before(&self, table: &Table, observe: bool) -> Vec<String> {
+        let (_, relation) = self.relation(table);
+        match self {
+            Landing::Append => Vec::new(),
+            Landing::Truncate => vec![format!("TRUNCATE {relation}")],
+            Landing::Create { unlogged } => vec![create_sql(&relation, table, *unlogged, observe)],
+            Landing::Hidden(hidden) => match &hidden.replaces {
+                Some(replacement) => vec![replacement.create_sql(&relation, hidden.unlogged)],
+                None => vec![create_sql(&relation, table, hidden.unlogged, observe)],
+            },
+        }
+    }
+
+    /// Indexes, constraints and types, once the rows are there; in one transaction with [`Landing::publish`].
+    pub(crate) fn after(&self, table: &Table, plan: &Plan, found: &[InferredType]) -> Vec<String> {
+        let (_, relation) = self.relation(table);
+        let mut statements = Vec::new();
+        let changes: Vec<String> = plan
+            .columns
+            .iter()
+            .zip(found)
+            .filter(|(_, found)| **found != InferredType::Text)
+            .map(|(column, found)| {
+                let name = quote(&column.name);
+                format!(
+                    "ALTER COLUMN {name} TYPE {type_name} USING {name}::{type_name}",
+                    type_name = found.sql()
+                )
+            })
+            .collect();
+        if !changes.is_empty() {
+            statements.push(format!("ALTER TABLE {relation} {}", changes.join(", ")));
+        }
+        if let Landing::Hidden(Hidden { replaces: Some(replacement), .. }) = self {
+            statements.extend(replacement.build_sql(&relation));
+        }
+        statements
+    }
+
+    /// What makes the rows visible.
+    pub(crate) fn publish(&self, table: &Table) -> Vec<String> {
+        let Landing::Hidden(hidden) = self else { return Vec::new() };
+        let (_, relation) = self.relation(table);
+        let rename = format!("ALTER TABLE {relation} RENAME TO {}", quote(&table.name));
+        match &hidden.replaces {
+            Some(replacement) => replacement.swap_sql(&rename),
+            None => vec![rename],
+        }
+    }
+
+    /// Makes the landing place in a transaction of its own, so that several connections can fill it.
+    ///
+    /// # Errors
+    /// The server's errors.
+    pub(crate) async fn prepare_apart(
+        &self,
+        connection: &Connection,
+        table: &Table,
+        observe: bool,
+    ) -> Result<(), Error> {
+        let Landing::Hidden(hidden) = self else { return Ok(()) };
+        let client = connection.client();
+        // The lock first: a table without a held lock is a leftover to every other load.
+        client
+            .query_typed("select pg_catalog.pg_advisory_lock($1)", &[(&hidden.id.lock_key(), Type::INT8)])
+            .await?;
+        client.batch_execute(&self.before(table, observe).join("; ")).await?;
+        Ok(())
+    }
+
+    /// Removes what [`Landing::prepare_apart`] made, after a failure.
+    ///
+    /// # Errors
+    /// The server's errors; the next load into the schema tries again.
+    pub(crate) async fn discard(&self, connection: &Connection, table: &Table) -> Result<(), Error> {
+        let Landing::Hidden(_) = self else { return Ok(()) };
+        let (_, relation) = self.relation(table);
+        // The lanes are rolled back; what they may still hold is let go within moments.
+        Ok(connection
+            .client()
+            .batch_execute(&format!("ROLLBACK; SET lock_timeout = '1500ms'; DROP TABLE IF EXISTS {relation}"))
+            .await?)
+    }
+}
+
+fn create_sql(relation: &str, table: &Table, unlogged: bool, observe: bool) -> String {
+    let columns: Vec<String> = table
+        .columns
+        .iter()
+        .map(|column| {
+            let type_name = if observe { "text" } else { &column.type_name };
+            format!("{} {type_name}", quote(&column.name))
+        })
+        .collect();
+    format!("CREATE {}TABLE {relation} ({})", if unlogged { "UNLOGGED " } else { "" }, columns.join(", "))
+}
+
+/// Drops the hidden tables that loads which died left in `schema`: those whose advisory lock is free. Returns their names.
+///
+/// # Errors
+/// The server's errors.
+pub(crate) async fn sweep(connection: &Connection, schema: &str) -> Result<Vec<String>, Error> {
+    let client = connection.client();
+    let rows = client
+        .query_typed(
+            "select c.relname::text from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+              where n.nspname = $1 and c.relkind = 'r' and c.relname ~ '^howdah_load_[0-9a-f]{16}$'
+                and pg_catalog.pg_has_role(c.relowner, 'usage')",
+            &[(&schema, Type::TEXT)],
+        )
+        .await?;
+    let mut dropped = Vec::new();
+    for row in rows {
+        let name: String = row.get(0);
+        let Some(id) = LoadId::parse(name.trim_start_matches(HIDDEN_PREFIX)) else { continue };
+        let key = id.lock_key();
+        let free =
+            client.query_typed("select pg_catalog.pg_try_advisory_lock($1)", &[(&key, Type::INT8)]).await?;
+        if !free.first().is_some_and(|row| row.get(0)) {
+            continue;
+        }
+        client.batch_execute(&format!("DROP TABLE IF EXISTS {}.{}", quote(schema), quote(&name))).await?;
+        client.query_typed("select pg_catalog.pg_advisory_unlock($1)", &[(&key, Type::INT8)]).await?;
+        dropped.push(name);
+    }
+    Ok(dropped)
+}

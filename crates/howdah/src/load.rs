@@ -1,0 +1,598 @@
+//! The load: look, plan, carry, commit. Reads as the order of events.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::future::{join_all, try_join_all};
+
+use crate::chunk::RowForm;
+use crate::commit::commit_all;
+use crate::connect::{Connection, Target};
+use crate::control::{Control, Phase};
+use crate::error::{Error, ErrorKind};
+use crate::jobs::{self, Jobs};
+use crate::landing::{self, Hidden, Landing, LoadId};
+use crate::lane::{Freight, Lane};
+use crate::lattice::{ColumnLattice, InferredType};
+use crate::mapping::{self, Head, Mapping};
+use crate::name::TableName;
+use crate::options::{Format, LoadOptions, Mode};
+use crate::pipeline::{self, Pipeline};
+use crate::plan::{FormRules, Plan};
+use crate::replace::Replacement;
+use crate::report::{Outcome, PlanSummary, PlannedColumn, Report, ReportedError};
+use crate::session::Session;
+use crate::source::{Cutter, Dialect, Input, PIECE_BYTES};
+use crate::table::{self, Column, Hazards, Kind, Table};
+use crate::usage::Usage;
+use crate::watcher;
+
+/// Carries `options.inputs` into a table of `target`. Blocks until the load is over; stop it with [`Control::cancel`].
+pub fn load(options: &LoadOptions, target: &Target, control: &Control) -> Outcome {
+    let start = Instant::now();
+    let before = Usage::now();
+    let id = LoadId::new();
+    let mut report =
+        Report { load_id: id.to_string(), commit: "all", outcome: "failed", ..Report::default() };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let result = match runtime {
+        Ok(runtime) => runtime.block_on(Load { options, target, control, id, report: &mut report }.run()),
+        Err(error) => Err(Error::new(ErrorKind::Internal, format!("cannot start the runtime: {error}"))),
+    };
+    let snapshot = control.snapshot();
+    let usage = Usage::now();
+    report.rows_read = snapshot.rows_read;
+    report.bytes_read = snapshot.bytes_read;
+    report.elapsed_s = start.elapsed().as_secs_f64();
+    report.rows_per_s = report.rows as f64 / report.elapsed_s;
+    report.client_cpu_s = usage.cpu_s - before.cpu_s;
+    report.peak_rss_bytes = usage.peak_rss_bytes;
+    let error = result.err();
+    if let Some(error) = &error {
+        report.rows = 0;
+        report.rows_per_s = 0.0;
+        report.outcome = match error.kind() {
+            ErrorKind::Cancelled => "cancelled",
+            ErrorKind::PartlyCommitted => "partly_committed",
+            _ => "failed",
+        };
+        report.error = Some(ReportedError::from(error));
+    }
+    Outcome { report, error }
+}
+
+struct Load<'a> {
+    options: &'a LoadOptions,
+    target: &'a Target,
+    control: &'a Control,
+    id: LoadId,
+    report: &'a mut Report,
+}
+
+/// What was decided before the first row moves.
+struct Decision {
+    plan: Arc<Plan>,
+    table: Table,
+    landing: Landing,
+    jobs: Jobs,
+    creates: bool,
+}
+
+impl Load<'_> {
+    async fn run(mut self) -> Result<(), Error> {
+        let planning = Instant::now();
+        let options = self.options;
+        let inputs = Input::resolve(&options.inputs)?;
+        let format = options.format.unwrap_or_else(|| format_by_name(&inputs));
+        let dialect = Arc::new(Dialect::resolve(format, &options.dialect)?);
+        let name = target_name(options, &inputs)?;
+        let connection = Rc::new(self.target.connect().await?);
+        let session = Session::read(&connection).await?;
+        self.report.server_version.clone_from(&session.version);
+        if dialect.default.is_some() && session.version_num < 160_000 {
+            return Err(Error::usage(format!(
+                "--default needs PostgreSQL 16 or later; the server is {}",
+                session.version
+            )));
+        }
+        let existing = self.existing(&connection, &name).await?;
+
+        let sizes: Option<u64> = inputs.iter().map(Input::size).sum();
+        let cutter = self.cutter(&inputs, &dialect, false);
+        if let Some(total) = sizes {
+            self.control.set_bytes_total(total);
+        }
+        let (cutter, head) = peek(cutter, dialect.clone(), self.control).await?;
+        let mapping = match &existing {
+            Some(table) => mapping::for_existing(&head, table, options)?,
+            None => mapping::for_new(&head, options)?,
+        };
+        self.report.phases.plan_s = planning.elapsed().as_secs_f64();
+        let decision =
+            self.decide(&connection, &session, existing, &name, &inputs, &dialect, &mapping, sizes).await?;
+        self.describe(&session, &decision, &mapping);
+        if options.dry_run {
+            self.report.outcome = "planned";
+            return Ok(());
+        }
+        let cutter = cutter.limited(options.limit, mapping.header.is_some());
+        self.carry(connection, cutter, decision).await
+    }
+
+    /// The existing table that rows go to or take the place of, by the mode.
+    async fn existing(&self, connection: &Connection, name: &TableName) -> Result<Option<Table>, Error> {
+        let found = Table::lookup(connection, name).await?;
+        match (self.options.mode, &found) {
+            (Mode::Create, Some(table)) => {
+                return Err(Error::usage(format!("table {} exists already", table.display()))
+                    .with_sqlstate("42P07")
+                    .with_hint(
+                        "--mode append adds to it, replace exchanges its rows, truncate empties it first",
+                    ));
+            }
+            (Mode::Append | Mode::Truncate, None) => {
+                return Err(Error::usage(format!("table {name} does not exist"))
+                    .with_sqlstate("42P01")
+                    .with_hint("--mode create_append (the default) makes it"));
+            }
+            (Mode::Append | Mode::CreateAppend, Some(table)) => {
+                if self.options.unlogged {
+                    return Err(Error::usage(format!(
+                        "--unlogged is for new tables, and {} exists",
+                        table.display()
+                    )));
+                }
+                if self.options.freeze {
+                    return Err(Error::usage("--freeze needs a table that this load makes or empties")
+                        .with_hint("add --mode truncate or --mode replace"));
+                }
+                if table.holds_rows(connection).await? == Some(true) {
+                    self.control
+                        .notice(format!("{} holds rows already; the new ones are added", table.display()));
+                }
+            }
+            (Mode::Truncate, Some(table)) if self.options.unlogged => {
+                return Err(Error::usage(format!(
+                    "--unlogged is for new tables, and {} exists",
+                    table.display()
+                )));
+            }
+            _ => {}
+        }
+        Ok(found)
+    }
+
+    fn cutter(&self, inputs: &[Input], dialect: &Arc<Dialect>, has_header: bool) -> Cutter {
+        Cutter::new(inputs.to_vec(), dialect.clone(), self.control.clone(), PIECE_BYTES)
+            .skipping_lines(self.options.skip_lines)
+            .limited(self.options.limit, has_header)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "everything that was found out comes together here, once")]
+    async fn decide(
+        &mut self,
+        connection: &Rc<Connection>,
+        session: &Session,
+        existing: Option<Table>,
+        name: &TableName,
+        inputs: &[Input],
+        dialect: &Arc<Dialect>,
+        mapping: &Mapping,
+        sizes: Option<u64>,
+    ) -> Result<Decision, Error> {
+        let options = self.options;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let jobs = jobs::choose(options, existing.as_ref(), sizes, cores)?;
+        let observe = existing.is_none() && !inputs.iter().all(Input::is_rewindable);
+        if observe && options.freeze {
+            return Err(Error::usage(
+                "--freeze into a new table needs a file: the types of a stream are known only at its end",
+            ));
+        }
+        let landing = match (&existing, options.mode) {
+            (Some(_), Mode::Truncate) => Landing::Truncate,
+            (Some(table), Mode::Replace) => {
+                let replacement = Replacement::read(connection, table, self.id).await?;
+                Landing::Hidden(Hidden::new(self.id, options.unlogged, Some(replacement)))
+            }
+            (Some(_), _) => Landing::Append,
+            (None, _) if jobs.count == 1 => Landing::Create { unlogged: options.unlogged },
+            (None, _) => Landing::Hidden(Hidden::new(self.id, options.unlogged, None)),
+        };
+        let rules = FormRules {
+            write_path: options.write_path,
+            session: &session.rules,
+            server_counts_bytes: session.encoding == "SQL_ASCII",
+            freeze: options.freeze,
+            observe,
+        };
+        let creates = existing.is_none();
+        let table = match existing {
+            Some(table) => table,
+            None => {
+                let schema = table::creation_schema(connection, name).await?;
+                let mut table = new_table(schema, name, mapping, !options.unlogged);
+                if !observe {
+                    self.infer(&mut table, inputs, dialect, mapping, &rules, jobs.count).await?;
+                }
+                table
+            }
+        };
+        let (plan, reason) = Plan::new(dialect.clone(), mapping, &table, &rules);
+        if let Some(reason) = reason {
+            self.control.notice(format!("rows travel as text, which the server parses: {reason}"));
+        }
+        Ok(Decision { plan: Arc::new(plan), table, landing, jobs, creates })
+    }
+
+    /// Gives the columns of a new table the types that fit every value of the whole input.
+    async fn infer(
+        &mut self,
+        table: &mut Table,
+        inputs: &[Input],
+        dialect: &Arc<Dialect>,
+        mapping: &Mapping,
+        rules: &FormRules<'_>,
+        threads: usize,
+    ) -> Result<(), Error> {
+        let start = Instant::now();
+        self.control.enter(Phase::Inferring);
+        let peeked = self.control.snapshot().bytes_read;
+        self.control.rewind_to(0);
+        let (plan, _) = Plan::new(dialect.clone(), mapping, table, rules);
+        let plan = Arc::new(plan);
+        let cutter = self.cutter(inputs, dialect, mapping.header.is_some());
+        let (control, names) = (self.control.clone(), plan.clone());
+        let work = move || pipeline::infer(cutter, &names, threads, &control);
+        let lattices = pipeline::off_thread(self.control, work).await??;
+        self.hint_null_markers(&plan, &lattices);
+        for (planned, lattice) in plan.columns.iter().zip(&lattices) {
+            if let Some(column) = table.columns.iter_mut().find(|column| column.name == planned.name) {
+                *column = new_column(&column.name, lattice.decide());
+            }
+        }
+        self.control.rewind_to(peeked);
+        self.control.enter(Phase::Planning);
+        self.report.phases.infer_s = start.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    fn hint_null_markers(&self, plan: &Plan, lattices: &[ColumnLattice]) {
+        for (column, lattice) in plan.columns.iter().zip(lattices) {
+            if let Some((marker, share)) = lattice.null_markers() {
+                self.control.notice(format!(
+                    "{:.0} % of column {:?} are exactly {marker}: if that means NULL, add --null '{marker}'",
+                    share * 100.0,
+                    column.name
+                ));
+            }
+        }
+    }
+
+    fn describe(&mut self, session: &Session, decision: &Decision, mapping: &Mapping) {
+        let Decision { plan, table, landing, jobs, creates } = decision;
+        let (_, relation) = landing.relation(table);
+        let mut statements = landing.before(table, plan.observe);
+        statements.push(plan.copy_sql(&relation, plan.form));
+        statements.extend(landing.after(table, plan, &[]));
+        statements.extend(landing.publish(table));
+        if self.options.analyze {
+            statements.push(format!("ANALYZE {}", table.sql()));
+        }
+        let planned = |name: &String| plan.columns.iter().any(|column| column.name == *name);
+        let unfilled = table.columns.iter().filter(|column| !planned(&column.name));
+        let form = if plan.form == RowForm::Binary { "binary" } else { "text" };
+        let report = &mut self.report;
+        report.table = table.display();
+        report.jobs = jobs.count;
+        report.jobs_reason.clone_from(&jobs.reason);
+        report.write_path = if plan.form == RowForm::Binary { "copy-binary" } else { "copy-text" };
+        report.copy_format = form;
+        report.durability =
+            session.durability(if *creates { !self.options.unlogged } else { table.is_logged });
+        report.plan = Some(PlanSummary {
+            table: table.display(),
+            creates_table: *creates,
+            header: mapping.header_reason.clone(),
+            columns: plan
+                .columns
+                .iter()
+                .map(|column| PlannedColumn {
+                    source: column.source.clone(),
+                    target: column.name.clone(),
+                    r#type: if plan.observe {
+                        "found while loading".into()
+                    } else {
+                        column.type_name.clone()
+                    },
+                    form,
+                })
+                .collect(),
+            unfilled: unfilled
+                .map(|column| {
+                    let gets = match (column.generated, column.has_default) {
+                        (true, _) => "generated",
+                        (_, true) => "its default",
+                        _ => "NULL",
+                    };
+                    format!("{}: {gets}", column.name)
+                })
+                .collect(),
+            statements,
+        });
+    }
+
+    /// Moves the rows and makes them visible, or leaves nothing behind.
+    async fn carry(
+        mut self,
+        connection: Rc<Connection>,
+        cutter: Cutter,
+        decision: Decision,
+    ) -> Result<(), Error> {
+        let Decision { plan, table, landing, jobs, .. } = &decision;
+        for name in landing::sweep(&connection, &table.schema).await? {
+            self.control.notice(format!("removed {name}, left by a load that died"));
+        }
+        let alone = jobs.count == 1;
+        let (relation_name, relation) = landing.relation(table);
+        let freight = Freight {
+            plan: plan.clone(),
+            relation,
+            relation_name,
+            control: self.control.clone(),
+            blocked: Cell::new(None),
+        };
+        let mut lanes = self.lanes(&connection, jobs.count).await?;
+        if !alone {
+            landing.prepare_apart(&connection, table, plan.observe).await?;
+        }
+        let carried = self.send_and_publish(&connection, cutter, &decision, &freight, &mut lanes).await;
+        let Err(error) = carried else { return self.analyze(&connection, table).await };
+        if error.kind() == ErrorKind::PartlyCommitted {
+            return Err(error);
+        }
+        Err(self.clean_up(&connection, lanes, &decision, error).await)
+    }
+
+    async fn lanes(&self, connection: &Rc<Connection>, count: usize) -> Result<Vec<Lane>, Error> {
+        if count == 1 {
+            return Ok(vec![Lane::new(connection.clone()).await?]);
+        }
+        try_join_all((0..count).map(|_| async {
+            let connection = Rc::new(self.target.connect().await?);
+            Lane::new(connection).await
+        }))
+        .await
+    }
+
+    async fn send_and_publish(
+        &mut self,
+        connection: &Rc<Connection>,
+        cutter: Cutter,
+        decision: &Decision,
+        freight: &Freight,
+        lanes: &mut [Lane],
+    ) -> Result<(), Error> {
+        let Decision { plan, table, landing, jobs, .. } = decision;
+        let alone = jobs.count == 1;
+        let loading = Instant::now();
+        self.control.enter(Phase::Loading);
+        let mut first = vec!["BEGIN".to_owned()];
+        if alone {
+            first.extend(landing.before(table, plan.observe));
+        }
+        let first = first.join("; ");
+        try_join_all(lanes.iter().map(|lane| lane.execute(&first))).await?;
+        let lattices = self.send(connection, cutter, plan, freight, lanes).await?;
+        let rows: u64 = lanes.iter().map(|lane| lane.rows).sum();
+        self.report.parts = lanes.iter().map(|lane| lane.parts).sum();
+        self.report.copy_format =
+            match (lanes.iter().any(|lane| lane.sent[0]), lanes.iter().any(|lane| lane.sent[1])) {
+                (true, true) => "mixed",
+                (false, true) => "text",
+                (true, false) => "binary",
+                (false, false) => self.report.copy_format,
+            };
+        let read = self.control.snapshot().rows_read;
+        if rows != read {
+            if !table.has_row_triggers {
+                return Err(Error::new(
+                    ErrorKind::Internal,
+                    format!("{read} rows were read, the server counted {rows}"),
+                ));
+            }
+            self.control.notice(format!("{read} rows were read; triggers let {rows} of them in"));
+        }
+        self.report.phases.load_s = loading.elapsed().as_secs_f64();
+
+        self.control.enter(Phase::Indexing);
+        let indexing = Instant::now();
+        let lane_connections: Vec<_> = lanes.iter().map(|lane| lane.connection.clone()).collect();
+        if !alone && matches!(landing, Landing::Hidden(_)) {
+            commit_all(&lane_connections, self.target).await?;
+            connection.client().batch_execute("BEGIN").await?;
+        }
+        let closing = std::slice::from_ref(connection);
+        let found: Vec<InferredType> = lattices.iter().map(ColumnLattice::decide).collect();
+        if plan.observe {
+            self.hint_null_markers(plan, &lattices);
+            self.show_found_types(&found);
+        }
+        let after = landing.after(table, plan, &found);
+        self.interruptible(connection, &after).await?;
+        self.report.phases.index_s = indexing.elapsed().as_secs_f64();
+
+        self.control.enter(Phase::Committing);
+        let committing = Instant::now();
+        self.interruptible(connection, &landing.publish(table)).await?;
+        match landing {
+            Landing::Append => commit_all(&lane_connections, self.target).await?,
+            _ => commit_all(closing, self.target).await?,
+        }
+        self.report.phases.commit_s = committing.elapsed().as_secs_f64();
+        self.report.rows = rows;
+        self.report.outcome = "loaded";
+        Ok(())
+    }
+
+    /// Runs the encoders and the lanes until the input is sent, one of them fails, or somebody says stop.
+    async fn send(
+        &self,
+        connection: &Connection,
+        cutter: Cutter,
+        plan: &Arc<Plan>,
+        freight: &Freight,
+        lanes: &mut [Lane],
+    ) -> Result<Vec<ColumnLattice>, Error> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let pipeline = Pipeline::start(cutter, plan, cores.min(lanes.len()), lanes.len(), self.control);
+        let pids: Vec<i32> = lanes.iter().map(|lane| lane.pid).collect();
+        let watch = async {
+            match pids.len() {
+                1 => std::future::pending().await,
+                _ => watcher::watch(connection, pids, freight).await,
+            }
+        };
+        let queue = &pipeline.queue;
+        let sending = try_join_all(lanes.iter_mut().map(|lane| lane.run(queue.clone(), freight)));
+        let sent = tokio::select! {
+            sent = sending => sent.map(|_| ()),
+            watched = watch => watched.map(|never| match never {}),
+            () = self.control.cancelled() => Err(cancelled()),
+        };
+        match sent {
+            // The queue has ended, so the threads are at their end too.
+            Ok(()) => pipeline.join(),
+            Err(error) => {
+                pipeline.stop();
+                // What a reader met first explains more than what the server saw later.
+                Err(pipeline.take_failure().filter(|_| error.kind() != ErrorKind::Cancelled).unwrap_or(error))
+            }
+        }
+    }
+
+    /// Runs statements that may take long, unless somebody says stop.
+    async fn interruptible(&self, connection: &Connection, statements: &[String]) -> Result<(), Error> {
+        if statements.is_empty() {
+            return Ok(());
+        }
+        let sql = statements.join(";\n");
+        tokio::select! {
+            done = connection.client().batch_execute(&sql) => Ok(done?),
+            () = self.control.cancelled() => Err(cancelled()),
+        }
+    }
+
+    fn show_found_types(&mut self, found: &[InferredType]) {
+        if let Some(summary) = &mut self.report.plan {
+            for (column, found) in summary.columns.iter_mut().zip(found) {
+                found.sql().clone_into(&mut column.r#type);
+            }
+        }
+    }
+
+    /// Rolls every lane back, ends their backends, removes the hidden table; the error then says what is visible.
+    async fn clean_up(
+        &self,
+        connection: &Rc<Connection>,
+        lanes: Vec<Lane>,
+        decision: &Decision,
+        error: Error,
+    ) -> Error {
+        let mut backends: Vec<&Connection> = lanes.iter().map(|lane| &*lane.connection).collect();
+        if !backends.iter().any(|backend| std::ptr::eq(*backend, &**connection)) {
+            backends.push(connection);
+        }
+        // A backend that waits for a lock does not notice that its client is gone: it must be told.
+        let cancels = join_all(backends.iter().map(|backend| backend.cancel()));
+        let _ = tokio::time::timeout(Duration::from_secs(1), cancels).await;
+        let rollbacks = join_all(backends.iter().map(|backend| backend.client().batch_execute("ROLLBACK")));
+        let _ = tokio::time::timeout(Duration::from_secs(1), rollbacks).await;
+        drop(lanes);
+        let error = if error.visible().is_some() { error } else { error.with_visible("nothing was changed") };
+        if decision.jobs.count == 1 {
+            return error;
+        }
+        match decision.landing.discard(connection, &decision.table).await {
+            Ok(()) => error,
+            Err(_) => {
+                let (name, _) = decision.landing.relation(&decision.table);
+                error.with_hint(format!(
+                    "the hidden table {name} could not be removed; the next load into the schema removes it"
+                ))
+            }
+        }
+    }
+
+    async fn analyze(&mut self, connection: &Connection, table: &Table) -> Result<(), Error> {
+        if !self.options.analyze {
+            return Ok(());
+        }
+        self.control.enter(Phase::Analyzing);
+        let start = Instant::now();
+        if let Err(error) = connection.client().batch_execute(&format!("ANALYZE {}", table.sql())).await {
+            self.control.notice(format!("the rows are in, but ANALYZE failed: {}", Error::from(error)));
+        }
+        self.report.phases.analyze_s = start.elapsed().as_secs_f64();
+        Ok(())
+    }
+}
+
+async fn peek(mut cutter: Cutter, dialect: Arc<Dialect>, control: &Control) -> Result<(Cutter, Head), Error> {
+    let look = move || {
+        let head = cutter.peek().map(|piece| Head::read(piece, &dialect));
+        head.map(|head| (cutter, head))
+    };
+    pipeline::off_thread(control, look).await?
+}
+
+fn cancelled() -> Error {
+    Error::new(ErrorKind::Cancelled, "stopped on request")
+}
+
+fn format_by_name(inputs: &[Input]) -> Format {
+    match inputs.first().and_then(Input::ending).as_deref() {
+        Some("tsv" | "tab") => Format::Tsv,
+        Some("copy" | "pgcopy") => Format::Text,
+        _ => Format::Csv,
+    }
+}
+
+fn target_name(options: &LoadOptions, inputs: &[Input]) -> Result<TableName, Error> {
+    if let Some(name) = &options.table {
+        return Ok(name.clone());
+    }
+    let stem = inputs.iter().find_map(Input::stem);
+    let stem = stem.ok_or_else(|| {
+        Error::usage("standard input has no name").with_hint("name the table: --table NAME")
+    })?;
+    TableName::exact(&stem)
+}
+
+fn new_table(schema: String, name: &TableName, mapping: &Mapping, is_logged: bool) -> Table {
+    Table {
+        oid: 0,
+        schema,
+        name: name.table.clone(),
+        kind: Kind::Table,
+        is_logged,
+        columns: mapping.pairs.iter().map(|pair| new_column(&pair.target, InferredType::Text)).collect(),
+        hazards: Hazards::default(),
+        has_row_triggers: false,
+    }
+}
+
+fn new_column(name: &str, inferred: InferredType) -> Column {
+    Column {
+        name: name.to_owned(),
+        type_name: inferred.sql().to_owned(),
+        base_oid: inferred.oid(),
+        base_typmod: -1,
+        is_domain: false,
+        not_null: false,
+        generated: false,
+        has_default: false,
+    }
+}

@@ -1,0 +1,315 @@
+//! Which field goes into which column: by header name or by position. Pure; all mismatches are reported at once.
+
+use crate::error::Error;
+use crate::lattice::{ColumnLattice, InferredType};
+use crate::name;
+use crate::options::{HeaderOption, LoadOptions};
+use crate::source::split::{self, Splitter};
+use crate::source::{Dialect, Piece};
+use crate::table::Table;
+
+/// The start of the input: record 1, and what the fields below it look like.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Head {
+    pub(crate) first: Vec<String>,
+    /// Record 1 alone.
+    first_types: Vec<InferredType>,
+    /// The columns of the records after it, as far as the first piece goes.
+    rest: Vec<ColumnLattice>,
+    has_rest: bool,
+}
+
+/// The fields of a record and where they go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mapping {
+    /// The header's names, when record 1 is one.
+    pub(crate) header: Option<Vec<String>>,
+    /// Why record 1 is or is not a header.
+    pub(crate) header_reason: String,
+    /// Fields every record must have.
+    pub(crate) fields: usize,
+    /// In the order of the input.
+    pub(crate) pairs: Vec<Pair>,
+}
+
+/// One field and its column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pair {
+    pub(crate) field: usize,
+    /// The header's name, or `field N`.
+    pub(crate) source: String,
+    pub(crate) target: String,
+}
+
+impl Head {
+    /// Looks at the first piece. Records that cannot be split end the look; the encoder reports them.
+    pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect) -> Head {
+        let mut head = Head::default();
+        let Some(piece) = piece else { return head };
+        let mut splitter = Splitter::new(piece.bytes(), dialect, piece.eol);
+        let (mut fields, mut scratch) = (Vec::new(), Vec::new());
+        let Ok(Some(_)) = splitter.next_record(&mut fields) else { return head };
+        for field in &fields {
+            let value = split::value(*field, piece.bytes(), dialect, &mut scratch);
+            let mut alone = ColumnLattice::default();
+            alone.observe(value);
+            head.first_types.push(alone.decide());
+            head.first.push(String::from_utf8_lossy(value.unwrap_or_default()).into_owned());
+        }
+        head.rest = vec![ColumnLattice::default(); fields.len()];
+        while let Ok(Some(_)) = splitter.next_record(&mut fields) {
+            head.has_rest = true;
+            for (field, lattice) in fields.iter().zip(&mut head.rest) {
+                let value = split::value(*field, piece.bytes(), dialect, &mut scratch);
+                if std::str::from_utf8(value.unwrap_or_default()).is_ok() {
+                    lattice.observe(value);
+                }
+            }
+        }
+        head
+    }
+
+    /// Whether record 1 of a new table's input is a header, and why.
+    fn header_of_new(&self, option: HeaderOption) -> (bool, String) {
+        match option {
+            HeaderOption::Yes => return (true, "record 1 is the header, as asked".into()),
+            HeaderOption::No => return (false, "record 1 is data, as asked".into()),
+            HeaderOption::Auto => {}
+        }
+        let names = &self.first;
+        let distinct =
+            names.iter().enumerate().all(|(at, name)| !name.is_empty() && !names[..at].contains(name));
+        if !distinct {
+            return (false, "record 1 is data: its fields are not distinct names".into());
+        }
+        let types: Vec<InferredType> = self.rest.iter().map(ColumnLattice::decide).collect();
+        for ((name, own), rest) in names.iter().zip(&self.first_types).zip(&types) {
+            if *rest != InferredType::Text && *own == InferredType::Text {
+                return (
+                    true,
+                    format!("record 1 is the header: {name:?} does not fit the {} below it", rest.sql()),
+                );
+            }
+        }
+        let own_text = self.first_types.iter().all(|own| *own == InferredType::Text);
+        let rest_text = types.iter().all(|rest| *rest == InferredType::Text);
+        if own_text && (rest_text || !self.has_rest) {
+            return (true, "record 1 is the header: all fields are text and its own are distinct".into());
+        }
+        (false, "record 1 is data: it looks like the records below it".into())
+    }
+
+    /// Whether record 1 is a header for an existing table, and why.
+    fn header_of_existing(&self, table: &Table, options: &LoadOptions) -> Result<(bool, String), Error> {
+        match options.header {
+            HeaderOption::Yes => return Ok((true, "record 1 is the header, as asked".into())),
+            HeaderOption::No => return Ok((false, "record 1 is data, as asked".into())),
+            HeaderOption::Auto => {}
+        }
+        let listed = options.columns.as_deref().unwrap_or_default();
+        let is_name = |field: &&String| {
+            find_column(table, mapped(field, options)).is_some()
+                || options.skip_columns.contains(*field)
+                || listed.contains(*field)
+        };
+        let (names, others): (Vec<_>, Vec<_>) = self.first.iter().partition(is_name);
+        if names.is_empty() {
+            return Ok((false, "record 1 is data: none of its fields is a column name".into()));
+        }
+        if others.is_empty() {
+            return Ok((true, "record 1 is the header: all its fields are column names".into()));
+        }
+        if options.columns.is_some() {
+            return Ok((false, "record 1 is data: not all of its fields are column names".into()));
+        }
+        Err(Error::usage("record 1 is neither clearly a header nor clearly data")
+            .with_detail(format!("columns of {}: {}; not columns: {}", table.display(), listing(&names), listing(&others)))
+            .with_hint("say which: --header=true (then use --map NAME=COLUMN or --skip-columns NAME for the others), or --header=false"))
+    }
+}
+
+/// Maps the input's fields to the columns of `table`.
+///
+/// # Errors
+/// One usage error that lists every mismatch.
+pub(crate) fn for_existing(head: &Head, table: &Table, options: &LoadOptions) -> Result<Mapping, Error> {
+    let (is_header, header_reason) = head.header_of_existing(table, options)?;
+    let mut problems = Vec::new();
+    let mut pairs = Vec::new();
+    let insertable = || table.columns.iter().filter(|column| !column.generated);
+    if let Some(columns) = &options.columns {
+        positional(columns, &mut pairs);
+    } else if is_header {
+        by_header(&head.first, options, &mut pairs, &mut problems);
+    } else {
+        refuse_names_without_header(options)?;
+        let names: Vec<String> = insertable().map(|column| column.name.clone()).collect();
+        positional(&names, &mut pairs);
+    }
+    for pair in &mut pairs {
+        match find_column(table, &pair.target) {
+            None => problems.push(format!("{:?} is not a column of {}", pair.target, table.display())),
+            Some(column) if column.generated => {
+                problems.push(format!(
+                    "{:?} is a generated column: leave it out with --skip-columns",
+                    column.name
+                ));
+            }
+            Some(column) => pair.target.clone_from(&column.name),
+        }
+    }
+    twice(&pairs, &mut problems);
+    if !table.has_row_triggers {
+        for column in
+            insertable().filter(|column| column.not_null && !column.has_default && !column.is_domain)
+        {
+            if !pairs.iter().any(|pair| pair.target == column.name) {
+                problems.push(format!(
+                    "column {:?} must not be null, has no default, and is not in the input",
+                    column.name
+                ));
+            }
+        }
+    }
+    if !problems.is_empty() {
+        let names: Vec<_> = insertable().map(|column| &column.name).collect();
+        return Err(mismatch(&problems)
+            .with_detail(format!(
+                "columns of {}: {}; record 1: {}",
+                table.display(),
+                listing(&names),
+                listing(&head.first)
+            ))
+            .with_hint(
+                "--map NAME=COLUMN renames, --skip-columns NAME leaves out, --columns a,b,… maps by position",
+            ));
+    }
+    finish(head, is_header, header_reason, pairs, options)
+}
+
+/// Names the columns of a table that does not exist yet.
+///
+/// # Errors
+/// One usage error that lists every name that cannot be a column.
+pub(crate) fn for_new(head: &Head, options: &LoadOptions) -> Result<Mapping, Error> {
+    if head.first.is_empty() {
+        return Err(Error::usage("the input is empty: there is nothing to make a table from")
+            .with_hint("create the table first, or name a file with at least a header"));
+    }
+    let (is_header, header_reason) = head.header_of_new(options.header);
+    let mut problems = Vec::new();
+    let mut pairs = Vec::new();
+    if let Some(columns) = &options.columns {
+        positional(columns, &mut pairs);
+        if columns.len() != head.first.len() {
+            problems.push(format!(
+                "--columns names {} columns, record 1 has {} fields",
+                columns.len(),
+                head.first.len()
+            ));
+        }
+    } else if is_header {
+        by_header(&head.first, options, &mut pairs, &mut problems);
+    } else {
+        refuse_names_without_header(options)?;
+        let names: Vec<String> = (1..=head.first.len()).map(|n| format!("column{n}")).collect();
+        positional(&names, &mut pairs);
+    }
+    for pair in &pairs {
+        if let Err(error) = name::check(&pair.target) {
+            problems.push(format!("field {}: {}", pair.field + 1, error.message()));
+        }
+    }
+    twice(&pairs, &mut problems);
+    if !problems.is_empty() {
+        return Err(mismatch(&problems)
+            .with_hint("--columns a,b,… names the columns by position, --map NAME=COLUMN renames one, --header=false takes record 1 as data"));
+    }
+    finish(head, is_header, header_reason, pairs, options)
+}
+
+fn finish(
+    head: &Head,
+    is_header: bool,
+    header_reason: String,
+    pairs: Vec<Pair>,
+    options: &LoadOptions,
+) -> Result<Mapping, Error> {
+    if pairs.is_empty() {
+        return Err(Error::usage("no column is left to load"));
+    }
+    let fields = if is_header && options.columns.is_none() { head.first.len() } else { pairs.len() };
+    Ok(Mapping { header: is_header.then(|| head.first.clone()), header_reason, fields, pairs })
+}
+
+fn positional(names: &[String], pairs: &mut Vec<Pair>) {
+    for (field, target) in names.iter().enumerate() {
+        pairs.push(Pair { field, source: format!("field {}", field + 1), target: target.clone() });
+    }
+}
+
+fn by_header(header: &[String], options: &LoadOptions, pairs: &mut Vec<Pair>, problems: &mut Vec<String>) {
+    for (field, source) in header.iter().enumerate() {
+        if !options.skip_columns.contains(source) {
+            pairs.push(Pair { field, source: source.clone(), target: mapped(source, options).to_owned() });
+        }
+    }
+    let asked = options
+        .map
+        .iter()
+        .map(|(source, _)| ("--map", source))
+        .chain(options.skip_columns.iter().map(|s| ("--skip-columns", s)));
+    for (option, source) in asked {
+        if !header.contains(source) {
+            problems.push(format!("{option} names {source:?}, which is not in the header"));
+        }
+    }
+}
+
+fn refuse_names_without_header(options: &LoadOptions) -> Result<(), Error> {
+    if options.map.is_empty() && options.skip_columns.is_empty() {
+        return Ok(());
+    }
+    Err(Error::usage("--map and --skip-columns name columns of a header, and record 1 is not one")
+        .with_hint("--header=true takes record 1 as the header; --columns a,b,… maps by position"))
+}
+
+fn mapped<'a>(source: &'a str, options: &'a LoadOptions) -> &'a str {
+    options.map.iter().find(|(from, _)| from == source).map_or(source, |(_, to)| to.as_str())
+}
+
+/// Exact, then unique without regard to case.
+fn find_column<'a>(table: &'a Table, name: &str) -> Option<&'a crate::table::Column> {
+    if let Some(column) = table.columns.iter().find(|column| column.name == name) {
+        return Some(column);
+    }
+    let lower = name.to_lowercase();
+    let mut similar = table.columns.iter().filter(|column| column.name.to_lowercase() == lower);
+    match (similar.next(), similar.next()) {
+        (Some(column), None) => Some(column),
+        _ => None,
+    }
+}
+
+fn twice(pairs: &[Pair], problems: &mut Vec<String>) {
+    for (at, pair) in pairs.iter().enumerate() {
+        if pairs[..at].iter().any(|earlier| earlier.target == pair.target) {
+            problems.push(format!("column {:?} is named twice", pair.target));
+        }
+    }
+}
+
+fn mismatch(problems: &[String]) -> Error {
+    match problems {
+        [one] => Error::usage(one.clone()),
+        many => Error::usage(format!(
+            "{} mismatches between the input and the table:\n  - {}",
+            many.len(),
+            many.join("\n  - ")
+        )),
+    }
+}
+
+fn listing<S: AsRef<str>>(names: &[S]) -> String {
+    names.iter().map(|name| name::display(name.as_ref())).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,125 @@
+//! The plan: pure data, made once from the source's head and the target, before any byte moves.
+
+use std::sync::Arc;
+
+use howdah_encode::{SessionRules, TextCodec};
+
+use crate::chunk::RowForm;
+use crate::encode::DEFAULT_MARKER;
+use crate::mapping::Mapping;
+use crate::name::{quote, quote_literal};
+use crate::options::WritePath;
+use crate::source::Dialect;
+use crate::table::Table;
+
+/// Everything an encoder and a lane need to know.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) dialect: Arc<Dialect>,
+    /// The header's names, when every input starts with one.
+    pub(crate) header: Option<Vec<String>>,
+    /// Fields every record must have.
+    pub(crate) fields: usize,
+    /// In the order of the input, which is the order of the COPY statement.
+    pub(crate) columns: Vec<PlanColumn>,
+    /// What a chunk travels as, unless a value needs the server's judgement.
+    pub(crate) form: RowForm,
+    /// The field count that starts every binary row.
+    pub(crate) binary_row_start: [u8; 2],
+    /// Types of a new table are found while a stream is loaded as text.
+    pub(crate) observe: bool,
+    freeze: bool,
+}
+
+/// One loaded column.
+#[derive(Debug)]
+pub(crate) struct PlanColumn {
+    /// Index of the field in a record.
+    pub(crate) field: usize,
+    pub(crate) source: String,
+    pub(crate) name: String,
+    pub(crate) type_name: String,
+    /// `None`: only the server can read the type.
+    pub(crate) codec: Option<TextCodec>,
+}
+
+/// What the choice of form depends on beside the types.
+pub(crate) struct FormRules<'a> {
+    pub(crate) write_path: WritePath,
+    pub(crate) session: &'a SessionRules,
+    /// SQL_ASCII: lengths count bytes, which our codecs do not.
+    pub(crate) server_counts_bytes: bool,
+    pub(crate) freeze: bool,
+    pub(crate) observe: bool,
+}
+
+impl Plan {
+    /// Chooses codecs by the target's types. Returns the plan and, when rows travel as text although binary was asked
+    /// for, the reason.
+    pub(crate) fn new(
+        dialect: Arc<Dialect>,
+        mapping: &Mapping,
+        table: &Table,
+        rules: &FormRules<'_>,
+    ) -> (Plan, Option<String>) {
+        let mut columns = Vec::with_capacity(mapping.pairs.len());
+        let mut foreign = Vec::new();
+        for pair in &mapping.pairs {
+            let Some(column) = table.columns.iter().find(|column| column.name == pair.target) else {
+                continue;
+            };
+            let codec = TextCodec::for_type(column.base_oid, column.base_typmod, rules.session);
+            if codec.is_none() {
+                foreign.push(format!("{} ({})", column.name, column.type_name));
+            }
+            columns.push(PlanColumn {
+                field: pair.field,
+                source: pair.source.clone(),
+                name: column.name.clone(),
+                type_name: column.type_name.clone(),
+                codec,
+            });
+        }
+        let reason = if rules.write_path == WritePath::CopyText || rules.observe {
+            None
+        } else if dialect.default.is_some() {
+            Some("--default needs the text format".to_owned())
+        } else if rules.server_counts_bytes {
+            Some("the database's encoding is SQL_ASCII".to_owned())
+        } else if !foreign.is_empty() {
+            Some(format!("only the server can read {}", foreign.join(", ")))
+        } else {
+            None
+        };
+        let text = rules.write_path == WritePath::CopyText || rules.observe || reason.is_some();
+        // PostgreSQL allows 1,600 columns.
+        let count = u16::try_from(columns.len()).unwrap_or(u16::MAX);
+        let plan = Plan {
+            dialect,
+            header: mapping.header.clone(),
+            fields: mapping.fields,
+            columns,
+            form: if text { RowForm::Text } else { RowForm::Binary },
+            binary_row_start: count.to_be_bytes(),
+            observe: rules.observe,
+            freeze: rules.freeze,
+        };
+        (plan, reason)
+    }
+
+    /// The COPY statement that takes rows of `form` into `relation` (quoted).
+    pub(crate) fn copy_sql(&self, relation: &str, form: RowForm) -> String {
+        let columns: Vec<String> = self.columns.iter().map(|column| quote(&column.name)).collect();
+        let mut options = vec![match form {
+            RowForm::Binary => "FORMAT binary".to_owned(),
+            RowForm::Text => "FORMAT text".to_owned(),
+        }];
+        if form == RowForm::Text && self.dialect.default.is_some() {
+            options.push(format!("DEFAULT{}", quote_literal(&String::from_utf8_lossy(DEFAULT_MARKER))));
+        }
+        if self.freeze {
+            options.push("FREEZE".to_owned());
+        }
+        format!("COPY {relation} ({}) FROM STDIN ({})", columns.join(", "), options.join(", "))
+    }
+}

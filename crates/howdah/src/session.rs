@@ -1,0 +1,72 @@
+//! What the server's session says about reading values and about durability.
+
+use howdah_encode::SessionRules;
+
+use crate::connect::Connection;
+use crate::error::{Error, ErrorKind};
+
+/// Settings of the sessions of one load; all its connections share role and database, so one look is enough.
+pub(crate) struct Session {
+    pub(crate) version: String,
+    pub(crate) version_num: i32,
+    pub(crate) rules: SessionRules,
+    pub(crate) encoding: String,
+    synchronous_commit: String,
+    crash_safe: bool,
+}
+
+/// The oldest server we are tested against.
+const OLDEST: i32 = 150_000;
+
+impl Session {
+    /// Reads the settings.
+    ///
+    /// # Errors
+    /// The server is older than PostgreSQL 15.
+    pub(crate) async fn read(connection: &Connection) -> Result<Session, Error> {
+        let rows = connection
+            .client()
+            .query_typed(
+                "select pg_catalog.current_setting('server_version'),
+                        pg_catalog.current_setting('server_version_num')::int4,
+                        pg_catalog.current_setting('TimeZone'), pg_catalog.current_setting('DateStyle'),
+                        pg_catalog.current_setting('server_encoding'),
+                        pg_catalog.current_setting('synchronous_commit'),
+                        pg_catalog.current_setting('fsync')::bool and pg_catalog.current_setting('full_page_writes')::bool",
+                &[],
+            )
+            .await?;
+        let Some(row) = rows.first() else {
+            return Err(Error::new(ErrorKind::Internal, "the server did not answer with its settings"));
+        };
+        let session = Session {
+            version: row.get(0),
+            version_num: row.get(1),
+            rules: SessionRules::from_settings(row.get(2), row.get(3)),
+            encoding: row.get(4),
+            synchronous_commit: row.get(5),
+            crash_safe: row.get(6),
+        };
+        if session.version_num < OLDEST {
+            return Err(Error::new(
+                ErrorKind::Connect,
+                format!("the server is PostgreSQL {}", session.version),
+            )
+            .with_hint("howdah needs PostgreSQL 15 or later"));
+        }
+        Ok(session)
+    }
+
+    /// What a crash right after the commit costs.
+    pub(crate) fn durability(&self, is_logged: bool) -> &'static str {
+        if !self.crash_safe {
+            "lab only"
+        } else if !is_logged {
+            "not crash-safe"
+        } else if self.synchronous_commit == "off" {
+            "loses the last commits on a crash"
+        } else {
+            "durable"
+        }
+    }
+}

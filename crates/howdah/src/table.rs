@@ -1,0 +1,212 @@
+//! The target: what the catalog says about it, read with one role's ordinary rights.
+
+use tokio_postgres::types::Type;
+
+use crate::connect::Connection;
+use crate::error::{Error, ErrorKind};
+use crate::name::{TableName, display, quote};
+
+/// A relation that rows can be copied into.
+#[derive(Debug, Clone)]
+pub(crate) struct Table {
+    /// 0 for a table that this load makes.
+    pub(crate) oid: u32,
+    pub(crate) schema: String,
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    /// `u` or `t`: a crash of the server empties it.
+    pub(crate) is_logged: bool,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) hazards: Hazards,
+    /// Row triggers on INSERT: they may fill, change or drop rows.
+    pub(crate) has_row_triggers: bool,
+}
+
+/// What `pg_class.relkind` says, as far as COPY cares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Table,
+    Partitioned,
+    View,
+    Foreign,
+}
+
+/// One column that is not dropped.
+#[derive(Debug, Clone)]
+pub(crate) struct Column {
+    pub(crate) name: String,
+    /// As `format_type` writes it.
+    pub(crate) type_name: String,
+    /// Domains resolved.
+    pub(crate) base_oid: u32,
+    /// Domains resolved.
+    pub(crate) base_typmod: i32,
+    pub(crate) is_domain: bool,
+    pub(crate) not_null: bool,
+    pub(crate) generated: bool,
+    pub(crate) has_default: bool,
+}
+
+/// What makes two connections that insert into one table wait for each other.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Hazards(pub(crate) Vec<&'static str>);
+
+impl Table {
+    /// Schema-qualified, for SQL.
+    pub(crate) fn sql(&self) -> String {
+        format!("{}.{}", quote(&self.schema), quote(&self.name))
+    }
+
+    /// Schema-qualified, for people.
+    pub(crate) fn display(&self) -> String {
+        format!("{}.{}", display(&self.schema), display(&self.name))
+    }
+
+    /// The relation called `name`, or `None` when there is none.
+    ///
+    /// # Errors
+    /// The relation is of a kind that takes no rows; the server's errors.
+    pub(crate) async fn lookup(connection: &Connection, name: &TableName) -> Result<Option<Table>, Error> {
+        let client = connection.client();
+        let rows = client
+            .query_typed(
+                "select c.oid, n.nspname::text, c.relname::text, c.relkind::text, c.relpersistence::text,
+                        array(select relid from pg_catalog.pg_partition_tree(c.oid) union select c.oid)::oid[],
+                        exists(select from pg_catalog.pg_constraint k
+                               where k.conrelid = c.oid and k.contype = 'f' and k.confrelid = c.oid)
+                   from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+                  where c.oid = pg_catalog.to_regclass($1)",
+                &[(&name.to_string(), Type::TEXT)],
+            )
+            .await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let oid: u32 = row.get(0);
+        let relkind: String = row.get(3);
+        let persistence: String = row.get(4);
+        let family: Vec<u32> = row.get(5);
+        let kind = match relkind.as_str() {
+            "r" => Kind::Table,
+            "p" => Kind::Partitioned,
+            "v" => Kind::View,
+            "f" => Kind::Foreign,
+            _ => {
+                return Err(Error::usage(format!("{name} is not a table"))
+                    .with_sqlstate("42809")
+                    .with_hint("rows can be loaded into tables, partitioned tables, foreign tables, and views with an INSTEAD OF INSERT trigger"));
+            }
+        };
+        let flags = client
+            .query_typed(
+                "select exists(select from pg_catalog.pg_index
+                                where indrelid = any($1) and (indisunique or indisexclusion)),
+                        exists(select from pg_catalog.pg_trigger
+                                where tgrelid = any($1) and not tgisinternal and tgenabled <> 'D'
+                                  and tgtype & 1 = 1 and tgtype & 4 = 4)",
+                &[(&family, Type::OID_ARRAY)],
+            )
+            .await?;
+        let (unique, has_row_triggers) = flags.first().map_or((true, true), |row| (row.get(0), row.get(1)));
+        if kind == Kind::View && !has_row_triggers {
+            return Err(Error::usage(format!("{name} is a view without an INSTEAD OF INSERT trigger"))
+                .with_sqlstate("42809")
+                .with_hint("load into the table behind the view"));
+        }
+        let mut hazards = Hazards::default();
+        for (present, text) in [
+            (unique, "a unique index or exclusion constraint"),
+            (has_row_triggers, "a row trigger"),
+            (row.get(6), "a foreign key to itself"),
+        ] {
+            if present {
+                hazards.0.push(text);
+            }
+        }
+        Ok(Some(Table {
+            oid,
+            schema: row.get(1),
+            name: row.get(2),
+            kind,
+            is_logged: persistence == "p",
+            columns: columns(connection, oid).await?,
+            hazards,
+            has_row_triggers,
+        }))
+    }
+
+    /// Whether the table holds a row; `None` when the role may not look.
+    pub(crate) async fn holds_rows(&self, connection: &Connection) -> Result<Option<bool>, Error> {
+        if self.kind != Kind::Table && self.kind != Kind::Partitioned {
+            return Ok(None);
+        }
+        let client = connection.client();
+        let may = client
+            .query_typed(
+                "select pg_catalog.has_table_privilege($1::oid, 'select')",
+                &[(&self.oid, Type::OID)],
+            )
+            .await?;
+        if !may.first().is_some_and(|row| row.get(0)) {
+            return Ok(None);
+        }
+        let found = client.query_typed(&format!("select exists(select from {})", self.sql()), &[]).await?;
+        Ok(found.first().map(|row| row.get(0)))
+    }
+}
+
+async fn columns(connection: &Connection, oid: u32) -> Result<Vec<Column>, Error> {
+    // A domain's typmod is that of the innermost domain: a domain over a domain cannot have one of its own.
+    let rows = connection
+        .client()
+        .query_typed(
+            "with recursive base(attnum, typ, typmod, depth) as (
+                 select attnum, atttypid, atttypmod, 0 from pg_catalog.pg_attribute
+                  where attrelid = $1 and attnum > 0 and not attisdropped
+                 union all
+                 select b.attnum, t.typbasetype, t.typtypmod, b.depth + 1
+                   from base b join pg_catalog.pg_type t on t.oid = b.typ where t.typtype = 'd')
+             select a.attname::text, pg_catalog.format_type(a.atttypid, a.atttypmod), b.typ, b.typmod, b.depth > 0,
+                    a.attnotnull, a.attgenerated <> '', a.atthasdef or a.attidentity <> ''
+               from pg_catalog.pg_attribute a
+               join lateral (select * from base where base.attnum = a.attnum order by depth desc limit 1) b on true
+              where a.attrelid = $1 and a.attnum > 0 and not a.attisdropped
+              order by a.attnum",
+            &[(&oid, Type::OID)],
+        )
+        .await?;
+    Ok(rows
+        .iter()
+        .map(|row| Column {
+            name: row.get(0),
+            type_name: row.get(1),
+            base_oid: row.get(2),
+            base_typmod: row.get(3),
+            is_domain: row.get(4),
+            not_null: row.get(5),
+            generated: row.get(6),
+            has_default: row.get(7),
+        })
+        .collect())
+}
+
+/// The schema in which an unqualified new table is made.
+///
+/// # Errors
+/// The schema does not exist, or the search path names none.
+pub(crate) async fn creation_schema(connection: &Connection, name: &TableName) -> Result<String, Error> {
+    let client = connection.client();
+    if let Some(schema) = &name.schema {
+        let found = client
+            .query_typed("select from pg_catalog.pg_namespace where nspname = $1", &[(schema, Type::TEXT)])
+            .await?;
+        if found.is_empty() {
+            return Err(Error::usage(format!("schema {schema:?} does not exist"))
+                .with_sqlstate("3F000")
+                .with_hint(format!("create it first: CREATE SCHEMA {}", quote(schema))));
+        }
+        return Ok(schema.clone());
+    }
+    let current = client.query_typed("select pg_catalog.current_schema()::text", &[]).await?;
+    current.first().and_then(|row| row.get::<_, Option<String>>(0)).ok_or_else(|| {
+        Error::new(ErrorKind::Usage, "no schema has been selected to create in").with_sqlstate("3F000")
+    })
+}
