@@ -61,8 +61,8 @@ impl Shape {
     fn read(text: &[u8]) -> Option<Shape> {
         let mut cursor = Cursor(text);
         let year = cursor.number(4)?;
-        let month = cursor.after(b'-')?.number(2)?;
-        let day = cursor.after(b'-')?.number(2)?;
+        let month = cursor.after(b'-')?.short_number()?;
+        let day = cursor.after(b'-')?.short_number()?;
         let mut shape = Shape {
             year: i32::try_from(year).ok()?,
             month,
@@ -96,10 +96,10 @@ impl Shape {
     }
 
     fn time(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
-        self.hour = cursor.number(2)?;
-        self.minute = cursor.after(b':')?.number(2)?;
+        self.hour = cursor.short_number()?;
+        self.minute = cursor.after(b':')?.short_number()?;
         if cursor.0.first() == Some(&b':') {
-            self.second = cursor.after(b':')?.number(2)?;
+            self.second = cursor.after(b':')?.short_number()?;
             if cursor.0.first() == Some(&b'.') {
                 let digits = cursor.0[1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
                 self.fraction = fraction_micros(&cursor.0[..=digits])?;
@@ -171,6 +171,12 @@ impl Cursor<'_> {
         number
             .iter()
             .try_fold(0, |value, byte| byte.is_ascii_digit().then(|| value * 10 + u32::from(byte - b'0')))
+    }
+
+    /// One digit or two, and no third.
+    fn short_number(&mut self) -> Option<u32> {
+        let digits = self.0.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if digits > 2 { None } else { self.number(digits.max(1)) }
     }
 
     fn after(&mut self, byte: u8) -> Option<&mut Self> {
