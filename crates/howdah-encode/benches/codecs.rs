@@ -12,24 +12,34 @@ use std::time::Instant;
 /// Fields per round: as many as leave the caches and fit a chunk.
 const FIELDS: usize = 50_000;
 const ROUNDS: usize = 41;
+const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
 fn main() {
     let only = std::env::args().skip(1).find(|arg| !arg.starts_with('-'));
     for (name, codec, literal) in CASES {
         if only.as_ref().is_none_or(|only| name.contains(only.as_str())) {
-            println!("{name:28} {:6.2} ns/field", measure(codec, literal));
+            let mut random = Random(SEED);
+            let fields = (0..FIELDS).map(|_| (codec, literal(&mut random)));
+            println!("{name:28} {:6.2} ns/field", measure(fields));
         }
+    }
+    if only.is_none_or(|only| "readings".contains(only.as_str())) {
+        let mut random = Random(SEED);
+        let fields = (0..FIELDS).map(|index| {
+            let (_, codec, literal) = READINGS[index % READINGS.len()];
+            (codec, literal(&mut random))
+        });
+        println!("{:28} {:6.2} ns/field", "readings, nine columns", measure(fields));
     }
 }
 
 /// Median over the rounds.
-fn measure(codec: TextCodec, literal: fn(&mut Random) -> String) -> f64 {
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+fn measure(fields: impl Iterator<Item = (TextCodec, String)>) -> f64 {
     let mut text = Vec::new();
     let mut ends = Vec::new();
-    for _ in 0..FIELDS {
-        text.extend_from_slice(literal(&mut random).as_bytes());
-        ends.push(text.len());
+    for (codec, literal) in fields {
+        text.extend_from_slice(literal.as_bytes());
+        ends.push((codec, text.len()));
     }
     let mut out = Vec::new();
     let mut rounds: Vec<f64> = (0..ROUNDS)
@@ -37,7 +47,7 @@ fn measure(codec: TextCodec, literal: fn(&mut Random) -> String) -> f64 {
             out.clear();
             let begun = Instant::now();
             let mut start = 0;
-            for &end in &ends {
+            for &(codec, end) in &ends {
                 assert!(codec.encode(black_box(&text[start..end]), &mut out).is_ok());
                 start = end;
             }
@@ -87,6 +97,19 @@ const CASES: [Case; 22] = [
         format!("{}.{:06}+00", seconds(r), r.below(1_000_000))
     }),
     ("timestamptz T…Z", TextCodec::Timestamptz { zone: UTC }, |r| seconds(r).replace(' ', "T") + "Z"),
+];
+
+/// A vehicle's reading: time, tags, position, elevation, velocity, heading, grade, fuel consumption.
+const READINGS: [Case; 9] = [
+    ("time", TextCodec::Timestamptz { zone: UTC }, |r| seconds(r) + "+00"),
+    ("tags_id", TextCodec::Int4, |r| r.below(4000).to_string()),
+    ("latitude", TextCodec::Float8, |r| format!("{}.{:05}", r.below(90), r.below(100_000))),
+    ("longitude", TextCodec::Float8, |r| format!("{}.{:05}", r.below(180), r.below(100_000))),
+    ("elevation", TextCodec::Float8, |r| r.below(500).to_string()),
+    ("velocity", TextCodec::Float8, |r| r.below(100).to_string()),
+    ("heading", TextCodec::Float8, |r| r.below(360).to_string()),
+    ("grade", TextCodec::Float8, |r| r.below(100).to_string()),
+    ("fuel_consumption", TextCodec::Float8, |r| format!("{}.{}", r.below(50), r.below(10))),
 ];
 
 const fn numeric_10_2() -> TextCodec {

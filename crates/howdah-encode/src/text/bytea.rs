@@ -1,5 +1,6 @@
 //! `bytea`: the hexadecimal form `\x…` and the escape form.
 
+use super::digits::{NOT_HEX, hex_value};
 use crate::verdict::{NotEncoded, Verdict};
 use crate::wire;
 
@@ -21,37 +22,48 @@ pub(super) fn put_literal(literal: &[u8], out: &mut Vec<u8>) -> Verdict {
     Ok(())
 }
 
-/// Pairs of digits; blanks, tabs and line ends may stand between pairs.
-fn put_hex(mut digits: &[u8], out: &mut Vec<u8>) -> Verdict {
-    out.reserve(digits.len() / 2);
-    while let [high, rest @ ..] = digits {
-        if matches!(high, b' ' | b'\n' | b'\t' | b'\r') {
+/// Pairs of digits, mostly with nothing between.
+fn put_hex(digits: &[u8], out: &mut Vec<u8>) -> Verdict {
+    let (pairs, odd) = digits.as_chunks::<2>();
+    let start = out.len();
+    let mut seen = 0;
+    out.extend(pairs.iter().map(|pair| {
+        let [high, low] = pair.map(hex_value);
+        seen |= high | low;
+        high << 4 | low
+    }));
+    if seen < NOT_HEX && odd.is_empty() {
+        return Ok(());
+    }
+    out.truncate(start);
+    put_spaced_hex(digits, out)
+}
+
+/// Blanks, tabs and line ends may stand between pairs.
+fn put_spaced_hex(mut digits: &[u8], out: &mut Vec<u8>) -> Verdict {
+    while let [first, rest @ ..] = digits {
+        if matches!(first, b' ' | b'\n' | b'\t' | b'\r') {
             digits = rest;
             continue;
         }
-        let high = hex_value(high).ok_or_else(|| hex_refusal(digits))?;
-        let [low, rest @ ..] = rest else {
+        let high = hex_value(*first);
+        if high == NOT_HEX {
+            return Err(hex_refusal(digits));
+        }
+        let [second, after @ ..] = rest else {
             return Err(NotEncoded::invalid(
                 "22023",
                 "invalid hexadecimal data: odd number of digits".to_owned(),
             ));
         };
-        let low = hex_value(low).ok_or_else(|| hex_refusal(&digits[1..]))?;
+        let low = hex_value(*second);
+        if low == NOT_HEX {
+            return Err(hex_refusal(rest));
+        }
         out.push(high << 4 | low);
-        digits = rest;
+        digits = after;
     }
     Ok(())
-}
-
-/// Four bits per digit.
-#[inline]
-pub(super) fn hex_value(digit: &u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        b'A'..=b'F' => Some(digit - b'A' + 10),
-        _ => None,
-    }
 }
 
 /// Names the whole character that is no digit.

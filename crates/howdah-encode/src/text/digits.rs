@@ -1,4 +1,4 @@
-//! Up to sixteen decimal digits at once, without a branch per digit.
+//! Up to sixteen decimal digits at once, without a branch per digit; hexadecimal digits by table.
 
 /// Eight bytes of '0'.
 const ZEROS: u64 = 0x3030_3030_3030_3030;
@@ -56,10 +56,72 @@ pub(super) fn value8(word: u64) -> u64 {
 /// A mask of 0x80 at the lowest byte that equals `byte` (after the exclusive or of loading); higher bits may be
 /// set wrongly.
 #[inline]
-pub(super) fn find(word: u64, byte: u8) -> u64 {
+fn find(word: u64, byte: u8) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let difference = word ^ (ONES * u64::from(byte));
     difference.wrapping_sub(ONES) & !difference & HIGH
+}
+
+/// A sign, digits and perhaps a point, at most sixteen characters after the sign: whether it is negative, the
+/// digits as a number, and how many of them stand after the point.
+#[inline]
+pub(super) fn short_decimal(literal: &[u8]) -> Option<(bool, u64, usize)> {
+    /// '.' as loading leaves it.
+    const POINT: u8 = b'.' ^ b'0';
+    let negative = literal.first() == Some(&b'-');
+    let text = &literal[usize::from(negative)..];
+    if let Some(word) = load8(text) {
+        let (digits, places) = match find(word, POINT) {
+            0 => (word, 0),
+            // A lone point is no number.
+            _ if text.len() == 1 => return None,
+            mark => without_point(word, mark),
+        };
+        return all_digits(digits).then(|| (negative, value8(digits), places));
+    }
+    let (mut high, mut low) = load16(text)?;
+    let mut places = 0;
+    let in_low = find(low, POINT);
+    let in_high = find(high, POINT);
+    if in_high != 0 {
+        let after;
+        (high, after) = without_point(high, in_high);
+        places = after + 8;
+    } else if in_low != 0 {
+        (low, places) = without_point(low, in_low);
+        low |= high >> 56;
+        high <<= 8;
+    }
+    (all_digits(high) && all_digits(low))
+        .then(|| (negative, value8(high) * 100_000_000 + value8(low), places))
+}
+
+/// Closes the gap of the point at the lowest set byte of `mark`, and counts the bytes behind it.
+#[inline]
+fn without_point(word: u64, mark: u64) -> (u64, usize) {
+    let at = mark.trailing_zeros() & !7;
+    let before = word & ((1 << at) - 1);
+    let behind = (word >> at >> 8) << at << 8;
+    (behind | (before << 8), 7 - (at >> 3) as usize)
+}
+
+/// What [`hex_value`] says of a byte that is no digit; all values are below.
+pub(super) const NOT_HEX: u8 = 0x80;
+
+/// The value of a hexadecimal digit.
+#[inline]
+pub(super) fn hex_value(digit: u8) -> u8 {
+    const VALUES: [u8; 256] = {
+        let mut values = [NOT_HEX; 256];
+        let mut value = 0;
+        while value < 16 {
+            values[b"0123456789abcdef"[value as usize] as usize] = value;
+            values[b"0123456789ABCDEF"[value as usize] as usize] = value;
+            value += 1;
+        }
+        values
+    };
+    VALUES[usize::from(digit)]
 }
 
 #[cfg(test)]

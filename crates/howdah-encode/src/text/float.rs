@@ -1,6 +1,6 @@
 //! `real` and `double precision`: the nearest binary value, as C's `strtof` and `strtod` find it.
 
-use super::digits::{all_digits, find, load8, load16, value8};
+use super::digits::short_decimal;
 use super::trimmed;
 use crate::verdict::{NotEncoded, shown};
 
@@ -14,7 +14,7 @@ const TENS_F32: [f32; 11] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1
 
 #[inline]
 pub(super) fn parse_f64(literal: &[u8]) -> Result<f64, NotEncoded> {
-    if let Some((negative, mantissa, places)) = short(literal)
+    if let Some((negative, mantissa, places)) = short_decimal(literal)
         && mantissa <= 1 << f64::MANTISSA_DIGITS
         && let Some(&ten) = TENS.get(places)
     {
@@ -28,7 +28,7 @@ pub(super) fn parse_f64(literal: &[u8]) -> Result<f64, NotEncoded> {
 
 #[inline]
 pub(super) fn parse_f32(literal: &[u8]) -> Result<f32, NotEncoded> {
-    if let Some((negative, mantissa, places)) = short(literal)
+    if let Some((negative, mantissa, places)) = short_decimal(literal)
         && mantissa <= 1 << f32::MANTISSA_DIGITS
         && let Some(&ten) = TENS_F32.get(places)
     {
@@ -39,49 +39,6 @@ pub(super) fn parse_f32(literal: &[u8]) -> Result<f32, NotEncoded> {
     parse_any(literal)
 }
 
-/// A sign, digits and perhaps a point, at most sixteen characters after the sign: whether it is negative, the digits
-/// as a number, and how many of them stand after the point.
-#[inline]
-fn short(literal: &[u8]) -> Option<(bool, u64, usize)> {
-    /// '.' as loading leaves it.
-    const POINT: u8 = b'.' ^ b'0';
-    let negative = literal.first() == Some(&b'-');
-    let text = &literal[usize::from(negative)..];
-    if let Some(word) = load8(text) {
-        let (digits, places) = match find(word, POINT) {
-            0 => (word, 0),
-            // A lone point is no number.
-            _ if text.len() == 1 => return None,
-            mark => without_point(word, mark),
-        };
-        return all_digits(digits).then(|| (negative, value8(digits), places));
-    }
-    let (mut high, mut low) = load16(text)?;
-    let mut places = 0;
-    let in_low = find(low, POINT);
-    let in_high = find(high, POINT);
-    if in_high != 0 {
-        let after;
-        (high, after) = without_point(high, in_high);
-        places = after + 8;
-    } else if in_low != 0 {
-        (low, places) = without_point(low, in_low);
-        low |= high >> 56;
-        high <<= 8;
-    }
-    (all_digits(high) && all_digits(low))
-        .then(|| (negative, value8(high) * 100_000_000 + value8(low), places))
-}
-
-/// Closes the gap of the point at the lowest set byte of `mark`, and counts the bytes behind it.
-#[inline]
-fn without_point(word: u64, mark: u64) -> (u64, usize) {
-    let at = mark.trailing_zeros() & !7;
-    let before = word & ((1 << at) - 1);
-    let behind = (word >> at >> 8) << at << 8;
-    (behind | (before << 8), 7 - (at >> 3) as usize)
-}
-
 /// What differs between `real` and `double precision`.
 trait Binary: Sized + PartialEq {
     const TYPE_NAME: &'static str;
@@ -89,7 +46,9 @@ trait Binary: Sized + PartialEq {
     const NAN: Self;
     const INFINITY: Self;
     fn negated(self) -> Self;
-    /// Nearest value to a plain decimal literal.
+    /// Whether it is finite and not zero.
+    fn is_ordinary(&self) -> bool;
+    /// Nearest value to a decimal literal, names of values that are not finite included.
     fn nearest(decimal: &[u8]) -> Option<Self>;
 }
 
@@ -100,6 +59,9 @@ impl Binary for f64 {
     const INFINITY: Self = f64::INFINITY;
     fn negated(self) -> Self {
         -self
+    }
+    fn is_ordinary(&self) -> bool {
+        self.is_finite() && *self != 0.0
     }
     fn nearest(decimal: &[u8]) -> Option<Self> {
         fast_float2::parse(decimal).ok()
@@ -114,13 +76,25 @@ impl Binary for f32 {
     fn negated(self) -> Self {
         -self
     }
+    fn is_ordinary(&self) -> bool {
+        self.is_finite() && *self != 0.0
+    }
     fn nearest(decimal: &[u8]) -> Option<Self> {
         fast_float2::parse(decimal).ok()
     }
 }
 
-/// Every other form: exponents, many digits, white space, names; and all refusals.
+/// Exponents and many digits at once; the rest with more care.
 fn parse_any<F: Binary>(literal: &[u8]) -> Result<F, NotEncoded> {
+    match F::nearest(literal) {
+        // A finite value other than zero can have come from digits alone.
+        Some(value) if value.is_ordinary() => Ok(value),
+        _ => parse_odd(literal),
+    }
+}
+
+/// White space, names, zeros and all refusals.
+fn parse_odd<F: Binary>(literal: &[u8]) -> Result<F, NotEncoded> {
     let text = trimmed(literal);
     let (negative, magnitude) = match text {
         [b'-', rest @ ..] => (true, rest),

@@ -1,5 +1,6 @@
 //! `numeric`: exact decimals in base 10,000, rounded half away from zero where the column has a scale.
 
+use super::digits::short_decimal;
 use super::trimmed;
 use crate::verdict::{NotEncoded, Verdict};
 use crate::wire::{self, NumericHead, NumericSpecial};
@@ -46,7 +47,91 @@ impl NumericLimit {
     }
 }
 
+#[inline]
 pub(super) fn put_literal(literal: &[u8], limit: Option<NumericLimit>, out: &mut Vec<u8>) -> Verdict {
+    match short_decimal(literal).and_then(|decimal| Short::limited(decimal, limit)) {
+        Some(short) => short.put(out),
+        None => return put_any(literal, limit, out),
+    }
+    Ok(())
+}
+
+/// At most sixteen digits, within the limits of the column.
+struct Short {
+    negative: bool,
+    /// The value times 10^places.
+    mantissa: u64,
+    places: usize,
+    dscale: u16,
+}
+
+const TENS: [u64; 17] = {
+    let mut tens = [1; 17];
+    let mut power = 1;
+    while power < tens.len() {
+        tens[power] = tens[power - 1] * 10;
+        power += 1;
+    }
+    tens
+};
+
+impl Short {
+    /// Rounds to the column's scale; `None` when that is odd or the value too large.
+    #[inline]
+    fn limited(
+        (negative, mantissa, places): (bool, u64, usize),
+        limit: Option<NumericLimit>,
+    ) -> Option<Self> {
+        let Some(NumericLimit { precision, scale }) = limit else {
+            return Some(Short { negative, mantissa, places, dscale: u16::try_from(places).ok()? });
+        };
+        let dscale = u16::try_from(scale).ok()?;
+        let kept = places.min(usize::from(dscale));
+        let unit = *TENS.get(places - kept)?;
+        // Half of one is nothing: without surplus places this changes no value.
+        let mantissa = if unit == 1 { mantissa } else { (mantissa + unit / 2) / unit };
+        let digits = usize::from(precision.checked_sub(dscale)?) + kept;
+        if TENS.get(digits).is_some_and(|&most| mantissa >= most) {
+            return None;
+        }
+        Some(Short { negative, mantissa, places: kept, dscale })
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        reason = "a digit, and counts up to five"
+    )]
+    /// Splits off base-10,000 digits from the last, which ends on a multiple of four places.
+    #[inline]
+    fn put(self, out: &mut Vec<u8>) {
+        const BASE: u64 = 10_000;
+        let groups_behind = self.places.div_ceil(4);
+        let mut rest = self.mantissa * TENS[4 * groups_behind - self.places];
+        let mut digits = [0_u16; 5];
+        let mut first = digits.len();
+        let mut end = digits.len();
+        while rest > 0 {
+            first -= 1;
+            let digit = (rest % BASE) as u16;
+            rest /= BASE;
+            digits[first] = digit;
+            if digit == 0 && end == first + 1 {
+                end = first;
+            }
+        }
+        let weight = (digits.len() - first) as i16 - 1 - groups_behind as i16;
+        let zero = first == digits.len();
+        let head = NumericHead {
+            negative: self.negative && !zero,
+            weight: if zero { 0 } else { weight },
+            dscale: self.dscale,
+        };
+        wire::put_numeric(out, head, digits[first..end].iter().copied());
+    }
+}
+
+fn put_any(literal: &[u8], limit: Option<NumericLimit>, out: &mut Vec<u8>) -> Verdict {
     let text = trimmed(literal);
     let (negative, magnitude) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -57,14 +142,14 @@ pub(super) fn put_literal(literal: &[u8], limit: Option<NumericLimit>, out: &mut
         return put_special(literal, text, negative, magnitude, limit, out);
     }
     let Some(decimal) = Decimal::read(magnitude) else {
-        // Since version 16: 0x1F, 0o17, 0b11 and 1_000. Versions differ on exponents that are out of all range.
+        // Since version 16: 0x1F, 0o17, 0b11 and 1_000; before it: blanks in front of an exponent. On exponents out
+        // of all range the versions differ too.
         let other_base = matches!(magnitude, [b'0', b'x' | b'X' | b'o' | b'O' | b'b' | b'B', ..]);
-        let long_exponent =
-            magnitude.len() > EXPONENT_DIGITS && magnitude.iter().any(|b| matches!(b, b'e' | b'E'));
-        return Err(match other_base || long_exponent || magnitude.contains(&b'_') {
-            true => NotEncoded::Unsure,
-            false => NotEncoded::syntax("numeric", literal),
-        });
+        let behind = magnitude.iter().find(|byte| !matches!(byte, b'0'..=b'9' | b'.'));
+        if other_base || matches!(behind, Some(b'e' | b'E')) || magnitude.contains(&b'_') {
+            return Err(NotEncoded::Unsure);
+        }
+        return Err(NotEncoded::syntax("numeric", literal));
     };
     decimal.put(negative, limit, out)
 }
@@ -345,11 +430,11 @@ mod tests {
         assert_eq!(encoded("nan", Some((5, 2))).unwrap()[8..10], [0xc0, 0]);
         assert_eq!(encoded(" Infinity", None).unwrap()[8..10], [0xd0, 0]);
         assert_eq!(encoded("-inf", None).unwrap()[8..10], [0xf0, 0]);
-        for bad in ["", " ", ".", "-", "1..2", "1.2.3", "-nan", "1e", "1e+", "abc", "1 2", "--1", "infin"] {
+        for bad in ["", " ", ".", "-", "1..2", "1.2.3", "-nan", "1x", "abc", "1 2", "--1", "infin"] {
             let reason = format!("invalid input syntax for type numeric: \"{bad}\"");
             assert_eq!(refusal(bad, None), ("22P02", reason));
         }
-        for odd in ["0x1F", "1_000", "1e9999999"] {
+        for odd in ["0x1F", "1_000", "1e9999999", "1e 5", "1e"] {
             assert_eq!(encoded(odd, None), Err(NotEncoded::Unsure), "{odd}");
         }
     }

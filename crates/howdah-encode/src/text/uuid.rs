@@ -1,26 +1,56 @@
 //! `uuid`: 32 hexadecimal digits, a hyphen allowed after each four of them, braces around.
 
-use super::bytea::hex_value;
+use super::digits::{NOT_HEX, hex_value};
 use crate::verdict::NotEncoded;
 
 #[inline]
 pub(super) fn parse_uuid(literal: &[u8]) -> Result<[u8; 16], NotEncoded> {
-    match read(literal) {
-        Some(uuid) => Ok(uuid),
-        None => Err(NotEncoded::syntax("uuid", literal)),
+    if let Some(uuid) = usual(literal).or_else(|| any(literal)) {
+        return Ok(uuid);
     }
+    Err(NotEncoded::syntax("uuid", literal))
 }
 
+/// Groups of 8, 4, 4, 4 and 12 digits.
 #[inline]
-fn read(literal: &[u8]) -> Option<[u8; 16]> {
+fn usual(literal: &[u8]) -> Option<[u8; 16]> {
+    let (a, rest) = literal.split_first_chunk::<8>()?;
+    let ([h1, b @ .., h2], rest) = rest.split_first_chunk::<6>()?;
+    let ([c @ .., h3], rest) = rest.split_first_chunk::<5>()?;
+    let ([d @ .., h4], rest) = rest.split_first_chunk::<5>()?;
+    let e: &[u8; 12] = rest.try_into().ok()?;
+    if [*h1, *h2, *h3, *h4] != [b'-'; 4] {
+        return None;
+    }
+    let mut digits = [0; 32];
+    digits[..8].copy_from_slice(a);
+    digits[8..12].copy_from_slice(b);
+    digits[12..16].copy_from_slice(c);
+    digits[16..20].copy_from_slice(d);
+    digits[20..].copy_from_slice(e);
+    let mut uuid = [0; 16];
+    let mut seen = 0;
+    for (byte, pair) in uuid.iter_mut().zip(digits.as_chunks::<2>().0) {
+        let [high, low] = pair.map(hex_value);
+        seen |= high | low;
+        *byte = high << 4 | low;
+    }
+    (seen < NOT_HEX).then_some(uuid)
+}
+
+fn any(literal: &[u8]) -> Option<[u8; 16]> {
     let mut rest = match literal {
         [b'{', inner @ .., b'}'] => inner,
         _ => literal,
     };
     let mut uuid = [0; 16];
     for (index, byte) in uuid.iter_mut().enumerate() {
-        let (&[high, low], mut after) = rest.split_first_chunk()?;
-        *byte = hex_value(&high)? << 4 | hex_value(&low)?;
+        let (pair, mut after) = rest.split_first_chunk::<2>()?;
+        let [high, low] = pair.map(hex_value);
+        if high | low >= NOT_HEX {
+            return None;
+        }
+        *byte = high << 4 | low;
         if index % 2 == 1
             && index < 15
             && let [b'-', behind @ ..] = after
