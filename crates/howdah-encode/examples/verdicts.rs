@@ -3,8 +3,7 @@
 //! `verdicts` reads lines `type<TAB>literal`, the literal escaped as in COPY's text format, and prints them with the
 //! verdict: `encoded<TAB>hex`, `invalid<TAB>sqlstate<TAB>reason` or `unsure`. `verdicts --generate SEED COUNT` prints
 //! such lines for every type. `TimeZone` is taken from the environment variable `PGTZ`, UTC by default.
-#![allow(clippy::print_stdout, reason = "a program")]
-#![allow(clippy::disallowed_methods, reason = "an example, not the library")]
+#![expect(clippy::disallowed_methods, reason = "an example, not the library")]
 
 use howdah_encode::literals::{TYPES, literals};
 use howdah_encode::{NotEncoded, SessionRules, TextCodec, copy_text};

@@ -22,6 +22,7 @@ const WORDS: [(&[u8], usize, bool); 6] = [
     (b"off", 2, false),
 ];
 
+#[inline(never)]
 fn parse_any(literal: &[u8]) -> Result<bool, NotEncoded> {
     let word = trimmed(literal);
     for (full, shortest, value) in WORDS {

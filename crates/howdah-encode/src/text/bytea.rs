@@ -4,6 +4,7 @@ use super::digits::{NOT_HEX, hex_value};
 use crate::verdict::{NotEncoded, Verdict};
 use crate::wire;
 
+#[inline(never)]
 pub(super) fn put_literal(literal: &[u8], out: &mut Vec<u8>) -> Verdict {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);

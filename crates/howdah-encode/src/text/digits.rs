@@ -64,7 +64,7 @@ fn find(word: u64, byte: u8) -> u64 {
 
 /// A sign, digits and perhaps a point, at most sixteen characters after the sign: whether it is negative, the
 /// digits as a number, and how many of them stand after the point.
-#[inline]
+#[inline(always)]
 pub(super) fn short_decimal(literal: &[u8]) -> Option<(bool, u64, usize)> {
     /// '.' as loading leaves it.
     const POINT: u8 = b'.' ^ b'0';

@@ -21,12 +21,13 @@ pub(super) fn parse_f64(literal: &[u8]) -> Result<f64, NotEncoded> {
         // Both are exact, so the division rounds once: that is the nearest double (Clinger's fast path).
         #[expect(clippy::cast_precision_loss, reason = "at most 2^53 was checked")]
         let value = mantissa as f64 / ten;
-        return Ok(if negative { -value } else { value });
+        // A sign is as often random as not: no branch on it.
+        return Ok(f64::from_bits(value.to_bits() | u64::from(negative) << 63));
     }
     parse_any(literal)
 }
 
-#[inline]
+#[inline(never)]
 pub(super) fn parse_f32(literal: &[u8]) -> Result<f32, NotEncoded> {
     if let Some((negative, mantissa, places)) = short_decimal(literal)
         && mantissa <= 1 << f32::MANTISSA_DIGITS
@@ -34,7 +35,7 @@ pub(super) fn parse_f32(literal: &[u8]) -> Result<f32, NotEncoded> {
     {
         #[expect(clippy::cast_precision_loss, reason = "at most 2^24 was checked")]
         let value = mantissa as f32 / ten;
-        return Ok(if negative { -value } else { value });
+        return Ok(f32::from_bits(value.to_bits() | u32::from(negative) << 31));
     }
     parse_any(literal)
 }
@@ -85,6 +86,7 @@ impl Binary for f32 {
 }
 
 /// Exponents and many digits at once; the rest with more care.
+#[inline(never)]
 fn parse_any<F: Binary>(literal: &[u8]) -> Result<F, NotEncoded> {
     match F::nearest(literal) {
         // A finite value other than zero can have come from digits alone.
@@ -94,6 +96,7 @@ fn parse_any<F: Binary>(literal: &[u8]) -> Result<F, NotEncoded> {
 }
 
 /// White space, names, zeros and all refusals.
+#[cold]
 fn parse_odd<F: Binary>(literal: &[u8]) -> Result<F, NotEncoded> {
     let text = trimmed(literal);
     let (negative, magnitude) = match text {

@@ -47,7 +47,7 @@ impl NumericLimit {
     }
 }
 
-#[inline]
+#[inline(never)]
 pub(super) fn put_literal(literal: &[u8], limit: Option<NumericLimit>, out: &mut Vec<u8>) -> Verdict {
     match short_decimal(literal).and_then(|decimal| Short::limited(decimal, limit)) {
         Some(short) => short.put(out),
@@ -131,6 +131,7 @@ impl Short {
     }
 }
 
+#[inline(never)]
 fn put_any(literal: &[u8], limit: Option<NumericLimit>, out: &mut Vec<u8>) -> Verdict {
     let text = trimmed(literal);
     let (negative, magnitude) = match text {

@@ -31,6 +31,7 @@ fn check(literal: &[u8], limit: Option<usize>, type_name: &str) -> Verdict {
 }
 
 /// A character begins at every byte that does not continue one.
+#[inline(never)]
 fn check_characters(literal: &[u8], limit: usize, type_name: &str) -> Verdict {
     let begins = |byte: &u8| byte & 0xc0 != 0x80;
     let blanks = literal.iter().rev().take_while(|&&byte| byte == b' ').count();

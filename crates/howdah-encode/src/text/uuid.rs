@@ -3,7 +3,7 @@
 use super::digits::{NOT_HEX, hex_value};
 use crate::verdict::NotEncoded;
 
-#[inline]
+#[inline(never)]
 pub(super) fn parse_uuid(literal: &[u8]) -> Result<[u8; 16], NotEncoded> {
     if let Some(uuid) = usual(literal).or_else(|| any(literal)) {
         return Ok(uuid);

@@ -1,0 +1,78 @@
+//! Whatever the bytes, a codec answers: it never panics, and leaves nothing behind when it refuses.
+#![expect(clippy::unwrap_used, reason = "a helper of tests, which the lint does not recognise as one")]
+
+use howdah_encode::{DateOrder, SessionRules, TextCodec, Zone, copy_text};
+use proptest::prelude::*;
+
+/// OIDs with the modifiers of `(5)`, `(3,1)` and `(3,-2)` shapes among them.
+const TYPES: [(u32, i32); 20] = [
+    (16, -1),
+    (17, -1),
+    (20, -1),
+    (21, -1),
+    (23, -1),
+    (25, -1),
+    (114, -1),
+    (700, -1),
+    (701, -1),
+    (1042, 9),
+    (1043, 9),
+    (1082, -1),
+    (1114, -1),
+    (1184, -1),
+    (1700, -1),
+    (1700, (3 << 16 | 1) + 4),
+    (1700, (3 << 16 | 0x7fe) + 4),
+    (1700, i32::MAX),
+    (2950, -1),
+    (3802, -1),
+];
+
+fn answers(literal: &[u8]) {
+    for zone in [Zone::Fixed(-18_000), Zone::Named] {
+        let rules = SessionRules { zone, date_order: DateOrder::Mdy };
+        for (oid, typmod) in TYPES {
+            let codec = TextCodec::for_type(oid, typmod, &rules).unwrap();
+            let mut out = b"before".to_vec();
+            match codec.encode(literal, &mut out) {
+                Ok(()) => {
+                    let length = i32::from_be_bytes(out[6..10].try_into().unwrap());
+                    assert_eq!(usize::try_from(length).unwrap(), out.len() - 10, "{codec:?} {literal:?}");
+                }
+                Err(_) => assert_eq!(out, b"before", "{codec:?} {literal:?}"),
+            }
+        }
+    }
+    copy_text::put_field(&mut Vec::new(), literal);
+    copy_text::unescape(literal, &mut Vec::new());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn any_bytes_are_answered(literal in prop::collection::vec(any::<u8>(), 0..40)) {
+        answers(&literal);
+    }
+
+    #[test]
+    fn texts_of_the_right_letters_are_answered(literal in "[-+.:0-9TZeE\\\\x{}BCinfat \u{b}]{0,40}") {
+        answers(literal.as_bytes());
+    }
+
+    #[test]
+    fn nearly_right_moments_are_answered(
+        literal in "[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}[ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]{0,25})?)?( ?[-+Z][0-9]{0,2}:?[0-9]{0,2})?( BC)?",
+    ) {
+        answers(literal.as_bytes());
+    }
+}
+
+#[test]
+fn very_long_literals_are_answered() {
+    for pattern in ["9", "0", "1.", ".0", "1e", "-", " ", "\\000", "é", "2024-01-01 "] {
+        answers(pattern.repeat(100_000).as_bytes());
+    }
+    answers(format!("0.{}1", "0".repeat(100_000)).as_bytes());
+    answers(format!("{}.5", "9".repeat(131_072)).as_bytes());
+}
