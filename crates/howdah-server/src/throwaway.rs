@@ -1,0 +1,106 @@
+//! A server that ends with its owner.
+
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::account::Account;
+use crate::binaries::Binaries;
+use crate::cluster::{Cluster, POLL, fits_a_socket};
+use crate::error::{Error, Result};
+use crate::places;
+use crate::port;
+use crate::postmaster;
+use crate::secret::random_hex;
+use crate::server::Server;
+use crate::settings::Settings;
+use crate::watchdog::Watchdog;
+
+/// An immediate shutdown takes milliseconds; PostgreSQL kills its own stragglers after 5 s.
+const STOP_PATIENCE: Duration = Duration::from_secs(6);
+
+/// A server in a temporary directory, for tests and benchmarks. Dropping it stops the server and removes the
+/// directory; when its owner is killed, a watchdog does so within seconds. How to reach it: see [`Server`].
+#[derive(Debug)]
+pub struct Throwaway {
+    server: Server,
+    process: Child,
+    /// After the server has ended: removes the directory.
+    _watchdog: Watchdog,
+}
+
+impl Throwaway {
+    /// Makes and starts a server, with PostgreSQL's defaults except for `settings`.
+    ///
+    /// # Errors
+    /// No programs found, or what initdb or the server complained about.
+    pub fn start(settings: &Settings) -> Result<Throwaway> {
+        let account = Account::for_new_server()?;
+        let binaries = Binaries::find(&account, None)?;
+        let root = temporary_root(&account)?;
+        let watchdog = Watchdog::start(&root)?;
+        let cluster = Cluster { root, account, binaries };
+        cluster.initialise(Some(watchdog.process_group()))?;
+        cluster.configure(settings)?;
+        let (process, postmaster) =
+            cluster.start(port::free_port()?, &cluster.socket_dir(), watchdog.process_group())?;
+        let server = Server::new("throwaway", &cluster, postmaster)?;
+        Ok(Throwaway { server, process, _watchdog: watchdog })
+    }
+}
+
+impl Deref for Throwaway {
+    type Target = Server;
+
+    fn deref(&self) -> &Server {
+        &self.server
+    }
+}
+
+impl Drop for Throwaway {
+    fn drop(&mut self) {
+        // Immediate shutdown: a checkpoint of data that are about to be removed would be wasted.
+        let pid = rustix::process::Pid::from_child(&self.process);
+        let _ = postmaster::signal(pid, Signal::QUIT);
+        let started = Instant::now();
+        while let Ok(None) = self.process.try_wait() {
+            if started.elapsed() > STOP_PATIENCE {
+                let _ = self.process.kill();
+                let _ = self.process.wait();
+                break;
+            }
+            thread::sleep(POLL);
+        }
+    }
+}
+
+/// A new directory where a socket's path is short enough and the server's account can go.
+fn temporary_root(account: &Account) -> Result<PathBuf> {
+    let name = format!("howdah-{}", random_hex::<8>()?);
+    let mut failure = None;
+    for parent in places::temporary_directories() {
+        let Ok(parent) = parent.canonicalize() else { continue };
+        let root = parent.join(&name);
+        if !fits_a_socket(&root.join("socket")) || !account_reaches(account, &parent) {
+            continue;
+        }
+        match account.create_outer_dir(&root) {
+            Ok(()) => return Ok(root),
+            Err(error) => failure = Some(error),
+        }
+    }
+    Err(failure.unwrap_or_else(|| Error::Io {
+        doing: "find a temporary directory for the server".to_owned(),
+        source: std::io::ErrorKind::NotFound.into(),
+    }))
+}
+
+/// Root's own temporary directory is often below its home.
+fn account_reaches(account: &Account, directory: &Path) -> bool {
+    let status = account.command("/bin/sh").args(["-c", ":"]).current_dir(directory).status();
+    !account.is_other() || status.is_ok_and(|status| status.success())
+}

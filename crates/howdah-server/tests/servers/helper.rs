@@ -1,0 +1,115 @@
+//! This test program run again as another process: an owner of servers that a test can kill, or that is not root.
+//!
+//! It is told what to do on its standard input and answers on its standard output, one line each.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use howdah_server::{Persistent, Settings, Throwaway};
+
+/// Told apart from what the test harness prints around it.
+const ANSWER: &str = "helper answers: ";
+
+#[test]
+#[ignore = "a process for the other tests, which talk to it"]
+fn helper() {
+    let mut throwaway = None;
+    for line in std::io::stdin().lines() {
+        let line = line.unwrap();
+        let words: Vec<&str> = line.split('\t').collect();
+        let answer = match words[..] {
+            ["throwaway"] => {
+                let server = Throwaway::start(&Settings::fast_and_unsafe()).unwrap();
+                let answer = format!("{}\t{}", server.data_dir().display(), server.url());
+                throwaway = Some(server);
+                answer
+            }
+            // No answer before it is too late: the caller kills us in the middle.
+            ["throwaway-loop"] => loop {
+                drop(Throwaway::start(&Settings::fast_and_unsafe()));
+            },
+            ["start", base, name] => {
+                let server = Persistent::in_directory(Path::new(base), name).unwrap().start().unwrap();
+                format!("{}\t{}", server.pid(), server.url())
+            }
+            ["delete", base, name] => {
+                Persistent::in_directory(Path::new(base), name).unwrap().delete().unwrap().to_string()
+            }
+            _ => panic!("the helper does not know {line:?}"),
+        };
+        println!("\n{ANSWER}{answer}");
+    }
+    drop(throwaway);
+}
+
+/// A running helper; it ends when dropped, in an orderly way unless killed before.
+pub(crate) struct Helper {
+    pub(crate) process: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Helper {
+    pub(crate) fn start() -> Helper {
+        Helper::spawn(Command::new(std::env::current_exe().unwrap()))
+    }
+
+    /// As the user `nobody`, from a copy of this program in `place`, as the original may be out of its reach.
+    pub(crate) fn start_as_nobody(place: &Path) -> Helper {
+        const NOBODY: u32 = 65534;
+        let copy: PathBuf = place.join("helper");
+        fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+        fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
+        let mut command = Command::new(copy);
+        command.uid(NOBODY).gid(NOBODY).current_dir("/");
+        Helper::spawn(command)
+    }
+
+    fn spawn(mut command: Command) -> Helper {
+        command.args(["--exact", "helper::helper", "--ignored", "--nocapture"]);
+        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let input = process.stdin.take();
+        let output = BufReader::new(process.stdout.take().unwrap());
+        Helper { process, input, output }
+    }
+
+    /// Sends words, without waiting for an answer.
+    pub(crate) fn tell(&mut self, words: &[&str]) {
+        writeln!(self.input.as_mut().unwrap(), "{}", words.join("\t")).unwrap();
+    }
+
+    /// Sends words and returns the answer's.
+    pub(crate) fn ask(&mut self, words: &[&str]) -> Vec<String> {
+        self.tell(words);
+        self.answer()
+    }
+
+    /// The next answer's words.
+    pub(crate) fn answer(&mut self) -> Vec<String> {
+        let mut line = String::new();
+        while self.output.read_line(&mut line).unwrap() > 0 {
+            if let Some(answer) = line.trim_end().strip_prefix(ANSWER) {
+                return answer.split('\t').map(str::to_owned).collect();
+            }
+            line.clear();
+        }
+        panic!("the helper ended without an answer");
+    }
+
+    /// SIGKILL, and the end of the process.
+    pub(crate) fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        let _ = self.process.wait();
+    }
+}

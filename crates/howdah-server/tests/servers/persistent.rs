@@ -1,0 +1,282 @@
+//! Persistent servers: they survive, are found again, and are repaired after every kind of violence.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+
+use howdah_server::{Error, Persistent, Server, Status};
+
+use crate::helper::Helper;
+use crate::tools::{ask, base, processes_of, within};
+
+/// A server that is deleted at the end of a test, however it ends.
+struct Ours(Persistent);
+
+impl Ours {
+    fn new(base: &Path, name: &str) -> Ours {
+        Ours(Persistent::in_directory(base, name).unwrap())
+    }
+    fn start(&self) -> Server {
+        self.0.start().unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+impl Drop for Ours {
+    fn drop(&mut self) {
+        let _ = self.0.delete();
+    }
+}
+
+#[test]
+fn data_survive_a_stop_and_the_connection_string_stays() {
+    let base = base();
+    let ours = Ours::new(base.path(), "default");
+    assert!(matches!(ours.0.status().unwrap(), Status::Absent));
+    assert!(!ours.0.stop().unwrap());
+    let first = ours.start();
+    ask(&first, &first.conninfo(), "CREATE TABLE kept AS SELECT 42 AS n");
+    assert!(matches!(ours.0.status().unwrap(), Status::Running(server) if server.pid() == first.pid()));
+    assert_eq!(ours.start().pid(), first.pid());
+
+    assert!(ours.0.stop().unwrap());
+    assert!(matches!(ours.0.status().unwrap(), Status::Stopped { .. }));
+    assert_eq!(processes_of(base.path()), Vec::<String>::new());
+
+    let second = ours.start();
+    assert_ne!(second.pid(), first.pid());
+    assert_eq!(second.url(), first.url());
+    assert_eq!(ask(&second, &second.url(), "SELECT n FROM kept"), "42");
+    assert!(ours.0.delete().unwrap());
+    assert!(!ours.0.delete().unwrap());
+    assert_eq!(processes_of(base.path()), Vec::<String>::new());
+    assert!(!ours.0.directory().exists());
+}
+
+#[test]
+fn servers_with_two_names_are_two_servers() {
+    let base = base();
+    let (one, two) = (Ours::new(base.path(), "one"), Ours::new(base.path(), "two"));
+    let (first, second) = (one.start(), two.start());
+    assert_ne!(first.port(), second.port());
+    assert_ne!(first.password(), second.password());
+    ask(&first, &first.conninfo(), "CREATE TABLE only_here ()");
+    assert_eq!(ask(&second, &second.conninfo(), "SELECT to_regclass('only_here') IS NULL"), "t");
+    one.0.delete().unwrap();
+    assert_eq!(ask(&second, &second.conninfo(), "SELECT 1"), "1");
+}
+
+#[test]
+fn it_survives_its_starter_even_when_that_is_killed() {
+    let base = base();
+    let ours = Ours::new(base.path(), "default");
+    let mut starter = Helper::start();
+    let answer = starter.ask(&["start", base.path().to_str().unwrap(), "default"]);
+    starter.kill();
+    let Status::Running(server) = ours.0.status().unwrap() else { panic!("not running") };
+    assert_eq!(server.pid().to_string(), answer[0]);
+    assert_eq!(ask(&server, &answer[1], "SELECT 1"), "1");
+    assert!(ours.0.stop().unwrap());
+}
+
+#[test]
+fn two_processes_that_start_it_at_once_get_one_server() {
+    let base = base();
+    let ours = Ours::new(base.path(), "default");
+    let mut starters: Vec<Helper> = (0..4).map(|_| Helper::start()).collect();
+    for starter in &mut starters {
+        starter.tell(&["start", base.path().to_str().unwrap(), "default"]);
+    }
+    let answers: Vec<_> = starters.iter_mut().map(Helper::answer).collect();
+    assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+    assert!(ours.0.stop().unwrap());
+}
+
+#[test]
+fn a_killed_server_is_recovered() {
+    let base = base();
+    let ours = Ours::new(base.path(), "default");
+    let server = ours.start();
+    ask(&server, &server.conninfo(), "CREATE TABLE kept AS SELECT 42 AS n");
+    kill("KILL", server.pid());
+    assert!(within(10, || processes_of(&base.path().join("default")).is_empty()));
+    assert!(matches!(ours.0.status().unwrap(), Status::Stopped { .. }));
+    let again = ours.start();
+    assert_eq!(ask(&again, &again.conninfo(), "SELECT n FROM kept"), "42");
+}
+
+#[test]
+fn a_pid_file_that_names_somebody_else_s_process_keeps_nobody_from_starting() {
+    let base = base();
+    let ours = Ours::new(base.path(), "default");
+    let server = ours.start();
+    let pid_file = server.data_dir().join("postmaster.pid");
+    let text = fs::read_to_string(&pid_file).unwrap();
+    ours.0.stop().unwrap();
+    // As after a reboot: the number belongs to another process, of the server's own user even.
+    let mut other = sleeper_of(server.data_dir());
+    let stale = text.replacen(&server.pid().to_string(), &other.id().to_string(), 1);
+    fs::write(&pid_file, &stale).unwrap();
+    std::os::unix::fs::chown(&pid_file, Some(fs::metadata(server.data_dir()).unwrap().uid()), None).unwrap();
+
+    assert!(matches!(ours.0.status().unwrap(), Status::Stopped { .. }));
+    assert!(!ours.0.stop().unwrap());
+    let again = ours.start();
+    assert_eq!(ask(&again, &again.conninfo(), "SELECT 1"), "1");
+    assert!(other.try_wait().unwrap().is_none(), "the other process was harmed");
+    other.kill().unwrap();
+    other.wait().unwrap();
+}
+
+/// A process of the user who owns `directory`, so that PostgreSQL would take its number for a living server's.
+fn sleeper_of(directory: &Path) -> std::process::Child {
+    use std::os::unix::process::CommandExt;
+    let mut command = Command::new("sleep");
+    command.arg("600").current_dir("/");
+    let owner = fs::metadata(directory).unwrap().uid();
+    if owner != rustix::process::geteuid().as_raw() {
+        command.uid(owner);
+    }
+    command.spawn().unwrap()
+}
+
+#[test]
+fn an_empty_pid_file_of_a_crash_keeps_nobody_from_starting() {
+    let base = base();
+    let ours = Ours::new(base.path(), "default");
+    let data_dir = ours.start().data_dir().to_path_buf();
+    ours.0.stop().unwrap();
+    fs::write(data_dir.join("postmaster.pid"), "").unwrap();
+    ours.start();
+}
+
+#[test]
+fn a_half_made_directory_is_no_server_and_is_removed() {
+    let base = base();
+    let ours = Ours::new(base.path(), "default");
+    let partial = base.path().join("default.partial-0badcafe");
+    fs::create_dir_all(partial.join("data/base")).unwrap();
+    fs::write(partial.join("howdah-server"), "").unwrap();
+    let another_s = base.path().join("default-2.partial-0badcafe");
+    fs::create_dir_all(&another_s).unwrap();
+    assert!(matches!(ours.0.status().unwrap(), Status::Absent));
+    let server = ours.start();
+    assert_eq!(ask(&server, &server.conninfo(), "SELECT 1"), "1");
+    assert!(!partial.exists());
+    assert!(another_s.exists(), "another server may be in the making there");
+}
+
+#[test]
+fn a_start_killed_in_the_middle_of_initdb_is_repeated() {
+    let base = base();
+    let ours = Ours::new(base.path(), "default");
+    let mut starter = Helper::start();
+    starter.tell(&["start", base.path().to_str().unwrap(), "default"]);
+    let version_file = |path: &Path| path.join("data/PG_VERSION").exists();
+    let half_made = || fs::read_dir(base.path()).unwrap().flatten().any(|entry| version_file(&entry.path()));
+    assert!(within(10, half_made));
+    starter.kill();
+    assert!(!ours.0.directory().exists());
+    let server = ours.start();
+    assert_eq!(ask(&server, &server.conninfo(), "SELECT 1"), "1");
+    assert!(fs::read_dir(base.path()).unwrap().flatten().all(|entry| {
+        let name = entry.file_name();
+        name == "default" || name == ".default.lock"
+    }));
+}
+
+#[test]
+fn a_taken_port_is_replaced() {
+    let base = base();
+    let ours = Ours::new(base.path(), "default");
+    let first = ours.start();
+    ours.0.stop().unwrap();
+    let taken = std::net::TcpListener::bind(("127.0.0.1", first.port())).unwrap();
+    let second = ours.start();
+    assert_ne!(second.port(), first.port());
+    assert_eq!(ask(&second, &second.url(), "SELECT 1"), "1");
+    drop(taken);
+    ours.0.stop().unwrap();
+    assert_eq!(ours.start().port(), second.port());
+}
+
+#[test]
+fn delete_and_start_leave_a_foreign_directory_alone() {
+    let base = base();
+    let foreign = base.path().join("photos");
+    fs::create_dir_all(foreign.join("data")).unwrap();
+    fs::write(foreign.join("data/family.jpg"), "precious").unwrap();
+    let named = Persistent::in_directory(base.path(), "photos").unwrap();
+    assert!(matches!(named.delete(), Err(Error::Foreign(path)) if path == foreign));
+    assert!(matches!(named.start(), Err(Error::Foreign(_))));
+    assert!(matches!(named.stop(), Err(Error::Foreign(_))));
+    assert!(matches!(named.status(), Err(Error::Foreign(_))));
+    assert_eq!(fs::read_to_string(foreign.join("data/family.jpg")).unwrap(), "precious");
+    for name in ["", "..", "a/b", ".hidden", "a b", &"x".repeat(41)] {
+        assert!(matches!(Persistent::in_directory(base.path(), name), Err(Error::BadName(_))), "{name:?}");
+    }
+}
+
+#[test]
+fn a_long_path_still_gets_a_socket_and_leaves_none_behind() {
+    let base = base();
+    let deep = base.path().join("d".repeat(100));
+    fs::create_dir(&deep).unwrap();
+    let ours = Ours::new(&deep, "default");
+    let server = ours.start();
+    let socket_dir = server.socket_dir().to_path_buf();
+    assert!(socket_dir.starts_with("/tmp"), "{}", socket_dir.display());
+    assert_eq!(fs::metadata(&socket_dir).unwrap().mode() & 0o777, 0o700);
+    assert_eq!(ask(&server, &server.conninfo(), "SELECT 1"), "1");
+    ours.0.stop().unwrap();
+    assert!(!socket_dir.exists());
+}
+
+#[test]
+fn a_server_that_does_not_start_shows_its_log() {
+    let base = base();
+    let ours = Ours::new(base.path(), "default");
+    let data_dir = ours.start().data_dir().to_path_buf();
+    ours.0.stop().unwrap();
+    let conf = data_dir.join("postgresql.conf");
+    let text = fs::read_to_string(&conf).unwrap();
+    fs::write(&conf, format!("{text}\nno_such_setting = 1\n")).unwrap();
+    let error = ours.0.start().unwrap_err().to_string();
+    assert!(error.contains("unrecognized configuration parameter \"no_such_setting\""), "{error}");
+    assert!(error.contains("server.log"), "{error}");
+    fs::write(&conf, text).unwrap();
+    ours.start();
+}
+
+#[test]
+fn a_plain_user_has_servers_too() {
+    let base = base();
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(base.path(), Some(65534), Some(65534)).unwrap();
+        let programs = Ours::new(base.path(), "probe").start().bin_dir().join("initdb");
+        drop(Ours::new(base.path(), "probe"));
+        println!("as nobody, with {}", programs.display());
+    }
+    let mut user = if rustix::process::geteuid().is_root() {
+        Helper::start_as_nobody(base.path())
+    } else {
+        Helper::start()
+    };
+    let base_name = base.path().to_str().unwrap();
+    let answer = user.ask(&["start", base_name, "mine"]);
+    let directory = base.path().join("mine");
+    assert_eq!(fs::metadata(&directory).unwrap().mode() & 0o777, 0o700);
+    assert_eq!(fs::metadata(directory.join("password")).unwrap().mode() & 0o777, 0o600);
+    assert!(!processes_of(&directory).is_empty(), "{answer:?}");
+    let throwaway = user.ask(&["throwaway"]);
+    assert!(Path::new(&throwaway[0]).parent().unwrap().exists());
+    assert_eq!(user.ask(&["delete", base_name, "mine"]), ["true"]);
+    assert_eq!(processes_of(&directory), Vec::<String>::new());
+    drop(user);
+    assert!(!Path::new(&throwaway[0]).parent().unwrap().exists());
+}
+
+fn kill(signal: &str, pid: u32) {
+    let killed = Command::new("/bin/sh").args(["-c", &format!("kill -s {signal} {pid}")]).status().unwrap();
+    assert!(killed.success());
+}
