@@ -55,9 +55,9 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Makes the data directory, its superuser and its database inside `root`, which holds nothing yet. The programs
-    /// join `process_group`, or stay in ours: then Ctrl-C ends them too.
-    pub(crate) fn initialise(&self, process_group: Option<i32>) -> Result<()> {
+    /// Makes the data directory, its superuser and its database inside `root`, which holds nothing yet; `sql` makes the
+    /// database. The programs join `process_group`, or stay in ours: then Ctrl-C ends them too.
+    pub(crate) fn initialise(&self, sql: &str, process_group: Option<i32>) -> Result<()> {
         let marker = self.root.join(MARKER);
         fs::write(&marker, "this directory belongs to a howdah server; `howdah server delete` removes it\n")
             .map_err(Error::io(format!("write {}", marker.display())))?;
@@ -72,7 +72,7 @@ impl Cluster {
             initdb = self.initdb("C", process_group)?;
         }
         check("initdb", &initdb, initdb.status.success())?;
-        self.create_database(process_group)
+        self.execute_alone(sql, process_group)
     }
 
     fn initdb(&self, locale: &str, process_group: Option<i32>) -> Result<Output> {
@@ -89,14 +89,14 @@ impl Cluster {
     }
 
     /// Through a single-user server: a client program is not in every installation.
-    fn create_database(&self, process_group: Option<i32>) -> Result<()> {
+    fn execute_alone(&self, sql: &str, process_group: Option<i32>) -> Result<()> {
         let mut command = self.command("postgres", process_group);
         command.arg("--single").arg("-D").arg(self.data_dir()).args(["-c", "fsync=off", "template1"]);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut process = command.spawn().map_err(|error| self.run_error("postgres", error))?;
         if let Some(mut stdin) = process.stdin.take() {
             // A server that has ended already says why below.
-            let _ = writeln!(stdin, "CREATE DATABASE {NAME};");
+            let _ = writeln!(stdin, "{sql};");
         }
         let output = process.wait_with_output().map_err(Error::io("wait for postgres"))?;
         // It ends with success even after an error.

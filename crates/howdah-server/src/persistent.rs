@@ -20,7 +20,7 @@ use crate::places;
 use crate::port;
 use crate::postmaster::{self, State};
 use crate::secret::{self, random_hex};
-use crate::server::Server;
+use crate::server::{NAME, Server};
 
 /// The server that is used when no other is named.
 pub const DEFAULT_NAME: &str = "default";
@@ -218,7 +218,7 @@ impl Persistent {
         let binaries = Binaries::find(&account, None)?;
         let mut cluster = Cluster { root: self.half_made_path()?, account, binaries };
         cluster.account.create_outer_dir(&cluster.root)?;
-        let made = cluster.initialise(None).and_then(|()| cluster.sync());
+        let made = cluster.initialise(&format!("CREATE DATABASE {NAME}"), None).and_then(|()| cluster.sync());
         if let Err(error) = made {
             let _ = fs::remove_dir_all(&cluster.root);
             return Err(error);

@@ -38,6 +38,7 @@ pub(crate) struct Postmaster {
 #[derive(Debug, PartialEq, Eq)]
 struct LockFile {
     pid: Pid,
+    data_dir: PathBuf,
     ready: Option<Postmaster>,
 }
 
@@ -54,7 +55,10 @@ pub(crate) fn observe(data_dir: &Path) -> Result<State> {
     match test_kill_process(file.pid) {
         // A dead process: PostgreSQL removes the file itself, after looking for orphaned backends.
         Err(rustix::io::Errno::SRCH) => Ok(State::Down),
-        _ if !is_server_of(file.pid, data_dir) => Ok(State::Stale),
+        // The file may be a copy, of a data directory that was copied with a server running.
+        _ if !same_directory(&file.data_dir, data_dir) || !is_server_of(file.pid, &file.data_dir) => {
+            Ok(State::Stale)
+        }
         _ => Ok(file.ready.map_or(State::Changing(file.pid), State::Ready)),
     }
 }
@@ -83,7 +87,13 @@ fn parse(text: &str) -> Option<LockFile> {
         }
         Some(Postmaster { pid, port: lines.get(3)?.parse().ok()?, socket_dir: PathBuf::from(lines.get(4)?) })
     };
-    Some(LockFile { pid, ready: ready() })
+    Some(LockFile { pid, data_dir: PathBuf::from(lines.get(1)?), ready: ready() })
+}
+
+/// Whether two paths lead to one directory; the one in the file may go another way, through a link.
+fn same_directory(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino())).ok();
+    identity(one).is_some() && identity(one) == identity(other)
 }
 
 /// Whether a living process was started as the server of `data_dir`, by its command line and its owner.
@@ -118,17 +128,18 @@ mod tests {
     #[test]
     fn a_server_that_is_not_ready_is_not_used() {
         let pid = Pid::from_raw(4242).unwrap();
+        let file = |ready| Some(LockFile { pid, data_dir: "/d/data".into(), ready });
         let ready = Postmaster { pid, port: 20123, socket_dir: "/d/socket".into() };
-        assert_eq!(parse(READY), Some(LockFile { pid, ready: Some(ready) }));
+        assert_eq!(parse(READY), file(Some(ready)));
         for status in ["starting", "stopping"] {
-            assert_eq!(parse(&READY.replace("ready", status)), Some(LockFile { pid, ready: None }));
+            assert_eq!(parse(&READY.replace("ready", status)), file(None));
         }
-        assert_eq!(parse("4242\n/d/data\n"), Some(LockFile { pid, ready: None }));
+        assert_eq!(parse("4242\n/d/data\n"), file(None));
     }
 
     #[test]
     fn a_half_written_lock_file_names_no_process() {
-        for text in ["", "\n", "x\n", "-4242\n", "0\n"] {
+        for text in ["", "\n", "x\n", "4242\n", "-4242\n/d/data\n", "0\n/d/data\n"] {
             assert_eq!(parse(text), None, "{text:?}");
         }
     }

@@ -3,13 +3,15 @@
 //! It is told what to do on its standard input and answers on its standard output, one line each.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use howdah_server::{Persistent, Settings, Throwaway};
+
+use crate::tools::shared;
 
 /// Told apart from what the test harness prints around it.
 const ANSWER: &str = "helper answers: ";
@@ -28,6 +30,7 @@ fn helper() {
                 throwaway = Some(server);
                 answer
             }
+            ["complain"] => Throwaway::start(&Settings::new()).unwrap_err().to_string().replace('\n', "\t"),
             // No answer before it is too late: the caller kills us in the middle.
             ["throwaway-loop"] => loop {
                 drop(Throwaway::start(&Settings::fast_and_unsafe()));
@@ -65,11 +68,20 @@ impl Helper {
         fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
         fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
         let mut command = Command::new(copy);
-        command.uid(NOBODY).gid(NOBODY).current_dir("/");
+        // Root's own choice of programs may be out of reach too; those of a server that runs as another user are not.
+        command.uid(NOBODY).gid(NOBODY).current_dir("/").env("HOWDAH_PG_BIN", shared().bin_dir());
         Helper::spawn(command)
     }
 
-    fn spawn(mut command: Command) -> Helper {
+    /// By a shell that passes on its standard output as descriptor 3, as `3>&1` in a script does.
+    pub(crate) fn start_with_descriptor_three() -> Helper {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "exec 3>&1; exec \"$@\"", "sh"]).arg(std::env::current_exe().unwrap());
+        Helper::spawn(command)
+    }
+
+    /// A command that the caller has prepared, which is this program or a copy of it.
+    pub(crate) fn spawn(mut command: Command) -> Helper {
         command.args(["--exact", "helper::helper", "--ignored", "--nocapture"]);
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let input = process.stdin.take();
@@ -98,6 +110,12 @@ impl Helper {
             line.clear();
         }
         panic!("the helper ended without an answer");
+    }
+
+    /// Waits for the end of the process and of everything that holds its standard output.
+    pub(crate) fn read_to_end(mut self) {
+        drop(self.input.take());
+        let _ = self.output.read_to_end(&mut Vec::new());
     }
 
     /// SIGKILL, and the end of the process.

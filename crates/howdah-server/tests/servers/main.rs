@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a step of a test that fails is a failed test")]
 
 mod access;
+mod finding;
 mod helper;
 mod persistent;
 mod throwaway;

@@ -1,9 +1,10 @@
 //! Persistent servers: they survive, are found again, and are repaired after every kind of violence.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
+use std::thread;
 
 use howdah_server::{Error, Persistent, Server, Status};
 
@@ -77,6 +78,44 @@ fn it_survives_its_starter_even_when_that_is_killed() {
     assert_eq!(server.pid().to_string(), answer[0]);
     assert_eq!(ask(&server, &answer[1], "SELECT 1"), "1");
     assert!(ours.0.stop().unwrap());
+}
+
+#[test]
+fn a_server_that_runs_on_keeps_nobody_waiting_for_the_end_of_a_pipe() {
+    let base = base();
+    let ours = Ours::new(base.path(), "default");
+    let mut starter = Helper::start_with_descriptor_three();
+    starter.ask(&["start", base.path().to_str().unwrap(), "default"]);
+    let reader = thread::spawn(|| starter.read_to_end());
+    assert!(within(5, || reader.is_finished()));
+    assert!(ours.0.stop().unwrap());
+}
+
+#[test]
+fn a_server_is_recognised_through_a_symbolic_link() {
+    let base = base();
+    let ours = Ours::new(base.path(), "default");
+    let server = ours.start();
+    let link = base.path().join("link");
+    std::os::unix::fs::symlink(base.path(), &link).unwrap();
+    let linked = Persistent::in_directory(&link, "default").unwrap();
+    assert!(matches!(linked.status().unwrap(), Status::Running(same) if same.pid() == server.pid()));
+    assert_eq!(linked.start().unwrap().pid(), server.pid());
+    assert!(linked.stop().unwrap());
+}
+
+#[test]
+fn a_directory_closed_to_the_server_s_user_is_named() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: only root's servers run as another user");
+        return;
+    }
+    let base = base();
+    fs::set_permissions(base.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    let error = Persistent::in_directory(base.path(), "default").unwrap().start().unwrap_err();
+    assert!(matches!(&error, Error::Unreachable { path, .. } if path.starts_with(base.path())), "{error}");
+    assert!(error.hint().unwrap().contains("HOWDAH_DATA_DIR"));
+    assert_eq!(fs::read_dir(base.path()).unwrap().count(), 1, "more than the lock is left");
 }
 
 #[test]
@@ -251,13 +290,8 @@ fn a_server_that_does_not_start_shows_its_log() {
 #[test]
 fn a_plain_user_has_servers_too() {
     let base = base();
-    if rustix::process::geteuid().is_root() {
-        std::os::unix::fs::chown(base.path(), Some(65534), Some(65534)).unwrap();
-        let programs = Ours::new(base.path(), "probe").start().bin_dir().join("initdb");
-        drop(Ours::new(base.path(), "probe"));
-        println!("as nobody, with {}", programs.display());
-    }
     let mut user = if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(base.path(), Some(65534), Some(65534)).unwrap();
         Helper::start_as_nobody(base.path())
     } else {
         Helper::start()

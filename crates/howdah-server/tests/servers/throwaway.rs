@@ -70,6 +70,19 @@ fn roots_of_children(owner: u32) -> Vec<PathBuf> {
 }
 
 #[test]
+fn the_terminal_s_ctrl_c_does_not_reach_the_server_before_its_owner_has_finished() {
+    let server = Throwaway::start(&Settings::fast_and_unsafe()).unwrap();
+    let group = |process: &str| {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+        stat.rsplit(')').next().unwrap().split_whitespace().nth(2).unwrap().to_owned()
+    };
+    let ours = group("self");
+    assert_ne!(group(&server.pid().to_string()), ours);
+    let watchdogs = roots_of_children(std::process::id());
+    assert!(watchdogs.contains(&root_of(server.data_dir())));
+}
+
+#[test]
 fn servers_side_by_side_do_not_get_into_each_other_s_way() {
     let servers: Vec<Throwaway> = thread::scope(|scope| {
         let starts: Vec<_> =

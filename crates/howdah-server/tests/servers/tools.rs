@@ -4,10 +4,19 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use howdah_server::Server;
+use howdah_server::{Server, Settings, Throwaway};
+
+/// A server for tests that only look; never dropped, it ends with this process.
+pub(crate) fn shared() -> &'static Throwaway {
+    static SERVER: LazyLock<Throwaway> = LazyLock::new(|| {
+        Throwaway::start(&Settings::fast_and_unsafe()).unwrap_or_else(|error| panic!("{error}"))
+    });
+    &SERVER
+}
 
 /// The answer to `sql`, with the programs' own psql.
 pub(crate) fn ask(server: &Server, conninfo: &str, sql: &str) -> String {
