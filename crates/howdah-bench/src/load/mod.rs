@@ -134,13 +134,7 @@ pub fn measure(options: &Options, say: &mut dyn Write) -> Result<(), Error> {
 
 fn summary(options: &Options, bench: &Bench, facts: &str, sections: &[Section]) -> String {
     let mut text = String::from("# bench-load\n\n");
-    let command: Vec<String> = std::env::args().skip(1).collect();
-    text += &format!(
-        "`bench-load {}`, seed {}, {} connections\n\n",
-        command.join(" "),
-        options.seed,
-        options.jobs
-    );
+    text += &format!("`{}`\n\n", command_line(options));
     if options.quick {
         text += "**A quick run: it shows that everything works, its figures mean nothing.**\n\n";
     }
@@ -158,6 +152,18 @@ fn summary(options: &Options, bench: &Bench, facts: &str, sections: &[Section]) 
         text += &section.markdown();
     }
     text
+}
+
+/// What to type for the same measurement; without the connection, which may hold a password.
+fn command_line(options: &Options) -> String {
+    let Options { rounds, jobs, seed, .. } = options;
+    let mut line = format!("bench-load --rounds {rounds} --jobs {jobs} --seed {seed}");
+    for name in options.only.iter().filter_map(clap::ValueEnum::to_possible_value) {
+        line += &format!(" --only {}", name.get_name());
+    }
+    line += if options.quick { " --quick" } else { "" };
+    line += if options.conninfo.is_some() { " -d …" } else { "" };
+    line
 }
 
 fn tell(say: &mut dyn Write, text: &str) -> Result<(), Error> {
