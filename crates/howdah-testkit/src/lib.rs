@@ -35,7 +35,7 @@ impl Database {
     pub fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
-        let maintenance = Database { name: "postgres".into(), directory: TempDir::new().unwrap() };
+        let maintenance = Database { name: "howdah".into(), directory: TempDir::new().unwrap() };
         maintenance.sql(&format!("CREATE DATABASE {name} TEMPLATE template0 LOCALE 'C.UTF-8'"));
         Database { name, ..maintenance }
     }
@@ -92,7 +92,9 @@ impl Database {
     /// The rows of a table as PostgreSQL sends them in binary, in an order that does not depend on how they came in.
     pub fn binary_rows(&self, table: &str) -> Vec<u8> {
         let path = self.path("rows.bin");
-        self.sql(&format!(r"\copy (SELECT * FROM {table} AS t ORDER BY t::text COLLATE "C") TO '{path}' (FORMAT binary)"));
+        self.sql(&format!(
+            r#"\copy (SELECT * FROM {table} AS t ORDER BY t::text COLLATE "C") TO '{path}' (FORMAT binary)"#
+        ));
         std::fs::read(path).unwrap()
     }
 }

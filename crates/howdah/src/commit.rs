@@ -12,15 +12,13 @@ use crate::error::{Error, ErrorKind};
 /// A server that restarts is back within seconds; longer than this we do not keep a person waiting for the truth.
 const WAIT_FOR_SERVER: Duration = Duration::from_secs(15);
 
-/// Checks deferred constraints, then commits the open transactions of all `connections` together. `witness` must not be
-/// one of several committing connections.
+/// Commits the open transactions of all `connections` together; their constraints are checked already.
 ///
 /// # Errors
 /// Before the first COMMIT: the server's error, nothing is visible. After it: what became of each transaction, found out
 /// with `pg_xact_status`.
 pub(crate) async fn commit_all(connections: &[Rc<Connection>], target: &Target) -> Result<(), Error> {
     let checks = connections.iter().map(|connection| async move {
-        connection.client().batch_execute("SET CONSTRAINTS ALL IMMEDIATE").await?;
         let row = connection
             .client()
             .query_typed("select pg_catalog.pg_current_xact_id_if_assigned()::text", &[])

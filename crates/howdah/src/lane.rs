@@ -9,6 +9,7 @@ use bytes::Bytes;
 use futures_util::SinkExt;
 use howdah_encode::wire;
 use tokio_postgres::CopyInSink;
+use tokio_postgres::error::SqlState;
 
 use crate::chunk::{Chunk, RowForm, RowOrigins};
 use crate::connect::Connection;
@@ -67,7 +68,8 @@ impl Lane {
         Ok(Lane { connection, pid, part: None, rows: 0, parts: 0, sent: [false; 2] })
     }
 
-    /// Sends chunks until the queue ends, then finishes the last COPY. The transaction stays open.
+    /// Sends chunks until the queue ends, finishes the last COPY and checks deferred constraints, while the watcher
+    /// watches: a check too can wait for another lane. The transaction stays open.
     ///
     /// # Errors
     /// The server refused rows, or the connection broke.
@@ -75,7 +77,9 @@ impl Lane {
         while let Ok(chunk) = queue.recv().await {
             self.send(chunk, freight).await?;
         }
-        self.finish_part(freight).await
+        self.finish_part(freight).await?;
+        let checked = self.connection.client().batch_execute("SET CONSTRAINTS ALL IMMEDIATE").await;
+        checked.map_err(|error| collision(&error, freight, self.pid).unwrap_or_else(|| error.into()))
     }
 
     async fn send(&mut self, chunk: Chunk, freight: &Freight) -> Result<(), Error> {
@@ -140,12 +144,8 @@ impl Part {
         let Some(context) = error.as_db_error().and_then(|db| db.where_()).map(str::to_owned) else {
             return error.into();
         };
-        let mut out = Error::from(error);
-        let place = copy_context(&context, &freight.relation_name);
-        if freight.blocked.get() == Some(pid) && out.sqlstate() == Some("57014") {
-            out = lanes_collide(&context);
-        }
-        let Some((line, rest)) = place else { return out };
+        let mut out = collision(&error, freight, pid).unwrap_or_else(|| error.into());
+        let Some((line, rest)) = copy_context(&context, &freight.relation_name) else { return out };
         if let Some(location) = self.locate(line) {
             out = out.at(location).of_kind(ErrorKind::Data);
         }
@@ -180,6 +180,13 @@ fn copy_context<'a>(context: &'a str, relation_name: &str) -> Option<(u64, &'a s
     let text = &context[context.rfind(&prefix)? + prefix.len()..];
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     Some((text[..end].parse().ok()?, &text[end..]))
+}
+
+/// The violation behind a statement that the watcher cancelled; `None` for any other error.
+fn collision(error: &tokio_postgres::Error, freight: &Freight, pid: i32) -> Option<Error> {
+    let db = error.as_db_error()?;
+    let cancelled_by_us = freight.blocked.get() == Some(pid) && db.code() == &SqlState::QUERY_CANCELED;
+    cancelled_by_us.then(|| lanes_collide(db.where_().unwrap_or_default()))
 }
 
 /// Two lanes of one load wait for each other: said as the violation that it is.

@@ -275,7 +275,8 @@ mod tests {
             ),
             ("host=h dbname = 'my db'  user='it\\'s'", "dbname='my db' host='h' user='it's'"),
             ("password=a\\ b\\\\c", "password='a b\\c'"),
-            ("host= dbname=x", "dbname='x' host=''"),
+            ("host= dbname=x", "host='dbname=x'"),
+            ("host='' dbname=x", "dbname='x' host=''"),
             ("dbname=a dbname=b", "dbname='b'"),
             ("host h", "dbname='host h'"),
             ("user=x host", "missing \"=\" after \"host\" in connection info string"),
@@ -284,7 +285,6 @@ mod tests {
             ("sslrootcert=x", "the connection option \"sslrootcert\" is not supported yet"),
             ("mydb", "dbname='mydb'"),
         ] {
-            // libpq leaves an empty value as it is; we show it to be sure that it was read.
             assert_eq!(shown(text), expected, "{text}");
         }
     }
