@@ -1,1 +1,25 @@
-//! The native module `howdah._native`.
+//! The native module `howdah._native`: the command for the console script. The only crate that knows Python.
+
+use std::ffi::OsString;
+
+use pyo3::prelude::*;
+
+/// The Rust side of the `howdah` Python package.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::cli_main;
+
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "Python's name for it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}
+
+/// Runs the `howdah` command; `argv` starts with the program's name. Returns the exit code.
+///
+/// The GIL is released meanwhile. SIGINT and SIGTERM stop a load and end in exit code 130 or 143; a handler that Python
+/// has installed for them runs as well, after this function has returned.
+#[pyfunction]
+fn cli_main(py: Python<'_>, argv: Vec<OsString>) -> u8 {
+    py.detach(|| howdah_cli::main(argv))
+}

@@ -1,0 +1,3 @@
+__version__: str
+
+def cli_main(argv: list[str]) -> int: ...

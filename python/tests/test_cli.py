@@ -1,0 +1,59 @@
+"""The console script and the package, as a user meets them after ``pip install``."""
+
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import howdah
+from howdah import _native
+
+# The script that pip put beside the interpreter.
+COMMAND = Path(sys.executable).parent / "howdah"
+
+
+def run(*args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([COMMAND, *args], capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_console_script_is_installed_and_knows_its_version() -> None:
+    done = run("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"howdah {howdah.__version__}\n", "")
+
+
+def test_exit_code_of_a_wrong_option_reaches_the_shell() -> None:
+    done = run("load", "--no-such-option", "x.csv")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "--no-such-option" in done.stderr
+
+
+def test_module_runs_like_the_script() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "howdah", "--version"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, f"howdah {howdah.__version__}\n")
+
+
+def test_cli_main_returns_instead_of_ending_the_interpreter() -> None:
+    assert _native.cli_main(["howdah", "--version"]) == 0
+
+
+def test_import_stays_cheap() -> None:
+    """At most 50 ms above a bare interpreter: a command line tool cannot afford more."""
+
+    def milliseconds(code: str) -> float:
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", code], check=True)
+        return (time.perf_counter() - start) * 1000
+
+    milliseconds("import howdah")  # warm the file cache
+    pairs = [milliseconds("import howdah") - milliseconds("pass") for _ in range(9)]
+    assert statistics.median(pairs) <= 50
+
+
+def test_import_brings_no_heavy_module() -> None:
+    code = "import sys; before = set(sys.modules); import howdah; print(*(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == {"howdah", "howdah._native"}
