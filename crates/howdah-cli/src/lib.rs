@@ -1,1 +1,47 @@
-//! The `howdah` command.
+//! The `howdah` command: everything between the arguments and the exit code. Only this crate prints.
+
+use std::ffi::OsString;
+use std::panic::catch_unwind;
+
+use clap::Parser;
+use howdah::{Error, ErrorKind};
+
+mod args;
+mod commands;
+mod exit;
+mod figures;
+mod job;
+mod plan;
+mod progress;
+mod render;
+mod signals;
+
+use args::{Cli, Command};
+use render::Console;
+
+/// Runs the command that `args` asks for (the first is the program's name) and returns the exit code for the system:
+/// 0 done, 1 failed and nothing changed, 2 usage or connection, 5 partly committed, 128 + N ended by signal N.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let args: Vec<OsString> = args.into_iter().collect();
+    // Inside a Python process a panic must become an exit code like any other failure.
+    catch_unwind(|| run(args)).unwrap_or_else(|_| {
+        let error =
+            Error::new(ErrorKind::Internal, "howdah has failed in a way it should not: this is a bug")
+                .with_visible("transactions that were open are rolled back");
+        Console::new(false).error(&error);
+        exit::code(&error, None)
+    })
+}
+
+fn run(args: Vec<OsString>) -> u8 {
+    match Cli::try_parse_from(args) {
+        Ok(cli) => match &cli.command {
+            Command::Load(_) | Command::Server(_) => exit::FAILED,
+            Command::Dataset(args) => commands::dataset::run(args),
+        },
+        Err(answer) => {
+            Console::parser(&answer);
+            if answer.use_stderr() { exit::USAGE } else { exit::DONE }
+        }
+    }
+}

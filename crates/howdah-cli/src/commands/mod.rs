@@ -1,0 +1,3 @@
+//! One file a command: each takes what was typed and returns the exit code.
+
+pub(crate) mod dataset;

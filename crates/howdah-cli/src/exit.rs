@@ -1,0 +1,55 @@
+//! Exit codes: the one place where an outcome becomes a number.
+
+use howdah::{Error, ErrorKind};
+
+/// Everything was done.
+pub(crate) const DONE: u8 = 0;
+/// It failed; nothing changed.
+pub(crate) const FAILED: u8 = 1;
+/// The request was wrong, or no connection came about.
+pub(crate) const USAGE: u8 = 2;
+/// Some rows are in and some are not, or nobody knows.
+pub(crate) const PARTLY_COMMITTED: u8 = 5;
+/// Ended by SIGINT (128 + 2), also when a password prompt was left with Ctrl-C.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// The code for a failed command. `signal` is the number of the signal that asked us to stop, if one did.
+pub(crate) fn code(error: &Error, signal: Option<u8>) -> u8 {
+    match error.kind() {
+        ErrorKind::Usage | ErrorKind::Connect | ErrorKind::PasswordRequired => USAGE,
+        ErrorKind::Cancelled => signal.map_or(INTERRUPTED, of_signal),
+        // Known before anything else: a script must not take an interrupted commit for a clean stop.
+        ErrorKind::PartlyCommitted => PARTLY_COMMITTED,
+        _ => FAILED,
+    }
+}
+
+/// The shells' convention: 128 + the signal's number.
+pub(crate) fn of_signal(signal: u8) -> u8 {
+    128_u8.saturating_add(signal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_can_tell_the_outcomes_apart() {
+        let table = [
+            (ErrorKind::Usage, None, 2),
+            (ErrorKind::Connect, None, 2),
+            (ErrorKind::PasswordRequired, None, 2),
+            (ErrorKind::Source, None, 1),
+            (ErrorKind::Data, None, 1),
+            (ErrorKind::Server, Some(15), 1),
+            (ErrorKind::Internal, None, 1),
+            (ErrorKind::Cancelled, Some(2), 130),
+            (ErrorKind::Cancelled, Some(15), 143),
+            (ErrorKind::Cancelled, None, 130),
+            (ErrorKind::PartlyCommitted, Some(2), 5),
+        ];
+        for (kind, signal, expected) in table {
+            assert_eq!(code(&Error::new(kind, "x"), signal), expected, "{kind:?} {signal:?}");
+        }
+    }
+}

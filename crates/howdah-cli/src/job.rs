@@ -1,0 +1,334 @@
+//! What the options of `howdah load` mean: checked, and turned into the engine's vocabulary.
+
+use howdah::name::{self, TableName};
+use howdah::options::{DialectOptions, Format, HeaderOption, Mode, WritePath};
+use howdah::{Error, LoadOptions};
+
+use crate::args::{FormatArg, Load, ModeArg, WritePathArg};
+
+/// The engine's options.
+///
+/// # Errors
+/// A usage error that names the option.
+pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
+    let table = args.target.table.as_deref().map(TableName::parse).transpose()?;
+    if table.is_none() && args.inputs.first().is_some_and(|input| input == "-") {
+        return Err(
+            Error::usage("standard input has no name that a table could take").with_hint("add --table NAME")
+        );
+    }
+    let byte = |option, text: &Option<String>| text.as_deref().map(|text| one_byte(option, text)).transpose();
+    let mut skip_columns = Vec::new();
+    for list in &args.columns.skip_columns {
+        skip_columns.extend(split_list("--skip-columns", list)?.into_iter().map(|(_, exact)| exact));
+    }
+    Ok(LoadOptions {
+        inputs: args.inputs.clone(),
+        table,
+        format: args.input.format.map(|format| match format {
+            FormatArg::Csv => Format::Csv,
+            FormatArg::Tsv => Format::Tsv,
+            FormatArg::Text => Format::Text,
+        }),
+        dialect: DialectOptions {
+            delimiter: byte("--delimiter", &args.input.delimiter)?,
+            null: args.input.null.clone(),
+            default: args.input.default.clone(),
+            quote: byte("--quote", &args.input.quote)?,
+            escape: byte("--escape", &args.input.escape)?,
+        },
+        header: args.input.header.as_deref().map(header).transpose()?.unwrap_or_default(),
+        columns: args.columns.columns.as_deref().map(column_list).transpose()?,
+        map: args.columns.map.iter().map(|pair| map_pair(pair)).collect::<Result<_, _>>()?,
+        skip_columns,
+        skip_lines: args.input.skip_lines.unwrap_or(0),
+        limit: args.input.limit,
+        mode: match args.target.mode {
+            ModeArg::Append => Mode::Append,
+            ModeArg::Create => Mode::Create,
+            ModeArg::CreateAppend => Mode::CreateAppend,
+            ModeArg::Replace => Mode::Replace,
+            ModeArg::Truncate => Mode::Truncate,
+        },
+        jobs: args.writing.jobs.map(usize::from),
+        write_path: match args.writing.write_path {
+            WritePathArg::CopyBinary => WritePath::CopyBinary,
+            WritePathArg::CopyText => WritePath::CopyText,
+        },
+        unlogged: args.target.unlogged,
+        freeze: args.writing.freeze,
+        analyze: args.writing.analyze,
+        dry_run: args.target.dry_run,
+        lock_timeout: None,
+    })
+}
+
+/// The single byte of `--delimiter`, `--quote` or `--escape`; shells make a real tab hard to type.
+fn one_byte(option: &str, text: &str) -> Result<u8, Error> {
+    let refuse = |why: &str| Error::usage(format!("{option} takes one byte: {text:?} {why}"));
+    match text.as_bytes() {
+        b"\\t" | b"tab" => Ok(b'\t'),
+        b"\n" | b"\r" | b"\\n" | b"\\r" => Err(refuse("ends a line and cannot be used")),
+        b"\0" => Err(refuse("cannot occur in PostgreSQL's text")),
+        [byte] => Ok(*byte),
+        [] => Err(refuse("is empty")),
+        bytes if text.chars().count() == 1 => {
+            Err(refuse(&format!("has {} bytes in UTF-8", bytes.len())).with_hint("COPY has the same limit"))
+        }
+        bytes => Err(refuse(&format!("has {}", bytes.len())).with_hint("a tab is written \\t or tab")),
+    }
+}
+
+/// PostgreSQL's words for a boolean, and `auto`.
+fn header(text: &str) -> Result<HeaderOption, Error> {
+    match text.to_ascii_lowercase().as_str() {
+        "auto" => Ok(HeaderOption::Auto),
+        "true" | "yes" | "on" | "1" => Ok(HeaderOption::Yes),
+        "false" | "no" | "off" | "0" => Ok(HeaderOption::No),
+        "match" => Err(Error::usage("--header=match is not needed: a header is always matched by its names")
+            .with_hint("use --header")),
+        _ => Err(Error::usage(format!("--header takes auto, true or false, not {text:?}"))),
+    }
+}
+
+/// `--columns`: SQL identifiers, folded unless quoted.
+fn column_list(text: &str) -> Result<Vec<String>, Error> {
+    let mut columns: Vec<String> = Vec::new();
+    for (folded, _) in split_list("--columns", text)? {
+        name::check(&folded)?;
+        if columns.contains(&folded) {
+            return Err(Error::usage(format!("--columns names {folded:?} twice")));
+        }
+        columns.push(folded);
+    }
+    Ok(columns)
+}
+
+/// `--map SRC=DST`: the header's own spelling, and an SQL identifier. A source name may contain `=`.
+fn map_pair(text: &str) -> Result<(String, String), Error> {
+    let expected = || Error::usage(format!("--map takes SRC=DST, not {text:?}"));
+    let divide =
+        if text.ends_with('"') { text.rfind("=\"") } else { text.rfind('=') }.ok_or_else(expected)?;
+    let (source, target) = (&text[..divide], &text[divide + 1..]);
+    match split_list("--map", target)?.as_slice() {
+        [(target, _)] if !source.is_empty() => {
+            name::check(target)?;
+            Ok((source.to_owned(), target.clone()))
+        }
+        _ => Err(expected()),
+    }
+}
+
+/// The items of a list between commas, each as SQL folds it and as it was typed. Double quotes keep case, commas and
+/// spaces, and are doubled to mean themselves.
+fn split_list(option: &str, text: &str) -> Result<Vec<(String, String)>, Error> {
+    let mut items = Vec::new();
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start();
+        let item;
+        if let Some(quoted) = rest.strip_prefix('"') {
+            let (inner, after) = quoted_part(quoted)
+                .ok_or_else(|| Error::usage(format!("{option}: unterminated quote in {text:?}")))?;
+            rest = after.trim_start();
+            if !rest.is_empty() && !rest.starts_with(',') {
+                return Err(Error::usage(format!("{option}: a comma is missing after {inner:?}")));
+            }
+            item = (inner.clone(), inner);
+        } else {
+            let end = rest.find(',').unwrap_or(rest.len());
+            let word = rest[..end].trim_end();
+            if word.is_empty() {
+                return Err(Error::usage(format!("{option}: an item of {text:?} is empty")));
+            }
+            rest = &rest[end..];
+            // As TableName: PostgreSQL folds ASCII only where the encoding is multi-byte.
+            item = (word.to_ascii_lowercase(), word.to_owned());
+        }
+        items.push(item);
+        match rest.strip_prefix(',') {
+            Some(after) => rest = after,
+            None => return Ok(items),
+        }
+    }
+}
+
+/// The text up to the closing quote, and what follows it.
+fn quoted_part(text: &str) -> Option<(String, &str)> {
+    let mut inner = String::new();
+    let mut from = 0;
+    loop {
+        let quote = from + text[from..].find('"')?;
+        inner.push_str(&text[from..quote]);
+        if !text[quote + 1..].starts_with('"') {
+            return Some((inner, &text[quote + 1..]));
+        }
+        inner.push('"');
+        from = quote + 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::Parser;
+
+    fn parse(line: &[&str]) -> Load {
+        match Cli::try_parse_from([&["howdah", "load"], line].concat()).unwrap().command {
+            Command::Load(load) => *load,
+            _ => unreachable!(),
+        }
+    }
+
+    fn options(line: &[&str]) -> LoadOptions {
+        load_options(&parse(line)).unwrap()
+    }
+
+    fn refusal(line: &[&str]) -> String {
+        load_options(&parse(line)).unwrap_err().message().to_owned()
+    }
+
+    #[test]
+    fn without_options_a_load_has_the_documented_defaults() {
+        let o = options(&["a.csv", "b.csv"]);
+        assert_eq!(o.inputs, ["a.csv", "b.csv"]);
+        assert!(o.table.is_none() && o.format.is_none() && o.columns.is_none() && o.jobs.is_none());
+        assert_eq!(
+            (o.header, o.mode, o.write_path),
+            (HeaderOption::Auto, Mode::CreateAppend, WritePath::CopyBinary)
+        );
+        assert!(!(o.unlogged || o.freeze || o.analyze || o.dry_run));
+        assert_eq!((o.skip_lines, o.limit), (0, None));
+    }
+
+    #[test]
+    fn every_option_reaches_the_engine() {
+        let o = options(&[
+            "-",
+            "--table",
+            "S.\"T\"",
+            "--format",
+            "text",
+            "--mode",
+            "truncate",
+            "--jobs",
+            "4",
+            "--write-path",
+            "copy-text",
+            "--delimiter",
+            ";",
+            "--null",
+            "\\N",
+            "--default",
+            "-",
+            "--quote",
+            "'",
+            "--escape",
+            "\\",
+            "--header",
+            "--columns",
+            "A,\"B\"",
+            "--map",
+            "x=Y",
+            "--map",
+            "z=w",
+            "--skip-columns",
+            "C,d",
+            "--skip-columns",
+            "e",
+            "--skip-lines",
+            "3",
+            "--limit",
+            "9",
+            "--unlogged",
+            "--freeze",
+            "--analyze",
+            "--dry-run",
+        ]);
+        assert_eq!(o.table.unwrap().to_string(), "\"s\".\"T\"");
+        assert_eq!(
+            (o.format, o.mode, o.write_path),
+            (Some(Format::Text), Mode::Truncate, WritePath::CopyText)
+        );
+        assert_eq!(
+            (o.dialect.delimiter, o.dialect.quote, o.dialect.escape),
+            (Some(b';'), Some(b'\''), Some(b'\\'))
+        );
+        assert_eq!((o.dialect.null.as_deref(), o.dialect.default.as_deref()), (Some("\\N"), Some("-")));
+        assert_eq!((o.header, o.jobs, o.skip_lines, o.limit), (HeaderOption::Yes, Some(4), 3, Some(9)));
+        assert_eq!(o.columns.unwrap(), ["a", "B"]);
+        assert_eq!(o.map, [("x".into(), "y".into()), ("z".into(), "w".into())]);
+        assert_eq!(o.skip_columns, ["C", "d", "e"]);
+        assert!(o.unlogged && o.freeze && o.analyze && o.dry_run);
+    }
+
+    #[test]
+    fn a_tab_can_be_typed_and_a_wrong_delimiter_is_named() {
+        for tab in ["\\t", "tab", "\t"] {
+            assert_eq!(options(&["a", "--delimiter", tab]).dialect.delimiter, Some(b'\t'));
+        }
+        assert_eq!(options(&["a", "--delimiter", "-"]).dialect.delimiter, Some(b'-'));
+        for (bad, says) in [
+            ("||", "--delimiter takes one byte: \"||\" has 2"),
+            ("§", "--delimiter takes one byte: \"§\" has 2 bytes in UTF-8"),
+            ("", "--delimiter takes one byte: \"\" is empty"),
+            ("\\n", "--delimiter takes one byte: \"\\\\n\" ends a line and cannot be used"),
+        ] {
+            assert_eq!(refusal(&["a", "--delimiter", bad]), says);
+        }
+        assert!(refusal(&["a", "--quote", "''"]).starts_with("--quote takes one byte"));
+    }
+
+    #[test]
+    fn header_takes_postgresqls_booleans_and_bare_means_true() {
+        let header = |arg: &str| options(&["a", arg]).header;
+        for yes in ["--header", "--header=true", "--header=YES", "--header=on", "--header=1"] {
+            assert_eq!(header(yes), HeaderOption::Yes, "{yes}");
+        }
+        for no in ["--header=false", "--header=no", "--header=off"] {
+            assert_eq!(header(no), HeaderOption::No, "{no}");
+        }
+        assert_eq!(header("--header=auto"), HeaderOption::Auto);
+        // The file after a bare --header is an input, not its value.
+        assert_eq!(options(&["--header", "a"]).inputs, ["a"]);
+        assert!(refusal(&["a", "--header=match"]).contains("not needed"));
+        assert!(refusal(&["a", "--header=maybe"]).contains("\"maybe\""));
+    }
+
+    #[test]
+    fn column_names_fold_like_sql_unless_quoted() {
+        let columns = |list: &str| options(&["a", "--columns", list]).columns.unwrap();
+        assert_eq!(columns(" A , \"B \"\"x\"\", c\" ,d e"), ["a", "B \"x\", c", "d e"]);
+        for (bad, says) in [
+            ("a,,b", "is empty"),
+            ("a,", "is empty"),
+            ("a,\"b", "unterminated quote"),
+            ("\"a\"b", "a comma is missing"),
+            ("a,A", "twice"),
+            ("\"\"", "empty"),
+        ] {
+            assert!(
+                refusal(&["a", "--columns", bad]).contains(says),
+                "{bad:?}: {}",
+                refusal(&["a", "--columns", bad])
+            );
+        }
+    }
+
+    #[test]
+    fn a_map_keeps_the_headers_spelling() {
+        let map = |pair: &str| options(&["a", "--map", pair]).map.remove(0);
+        assert_eq!(map("Total=%=Pct"), ("Total=%".into(), "pct".into()));
+        assert_eq!(map("a=\"B=c\""), ("a".into(), "B=c".into()));
+        for bad in ["a", "=b", "a=", "a=b,c"] {
+            assert!(refusal(&["a", "--map", bad]).starts_with("--map"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn standard_input_needs_a_table_before_a_server_is_started() {
+        assert!(refusal(&["-"]).contains("standard input"));
+        assert!(refusal(&["a", "--table", "x.y.z"]).contains("too many parts"));
+    }
+}

@@ -1,0 +1,109 @@
+//! A load's plan as text: header, columns, what the input does not fill, connections, statements.
+
+use howdah::report::{PlanSummary, Report};
+
+use crate::figures::{counted, visible, visible_lines};
+
+/// The plan in a few indented blocks.
+pub(crate) fn text(plan: &PlanSummary, report: &Report) -> String {
+    let what = if plan.creates_table { "made by this load" } else { "exists" };
+    let mut out = format!("plan for {} ({what})\n", visible(&plan.table));
+    out.push_str(&format!("  header: {}\n", visible(&plan.header)));
+    out.push_str("  columns:\n");
+    out.push_str(&columns(plan));
+    if !plan.unfilled.is_empty() {
+        out.push_str("  not in the input:\n");
+        for column in &plan.unfilled {
+            out.push_str(&format!("    {}\n", visible(column)));
+        }
+    }
+    out.push_str(&format!("  connections: {}\n", jobs(report)));
+    out.push_str(&format!("  write path: {}\n", report.write_path));
+    out.push_str("  statements:\n");
+    for statement in &plan.statements {
+        out.push_str(&format!("    {}\n", visible_lines(statement, "    ")));
+    }
+    out
+}
+
+fn jobs(report: &Report) -> String {
+    let jobs = counted(report.jobs as u64, "connection", "connections");
+    let number = jobs.split(' ').next().unwrap_or_default();
+    match &report.jobs_reason {
+        Some(reason) => format!("{number} ({})", visible(reason)),
+        None => number.to_owned(),
+    }
+}
+
+/// Source, column, type and form under each other; the last cell of a line is not padded.
+fn columns(plan: &PlanSummary) -> String {
+    let rows: Vec<[String; 4]> = std::iter::once(["source", "column", "type", "sent as"].map(str::to_owned))
+        .chain(
+            plan.columns
+                .iter()
+                .map(|c| [visible(&c.source), visible(&c.target), visible(&c.r#type), c.form.to_owned()]),
+        )
+        .collect();
+    let width = |i: usize| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0);
+    let (a, b, c) = (width(0), width(1), width(2));
+    rows.iter()
+        .map(|[source, target, r#type, form]| format!("    {source:a$}  {target:b$}  {type:c$}  {form}\n"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use howdah::report::PlannedColumn;
+
+    #[test]
+    fn the_plan_shows_every_decision_in_line() {
+        let plan = PlanSummary {
+            table: "public.people".into(),
+            creates_table: true,
+            header: "record 1: its fields are distinct and age does not fit bigint".into(),
+            columns: vec![
+                PlannedColumn {
+                    source: "name".into(),
+                    target: "name".into(),
+                    r#type: "text".into(),
+                    form: "binary",
+                },
+                PlannedColumn {
+                    source: "Age\x1b".into(),
+                    target: "\"Age\"".into(),
+                    r#type: "interval".into(),
+                    form: "text",
+                },
+            ],
+            unfilled: vec!["id: identity".into()],
+            statements: vec!["CREATE TABLE t (\n  a text\n)".into(), "COMMIT".into()],
+        };
+        let report = Report {
+            jobs: 1,
+            jobs_reason: Some("the input is small".into()),
+            write_path: "copy-binary",
+            ..Report::default()
+        };
+        assert_eq!(
+            text(&plan, &report),
+            "\
+plan for public.people (made by this load)
+  header: record 1: its fields are distinct and age does not fit bigint
+  columns:
+    source     column  type      sent as
+    name       name    text      binary
+    Age\\u{1b}  \"Age\"   interval  text
+  not in the input:
+    id: identity
+  connections: 1 (the input is small)
+  write path: copy-binary
+  statements:
+    CREATE TABLE t (
+      a text
+    )
+    COMMIT
+"
+        );
+    }
+}

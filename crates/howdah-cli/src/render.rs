@@ -1,0 +1,213 @@
+//! The only place that prints. Results and JSON go to standard output, everything else to standard error.
+
+use std::io::{self, IsTerminal, Write};
+
+use howdah::report::Report;
+use howdah::{Error, ErrorKind};
+
+use crate::figures::{bytes, counted, rate, seconds, visible, visible_lines};
+
+/// How much is said, and whether in colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Console {
+    quiet: bool,
+    colour: bool,
+}
+
+impl Console {
+    /// Colours only for a terminal that can show them and a user who has not said no.
+    pub(crate) fn new(quiet: bool) -> Self {
+        let colour = io::stderr().is_terminal() && !is_set("NO_COLOR") && variable("TERM") != "dumb";
+        Console { quiet, colour }
+    }
+
+    /// Whether messages are wanted.
+    pub(crate) fn is_quiet(self) -> bool {
+        self.quiet
+    }
+
+    /// A result: one line or more on standard output.
+    pub(crate) fn result(self, text: &str) {
+        let mut out = io::stdout().lock();
+        match out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()) {
+            // A reader that has seen enough (`| head -1`) is no failure, and what was done stays done.
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            Err(error) => self.error(&Error::new(
+                ErrorKind::Source,
+                format!("the result could not be written to standard output: {error}"),
+            )),
+        }
+    }
+
+    /// A message for a person; silent under `--quiet`.
+    pub(crate) fn say(self, text: &str) {
+        if !self.quiet {
+            write_err(text);
+        }
+    }
+
+    /// A labelled message (`warning: …`) with foreign text in it.
+    pub(crate) fn labelled(self, label: &str, text: &str) {
+        self.say(&self.line(label, CYAN, text));
+    }
+
+    /// A failure; never silent.
+    pub(crate) fn error(self, error: &Error) {
+        write_err(&self.error_text(error));
+    }
+
+    /// Help, version or a complaint of the option parser, which writes them where they belong.
+    pub(crate) fn parser(error: &clap::Error) {
+        let _ = error.print();
+    }
+
+    fn error_text(self, error: &Error) -> String {
+        let mut message = error.message().to_owned();
+        if let Some(sqlstate) = error.sqlstate() {
+            message.push_str(&format!(" (SQLSTATE {sqlstate})"));
+        }
+        let mut lines = vec![self.line("error", RED, &message)];
+        if let Some(place) = place(error) {
+            lines.push(self.line("where", CYAN, &place));
+        }
+        let more = [("detail", error.detail()), ("hint", error.hint()), ("now", error.visible())];
+        for (label, text) in more {
+            if let Some(text) = text {
+                lines.push(self.line(label, CYAN, text));
+            }
+        }
+        lines.join("\n")
+    }
+
+    fn line(self, label: &str, style: &str, text: &str) -> String {
+        let text = visible_lines(text, "  ");
+        if self.colour { format!("{style}{label}:{RESET} {text}") } else { format!("{label}: {text}") }
+    }
+}
+
+const RED: &str = "\x1b[1;31m";
+const CYAN: &str = "\x1b[36m";
+const RESET: &str = "\x1b[0m";
+
+/// The lines that end a successful load on standard error; `look` is a command that shows the rows.
+pub(crate) fn summary(report: &Report, look: &str) -> String {
+    let connections = counted(report.jobs as u64, "connection", "connections");
+    format!(
+        "{} ({}) into {} in {}: {} rows/s, {connections}, {}, {}\nlook: {}",
+        counted(report.rows, "row", "rows"),
+        bytes(report.bytes_read),
+        visible(&report.table),
+        seconds(report.elapsed_s),
+        rate(report.rows_per_s),
+        report.write_path,
+        report.durability,
+        visible(look),
+    )
+}
+
+/// The report as one line of JSON: easy to append to a log, and every reader takes it.
+pub(crate) fn json(report: &Report) -> String {
+    serde_json::to_string(report)
+        .unwrap_or_else(|error| format!("{{\"outcome\":\"failed\",\"error\":\"{error}\"}}"))
+}
+
+fn place(error: &Error) -> Option<String> {
+    let column = error.column().map(|name| format!("column {}", visible(name)));
+    match (error.location(), column) {
+        (Some(at), Some(column)) => Some(format!("{}, {column}", visible(&at.to_string()))),
+        (Some(at), None) => Some(visible(&at.to_string())),
+        (None, column) => column,
+    }
+}
+
+fn write_err(text: &str) {
+    let mut err = io::stderr().lock();
+    // One write a message, so that lines of two threads do not mix; nowhere to complain when it fails.
+    let _ = err.write_all(format!("{text}\n").as_bytes());
+}
+
+fn is_set(name: &str) -> bool {
+    !variable(name).is_empty()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "NO_COLOR and TERM concern the terminal, which only this file knows"
+)]
+fn variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use howdah::Location;
+
+    const PLAIN: Console = Console { quiet: false, colour: false };
+
+    #[test]
+    fn an_error_says_where_why_what_to_do_and_what_is_visible() {
+        let error = Error::new(ErrorKind::Data, "invalid input syntax for type integer: \"x\x1b[2J\"")
+            .with_sqlstate("22P02")
+            .at(Location { source: "a\nb.csv".into(), line: Some(7), byte_offset: Some(123) })
+            .in_column("age\t")
+            .with_detail("first line\nhint: a faked one")
+            .with_hint("use --skip-columns age")
+            .with_visible("nothing was changed");
+        assert_eq!(
+            PLAIN.error_text(&error),
+            "\
+error: invalid input syntax for type integer: \"x\\u{1b}[2J\" (SQLSTATE 22P02)
+where: a\\nb.csv, line 7 (byte 123), column age\\t
+detail: first line
+  hint: a faked one
+hint: use --skip-columns age
+now: nothing was changed"
+        );
+    }
+
+    #[test]
+    fn an_error_without_extras_is_one_line() {
+        assert_eq!(PLAIN.error_text(&Error::usage("no such file")), "error: no such file");
+        let coloured = Console { quiet: false, colour: true };
+        assert_eq!(coloured.error_text(&Error::usage("no")), "\x1b[1;31merror:\x1b[0m no");
+    }
+
+    #[test]
+    fn the_summary_names_the_table_the_speed_and_the_next_command() {
+        let report = Report {
+            rows: 1_000_000,
+            bytes_read: 248_123_456,
+            table: "public.events".into(),
+            elapsed_s: 1.417,
+            rows_per_s: 705_716.3,
+            jobs: 2,
+            write_path: "copy-binary",
+            durability: "durable",
+            ..Report::default()
+        };
+        assert_eq!(
+            summary(&report, "howdah server psql"),
+            "1,000,000 rows (248 MB) into public.events in 1.42 s: 706,000 rows/s, 2 connections, copy-binary, durable\n\
+             look: howdah server psql"
+        );
+    }
+
+    #[test]
+    fn the_json_report_is_one_line_with_the_keys_that_scripts_read() {
+        let report = Report { outcome: "loaded", rows: 5, table: "a\nb".into(), ..Report::default() };
+        let text = json(&report);
+        assert!(!text.contains('\n'));
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        for key in
+            "outcome table rows rows_read rows_rejected rejects_path bytes_read elapsed_s rows_per_s jobs \
+                    write_path copy_format commit parts durability phases client_cpu_s peak_rss_bytes \
+                    server_version load_id error"
+                .split_whitespace()
+        {
+            assert!(value.get(key).is_some(), "{key} is missing");
+        }
+        assert_eq!(value["table"], "a\nb");
+    }
+}

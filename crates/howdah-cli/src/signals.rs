@@ -1,0 +1,58 @@
+//! SIGINT and SIGTERM: the first asks the load to stop, the second ends the process at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::thread::JoinHandle;
+
+use howdah::Control;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::{Handle, Signals};
+
+use crate::exit;
+
+/// Handlers that live as long as this value.
+pub(crate) struct SignalWatch {
+    handle: Handle,
+    thread: Option<JoinHandle<()>>,
+    received: Arc<AtomicU8>,
+}
+
+impl SignalWatch {
+    /// From now on the first signal cancels `control`.
+    pub(crate) fn start(control: &Control) -> std::io::Result<Self> {
+        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        let handle = signals.handle();
+        let received = Arc::new(AtomicU8::new(0));
+        let (control, seen) = (control.clone(), Arc::clone(&received));
+        let thread = std::thread::Builder::new().name("signals".into()).spawn(move || {
+            for signal in signals.forever() {
+                let number = u8::try_from(signal).unwrap_or(0);
+                let first = seen.compare_exchange(0, number, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+                if !first {
+                    // The server rolls back when our sockets close, so leaving at once loses nothing but the report.
+                    signal_hook::low_level::exit(exit::of_signal(number).into());
+                }
+                control.cancel();
+            }
+        })?;
+        Ok(SignalWatch { handle, thread: Some(thread), received })
+    }
+
+    /// The first signal that came.
+    pub(crate) fn received(&self) -> Option<u8> {
+        match self.received.load(Ordering::SeqCst) {
+            0 => None,
+            number => Some(number),
+        }
+    }
+}
+
+impl Drop for SignalWatch {
+    fn drop(&mut self) {
+        self.handle.close();
+        if let Some(thread) = self.thread.take() {
+            // A panic in there has been reported by the panic hook already.
+            let _ = thread.join();
+        }
+    }
+}
