@@ -166,7 +166,7 @@ pub(crate) struct Input {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Columns (matched by the header's names, else by position)")]
 pub(crate) struct Columns {
-    /// Columns of fields 1, 2, ...: a,b,"Mixed Case" [default: by name or order]
+    /// Columns of the fields: a,b,"Mixed Case" [default: by name or order]
     #[arg(long, value_name = "LIST")]
     pub(crate) columns: Option<String>,
 
