@@ -50,7 +50,7 @@ pub(crate) fn seconds(s: f64) -> String {
 
 /// An estimated time, no more precise than it is: `4 s`, `2 min 05 s`, `1 h 02 min`.
 pub(crate) fn remaining(s: f64) -> String {
-    let whole = s.max(0.0).round() as u64;
+    let whole = whole(s);
     match (whole / 3600, whole / 60 % 60, whole % 60) {
         (0, 0, s) => format!("{s} s"),
         (0, m, s) => format!("{m} min {s:02} s"),
@@ -60,9 +60,15 @@ pub(crate) fn remaining(s: f64) -> String {
 
 /// A rate, to three digits: more would be noise.
 pub(crate) fn rate(per_second: f64) -> String {
-    let whole = per_second.max(0.0).round() as u64;
+    let whole = whole(per_second);
     let step = 10_u64.pow(whole.checked_ilog10().unwrap_or(0).saturating_sub(2));
     count((whole + step / 2) / step * step)
+}
+
+/// The nearest whole number that is not negative.
+#[expect(clippy::cast_possible_truncation, reason = "the cast saturates, which is what a display wants")]
+pub(crate) fn whole(x: f64) -> u64 {
+    x.max(0.0).round() as u64
 }
 
 /// Foreign text on one line. Control characters could move the cursor, retitle the terminal or fake a line of ours;

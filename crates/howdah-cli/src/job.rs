@@ -59,7 +59,6 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
         freeze: args.writing.freeze,
         analyze: args.writing.analyze,
         dry_run: args.target.dry_run,
-        lock_timeout: None,
     })
 }
 

@@ -8,6 +8,7 @@ use howdah::{Error, ErrorKind};
 
 mod args;
 mod commands;
+mod connection;
 mod exit;
 mod figures;
 mod job;
@@ -36,7 +37,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
 fn run(args: Vec<OsString>) -> u8 {
     match Cli::try_parse_from(args) {
         Ok(cli) => match &cli.command {
-            Command::Load(_) | Command::Server(_) => exit::FAILED,
+            Command::Load(args) => commands::load::run(args),
+            Command::Server(args) => commands::server::run(args),
             Command::Dataset(args) => commands::dataset::run(args),
         },
         Err(answer) => {

@@ -9,7 +9,7 @@ use howdah::Control;
 use howdah::control::{Phase, Snapshot};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::figures::{bytes, count, rate, remaining};
+use crate::figures::{bytes, count, rate, remaining, whole};
 use crate::render::Console;
 
 /// How often the counters are looked at: smooth for the eye, nothing for the processor.
@@ -98,7 +98,7 @@ fn draw(bar: &ProgressBar, view: &View, stopping: bool) {
     bar.set_message(view.figures.clone());
     // Thousandths: the bar's eighths of a cell are finer than per cent.
     bar.set_length(1000);
-    bar.set_position((view.fraction.unwrap_or(0.0) * 1000.0) as u64);
+    bar.set_position(whole(view.fraction.unwrap_or(0.0) * 1000.0));
     bar.tick();
 }
 
@@ -165,7 +165,7 @@ fn reading(phase: &'static str, at: Snapshot, elapsed: Duration, rows: Option<u6
     if elapsed >= ESTIMATE_AFTER {
         figures.push(match rows {
             Some(rows) => format!("{} rows/s", rate(rows as f64 / seconds)),
-            None => format!("{}/s", bytes((at.bytes_read as f64 / seconds) as u64)),
+            None => format!("{}/s", bytes(whole(at.bytes_read as f64 / seconds))),
         });
         if let Some(part) = fraction.filter(|part| *part > 0.0) {
             figures.push(format!("{} left", remaining(seconds * (1.0 - part) / part)));

@@ -1,3 +1,5 @@
 //! One file a command: each takes what was typed and returns the exit code.
 
 pub(crate) mod dataset;
+pub(crate) mod load;
+pub(crate) mod server;

@@ -1,0 +1,92 @@
+//! `howdah load`: run a job and tell what came of it.
+
+use howdah::Control;
+use howdah::report::{Outcome, Report, ReportedError};
+use howdah::{Error, ErrorKind};
+
+use crate::args::{Load, ReportArg};
+use crate::connection::Server;
+use crate::exit;
+use crate::job;
+use crate::progress::Progress;
+use crate::render::{self, Console};
+use crate::signals::SignalWatch;
+use crate::{figures, plan};
+
+/// Loads, reports, and returns the exit code.
+pub(crate) fn run(args: &Load) -> u8 {
+    let console = Console::new(args.output.quiet);
+    let control = Control::new();
+    let signals = SignalWatch::start(&control).ok();
+    let mut server = None;
+    let outcome = attempt(args, console, &control, &mut server).unwrap_or_else(failed);
+    tell(args, console, &outcome, server.as_ref());
+    match &outcome.error {
+        None => exit::DONE,
+        Some(error) => exit::code(error, signals.and_then(|signals| signals.received())),
+    }
+}
+
+/// `server` is filled as soon as it is known, so that a failure can name it too.
+fn attempt(
+    args: &Load,
+    console: Console,
+    control: &Control,
+    server: &mut Option<Server>,
+) -> Result<Outcome, Error> {
+    let options = job::load_options(args)?;
+    let chosen = server.insert(Server::choose(&args.connection, console)?);
+    if args.connection.password {
+        chosen.ask_password()?;
+    }
+    loop {
+        let progress = Progress::start(control, console).ok().flatten();
+        let outcome = howdah::load(&options, &chosen.target, control);
+        if let Some(progress) = progress {
+            progress.finish();
+        }
+        match &outcome.error {
+            Some(error)
+                if error.kind() == ErrorKind::PasswordRequired && chosen.may_ask(&args.connection) =>
+            {
+                chosen.ask_password()?;
+            }
+            _ => return Ok(outcome),
+        }
+    }
+}
+
+/// A failure from before the load began, in the shape of a load's.
+fn failed(error: Error) -> Outcome {
+    let outcome = if error.kind() == ErrorKind::Cancelled { "cancelled" } else { "failed" };
+    let report = Report { outcome, error: Some(ReportedError::from(&error)), ..Report::default() };
+    Outcome { report, error: Some(error) }
+}
+
+fn tell(args: &Load, console: Console, outcome: &Outcome, server: Option<&Server>) {
+    let report = &outcome.report;
+    let text = args.output.report == ReportArg::Text && !console.is_quiet();
+    if let Some(plan) = &report.plan {
+        let plan = plan::text(plan, report);
+        if args.target.dry_run && text && outcome.error.is_none() {
+            console.result(plan.trim_end());
+        } else if args.output.verbose {
+            console.say(plan.trim_end());
+        }
+    }
+    if args.output.report == ReportArg::Json {
+        console.result(&render::json(report));
+    }
+    match &outcome.error {
+        Some(error) => console.error(error),
+        None if args.target.dry_run => console.say("dry run: nothing was changed"),
+        None => {
+            if text {
+                console.result(&format!("COPY {}", report.rows));
+            }
+            let look =
+                server.map(|server| server.look_at(&report.table, &args.connection)).unwrap_or_default();
+            console.say(&render::summary(report, &figures::visible(&look)));
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Which server a load talks to: the one that the user named, or howdah's own; and how a person looks into it.
+
+use std::io;
+
+use howdah::connect::{ConnectOptions, Environment, Target};
+use howdah::{Error, ErrorKind};
+use howdah_server::Persistent;
+
+use crate::args::Connection;
+use crate::figures::shell_word;
+use crate::render::Console;
+
+/// howdah's own server, when no other is named.
+const DEFAULT_SERVER: &str = "default";
+
+/// The server of a load.
+pub(crate) struct Server {
+    pub(crate) target: Target,
+    embedded: bool,
+    /// A wrong password is not asked for again: a script behind a terminal would never end.
+    asked: bool,
+}
+
+impl Server {
+    /// Finds the server, starts it when it is ours, and names it: the first line of output.
+    pub(crate) fn choose(typed: &Connection, console: Console) -> Result<Self, Error> {
+        let environment = Environment::from_process();
+        let options = connect_options(typed);
+        if !options.is_given(&environment) {
+            let own = Persistent::named(DEFAULT_SERVER).map_err(server_error)?;
+            own.start().map_err(server_error)?;
+            console.labelled("server", &describe(&own));
+            let options = ConnectOptions { conninfo: Some(own.conninfo()), ..ConnectOptions::default() };
+            return Ok(Server { target: options.resolve(&environment)?, embedded: true, asked: false });
+        }
+        let target = options.resolve(&environment)?;
+        console.labelled("server", &target.describe());
+        for notice in target.notices() {
+            console.labelled("note", notice);
+        }
+        if target.is_remote_unverified() {
+            console.labelled(
+                "warning",
+                "nobody has verified that this is the right server; sslmode=verify-full would",
+            );
+        }
+        Ok(Server { target, embedded: false, asked: false })
+    }
+
+    /// Whether the user may be asked for a password now.
+    pub(crate) fn may_ask(&self, typed: &Connection) -> bool {
+        !(self.embedded || self.asked || typed.no_password)
+    }
+
+    /// Asks on the terminal, also when standard input is data.
+    pub(crate) fn ask_password(&mut self) -> Result<(), Error> {
+        self.asked = true;
+        let password = rpassword::prompt_password("Password: ").map_err(|error| match error.kind() {
+            io::ErrorKind::Interrupted => Error::new(ErrorKind::Cancelled, "interrupted"),
+            _ => Error::new(
+                ErrorKind::PasswordRequired,
+                "a password is needed and there is no terminal to ask on",
+            )
+            .with_hint("use PGPASSWORD or a password file"),
+        })?;
+        self.target = self.target.clone().with_password(password);
+        Ok(())
+    }
+
+    /// A command that shows the first rows of `table` (quoted as SQL needs it).
+    pub(crate) fn look_at(&self, table: &str, typed: &Connection) -> String {
+        let query = shell_word(&format!("TABLE {table} LIMIT 10"));
+        if self.embedded {
+            format!("howdah server psql -- -c {query}")
+        } else {
+            format!("{} -c {query}", psql(typed))
+        }
+    }
+}
+
+/// psql with the connection as it was typed; what came from the environment, psql finds there as well.
+fn psql(typed: &Connection) -> String {
+    let mut command = "psql".to_owned();
+    let options = [("-h", &typed.host), ("-p", &typed.port), ("-U", &typed.username)];
+    for (flag, value) in options {
+        if let Some(value) = value {
+            command.push_str(&format!(" {flag} {}", shell_word(value)));
+        }
+    }
+    match &typed.dbname {
+        Some(conninfo) if may_hold_secret(conninfo) => command.push_str(" -d ..."),
+        Some(conninfo) => command.push_str(&format!(" -d {}", shell_word(conninfo))),
+        None => {}
+    }
+    command
+}
+
+/// Whether a connection string could contain a password, which is never printed. Rather too careful: an escape (`%`)
+/// may spell anything.
+fn may_hold_secret(conninfo: &str) -> bool {
+    let in_uri = conninfo.split_once("://").is_some_and(|(_, rest)| {
+        rest.contains('%') || rest.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
+    });
+    in_uri || conninfo.to_ascii_lowercase().contains("pass")
+}
+
+/// `PostgreSQL 18.6 (embedded, /path)`.
+pub(crate) fn describe(own: &Persistent) -> String {
+    format!("PostgreSQL {} (embedded, {})", own.version(), own.data().display())
+}
+
+pub(crate) fn server_error(error: howdah_server::Error) -> Error {
+    Error::new(ErrorKind::Connect, error.to_string())
+}
+
+fn connect_options(typed: &Connection) -> ConnectOptions {
+    ConnectOptions {
+        conninfo: typed.dbname.clone(),
+        host: typed.host.clone(),
+        port: typed.port.clone(),
+        user: typed.username.clone(),
+        never_prompt: typed.no_password,
+        ..ConnectOptions::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_never_in_the_command_that_is_shown() {
+        let shown = |dbname: &str| {
+            psql(&Connection {
+                dbname: Some(dbname.into()),
+                host: None,
+                port: Some("5433".into()),
+                username: Some("me".into()),
+                no_password: false,
+                password: false,
+            })
+        };
+        assert_eq!(shown("my db"), "psql -p 5433 -U me -d 'my db'");
+        assert_eq!(shown("postgresql://u@h/d"), "psql -p 5433 -U me -d postgresql://u@h/d");
+        for secret in [
+            "postgresql://u:hunter2@h/d",
+            "postgresql://u:p/hunter2@h/d",
+            "postgres://h/d?password=hunter2",
+            "host=h PASSWORD = 'hunter2'",
+            "postgres://h/d?passw%6Frd=hunter2",
+        ] {
+            assert!(!shown(secret).contains("hunter2"), "{}", shown(secret));
+        }
+    }
+}

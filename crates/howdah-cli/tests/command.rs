@@ -1,0 +1,94 @@
+//! The built command, from outside: exit codes, and what goes to which stream. No server is needed.
+
+use std::process::{Command, Output, Stdio};
+
+fn howdah(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_howdah"));
+    command.args(args).stdin(Stdio::null());
+    // Nobody listens on port 1 of this machine; nothing of the tester's surroundings may leak in.
+    for name in ["PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "PGSERVICE", "PGPASSWORD", "PGPASSFILE"] {
+        command.env_remove(name);
+    }
+    command.output().expect("the command runs")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("output is UTF-8")
+}
+
+const NOWHERE: [&str; 4] = ["-h", "127.0.0.1", "-p", "1"];
+
+#[test]
+fn version_and_help_are_results_and_succeed() {
+    for args in
+        [&["--version"][..], &["-V"], &["--help"], &["-?"], &["load", "-?"], &["server", "start", "--help"]]
+    {
+        let done = howdah(args);
+        assert_eq!(done.status.code(), Some(0), "{args:?}");
+        assert!(!done.stdout.is_empty() && done.stderr.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn a_wrong_command_line_ends_with_2_and_leaves_stdout_empty() {
+    let wrong: [&[&str]; 8] = [
+        &[],
+        &["load"],
+        &["nonsense"],
+        &["load", "x.csv", "--nonsense"],
+        &["load", "x.csv", "--delimiter", "||"],
+        &["load", "x.csv", "--columns", "a,,b"],
+        &["load", "-"],
+        &["dataset", "nonsense"],
+    ];
+    for args in wrong {
+        let done = howdah(args);
+        assert_eq!(done.status.code(), Some(2), "{args:?}");
+        assert!(done.stdout.is_empty() && !done.stderr.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn a_failure_before_the_load_still_ends_in_a_json_report() {
+    let done = howdah(&["load", "x.csv", "--table", "a.b.c", "--report", "json"]);
+    assert_eq!(done.status.code(), Some(2));
+    let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(report["outcome"], "failed");
+    assert!(report["error"]["message"].as_str().unwrap().contains("too many parts"));
+    assert!(text(&done.stderr).starts_with("error: "));
+}
+
+#[test]
+fn an_unreachable_server_is_named_and_ends_with_2() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    let done =
+        howdah(&[&["load", file, "--table", "t", "-d", "db", "-U", "me", "-w"], &NOWHERE[..]].concat());
+    assert_eq!(done.status.code(), Some(2), "{}", text(&done.stderr));
+    assert!(done.stdout.is_empty());
+    let first = text(&done.stderr).lines().next().unwrap();
+    assert!(first.starts_with("server: ") && first.contains("127.0.0.1"), "{first}");
+    assert!(text(&done.stderr).contains("\nerror: "));
+}
+
+#[test]
+fn quiet_leaves_only_the_error_and_the_report() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    let args = ["load", file, "--table", "t", "-U", "me", "-w", "--quiet", "--report", "json"];
+    let done = howdah(&[&args[..], &NOWHERE].concat());
+    assert!(text(&done.stderr).starts_with("error: "), "{}", text(&done.stderr));
+    assert_eq!(text(&done.stdout).lines().count(), 1);
+    serde_json::from_slice::<serde_json::Value>(&done.stdout).unwrap();
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_failure() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_howdah"))
+        .args(["dataset", "readings", "--rows", "200000"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let done = child.wait_with_output().unwrap();
+    assert_eq!((done.status.code(), text(&done.stderr)), (Some(0), ""));
+}
