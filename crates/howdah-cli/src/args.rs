@@ -281,9 +281,9 @@ pub(crate) enum ServerAction {
     Start,
     /// Stop the server; its data stays
     Stop,
-    /// Say whether the server runs and where its data is
+    /// Say where the server is and whether it runs (exit code 0) or not (1)
     Status,
-    /// Print a connection URI, password included, for other programs
+    /// Print a connection URI, password included; start the server when needed
     Url,
     /// Run the server's psql
     Psql {

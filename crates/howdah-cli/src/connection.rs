@@ -4,14 +4,11 @@ use std::io;
 
 use howdah::connect::{ConnectOptions, Environment, Target};
 use howdah::{Error, ErrorKind};
-use howdah_server::Persistent;
+use howdah_server::{DEFAULT_NAME, Persistent};
 
 use crate::args::Connection;
 use crate::figures::shell_word;
 use crate::render::Console;
-
-/// howdah's own server, when no other is named.
-const DEFAULT_SERVER: &str = "default";
 
 /// The server of a load.
 pub(crate) struct Server {
@@ -27,9 +24,10 @@ impl Server {
         let environment = Environment::from_process();
         let options = connect_options(typed);
         if !options.is_given(&environment) {
-            let own = Persistent::named(DEFAULT_SERVER).map_err(server_error)?;
-            own.start().map_err(server_error)?;
-            console.labelled("server", &describe(&own));
+            let own = Persistent::named(DEFAULT_NAME)
+                .and_then(|own| own.start())
+                .map_err(|error| server_error(&error).of_kind(ErrorKind::Connect))?;
+            console.labelled("server", &own.describe());
             let options = ConnectOptions { conninfo: Some(own.conninfo()), ..ConnectOptions::default() };
             return Ok(Server { target: options.resolve(&environment)?, embedded: true, asked: false });
         }
@@ -104,13 +102,17 @@ fn may_hold_secret(conninfo: &str) -> bool {
     in_uri || conninfo.to_ascii_lowercase().contains("pass")
 }
 
-/// `PostgreSQL 18.6 (embedded, /path)`.
-pub(crate) fn describe(own: &Persistent) -> String {
-    format!("PostgreSQL {} (embedded, {})", own.version(), own.data().display())
-}
-
-pub(crate) fn server_error(error: howdah_server::Error) -> Error {
-    Error::new(ErrorKind::Connect, error.to_string())
+/// A failure of a server of our own, in the engine's words.
+pub(crate) fn server_error(error: &howdah_server::Error) -> Error {
+    let kind = match error {
+        howdah_server::Error::BadName(_) => ErrorKind::Usage,
+        _ => ErrorKind::Server,
+    };
+    let text = Error::new(kind, error.to_string());
+    match error.hint() {
+        Some(hint) => text.with_hint(hint),
+        None => text,
+    }
 }
 
 fn connect_options(typed: &Connection) -> ConnectOptions {

@@ -1,60 +1,89 @@
 //! `howdah server`: howdah's own PostgreSQL servers, by name.
 
+use std::ffi::OsString;
 use std::io::{self, BufRead, IsTerminal};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use howdah::{Error, ErrorKind};
-use howdah_server::Persistent;
+use howdah_server::{Persistent, Server as Running, Status};
 
 use crate::args::{Server, ServerAction};
-use crate::connection::{describe, server_error};
+use crate::connection::server_error;
 use crate::exit;
+use crate::figures::visible;
 use crate::render::Console;
 
 /// Does what was asked and returns the exit code.
 pub(crate) fn run(args: &Server) -> u8 {
     let console = Console::new(false);
-    match act(args, console) {
-        Ok(()) => exit::DONE,
-        Err(error) => {
-            console.error(&error);
-            exit::code(&error, None)
+    act(args, console).unwrap_or_else(|error| {
+        console.error(&error);
+        exit::code(&error, None)
+    })
+}
+
+fn act(args: &Server, console: Console) -> Result<u8, Error> {
+    let failed = |error| server_error(&error);
+    let server = Persistent::named(&args.name).map_err(failed)?;
+    match &args.action {
+        ServerAction::Start => {
+            let running = server.start().map_err(failed)?;
+            console.result(&line(&running));
         }
+        ServerAction::Stop => {
+            let was_running = server.stop().map_err(failed)?;
+            console.say(if was_running { "stopped; its data stays" } else { "it was not running" });
+        }
+        ServerAction::Status => {
+            let status = server.status().map_err(failed)?;
+            console.result(&status_line(&status));
+            return Ok(if matches!(status, Status::Running(_)) { exit::DONE } else { exit::FAILED });
+        }
+        ServerAction::Url => console.result(&server.start().map_err(failed)?.url()),
+        ServerAction::Psql { args } => return Err(become_psql(&server.start().map_err(failed)?, args)),
+        ServerAction::Delete { yes } => {
+            if !matches!(server.status(), Ok(Status::Absent)) && !yes {
+                confirm(&args.name, console)?;
+            }
+            let was_there = server.delete().map_err(failed)?;
+            console.say(if was_there { "deleted, with all its data" } else { "there was no such server" });
+        }
+    }
+    Ok(exit::DONE)
+}
+
+fn line(server: &Running) -> String {
+    let place = visible(&server.describe());
+    format!("running: {place} (port {}, process {})", server.port(), server.pid())
+}
+
+fn status_line(status: &Status) -> String {
+    match status {
+        Status::Absent => "absent: there is no such server".into(),
+        Status::Stopped { directory } => format!("stopped: {}", visible(&directory.display().to_string())),
+        Status::Changing { directory } => {
+            format!("starting or stopping: {}", visible(&directory.display().to_string()))
+        }
+        Status::Running(server) => line(server),
     }
 }
 
-fn act(args: &Server, console: Console) -> Result<(), Error> {
-    let server = Persistent::named(&args.name).map_err(server_error)?;
-    match &args.action {
-        ServerAction::Start => {
-            server.start().map_err(server_error)?;
-            console.labelled("server", &describe(&server));
-            console.result(&server.url());
-        }
-        ServerAction::Stop => {
-            server.stop().map_err(server_error)?;
-        }
-        ServerAction::Status => console.result(&describe(&server)),
-        ServerAction::Url => {
-            server.start().map_err(server_error)?;
-            console.result(&server.url());
-        }
-        ServerAction::Psql { args } => {
-            server.start().map_err(server_error)?;
-            // Returns only when it fails: psql takes our place, terminal and exit code included.
-            let error = Command::new(server.psql()).arg(server.conninfo()).args(args).exec();
-            return Err(Error::new(ErrorKind::Server, format!("psql could not be started: {error}")));
-        }
-        ServerAction::Delete { yes } => {
-            if !yes {
-                confirm(&args.name, console)?;
-            }
-            server.delete().map_err(server_error)?;
-            console.say(&format!("server {} and its data are gone", args.name));
-        }
+/// psql takes our place, terminal and exit code included; returns only when that fails.
+fn become_psql(server: &Running, args: &[OsString]) -> Error {
+    let mut psql = Command::new(server.bin_dir().join("psql"));
+    // By the environment: a password on the command line is seen by every user of the machine.
+    psql.env("PGHOST", server.socket_dir())
+        .env("PGPORT", server.port().to_string())
+        .env("PGUSER", server.user())
+        .env("PGPASSWORD", server.password())
+        .env("PGDATABASE", server.dbname());
+    for elsewhere in ["PGHOSTADDR", "PGSERVICE", "PGSSLMODE", "PGCHANNELBINDING", "PGREQUIREAUTH"] {
+        psql.env_remove(elsewhere);
     }
-    Ok(())
+    let error = psql.args(args).exec();
+    Error::new(ErrorKind::Server, format!("cannot run {}: {error}", server.bin_dir().join("psql").display()))
+        .with_hint("use a psql of your own: psql \"$(howdah server url)\"")
 }
 
 /// Deleting cannot be undone, so a person says yes, or a script writes `--yes`.
