@@ -17,7 +17,7 @@ pub(crate) fn text(plan: &PlanSummary, report: &Report) -> String {
             out.push_str(&format!("    {}\n", visible(column)));
         }
     }
-    out.push_str(&format!("  connections: {}\n", jobs(report)));
+    out.push_str(&format!("  jobs: {}\n", jobs(report)));
     out.push_str(&format!("  write path: {}\n", report.write_path));
     out.push_str("  statements:\n");
     for statement in &plan.statements {
@@ -26,13 +26,10 @@ pub(crate) fn text(plan: &PlanSummary, report: &Report) -> String {
     out
 }
 
+/// The reason of a choice that was not plain is a sentence that has the number in it.
 fn jobs(report: &Report) -> String {
-    let jobs = counted(report.jobs as u64, "connection", "connections");
-    let number = jobs.split(' ').next().unwrap_or_default();
-    match &report.jobs_reason {
-        Some(reason) => format!("{number} ({})", visible(reason)),
-        None => number.to_owned(),
-    }
+    let plain = || counted(report.jobs as u64, "connection", "connections");
+    report.jobs_reason.as_deref().map_or_else(plain, visible)
 }
 
 /// Source, column, type and form under each other; the last cell of a line is not padded.
@@ -81,7 +78,7 @@ mod tests {
         };
         let report = Report {
             jobs: 1,
-            jobs_reason: Some("the input is small".into()),
+            jobs_reason: Some("one connection: the table has a unique index".into()),
             write_path: "copy-binary",
             ..Report::default()
         };
@@ -96,7 +93,7 @@ plan for public.people (made by this load)
     Age\\u{1b}  \"Age\"   interval  text
   not in the input:
     id: identity
-  connections: 1 (the input is small)
+  jobs: one connection: the table has a unique index
   write path: copy-binary
   statements:
     CREATE TABLE t (

@@ -113,12 +113,16 @@ pub(crate) fn json(report: &Report) -> String {
 }
 
 fn place(error: &Error) -> Option<String> {
+    let place = error.location().map(|at| {
+        let mut at = at.clone();
+        if &*at.source == "-" {
+            at.source = "standard input".into();
+        }
+        visible(&at.to_string())
+    });
     let column = error.column().map(|name| format!("column {}", visible(name)));
-    match (error.location(), column) {
-        (Some(at), Some(column)) => Some(format!("{}, {column}", visible(&at.to_string()))),
-        (Some(at), None) => Some(visible(&at.to_string())),
-        (None, column) => column,
-    }
+    let parts: Vec<String> = place.into_iter().chain(column).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 fn write_err(text: &str) {
@@ -172,6 +176,13 @@ now: nothing was changed"
         assert_eq!(PLAIN.error_text(&Error::usage("no such file")), "error: no such file");
         let coloured = Console { quiet: false, colour: true };
         assert_eq!(coloured.error_text(&Error::usage("no")), "\x1b[1;31merror:\x1b[0m no");
+    }
+
+    #[test]
+    fn standard_input_is_not_called_a_dash() {
+        let error = Error::new(ErrorKind::Data, "no").at(Location::of_source("-".into()));
+        assert_eq!(PLAIN.error_text(&error), "error: no\nwhere: standard input");
+        assert_eq!(PLAIN.error_text(&Error::usage("no").in_column("c")), "error: no\nwhere: column c");
     }
 
     #[test]
