@@ -56,8 +56,8 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     /// Makes the data directory, its superuser and its database inside `root`, which holds nothing yet; `sql` makes the
-    /// database. The programs join `process_group`, or stay in ours: then Ctrl-C ends them too.
-    pub(crate) fn initialise(&self, sql: &str, process_group: Option<i32>) -> Result<()> {
+    /// database. The programs join `process_group`, a watchdog's.
+    pub(crate) fn initialise(&self, sql: &str, process_group: i32) -> Result<()> {
         let marker = self.root.join(MARKER);
         fs::write(&marker, "this directory belongs to a howdah server; `howdah server delete` removes it\n")
             .map_err(Error::io(format!("write {}", marker.display())))?;
@@ -75,7 +75,7 @@ impl Cluster {
         self.execute_alone(sql, process_group)
     }
 
-    fn initdb(&self, locale: &str, process_group: Option<i32>) -> Result<Output> {
+    fn initdb(&self, locale: &str, process_group: i32) -> Result<Output> {
         let mut command = self.command("initdb", process_group);
         command
             .arg("--pgdata")
@@ -89,7 +89,7 @@ impl Cluster {
     }
 
     /// Through a single-user server: a client program is not in every installation.
-    fn execute_alone(&self, sql: &str, process_group: Option<i32>) -> Result<()> {
+    fn execute_alone(&self, sql: &str, process_group: i32) -> Result<()> {
         let mut command = self.command("postgres", process_group);
         command.arg("--single").arg("-D").arg(self.data_dir()).args(["-c", "fsync=off", "template1"]);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -107,8 +107,8 @@ impl Cluster {
     }
 
     /// Makes everything in the data directory survive a power failure.
-    pub(crate) fn sync(&self) -> Result<()> {
-        let mut command = self.command("initdb", None);
+    pub(crate) fn sync(&self, process_group: i32) -> Result<()> {
+        let mut command = self.command("initdb", process_group);
         command.arg("--sync-only").arg("--pgdata").arg(self.data_dir());
         let output = command.output().map_err(|error| self.run_error("initdb", error))?;
         check("initdb --sync-only", &output, output.status.success())
@@ -193,13 +193,10 @@ impl Cluster {
     }
 
     /// One of PostgreSQL's programs, as the server's account.
-    fn command(&self, program: &str, process_group: Option<i32>) -> Command {
+    fn command(&self, program: &str, process_group: i32) -> Command {
         let mut command = self.account.command(self.binaries.program(program));
         // Our own directory may be closed to that account, and ought not to be kept busy.
-        command.current_dir(self.data_dir());
-        if let Some(group) = process_group {
-            command.process_group(group);
-        }
+        command.current_dir(self.data_dir()).process_group(process_group);
         command
     }
 

@@ -21,6 +21,7 @@ use crate::port;
 use crate::postmaster::{self, State};
 use crate::secret::{self, random_hex};
 use crate::server::{NAME, Server};
+use crate::watchdog::Watchdog;
 
 /// The server that is used when no other is named.
 pub const DEFAULT_NAME: &str = "default";
@@ -117,7 +118,7 @@ impl Persistent {
     /// No programs found, or what initdb or the server complained about.
     pub fn start(&self) -> Result<Server> {
         let _lock = self.lock()?;
-        self.remove_half_made()?;
+        self.remove_half_made();
         let cluster = match self.existing()? {
             Some(cluster) => cluster,
             None => self.make()?,
@@ -218,11 +219,10 @@ impl Persistent {
         let binaries = Binaries::find(&account, None)?;
         let mut cluster = Cluster { root: self.half_made_path()?, account, binaries };
         cluster.account.create_outer_dir(&cluster.root)?;
-        let made = cluster.initialise(&format!("CREATE DATABASE {NAME}"), None).and_then(|()| cluster.sync());
-        if let Err(error) = made {
-            let _ = fs::remove_dir_all(&cluster.root);
-            return Err(error);
-        }
+        // If we fail or are killed, it ends initdb and removes what there is; after the rename it finds nothing to do.
+        let watchdog = Watchdog::start(&cluster.root)?;
+        cluster.initialise(&format!("CREATE DATABASE {NAME}"), watchdog.process_group())?;
+        cluster.sync(watchdog.process_group())?;
         let root = self.directory();
         fs::rename(&cluster.root, &root)
             .and_then(|()| File::open(&self.base)?.sync_all())
@@ -310,18 +310,15 @@ impl Persistent {
         Ok(self.base.join(format!("{}.partial-{}", self.name, random_hex::<4>()?)))
     }
 
-    /// Removes what a process left that was killed while it made or deleted this server; we hold the lock, so nobody is
-    /// doing so now.
-    fn remove_half_made(&self) -> Result<()> {
+    /// Removes what a crash of the machine left of a making or a deletion; we hold the lock, so nobody is doing either now.
+    /// A watchdog may be at it too. What stays wastes space until the next start, and is no reason to have no server.
+    fn remove_half_made(&self) {
         let prefix = format!("{}.partial-", self.name);
-        let entries = fs::read_dir(&self.base).map_err(Error::io(format!("read {}", self.base.display())))?;
-        for entry in entries.flatten() {
+        for entry in fs::read_dir(&self.base).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(&prefix) {
-                fs::remove_dir_all(entry.path())
-                    .map_err(Error::io(format!("remove the half-made {}", entry.path().display())))?;
+                let _ = fs::remove_dir_all(entry.path());
             }
         }
-        Ok(())
     }
 }
 

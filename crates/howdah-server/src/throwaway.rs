@@ -46,7 +46,7 @@ impl Throwaway {
         let cluster = Cluster { root, account, binaries };
         // A fourth database of 300 files would take as long as the rest of the start; nobody looks for `postgres` here.
         let rename = format!("ALTER DATABASE postgres RENAME TO {NAME}");
-        cluster.initialise(&rename, Some(watchdog.process_group()))?;
+        cluster.initialise(&rename, watchdog.process_group())?;
         cluster.configure(settings)?;
         let (process, postmaster) =
             cluster.start(port::free_port()?, &cluster.socket_dir(), watchdog.process_group())?;
@@ -103,6 +103,6 @@ fn temporary_root(account: &Account) -> Result<PathBuf> {
 
 /// Root's own temporary directory is often below its home.
 fn account_reaches(account: &Account, directory: &Path) -> bool {
-    let status = account.command("/bin/sh").args(["-c", ":"]).current_dir(directory).status();
-    !account.is_other() || status.is_ok_and(|status| status.success())
+    let status = || account.command("/bin/sh").args(["-c", ":"]).current_dir(directory).status();
+    !account.is_other() || status().is_ok_and(|status| status.success())
 }

@@ -1,4 +1,4 @@
-//! A small process that outlives a killed owner just long enough to end its server.
+//! A small process that outlives a killed owner just long enough to end its server, or a server in the making.
 //!
 //! It reads from a pipe whose other end only the owner holds. However the owner ends, the kernel closes that end; the
 //! watchdog then kills its process group, which is the server's, and removes the server's directory.
@@ -32,7 +32,8 @@ done
 kill -s KILL 0
 "#;
 
-/// The watchdog of one directory, and the end of the pipe that it waits for.
+/// The watchdog of one directory, and the end of the pipe that it waits for. Dropping it removes the directory, unless that
+/// has been renamed.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     process: Child,

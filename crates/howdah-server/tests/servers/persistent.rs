@@ -218,10 +218,20 @@ fn a_start_killed_in_the_middle_of_initdb_is_repeated() {
     assert!(!ours.0.directory().exists());
     let server = ours.start();
     assert_eq!(ask(&server, &server.conninfo(), "SELECT 1"), "1");
-    assert!(fs::read_dir(base.path()).unwrap().flatten().all(|entry| {
-        let name = entry.file_name();
-        name == "default" || name == ".default.lock"
-    }));
+    let left = || fs::read_dir(base.path()).unwrap().count();
+    assert!(within(5, || left() == 2), "more than the server and its lock is left");
+}
+
+#[test]
+fn data_of_another_version_are_not_touched_by_these_programs() {
+    let base = base();
+    let ours = Ours::new(base.path(), "default");
+    let data_dir = ours.start().data_dir().to_path_buf();
+    ours.0.stop().unwrap();
+    fs::write(data_dir.join("PG_VERSION"), "9\n").unwrap();
+    let error = ours.0.start().unwrap_err();
+    assert!(matches!(error, Error::NoBinaries { major: Some(9), .. }), "{error}");
+    assert!(error.hint().unwrap().contains("made by PostgreSQL 9"), "{error}");
 }
 
 #[test]
