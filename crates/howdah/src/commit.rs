@@ -1,6 +1,6 @@
 //! The commit: all transactions of a load together, and the truth about them when an answer is lost.
 
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -17,7 +17,7 @@ const WAIT_FOR_SERVER: Duration = Duration::from_secs(15);
 /// # Errors
 /// Before the first COMMIT: the server's error, nothing is visible. After it: what became of each transaction, found out
 /// with `pg_xact_status`.
-pub(crate) async fn commit_all(connections: &[Rc<Connection>], target: &Target) -> Result<(), Error> {
+pub(crate) async fn commit_all(connections: &[Arc<Connection>], target: &Target) -> Result<(), Error> {
     let checks = connections.iter().map(|connection| async move {
         let row = connection
             .client()

@@ -161,7 +161,7 @@ impl Landing {
         // The lanes are rolled back; what they may still hold is let go within moments.
         Ok(connection
             .client()
-            .batch_execute(&format!("ROLLBACK; SET lock_timeout = '1500ms'; DROP TABLE IF EXISTS {relation}"))
+            .batch_execute(&format!("SET lock_timeout = '1500ms'; DROP TABLE IF EXISTS {relation}"))
             .await?)
     }
 }

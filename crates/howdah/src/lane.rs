@@ -1,10 +1,9 @@
-//! A lane: one connection that takes chunks from the queue and sends them, part by part, in one transaction.
+//! A lane: one connection that sends chunks, part by part, in one transaction.
 
-use std::cell::Cell;
 use std::pin::Pin;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 
-use async_channel::Receiver;
 use bytes::Bytes;
 use futures_util::SinkExt;
 use howdah_encode::wire;
@@ -15,6 +14,7 @@ use crate::chunk::{Chunk, RowForm, RowOrigins};
 use crate::connect::Connection;
 use crate::control::Control;
 use crate::error::{Error, ErrorKind, Location};
+use crate::lattice::ColumnLattice;
 use crate::plan::Plan;
 
 /// Chunks in one COPY statement. The server's answer to a bad row comes when a COPY ends, so a part bounds what is sent
@@ -27,27 +27,35 @@ const MESSAGE_BYTES: usize = 1024 * 1024;
 
 /// What lanes share during one load.
 pub(crate) struct Freight {
-    pub(crate) plan: std::sync::Arc<Plan>,
+    pub(crate) plan: Arc<Plan>,
     /// Quoted and qualified, for SQL.
     pub(crate) relation: String,
     /// The relation's bare name: how the server speaks of it in `COPY name, line 7`.
     pub(crate) relation_name: String,
     pub(crate) control: Control,
-    /// The backend that the watcher cancelled because it waited for another lane.
-    pub(crate) blocked: Cell<Option<i32>>,
+    /// The backend that the watcher cancelled because it waited for another lane; 0 as long as there is none.
+    pub(crate) blocked: AtomicI32,
 }
 
 /// One connection of a load.
 pub(crate) struct Lane {
-    pub(crate) connection: Rc<Connection>,
-    pub(crate) pid: i32,
+    connection: Arc<Connection>,
+    pid: i32,
     part: Option<Part>,
+    sent: Sent,
+}
+
+/// What a lane has sent.
+#[derive(Debug, Default)]
+pub(crate) struct Sent {
     /// Rows that the server counted.
     pub(crate) rows: u64,
     /// COPY statements finished.
     pub(crate) parts: u64,
-    /// Whether rows travelled as binary, as text.
-    pub(crate) sent: [bool; 2],
+    pub(crate) binary: bool,
+    pub(crate) text: bool,
+    /// What the columns of a stream look like.
+    pub(crate) lattices: Vec<ColumnLattice>,
 }
 
 /// A COPY statement under way.
@@ -58,31 +66,32 @@ struct Part {
 }
 
 impl Lane {
-    /// A lane over an open connection.
-    ///
-    /// # Errors
-    /// The server's errors.
-    pub(crate) async fn new(connection: Rc<Connection>) -> Result<Self, Error> {
-        let row = connection.client().query_typed("select pg_catalog.pg_backend_pid()", &[]).await?;
-        let pid = row.first().map_or(0, |row| row.get(0));
-        Ok(Lane { connection, pid, part: None, rows: 0, parts: 0, sent: [false; 2] })
+    /// A lane over an open connection, in a transaction.
+    pub(crate) fn new(connection: Arc<Connection>, pid: i32) -> Self {
+        Lane { connection, pid, part: None, sent: Sent::default() }
     }
 
-    /// Sends chunks until the queue ends, finishes the last COPY and checks deferred constraints, while the watcher
-    /// watches: a check too can wait for another lane. The transaction stays open.
+    /// Finishes the last COPY and checks deferred constraints, while the watcher watches: a check too can wait for another
+    /// lane. The transaction stays open.
     ///
     /// # Errors
     /// The server refused rows, or the connection broke.
-    pub(crate) async fn run(&mut self, queue: Receiver<Chunk>, freight: &Freight) -> Result<(), Error> {
-        while let Ok(chunk) = queue.recv().await {
-            self.send(chunk, freight).await?;
-        }
+    pub(crate) async fn finish(
+        mut self,
+        freight: &Freight,
+        lattices: Vec<ColumnLattice>,
+    ) -> Result<Sent, Error> {
         self.finish_part(freight).await?;
         let checked = self.connection.client().batch_execute("SET CONSTRAINTS ALL IMMEDIATE").await;
-        checked.map_err(|error| collision(&error, freight, self.pid).unwrap_or_else(|| error.into()))
+        checked.map_err(|error| collision(&error, freight, self.pid).unwrap_or_else(|| error.into()))?;
+        Ok(Sent { lattices, ..self.sent })
     }
 
-    async fn send(&mut self, chunk: Chunk, freight: &Freight) -> Result<(), Error> {
+    /// Sends a chunk; a part that is full, or of another form, is finished first.
+    ///
+    /// # Errors
+    /// The server refused rows, or the connection broke.
+    pub(crate) async fn send(&mut self, chunk: Chunk, freight: &Freight) -> Result<(), Error> {
         let rows = chunk.rows.len();
         if rows == 0 {
             return Ok(());
@@ -101,7 +110,10 @@ impl Lane {
             part.sink.feed(bytes.split_to(MESSAGE_BYTES)).await?;
         }
         part.sink.feed(bytes).await?;
-        self.sent[usize::from(chunk.form == RowForm::Text)] = true;
+        match chunk.form {
+            RowForm::Binary => self.sent.binary = true,
+            RowForm::Text => self.sent.text = true,
+        }
         freight.control.add_rows_sent(rows);
         Ok(())
     }
@@ -115,17 +127,9 @@ impl Lane {
             Ok(rows) => rows,
             Err(error) => return Err(part.explain(error, freight, self.pid)),
         };
-        self.rows += rows;
-        self.parts += 1;
+        self.sent.rows += rows;
+        self.sent.parts += 1;
         Ok(())
-    }
-
-    /// Runs SQL on this lane's connection.
-    ///
-    /// # Errors
-    /// The server's errors.
-    pub(crate) async fn execute(&self, sql: &str) -> Result<(), Error> {
-        Ok(self.connection.client().batch_execute(sql).await?)
     }
 }
 
@@ -185,7 +189,8 @@ fn copy_context<'a>(context: &'a str, relation_name: &str) -> Option<(u64, &'a s
 /// The violation behind a statement that the watcher cancelled; `None` for any other error.
 fn collision(error: &tokio_postgres::Error, freight: &Freight, pid: i32) -> Option<Error> {
     let db = error.as_db_error()?;
-    let cancelled_by_us = freight.blocked.get() == Some(pid) && db.code() == &SqlState::QUERY_CANCELED;
+    let cancelled_by_us =
+        freight.blocked.load(Ordering::Relaxed) == pid && db.code() == &SqlState::QUERY_CANCELED;
     cancelled_by_us.then(|| lanes_collide(db.where_().unwrap_or_default()))
 }
 

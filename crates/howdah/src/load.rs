@@ -1,25 +1,21 @@
 //! The load: look, plan, carry, commit. Reads as the order of events.
 
-use std::cell::Cell;
-use std::rc::Rc;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+mod carry;
 
-use futures_util::future::{join_all, try_join_all};
+use std::sync::Arc;
+use std::time::Instant;
 
 use crate::chunk::RowForm;
-use crate::commit::commit_all;
 use crate::connect::{Connection, Target};
 use crate::control::{Control, Phase};
 use crate::error::{Error, ErrorKind};
+use crate::feed;
 use crate::jobs::{self, Jobs};
-use crate::landing::{self, Hidden, Landing, LoadId};
-use crate::lane::{Freight, Lane};
+use crate::landing::{Hidden, Landing, LoadId};
 use crate::lattice::{ColumnLattice, InferredType};
 use crate::mapping::{self, Head, Mapping};
 use crate::name::TableName;
 use crate::options::{Format, LoadOptions, Mode};
-use crate::pipeline::{self, Pipeline};
 use crate::plan::{FormRules, Plan};
 use crate::replace::Replacement;
 use crate::report::{Outcome, PlanSummary, PlannedColumn, Report, ReportedError};
@@ -27,7 +23,6 @@ use crate::session::Session;
 use crate::source::{Cutter, Dialect, Input, PIECE_BYTES};
 use crate::table::{self, Column, Hazards, Kind, Table};
 use crate::usage::Usage;
-use crate::watcher;
 
 /// Carries `options.inputs` into a table of `target`. Blocks until the load is over; stop it with [`Control::cancel`].
 pub fn load(options: &LoadOptions, target: &Target, control: &Control) -> Outcome {
@@ -88,7 +83,7 @@ impl Load<'_> {
         let format = options.format.unwrap_or_else(|| format_by_name(&inputs));
         let dialect = Arc::new(Dialect::resolve(format, &options.dialect)?);
         let name = target_name(options, &inputs)?;
-        let connection = Rc::new(self.target.connect().await?);
+        let connection = Arc::new(self.target.connect().await?);
         let session = Session::read(&connection).await?;
         self.report.server_version.clone_from(&session.version);
         if dialect.default.is_some() && session.version_num < 160_000 {
@@ -173,7 +168,7 @@ impl Load<'_> {
     #[expect(clippy::too_many_arguments, reason = "everything that was found out comes together here, once")]
     async fn decide(
         &mut self,
-        connection: &Rc<Connection>,
+        connection: &Arc<Connection>,
         session: &Session,
         existing: Option<Table>,
         name: &TableName,
@@ -245,8 +240,8 @@ impl Load<'_> {
         let plan = Arc::new(plan);
         let cutter = self.cutter(inputs, dialect, mapping.header.is_some());
         let (control, names) = (self.control.clone(), plan.clone());
-        let work = move || pipeline::infer(cutter, &names, threads, &control);
-        let lattices = pipeline::off_thread(self.control, work).await??;
+        let work = move || feed::infer(cutter, &names, threads, &control);
+        let lattices = feed::off_thread(self.control, work).await??;
         self.hint_null_markers(&plan, &lattices);
         for (planned, lattice) in plan.columns.iter().zip(&lattices) {
             if let Some(column) = table.columns.iter_mut().find(|column| column.name == planned.name) {
@@ -323,221 +318,6 @@ impl Load<'_> {
             statements,
         });
     }
-
-    /// Moves the rows and makes them visible, or leaves nothing behind.
-    async fn carry(
-        mut self,
-        connection: Rc<Connection>,
-        cutter: Cutter,
-        decision: Decision,
-    ) -> Result<(), Error> {
-        let Decision { plan, table, landing, jobs, .. } = &decision;
-        for name in landing::sweep(&connection, &table.schema).await? {
-            self.control.notice(format!("removed {name}, left by a load that died"));
-        }
-        let alone = jobs.count == 1;
-        let (relation_name, relation) = landing.relation(table);
-        let freight = Freight {
-            plan: plan.clone(),
-            relation,
-            relation_name,
-            control: self.control.clone(),
-            blocked: Cell::new(None),
-        };
-        let mut lanes = self.lanes(&connection, jobs.count).await?;
-        if !alone {
-            landing.prepare_apart(&connection, table, plan.observe).await?;
-        }
-        let carried = self.send_and_publish(&connection, cutter, &decision, &freight, &mut lanes).await;
-        let Err(error) = carried else { return self.analyze(&connection, table).await };
-        if error.kind() == ErrorKind::PartlyCommitted {
-            return Err(error);
-        }
-        Err(self.clean_up(&connection, lanes, &decision, error).await)
-    }
-
-    async fn lanes(&self, connection: &Rc<Connection>, count: usize) -> Result<Vec<Lane>, Error> {
-        if count == 1 {
-            return Ok(vec![Lane::new(connection.clone()).await?]);
-        }
-        try_join_all((0..count).map(|_| async {
-            let connection = Rc::new(self.target.connect().await?);
-            Lane::new(connection).await
-        }))
-        .await
-    }
-
-    async fn send_and_publish(
-        &mut self,
-        connection: &Rc<Connection>,
-        cutter: Cutter,
-        decision: &Decision,
-        freight: &Freight,
-        lanes: &mut [Lane],
-    ) -> Result<(), Error> {
-        let Decision { plan, table, landing, jobs, .. } = decision;
-        let alone = jobs.count == 1;
-        let loading = Instant::now();
-        self.control.enter(Phase::Loading);
-        let mut first = vec!["BEGIN".to_owned()];
-        if alone {
-            first.extend(landing.before(table, plan.observe));
-        }
-        let first = first.join("; ");
-        try_join_all(lanes.iter().map(|lane| lane.execute(&first))).await?;
-        let lattices = self.send(connection, cutter, plan, freight, lanes).await?;
-        let rows: u64 = lanes.iter().map(|lane| lane.rows).sum();
-        self.report.parts = lanes.iter().map(|lane| lane.parts).sum();
-        self.report.copy_format =
-            match (lanes.iter().any(|lane| lane.sent[0]), lanes.iter().any(|lane| lane.sent[1])) {
-                (true, true) => "mixed",
-                (false, true) => "text",
-                (true, false) => "binary",
-                (false, false) => self.report.copy_format,
-            };
-        let read = self.control.snapshot().rows_read;
-        if rows != read {
-            if !table.has_row_triggers {
-                return Err(Error::new(
-                    ErrorKind::Internal,
-                    format!("{read} rows were read, the server counted {rows}"),
-                ));
-            }
-            self.control.notice(format!("{read} rows were read; triggers let {rows} of them in"));
-        }
-        self.report.phases.load_s = loading.elapsed().as_secs_f64();
-
-        self.control.enter(Phase::Indexing);
-        let indexing = Instant::now();
-        let lane_connections: Vec<_> = lanes.iter().map(|lane| lane.connection.clone()).collect();
-        if !alone && matches!(landing, Landing::Hidden(_)) {
-            commit_all(&lane_connections, self.target).await?;
-            connection.client().batch_execute("BEGIN").await?;
-        }
-        let closing = std::slice::from_ref(connection);
-        let found: Vec<InferredType> = lattices.iter().map(ColumnLattice::decide).collect();
-        if plan.observe {
-            self.hint_null_markers(plan, &lattices);
-            self.show_found_types(&found);
-        }
-        let after = landing.after(table, plan, &found);
-        self.interruptible(connection, &after).await?;
-        self.report.phases.index_s = indexing.elapsed().as_secs_f64();
-
-        self.control.enter(Phase::Committing);
-        let committing = Instant::now();
-        self.interruptible(connection, &landing.publish(table)).await?;
-        match landing {
-            Landing::Append => commit_all(&lane_connections, self.target).await?,
-            _ => commit_all(closing, self.target).await?,
-        }
-        self.report.phases.commit_s = committing.elapsed().as_secs_f64();
-        self.report.rows = rows;
-        self.report.outcome = "loaded";
-        Ok(())
-    }
-
-    /// Runs the encoders and the lanes until the input is sent, one of them fails, or somebody says stop.
-    async fn send(
-        &self,
-        connection: &Connection,
-        cutter: Cutter,
-        plan: &Arc<Plan>,
-        freight: &Freight,
-        lanes: &mut [Lane],
-    ) -> Result<Vec<ColumnLattice>, Error> {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let pipeline = Pipeline::start(cutter, plan, cores.min(lanes.len()), lanes.len(), self.control);
-        let pids: Vec<i32> = lanes.iter().map(|lane| lane.pid).collect();
-        let watch = async {
-            match pids.len() {
-                1 => std::future::pending().await,
-                _ => watcher::watch(connection, pids, freight).await,
-            }
-        };
-        let queue = &pipeline.queue;
-        let sending = try_join_all(lanes.iter_mut().map(|lane| lane.run(queue.clone(), freight)));
-        let sent = tokio::select! {
-            sent = sending => sent.map(|_| ()),
-            watched = watch => watched.map(|never| match never {}),
-            () = self.control.cancelled() => Err(cancelled()),
-        };
-        match sent {
-            // The queue has ended, so the threads are at their end too.
-            Ok(()) => pipeline.join(),
-            Err(error) => {
-                pipeline.stop();
-                // What a reader met first explains more than what the server saw later.
-                Err(pipeline.take_failure().filter(|_| error.kind() != ErrorKind::Cancelled).unwrap_or(error))
-            }
-        }
-    }
-
-    /// Runs statements that may take long, unless somebody says stop.
-    async fn interruptible(&self, connection: &Connection, statements: &[String]) -> Result<(), Error> {
-        if statements.is_empty() {
-            return Ok(());
-        }
-        let sql = statements.join(";\n");
-        tokio::select! {
-            done = connection.client().batch_execute(&sql) => Ok(done?),
-            () = self.control.cancelled() => Err(cancelled()),
-        }
-    }
-
-    fn show_found_types(&mut self, found: &[InferredType]) {
-        if let Some(summary) = &mut self.report.plan {
-            for (column, found) in summary.columns.iter_mut().zip(found) {
-                found.sql().clone_into(&mut column.r#type);
-            }
-        }
-    }
-
-    /// Rolls every lane back, ends their backends, removes the hidden table; the error then says what is visible.
-    async fn clean_up(
-        &self,
-        connection: &Rc<Connection>,
-        lanes: Vec<Lane>,
-        decision: &Decision,
-        error: Error,
-    ) -> Error {
-        let mut backends: Vec<&Connection> = lanes.iter().map(|lane| &*lane.connection).collect();
-        if !backends.iter().any(|backend| std::ptr::eq(*backend, &**connection)) {
-            backends.push(connection);
-        }
-        // A backend that waits for a lock does not notice that its client is gone: it must be told.
-        let cancels = join_all(backends.iter().map(|backend| backend.cancel()));
-        let _ = tokio::time::timeout(Duration::from_secs(1), cancels).await;
-        let rollbacks = join_all(backends.iter().map(|backend| backend.client().batch_execute("ROLLBACK")));
-        let _ = tokio::time::timeout(Duration::from_secs(1), rollbacks).await;
-        drop(lanes);
-        let error = if error.visible().is_some() { error } else { error.with_visible("nothing was changed") };
-        if decision.jobs.count == 1 {
-            return error;
-        }
-        match decision.landing.discard(connection, &decision.table).await {
-            Ok(()) => error,
-            Err(_) => {
-                let (name, _) = decision.landing.relation(&decision.table);
-                error.with_hint(format!(
-                    "the hidden table {name} could not be removed; the next load into the schema removes it"
-                ))
-            }
-        }
-    }
-
-    async fn analyze(&mut self, connection: &Connection, table: &Table) -> Result<(), Error> {
-        if !self.options.analyze {
-            return Ok(());
-        }
-        self.control.enter(Phase::Analyzing);
-        let start = Instant::now();
-        if let Err(error) = connection.client().batch_execute(&format!("ANALYZE {}", table.sql())).await {
-            self.control.notice(format!("the rows are in, but ANALYZE failed: {}", Error::from(error)));
-        }
-        self.report.phases.analyze_s = start.elapsed().as_secs_f64();
-        Ok(())
-    }
 }
 
 async fn peek(mut cutter: Cutter, dialect: Arc<Dialect>, control: &Control) -> Result<(Cutter, Head), Error> {
@@ -545,11 +325,7 @@ async fn peek(mut cutter: Cutter, dialect: Arc<Dialect>, control: &Control) -> R
         let head = cutter.peek().map(|piece| Head::read(piece, &dialect));
         head.map(|head| (cutter, head))
     };
-    pipeline::off_thread(control, look).await?
-}
-
-fn cancelled() -> Error {
-    Error::new(ErrorKind::Cancelled, "stopped on request")
+    feed::off_thread(control, look).await?
 }
 
 fn format_by_name(inputs: &[Input]) -> Format {

@@ -1,6 +1,7 @@
 //! Watches for lanes of one load that wait for each other: PostgreSQL sees no deadlock there, since the lane that holds
 //! the lock waits for the load, not for the server, and would wait for ever.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio_postgres::types::Type;
@@ -36,9 +37,9 @@ pub(crate) async fn watch(
         let waiting: Option<i32> = rows.first().map(|row| row.get(0));
         if let Some(pid) = waiting
             && before == waiting
-            && freight.blocked.get().is_none()
+            && freight.blocked.load(Ordering::Relaxed) == 0
         {
-            freight.blocked.set(waiting);
+            freight.blocked.store(pid, Ordering::Relaxed);
             connection
                 .client()
                 .query_typed("select pg_catalog.pg_cancel_backend($1)", &[(&pid, Type::INT4)])

@@ -8,6 +8,7 @@ use crate::error::Error;
 /// A connection whose socket is served by a task of the runtime it was made in.
 pub struct Connection {
     client: Client,
+    task: tokio::task::AbortHandle,
 }
 
 impl Connection {
@@ -17,10 +18,10 @@ impl Connection {
         Ok(match config.connect(connector).await {
             Ok((client, connection)) => {
                 // The task ends when the client is dropped or the server goes; the client then reports it.
-                tokio::spawn(async move {
+                let task = tokio::spawn(async move {
                     let _ = connection.await;
                 });
-                Ok(Connection { client })
+                Ok(Connection { client, task: task.abort_handle() })
             }
             Err(error) => Err(error),
         })
@@ -29,6 +30,20 @@ impl Connection {
     /// The driver's client.
     pub fn client(&self) -> &Client {
         &self.client
+    }
+
+    /// The process id of the server's backend.
+    ///
+    /// # Errors
+    /// The server's errors.
+    pub async fn pid(&self) -> Result<i32, Error> {
+        let row = self.client.query_typed("select pg_catalog.pg_backend_pid()", &[]).await?;
+        Ok(row.first().map_or(0, |row| row.get(0)))
+    }
+
+    /// Closes the socket at once, whatever is under way.
+    pub fn abort(&self) {
+        self.task.abort();
     }
 
     /// Asks the server to cancel what the connection is doing, over a connection of its own.

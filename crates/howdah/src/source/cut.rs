@@ -10,8 +10,8 @@ use super::split::{Field, QuoteScan, Splitter};
 use crate::control::Control;
 use crate::error::{Error, ErrorKind, Location};
 
-/// Input bytes a piece aims at. Below 64 KiB the cost per message shows in COPY, above 1 MiB a piece and its encoded
-/// chunk leave the second-level cache (measured: `docs/pipeline.md`).
+/// Input bytes a piece aims at: large enough that the cost per COPY message does not show (64 KiB is too small for
+/// `CopyInSink`), small enough that a piece and its encoded chunk stay in the second-level cache.
 pub const PIECE_BYTES: usize = 512 * 1024;
 
 /// PostgreSQL holds a COPY line, and any value, in one allocation below 1 GiB (`MaxAllocSize`).
@@ -375,7 +375,7 @@ fn last_record_end(window: &[u8], dialect: &Dialect, eol: Eol) -> Option<usize> 
             // A line end behind an odd number of backslashes belongs to the field.
             let mut before = window.len();
             while let Some(at) = memchr::memrchr(line_end, &window[..before]) {
-                if backslashes_before(window, at) % 2 == 0 {
+                if backslashes_before(window, at).is_multiple_of(2) {
                     return Some(at + 1);
                 }
                 before = at;
@@ -418,7 +418,8 @@ fn backslashes_before(bytes: &[u8], at: usize) -> usize {
 fn end_of_data(bytes: &[u8], eol: Eol) -> Option<usize> {
     let line_end = eol.last_byte();
     memchr::memmem::find_iter(bytes, b"\\.").find(|&at| {
-        let starts_line = at == 0 || bytes[at - 1] == line_end && backslashes_before(bytes, at - 1) % 2 == 0;
+        let starts_line =
+            at == 0 || bytes[at - 1] == line_end && backslashes_before(bytes, at - 1).is_multiple_of(2);
         let alone = match (eol, bytes.get(at + 2), bytes.get(at + 3)) {
             (Eol::CrNl, Some(b'\r'), Some(b'\n')) => true,
             (Eol::Nl | Eol::Cr, Some(next), _) => *next == line_end,

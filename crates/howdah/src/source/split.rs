@@ -22,7 +22,6 @@ impl Field {
 
     /// Where its bytes lie.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "thirty bits fit")]
     pub fn range(self) -> std::ops::Range<usize> {
         (self.0 & OFFSET_MASK) as usize..(self.0 >> OFFSET_BITS & OFFSET_MASK) as usize
     }

@@ -1,42 +1,32 @@
-//! Encoder threads: each takes the cutter's lock, cuts the next piece, lets go, encodes, and puts the chunk into the one
-//! queue. The only file with threads in it.
+//! What reading threads share: whoever is free takes the cutter's lock and cuts the next piece; the failure that stands
+//! first in the input wins.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use async_channel::{Receiver, Sender};
-
-use crate::buffers::Buffers;
-use crate::chunk::Chunk;
 use crate::control::Control;
-use crate::encode::{Encoder, check_text};
+use crate::encode::check_text;
 use crate::error::{Error, ErrorKind};
 use crate::lattice::ColumnLattice;
 use crate::plan::Plan;
 use crate::source::{Cutter, Field, Piece, Splitter, split};
 
-/// Chunks waiting per lane: one is being sent, one is ready when that is done. More would only cost memory.
-const QUEUED_PER_LANE: usize = 2;
-
-/// What the threads share.
-struct Shared {
+/// The input, for any number of threads.
+pub(crate) struct Feed {
     cutter: Mutex<Cutter>,
     stop: AtomicBool,
     /// The failure that stands first in the input, whichever thread met one first.
     failure: Mutex<Option<(u64, Error)>>,
 }
 
-impl Shared {
-    fn new(cutter: Cutter) -> Arc<Self> {
-        Arc::new(Shared {
-            cutter: Mutex::new(cutter),
-            stop: AtomicBool::new(false),
-            failure: Mutex::new(None),
-        })
+impl Feed {
+    pub(crate) fn new(cutter: Cutter) -> Arc<Self> {
+        Arc::new(Feed { cutter: Mutex::new(cutter), stop: AtomicBool::new(false), failure: Mutex::new(None) })
     }
 
-    fn cut(&self, spare: Vec<u8>) -> Option<Piece> {
+    /// The next piece; `None` at the end, after a failure, and when somebody said stop.
+    pub(crate) fn cut(&self, spare: Vec<u8>) -> Option<Piece> {
         let mut cutter = lock(&self.cutter);
         if self.stop.load(Ordering::Relaxed) {
             return None;
@@ -51,12 +41,28 @@ impl Shared {
         }
     }
 
-    fn fail(&self, ordinal: u64, error: Error) {
+    /// Notes why the piece `ordinal` cannot be loaded, and ends the feed.
+    pub(crate) fn fail(&self, ordinal: u64, error: Error) {
         self.stop.store(true, Ordering::Relaxed);
         let mut failure = lock(&self.failure);
         if failure.as_ref().is_none_or(|(earlier, _)| ordinal < *earlier) {
             *failure = Some((ordinal, error));
         }
+    }
+
+    /// Ends the feed.
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the feed ended before the input did.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// The failure that stands first in the input, of those met so far.
+    pub(crate) fn take_failure(&self) -> Option<Error> {
+        lock(&self.failure).take().map(|(_, error)| error)
     }
 }
 
@@ -64,65 +70,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Running encoder threads.
-pub(crate) struct Pipeline {
-    shared: Arc<Shared>,
-    threads: Vec<JoinHandle<Vec<ColumnLattice>>>,
-    /// The queue that lanes take from.
-    pub(crate) queue: Receiver<Chunk>,
-}
-
-impl Pipeline {
-    /// Starts `threads` encoders that feed `lanes` lanes.
-    pub(crate) fn start(
-        cutter: Cutter,
-        plan: &Arc<Plan>,
-        threads: usize,
-        lanes: usize,
-        control: &Control,
-    ) -> Pipeline {
-        let (sender, queue) = async_channel::bounded(QUEUED_PER_LANE * lanes);
-        let shared = Shared::new(cutter);
-        let buffers = Buffers::default();
-        let threads = (0..threads)
-            .map(|_| {
-                let encoder = Encoder::new(plan.clone(), buffers.clone());
-                let (shared, sender, control) = (shared.clone(), sender.clone(), control.clone());
-                std::thread::spawn(move || encode_all(&shared, encoder, &sender, &control))
-            })
-            .collect();
-        Pipeline { shared, threads, queue }
-    }
-
-    /// Makes the threads stop after the piece at hand. A thread that waits for standard input stays until that ends.
-    pub(crate) fn stop(&self) {
-        self.shared.stop.store(true, Ordering::Relaxed);
-        self.queue.close();
-    }
-
-    /// The failure so far.
-    pub(crate) fn take_failure(&self) -> Option<Error> {
-        lock(&self.shared.failure).take().map(|(_, error)| error)
-    }
-
-    /// Waits for the threads; the lattices of the columns, when they were observed.
-    ///
-    /// # Errors
-    /// The first failure in input order; an encoder that panicked.
-    pub(crate) fn join(self) -> Result<Vec<ColumnLattice>, Error> {
-        let merged = join_all(self.threads)?;
-        match lock(&self.shared.failure).take() {
-            Some((_, error)) => Err(error),
-            None => Ok(merged),
-        }
-    }
-}
-
 fn join_all(threads: Vec<JoinHandle<Vec<ColumnLattice>>>) -> Result<Vec<ColumnLattice>, Error> {
-    let mut merged: Vec<ColumnLattice> = Vec::new();
+    let mut seen = Vec::with_capacity(threads.len());
     for thread in threads {
-        let lattices =
-            thread.join().map_err(|_| Error::new(ErrorKind::Internal, "an encoder thread panicked"))?;
+        seen.push(thread.join().map_err(|_| Error::new(ErrorKind::Internal, "a reading thread panicked"))?);
+    }
+    Ok(merge(seen))
+}
+
+/// What several threads saw of the same columns, together.
+pub(crate) fn merge(seen: impl IntoIterator<Item = Vec<ColumnLattice>>) -> Vec<ColumnLattice> {
+    let mut merged: Vec<ColumnLattice> = Vec::new();
+    for lattices in seen {
         if merged.len() < lattices.len() {
             merged.resize(lattices.len(), ColumnLattice::default());
         }
@@ -130,33 +89,7 @@ fn join_all(threads: Vec<JoinHandle<Vec<ColumnLattice>>>) -> Result<Vec<ColumnLa
             into.merge(from);
         }
     }
-    Ok(merged)
-}
-
-fn encode_all(
-    shared: &Shared,
-    mut encoder: Encoder,
-    queue: &Sender<Chunk>,
-    control: &Control,
-) -> Vec<ColumnLattice> {
-    let mut spare = Vec::new();
-    while let Some(piece) = shared.cut(spare) {
-        match encoder.encode(&piece) {
-            Err(error) => {
-                shared.fail(piece.ordinal, error);
-                break;
-            }
-            Ok(chunk) => {
-                control.add_rows_read(chunk.rows.len());
-                // The piece's memory is free before the chunk waits for its turn.
-                spare = piece.into_spare();
-                if queue.send_blocking(chunk).is_err() {
-                    break;
-                }
-            }
-        }
-    }
-    encoder.lattices
+    merged
 }
 
 /// Reads the whole input on `threads` threads to find the types of a new table's columns.
@@ -169,19 +102,19 @@ pub(crate) fn infer(
     threads: usize,
     control: &Control,
 ) -> Result<Vec<ColumnLattice>, Error> {
-    let shared = Shared::new(cutter);
+    let feed = Feed::new(cutter);
     let threads = (0..threads)
         .map(|_| {
-            let (shared, plan, control) = (shared.clone(), plan.clone(), control.clone());
+            let (feed, plan, control) = (feed.clone(), plan.clone(), control.clone());
             std::thread::spawn(move || {
                 let mut lattices = vec![ColumnLattice::default(); plan.columns.len()];
                 let (mut fields, mut spare) = (Vec::new(), Vec::new());
-                while let Some(piece) = shared.cut(spare) {
+                while let Some(piece) = feed.cut(spare) {
                     if control.is_cancelled() {
                         break;
                     }
                     if let Err(error) = observe(&piece, &plan, &mut fields, &mut lattices) {
-                        shared.fail(piece.ordinal, error);
+                        feed.fail(piece.ordinal, error);
                         break;
                     }
                     spare = piece.into_spare();
@@ -191,8 +124,8 @@ pub(crate) fn infer(
         })
         .collect();
     let merged = join_all(threads)?;
-    match lock(&shared.failure).take() {
-        Some((_, error)) => Err(error),
+    match feed.take_failure() {
+        Some(error) => Err(error),
         None => Ok(merged),
     }
 }

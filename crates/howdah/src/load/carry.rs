@@ -1,0 +1,245 @@
+//! The carrying: rows on their way, the commit, or everything as it was.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicI32;
+use std::time::{Duration, Instant};
+
+use futures_util::future::try_join_all;
+use tokio_postgres::types::Type;
+
+use super::{Decision, Load};
+use crate::commit::commit_all;
+use crate::connect::Connection;
+use crate::control::Phase;
+use crate::crew::Crew;
+use crate::error::{Error, ErrorKind};
+use crate::feed::{Feed, merge};
+use crate::landing::{self, Landing};
+use crate::lane::{Freight, Sent};
+use crate::lattice::{ColumnLattice, InferredType};
+use crate::source::Cutter;
+use crate::table::Table;
+use crate::watcher;
+
+/// Somebody who asked us to stop waits: what cleaning up cannot do in this time, closing the connections does.
+const CLEAN_UP_PATIENCE: Duration = Duration::from_secs(1);
+
+impl Load<'_> {
+    /// Moves the rows and makes them visible, or leaves nothing behind.
+    pub(super) async fn carry(
+        mut self,
+        connection: Arc<Connection>,
+        cutter: Cutter,
+        decision: Decision,
+    ) -> Result<(), Error> {
+        let Decision { plan, table, landing, jobs, .. } = &decision;
+        for name in landing::sweep(&connection, &table.schema).await? {
+            self.control.notice(format!("removed {name}, left by a load that died"));
+        }
+        let (relation_name, relation) = landing.relation(table);
+        let freight = Arc::new(Freight {
+            plan: plan.clone(),
+            relation,
+            relation_name,
+            control: self.control.clone(),
+            blocked: AtomicI32::new(0),
+        });
+        let feed = Feed::new(cutter);
+        let mut crew = Crew::muster(&connection, self.target, jobs.count).await?;
+        if jobs.count > 1 {
+            landing.prepare_apart(&connection, table, plan.observe).await?;
+        }
+        let Err(error) = self.send_and_publish(&connection, &feed, &decision, &freight, &mut crew).await
+        else {
+            return self.analyze(&connection, table).await;
+        };
+        feed.stop();
+        if error.kind() == ErrorKind::PartlyCommitted {
+            return Err(error);
+        }
+        Err(clean_up(&connection, crew, &decision, error).await)
+    }
+
+    async fn send_and_publish(
+        &mut self,
+        connection: &Arc<Connection>,
+        feed: &Arc<Feed>,
+        decision: &Decision,
+        freight: &Arc<Freight>,
+        crew: &mut Crew,
+    ) -> Result<(), Error> {
+        let Decision { plan, table, landing, jobs, .. } = decision;
+        let alone = jobs.count == 1;
+        let connections = crew.connections();
+        let loading = Instant::now();
+        self.control.enter(Phase::Loading);
+        let mut first = vec!["BEGIN".to_owned()];
+        if alone {
+            first.extend(landing.before(table, plan.observe));
+        }
+        let first = first.join("; ");
+        let begun = try_join_all(connections.iter().map(|lane| lane.client().batch_execute(&first)));
+        self.unless_cancelled(async { Ok(begun.await?) }).await?;
+        let sent = self.send(connection, feed, freight, crew).await?;
+        let rows = self.account(&sent, table)?;
+        self.report.phases.load_s = loading.elapsed().as_secs_f64();
+
+        self.control.enter(Phase::Indexing);
+        let indexing = Instant::now();
+        if !alone && matches!(landing, Landing::Hidden(_)) {
+            commit_all(&connections, self.target).await?;
+            connection.client().batch_execute("BEGIN").await?;
+        }
+        let lattices = merge(sent.into_iter().map(|sent| sent.lattices));
+        let found: Vec<InferredType> = lattices.iter().map(ColumnLattice::decide).collect();
+        if plan.observe {
+            self.hint_null_markers(plan, &lattices);
+            self.show_found_types(&found);
+        }
+        self.run_all(connection, &landing.after(table, plan, &found)).await?;
+        self.report.phases.index_s = indexing.elapsed().as_secs_f64();
+
+        self.control.enter(Phase::Committing);
+        let committing = Instant::now();
+        self.run_all(connection, &landing.publish(table)).await?;
+        match landing {
+            Landing::Append => commit_all(&connections, self.target).await?,
+            _ => commit_all(std::slice::from_ref(connection), self.target).await?,
+        }
+        self.report.phases.commit_s = committing.elapsed().as_secs_f64();
+        self.report.rows = rows;
+        self.report.outcome = "loaded";
+        Ok(())
+    }
+
+    /// Lets the crew work until the input is sent, one of them fails, or somebody says stop.
+    async fn send(
+        &self,
+        connection: &Connection,
+        feed: &Arc<Feed>,
+        freight: &Arc<Freight>,
+        crew: &mut Crew,
+    ) -> Result<Vec<Sent>, Error> {
+        let pids = crew.pids();
+        let watch = async {
+            match pids.len() {
+                1 => std::future::pending().await,
+                _ => watcher::watch(connection, pids, freight).await,
+            }
+        };
+        tokio::select! {
+            sent = crew.carry(freight, feed) => sent,
+            watched = watch => watched.map(|never| match never {}),
+            () = self.control.cancelled() => Err(cancelled()),
+        }
+    }
+
+    /// Compares what was read with what the server counted.
+    fn account(&mut self, sent: &[Sent], table: &Table) -> Result<u64, Error> {
+        let rows: u64 = sent.iter().map(|sent| sent.rows).sum();
+        self.report.parts = sent.iter().map(|sent| sent.parts).sum();
+        self.report.copy_format =
+            match (sent.iter().any(|sent| sent.binary), sent.iter().any(|sent| sent.text)) {
+                (true, true) => "mixed",
+                (false, true) => "text",
+                (true, false) => "binary",
+                (false, false) => self.report.copy_format,
+            };
+        let read = self.control.snapshot().rows_read;
+        if rows != read {
+            if !table.has_row_triggers {
+                return Err(Error::new(
+                    ErrorKind::Internal,
+                    format!("{read} rows were read, the server counted {rows}"),
+                ));
+            }
+            self.control.notice(format!("{read} rows were read; triggers let {rows} of them in"));
+        }
+        Ok(rows)
+    }
+
+    /// Runs statements that may take long, unless somebody says stop.
+    async fn run_all(&self, connection: &Connection, statements: &[String]) -> Result<(), Error> {
+        if statements.is_empty() {
+            return Ok(());
+        }
+        let sql = statements.join(";\n");
+        let running = connection.client().batch_execute(&sql);
+        tokio::pin!(running);
+        tokio::select! {
+            done = &mut running => Ok(done?),
+            () = self.control.cancelled() => {
+                // Waited for: a cancel request that arrives late would hit the next statement.
+                let told = async {
+                    let _ = connection.cancel().await;
+                    let _ = running.await;
+                };
+                let _ = tokio::time::timeout(CLEAN_UP_PATIENCE, told).await;
+                Err(cancelled())
+            }
+        }
+    }
+
+    async fn unless_cancelled<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        tokio::select! {
+            done = work => done,
+            () = self.control.cancelled() => Err(cancelled()),
+        }
+    }
+
+    fn show_found_types(&mut self, found: &[InferredType]) {
+        if let Some(summary) = &mut self.report.plan {
+            for (column, found) in summary.columns.iter_mut().zip(found) {
+                found.sql().clone_into(&mut column.r#type);
+            }
+        }
+    }
+
+    async fn analyze(&mut self, connection: &Connection, table: &Table) -> Result<(), Error> {
+        if !self.options.analyze {
+            return Ok(());
+        }
+        self.control.enter(Phase::Analyzing);
+        let start = Instant::now();
+        if let Err(error) = connection.client().batch_execute(&format!("ANALYZE {}", table.sql())).await {
+            self.control.notice(format!("the rows are in, but ANALYZE failed: {}", Error::from(error)));
+        }
+        self.report.phases.analyze_s = start.elapsed().as_secs_f64();
+        Ok(())
+    }
+}
+
+fn cancelled() -> Error {
+    Error::new(ErrorKind::Cancelled, "stopped on request")
+}
+
+/// Ends every lane's backend and removes the hidden table; the error then says what is visible.
+async fn clean_up(connection: &Connection, crew: Crew, decision: &Decision, error: Error) -> Error {
+    crew.dismiss();
+    let error = if error.visible().is_some() { error } else { error.with_visible("nothing was changed") };
+    if decision.jobs.count == 1 {
+        // A backend that waits for a lock does not notice that its client is gone: it must be told.
+        let _ = tokio::time::timeout(CLEAN_UP_PATIENCE, connection.cancel()).await;
+        let _ = tokio::time::timeout(CLEAN_UP_PATIENCE, connection.client().batch_execute("ROLLBACK")).await;
+        connection.abort();
+        return error;
+    }
+    let pids = crew.pids();
+    let removed = async {
+        connection.client().batch_execute("ROLLBACK").await?;
+        // A lane's backend may be in a COPY whose thread waits for a pipe: cancelling would not reach it, ending does.
+        let sql = "select pg_catalog.pg_terminate_backend(pid) from pg_catalog.unnest($1::int4[]) as pid";
+        connection.client().query_typed(sql, &[(&pids, Type::INT4_ARRAY)]).await?;
+        decision.landing.discard(connection, &decision.table).await
+    };
+    match tokio::time::timeout(2 * CLEAN_UP_PATIENCE, removed).await {
+        Ok(Ok(())) => error,
+        _ if !matches!(decision.landing, Landing::Hidden(_)) => error,
+        _ => {
+            let (name, _) = decision.landing.relation(&decision.table);
+            error.with_hint(format!(
+                "the hidden table {name} could not be removed; the next load into the schema removes it"
+            ))
+        }
+    }
+}
