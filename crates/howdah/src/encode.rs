@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use howdah_encode::{Invalid, NotEncoded, TextCodec, copy_text};
+use howdah_encode::{Invalid, NotEncoded, copy_text};
 
 use crate::buffers::Buffers;
 use crate::chunk::{Chunk, RowForm, RowOrigins};
@@ -14,6 +14,9 @@ use crate::source::{Field, Form, Piece, Splitter};
 
 /// A value may have so many bytes; PostgreSQL's limit on any value, its length word included.
 const MAX_VALUE_BYTES: usize = 0x3FFF_FFFF - 4;
+
+/// The length word of NULL in COPY's binary format.
+const NULL_FIELD: [u8; 4] = (-1i32).to_be_bytes();
 
 /// Marks a default in our own text rows: no escaped value can look like it.
 pub(crate) const DEFAULT_MARKER: &[u8] = b"\\D";
@@ -100,21 +103,28 @@ impl Encoder {
         out.extend_from_slice(&plan.binary_row_start);
         for column in &plan.columns {
             let field = self.fields[column.field];
-            match split::value(field, piece.bytes(), &plan.dialect, &mut self.scratch) {
-                None if field.form() == Form::Null => out.extend_from_slice(&(-1i32).to_be_bytes()),
-                None => return Err(Stop::Unsure),
-                Some(value) => {
-                    let codec = column.codec.as_ref().unwrap_or(&TextCodec::Text);
-                    if field.form() == Form::CopyEscaped {
+            let value = match field.form() {
+                Form::Plain | Form::Quoted => &piece.bytes()[field.range()],
+                Form::Null => {
+                    out.extend_from_slice(&NULL_FIELD);
+                    continue;
+                }
+                Form::Default => return Err(Stop::Unsure),
+                form @ (Form::CsvEscaped | Form::CopyEscaped) => {
+                    let value = split::value(field, piece.bytes(), &plan.dialect, &mut self.scratch);
+                    let value = value.unwrap_or_default();
+                    if form == Form::CopyEscaped {
                         check_unescaped(piece, span, &column.name, value).map_err(Stop::Failed)?;
                     }
-                    match codec.encode(value, out) {
-                        Ok(()) => {}
-                        Err(NotEncoded::Unsure) => return Err(Stop::Unsure),
-                        Err(NotEncoded::Invalid(invalid)) => {
-                            return Err(Stop::Failed(invalid_value(piece, span, &column.name, &invalid)));
-                        }
-                    }
+                    value
+                }
+            };
+            let Some(codec) = &column.codec else { return Err(Stop::Unsure) };
+            match codec.encode(value, out) {
+                Ok(()) => {}
+                Err(NotEncoded::Unsure) => return Err(Stop::Unsure),
+                Err(NotEncoded::Invalid(invalid)) => {
+                    return Err(Stop::Failed(invalid_value(piece, span, &column.name, &invalid)));
                 }
             }
         }

@@ -89,6 +89,8 @@ pub struct Splitter<'a> {
     marks: Structurals<'a>,
     /// ESCAPE differs from QUOTE: rare, read byte by byte.
     two_pass: bool,
+    /// Empty and nothing else is NULL: the common case, told without looking at the field.
+    empty_is_null: bool,
 }
 
 impl<'a> Splitter<'a> {
@@ -97,7 +99,8 @@ impl<'a> Splitter<'a> {
         let fourth = if dialect.family == Family::Csv { dialect.quote } else { b'\\' };
         let marks = Structurals::new(bytes, [dialect.delimiter, b'\n', b'\r', fourth]);
         let two_pass = dialect.family == Family::Csv && dialect.escape != dialect.quote;
-        Splitter { bytes, dialect, eol, at: 0, lines: 0, marks, two_pass }
+        let empty_is_null = dialect.null.is_empty() && dialect.default.is_none();
+        Splitter { bytes, dialect, eol, at: 0, lines: 0, marks, two_pass, empty_is_null }
     }
 
     /// Offset of the first byte that belongs to no record returned so far.
@@ -130,6 +133,19 @@ impl<'a> Splitter<'a> {
         let mut start = self.at;
         let mut quotes = 0usize;
         loop {
+            if quotes == 0 && self.empty_is_null {
+                // A run of unquoted fields: nothing but the delimiter needs a look.
+                let mut run = 0;
+                for at in self.marks.ahead().iter().map(|at| *at as usize) {
+                    if bytes[at] != dialect.delimiter {
+                        break;
+                    }
+                    fields.push(Field::new(start, at, if start == at { Form::Null } else { Form::Plain }));
+                    start = at + 1;
+                    run += 1;
+                }
+                self.marks.skip(run);
+            }
             let Some(at) = self.marks.next() else {
                 if quotes % 2 == 1 {
                     return Err(fault(span, "unterminated CSV quoted field"));

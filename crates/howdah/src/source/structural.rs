@@ -41,6 +41,18 @@ impl<'a> Structurals<'a> {
         Some(at as usize)
     }
 
+    /// The positions that are known and not yet returned; possibly none, even where more follow.
+    #[inline]
+    pub(crate) fn ahead(&self) -> &[u32] {
+        &self.found[self.next..self.len]
+    }
+
+    /// Takes the first `count` positions of [`Structurals::ahead`] as returned.
+    #[inline]
+    pub(crate) fn skip(&mut self, count: usize) {
+        self.next += count;
+    }
+
     #[inline(never)]
     fn look_further(&mut self) {
         let stride = &self.bytes[self.looked_to..(self.looked_to + STRIDE).min(self.bytes.len())];
