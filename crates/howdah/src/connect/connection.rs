@@ -5,6 +5,10 @@ use tokio_postgres::{Client, Config};
 use super::tls;
 use crate::error::Error;
 
+/// A backend that waits for a lock does not read, so it does not notice that its client was killed; asked to, it looks
+/// this often. The setting is of PostgreSQL 14, and not to be had where the server's system cannot tell.
+const NOTICE_A_LOST_CLIENT: &str = "set client_connection_check_interval = '2s'";
+
 /// A connection whose socket is served by a task of the runtime it was made in.
 pub struct Connection {
     client: Client,
@@ -21,6 +25,8 @@ impl Connection {
                 let task = tokio::spawn(async move {
                     let _ = connection.await;
                 });
+                // A server that refuses is none the worse for it.
+                let _ = client.batch_execute(NOTICE_A_LOST_CLIENT).await;
                 Ok(Connection { client, task: task.abort_handle() })
             }
             Err(error) => Err(error),
