@@ -96,7 +96,7 @@ pub(crate) struct LoadTarget {
 }
 
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Connection (as psql; PG* variables, .pgpass and service files count)")]
+#[command(next_help_heading = "Connection (as psql; PG* variables and .pgpass count)")]
 pub(crate) struct Connection {
     /// Database name, URI, or key=value string [default: howdah's own server]
     #[arg(long = "dbname", short = 'd', value_name = "CONNINFO")]

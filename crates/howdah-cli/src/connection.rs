@@ -29,7 +29,9 @@ impl Server {
                 .map_err(|error| server_error(&error).of_kind(ErrorKind::Connect))?;
             console.labelled("server", &own.describe());
             let options = ConnectOptions { conninfo: Some(own.conninfo()), ..ConnectOptions::default() };
-            return Ok(Server { target: options.resolve(&environment)?, embedded: true, asked: false });
+            // Complete in itself: PGOPTIONS or PGSSLMODE are meant for the user's servers, not for ours.
+            let target = options.resolve(&Environment::default())?;
+            return Ok(Server { target, embedded: true, asked: false });
         }
         let target = options.resolve(&environment)?;
         console.labelled("server", &target.describe());
@@ -39,7 +41,7 @@ impl Server {
         if target.is_remote_unverified() {
             console.labelled(
                 "warning",
-                "nobody has verified that this is the right server; sslmode=verify-full would",
+                "the server is remote, and nobody has verified that it is the right one",
             );
         }
         Ok(Server { target, embedded: false, asked: false })
@@ -59,7 +61,7 @@ impl Server {
                 ErrorKind::PasswordRequired,
                 "a password is needed and there is no terminal to ask on",
             )
-            .with_hint("use PGPASSWORD or a password file"),
+            .with_hint("set PGPASSWORD, or write the password into ~/.pgpass"),
         })?;
         self.target = self.target.clone().with_password(password);
         Ok(())
