@@ -24,9 +24,14 @@ impl Server {
         let environment = Environment::from_process();
         let options = connect_options(typed);
         if !options.is_given(&environment) {
-            let own = Persistent::named(DEFAULT_NAME)
-                .and_then(|own| own.start())
-                .map_err(|error| server_error(&error).of_kind(ErrorKind::Connect))?;
+            let failed = |error| server_error(&error).of_kind(ErrorKind::Connect);
+            let own = Persistent::named(DEFAULT_NAME).map_err(failed)?;
+            if !own.directory().exists() {
+                // Takes seconds, once; a start takes a tenth of one and needs no announcement.
+                let place = own.directory().display().to_string();
+                console.labelled("server", &format!("making a PostgreSQL of howdah's own in {place}"));
+            }
+            let own = own.start().map_err(failed)?;
             console.labelled("server", &own.describe());
             let options = ConnectOptions { conninfo: Some(own.conninfo()), ..ConnectOptions::default() };
             // Complete in itself: PGOPTIONS or PGSSLMODE are meant for the user's servers, not for ours.
