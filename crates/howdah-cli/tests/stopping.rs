@@ -1,5 +1,9 @@
 //! The command against a real server, stopped in every situation; and what it reports and takes from a pipe.
-#![expect(clippy::unwrap_used, reason = "a step of a test that fails is a failed test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a step of a test that fails is a failed test; measured times are shown"
+)]
 
 use std::io::Write;
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
