@@ -8,6 +8,7 @@ use howdah_server::{DEFAULT_NAME, Persistent};
 
 use crate::args::Connection;
 use crate::figures::shell_word;
+use crate::program;
 use crate::render::Console;
 
 /// The server of a load.
@@ -76,7 +77,7 @@ impl Server {
     pub(crate) fn look_at(&self, table: &str, typed: &Connection) -> String {
         let query = shell_word(&format!("TABLE {table} LIMIT 10"));
         if self.embedded {
-            format!("howdah server psql -- -c {query}")
+            format!("{} server psql -- -c {query}", program::name())
         } else {
             format!("{} -c {query}", psql(typed))
         }

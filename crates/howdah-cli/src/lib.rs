@@ -13,6 +13,7 @@ mod exit;
 mod figures;
 mod job;
 mod plan;
+mod program;
 mod progress;
 mod render;
 mod signals;
@@ -35,6 +36,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 fn run(args: Vec<OsString>) -> u8 {
+    program::called_as(args.first());
     match Cli::try_parse_from(args) {
         Ok(cli) => match &cli.command {
             Command::Load(args) => commands::load::run(args),

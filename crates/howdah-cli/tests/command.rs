@@ -92,3 +92,21 @@ fn a_reader_that_leaves_early_is_no_failure() {
     let done = child.wait_with_output().unwrap();
     assert_eq!((done.status.code(), text(&done.stderr)), (Some(0), ""));
 }
+
+#[test]
+fn a_suggested_command_can_be_pasted_where_no_howdah_is_installed() {
+    let program = env!("CARGO_BIN_EXE_howdah");
+    let file = std::env::temp_dir().join(format!("howdah-suggested-{}.csv", std::process::id()));
+    let file = file.to_str().unwrap();
+    let done = Command::new(program)
+        .args(["dataset", "readings", "--rows", "1", "-o", file])
+        .env("PATH", "/nowhere")
+        .output()
+        .unwrap();
+    let _ = std::fs::remove_file(file);
+    assert!(
+        text(&done.stderr).ends_with(&format!("next: {program} load {file}\n")),
+        "{}",
+        text(&done.stderr)
+    );
+}

@@ -1,9 +1,6 @@
 //! The command against a real server, stopped in every situation; and what it reports and takes from a pipe.
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a step of a test that fails is a failed test; measured times are shown"
-)]
+#![expect(clippy::unwrap_used, reason = "a step of a test that fails is a failed test")]
+#![expect(clippy::print_stdout, reason = "how long a stop took is worth reading when a test was slow")]
 
 use std::io::Write;
 use std::process::{Child, ChildStdin, Command, Output, Stdio};

@@ -9,6 +9,7 @@ use howdah_bench::dataset::Dataset as Set;
 use crate::args::Dataset;
 use crate::exit;
 use crate::figures::{bytes, counted, shell_word, visible};
+use crate::program;
 use crate::render::Console;
 
 /// Makes the data set, or lists what there is.
@@ -63,10 +64,11 @@ fn list() -> String {
 fn written(rows: u64, file: &Path, size: u64) -> String {
     let file = file.display().to_string();
     format!(
-        "{} ({}) written to {}\nnext: howdah load {}",
+        "{} ({}) written to {}\nnext: {} load {}",
         counted(rows, "row", "rows"),
         bytes(size),
         visible(&file),
+        visible(program::name()),
         visible(&shell_word(&file)),
     )
 }

@@ -12,6 +12,7 @@ use crate::args::{Server, ServerAction};
 use crate::connection::server_error;
 use crate::exit;
 use crate::figures::visible;
+use crate::program;
 use crate::render::Console;
 
 /// Does what was asked and returns the exit code.
@@ -83,7 +84,7 @@ fn become_psql(server: &Running, args: &[OsString]) -> Error {
     }
     let error = psql.args(args).exec();
     Error::new(ErrorKind::Server, format!("cannot run {}: {error}", server.bin_dir().join("psql").display()))
-        .with_hint("use a psql of your own: psql \"$(howdah server url)\"")
+        .with_hint(format!("use a psql of your own: psql \"$({} server url)\"", program::name()))
 }
 
 /// Deleting cannot be undone, so a person says yes, or a script writes `--yes`.
