@@ -232,7 +232,7 @@ fn default_markers_give_the_column_s_default() {
     database.sql("CREATE TABLE t (a int, b text DEFAULT 'dflt')");
     let mut with_default = options(&database.file("t.csv", "a,b\n1,\\D\n2,\"\\D\"\n3,x\n"), "t");
     with_default.dialect.default = Some("\\D".into());
-    if database.sql("SHOW server_version_num") < "160000".to_owned() {
+    if database.sql("SHOW server_version_num").as_str() < "160000" {
         let error = try_load(&database, &with_default).unwrap_err();
         assert!(error.message().contains("needs PostgreSQL 16"), "{error:?}");
         return;

@@ -23,14 +23,17 @@ fn refused(csv: &[u8], jobs: usize) -> Error {
     error
 }
 
-fn place(error: &Error) -> (u64, u64, Option<&str>, Option<&str>) {
+/// Line, byte offset, column, SQLSTATE.
+type Place<'a> = (u64, u64, Option<&'a str>, Option<&'a str>);
+
+fn place(error: &Error) -> Place<'_> {
     let at = error.location().unwrap();
     (at.line.unwrap(), at.byte_offset.unwrap(), error.column(), error.sqlstate())
 }
 
 #[test]
 fn structural_faults_name_line_byte_and_column() {
-    let cases: [(&[u8], (u64, u64, Option<&str>, Option<&str>), &str); 9] = [
+    let cases: [(&[u8], Place<'_>, &str); 9] = [
         (b"a,b\n1,x\n2\n3,z\n", (3, 8, Some("b"), Some("22P04")), "missing data for column"),
         (b"a,b\n1,x\n2,y,z\n", (3, 8, None, Some("22P04")), "extra data after last expected column"),
         (
@@ -90,7 +93,7 @@ fn what_only_the_server_refuses_is_led_back_to_its_line() {
         assert_eq!(error.sqlstate(), Some("23514"), "{error:?}");
         let line = error.location().unwrap().line.unwrap();
         // With several connections the server may meet another bad row first.
-        assert!(line >= 200_002 && line % 2 == 0, "{error:?}");
+        assert!(line >= 200_002 && line.is_multiple_of(2), "{error:?}");
         if jobs == 1 {
             assert_eq!(line, 200_002, "{error:?}");
         }
