@@ -21,8 +21,9 @@ const NEEDED: [&str; 2] = ["initdb", "postgres"];
 
 impl Binaries {
     /// The first programs that `account` can run; of version `major` if one is given, because a data directory belongs
-    /// to a major version. A directory named in `HOWDAH_PG_BIN` is the only one considered.
-    pub(crate) fn find(account: &Account, major: Option<u32>) -> Result<Binaries> {
+    /// to a major version. A directory named in `HOWDAH_PG_BIN` is the only one considered; else those that the server
+    /// ran with before come first, since another shell may not lead to them.
+    pub(crate) fn find(account: &Account, major: Option<u32>, before: Option<PathBuf>) -> Result<Binaries> {
         let mut looked = Vec::new();
         let candidates: Box<dyn Iterator<Item = (String, Option<PathBuf>)>> = match places::named_bin_dir() {
             Some(named) => {
@@ -30,7 +31,10 @@ impl Binaries {
             }
             None => {
                 looked.push("HOWDAH_PG_BIN: not set".to_owned());
-                Box::new(embedded().into_iter().chain(std::iter::once_with(pg_config)).chain(system()))
+                let before =
+                    before.map(|bin_dir| (format!("{}, used before", bin_dir.display()), Some(bin_dir)));
+                let usual = embedded().into_iter().chain(std::iter::once_with(pg_config)).chain(system());
+                Box::new(before.into_iter().chain(usual))
             }
         };
         for (place, bin_dir) in candidates {

@@ -4,6 +4,7 @@
 //! <root>/howdah-server   marker: this directory is ours to change and to remove
 //!       /password        of the superuser, 0600
 //!       /port            of a persistent server, 0600
+//!       /programs        of a persistent server, 0600: the directory of the programs that it last ran with
 //!       /server.log      what the server writes
 //!       /data/           PostgreSQL's data directory, 0700, the server account's
 //!       /socket/         its Unix socket, 0700, the server account's
@@ -246,6 +247,10 @@ impl Cluster {
 
     pub(crate) fn port_file(&self) -> PathBuf {
         self.root.join("port")
+    }
+
+    pub(crate) fn programs_file(root: &Path) -> PathBuf {
+        root.join("programs")
     }
 
     pub(crate) fn log_file(&self) -> PathBuf {

@@ -18,7 +18,7 @@ use crate::cluster::{Cluster, PATIENCE, POLL, fits_a_socket};
 use crate::error::{Error, Result};
 use crate::places;
 use crate::port;
-use crate::postmaster::{self, State};
+use crate::postmaster::{self, Postmaster, State};
 use crate::secret::{self, random_hex};
 use crate::server::{NAME, Server};
 use crate::watchdog::Watchdog;
@@ -119,25 +119,26 @@ impl Persistent {
     pub fn start(&self) -> Result<Server> {
         let _lock = self.lock()?;
         self.remove_half_made();
-        let cluster = match self.existing()? {
-            Some(cluster) => cluster,
-            None => self.make()?,
-        };
+        if self.directory().exists() {
+            self.check_ours()?;
+        }
+        let data_dir = self.data_dir();
         let started = Instant::now();
         loop {
-            match postmaster::observe(&cluster.data_dir())? {
-                State::Ready(postmaster) => return Server::new(KIND, &cluster, postmaster),
+            match postmaster::observe(&data_dir)? {
+                State::Ready(postmaster) => return self.running(postmaster),
                 State::Changing(pid) if started.elapsed() > PATIENCE => {
-                    return Err(slow(&cluster, pid, "starting"));
+                    return Err(slow(data_dir, pid, "starting"));
                 }
                 State::Changing(_) => thread::sleep(POLL),
                 State::Stale => {
-                    let path = postmaster::lock_file(&cluster.data_dir());
+                    let path = postmaster::lock_file(&data_dir);
                     fs::remove_file(&path).map_err(Error::io(format!("remove {}", path.display())))?;
                 }
                 State::Down => break,
             }
         }
+        let cluster = if self.directory().exists() { self.existing()? } else { self.make()? };
         self.launch(&cluster)
     }
 
@@ -157,7 +158,7 @@ impl Persistent {
     /// What there is of the server; changes nothing.
     ///
     /// # Errors
-    /// A foreign or unreadable directory; no programs found.
+    /// A foreign or unreadable directory.
     pub fn status(&self) -> Result<Status> {
         let directory = self.directory();
         if !directory.exists() {
@@ -167,10 +168,7 @@ impl Persistent {
         Ok(match postmaster::observe(&self.data_dir())? {
             State::Down | State::Stale => Status::Stopped { directory },
             State::Changing(_) => Status::Changing { directory },
-            State::Ready(postmaster) => match self.existing()? {
-                None => Status::Absent,
-                Some(cluster) => Status::Running(Server::new(KIND, &cluster, postmaster)?),
-            },
+            State::Ready(postmaster) => Status::Running(self.running(postmaster)?),
         })
     }
 
@@ -199,24 +197,39 @@ impl Persistent {
     }
 
     /// The server's cluster, with programs of the version that made it.
-    fn existing(&self) -> Result<Option<Cluster>> {
+    fn existing(&self) -> Result<Cluster> {
         let root = self.directory();
-        if !root.exists() {
-            return Ok(None);
-        }
-        self.check_ours()?;
         let account = Account::owning(&self.data_dir())?;
-        let version_file = self.data_dir().join("PG_VERSION");
-        let version = fs::read_to_string(&version_file)
-            .map_err(Error::io(format!("read {}", version_file.display())))?;
-        let binaries = Binaries::find(&account, version.trim().parse().ok())?;
-        Ok(Some(Cluster { root, account, binaries }))
+        let before = secret::read_private(&Cluster::programs_file(&root)).ok().map(PathBuf::from);
+        let binaries = Binaries::find(&account, self.version()?.parse().ok(), before)?;
+        Ok(Cluster { root, account, binaries })
+    }
+
+    /// A server that runs needs no programs to be reached. Where none are found, its version is the data's, and a psql
+    /// is whichever the search path has.
+    fn running(&self, postmaster: Postmaster) -> Result<Server> {
+        let cluster = match self.existing() {
+            Err(Error::NoBinaries { .. }) => Cluster {
+                root: self.directory(),
+                account: Account::owning(&self.data_dir())?,
+                binaries: Binaries { bin_dir: PathBuf::new(), version: self.version()? },
+            },
+            found => found?,
+        };
+        Server::new(KIND, &cluster, postmaster)
+    }
+
+    /// The major version that made the data.
+    fn version(&self) -> Result<String> {
+        let file = self.data_dir().join("PG_VERSION");
+        let text = fs::read_to_string(&file).map_err(Error::io(format!("read {}", file.display())))?;
+        Ok(text.trim().to_owned())
     }
 
     /// A new cluster, under another name until it is whole.
     fn make(&self) -> Result<Cluster> {
         let account = Account::for_new_server()?;
-        let binaries = Binaries::find(&account, None)?;
+        let binaries = Binaries::find(&account, None, None)?;
         let mut cluster = Cluster { root: self.half_made_path()?, account, binaries };
         cluster.account.create_outer_dir(&cluster.root)?;
         // If we fail or are killed, it ends initdb and removes what there is; after the rename it finds nothing to do.
@@ -248,6 +261,9 @@ impl Persistent {
         thread::spawn(move || process.wait());
         // The same port next time: connection strings keep working.
         secret::write_private(&cluster.port_file(), &format!("{}\n", postmaster.port))?;
+        if let Some(bin_dir) = cluster.binaries.bin_dir.to_str() {
+            secret::write_private(&Cluster::programs_file(&cluster.root), &format!("{bin_dir}\n"))?;
+        }
         Server::new(KIND, cluster, postmaster)
     }
 
@@ -267,8 +283,7 @@ impl Persistent {
                 signalled = Some(socket_dir);
             }
             if started.elapsed() > PATIENCE {
-                let pid = pid.as_raw_nonzero().get().unsigned_abs();
-                return Err(Error::Slow { data_dir, pid, doing: "stopping", seconds: PATIENCE.as_secs() });
+                return Err(slow(data_dir, pid, "stopping"));
             }
             thread::sleep(POLL);
         }
@@ -323,8 +338,9 @@ impl Persistent {
 }
 
 /// The server hangs in a state.
-fn slow(cluster: &Cluster, pid: Pid, doing: &'static str) -> Error {
-    cluster.slow(pid.as_raw_nonzero().get().unsigned_abs(), doing)
+fn slow(data_dir: PathBuf, pid: Pid, doing: &'static str) -> Error {
+    let pid = pid.as_raw_nonzero().get().unsigned_abs();
+    Error::Slow { data_dir, pid, doing, seconds: PATIENCE.as_secs() }
 }
 
 /// A directory for the socket when the server's own has too long a path. The name is random and the directory new: in a

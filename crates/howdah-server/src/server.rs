@@ -59,7 +59,8 @@ impl Server {
         &self.version
     }
 
-    /// The directory of its programs, such as `psql` (which not every installation has).
+    /// The directory of its programs, such as `psql` (which not every installation has); empty when they are not known,
+    /// so that joining a name gives one that is looked for in the search path.
     pub fn bin_dir(&self) -> &Path {
         &self.bin_dir
     }

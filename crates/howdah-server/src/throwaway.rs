@@ -40,7 +40,7 @@ impl Throwaway {
     /// No programs found, or what initdb or the server complained about.
     pub fn start(settings: &Settings) -> Result<Throwaway> {
         let account = Account::for_new_server()?;
-        let binaries = Binaries::find(&account, None)?;
+        let binaries = Binaries::find(&account, None, None)?;
         let root = temporary_root(&account)?;
         let watchdog = Watchdog::start(&root)?;
         let cluster = Cluster { root, account, binaries };

@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use howdah_server::{Persistent, Settings, Throwaway};
+use howdah_server::{Persistent, Settings, Status, Throwaway};
 
 use crate::tools::shared;
 
@@ -38,6 +38,17 @@ fn helper() {
             ["start", base, name] => {
                 let server = Persistent::in_directory(Path::new(base), name).unwrap().start().unwrap();
                 format!("{}\t{}", server.pid(), server.url())
+            }
+            ["status", base, name] => {
+                match Persistent::in_directory(Path::new(base), name).unwrap().status().unwrap() {
+                    Status::Running(server) => {
+                        format!("{}\t{}\t{}", server.pid(), server.version(), server.bin_dir().display())
+                    }
+                    other => format!("{other:?}"),
+                }
+            }
+            ["stop", base, name] => {
+                Persistent::in_directory(Path::new(base), name).unwrap().stop().unwrap().to_string()
             }
             ["delete", base, name] => {
                 Persistent::in_directory(Path::new(base), name).unwrap().delete().unwrap().to_string()

@@ -54,6 +54,57 @@ fn data_survive_a_stop_and_the_connection_string_stays() {
     assert!(!ours.0.directory().exists());
 }
 
+/// This program in a shell that leads to no PostgreSQL of the right version: no variables, nothing in the search path.
+fn in_a_bare_shell() -> Helper {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.env_clear().env("PATH", "/nowhere");
+    Helper::spawn(command)
+}
+
+#[test]
+fn a_server_is_served_from_a_shell_that_does_not_lead_to_its_programs() {
+    let base = base();
+    let ours = Ours::new(base.path(), "default");
+    let server = ours.start();
+    let here = [base.path().to_str().unwrap(), "default"];
+    let programs = ours.0.directory().join("programs");
+    assert_eq!(fs::metadata(&programs).unwrap().permissions().mode() & 0o777, 0o600);
+    let ask = |command: &str| in_a_bare_shell().ask(&[command, here[0], here[1]]);
+    let pid = server.pid().to_string();
+    assert_eq!(ask("status"), [pid.as_str(), server.version(), server.bin_dir().to_str().unwrap()]);
+    assert_eq!(ask("start"), [pid.as_str(), &server.url()]);
+    assert_eq!(ask("stop"), ["true"]);
+    // Started with the programs that it ran with before.
+    assert_eq!(ask("start")[1], server.url());
+    assert!(ours.0.stop().unwrap());
+}
+
+#[test]
+fn a_running_server_is_reached_though_its_programs_are_nowhere_to_be_found() {
+    let base = base();
+    let ours = Ours::new(base.path(), "default");
+    let server = ours.start();
+    let gone = base.path().join("gone");
+    for text in [Some(gone.to_str().unwrap()), None] {
+        let programs = ours.0.directory().join("programs");
+        match text {
+            Some(text) => fs::write(programs, text).unwrap(),
+            None => fs::remove_file(programs).unwrap(),
+        }
+        // A wrong choice of the person's leads to no programs on any machine.
+        let ask = |command: &str| {
+            let mut shell = Command::new(std::env::current_exe().unwrap());
+            shell.env_clear().env("HOWDAH_PG_BIN", &gone);
+            Helper::spawn(shell).ask(&[command, base.path().to_str().unwrap(), "default"])
+        };
+        let major = server.version().split('.').next().unwrap();
+        // The third word, the programs, is empty.
+        assert_eq!(ask("status"), [server.pid().to_string().as_str(), major]);
+        assert_eq!(ask("start"), [server.pid().to_string(), server.url()]);
+    }
+    assert!(ours.0.stop().unwrap());
+}
+
 #[test]
 fn servers_with_two_names_are_two_servers() {
     let base = base();
