@@ -1,5 +1,6 @@
 //! Connections as libpq makes them, against a PostgreSQL that speaks TLS (Debian's 15) and its own psql.
 #![expect(clippy::unwrap_used, reason = "a step of a test that fails is a failed test")]
+#![expect(clippy::print_stdout, reason = "a skipped test says so")]
 
 use std::fs;
 use std::net::TcpListener;
