@@ -182,7 +182,6 @@ fn a_load_that_waits_to_write_stops_too() {
 }
 
 #[test]
-#[ignore = "the planning of a load does not listen for a stop yet"]
 fn a_load_that_waits_to_look_into_the_table_stops_too() {
     stopped_while_it_waits_for_a_lock("ACCESS EXCLUSIVE");
 }

@@ -5,6 +5,8 @@ mod carry;
 use std::sync::Arc;
 use std::time::Instant;
 
+use carry::{CLEAN_UP_PATIENCE, cancelled};
+
 use crate::chunk::RowForm;
 use crate::connect::{Connection, Target};
 use crate::control::{Control, Phase};
@@ -83,8 +85,34 @@ impl Load<'_> {
         let format = options.format.unwrap_or_else(|| format_by_name(&inputs));
         let dialect = Arc::new(Dialect::resolve(format, &options.dialect)?);
         let name = target_name(options, &inputs)?;
-        let connection = Arc::new(self.target.connect().await?);
-        let session = Session::read(&connection).await?;
+        let connection = Arc::new(self.unless_cancelled(self.target.connect()).await?);
+        let control = self.control;
+        let (cutter, decision) = tokio::select! {
+            prepared = self.prepare(planning, &connection, &inputs, &dialect, &name) => prepared?,
+            () = control.cancelled() => {
+                // A backend that waits for a lock does not notice that its client is gone: it must be told.
+                let _ = tokio::time::timeout(CLEAN_UP_PATIENCE, connection.cancel()).await;
+                return Err(cancelled().with_visible("nothing was changed"));
+            }
+        };
+        if options.dry_run {
+            self.report.outcome = "planned";
+            return Ok(());
+        }
+        self.carry(connection, cutter, decision).await
+    }
+
+    /// Looks at the server and the input, and decides; changes nothing.
+    async fn prepare(
+        &mut self,
+        planning: Instant,
+        connection: &Arc<Connection>,
+        inputs: &[Input],
+        dialect: &Arc<Dialect>,
+        name: &TableName,
+    ) -> Result<(Cutter, Decision), Error> {
+        let options = self.options;
+        let session = Session::read(connection).await?;
         self.report.server_version.clone_from(&session.version);
         if dialect.default.is_some() && session.version_num < 160_000 {
             return Err(Error::usage(format!(
@@ -92,10 +120,10 @@ impl Load<'_> {
                 session.version
             )));
         }
-        let existing = self.existing(&connection, &name).await?;
+        let existing = self.existing(connection, name).await?;
 
         let sizes: Option<u64> = inputs.iter().map(Input::size).sum();
-        let cutter = self.cutter(&inputs, &dialect, false);
+        let cutter = self.cutter(inputs, dialect, false);
         if let Some(total) = sizes {
             self.control.set_bytes_total(total);
         }
@@ -106,14 +134,9 @@ impl Load<'_> {
         };
         self.report.phases.plan_s = planning.elapsed().as_secs_f64();
         let decision =
-            self.decide(&connection, &session, existing, &name, &inputs, &dialect, &mapping, sizes).await?;
+            self.decide(connection, &session, existing, name, inputs, dialect, &mapping, sizes).await?;
         self.describe(&session, &decision, &mapping);
-        if options.dry_run {
-            self.report.outcome = "planned";
-            return Ok(());
-        }
-        let cutter = cutter.limited(options.limit, mapping.header.is_some());
-        self.carry(connection, cutter, decision).await
+        Ok((cutter.limited(options.limit, mapping.header.is_some()), decision))
     }
 
     /// The existing table that rows go to or take the place of, by the mode.

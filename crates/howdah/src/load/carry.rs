@@ -22,7 +22,7 @@ use crate::table::Table;
 use crate::watcher;
 
 /// Somebody who asked us to stop waits: what cleaning up cannot do in this time, closing the connections does.
-const CLEAN_UP_PATIENCE: Duration = Duration::from_secs(1);
+pub(super) const CLEAN_UP_PATIENCE: Duration = Duration::from_secs(1);
 
 impl Load<'_> {
     /// Moves the rows and makes them visible, or leaves nothing behind.
@@ -180,7 +180,10 @@ impl Load<'_> {
         }
     }
 
-    async fn unless_cancelled<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    pub(super) async fn unless_cancelled<T>(
+        &self,
+        work: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
         tokio::select! {
             done = work => done,
             () = self.control.cancelled() => Err(cancelled()),
@@ -209,7 +212,7 @@ impl Load<'_> {
     }
 }
 
-fn cancelled() -> Error {
+pub(super) fn cancelled() -> Error {
     Error::new(ErrorKind::Cancelled, "stopped on request")
 }
 
