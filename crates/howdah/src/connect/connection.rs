@@ -13,6 +13,8 @@ const NOTICE_A_LOST_CLIENT: &str = "set client_connection_check_interval = '2s'"
 pub struct Connection {
     client: Client,
     task: tokio::task::AbortHandle,
+    /// Which host of the target's list answered.
+    host: usize,
 }
 
 impl Connection {
@@ -27,10 +29,18 @@ impl Connection {
                 });
                 // A server that refuses is none the worse for it.
                 let _ = client.batch_execute(NOTICE_A_LOST_CLIENT).await;
-                Ok(Connection { client, task: task.abort_handle() })
+                Ok(Connection { client, task: task.abort_handle(), host: 0 })
             }
             Err(error) => Err(error),
         })
+    }
+
+    pub(super) fn on_host(self, host: usize) -> Connection {
+        Connection { host, ..self }
+    }
+
+    pub(super) fn host(&self) -> usize {
+        self.host
     }
 
     /// The driver's client.

@@ -109,9 +109,9 @@ impl Target {
     /// What each host said, as a connection error; or that a password is needed.
     pub async fn connect(&self) -> Result<Connection, Error> {
         let mut failures = Vec::new();
-        for host in &self.hosts {
+        for (index, host) in self.hosts.iter().enumerate() {
             match self.connect_to(host).await {
-                Ok(connection) => return Ok(connection),
+                Ok(connection) => return Ok(connection.on_host(index)),
                 // Another host would ask the same person the same question.
                 Err(error) if error.kind() == ErrorKind::PasswordRequired => return Err(error),
                 Err(error) => failures.push(error),
@@ -152,6 +152,14 @@ impl Target {
             first_failure.get_or_insert(error);
         }
         Err(first_failure.unwrap_or_else(|| refuse("no way to connect was tried")))
+    }
+
+    /// The server that answered, alone: the connections of one load must not spread over several.
+    #[must_use]
+    pub fn pinned_to(&self, connection: &Connection) -> Target {
+        let mut pinned = self.clone();
+        pinned.hosts = self.hosts.get(connection.host()).cloned().into_iter().collect();
+        pinned
     }
 
     /// For people; without the password.

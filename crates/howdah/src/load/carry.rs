@@ -9,7 +9,7 @@ use tokio_postgres::types::Type;
 
 use super::{Decision, Load};
 use crate::commit::commit_all;
-use crate::connect::Connection;
+use crate::connect::{Connection, Target};
 use crate::control::Phase;
 use crate::crew::Crew;
 use crate::error::{Error, ErrorKind};
@@ -45,11 +45,13 @@ impl Load<'_> {
             blocked: AtomicI32::new(0),
         });
         let feed = Feed::new(cutter);
-        let mut crew = Crew::muster(&connection, self.target, jobs.count).await?;
+        let target = self.target.pinned_to(&connection);
+        let mut crew = Crew::muster(&connection, &target, jobs.count).await?;
         if jobs.count > 1 {
             landing.prepare_apart(&connection, table, plan.observe).await?;
         }
-        let Err(error) = self.send_and_publish(&connection, &feed, &decision, &freight, &mut crew).await
+        let Err(error) =
+            self.send_and_publish(&connection, &target, &feed, &decision, &freight, &mut crew).await
         else {
             return self.analyze(&connection, table).await;
         };
@@ -63,6 +65,7 @@ impl Load<'_> {
     async fn send_and_publish(
         &mut self,
         connection: &Arc<Connection>,
+        target: &Target,
         feed: &Arc<Feed>,
         decision: &Decision,
         freight: &Arc<Freight>,
@@ -87,7 +90,7 @@ impl Load<'_> {
         self.control.enter(Phase::Indexing);
         let indexing = Instant::now();
         if !alone && matches!(landing, Landing::Hidden(_)) {
-            commit_all(&connections, self.target).await?;
+            commit_all(&connections, target).await?;
             connection.client().batch_execute("BEGIN").await?;
         }
         let lattices = merge(sent.into_iter().map(|sent| sent.lattices));
@@ -103,8 +106,8 @@ impl Load<'_> {
         let committing = Instant::now();
         self.run_all(connection, &landing.publish(table)).await?;
         match landing {
-            Landing::Append => commit_all(&connections, self.target).await?,
-            _ => commit_all(std::slice::from_ref(connection), self.target).await?,
+            Landing::Append => commit_all(&connections, target).await?,
+            _ => commit_all(std::slice::from_ref(connection), target).await?,
         }
         self.report.phases.commit_s = committing.elapsed().as_secs_f64();
         self.report.rows = rows;
