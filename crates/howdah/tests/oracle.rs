@@ -77,8 +77,8 @@ fn compare(
             }
             Err(NotEncoded::Unsure) => counts[2] += 1,
         }
-        // What the server takes must arrive, whoever read it.
-        if verdict.is_none() {
+        // What the server takes must arrive, whoever read it; `now` is another value at the second load.
+        if verdict.is_none() && !literal.to_ascii_lowercase().contains("now") {
             accepted.push(literal.clone());
         }
     }
