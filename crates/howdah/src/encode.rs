@@ -9,7 +9,7 @@ use crate::chunk::{Chunk, RowForm, RowOrigins};
 use crate::error::{Error, ErrorKind};
 use crate::lattice::ColumnLattice;
 use crate::plan::Plan;
-use crate::source::split::{self, Fault, Span};
+use crate::source::split::{self, Fault, PlainRecord, Span};
 use crate::source::{Field, Form, Piece, Splitter};
 
 /// A value may have so many bytes; PostgreSQL's limit on any value, its length word included.
@@ -81,6 +81,22 @@ impl Encoder {
             self.check_header(piece, &mut splitter).map_err(Stop::Failed)?;
         }
         loop {
+            if form == RowForm::Binary
+                && let Some(record) = splitter.plain_record(plan.fields)
+            {
+                let (end, row_start) = (record.end(), out.len());
+                if plain_row(record, &plan, &mut out) {
+                    let span = splitter.take_plain(plan.fields, end);
+                    #[expect(
+                        clippy::cast_possible_truncation,
+                        reason = "the cutter holds pieces below 2^31 bytes"
+                    )]
+                    rows.push(span.start as u32, span.lines_before);
+                    continue;
+                }
+                // The way below finds out what is the matter with it.
+                out.truncate(row_start);
+            }
             let span = match splitter.next_record(&mut self.fields) {
                 Ok(Some(span)) => span,
                 Ok(None) => return Ok(Chunk { bytes: self.buffers.lend(out), form, rows }),
@@ -171,6 +187,24 @@ impl Encoder {
             .with_detail(format!("here: {}; there: {}", found.join(", "), expected.join(", ")))
             .with_hint("load files with different columns in separate runs"))
     }
+}
+
+/// Appends the row of a record without quotes; `false` when anything stands in its way, with part of a row appended.
+#[inline]
+fn plain_row(record: PlainRecord<'_, '_>, plan: &Plan, out: &mut Vec<u8>) -> bool {
+    out.extend_from_slice(&plan.binary_row_start);
+    for column in &plan.columns {
+        let field = record.field(column.field);
+        if field.is_empty() {
+            out.extend_from_slice(&NULL_FIELD);
+            continue;
+        }
+        let Some(codec) = &column.codec else { return false };
+        if codec.encode_within(record.bytes, field, out).is_err() {
+            return false;
+        }
+    }
+    true
 }
 
 /// The fields of the next record as text.

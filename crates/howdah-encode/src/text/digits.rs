@@ -1,5 +1,7 @@
 //! Up to sixteen decimal digits at once, without a branch per digit; hexadecimal digits by table.
 
+use std::ops::Range;
+
 /// Eight bytes of '0'.
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 /// The high bit of each byte.
@@ -23,6 +25,20 @@ pub(super) fn load8(text: &[u8]) -> Option<u64> {
         (u64::from(first) << pad) | (u64::from(middle) << (pad + 8 * (length / 2))) | (u64::from(last) << 56)
     };
     Some(word ^ (ZEROS << pad))
+}
+
+/// What [`load8`] gives for `text[range]`, without a branch on its length: the characters before it are loaded along.
+/// The second value says whether a minus sign was passed over.
+#[inline(always)]
+pub(super) fn signed8_within(text: &[u8], range: Range<usize>) -> Option<(bool, u64)> {
+    let negative = text.get(range.start) == Some(&b'-');
+    let length = range.end.wrapping_sub(range.start + usize::from(negative));
+    let last = text.get(range.end.wrapping_sub(8)..range.end)?.first_chunk()?;
+    if length.wrapping_sub(1) >= 8 {
+        return None;
+    }
+    let pad = 64 - 8 * length;
+    Some((negative, (u64::from_le_bytes(*last) ^ ZEROS) >> pad << pad))
 }
 
 /// Nine to sixteen characters, laid out like [`load8`]: the first word and the second.
@@ -66,18 +82,14 @@ fn find(word: u64, byte: u8) -> u64 {
 /// digits as a number, and how many of them stand after the point.
 #[inline(always)]
 pub(super) fn short_decimal(literal: &[u8]) -> Option<(bool, u64, usize)> {
-    /// '.' as loading leaves it.
-    const POINT: u8 = b'.' ^ b'0';
     let negative = literal.first() == Some(&b'-');
     let text = &literal[usize::from(negative)..];
     if let Some(word) = load8(text) {
-        let (digits, places) = match find(word, POINT) {
-            0 => (word, 0),
-            // A lone point is no number.
-            _ if text.len() == 1 => return None,
-            mark => without_point(word, mark),
-        };
-        return all_digits(digits).then(|| (negative, value8(digits), places));
+        if word == LONE_POINT && text.len() == 1 {
+            return None;
+        }
+        let (value, places) = decimal8(word)?;
+        return Some((negative, value, places));
     }
     let (mut high, mut low) = load16(text)?;
     let mut places = 0;
@@ -94,6 +106,26 @@ pub(super) fn short_decimal(literal: &[u8]) -> Option<(bool, u64, usize)> {
     }
     (all_digits(high) && all_digits(low))
         .then(|| (negative, value8(high) * 100_000_000 + value8(low), places))
+}
+
+/// '.' as loading leaves it.
+const POINT: u8 = b'.' ^ b'0';
+
+/// A word loaded from a point behind zeros, or from a point alone, which is no number.
+pub(super) const LONE_POINT: u64 = (POINT as u64) << 56;
+
+/// The number of a loaded word of digits and perhaps a point, and how many of them stand after it.
+#[inline(always)]
+pub(super) fn decimal8(word: u64) -> Option<(u64, usize)> {
+    if all_digits(word) {
+        return Some((value8(word), 0));
+    }
+    let mark = find(word, POINT);
+    if mark == 0 {
+        return None;
+    }
+    let (digits, places) = without_point(word, mark);
+    all_digits(digits).then(|| (value8(digits), places))
 }
 
 /// Closes the gap of the point at the lowest set byte of `mark`, and counts the bytes behind it.
@@ -141,6 +173,21 @@ mod tests {
             assert_eq!(value, expected);
         }
         assert!(load8(b"").is_none() && load16(b"12345678901234567").is_none());
+    }
+
+    #[test]
+    fn a_number_within_other_text_is_read_as_alone() {
+        let text = b"7,-9.5,1234567,-.5,.,-12345678,123456789,-,x";
+        let mut start = 0;
+        for field in text.split(|byte| *byte == b',') {
+            let range = start..start + field.len();
+            start = range.end + 1;
+            let alone = (field.first() == Some(&b'-'), load8(field.strip_prefix(b"-").unwrap_or(field)));
+            // Too near to the start of the text, nothing is said.
+            let within = signed8_within(text, range.clone());
+            assert!(within.is_some() == (alone.1.is_some() && range.end >= 8));
+            assert!(within.is_none_or(|(negative, word)| (negative, Some(word)) == alone));
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! `real` and `double precision`: the nearest binary value, as C's `strtof` and `strtod` find it.
 
-use super::digits::short_decimal;
+use std::ops::Range;
+
+use super::digits::{LONE_POINT, decimal8, short_decimal, signed8_within};
 use super::trimmed;
 use crate::verdict::{NotEncoded, shown};
 
@@ -25,6 +27,24 @@ pub(super) fn parse_f64(literal: &[u8]) -> Result<f64, NotEncoded> {
         return Ok(f64::from_bits(value.to_bits() | u64::from(negative) << 63));
     }
     parse_any(literal)
+}
+
+/// Up to eight characters of digits and a point, perhaps after a minus sign.
+#[inline(always)]
+pub(super) fn short_f64_within(text: &[u8], range: Range<usize>) -> Option<f64> {
+    let length = range.len();
+    let (negative, word) = signed8_within(text, range)?;
+    let (mantissa, places) = decimal8(word)?;
+    if word == LONE_POINT && length - usize::from(negative) == 1 {
+        return None;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "eight digits are below 2^53")]
+    let mut value = mantissa.cast_signed() as f64;
+    // Whole numbers have columns of their own, so this branch is predicted, and a division takes as long as the rest.
+    if places > 0 {
+        value /= TENS[places];
+    }
+    Some(f64::from_bits(value.to_bits() | u64::from(negative) << 63))
 }
 
 #[inline(never)]

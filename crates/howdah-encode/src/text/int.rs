@@ -1,6 +1,8 @@
 //! `smallint`, `integer`, `bigint`: decimal digits with a sign, white space around them.
 
-use super::digits::{all_digits, load8, load16, value8};
+use std::ops::Range;
+
+use super::digits::{all_digits, load8, load16, signed8_within, value8};
 use super::trimmed;
 use crate::verdict::{NotEncoded, shown};
 
@@ -26,6 +28,18 @@ pub(super) fn parse_i64(literal: &[u8]) -> Result<i64, NotEncoded> {
         Some(value) => Ok(value),
         None => parse_any(literal, "bigint", i64::MIN, i64::MAX),
     }
+}
+
+/// One to eight digits, perhaps after a minus sign and nothing else.
+#[inline(always)]
+pub(super) fn short_i32_within(text: &[u8], range: Range<usize>) -> Option<i32> {
+    let (negative, word) = signed8_within(text, range)?;
+    if !all_digits(word) {
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "eight digits are below 2^31")]
+    let magnitude = value8(word) as i32;
+    Some(if negative { -magnitude } else { magnitude })
 }
 
 /// One to sixteen digits, perhaps after a minus sign and nothing else.

@@ -68,6 +68,29 @@ pub struct Span {
     pub lines_before: u32,
 }
 
+/// A record without quotes, of as many fields as were asked for: [`Splitter::plain_record`].
+#[derive(Clone, Copy)]
+pub(crate) struct PlainRecord<'a, 'm> {
+    pub(crate) bytes: &'a [u8],
+    start: usize,
+    ends: &'m [u32],
+}
+
+impl PlainRecord<'_, '_> {
+    /// Where field `index` lies; empty means NULL.
+    #[inline]
+    pub(crate) fn field(&self, index: usize) -> std::ops::Range<usize> {
+        let start = if index == 0 { self.start } else { self.ends[index - 1] as usize + 1 };
+        start..self.ends[index] as usize
+    }
+
+    /// One past its last byte, without the line end.
+    #[inline]
+    pub(crate) fn end(&self) -> usize {
+        self.ends.last().map_or(self.start, |end| *end as usize)
+    }
+}
+
 /// Why a record cannot be split.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
@@ -91,6 +114,8 @@ pub struct Splitter<'a> {
     two_pass: bool,
     /// Empty and nothing else is NULL: the common case, told without looking at the field.
     empty_is_null: bool,
+    /// A record without quotes can be told by its marks alone.
+    plain_is_possible: bool,
 }
 
 impl<'a> Splitter<'a> {
@@ -100,7 +125,8 @@ impl<'a> Splitter<'a> {
         let marks = Structurals::new(bytes, [dialect.delimiter, b'\n', b'\r', fourth]);
         let two_pass = dialect.family == Family::Csv && dialect.escape != dialect.quote;
         let empty_is_null = dialect.null.is_empty() && dialect.default.is_none();
-        Splitter { bytes, dialect, eol, at: 0, lines: 0, marks, two_pass, empty_is_null }
+        let plain_is_possible = dialect.family == Family::Csv && !two_pass && empty_is_null && eol == Eol::Nl;
+        Splitter { bytes, dialect, eol, at: 0, lines: 0, marks, two_pass, empty_is_null, plain_is_possible }
     }
 
     /// Offset of the first byte that belongs to no record returned so far.
@@ -124,6 +150,32 @@ impl<'a> Splitter<'a> {
             Family::Text => self.next_text(fields),
         }
         .map(Some)
+    }
+
+    /// The next record, if it is seen already that it has exactly `count` fields and no quote; it is not taken yet.
+    ///
+    /// Most records of most files are like this. Their fields need no list: each lies between two marks.
+    #[inline]
+    pub(crate) fn plain_record(&self, count: usize) -> Option<PlainRecord<'a, '_>> {
+        let (bytes, delimiter) = (self.bytes, self.dialect.delimiter);
+        if !self.plain_is_possible {
+            return None;
+        }
+        let ends = self.marks.ahead().get(..count)?;
+        let (last, inner) = ends.split_last()?;
+        let is = |at: &u32, byte: u8| bytes.get(*at as usize) == Some(&byte);
+        let plain = is(last, b'\n') && inner.iter().all(|at| is(at, delimiter));
+        plain.then_some(PlainRecord { bytes, start: self.at, ends })
+    }
+
+    /// Takes the record that [`Splitter::plain_record`] showed, which ends at `end`.
+    #[inline]
+    pub(crate) fn take_plain(&mut self, count: usize, end: usize) -> Span {
+        let span = Span { start: self.at, end, lines_before: self.lines };
+        self.marks.skip(count);
+        self.lines += 1;
+        self.at = end + 1;
+        span
     }
 
     #[inline]
