@@ -41,7 +41,7 @@ fuzz_target!(|data: &[u8]| {
             match splitter.next_record(&mut fields) {
                 Ok(None) => break,
                 Err(fault) => {
-                    found_fault = Some(piece.origin.first_line + u64::from(fault.lines_before));
+                    found_fault = Some(piece.origin.first_line + u64::from(fault.span.lines_before));
                     break;
                 }
                 Ok(Some(span)) => records.push(Record {

@@ -49,9 +49,11 @@ Examples:
   xzcat t.csv.xz | howdah load - --table t          from a pipe
   howdah load old.tsv --null '\\N' --mode replace    exchange the table's rows in one swap
   howdah load people.csv --dry-run                  show types, mapping and SQL; change nothing
+  howdah load people.csv --on-error ignore          load the rest, keep bad records
+  howdah load people.1f2e.rejects.jsonl             load that file again, mended
 
-Exit codes: 0 done, 1 failed and nothing changed, 2 usage or connection, 5 partly committed,
-130 or 143 interrupted.";
+Exit codes: 0 done, 1 failed and nothing changed, 2 usage or connection, 3 loaded with some
+records ignored, 4 too many of them and nothing loaded, 5 partly committed, 130 or 143 interrupted.";
 
 /// Load CSV, TSV and COPY text files, plain or compressed (gzip, zstd), into a table.
 #[derive(Debug, Args)]
@@ -69,6 +71,8 @@ pub(crate) struct Load {
     pub(crate) input: Input,
     #[command(flatten)]
     pub(crate) columns: Columns,
+    #[command(flatten)]
+    pub(crate) tolerance: Tolerance,
     #[command(flatten)]
     pub(crate) writing: Writing,
     #[command(flatten)]
@@ -90,7 +94,7 @@ pub(crate) struct LoadTarget {
     #[arg(long)]
     pub(crate) unlogged: bool,
 
-    /// Show the plan (types, mapping, SQL) and change nothing
+    /// Show the plan, judge every record, change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -126,7 +130,7 @@ pub(crate) struct Connection {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input (COPY's names and meanings)")]
 pub(crate) struct Input {
-    /// csv, tsv or text (COPY's) [default: by the file's name, else csv]
+    /// csv, tsv, text (COPY's), rejects [default: by the file's name, else csv]
     #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) format: Option<FormatArg>,
 
@@ -180,6 +184,26 @@ pub(crate) struct Columns {
 }
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Bad records")]
+pub(crate) struct Tolerance {
+    /// stop at a record that is no row, or ignore it
+    #[arg(long, value_name = "WHAT", default_value = "stop", hide_possible_values = true)]
+    pub(crate) on_error: OnErrorArg,
+
+    /// Most records that may be ignored, or per cent of all [default: any]
+    #[arg(long, value_name = "N|P%")]
+    pub(crate) reject_limit: Option<String>,
+
+    /// Where ignored records go [default: TABLE.LOAD_ID.rejects.jsonl, here]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rejects: Option<PathBuf>,
+
+    /// NUL characters, which no text can hold: error, strip
+    #[arg(long, value_name = "WHAT", default_value = "error", hide_possible_values = true)]
+    pub(crate) on_nul: OnNulArg,
+}
+
+#[derive(Debug, Args)]
 #[command(next_help_heading = "Writing")]
 pub(crate) struct Writing {
     /// Connections that write at once [default: by cores, input, indexes]
@@ -224,6 +248,19 @@ pub(crate) enum FormatArg {
     Csv,
     Tsv,
     Text,
+    Rejects,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnErrorArg {
+    Stop,
+    Ignore,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnNulArg {
+    Error,
+    Strip,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

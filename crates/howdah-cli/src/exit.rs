@@ -8,6 +8,10 @@ pub(crate) const DONE: u8 = 0;
 pub(crate) const FAILED: u8 = 1;
 /// The request was wrong, or no connection came about.
 pub(crate) const USAGE: u8 = 2;
+/// Loaded, and some records ignored; or a dry run that would ignore some.
+pub(crate) const SOME_REJECTED: u8 = 3;
+/// More records would have been ignored than allowed; nothing loaded.
+pub(crate) const TOO_MANY_REJECTS: u8 = 4;
 /// Some rows are in and some are not, or nobody knows.
 pub(crate) const PARTLY_COMMITTED: u8 = 5;
 /// Ended by SIGINT (128 + 2), also when a password prompt was left with Ctrl-C.
@@ -20,6 +24,7 @@ pub(crate) fn code(error: &Error, signal: Option<u8>) -> u8 {
         ErrorKind::Cancelled => signal.map_or(INTERRUPTED, of_signal),
         // Known before anything else: a script must not take an interrupted commit for a clean stop.
         ErrorKind::PartlyCommitted => PARTLY_COMMITTED,
+        ErrorKind::TooManyRejects => TOO_MANY_REJECTS,
         _ => FAILED,
     }
 }
@@ -41,6 +46,7 @@ mod tests {
             (ErrorKind::PasswordRequired, None, 2),
             (ErrorKind::Source, None, 1),
             (ErrorKind::Data, None, 1),
+            (ErrorKind::TooManyRejects, None, 4),
             (ErrorKind::Server, Some(15), 1),
             (ErrorKind::Internal, None, 1),
             (ErrorKind::Cancelled, Some(2), 130),

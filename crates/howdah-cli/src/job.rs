@@ -1,10 +1,10 @@
 //! What the options of `howdah load` mean: checked, and turned into the engine's vocabulary.
 
 use howdah::name::{self, TableName};
-use howdah::options::{DialectOptions, Format, HeaderOption, Mode, WritePath};
+use howdah::options::{DialectOptions, Format, HeaderOption, Mode, OnError, OnNul, RejectLimit, WritePath};
 use howdah::{Error, LoadOptions};
 
-use crate::args::{FormatArg, Load, ModeArg, WritePathArg};
+use crate::args::{FormatArg, Load, ModeArg, OnErrorArg, OnNulArg, WritePathArg};
 
 /// The engine's options.
 ///
@@ -16,6 +16,12 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
         return Err(
             Error::usage("standard input has no name that a table could take").with_hint("add --table NAME")
         );
+    }
+    if args.tolerance.on_error == OnErrorArg::Stop
+        && (args.tolerance.reject_limit.is_some() || args.tolerance.rejects.is_some())
+    {
+        return Err(Error::usage("--reject-limit and --rejects are about ignored records")
+            .with_hint("add --on-error ignore"));
     }
     let byte = |option, text: &Option<String>| text.as_deref().map(|text| one_byte(option, text)).transpose();
     let mut skip_columns = Vec::new();
@@ -29,6 +35,7 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
             FormatArg::Csv => Format::Csv,
             FormatArg::Tsv => Format::Tsv,
             FormatArg::Text => Format::Text,
+            FormatArg::Rejects => Format::Rejects,
         }),
         dialect: DialectOptions {
             delimiter: byte("--delimiter", &args.input.delimiter)?,
@@ -58,8 +65,30 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
         unlogged: args.target.unlogged,
         freeze: args.writing.freeze,
         analyze: args.writing.analyze,
+        on_error: match args.tolerance.on_error {
+            OnErrorArg::Stop => OnError::Stop,
+            OnErrorArg::Ignore => OnError::Ignore,
+        },
+        reject_limit: args.tolerance.reject_limit.as_deref().map(reject_limit).transpose()?,
+        rejects: args.tolerance.rejects.clone(),
+        on_nul: match args.tolerance.on_nul {
+            OnNulArg::Error => OnNul::Error,
+            OnNulArg::Strip => OnNul::Strip,
+        },
         dry_run: args.target.dry_run,
     })
+}
+
+/// A number of records, or a share of them with a per cent sign.
+fn reject_limit(text: &str) -> Result<RejectLimit, Error> {
+    let limit = match text.strip_suffix('%') {
+        Some(percent) => {
+            let share = percent.trim().parse().ok().filter(|share| (0.0..=100.0).contains(share));
+            share.map(RejectLimit::Percent)
+        }
+        None => text.parse().ok().map(RejectLimit::Rows),
+    };
+    limit.ok_or_else(|| Error::usage(format!("--reject-limit takes a number of records or P%, not {text:?}")))
 }
 
 /// The single byte of `--delimiter`, `--quote` or `--escape`; shells make a real tab hard to type.
@@ -244,7 +273,17 @@ mod tests {
             "--freeze",
             "--analyze",
             "--dry-run",
+            "--on-error",
+            "ignore",
+            "--reject-limit",
+            "2.5%",
+            "--rejects",
+            "bad.jsonl",
+            "--on-nul",
+            "strip",
         ]);
+        assert_eq!((o.on_error, o.on_nul), (OnError::Ignore, OnNul::Strip));
+        assert_eq!((o.reject_limit, o.rejects), (Some(RejectLimit::Percent(2.5)), Some("bad.jsonl".into())));
         assert_eq!(o.table.unwrap().to_string(), "\"s\".\"T\"");
         assert_eq!(
             (o.format, o.mode, o.write_path),
@@ -260,6 +299,18 @@ mod tests {
         assert_eq!(o.map, [("x".into(), "y".into()), ("z".into(), "w".into())]);
         assert_eq!(o.skip_columns, ["C", "d", "e"]);
         assert!(o.unlogged && o.freeze && o.analyze && o.dry_run);
+    }
+
+    #[test]
+    fn limits_on_ignored_records_are_numbers_or_shares_and_need_ignoring() {
+        let ignore = ["a", "--on-error", "ignore", "--reject-limit"];
+        let limit = |text: &'static str| options(&[&ignore[..], &[text]].concat()).reject_limit;
+        assert_eq!(limit("7"), Some(RejectLimit::Rows(7)));
+        assert_eq!(limit("0%"), Some(RejectLimit::Percent(0.0)));
+        for bad in ["1.5", "101%", "%", "NaN%", ""] {
+            assert!(refusal(&[&ignore[..], &[bad]].concat()).contains("--reject-limit"), "{bad}");
+        }
+        assert!(refusal(&["a", "--reject-limit", "1"]).contains("ignored"));
     }
 
     #[test]

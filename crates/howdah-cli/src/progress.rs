@@ -136,6 +136,7 @@ impl Meter {
         let elapsed = now.duration_since(self.since);
         match at.phase {
             Phase::Inferring => reading("finding types", at, elapsed, None),
+            Phase::Judging => reading("judging", at, elapsed, Some(at.rows_read)),
             Phase::Loading => reading("loading", at, elapsed, Some(at.rows_sent)),
             Phase::Planning => waiting("planning", elapsed),
             Phase::Indexing => waiting("building indexes", elapsed),

@@ -106,6 +106,19 @@ pub(crate) fn summary(report: &Report, look: &str) -> String {
     )
 }
 
+/// What a dry run found.
+pub(crate) fn judged(report: &Report) -> String {
+    let good = counted(report.rows_read - report.rows_rejected.min(report.rows_read), "record", "records");
+    format!("dry run: {good} would be sent; nothing was changed")
+}
+
+/// Where ignored records are and what can be done with them.
+pub(crate) fn rejects(report: &Report) -> Option<String> {
+    let path = report.rejects_path.as_deref()?;
+    let count = counted(report.rows_rejected, "record was", "records were");
+    Some(format!("{count} ignored, with the reasons in {path}"))
+}
+
 /// The report as one line of JSON: easy to append to a log, and every reader takes it.
 pub(crate) fn json(report: &Report) -> String {
     serde_json::to_string(report)

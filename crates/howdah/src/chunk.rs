@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use crate::error::Location;
 use crate::source::Origin;
+use crate::source::split::Span;
 
 /// Encoded rows of one piece of input.
 #[derive(Debug)]
@@ -44,7 +45,8 @@ impl RowOrigins {
 
     /// Notes the next row's record.
     #[inline]
-    pub(crate) fn push(&mut self, start: u32, lines_before: u32) {
+    pub(crate) fn push(&mut self, record: Span) {
+        let lines_before = record.lines_before;
         let row = self.starts.len();
         if row == 0 {
             self.skipped_lines = lines_before;
@@ -56,12 +58,18 @@ impl RowOrigins {
             self.lines = (0..).map(|n| n + self.skipped_lines).take(row).collect();
             self.lines.push(lines_before);
         }
-        self.starts.push(start);
+        #[expect(clippy::cast_possible_truncation, reason = "the cutter holds pieces below 2^31 bytes")]
+        self.starts.push(record.start as u32);
     }
 
     /// How many rows.
     pub(crate) fn len(&self) -> u64 {
         self.starts.len() as u64
+    }
+
+    /// Where the record of row `row` (from 0) starts in the piece.
+    pub(crate) fn start(&self, row: usize) -> Option<usize> {
+        self.starts.get(row).map(|start| *start as usize)
     }
 
     /// The record of row `row` (from 0).
@@ -81,11 +89,11 @@ mod tests {
 
     #[test]
     fn rows_lead_back_to_their_lines_with_and_without_newlines_in_fields() {
-        let origin = Origin { source: "f".into(), byte_offset: 100, first_line: 11 };
+        let origin = Origin { source: "f".into(), byte_offset: 100, first_line: 11, lines: None };
         let mut rows = RowOrigins::new(origin);
         // A header took line 11; the second row takes two lines.
         for (start, lines) in [(10, 1), (20, 2), (40, 4), (50, 5)] {
-            rows.push(start, lines);
+            rows.push(Span { start, end: start, lines_before: lines });
         }
         let at = |row| rows.locate(row).map(|l| (l.line.unwrap(), l.byte_offset.unwrap()));
         assert_eq!(at(0), Some((12, 110)));

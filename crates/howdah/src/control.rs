@@ -30,6 +30,8 @@ pub enum Phase {
     Planning,
     /// Reading the whole input to find the types of a new table.
     Inferring,
+    /// Records are read and judged; nothing is sent.
+    Judging,
     /// Rows are on their way.
     Loading,
     /// Indexes and constraints are built.

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use futures_util::future::{join_all, try_join_all};
 use tokio::sync::{oneshot, watch};
 
-use crate::buffers::Buffers;
+use crate::chunk::Chunk;
 use crate::connect::{Connection, Target};
-use crate::encode::Encoder;
+use crate::encode::{Encoded, Encoder};
 use crate::error::{Error, ErrorKind};
 use crate::feed::Feed;
 use crate::lane::{Freight, Lane, Sent};
+use crate::source::Piece;
 
 /// The lanes of a load, mustered and waiting for work, working, or waiting for the commit.
 pub(crate) struct Crew {
@@ -176,23 +177,44 @@ async fn serve(
 
 async fn carry(connection: Arc<Connection>, pid: i32, freight: &Freight, feed: &Feed) -> Result<Sent, Error> {
     let mut lane = Lane::new(connection, pid);
-    let mut encoder = Encoder::new(freight.plan.clone(), Buffers::default());
+    let mut encoder = Encoder::new(freight.plan.clone(), freight.dense.clone(), freight.control.clone());
     let mut spare = Vec::new();
     while let Some(piece) = feed.cut(spare) {
-        let chunk = match encoder.encode(&piece) {
+        let chunk = match encode(&mut encoder, &piece, freight).await {
             Ok(chunk) => chunk,
             Err(error) => {
                 feed.fail(piece.ordinal, error);
                 break;
             }
         };
-        freight.control.add_rows_read(chunk.rows.len());
-        // The piece's memory is free before the chunk is sent.
-        spare = piece.into_spare();
-        lane.send(chunk, freight).await?;
+        spare = lane.send(chunk, piece, freight).await?;
     }
     if feed.is_stopped() {
         return Err(Error::new(ErrorKind::Cancelled, "stopped"));
     }
     lane.finish(freight, encoder.lattices).await
+}
+
+/// Encodes `piece`, with the server's help where the codecs need it; refused records are kept apart.
+///
+/// # Errors
+/// The first record that cannot be a row, when such records end the load; too many of them; no answer from the server.
+pub(crate) async fn encode(encoder: &mut Encoder, piece: &Piece, freight: &Freight) -> Result<Chunk, Error> {
+    loop {
+        match encoder.encode(piece)? {
+            Encoded::Chunk(chunk, rejects) => {
+                freight.control.add_rows_read(chunk.rows.len() + rejects.len() as u64);
+                if let Some(file) = &freight.rejects {
+                    file.add(&rejects)?;
+                }
+                return Ok(chunk);
+            }
+            Encoded::Open(open) => {
+                for open in open {
+                    let answers = freight.resolver.ask(open.question()).await?;
+                    encoder.learn(open, answers);
+                }
+            }
+        }
+    }
 }

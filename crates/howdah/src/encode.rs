@@ -1,16 +1,22 @@
 //! The encoder: a piece of input in, a chunk of rows out, by the plan. Pure CPU.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use howdah_encode::{Invalid, NotEncoded, copy_text};
+use howdah_encode::{NotEncoded, copy_text};
 
+use crate::answers::{Answers, Known, Open};
 use crate::buffers::Buffers;
 use crate::chunk::{Chunk, RowForm, RowOrigins};
-use crate::error::{Error, ErrorKind};
+use crate::control::Control;
+use crate::error::Error;
 use crate::lattice::ColumnLattice;
-use crate::plan::Plan;
-use crate::source::split::{self, Fault, PlainRecord, Span};
-use crate::source::{Field, Form, Piece, Splitter};
+use crate::plan::{Plan, PlanColumn};
+use crate::records::{BadRecord, Record, Records, data_error};
+use crate::rejects::Reject;
+use crate::resolver::Answer;
+use crate::source::split::{self, PlainRecord, Span};
+use crate::source::{Field, Form, Piece};
 
 /// A value may have so many bytes; PostgreSQL's limit on any value, its length word included.
 const MAX_VALUE_BYTES: usize = 0x3FFF_FFFF - 4;
@@ -21,171 +27,342 @@ const NULL_FIELD: [u8; 4] = (-1i32).to_be_bytes();
 /// Marks a default in our own text rows: no escaped value can look like it.
 pub(crate) const DEFAULT_MARKER: &[u8] = b"\\D";
 
+/// A piece with open literals in more than this share of its records is cheaper for the server to parse as text.
+const DENSE: f64 = 0.01;
+
+/// Below so many open literals a piece never counts as dense: one question answers them all.
+const FEW_LITERALS: usize = 100;
+
+/// What became of a piece.
+pub(crate) enum Encoded {
+    /// Its rows, and the records that are none.
+    Chunk(Chunk, Vec<Reject>),
+    /// Literals must be decided first: [`Encoder::learn`] the answers, then encode the piece again.
+    Open(Vec<Open>),
+}
+
 /// One thread's encoder, with the memory it reuses.
 pub(crate) struct Encoder {
     plan: Arc<Plan>,
+    /// Shared by the encoders of a load: whether a column turned up whose literals mostly only the server can decide.
+    dense: Arc<AtomicBool>,
+    control: Control,
     fields: Vec<Field>,
-    scratch: Vec<u8>,
+    scratch: Scratch,
     buffers: Buffers,
+    answers: Answers,
     /// What the columns of a stream into a new table look like so far.
     pub(crate) lattices: Vec<ColumnLattice>,
 }
 
-/// Why a piece cannot be sent as binary rows.
-enum Stop {
-    /// A value that only the server can judge.
-    Unsure,
-    Failed(Error),
+#[derive(Default)]
+struct Scratch {
+    /// A value without its quotes and escapes.
+    unescaped: Vec<u8>,
+    /// A field that is only judged, since the row travels as text.
+    judged: Vec<u8>,
+}
+
+/// Why a record is not a row.
+enum NotRow {
+    /// A literal of it must be decided first.
+    Open,
+    Refused(Error),
 }
 
 impl Encoder {
-    pub(crate) fn new(plan: Arc<Plan>, buffers: Buffers) -> Self {
+    pub(crate) fn new(plan: Arc<Plan>, dense: Arc<AtomicBool>, control: Control) -> Self {
         let observed = if plan.observe { plan.columns.len() } else { 0 };
         Encoder {
+            answers: Answers::new(plan.columns.len()),
             plan,
+            dense,
+            control,
             fields: Vec::new(),
-            scratch: Vec::new(),
-            buffers,
+            scratch: Scratch::default(),
+            buffers: Buffers::default(),
             lattices: vec![ColumnLattice::default(); observed],
         }
     }
 
-    /// Encodes `piece`; the piece's own bytes are no longer needed afterwards.
+    /// Encodes `piece`.
     ///
     /// # Errors
-    /// The first record of the piece that cannot be a row of the target.
-    pub(crate) fn encode(&mut self, piece: &Piece) -> Result<Chunk, Error> {
-        check_text(piece, &self.plan)?;
-        if self.plan.form == RowForm::Binary {
-            match self.rows(piece, RowForm::Binary) {
-                Ok(chunk) => return Ok(chunk),
-                Err(Stop::Failed(error)) => return Err(error),
-                Err(Stop::Unsure) => {}
-            }
+    /// The first record of the piece that cannot be a row of the target, unless such records are kept apart.
+    pub(crate) fn encode(&mut self, piece: &Piece) -> Result<Encoded, Error> {
+        let text = self.plan.form == RowForm::Text || self.dense.load(Ordering::Relaxed);
+        let form = if text { RowForm::Text } else { RowForm::Binary };
+        let (chunk, rejects, records) = self.rows(piece, form)?;
+        let open = self.answers.take_open(&self.plan, form);
+        if open.is_empty() {
+            self.answers.forget_beyond_bound();
+            return Ok(Encoded::Chunk(chunk, rejects));
         }
-        match self.rows(piece, RowForm::Text) {
-            Ok(chunk) => Ok(chunk),
-            Err(Stop::Failed(error)) => Err(error),
-            Err(Stop::Unsure) => Err(Error::new(ErrorKind::Internal, "a text row cannot be unsure")),
+        let literals: usize = open.iter().map(Open::len).sum();
+        if self.plan.judge || literals < FEW_LITERALS || (literals as f64) < DENSE * records as f64 {
+            return Ok(Encoded::Open(open));
         }
+        if !self.dense.swap(true, Ordering::Relaxed)
+            && let Some(most) = open.iter().max_by_key(|open| open.len())
+        {
+            self.control.notice(format!(
+                "rows travel as text: many values of {} are in a form that only the server can read",
+                most.column(&self.plan)
+            ));
+        }
+        self.answers.withdraw(&open);
+        let (chunk, rejects, _) = self.rows(piece, RowForm::Text)?;
+        Ok(Encoded::Chunk(chunk, rejects))
     }
 
-    fn rows(&mut self, piece: &Piece, form: RowForm) -> Result<Chunk, Stop> {
+    /// Takes the server's answers to `open`, in order.
+    pub(crate) fn learn(&mut self, open: Open, answers: Vec<Answer>) {
+        self.answers.learn(open, answers);
+    }
+
+    /// The rows of `piece`, its refused records, and how many records it has.
+    fn rows(&mut self, piece: &Piece, form: RowForm) -> Result<(Chunk, Vec<Reject>, u64), Error> {
         let plan = Arc::clone(&self.plan);
         let bytes = piece.bytes();
         let mut out = self.buffers.take();
         out.reserve(bytes.len() + bytes.len() / 4);
         let mut rows = RowOrigins::new(piece.origin.clone());
-        let mut splitter = Splitter::new(bytes, &plan.dialect, piece.eol);
-        if piece.starts_input && plan.header.is_some() {
-            self.check_header(piece, &mut splitter).map_err(Stop::Failed)?;
-        }
+        let mut rejects = Vec::new();
+        let mut open_rows = 0;
+        let mut records = Records::new(piece, &plan, std::mem::take(&mut self.fields))?;
         loop {
+            let row_start = out.len();
             if form == RowForm::Binary
-                && let Some(record) = splitter.plain_record(plan.fields)
+                && let Some(record) = records.plain()
             {
-                let (end, row_start) = (record.end(), out.len());
+                let end = record.end();
                 if plain_row(record, &plan, &mut out) {
-                    let span = splitter.take_plain(plan.fields, end);
-                    #[expect(
-                        clippy::cast_possible_truncation,
-                        reason = "the cutter holds pieces below 2^31 bytes"
-                    )]
-                    rows.push(span.start as u32, span.lines_before);
+                    rows.push(records.take_plain(end));
                     continue;
                 }
                 // The way below finds out what is the matter with it.
                 out.truncate(row_start);
             }
-            let span = match splitter.next_record(&mut self.fields) {
-                Ok(Some(span)) => span,
-                Ok(None) => return Ok(Chunk { bytes: self.buffers.lend(out), form, rows }),
-                Err(fault) => return Err(Stop::Failed(structural_error(piece, &fault))),
-            };
-            if self.fields.len() != plan.fields {
-                return Err(Stop::Failed(wrong_field_count(piece, &plan, span, &self.fields)));
-            }
-            match form {
-                RowForm::Binary => self.binary_row(piece, span, &plan, &mut out)?,
-                RowForm::Text => self.text_row(piece, span, &plan, &mut out)?,
-            }
-            #[expect(clippy::cast_possible_truncation, reason = "the cutter holds pieces below 2^31 bytes")]
-            rows.push(span.start as u32, span.lines_before);
-        }
-    }
-
-    #[inline]
-    fn binary_row(&mut self, piece: &Piece, span: Span, plan: &Plan, out: &mut Vec<u8>) -> Result<(), Stop> {
-        out.extend_from_slice(&plan.binary_row_start);
-        for column in &plan.columns {
-            let field = self.fields[column.field];
-            let value = match field.form() {
-                Form::Plain | Form::Quoted => &piece.bytes()[field.range()],
-                Form::Null => {
-                    out.extend_from_slice(&NULL_FIELD);
-                    continue;
-                }
-                Form::Default => return Err(Stop::Unsure),
-                form @ (Form::CsvEscaped | Form::CopyEscaped) => {
-                    let value = split::value(field, piece.bytes(), &plan.dialect, &mut self.scratch);
-                    let value = value.unwrap_or_default();
-                    if form == Form::CopyEscaped {
-                        check_unescaped(piece, span, &column.name, value).map_err(Stop::Failed)?;
+            let bad = match records.next() {
+                None => break,
+                Some(Ok(record)) => {
+                    let row = match form {
+                        RowForm::Binary => self.binary_row(piece, &record, &plan, &mut out),
+                        RowForm::Text => self.text_row(piece, &record, &plan, &mut out),
+                    };
+                    match row {
+                        Ok(()) => {
+                            rows.push(record.span);
+                            continue;
+                        }
+                        Err(NotRow::Open) => {
+                            out.truncate(row_start);
+                            open_rows += 1;
+                            continue;
+                        }
+                        Err(NotRow::Refused(error)) => BadRecord { span: record.span, error },
                     }
-                    value
                 }
+                Some(Err(bad)) => bad,
             };
-            let Some(codec) = &column.codec else { return Err(Stop::Unsure) };
-            match codec.encode(value, out) {
-                Ok(()) => {}
-                Err(NotEncoded::Unsure) => return Err(Stop::Unsure),
-                Err(NotEncoded::Invalid(invalid)) => {
-                    return Err(Stop::Failed(invalid_value(piece, span, &column.name, &invalid)));
-                }
+            out.truncate(row_start);
+            if plan.keep_rejects {
+                let raw = bytes[bad.span.start..bad.span.end].to_vec();
+                rejects.push(Reject { error: bad.error, raw });
+            } else if open_rows > 0 {
+                // A record before it may yet turn out to be the first bad one.
+                break;
+            } else {
+                return Err(bad.error);
             }
         }
-        Ok(())
+        self.fields = records.into_fields();
+        let count = rows.len() + rejects.len() as u64 + open_rows;
+        Ok((Chunk { bytes: self.buffers.lend(out), form, rows }, rejects, count))
     }
 
-    fn text_row(&mut self, piece: &Piece, span: Span, plan: &Plan, out: &mut Vec<u8>) -> Result<(), Stop> {
+    fn binary_row(
+        &mut self,
+        piece: &Piece,
+        record: &Record<'_>,
+        plan: &Plan,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NotRow> {
+        out.extend_from_slice(&plan.binary_row_start);
+        let mut row = Row::new(piece, record.span);
+        for column in &plan.columns {
+            let field = record.fields[column.field];
+            let Some(value) = split::value(field, record.bytes, &plan.dialect, &mut self.scratch.unescaped)
+            else {
+                out.extend_from_slice(&NULL_FIELD);
+                row.see_null(column);
+                continue;
+            };
+            if field.form() == Form::CopyEscaped {
+                row.check_unescaped(column, value)?;
+            }
+            let verdict = match &column.codec {
+                Some(codec) => codec.encode(value, out),
+                None => Err(NotEncoded::Unsure),
+            };
+            match verdict {
+                Ok(()) => {}
+                Err(NotEncoded::Invalid(invalid)) => {
+                    row.refuse(column, &invalid.reason, invalid.sqlstate, None)?;
+                }
+                Err(NotEncoded::Unsure) => row.ask(&mut self.answers, column, value, out)?,
+            }
+        }
+        row.finish(plan)
+    }
+
+    fn text_row(
+        &mut self,
+        piece: &Piece,
+        record: &Record<'_>,
+        plan: &Plan,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NotRow> {
+        let mut row = Row::new(piece, record.span);
         for (at, column) in plan.columns.iter().enumerate() {
             if at > 0 {
                 out.push(b'\t');
             }
-            let field = self.fields[column.field];
-            let value = split::value(field, piece.bytes(), &plan.dialect, &mut self.scratch);
+            let field = record.fields[column.field];
+            let value = split::value(field, record.bytes, &plan.dialect, &mut self.scratch.unescaped);
             if let Some(lattice) = self.lattices.get_mut(at) {
                 lattice.observe(value);
             }
-            match value {
-                None if field.form() == Form::Null => out.extend_from_slice(b"\\N"),
-                None => out.extend_from_slice(DEFAULT_MARKER),
-                Some(value) => {
-                    if field.form() == Form::CopyEscaped {
-                        check_unescaped(piece, span, &column.name, value).map_err(Stop::Failed)?;
+            let Some(value) = value else {
+                if field.form() == Form::Default {
+                    out.extend_from_slice(DEFAULT_MARKER);
+                } else {
+                    out.extend_from_slice(b"\\N");
+                    row.see_null(column);
+                }
+                continue;
+            };
+            if field.form() == Form::CopyEscaped {
+                row.check_unescaped(column, value)?;
+            }
+            if value.len() > MAX_VALUE_BYTES {
+                let reason = format!("the value has {} bytes; PostgreSQL takes less than 1 GiB", value.len());
+                row.refuse(column, &reason, "54000", None)?;
+            }
+            if plan.judge {
+                self.scratch.judged.clear();
+                let verdict = match &column.codec {
+                    Some(codec) => codec.encode(value, &mut self.scratch.judged),
+                    None => Err(NotEncoded::Unsure),
+                };
+                match verdict {
+                    Ok(()) => {}
+                    Err(NotEncoded::Invalid(invalid)) => {
+                        row.refuse(column, &invalid.reason, invalid.sqlstate, None)?;
                     }
-                    if value.len() > MAX_VALUE_BYTES {
-                        return Err(Stop::Failed(too_long(piece, span, &column.name, value.len())));
+                    Err(NotEncoded::Unsure) => {
+                        row.ask(&mut self.answers, column, value, &mut self.scratch.judged)?;
                     }
-                    copy_text::put_field(out, value);
                 }
             }
+            copy_text::put_field(out, value);
         }
         out.push(b'\n');
+        row.finish(plan)
+    }
+}
+
+/// A row in the making.
+struct Row<'p> {
+    piece: &'p Piece,
+    span: Span,
+    is_open: bool,
+    /// The column that may not be NULL and is, first in the table's order: there the server looks last.
+    null_in: Option<usize>,
+}
+
+impl<'p> Row<'p> {
+    #[inline]
+    fn new(piece: &'p Piece, span: Span) -> Self {
+        Row { piece, span, is_open: false, null_in: None }
+    }
+
+    #[inline]
+    fn see_null(&mut self, column: &PlanColumn) {
+        if let Some(position) = column.not_null_at {
+            self.null_in = Some(self.null_in.map_or(position, |first| first.min(position)));
+        }
+    }
+
+    /// The record is refused, unless a literal before this one is open: the server would speak of that one first.
+    #[cold]
+    fn refuse(
+        &self,
+        column: &PlanColumn,
+        reason: &str,
+        sqlstate: &str,
+        detail: Option<&str>,
+    ) -> Result<(), NotRow> {
+        if self.is_open {
+            return Err(NotRow::Open);
+        }
+        let mut error =
+            data_error(self.piece, self.span, reason).with_sqlstate(sqlstate).in_column(&column.name);
+        if let Some(detail) = detail {
+            error = error.with_detail(detail);
+        }
+        Err(NotRow::Refused(error))
+    }
+
+    /// Octal and hexadecimal escapes of the text format can spell bytes that are not text.
+    fn check_unescaped(&self, column: &PlanColumn, value: &[u8]) -> Result<(), NotRow> {
+        let reason = if value.contains(&0) {
+            "invalid byte sequence for encoding \"UTF8\": 0x00"
+        } else if simdutf8::basic::from_utf8(value).is_err() {
+            "an escape spells bytes that are not UTF-8"
+        } else {
+            return Ok(());
+        };
+        self.refuse(column, reason, "22021", None)
+    }
+
+    /// Appends what the server said of a literal; the row is open while it has not been asked.
+    #[cold]
+    fn ask(
+        &mut self,
+        answers: &mut Answers,
+        column: &PlanColumn,
+        value: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), NotRow> {
+        match answers.look_up(column.kind, value) {
+            Known::Not => self.is_open = true,
+            Known::Answer(Answer::Value(field)) => out.extend_from_slice(field),
+            Known::Answer(Answer::Refused(refusal)) => {
+                self.refuse(column, &refusal.message, &refusal.sqlstate, refusal.detail.as_deref())?;
+            }
+        }
         Ok(())
     }
 
-    /// Drops the header, having made sure that it is the one the plan was made from.
-    fn check_header(&mut self, piece: &Piece, splitter: &mut Splitter<'_>) -> Result<(), Error> {
-        let expected = self.plan.header.as_deref().unwrap_or_default();
-        let found = read_names(piece, splitter, &self.plan, &mut self.fields)?;
-        if found == expected {
-            return Ok(());
+    #[inline]
+    fn finish(self, plan: &Plan) -> Result<(), NotRow> {
+        if self.is_open {
+            return Err(NotRow::Open);
         }
-        Err(Error::new(ErrorKind::Data, "the header differs from that of the first input")
-            .at(piece.origin.locate(0, 0))
-            .with_detail(format!("here: {}; there: {}", found.join(", "), expected.join(", ")))
-            .with_hint("load files with different columns in separate runs"))
+        match self.null_in {
+            None => Ok(()),
+            Some(position) => {
+                let column = plan.columns.iter().find(|column| column.not_null_at == Some(position));
+                let name = column.map_or("", |column| &column.name);
+                let reason = format!(
+                    "null value in column {name:?} of relation {:?} violates not-null constraint",
+                    plan.relation_name
+                );
+                let error = data_error(self.piece, self.span, reason).with_sqlstate("23502").in_column(name);
+                Err(NotRow::Refused(error))
+            }
+        }
     }
 }
 
@@ -196,6 +373,9 @@ fn plain_row(record: PlainRecord<'_, '_>, plan: &Plan, out: &mut Vec<u8>) -> boo
     for column in &plan.columns {
         let field = record.field(column.field);
         if field.is_empty() {
+            if column.not_null_at.is_some() {
+                return false;
+            }
             out.extend_from_slice(&NULL_FIELD);
             continue;
         }
@@ -205,132 +385,4 @@ fn plain_row(record: PlainRecord<'_, '_>, plan: &Plan, out: &mut Vec<u8>) -> boo
         }
     }
     true
-}
-
-/// The fields of the next record as text.
-fn read_names(
-    piece: &Piece,
-    splitter: &mut Splitter<'_>,
-    plan: &Plan,
-    fields: &mut Vec<Field>,
-) -> Result<Vec<String>, Error> {
-    splitter.next_record(fields).map_err(|fault| structural_error(piece, &fault))?;
-    let mut scratch = Vec::new();
-    Ok(fields
-        .iter()
-        .map(|field| {
-            let name = split::value(*field, piece.bytes(), &plan.dialect, &mut scratch).unwrap_or_default();
-            String::from_utf8_lossy(name).into_owned()
-        })
-        .collect())
-}
-
-/// UTF-8 and free of NUL: tested on the whole piece at once, led back to the record on failure.
-pub(crate) fn check_text(piece: &Piece, plan: &Plan) -> Result<(), Error> {
-    let bytes = piece.bytes();
-    let nul = memchr::memchr(0, bytes);
-    let invalid = match simdutf8::basic::from_utf8(bytes) {
-        Ok(_) => None,
-        Err(_) => std::str::from_utf8(bytes).err(),
-    };
-    let bad = match (nul, &invalid) {
-        (None, None) => return Ok(()),
-        (Some(at), None) => at,
-        (None, Some(error)) => error.valid_up_to(),
-        (Some(at), Some(error)) => at.min(error.valid_up_to()),
-    };
-    let length = match &invalid {
-        Some(error) if error.valid_up_to() == bad => error.error_len().unwrap_or(bytes.len() - bad),
-        _ => 1,
-    };
-    Err(encoding_error(piece, plan, bad, &bytes[bad..bad + length]))
-}
-
-fn encoding_error(piece: &Piece, plan: &Plan, bad: usize, sequence: &[u8]) -> Error {
-    let shown: Vec<String> = sequence.iter().map(|byte| format!("0x{byte:02x}")).collect();
-    let mut error = Error::new(
-        ErrorKind::Data,
-        format!("invalid byte sequence for encoding \"UTF8\": {}", shown.join(" ")),
-    )
-    .with_sqlstate("22021");
-    if sequence != [0] {
-        error =
-            error.with_hint("convert the input to UTF-8 first, for example: iconv -f WINDOWS-1252 -t UTF-8");
-    } else {
-        error = error.with_hint("PostgreSQL cannot store the character NUL in text");
-    }
-    // The bytes before the fault are good, so the records up to it can be split to find its line and column.
-    let mut fields = Vec::new();
-    let mut splitter = Splitter::new(piece.bytes(), &plan.dialect, piece.eol);
-    while let Ok(Some(span)) = splitter.next_record(&mut fields) {
-        if span.end > bad {
-            let field = fields.iter().take_while(|field| field.range().end < bad).count();
-            if let Some(column) = plan.columns.iter().find(|column| column.field == field) {
-                error = error.in_column(&column.name);
-            }
-            return error
-                .at(piece.origin.locate(span.start as u64, u64::from(span.lines_before)))
-                .with_detail(format!("the bad byte is at offset {}", piece.origin.byte_offset + bad as u64));
-        }
-    }
-    error.at(piece.origin.locate(bad as u64, 0))
-}
-
-/// Octal and hexadecimal escapes of the text format can spell bytes that are not text.
-fn check_unescaped(piece: &Piece, span: Span, column: &str, value: &[u8]) -> Result<(), Error> {
-    let reason = if value.contains(&0) {
-        "invalid byte sequence for encoding \"UTF8\": 0x00"
-    } else if simdutf8::basic::from_utf8(value).is_err() {
-        "an escape spells bytes that are not UTF-8"
-    } else {
-        return Ok(());
-    };
-    Err(data_error(piece, span, reason).with_sqlstate("22021").in_column(column))
-}
-
-fn data_error(piece: &Piece, span: Span, reason: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Data, reason)
-        .at(piece.origin.locate(span.start as u64, u64::from(span.lines_before)))
-}
-
-fn structural_error(piece: &Piece, fault: &Fault) -> Error {
-    let span = Span { start: fault.start, end: fault.start, lines_before: fault.lines_before };
-    let error = data_error(piece, span, fault.reason).with_sqlstate("22P04");
-    match fault.reason {
-        "unterminated CSV quoted field" => error.with_hint(
-            "a quote is opened in this record and never closed; --quote names the quote character",
-        ),
-        "unquoted newline found in data" | "unquoted carriage return found in data" => {
-            error.with_hint("line ends are mixed: quote fields that contain line ends, or convert the file")
-        }
-        _ => error,
-    }
-}
-
-fn wrong_field_count(piece: &Piece, plan: &Plan, span: Span, fields: &[Field]) -> Error {
-    let found = fields.len();
-    let error = if found > plan.fields {
-        data_error(piece, span, "extra data after last expected column")
-    } else {
-        let missing = plan.columns.iter().find(|column| column.field >= found);
-        let name = missing.map_or_else(|| format!("field {}", found + 1), |column| column.name.clone());
-        data_error(piece, span, format!("missing data for column {name:?}")).in_column(name)
-    };
-    let error = error
-        .with_sqlstate("22P04")
-        .with_detail(format!("the record has {found} fields, {} are expected", plan.fields));
-    if plan.header.is_none() && span.start == 0 && piece.starts_input {
-        return error.with_hint("name the columns in the input's order with --columns, or check --delimiter");
-    }
-    error
-}
-
-fn invalid_value(piece: &Piece, span: Span, column: &str, invalid: &Invalid) -> Error {
-    data_error(piece, span, invalid.reason.as_str()).with_sqlstate(invalid.sqlstate).in_column(column)
-}
-
-fn too_long(piece: &Piece, span: Span, column: &str, bytes: usize) -> Error {
-    data_error(piece, span, format!("the value has {bytes} bytes; PostgreSQL takes less than 1 GiB"))
-        .with_sqlstate("54000")
-        .in_column(column)
 }

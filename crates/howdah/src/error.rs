@@ -12,12 +12,13 @@ struct Inner {
     location: Option<Location>,
     column: Option<String>,
     sqlstate: Option<String>,
+    constraint: Option<String>,
     detail: Option<String>,
     hint: Option<String>,
     visible: Option<String>,
 }
 
-/// The classes of failure; they decide the exit code (design: 2 usage or connection, 1 failed, 5 partly committed).
+/// The classes of failure; they decide the exit code (2 usage or connection, 4 too many rejects, 5 partly committed, else 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -31,6 +32,8 @@ pub enum ErrorKind {
     Source,
     /// A value or record of the input is wrong.
     Data,
+    /// More records were refused than the caller allows.
+    TooManyRejects,
     /// The server refused or failed.
     Server,
     /// Somebody asked us to stop.
@@ -81,6 +84,7 @@ impl Error {
             location: None,
             column: None,
             sqlstate: None,
+            constraint: None,
             detail: None,
             hint: None,
             visible: None,
@@ -99,6 +103,7 @@ impl Error {
         if let Some(column) = db.column() {
             out = out.in_column(column);
         }
+        out.0.constraint = db.constraint().map(str::to_owned);
         out
     }
 
@@ -182,6 +187,10 @@ impl Error {
     /// SQLSTATE: the server's, or the one it would have given.
     pub fn sqlstate(&self) -> Option<&str> {
         self.0.sqlstate.as_deref()
+    }
+    /// The constraint that the server named.
+    pub fn constraint(&self) -> Option<&str> {
+        self.0.constraint.as_deref()
     }
     /// More about the cause.
     pub fn detail(&self) -> Option<&str> {

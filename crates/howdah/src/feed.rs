@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use crate::control::Control;
-use crate::encode::check_text;
 use crate::error::{Error, ErrorKind};
 use crate::lattice::ColumnLattice;
 use crate::plan::Plan;
-use crate::source::{Cutter, Field, Piece, Splitter, split};
+use crate::records::Records;
+use crate::source::{Cutter, Field, Piece, split};
 
 /// The input, for any number of threads.
 pub(crate) struct Feed {
@@ -130,26 +130,28 @@ pub(crate) fn infer(
     }
 }
 
-/// Shows the values of `piece` to the lattices. Records that cannot be split are left to the encoder, which names them.
+/// Shows the values of `piece` to the lattices.
 fn observe(
     piece: &Piece,
     plan: &Plan,
     fields: &mut Vec<Field>,
     lattices: &mut [ColumnLattice],
 ) -> Result<(), Error> {
-    check_text(piece, plan)?;
     let mut scratch = Vec::new();
-    let mut splitter = Splitter::new(piece.bytes(), &plan.dialect, piece.eol);
-    if piece.starts_input && plan.header.is_some() && splitter.next_record(fields).is_err() {
-        return Ok(());
-    }
-    while let Ok(Some(_)) = splitter.next_record(fields) {
-        for (column, lattice) in plan.columns.iter().zip(lattices.iter_mut()) {
-            if let Some(field) = fields.get(column.field) {
-                lattice.observe(split::value(*field, piece.bytes(), &plan.dialect, &mut scratch));
+    let mut records = Records::new(piece, plan, std::mem::take(fields))?;
+    while let Some(record) = records.next() {
+        match record {
+            Ok(record) => {
+                for (column, lattice) in plan.columns.iter().zip(lattices.iter_mut()) {
+                    let field = record.fields[column.field];
+                    lattice.observe(split::value(field, record.bytes, &plan.dialect, &mut scratch));
+                }
             }
+            Err(_) if plan.keep_rejects => {}
+            Err(bad) => return Err(bad.error),
         }
     }
+    *fields = records.into_fields();
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! How many connections write, and why.
 
 use crate::error::Error;
-use crate::options::{LoadOptions, Mode};
+use crate::options::{LoadOptions, Mode, OnError};
 use crate::table::Table;
 
 /// More connections than this gained nothing on the machines measured; a server with many cores takes more by `--jobs`.
@@ -34,6 +34,8 @@ pub(crate) fn choose(
     } else {
         None
     };
+    let hazards = table.filter(|_| options.mode != Mode::Replace || options.on_error == OnError::Ignore);
+    let hazards = hazards.map(|table| table.hazards.0.join(" and ")).filter(|hazards| !hazards.is_empty());
     if options.jobs == Some(0) {
         return Err(Error::usage("--jobs must be at least 1"));
     }
@@ -42,15 +44,20 @@ pub(crate) fn choose(
             Err(Error::usage(format!("--jobs {asked} is not possible: {reason}"))
                 .with_hint("leave --jobs out, or use --jobs 1"))
         }
+        // Which of two rows with one key is refused would depend on which connection sent it first.
+        (Some(asked), None) if asked > 1 && options.on_error == OnError::Ignore && hazards.is_some() => {
+            let reason = format!(
+                "one connection instead of {asked}: the table has {}, and --on-error ignore refuses the later of two rows",
+                hazards.unwrap_or_default()
+            );
+            Ok(Jobs { count: 1, reason: Some(reason) })
+        }
         (Some(asked), _) => Ok(Jobs { count: asked, reason: None }),
         (None, Some(reason)) => Ok(Jobs { count: 1, reason: Some(format!("one connection: {reason}")) }),
         (None, None) => {
-            let hazards = table.filter(|_| options.mode != Mode::Replace).map(|table| &table.hazards.0);
-            if let Some(hazards) = hazards.filter(|hazards| !hazards.is_empty()) {
-                let reason = format!(
-                    "one connection: the table has {}; several could wait for each other",
-                    hazards.join(" and ")
-                );
+            if let Some(hazards) = hazards {
+                let reason =
+                    format!("one connection: the table has {hazards}; several could wait for each other");
                 return Ok(Jobs { count: 1, reason: Some(reason) });
             }
             let most = cores.clamp(1, DEFAULT_MOST);
@@ -76,6 +83,7 @@ mod tests {
             is_logged: true,
             columns: Vec::new(),
             hazards: Hazards(vec!["a unique index or exclusion constraint"]),
+            can_refuse_rows: true,
             has_row_triggers: false,
         }
     }

@@ -57,11 +57,13 @@ pub(crate) struct Hidden {
     unlogged: bool,
     /// The table whose place it takes.
     pub(crate) replaces: Option<Replacement>,
+    /// Indexes and constraints judge the rows as they come, instead of all at the end.
+    builds_first: bool,
 }
 
 impl Hidden {
-    pub(crate) fn new(id: LoadId, unlogged: bool, replaces: Option<Replacement>) -> Self {
-        Hidden { id, unlogged, replaces }
+    pub(crate) fn new(id: LoadId, unlogged: bool, replaces: Option<Replacement>, builds_first: bool) -> Self {
+        Hidden { id, unlogged, replaces, builds_first }
     }
 
     fn name(&self) -> String {
@@ -80,6 +82,11 @@ impl Landing {
         }
     }
 
+    /// Whether the constraints of a replaced table judge the rows as they come.
+    pub(crate) fn builds_first(&self) -> bool {
+        matches!(self, Landing::Hidden(Hidden { replaces: Some(_), builds_first: true, .. }))
+    }
+
     /// What must be done before the first COPY. With one connection it is part of its transaction.
     pub(crate) fn before(&self, table: &Table, observe: bool) -> Vec<String> {
         let (_, relation) = self.relation(table);
@@ -88,7 +95,13 @@ impl Landing {
             Landing::Truncate => vec![format!("TRUNCATE {relation}")],
             Landing::Create { unlogged } => vec![create_sql(&relation, table, *unlogged, observe)],
             Landing::Hidden(hidden) => match &hidden.replaces {
-                Some(replacement) => vec![replacement.create_sql(&relation, hidden.unlogged)],
+                Some(replacement) => {
+                    let mut statements = vec![replacement.create_sql(&relation, hidden.unlogged)];
+                    if hidden.builds_first {
+                        statements.extend(replacement.build_sql(&relation));
+                    }
+                    statements
+                }
                 None => vec![create_sql(&relation, table, hidden.unlogged, observe)],
             },
         }
@@ -114,7 +127,7 @@ impl Landing {
         if !changes.is_empty() {
             statements.push(format!("ALTER TABLE {relation} {}", changes.join(", ")));
         }
-        if let Landing::Hidden(Hidden { replaces: Some(replacement), .. }) = self {
+        if let Landing::Hidden(Hidden { replaces: Some(replacement), builds_first: false, .. }) = self {
             statements.extend(replacement.build_sql(&relation));
         }
         statements

@@ -1,29 +1,20 @@
 //! A lane: one connection that sends chunks, part by part, in one transaction.
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32};
 
-use bytes::Bytes;
-use futures_util::SinkExt;
-use howdah_encode::wire;
-use tokio_postgres::CopyInSink;
-use tokio_postgres::error::SqlState;
-
-use crate::chunk::{Chunk, RowForm, RowOrigins};
+use crate::chunk::{Chunk, RowForm};
 use crate::connect::Connection;
 use crate::control::Control;
-use crate::error::{Error, ErrorKind, Location};
+use crate::error::Error;
 use crate::lattice::ColumnLattice;
+use crate::narrow;
+use crate::part::{self, Part};
 use crate::plan::Plan;
-
-/// Chunks in one COPY statement. The server's answer to a bad row comes when a COPY ends, so a part bounds what is sent
-/// in vain (16 MiB of input), and what a lane must remember to lead an error back to its line.
-const PART_CHUNKS: usize = 32;
-
-/// One CopyData message holds at most so much: tokio-postgres copies each message into its write buffer, which must not
-/// grow with a huge record.
-const MESSAGE_BYTES: usize = 1024 * 1024;
+use crate::rejects::Rejects;
+use crate::resolver::Resolver;
+use crate::source::Piece;
+use crate::watcher::collision;
 
 /// What lanes share during one load.
 pub(crate) struct Freight {
@@ -35,6 +26,13 @@ pub(crate) struct Freight {
     pub(crate) control: Control,
     /// The backend that the watcher cancelled because it waited for another lane; 0 as long as there is none.
     pub(crate) blocked: AtomicI32,
+    pub(crate) resolver: Resolver,
+    /// Whether a column turned up whose literals mostly only the server can decide.
+    pub(crate) dense: Arc<AtomicBool>,
+    /// Where records go that are no rows; `None`: the first of them ends the load.
+    pub(crate) rejects: Option<Arc<Rejects>>,
+    /// A part that the server refuses is narrowed down to the row, and only that is refused.
+    pub(crate) narrow: bool,
 }
 
 /// One connection of a load.
@@ -50,19 +48,12 @@ pub(crate) struct Lane {
 pub(crate) struct Sent {
     /// Rows that the server counted.
     pub(crate) rows: u64,
-    /// COPY statements finished.
+    /// Parts finished.
     pub(crate) parts: u64,
     pub(crate) binary: bool,
     pub(crate) text: bool,
     /// What the columns of a stream look like.
     pub(crate) lattices: Vec<ColumnLattice>,
-}
-
-/// A COPY statement under way.
-struct Part {
-    sink: Pin<Box<CopyInSink<Bytes>>>,
-    form: RowForm,
-    chunks: Vec<RowOrigins>,
 }
 
 impl Lane {
@@ -87,158 +78,60 @@ impl Lane {
         Ok(Sent { lattices, ..self.sent })
     }
 
-    /// Sends a chunk; a part that is full, or of another form, is finished first.
+    /// Sends a chunk; a part that is full, or of another form, is finished first. Gives back the memory of `piece`, from
+    /// which the chunk was made, unless it is held.
     ///
     /// # Errors
     /// The server refused rows, or the connection broke.
-    pub(crate) async fn send(&mut self, chunk: Chunk, freight: &Freight) -> Result<(), Error> {
-        let rows = chunk.rows.len();
+    pub(crate) async fn send(
+        &mut self,
+        chunk: Chunk,
+        piece: Piece,
+        freight: &Freight,
+    ) -> Result<Vec<u8>, Error> {
+        let (rows, form) = (chunk.rows.len(), chunk.form);
         if rows == 0 {
-            return Ok(());
+            return Ok(piece.into_spare());
         }
-        if self.part.as_ref().is_some_and(|part| part.form != chunk.form || part.chunks.len() >= PART_CHUNKS)
-        {
+        // A huge record is let go before its row is sent.
+        let (held, spare) =
+            if freight.narrow { (Some(piece), Vec::new()) } else { (None, piece.into_spare()) };
+        if self.part.as_ref().is_some_and(|part| part.form != form || part.is_full(freight.narrow)) {
             self.finish_part(freight).await?;
         }
         let part = match &mut self.part {
             Some(part) => part,
-            none => none.insert(Part::open(&self.connection, chunk.form, freight).await?),
+            none => none.insert(Part::start(&self.connection, form, freight).await?),
         };
-        part.chunks.push(chunk.rows);
-        let mut bytes = chunk.bytes;
-        while bytes.len() > MESSAGE_BYTES {
-            part.sink.feed(bytes.split_to(MESSAGE_BYTES)).await?;
-        }
-        part.sink.feed(bytes).await?;
-        match chunk.form {
+        part.send(chunk, held).await?;
+        match form {
             RowForm::Binary => self.sent.binary = true,
             RowForm::Text => self.sent.text = true,
         }
         freight.control.add_rows_sent(rows);
-        Ok(())
+        Ok(spare)
     }
 
     async fn finish_part(&mut self, freight: &Freight) -> Result<(), Error> {
-        let Some(mut part) = self.part.take() else { return Ok(()) };
-        if part.form == RowForm::Binary {
-            part.sink.feed(Bytes::from_static(&wire::TRAILER)).await?;
-        }
-        let rows = match part.sink.as_mut().finish().await {
-            Ok(rows) => rows,
-            Err(error) => return Err(part.explain(error, freight, self.pid)),
-        };
-        self.sent.rows += rows;
+        let Some(part) = self.part.take() else { return Ok(()) };
+        let (finished, form, chunks) = part.finish().await;
         self.sent.parts += 1;
-        Ok(())
-    }
-}
-
-impl Part {
-    async fn open(connection: &Connection, form: RowForm, freight: &Freight) -> Result<Part, Error> {
-        let sql = freight.plan.copy_sql(&freight.relation, form);
-        let mut sink = Box::pin(connection.client().copy_in(sql.as_str()).await?);
-        if form == RowForm::Binary {
-            sink.feed(Bytes::from_static(&wire::HEADER)).await?;
-        }
-        Ok(Part { sink, form, chunks: Vec::new() })
-    }
-
-    /// The server's error, led back to the input.
-    fn explain(&self, error: tokio_postgres::Error, freight: &Freight, pid: i32) -> Error {
-        let Some(context) = error.as_db_error().and_then(|db| db.where_()).map(str::to_owned) else {
-            return error.into();
+        self.sent.rows += match finished {
+            Ok(rows) => {
+                if freight.narrow {
+                    self.connection.client().batch_execute("RELEASE SAVEPOINT howdah").await?;
+                }
+                rows
+            }
+            Err(error) if freight.narrow && narrow::is_about_a_row(&error) => {
+                narrow::narrow(&self.connection, freight, form, &chunks, error).await?
+            }
+            Err(error) => {
+                let row = part::named_row(&error, freight);
+                let location = row.and_then(|row| part::locate(&chunks, row));
+                return Err(part::explain(error, location, freight, self.pid));
+            }
         };
-        let mut out = collision(&error, freight, pid).unwrap_or_else(|| error.into());
-        let Some((line, rest)) = copy_context(&context, &freight.relation_name) else { return out };
-        if let Some(location) = self.locate(line) {
-            out = out.at(location).of_kind(ErrorKind::Data);
-        }
-        if out.column().is_none() {
-            let named = freight.plan.columns.iter().map(|column| &column.name);
-            let found = named.filter(|name| {
-                rest.strip_prefix(", column ").is_some_and(|text| text.starts_with(name.as_str()))
-            });
-            if let Some(name) = found.max_by_key(|name| name.len()) {
-                out = out.in_column(name.clone());
-            }
-        }
-        out
-    }
-
-    /// Line `line` (from 1) of this COPY statement, in the input.
-    fn locate(&self, line: u64) -> Option<Location> {
-        let mut row = line.checked_sub(1)?;
-        for chunk in &self.chunks {
-            if row < chunk.len() {
-                return chunk.locate(usize::try_from(row).ok()?);
-            }
-            row -= chunk.len();
-        }
-        None
-    }
-}
-
-/// Finds `COPY name, line N` in the server's CONTEXT: the line, and what follows the number.
-fn copy_context<'a>(context: &'a str, relation_name: &str) -> Option<(u64, &'a str)> {
-    let prefix = format!("COPY {relation_name}, line ");
-    let text = &context[context.rfind(&prefix)? + prefix.len()..];
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    Some((text[..end].parse().ok()?, &text[end..]))
-}
-
-/// The violation behind a statement that the watcher cancelled; `None` for any other error.
-fn collision(error: &tokio_postgres::Error, freight: &Freight, pid: i32) -> Option<Error> {
-    let db = error.as_db_error()?;
-    let cancelled_by_us =
-        freight.blocked.load(Ordering::Relaxed) == pid && db.code() == &SqlState::QUERY_CANCELED;
-    cancelled_by_us.then(|| lanes_collide(db.where_().unwrap_or_default()))
-}
-
-/// Two lanes of one load wait for each other: said as the violation that it is.
-fn lanes_collide(context: &str) -> Error {
-    let index = context
-        .split("while inserting index tuple")
-        .nth(1)
-        .or_else(|| context.split("while checking exclusion constraint").nth(1))
-        .and_then(|text| text.split("in relation \"").nth(1).or_else(|| text.split("on tuple").nth(1)))
-        .and_then(|text| text.split('"').next());
-    if context.contains("while inserting index tuple")
-        && let Some(index) = index
-    {
-        return Error::new(
-            ErrorKind::Data,
-            format!("duplicate key value violates unique constraint {index:?}: two rows of this load have the same key"),
-        )
-        .with_sqlstate("23505")
-        .with_detail("the other row was sent on another connection of the same load, which is why the server waited instead of refusing");
-    }
-    if context.contains("while checking exclusion constraint") {
-        return Error::new(ErrorKind::Data, "two rows of this load conflict under an exclusion constraint")
-            .with_sqlstate("23P01");
-    }
-    Error::new(ErrorKind::Server, "the connections of this load wait for each other")
-        .with_sqlstate("55P03")
-        .with_detail(context.to_owned())
-        .with_hint("a trigger or constraint makes them touch the same row: load with --jobs 1")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_table_name_that_looks_like_a_context_does_not_mislead() {
-        let context = "while inserting index tuple (0,5) in relation \"k\"\nCOPY COPY t, line 3, line 17, column a: \"x\"";
-        let (line, rest) = copy_context(context, "COPY t, line 3").unwrap();
-        assert_eq!((line, rest), (17, ", column a: \"x\""));
-        assert_eq!(copy_context("COPY other, line 3", "t"), None);
-    }
-
-    #[test]
-    fn a_wait_inside_a_unique_index_is_called_a_duplicate_key() {
-        let error = lanes_collide("while inserting index tuple (0,5) in relation \"t_pkey\"\nCOPY t, line 3");
-        assert_eq!(error.sqlstate(), Some("23505"));
-        assert!(error.message().contains("t_pkey"));
-        assert_eq!(lanes_collide("COPY t, line 3").sqlstate(), Some("55P03"));
+        Ok(())
     }
 }

@@ -3,6 +3,7 @@
 //! [`load()`] is the whole engine: files and streams in, rows in a table out, and an [`Outcome`] that says what happened
 //! whether it worked or not. `ARCHITECTURE.md` draws the flow.
 
+mod answers;
 mod buffers;
 mod chunk;
 mod commit;
@@ -19,10 +20,15 @@ mod lattice;
 mod load;
 mod mapping;
 pub mod name;
+mod narrow;
 pub mod options;
+mod part;
 mod plan;
+mod records;
+mod rejects;
 mod replace;
 pub mod report;
+mod resolver;
 mod session;
 pub mod source;
 mod table;

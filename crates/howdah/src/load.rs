@@ -1,6 +1,9 @@
 //! The load: look, plan, carry, commit. Reads as the order of events.
 
 mod carry;
+mod judge;
+mod mended;
+mod tolerance;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,8 +20,9 @@ use crate::landing::{Hidden, Landing, LoadId};
 use crate::lattice::{ColumnLattice, InferredType};
 use crate::mapping::{self, Head, Mapping};
 use crate::name::TableName;
-use crate::options::{Format, LoadOptions, Mode};
+use crate::options::{Format, LoadOptions, Mode, OnError};
 use crate::plan::{FormRules, Plan};
+use crate::rejects::Rejects;
 use crate::replace::Replacement;
 use crate::report::{Outcome, PlanSummary, PlannedColumn, Report, ReportedError};
 use crate::session::Session;
@@ -35,7 +39,10 @@ pub fn load(options: &LoadOptions, target: &Target, control: &Control) -> Outcom
         Report { load_id: id.to_string(), commit: "all", outcome: "failed", ..Report::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result = match runtime {
-        Ok(runtime) => runtime.block_on(Load { options, target, control, id, report: &mut report }.run()),
+        Ok(runtime) => inputs_and_options(options).and_then(|(inputs, options)| {
+            let load = Load { inputs, options: &options, target, control, id, report: &mut report };
+            runtime.block_on(load.run())
+        }),
         Err(error) => Err(Error::new(ErrorKind::Internal, format!("cannot start the runtime: {error}"))),
     };
     let snapshot = control.snapshot();
@@ -60,7 +67,17 @@ pub fn load(options: &LoadOptions, target: &Target, control: &Control) -> Outcom
     Outcome { report, error }
 }
 
+/// The inputs, and the options under which they are read.
+fn inputs_and_options(options: &LoadOptions) -> Result<(Vec<Input>, LoadOptions), Error> {
+    let inputs = Input::resolve(&options.inputs)?;
+    match options.format.unwrap_or_else(|| format_by_name(&inputs)) {
+        Format::Rejects => mended::resolve(&inputs, options),
+        format => Ok((inputs, LoadOptions { format: Some(format), ..options.clone() })),
+    }
+}
+
 struct Load<'a> {
+    inputs: Vec<Input>,
     options: &'a LoadOptions,
     target: &'a Target,
     control: &'a Control,
@@ -75,15 +92,16 @@ struct Decision {
     landing: Landing,
     jobs: Jobs,
     creates: bool,
+    server_version_num: i32,
+    rejects: Option<Arc<Rejects>>,
 }
 
 impl Load<'_> {
     async fn run(mut self) -> Result<(), Error> {
         let planning = Instant::now();
         let options = self.options;
-        let inputs = Input::resolve(&options.inputs)?;
-        let format = options.format.unwrap_or_else(|| format_by_name(&inputs));
-        let dialect = Arc::new(Dialect::resolve(format, &options.dialect)?);
+        let inputs = std::mem::take(&mut self.inputs);
+        let dialect = Arc::new(Dialect::resolve(options.format.unwrap_or(Format::Csv), &options.dialect)?);
         let name = target_name(options, &inputs)?;
         let connection = Arc::new(self.unless_cancelled(self.target.connect()).await?);
         let control = self.control;
@@ -96,8 +114,7 @@ impl Load<'_> {
             }
         };
         if options.dry_run {
-            self.report.outcome = "planned";
-            return Ok(());
+            return self.judge(&connection, cutter, &decision).await;
         }
         self.carry(connection, cutter, decision).await
     }
@@ -213,11 +230,12 @@ impl Load<'_> {
             (Some(_), Mode::Truncate) => Landing::Truncate,
             (Some(table), Mode::Replace) => {
                 let replacement = Replacement::read(connection, table, self.id).await?;
-                Landing::Hidden(Hidden::new(self.id, options.unlogged, Some(replacement)))
+                let builds_first = options.on_error == OnError::Ignore;
+                Landing::Hidden(Hidden::new(self.id, options.unlogged, Some(replacement), builds_first))
             }
             (Some(_), _) => Landing::Append,
             (None, _) if jobs.count == 1 => Landing::Create { unlogged: options.unlogged },
-            (None, _) => Landing::Hidden(Hidden::new(self.id, options.unlogged, None)),
+            (None, _) => Landing::Hidden(Hidden::new(self.id, options.unlogged, None, false)),
         };
         let rules = FormRules {
             write_path: options.write_path,
@@ -225,6 +243,9 @@ impl Load<'_> {
             server_counts_bytes: session.encoding == "SQL_ASCII",
             freeze: options.freeze,
             observe,
+            keep_rejects: options.on_error == OnError::Ignore,
+            judge: options.on_error == OnError::Ignore || options.dry_run,
+            on_nul: options.on_nul,
         };
         let creates = existing.is_none();
         let table = match existing {
@@ -242,7 +263,16 @@ impl Load<'_> {
         if let Some(reason) = reason {
             self.control.notice(format!("rows travel as text, which the server parses: {reason}"));
         }
-        Ok(Decision { plan: Arc::new(plan), table, landing, jobs, creates })
+        let rejects = self.reject_file(&table, mapping, dialect, inputs)?;
+        Ok(Decision {
+            plan: Arc::new(plan),
+            table,
+            landing,
+            jobs,
+            creates,
+            server_version_num: session.version_num,
+            rejects,
+        })
     }
 
     /// Gives the columns of a new table the types that fit every value of the whole input.
@@ -290,7 +320,7 @@ impl Load<'_> {
     }
 
     fn describe(&mut self, session: &Session, decision: &Decision, mapping: &Mapping) {
-        let Decision { plan, table, landing, jobs, creates } = decision;
+        let Decision { plan, table, landing, jobs, creates, .. } = decision;
         let (_, relation) = landing.relation(table);
         let mut statements = landing.before(table, plan.observe);
         statements.push(plan.copy_sql(&relation, plan.form));
@@ -355,6 +385,7 @@ fn format_by_name(inputs: &[Input]) -> Format {
     match inputs.first().and_then(Input::ending).as_deref() {
         Some("tsv" | "tab") => Format::Tsv,
         Some("copy" | "pgcopy") => Format::Text,
+        Some("jsonl") if inputs.iter().all(|input| input.name.contains(".rejects.jsonl")) => Format::Rejects,
         _ => Format::Csv,
     }
 }
@@ -379,6 +410,7 @@ fn new_table(schema: String, name: &TableName, mapping: &Mapping, is_logged: boo
         is_logged,
         columns: mapping.pairs.iter().map(|pair| new_column(&pair.target, InferredType::Text)).collect(),
         hazards: Hazards::default(),
+        can_refuse_rows: false,
         has_row_triggers: false,
     }
 }

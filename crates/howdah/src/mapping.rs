@@ -42,7 +42,7 @@ pub(crate) struct Pair {
 }
 
 impl Head {
-    /// Looks at the first piece. Records that cannot be split end the look; the encoder reports them.
+    /// Looks at the first piece. Records that cannot be split are passed over.
     pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect) -> Head {
         let mut head = Head::default();
         let Some(piece) = piece else { return head };
@@ -57,8 +57,13 @@ impl Head {
             head.first.push(String::from_utf8_lossy(value.unwrap_or_default()).into_owned());
         }
         head.rest = vec![ColumnLattice::default(); fields.len()];
-        while let Ok(Some(_)) = splitter.next_record(&mut fields) {
-            head.has_rest = true;
+        loop {
+            match splitter.next_record(&mut fields) {
+                Ok(None) => return head,
+                // Reported, or kept apart, when it is its turn.
+                Err(_) => continue,
+                Ok(Some(_)) => head.has_rest = true,
+            }
             for (field, lattice) in fields.iter().zip(&mut head.rest) {
                 let value = split::value(*field, piece.bytes(), dialect, &mut scratch);
                 if std::str::from_utf8(value.unwrap_or_default()).is_ok() {
@@ -66,7 +71,6 @@ impl Head {
                 }
             }
         }
-        head
     }
 
     /// Whether record 1 of a new table's input is a header, and why.

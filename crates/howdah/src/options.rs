@@ -1,5 +1,7 @@
 //! What a caller asks of a load. Every field has the default that its doc line names.
 
+use std::path::PathBuf;
+
 use crate::name::TableName;
 
 /// One load: where from, where to, how.
@@ -37,8 +39,54 @@ pub struct LoadOptions {
     pub freeze: bool,
     /// ANALYZE the table after the commit.
     pub analyze: bool,
-    /// Make and show the plan, change nothing.
+    /// What happens when a record cannot be a row; default [`OnError::Stop`].
+    pub on_error: OnError,
+    /// The most records that may be refused under [`OnError::Ignore`]; default: any number.
+    pub reject_limit: Option<RejectLimit>,
+    /// Where refused records go; default: `<table>.<load id>.rejects.jsonl` in the working directory.
+    pub rejects: Option<PathBuf>,
+    /// What happens to NUL characters, which PostgreSQL cannot store; default [`OnNul::Error`].
+    pub on_nul: OnNul,
+    /// Make and show the plan, judge every record, change nothing.
     pub dry_run: bool,
+}
+
+/// What happens when a record cannot be a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnError {
+    /// The load ends, and nothing is changed.
+    #[default]
+    Stop,
+    /// The record is kept in the reject file, the others are loaded.
+    Ignore,
+}
+
+/// The most records that may be refused.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum RejectLimit {
+    /// So many.
+    Rows(u64),
+    /// So many in a hundred of those read, judged at the end.
+    Percent(f64),
+}
+
+impl std::fmt::Display for RejectLimit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            RejectLimit::Rows(rows) => write!(f, "{rows}"),
+            RejectLimit::Percent(percent) => write!(f, "{percent}%"),
+        }
+    }
+}
+
+/// What happens to NUL characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnNul {
+    /// The record is refused.
+    #[default]
+    Error,
+    /// They are dropped, and the record is read as if they had not been there.
+    Strip,
 }
 
 /// The families of input.
@@ -50,6 +98,8 @@ pub enum Format {
     Tsv,
     /// COPY's text format: tabs, backslash escapes, `\N`.
     Text,
+    /// A mended reject file of an earlier load: it knows the format of its records and where they were meant to go.
+    Rejects,
 }
 
 /// COPY's options of the same names. `None` = the format's default.

@@ -8,7 +8,7 @@ use crate::chunk::RowForm;
 use crate::encode::DEFAULT_MARKER;
 use crate::mapping::Mapping;
 use crate::name::{quote, quote_literal};
-use crate::options::WritePath;
+use crate::options::{OnNul, WritePath};
 use crate::source::Dialect;
 use crate::table::Table;
 
@@ -28,6 +28,13 @@ pub(crate) struct Plan {
     pub(crate) binary_row_start: [u8; 2],
     /// Types of a new table are found while a stream is loaded as text.
     pub(crate) observe: bool,
+    /// Records that are no rows are kept apart instead of ending the load.
+    pub(crate) keep_rejects: bool,
+    /// Every value is judged before it is sent, also where the server will parse it.
+    pub(crate) judge: bool,
+    pub(crate) on_nul: OnNul,
+    /// The target's bare name, for messages in the server's words.
+    pub(crate) relation_name: String,
     freeze: bool,
 }
 
@@ -41,6 +48,10 @@ pub(crate) struct PlanColumn {
     pub(crate) type_name: String,
     /// `None`: only the server can read the type.
     pub(crate) codec: Option<TextCodec>,
+    /// Columns of one type have one kind: the index of the first of them.
+    pub(crate) kind: usize,
+    /// The column's place in the table, when NULL is certain to be refused.
+    pub(crate) not_null_at: Option<usize>,
 }
 
 /// What the choice of form depends on beside the types.
@@ -51,6 +62,9 @@ pub(crate) struct FormRules<'a> {
     pub(crate) server_counts_bytes: bool,
     pub(crate) freeze: bool,
     pub(crate) observe: bool,
+    pub(crate) keep_rejects: bool,
+    pub(crate) judge: bool,
+    pub(crate) on_nul: OnNul,
 }
 
 impl Plan {
@@ -65,9 +79,12 @@ impl Plan {
         let mut columns = Vec::with_capacity(mapping.pairs.len());
         let mut foreign = Vec::new();
         for pair in &mapping.pairs {
-            let Some(column) = table.columns.iter().find(|column| column.name == pair.target) else {
+            let Some(position) = table.columns.iter().position(|column| column.name == pair.target) else {
                 continue;
             };
+            let column = &table.columns[position];
+            let same_type = |planned: &PlanColumn| planned.type_name == column.type_name;
+            let kind = columns.iter().position(same_type).unwrap_or(columns.len());
             let codec = TextCodec::for_type(column.base_oid, column.base_typmod, rules.session);
             if codec.is_none() {
                 foreign.push(format!("{} ({})", column.name, column.type_name));
@@ -78,6 +95,8 @@ impl Plan {
                 name: column.name.clone(),
                 type_name: column.type_name.clone(),
                 codec,
+                kind,
+                not_null_at: (column.not_null && table.checks_not_null_itself()).then_some(position),
             });
         }
         let reason = if rules.write_path == WritePath::CopyText || rules.observe {
@@ -102,6 +121,10 @@ impl Plan {
             form: if text { RowForm::Text } else { RowForm::Binary },
             binary_row_start: count.to_be_bytes(),
             observe: rules.observe,
+            keep_rejects: rules.keep_rejects,
+            judge: rules.judge,
+            on_nul: rules.on_nul,
+            relation_name: table.name.clone(),
             freeze: rules.freeze,
         };
         (plan, reason)

@@ -24,7 +24,7 @@ pub struct Report {
     pub rows: u64,
     /// Data records read.
     pub rows_read: u64,
-    /// Records refused.
+    /// Records refused and kept apart.
     pub rows_rejected: u64,
     /// The file that holds them.
     pub rejects_path: Option<String>,

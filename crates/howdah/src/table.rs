@@ -18,6 +18,8 @@ pub(crate) struct Table {
     pub(crate) is_logged: bool,
     pub(crate) columns: Vec<Column>,
     pub(crate) hazards: Hazards,
+    /// Whether the server can refuse a row whose values are all valid.
+    pub(crate) can_refuse_rows: bool,
     /// Row triggers on INSERT: they may fill, change or drop rows.
     pub(crate) has_row_triggers: bool,
 }
@@ -71,6 +73,13 @@ impl Table {
         let rows = client
             .query_typed(
                 "select c.oid, n.nspname::text, c.relname::text, c.relkind::text, c.relpersistence::text,
+                        c.relkind <> 'r' or c.relhastriggers or c.relrowsecurity or c.relispartition
+                          or exists(select from pg_catalog.pg_index i where i.indrelid = c.oid)
+                          or exists(select from pg_catalog.pg_constraint k
+                                     where k.conrelid = c.oid and k.contype in ('c', 'f', 'x'))
+                          or exists(select from pg_catalog.pg_attribute a join pg_catalog.pg_type t on t.oid = a.atttypid
+                                     where a.attrelid = c.oid and not a.attisdropped
+                                       and (a.attgenerated <> '' or t.typtype = 'd')),
                         array(select relid from pg_catalog.pg_partition_tree(c.oid) union select c.oid)::oid[],
                         exists(select from pg_catalog.pg_constraint k
                                where k.conrelid = c.oid and k.contype = 'f' and k.confrelid = c.oid)
@@ -83,7 +92,7 @@ impl Table {
         let oid: u32 = row.get(0);
         let relkind: String = row.get(3);
         let persistence: String = row.get(4);
-        let family: Vec<u32> = row.get(5);
+        let family: Vec<u32> = row.get(6);
         let kind = match relkind.as_str() {
             "r" => Kind::Table,
             "p" => Kind::Partitioned,
@@ -115,7 +124,7 @@ impl Table {
         for (present, text) in [
             (unique, "a unique index or exclusion constraint"),
             (has_row_triggers, "a row trigger"),
-            (row.get(6), "a foreign key to itself"),
+            (row.get(7), "a foreign key to itself"),
         ] {
             if present {
                 hazards.0.push(text);
@@ -129,8 +138,15 @@ impl Table {
             is_logged: persistence == "p",
             columns: columns(connection, oid).await?,
             hazards,
+            can_refuse_rows: row.get(5),
             has_row_triggers,
         }))
+    }
+
+    /// Whether a NULL is refused as it comes: triggers could replace it, and behind a view or a foreign table anything
+    /// can happen.
+    pub(crate) fn checks_not_null_itself(&self) -> bool {
+        matches!(self.kind, Kind::Table | Kind::Partitioned) && !self.has_row_triggers
     }
 
     /// Whether the table holds a row; `None` when the role may not look.

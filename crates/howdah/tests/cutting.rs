@@ -40,7 +40,7 @@ fn read_piece(cutter: &Mutex<Cutter>, dialect: &Dialect) -> Option<Read> {
     loop {
         match splitter.next_record(&mut fields) {
             Ok(None) => return Some((piece.ordinal, records, None)),
-            Err(fault) => return Some((piece.ordinal, records, Some(line(fault.lines_before)))),
+            Err(fault) => return Some((piece.ordinal, records, Some(line(fault.span.lines_before)))),
             Ok(Some(span)) => records.push(Record {
                 fields: fields
                     .iter()

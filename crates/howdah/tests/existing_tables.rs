@@ -55,10 +55,27 @@ fn types_without_a_codec_travel_as_text_and_arrive_the_same() {
 fn values_only_the_server_can_read_do_not_stop_a_binary_load() {
     let database = Database::new();
     let rows: String = (0..30_000).map(|n| format!("{n},2024-01-{:02},x{n}\n", n % 28 + 1)).collect();
-    let csv = format!("a,d,t\n{rows}1,\"January 8, 1999\",y\n{rows}");
+    let csv = format!("a,d,t\n{rows}1,\"January 8, 1999\",y\n{rows}2,\"January 8, 1999\",z\n");
     let report = same_as_psql(&database, "a int, d date, t text", &csv, 2);
-    assert_eq!(report.copy_format, "mixed");
-    assert_eq!(report.rows, 60_001);
+    assert_eq!((report.rows, report.copy_format), (60_002, "binary"));
+    let file = database.file("data.csv", "a,d,t\n1,\"January 8, 1999\",y\n2,\"January 32, 1999\",z\n");
+    database.sql("CREATE TABLE one (a int, d date, t text)");
+    let error = try_load(&database, &options(&file, "one")).unwrap_err();
+    assert_eq!((error.sqlstate(), error.column()), (Some("22008"), Some("d")), "{error:?}");
+    assert_eq!(error.location().unwrap().line, Some(3));
+}
+
+#[test]
+fn a_column_that_mostly_the_server_must_read_travels_as_text_and_is_named() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (a int, at timestamptz)");
+    let rows: String =
+        (0..30_000).map(|n| format!("{n},Jan 1 2024 00:{:02}:{:02}\n", n / 60 % 60, n % 60)).collect();
+    let file = database.file("data.csv", format!("a,at\n{rows}"));
+    let (report, notices) = try_load(&database, &options(&file, "t")).unwrap();
+    assert_eq!((report.rows, report.copy_format), (30_000, "text"));
+    assert!(notices.iter().any(|notice| notice.contains("at (timestamp with time zone)")), "{notices:?}");
+    assert_eq!(database.sql("SELECT count(DISTINCT at) FROM t"), "3600");
 }
 
 #[test]

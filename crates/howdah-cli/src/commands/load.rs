@@ -22,6 +22,7 @@ pub(crate) fn run(args: &Load) -> u8 {
     let outcome = attempt(args, console, &control, &mut server).unwrap_or_else(failed);
     tell(args, console, &outcome, server.as_ref());
     match &outcome.error {
+        None if outcome.report.rows_rejected > 0 => exit::SOME_REJECTED,
         None => exit::DONE,
         Some(error) => exit::code(error, signals.and_then(|signals| signals.received())),
     }
@@ -77,9 +78,12 @@ fn tell(args: &Load, console: Console, outcome: &Outcome, server: Option<&Server
     if args.output.report == ReportArg::Json {
         console.result(&render::json(report));
     }
+    if let Some(text) = render::rejects(report) {
+        console.labelled("rejects", &text);
+    }
     match &outcome.error {
         Some(error) => console.error(error),
-        None if args.target.dry_run => console.say("dry run: nothing was changed"),
+        None if args.target.dry_run => console.say(&render::judged(report)),
         None => {
             if text {
                 console.result(&format!("COPY {}", report.rows));

@@ -1,7 +1,6 @@
 //! The carrying: rows on their way, the commit, or everything as it was.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicI32;
 use std::time::{Duration, Instant};
 
 use futures_util::future::try_join_all;
@@ -36,16 +35,9 @@ impl Load<'_> {
         for name in landing::sweep(&connection, &table.schema).await? {
             self.control.notice(format!("removed {name}, left by a load that died"));
         }
-        let (relation_name, relation) = landing.relation(table);
-        let freight = Arc::new(Freight {
-            plan: plan.clone(),
-            relation,
-            relation_name,
-            control: self.control.clone(),
-            blocked: AtomicI32::new(0),
-        });
         let feed = Feed::new(cutter);
         let target = self.target.pinned_to(&connection);
+        let freight = Arc::new(self.freight(&decision, &target));
         let mut crew = Crew::muster(&connection, &target, jobs.count).await?;
         if jobs.count > 1 {
             landing.prepare_apart(&connection, table, plan.observe).await?;
@@ -56,6 +48,8 @@ impl Load<'_> {
             return self.analyze(&connection, table).await;
         };
         feed.stop();
+        // On failure too the file tells what was refused so far.
+        let _ = self.close_rejects(&decision);
         if error.kind() == ErrorKind::PartlyCommitted {
             return Err(error);
         }
@@ -80,10 +74,15 @@ impl Load<'_> {
         if alone {
             first.extend(landing.before(table, plan.observe));
         }
+        if freight.narrow {
+            // A deferred constraint would speak up when nobody can tell any more which row it means.
+            first.push("SET CONSTRAINTS ALL IMMEDIATE".to_owned());
+        }
         let first = first.join("; ");
         let begun = try_join_all(connections.iter().map(|lane| lane.client().batch_execute(&first)));
         self.unless_cancelled(async { Ok(begun.await?) }).await?;
         let sent = self.send(connection, feed, freight, crew).await?;
+        self.close_rejects(decision)?;
         let rows = self.account(&sent, table)?;
         self.report.phases.load_s = loading.elapsed().as_secs_f64();
 
@@ -137,6 +136,15 @@ impl Load<'_> {
         }
     }
 
+    /// Completes the reject file and judges whether the load may go on with so many.
+    pub(super) fn close_rejects(&mut self, decision: &Decision) -> Result<(), Error> {
+        let Some(rejects) = &decision.rejects else { return Ok(()) };
+        let closed = rejects.finish(self.control.snapshot().rows_read);
+        self.report.rows_rejected = rejects.count();
+        self.report.rejects_path = rejects.path().map(|path| path.display().to_string());
+        closed
+    }
+
     /// Compares what was read with what the server counted.
     fn account(&mut self, sent: &[Sent], table: &Table) -> Result<u64, Error> {
         let rows: u64 = sent.iter().map(|sent| sent.rows).sum();
@@ -148,15 +156,16 @@ impl Load<'_> {
                 (true, false) => "binary",
                 (false, false) => self.report.copy_format,
             };
-        let read = self.control.snapshot().rows_read;
-        if rows != read {
+        let (read, rejected) = (self.control.snapshot().rows_read, self.report.rows_rejected);
+        if rows + rejected != read {
             if !table.has_row_triggers {
                 return Err(Error::new(
                     ErrorKind::Internal,
-                    format!("{read} rows were read, the server counted {rows}"),
+                    format!("{read} rows were read, {rejected} refused, and the server counted {rows}"),
                 ));
             }
-            self.control.notice(format!("{read} rows were read; triggers let {rows} of them in"));
+            self.control
+                .notice(format!("{} rows were sent; triggers let {rows} of them in", read - rejected));
         }
         Ok(rows)
     }

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::dialect::{Dialect, Eol, Family};
+use super::mended::LineMap;
 use super::open::{ByteStream, Input};
 use super::split::{Field, QuoteScan, Splitter};
 use crate::control::Control;
@@ -41,15 +42,18 @@ pub struct Origin {
     pub byte_offset: u64,
     /// Physical line of the first byte, from 1.
     pub first_line: u64,
+    /// For a reject file: its own lines, which are what a person looks for. It has no use for offsets in the records.
+    pub lines: Option<LineMap>,
 }
 
 impl Origin {
     /// The place `bytes` and `lines` behind the start.
     pub fn locate(&self, bytes: u64, lines: u64) -> Location {
+        let line = self.first_line + lines;
         Location {
             source: self.source.clone(),
-            line: Some(self.first_line + lines),
-            byte_offset: Some(self.byte_offset + bytes),
+            line: Some(self.lines.as_ref().map_or(line, |map| map.line(line))),
+            byte_offset: self.lines.is_none().then_some(self.byte_offset + bytes),
         }
     }
 }
@@ -184,10 +188,8 @@ impl Piece {
         let mut header = self.starts_input && has_header;
         let mut fields: Vec<Field> = Vec::new();
         let mut splitter = Splitter::new(&self.buffer[..self.len], dialect, self.eol);
-        // A record that cannot be split stays in the piece: whoever splits it for real reports it.
-        while left > 0
-            && let Ok(Some(_)) = splitter.next_record(&mut fields)
-        {
+        // A record that cannot be split counts: it was read, and will be reported or kept apart.
+        while left > 0 && !matches!(splitter.next_record(&mut fields), Ok(None)) {
             left -= u64::from(!std::mem::take(&mut header));
         }
         if left == 0 {
@@ -311,8 +313,12 @@ impl Current {
         if len == 0 {
             return Ok(None);
         }
-        let origin =
-            Origin { source: self.name.clone(), byte_offset: self.byte_offset, first_line: self.line };
+        let origin = Origin {
+            source: self.name.clone(),
+            byte_offset: self.byte_offset,
+            first_line: self.line,
+            lines: self.stream.lines.clone(),
+        };
         self.byte_offset += len as u64;
         self.line += count(eol.last_byte(), &buffer[..len]);
         let starts_input = !std::mem::replace(&mut self.started, true);

@@ -2,6 +2,7 @@
 
 pub mod cut;
 pub mod dialect;
+pub(crate) mod mended;
 pub mod open;
 pub mod split;
 mod structural;

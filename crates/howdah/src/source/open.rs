@@ -5,8 +5,10 @@ use std::io::{self, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::mended::{LineMap, MendedReader};
 use crate::control::Control;
 use crate::error::{Error, ErrorKind, Location};
+use crate::rejects::Provenance;
 
 /// One input, not yet opened.
 #[derive(Debug, Clone)]
@@ -14,6 +16,8 @@ pub struct Input {
     /// As the user wrote it, or as the glob found it; `-` is standard input.
     pub name: Arc<str>,
     place: Place,
+    /// A reject file of ours, read for the records it holds.
+    is_rejects: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -35,7 +39,7 @@ impl Input {
                 if inputs.iter().any(|input: &Input| matches!(input.place, Place::Stdin)) {
                     return Err(Error::usage("standard input (-) can be read only once"));
                 }
-                inputs.push(Input { name: Arc::from("-"), place: Place::Stdin });
+                inputs.push(Input { name: Arc::from("-"), place: Place::Stdin, is_rejects: false });
             } else if Path::new(pattern).exists() || !pattern.contains(['*', '?', '[']) {
                 inputs.push(Input::file(PathBuf::from(pattern)));
             } else {
@@ -69,12 +73,28 @@ impl Input {
     }
 
     fn file(path: PathBuf) -> Self {
-        Input { name: Arc::from(path.to_string_lossy()), place: Place::File(path) }
+        Input { name: Arc::from(path.to_string_lossy()), place: Place::File(path), is_rejects: false }
     }
 
     /// Bytes at hand, under a name for messages.
     pub fn memory(name: &str, bytes: Arc<[u8]>) -> Self {
-        Input { name: Arc::from(name), place: Place::Memory(bytes) }
+        Input { name: Arc::from(name), place: Place::Memory(bytes), is_rejects: false }
+    }
+
+    /// The same file, read for the refused records it holds, and where these were meant to go.
+    ///
+    /// # Errors
+    /// It is not a reject file, or a pipe, which cannot be looked at first.
+    pub(crate) fn mended(&self) -> Result<(Input, Provenance), Error> {
+        if self.path().is_none() {
+            return Err(Error::usage("rejects are read from files, not from standard input"));
+        }
+        let plain = self.open(&Control::new())?;
+        let mut reader = MendedReader::new(plain.reader, LineMap::default());
+        let provenance = reader.provenance().map_err(|error| cannot_read(&self.name, &error))?;
+        let provenance = provenance
+            .ok_or_else(|| Error::new(ErrorKind::Source, format!("{} holds no rejects", self.name)))?;
+        Ok((Input { is_rejects: true, ..self.clone() }, provenance))
     }
 
     fn path(&self) -> Option<&Path> {
@@ -147,7 +167,12 @@ impl Input {
             }
             _ => Box::new(whole),
         };
-        Ok(ByteStream { reader, name: self.name.clone() })
+        if self.is_rejects {
+            let lines = LineMap::default();
+            let reader = Box::new(MendedReader::new(reader, lines.clone()));
+            return Ok(ByteStream { reader, name: self.name.clone(), lines: Some(lines) });
+        }
+        Ok(ByteStream { reader, name: self.name.clone(), lines: None })
     }
 }
 
@@ -158,6 +183,8 @@ const READ_BUFFER: usize = 128 * 1024;
 pub struct ByteStream {
     reader: Box<dyn Read + Send>,
     name: Arc<str>,
+    /// For a reject file: which of its lines a record stands in.
+    pub(crate) lines: Option<LineMap>,
 }
 
 impl ByteStream {

@@ -91,13 +91,11 @@ impl PlainRecord<'_, '_> {
     }
 }
 
-/// Why a record cannot be split.
+/// A record that COPY would refuse.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The record's first byte.
-    pub start: usize,
-    /// Physical lines of the piece before this record.
-    pub lines_before: u32,
+    /// The record.
+    pub span: Span,
     /// In PostgreSQL's words.
     pub reason: &'static str,
 }
@@ -137,7 +135,7 @@ impl<'a> Splitter<'a> {
     /// The next record; its fields replace what `fields` held. `None` at the end.
     ///
     /// # Errors
-    /// A [`Fault`] where COPY would refuse the record; the splitter cannot go on after it.
+    /// A [`Fault`] where COPY would refuse the record; the next call reads the record after it.
     #[inline]
     pub fn next_record(&mut self, fields: &mut Vec<Field>) -> Result<Option<Span>, Fault> {
         fields.clear();
@@ -184,6 +182,7 @@ impl<'a> Splitter<'a> {
         let mut span = Span { start: self.at, end: bytes.len(), lines_before: self.lines };
         let mut start = self.at;
         let mut quotes = 0usize;
+        let mut stray = None;
         loop {
             if quotes == 0 && self.empty_is_null {
                 // A run of unquoted fields: nothing but the delimiter needs a look.
@@ -199,12 +198,12 @@ impl<'a> Splitter<'a> {
                 self.marks.skip(run);
             }
             let Some(at) = self.marks.next() else {
+                self.at = bytes.len();
                 if quotes % 2 == 1 {
-                    return Err(fault(span, "unterminated CSV quoted field"));
+                    return Err(Fault { span, reason: "unterminated CSV quoted field" });
                 }
                 fields.push(csv_field(bytes, dialect, start, bytes.len(), quotes));
-                self.at = bytes.len();
-                return Ok(span);
+                return checked(span, stray);
             };
             let byte = bytes[at];
             if byte == dialect.quote {
@@ -215,14 +214,9 @@ impl<'a> Splitter<'a> {
                 fields.push(csv_field(bytes, dialect, start, at, quotes));
                 start = at + 1;
                 quotes = 0;
-            } else {
-                self.end_record(
-                    at,
-                    &mut span,
-                    ["unquoted carriage return found in data", "unquoted newline found in data"],
-                )?;
+            } else if self.ends_record(at, STRAY_IN_CSV, &mut span, &mut stray) {
                 fields.push(csv_field(bytes, dialect, start, at, quotes));
-                return Ok(span);
+                return checked(span, stray);
             }
         }
     }
@@ -235,20 +229,21 @@ impl<'a> Splitter<'a> {
         let mut escaped = false;
         // A backslash takes the byte after it along, whatever that is.
         let mut taken = usize::MAX;
+        let mut stray = None;
         loop {
             let Some(at) = self.marks.next() else {
                 // A backslash with nothing behind it stands for nothing.
                 let end = if taken == bytes.len() { taken - 1 } else { bytes.len() };
                 fields.push(text_field(bytes, dialect, start, end, escaped));
                 self.at = bytes.len();
-                return Ok(span);
+                return checked(span, stray);
             };
             let byte = bytes[at];
             if at == taken {
                 self.lines += u32::from(byte == self.eol.last_byte());
             } else if byte == b'\\' {
                 if bytes.get(at + 1) == Some(&b'.') {
-                    return Err(fault(span, "end-of-copy marker is not alone on its line"));
+                    stray = Some("end-of-copy marker is not alone on its line");
                 }
                 escaped = true;
                 taken = at + 1;
@@ -256,22 +251,23 @@ impl<'a> Splitter<'a> {
                 fields.push(text_field(bytes, dialect, start, at, escaped));
                 start = at + 1;
                 escaped = false;
-            } else {
-                self.end_record(
-                    at,
-                    &mut span,
-                    ["literal carriage return found in data", "literal newline found in data"],
-                )?;
+            } else if self.ends_record(at, STRAY_IN_TEXT, &mut span, &mut stray) {
                 fields.push(text_field(bytes, dialect, start, at, escaped));
-                return Ok(span);
+                return checked(span, stray);
             }
         }
     }
 
-    /// Takes the CR or LF at `at` as the record's end, or refuses it as COPY does: the first record end of the input
-    /// decides, others are faults.
+    /// Whether the CR or LF at `at` ends the record. The first record end of the input decided which one does; another is
+    /// a fault, of which COPY speaks with one of `reasons`. The record ends all the same where the cutter would cut it.
     #[inline]
-    fn end_record(&mut self, at: usize, span: &mut Span, reasons: [&'static str; 2]) -> Result<(), Fault> {
+    fn ends_record(
+        &mut self,
+        at: usize,
+        reasons: [&'static str; 2],
+        span: &mut Span,
+        stray: &mut Option<&'static str>,
+    ) -> bool {
         let [stray_cr, stray_nl] = reasons;
         let next = match (self.bytes[at], self.eol) {
             (b'\n', Eol::Nl) | (b'\r', Eol::Cr) => at + 1,
@@ -281,13 +277,19 @@ impl<'a> Splitter<'a> {
                 }
                 at + 2
             }
-            (b'\r', _) => return Err(fault(*span, stray_cr)),
-            _ => return Err(fault(*span, stray_nl)),
+            (b'\n', Eol::CrNl) => {
+                *stray = Some(stray_nl);
+                at + 1
+            }
+            (byte, _) => {
+                *stray = Some(if byte == b'\r' { stray_cr } else { stray_nl });
+                return false;
+            }
         };
         span.end = at;
         self.lines += 1;
         self.at = next;
-        Ok(())
+        true
     }
 
     /// ESCAPE ≠ QUOTE: PostgreSQL first finds the line's end (an escape counts only inside quotes), then the fields,
@@ -296,6 +298,7 @@ impl<'a> Splitter<'a> {
         let (bytes, dialect) = (self.bytes, self.dialect);
         let mut span = Span { start: self.at, end: bytes.len(), lines_before: self.lines };
         let mut scan = QuoteScan::default();
+        let mut stray = None;
         let mut at = self.at;
         loop {
             let Some(&byte) = bytes.get(at) else {
@@ -306,21 +309,17 @@ impl<'a> Splitter<'a> {
             if matches!(byte, b'\n' | b'\r') {
                 if scan.in_quote {
                     self.lines += u32::from(byte == self.eol.last_byte());
-                } else {
-                    self.end_record(
-                        at,
-                        &mut span,
-                        ["unquoted carriage return found in data", "unquoted newline found in data"],
-                    )?;
+                } else if self.ends_record(at, STRAY_IN_CSV, &mut span, &mut stray) {
                     break;
                 }
             }
             at += 1;
         }
+        let span = checked(span, stray)?;
         let mut start = span.start;
         loop {
             let (end, quotes) = two_pass_field_end(&bytes[..span.end], start, dialect)
-                .ok_or_else(|| fault(span, "unterminated CSV quoted field"))?;
+                .ok_or(Fault { span, reason: "unterminated CSV quoted field" })?;
             fields.push(match quotes {
                 0 => csv_field(bytes, dialect, start, end, quotes),
                 _ => Field::new(start, end, Form::CsvEscaped),
@@ -381,8 +380,17 @@ fn two_pass_field_end(line: &[u8], start: usize, dialect: &Dialect) -> Option<(u
     (!in_quote).then_some((line.len(), quotes))
 }
 
-fn fault(span: Span, reason: &'static str) -> Fault {
-    Fault { start: span.start, lines_before: span.lines_before, reason }
+/// COPY's words for a CR and an LF that end no record, in CSV.
+const STRAY_IN_CSV: [&str; 2] = ["unquoted carriage return found in data", "unquoted newline found in data"];
+/// The same in its text format.
+const STRAY_IN_TEXT: [&str; 2] = ["literal carriage return found in data", "literal newline found in data"];
+
+#[inline]
+fn checked(span: Span, stray: Option<&'static str>) -> Result<Span, Fault> {
+    match stray {
+        None => Ok(span),
+        Some(reason) => Err(Fault { span, reason }),
+    }
 }
 
 #[inline]

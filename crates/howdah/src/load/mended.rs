@@ -1,0 +1,49 @@
+//! Loading a mended reject file: the file itself says how its records are written and where they go.
+
+use crate::error::Error;
+use crate::name::TableName;
+use crate::options::{Format, HeaderOption, LoadOptions};
+use crate::source::Input;
+use crate::source::mended::SKIPPED;
+
+/// The inputs that hold the records, and the options under which these are loaded: what the user says goes before what the
+/// file says.
+///
+/// # Errors
+/// Not a reject file; several that come from different loads.
+pub(super) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<Input>, LoadOptions), Error> {
+    let mut options = options.clone();
+    let mut found = Vec::with_capacity(inputs.len());
+    let mut first = None;
+    for input in inputs {
+        let (input, load) = input.mended()?;
+        let first = first.get_or_insert_with(|| load.clone());
+        if *first != load {
+            return Err(Error::usage(format!(
+                "{} comes from another load than the first: load them one by one",
+                input.name
+            )));
+        }
+        found.push(input);
+    }
+    let Some(load) = first else { return Err(Error::usage("no input was named")) };
+    let byte = |c: Option<char>| c.and_then(|c| u8::try_from(c).ok());
+    let dialect = &mut options.dialect;
+    dialect.delimiter = dialect.delimiter.or(byte(load.delimiter));
+    dialect.quote = dialect.quote.or(byte(load.quote));
+    dialect.escape = dialect.escape.or(byte(load.escape));
+    dialect.null = dialect.null.take().or(load.null);
+    dialect.default = dialect.default.take().or(load.default);
+    options.format = Some(match load.format.as_str() {
+        "tsv" => Format::Tsv,
+        "text" => Format::Text,
+        _ => Format::Csv,
+    });
+    if options.table.is_none() {
+        options.table = Some(TableName::parse(&load.table)?);
+    }
+    options.header = HeaderOption::Yes;
+    let skipped = load.columns.iter().enumerate().filter(|(_, column)| column.is_none());
+    options.skip_columns.extend(skipped.map(|(at, _)| format!("{SKIPPED}{at}")));
+    Ok((found, options))
+}

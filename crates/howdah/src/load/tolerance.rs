@@ -1,0 +1,112 @@
+//! What becomes of records that are no rows: the reject file, and how rows that only the server refuses are found.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32};
+
+use super::{Decision, Load};
+use crate::connect::Target;
+use crate::error::Error;
+use crate::landing::Landing;
+use crate::lane::Freight;
+use crate::mapping::Mapping;
+use crate::options::OnError;
+use crate::rejects::{Provenance, Rejects};
+use crate::resolver::Resolver;
+use crate::source::{Dialect, Family, Input};
+use crate::table::Table;
+
+impl Load<'_> {
+    /// The file for refused records, when they are to be kept.
+    pub(super) fn reject_file(
+        &self,
+        table: &Table,
+        mapping: &Mapping,
+        dialect: &Dialect,
+        inputs: &[Input],
+    ) -> Result<Option<Arc<Rejects>>, Error> {
+        let options = self.options;
+        if options.on_error == OnError::Stop {
+            return Ok(None);
+        }
+        let path = match &options.rejects {
+            Some(path) => path.clone(),
+            None => default_path(&table.name, &self.id.to_string()),
+        };
+        if inputs.iter().any(|input| is_same_file(Path::new(&*input.name), &path)) {
+            return Err(Error::usage(format!("{} is an input: rejects cannot go there", path.display()))
+                .with_hint("name another file: --rejects FILE"));
+        }
+        let rejects = Rejects::new(&path, options.reject_limit, provenance(table, mapping, dialect))?;
+        Ok(Some(Arc::new(rejects)))
+    }
+
+    /// What the lanes share.
+    pub(super) fn freight(&self, decision: &Decision, target: &Target) -> Freight {
+        let Decision { plan, table, landing, rejects, .. } = decision;
+        let (relation_name, relation) = landing.relation(table);
+        let into_existing = matches!(landing, Landing::Append | Landing::Truncate);
+        let judged_on_arrival = into_existing || landing.builds_first();
+        Freight {
+            plan: plan.clone(),
+            relation,
+            relation_name,
+            control: self.control.clone(),
+            blocked: AtomicI32::new(0),
+            resolver: Resolver::start(target.clone(), decision.server_version_num),
+            dense: Arc::new(AtomicBool::new(false)),
+            rejects: rejects.clone(),
+            narrow: rejects.is_some() && judged_on_arrival && table.can_refuse_rows,
+        }
+    }
+}
+
+/// In the working directory, where a person looks; whatever the table is called, it is a file name.
+fn default_path(table: &str, load_id: &str) -> PathBuf {
+    let safe = |c: char| if c == '/' || c.is_control() { '_' } else { c };
+    let name: String = table.trim_start_matches('.').chars().map(safe).collect();
+    PathBuf::from(format!("{name}.{load_id}.rejects.jsonl"))
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
+}
+
+fn provenance(table: &Table, mapping: &Mapping, dialect: &Dialect) -> Provenance {
+    let (format, delimiter, null): (_, _, &[u8]) = match (dialect.family, dialect.delimiter) {
+        (Family::Text, _) => ("text", b'\t', b"\\N"),
+        (Family::Csv, b'\t') => ("tsv", b'\t', b""),
+        (Family::Csv, _) => ("csv", b',', b""),
+    };
+    let unless = |byte: u8, usual: u8| (byte != usual).then_some(char::from(byte));
+    let is_csv = dialect.family == Family::Csv;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Provenance {
+        table: table.display(),
+        columns: (0..mapping.fields)
+            .map(|field| {
+                mapping.pairs.iter().find(|pair| pair.field == field).map(|pair| pair.target.clone())
+            })
+            .collect(),
+        format: format.to_owned(),
+        delimiter: unless(dialect.delimiter, delimiter),
+        quote: unless(dialect.quote, b'"').filter(|_| is_csv),
+        escape: unless(dialect.escape, dialect.quote).filter(|_| is_csv),
+        null: (dialect.null != null).then(|| text(&dialect.null)),
+        default: dialect.default.as_deref().map(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_table_name_leads_out_of_the_working_directory() {
+        assert_eq!(default_path("../x/y", "1").to_str(), Some("_x_y.1.rejects.jsonl"));
+        assert_eq!(default_path("a\nb", "1").to_str(), Some("a_b.1.rejects.jsonl"));
+    }
+}

@@ -1,0 +1,217 @@
+//! Narrowing: a part that the server refused is sent again in segments, each under a savepoint, until every row that it
+//! does not want is known and all others are in.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use crate::chunk::RowForm;
+use crate::connect::Connection;
+use crate::error::{Error, ErrorKind};
+use crate::lane::Freight;
+use crate::part::{self, Carried, Copy, Held};
+use crate::rejects::Reject;
+use crate::source::Splitter;
+
+/// The first segment after a refused row: a row that the server names costs the rows behind it in the segment, so bad rows
+/// that stand close together call for short segments, which double while they succeed.
+const SHORT_SEGMENT: usize = 32;
+
+/// Whether the server refused a row, rather than being unable to go on: classes of SQLSTATE that say nothing about data are
+/// the connection, transaction states and rollbacks, resources, locks, operators, the system, and the server's own faults.
+pub(crate) fn is_about_a_row(error: &tokio_postgres::Error) -> bool {
+    const NOT_DATA: [&str; 10] = ["08", "25", "28", "40", "53", "55", "57", "58", "F0", "XX"];
+    let Some(db) = error.as_db_error() else { return false };
+    !NOT_DATA.iter().any(|class| db.code().code().starts_with(class))
+}
+
+/// Sends the rows of `chunks` again, of which the server refused some with `first`. The savepoint of the failed part is
+/// open; afterwards it is gone. How many rows the server counted.
+///
+/// # Errors
+/// Anything but the refusal of a row; too many refused rows.
+pub(crate) async fn narrow(
+    connection: &Connection,
+    freight: &Freight,
+    form: RowForm,
+    chunks: &[Carried],
+    first: tokio_postgres::Error,
+) -> Result<u64, Error> {
+    let rows = chunks
+        .iter()
+        .filter_map(|chunk| chunk.held.as_ref().map(|held| (chunk, held)))
+        .flat_map(|(chunk, held)| {
+            let ends = row_ends(form, &held.bytes);
+            ends.into_iter().enumerate().map(move |(at, bytes)| Row { chunk, held, at, bytes })
+        })
+        .collect();
+    let mut narrowing = Narrowing { connection, freight, form, rows, accepted: 0 };
+    connection.client().batch_execute("ROLLBACK TO SAVEPOINT howdah").await?;
+    narrowing.settle(first).await?;
+    connection.client().batch_execute("RELEASE SAVEPOINT howdah").await?;
+    Ok(narrowing.accepted)
+}
+
+/// One encoded row.
+struct Row<'c> {
+    chunk: &'c Carried,
+    held: &'c Held,
+    /// Its number in the chunk.
+    at: usize,
+    /// Its bytes in the chunk.
+    bytes: Range<usize>,
+}
+
+struct Narrowing<'a> {
+    connection: &'a Connection,
+    freight: &'a Freight,
+    form: RowForm,
+    rows: Vec<Row<'a>>,
+    accepted: u64,
+}
+
+impl Narrowing<'_> {
+    /// Goes through the rows in order. A row counts as refused only when the server refused it with all rows before it
+    /// settled, since one bad row can be the reason for another (a duplicate of a row that is itself refused is none).
+    async fn settle(&mut self, first: tokio_postgres::Error) -> Result<(), Error> {
+        let total = self.rows.len();
+        let (mut at, mut size) = (0, total);
+        // The row that the server named, while the rows before it are sent.
+        let mut named: Option<(usize, tokio_postgres::Error)> = None;
+        // Somewhere before this row stands one that the server refused without naming it.
+        let mut bad_before = 0;
+        let mut result = Err(first);
+        loop {
+            match result {
+                Ok(count) => {
+                    self.accepted += count;
+                    at += size;
+                    if let Some((row, error)) = named.take() {
+                        self.refuse(row, error)?;
+                        at = row + 1;
+                        size = (2 * size).max(SHORT_SEGMENT);
+                    } else if at < bad_before {
+                        size = ((bad_before - at) / 2).max(1);
+                    } else {
+                        size = size.saturating_mul(2);
+                    }
+                }
+                Err(error) => {
+                    named = None;
+                    match part::named_row(&error, self.freight).filter(|row| *row < size) {
+                        Some(row) if row > 0 => {
+                            named = Some((at + row, error));
+                            size = row;
+                        }
+                        None if size > 1 => {
+                            bad_before = at + size;
+                            size /= 2;
+                        }
+                        found => {
+                            self.refuse(at, error)?;
+                            at += 1;
+                            bad_before = 0;
+                            size = if found.is_some() { SHORT_SEGMENT } else { 1 };
+                        }
+                    }
+                }
+            }
+            if at >= total {
+                return Ok(());
+            }
+            size = size.min(total - at);
+            result = self.send(at..at + size).await?;
+        }
+    }
+
+    /// Sends rows on top of the open savepoint; the inner error is a refusal. Afterwards the savepoint is open again.
+    async fn send(&self, rows: Range<usize>) -> Result<Result<u64, tokio_postgres::Error>, Error> {
+        if self.freight.control.is_cancelled() {
+            return Err(Error::new(ErrorKind::Cancelled, "stopped on request"));
+        }
+        let mut copy = Copy::start(self.connection, self.form, self.freight).await?;
+        let mut rows = self.rows[rows].iter().peekable();
+        while let Some(first) = rows.next() {
+            let mut end = first.bytes.end;
+            while let Some(next) =
+                rows.next_if(|next| std::ptr::eq(next.held, first.held) && next.bytes.start == end)
+            {
+                end = next.bytes.end;
+            }
+            copy.feed(first.held.bytes.slice(first.bytes.start..end)).await?;
+        }
+        let client = self.connection.client();
+        match copy.finish().await {
+            Ok(count) => {
+                client.batch_execute("RELEASE SAVEPOINT howdah; SAVEPOINT howdah").await?;
+                Ok(Ok(count))
+            }
+            Err(error) if is_about_a_row(&error) => {
+                client.batch_execute("ROLLBACK TO SAVEPOINT howdah").await?;
+                Ok(Err(error))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn refuse(&self, row: usize, error: tokio_postgres::Error) -> Result<(), Error> {
+        let row = &self.rows[row];
+        let error = part::explain(error, row.chunk.rows.locate(row.at), self.freight, 0);
+        let Some(rejects) = &self.freight.rejects else { return Err(error) };
+        rejects.add(&[Reject { error, raw: self.raw(row) }])
+    }
+
+    /// The record that became `row`.
+    fn raw(&self, row: &Row<'_>) -> Vec<u8> {
+        let piece = &row.held.piece;
+        let Some(bytes) = row.chunk.rows.start(row.at).and_then(|start| piece.bytes().get(start..)) else {
+            return Vec::new();
+        };
+        let mut splitter = Splitter::new(bytes, &self.freight.plan.dialect, piece.eol);
+        match splitter.next_record(&mut Vec::new()) {
+            Ok(Some(span)) => bytes[span.start..span.end].to_vec(),
+            _ => bytes.to_vec(),
+        }
+    }
+}
+
+/// Where each row lies in a chunk's bytes.
+fn row_ends(form: RowForm, bytes: &Bytes) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut start = 0;
+    while start < bytes.len() {
+        let end = match form {
+            RowForm::Text => memchr::memchr(b'\n', &bytes[start..]).map(|at| start + at + 1),
+            RowForm::Binary => binary_row_end(bytes, start),
+        };
+        let end = end.unwrap_or(bytes.len());
+        ranges.push(start..end);
+        start = end;
+    }
+    ranges
+}
+
+/// The end of the binary row at `start`: a count of fields, then each with its length, -1 for NULL.
+fn binary_row_end(bytes: &[u8], start: usize) -> Option<usize> {
+    let count = u16::from_be_bytes(*bytes.get(start..)?.first_chunk()?);
+    let mut at = start + 2;
+    for _ in 0..count {
+        let length = i32::from_be_bytes(*bytes.get(at..)?.first_chunk()?);
+        at += 4 + usize::try_from(length).unwrap_or(0);
+    }
+    Some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_found_in_both_forms() {
+        let text = Bytes::from_static(b"a\tb\n\\n\tx\n");
+        assert_eq!(row_ends(RowForm::Text, &text), [0..4, 4..9]);
+        let one = [&[0, 2, 0, 0, 0, 1, b'\n'][..], &[0xff; 4]].concat();
+        let two = Bytes::from([one.clone(), one].concat());
+        assert_eq!(row_ends(RowForm::Binary, &two), [0..11, 11..22]);
+    }
+}

@@ -1,0 +1,215 @@
+//! The records of a piece, checked: text without NUL, quotes that close, as many fields as the plan says.
+
+use crate::error::{Error, ErrorKind};
+use crate::options::OnNul;
+use crate::plan::Plan;
+use crate::source::split::{Fault, PlainRecord, Span};
+use crate::source::{Field, Piece, Splitter};
+
+/// One record that has the plan's fields.
+pub(crate) struct Record<'r> {
+    /// What the fields are ranges of.
+    pub(crate) bytes: &'r [u8],
+    pub(crate) fields: &'r [Field],
+    /// Where it stands in the piece.
+    pub(crate) span: Span,
+}
+
+/// A record that cannot be a row, whoever is asked.
+pub(crate) struct BadRecord {
+    pub(crate) span: Span,
+    pub(crate) error: Error,
+}
+
+/// Reads the records of one piece in order.
+pub(crate) struct Records<'p> {
+    piece: &'p Piece,
+    plan: &'p Plan,
+    splitter: Splitter<'p>,
+    fields: Vec<Field>,
+    /// Some byte of the piece is not text: every record is looked at.
+    suspect: bool,
+    /// A record without its NULs, when they are to be dropped.
+    stripped: Vec<u8>,
+}
+
+impl<'p> Records<'p> {
+    /// Starts behind the header, if the piece has one. `fields` is memory to reuse.
+    ///
+    /// # Errors
+    /// The header is not the one the plan was made from.
+    pub(crate) fn new(piece: &'p Piece, plan: &'p Plan, fields: Vec<Field>) -> Result<Self, Error> {
+        let splitter = Splitter::new(piece.bytes(), &plan.dialect, piece.eol);
+        let suspect = bad_sequence(piece.bytes()).is_some();
+        let mut records = Records { piece, plan, splitter, fields, suspect, stripped: Vec::new() };
+        if let Some(expected) = plan.header.as_deref().filter(|_| piece.starts_input) {
+            records.check_header(expected)?;
+        }
+        Ok(records)
+    }
+
+    /// The memory back.
+    pub(crate) fn into_fields(self) -> Vec<Field> {
+        self.fields
+    }
+
+    /// The next record, if it plainly has the plan's fields and no quote. It is not taken yet.
+    #[inline]
+    pub(crate) fn plain(&self) -> Option<PlainRecord<'p, '_>> {
+        if self.suspect { None } else { self.splitter.plain_record(self.plan.fields) }
+    }
+
+    /// Takes the record that [`Records::plain`] showed, which ends at `end`.
+    #[inline]
+    pub(crate) fn take_plain(&mut self, end: usize) -> Span {
+        self.splitter.take_plain(self.plan.fields, end)
+    }
+
+    /// The next record, or what is wrong with it; `None` at the end of the piece.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Option<Result<Record<'_>, BadRecord>> {
+        let span = match self.splitter.next_record(&mut self.fields) {
+            Ok(Some(span)) => span,
+            Ok(None) => return None,
+            Err(fault) => return Some(Err(self.structural(&fault))),
+        };
+        if self.suspect {
+            return Some(self.inspect(span));
+        }
+        if self.fields.len() != self.plan.fields {
+            return Some(Err(self.wrong_field_count(span)));
+        }
+        Some(Ok(Record { bytes: self.piece.bytes(), fields: &self.fields, span }))
+    }
+
+    /// A record of a piece that is known to hold bytes which are not text.
+    #[cold]
+    fn inspect(&mut self, span: Span) -> Result<Record<'_>, BadRecord> {
+        let raw = &self.piece.bytes()[span.start..span.end];
+        let bad = match self.plan.on_nul {
+            OnNul::Error => bad_sequence(raw),
+            OnNul::Strip => not_utf8(raw),
+        };
+        if let Some((at, length)) = bad {
+            return Err(self.not_text(span, at, length));
+        }
+        let mut bytes = self.piece.bytes();
+        if memchr::memchr(0, raw).is_some() {
+            self.stripped.clear();
+            self.stripped.extend(raw.iter().filter(|byte| **byte != 0));
+            bytes = &self.stripped;
+            let mut splitter = Splitter::new(bytes, &self.plan.dialect, self.piece.eol);
+            if let Err(fault) = splitter.next_record(&mut self.fields) {
+                return Err(self.structural(&Fault { span, ..fault }));
+            }
+        }
+        if self.fields.len() != self.plan.fields {
+            return Err(self.wrong_field_count(span));
+        }
+        Ok(Record { bytes, fields: &self.fields, span })
+    }
+
+    fn check_header(&mut self, expected: &[String]) -> Result<(), Error> {
+        let found = match self.splitter.next_record(&mut self.fields) {
+            Ok(_) => {
+                let mut scratch = Vec::new();
+                let name = |field: &Field| {
+                    let value = crate::source::split::value(
+                        *field,
+                        self.piece.bytes(),
+                        &self.plan.dialect,
+                        &mut scratch,
+                    );
+                    String::from_utf8_lossy(value.unwrap_or_default()).into_owned()
+                };
+                self.fields.iter().map(name).collect::<Vec<_>>()
+            }
+            Err(fault) => return Err(self.structural(&fault).error),
+        };
+        if found == expected {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Data, "the header differs from that of the first input")
+            .at(self.piece.origin.locate(0, 0))
+            .with_detail(format!("here: {}; there: {}", found.join(", "), expected.join(", ")))
+            .with_hint("load files with different columns in separate runs"))
+    }
+
+    #[cold]
+    fn structural(&self, fault: &Fault) -> BadRecord {
+        let error = data_error(self.piece, fault.span, fault.reason).with_sqlstate("22P04");
+        let error = match fault.reason {
+            "unterminated CSV quoted field" => error.with_hint(
+                "a quote is opened in this record and never closed; --quote names the quote character",
+            ),
+            "unquoted newline found in data" | "unquoted carriage return found in data" => error
+                .with_hint("line ends are mixed: quote fields that contain line ends, or convert the file"),
+            _ => error,
+        };
+        BadRecord { span: fault.span, error }
+    }
+
+    #[cold]
+    fn wrong_field_count(&self, span: Span) -> BadRecord {
+        let (found, plan) = (self.fields.len(), self.plan);
+        let error = if found > plan.fields {
+            data_error(self.piece, span, "extra data after last expected column")
+        } else {
+            let missing = plan.columns.iter().find(|column| column.field >= found);
+            let name = missing.map_or_else(|| format!("field {}", found + 1), |column| column.name.clone());
+            data_error(self.piece, span, format!("missing data for column {name:?}")).in_column(name)
+        };
+        let mut error = error
+            .with_sqlstate("22P04")
+            .with_detail(format!("the record has {found} fields, {} are expected", plan.fields));
+        if plan.header.is_none() && span.start == 0 && self.piece.starts_input {
+            error =
+                error.with_hint("name the columns in the input's order with --columns, or check --delimiter");
+        }
+        BadRecord { span, error }
+    }
+
+    /// `length` bytes at `at` of the record are not text.
+    #[cold]
+    fn not_text(&self, span: Span, at: usize, length: usize) -> BadRecord {
+        let sequence = &self.piece.bytes()[span.start + at..][..length];
+        let shown: Vec<String> = sequence.iter().map(|byte| format!("0x{byte:02x}")).collect();
+        let reason = format!("invalid byte sequence for encoding \"UTF8\": {}", shown.join(" "));
+        let bad = span.start + at;
+        let mut error = data_error(self.piece, span, reason)
+            .with_sqlstate("22021")
+            .with_detail(format!("the bad byte is at offset {}", self.piece.origin.byte_offset + bad as u64))
+            .with_hint(if sequence == [0] {
+                "PostgreSQL cannot store the character NUL in text; --on-nul strip drops it"
+            } else {
+                "convert the input to UTF-8 first, for example: iconv -f WINDOWS-1252 -t UTF-8"
+            });
+        let field = self.fields.iter().take_while(|field| field.range().end < bad).count();
+        if let Some(column) = self.plan.columns.iter().find(|column| column.field == field) {
+            error = error.in_column(&column.name);
+        }
+        BadRecord { span, error }
+    }
+}
+
+/// Where the first bytes stand that are not UTF-8 or are NUL, and how many they are.
+fn bad_sequence(bytes: &[u8]) -> Option<(usize, usize)> {
+    let nul = memchr::memchr(0, bytes).map(|at| (at, 1));
+    [nul, not_utf8(bytes)].into_iter().flatten().min()
+}
+
+/// Where the first bytes stand that are not UTF-8, and how many they are.
+fn not_utf8(bytes: &[u8]) -> Option<(usize, usize)> {
+    if simdutf8::basic::from_utf8(bytes).is_ok() {
+        return None;
+    }
+    let error = std::str::from_utf8(bytes).err()?;
+    let at = error.valid_up_to();
+    Some((at, error.error_len().unwrap_or(bytes.len() - at)))
+}
+
+/// An error in the record at `span`.
+pub(crate) fn data_error(piece: &Piece, span: Span, reason: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Data, reason)
+        .at(piece.origin.locate(span.start as u64, u64::from(span.lines_before)))
+}

@@ -1,0 +1,200 @@
+//! Rejects: records that are not rows, kept with their original bytes and the reason, as JSON lines that can be mended and
+//! loaded again.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use base64::Engine;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, ErrorKind};
+use crate::options::RejectLimit;
+
+/// Only the owner reads and writes the file: it holds the user's data.
+const MODE: u32 = 0o600;
+
+/// A refused record.
+#[derive(Debug)]
+pub(crate) struct Reject {
+    /// Where and why.
+    pub(crate) error: Error,
+    /// The record's bytes as they stood in the (decompressed) input, without the line end.
+    pub(crate) raw: Vec<u8>,
+}
+
+/// How the refused records were read and where they were meant to go: what loading the mended file needs to know.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
+pub(crate) struct Provenance {
+    /// The target, as the command line takes it.
+    pub(crate) table: String,
+    /// The column of each field; `None` for a field that is not loaded.
+    pub(crate) columns: Vec<Option<String>>,
+    /// The input's format and what differs from its defaults.
+    pub(crate) format: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) delimiter: Option<char>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) quote: Option<char>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) escape: Option<char>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) null: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) default: Option<String>,
+}
+
+/// One line of the file.
+#[derive(Serialize)]
+struct Line<'a> {
+    file: &'a str,
+    line: Option<u64>,
+    byte_offset: Option<u64>,
+    column: Option<&'a str>,
+    sqlstate: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    constraint: Option<&'a str>,
+    reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    raw: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    raw_base64: Option<String>,
+    load: &'a Provenance,
+}
+
+/// The reject file of one load, made when the first record is refused.
+pub(crate) struct Rejects {
+    path: PathBuf,
+    limit: Option<RejectLimit>,
+    provenance: Provenance,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    file: Option<BufWriter<File>>,
+    count: u64,
+}
+
+impl Rejects {
+    /// Records go to `path`. A file of that name from an earlier load is emptied: its records are not this load's.
+    ///
+    /// # Errors
+    /// A file of that name cannot be emptied.
+    pub(crate) fn new(
+        path: &Path,
+        limit: Option<RejectLimit>,
+        provenance: Provenance,
+    ) -> Result<Rejects, Error> {
+        let rejects = Rejects { path: path.to_owned(), limit, provenance, state: Mutex::default() };
+        if path.exists() {
+            rejects.lock().file = Some(rejects.open()?);
+        }
+        Ok(rejects)
+    }
+
+    /// Keeps refused records.
+    ///
+    /// # Errors
+    /// They are more than the limit allows, or cannot be written.
+    pub(crate) fn add(&self, rejects: &[Reject]) -> Result<(), Error> {
+        if rejects.is_empty() {
+            return Ok(());
+        }
+        let mut state = self.lock();
+        if state.file.is_none() {
+            state.file = Some(self.open()?);
+        }
+        for reject in rejects {
+            if let Some(file) = &mut state.file {
+                self.write(file, reject).map_err(|error| self.cannot_write(&error))?;
+            }
+            state.count += 1;
+        }
+        match self.limit {
+            Some(RejectLimit::Rows(most)) if state.count > most => Err(self.too_many(state.count)),
+            _ => Ok(()),
+        }
+    }
+
+    /// How many were refused so far.
+    pub(crate) fn count(&self) -> u64 {
+        self.lock().count
+    }
+
+    /// The file, once a record was refused.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        (self.count() > 0).then_some(self.path.as_path())
+    }
+
+    /// Writes out what is buffered and judges the share of `rows_read` that was refused.
+    ///
+    /// # Errors
+    /// As [`Rejects::add`].
+    pub(crate) fn finish(&self, rows_read: u64) -> Result<(), Error> {
+        let mut state = self.lock();
+        if let Some(file) = &mut state.file {
+            file.flush().map_err(|error| self.cannot_write(&error))?;
+        }
+        match self.limit {
+            Some(RejectLimit::Percent(most)) if state.count as f64 * 100.0 > most * rows_read as f64 => {
+                Err(self.too_many(state.count))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn write(&self, file: &mut impl Write, reject: &Reject) -> std::io::Result<()> {
+        let error = &reject.error;
+        let location = error.location();
+        let raw = std::str::from_utf8(&reject.raw).ok();
+        let line = Line {
+            file: location.map_or("", |at| &at.source),
+            line: location.and_then(|at| at.line),
+            byte_offset: location.and_then(|at| at.byte_offset),
+            column: error.column(),
+            sqlstate: error.sqlstate(),
+            constraint: error.constraint(),
+            reason: match error.detail() {
+                Some(detail) => format!("{}: {detail}", error.message()),
+                None => error.message().to_owned(),
+            },
+            raw,
+            raw_base64: match raw {
+                None => Some(base64::engine::general_purpose::STANDARD.encode(&reject.raw)),
+                Some(_) => None,
+            },
+            load: &self.provenance,
+        };
+        serde_json::to_writer(&mut *file, &line)?;
+        file.write_all(b"\n")
+    }
+
+    fn open(&self) -> Result<BufWriter<File>, Error> {
+        let opened = OpenOptions::new().write(true).create(true).truncate(true).mode(MODE).open(&self.path);
+        let file = opened.map_err(|error| self.cannot_write(&error))?;
+        file.set_permissions(std::fs::Permissions::from_mode(MODE))
+            .map_err(|error| self.cannot_write(&error))?;
+        Ok(BufWriter::new(file))
+    }
+
+    fn cannot_write(&self, error: &std::io::Error) -> Error {
+        Error::new(ErrorKind::Source, format!("cannot write the rejects to {}: {error}", self.path.display()))
+            .with_hint("name another file: --rejects FILE")
+    }
+
+    fn too_many(&self, count: u64) -> Error {
+        let limit = self.limit.map_or_else(String::new, |limit| limit.to_string());
+        Error::new(
+            ErrorKind::TooManyRejects,
+            format!("{count} records were refused, more than --reject-limit {limit} allows"),
+        )
+        .with_hint(format!("see why in {}", self.path.display()))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,211 @@
+//! A reject file as an input: its JSON lines become the records they hold, behind a header of the columns they were meant
+//! for.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use base64::Engine;
+use serde::Deserialize;
+
+use crate::rejects::Provenance;
+
+/// What a header calls a field that was not loaded; such names are skipped again.
+pub(crate) const SKIPPED: &str = "howdah skipped field ";
+
+/// One line of a reject file, as far as loading it again needs to know.
+#[derive(Deserialize)]
+struct Line {
+    #[serde(default)]
+    raw: Option<String>,
+    #[serde(default)]
+    raw_base64: Option<String>,
+    #[serde(default)]
+    load: Option<Provenance>,
+}
+
+/// Which line of the reject file a physical line of the records stands in: the two part ways at every record that has line
+/// ends of its own.
+#[derive(Debug, Clone, Default)]
+pub struct LineMap(Arc<Mutex<Vec<(u64, u64)>>>);
+
+impl LineMap {
+    /// The reject file's line for a physical line (both from 1).
+    pub(crate) fn line(&self, physical: u64) -> u64 {
+        let starts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match starts.partition_point(|(start, _)| *start <= physical).checked_sub(1) {
+            Some(at) => {
+                let (start, line) = starts[at];
+                line + (physical - start)
+            }
+            None => physical,
+        }
+    }
+
+    fn note(&self, physical: u64, line: u64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((physical, line));
+    }
+}
+
+/// Reads records out of JSON lines.
+pub(crate) struct MendedReader {
+    lines: BufReader<Box<dyn Read + Send>>,
+    /// Decoded and not yet given.
+    ready: io::Cursor<Vec<u8>>,
+    provenance: Option<Provenance>,
+    map: LineMap,
+    line: u64,
+    physical: u64,
+}
+
+impl MendedReader {
+    pub(crate) fn new(reader: Box<dyn Read + Send>, map: LineMap) -> Self {
+        MendedReader {
+            lines: BufReader::new(reader),
+            ready: io::Cursor::default(),
+            provenance: None,
+            map,
+            line: 0,
+            physical: 0,
+        }
+    }
+
+    /// Where the file's first record was meant to go.
+    ///
+    /// # Errors
+    /// The file cannot be read, or its first line does not say.
+    pub(crate) fn provenance(&mut self) -> io::Result<Option<Provenance>> {
+        self.fetch()?;
+        Ok(self.provenance.clone())
+    }
+
+    /// Decodes the next line; `false` at the end.
+    fn fetch(&mut self) -> io::Result<bool> {
+        let mut text = String::new();
+        loop {
+            text.clear();
+            if self.lines.read_line(&mut text)? == 0 {
+                return Ok(false);
+            }
+            self.line += 1;
+            if !text.trim().is_empty() {
+                break;
+            }
+        }
+        let number = self.line;
+        let invalid =
+            |why: String| io::Error::new(io::ErrorKind::InvalidData, format!("line {number} {why}"));
+        let line: Line =
+            serde_json::from_str(&text).map_err(|error| invalid(format!("is not a reject: {error}")))?;
+        let mut bytes = Vec::new();
+        match (&self.provenance, line.load) {
+            (None, Some(load)) => {
+                bytes = header(&load).into_bytes();
+                self.physical += 1;
+                self.provenance = Some(load);
+            }
+            (Some(first), Some(load)) if *first != load => {
+                return Err(invalid(
+                    "comes from another load than the first: load its file by itself".into(),
+                ));
+            }
+            (None, None) => {
+                return Err(invalid(
+                    "does not say which load it comes from (its key \"load\" is missing)".into(),
+                ));
+            }
+            _ => {}
+        }
+        let raw = match (line.raw, line.raw_base64) {
+            (Some(raw), None) => raw.into_bytes(),
+            (None, Some(encoded)) => base64::engine::general_purpose::STANDARD
+                .decode(encoded)
+                .map_err(|error| invalid(format!("has a raw_base64 that is not base64: {error}")))?,
+            _ => return Err(invalid("needs exactly one of raw and raw_base64".into())),
+        };
+        self.map.note(self.physical + 1, self.line);
+        self.physical += 1 + memchr::memchr_iter(b'\n', &raw).count() as u64;
+        bytes.extend_from_slice(&raw);
+        bytes.push(b'\n');
+        self.ready = io::Cursor::new(bytes);
+        Ok(true)
+    }
+}
+
+impl Read for MendedReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let given = self.ready.read(buffer)?;
+            if given > 0 || buffer.is_empty() || !self.fetch()? {
+                return Ok(given);
+            }
+        }
+    }
+}
+
+/// The header record, in the dialect of the records below it.
+fn header(load: &Provenance) -> String {
+    let is_text = load.format == "text";
+    let delimiter = load.delimiter.unwrap_or(if load.format == "csv" { ',' } else { '\t' });
+    let quote = load.quote.unwrap_or('"');
+    let escape = load.escape.unwrap_or(quote);
+    let names = load.columns.iter().enumerate().map(|(at, name)| {
+        let name = name.clone().unwrap_or_else(|| format!("{SKIPPED}{at}"));
+        if is_text {
+            let mut field = Vec::new();
+            howdah_encode::copy_text::put_field(&mut field, name.as_bytes());
+            return String::from_utf8_lossy(&field).into_owned();
+        }
+        let mut field = String::from(quote);
+        for c in name.chars() {
+            if c == quote || c == escape {
+                field.push(escape);
+            }
+            field.push(c);
+        }
+        field.push(quote);
+        field
+    });
+    names.collect::<Vec<_>>().join(&delimiter.to_string()) + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reader(text: &str) -> (MendedReader, LineMap) {
+        let map = LineMap::default();
+        (MendedReader::new(Box::new(io::Cursor::new(text.to_owned())), map.clone()), map)
+    }
+
+    const LOAD: &str = r#""load":{"table":"t","columns":["a",null,"B \"x\""],"format":"csv"}"#;
+
+    #[test]
+    fn records_come_back_behind_a_header_and_know_their_lines() {
+        let text = format!(
+            "{{\"raw\":\"1,2,\\\"x\\ny\\\"\",{LOAD}}}\n\n{{\"raw_base64\":\"Miwz/w==\",{LOAD}}}\n{{\"raw\":\"4\"}}\n"
+        );
+        let (mut reader, map) = reader(&text);
+        let mut bytes = Vec::new();
+        reader.read_to_end(&mut bytes).unwrap();
+        let expected =
+            [&b"\"a\",\"howdah skipped field 1\",\"B \"\"x\"\"\"\n1,2,\"x\ny\"\n2,3"[..], &[0xff], b"\n4\n"];
+        assert_eq!(bytes, expected.concat());
+        assert_eq!([2, 4, 5].map(|physical| map.line(physical)), [1, 3, 4]);
+    }
+
+    #[test]
+    fn what_is_no_reject_is_refused_with_its_line() {
+        for (text, says) in [
+            ("x", "line 1 is not a reject"),
+            ("{\"raw\":\"1\"}", "line 1 does not say which load"),
+            (&format!("{{\"raw\":\"1\",{LOAD}}}\n{{}}"), "line 2 needs exactly one"),
+            (
+                &format!("{{\"raw\":\"1\",{LOAD}}}\n{{\"raw\":\"1\",{}}}", LOAD.replace("\"t\"", "\"u\"")),
+                "line 2 comes from another load",
+            ),
+        ] {
+            let error = reader(text).0.read_to_end(&mut Vec::new()).unwrap_err();
+            assert!(error.to_string().starts_with(says), "{error}");
+        }
+    }
+}
