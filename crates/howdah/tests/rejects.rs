@@ -178,7 +178,7 @@ fn what_only_the_server_refuses_is_narrowed_down_to_the_row() {
         ("id int, v int, EXCLUDE (id WITH =)", "23P01"),
         ("id int, v int, w int GENERATED ALWAYS AS (1 / (v - 10)) STORED", "22012"),
     ];
-    let count = 2_000;
+    let count: u64 = 2_000;
     for (ddl, sqlstate) in cases {
         let with_w = ddl.contains("GENERATED");
         for bad in [
@@ -196,7 +196,7 @@ fn what_only_the_server_refuses_is_narrowed_down_to_the_row() {
             }
             for n in 0..count {
                 let is_bad = bad.binary_search(&n).is_ok();
-                let id = if by_key && is_bad { -1 } else { i64::from(n) };
+                let id = if by_key && is_bad { -1 } else { n.cast_signed() };
                 csv.push_str(&format!("{id},{}\n", if !by_key && is_bad { 10 } else { 3 }));
             }
             database.sql(&format!("DROP TABLE IF EXISTS t; CREATE TABLE t ({ddl})"));
@@ -206,7 +206,7 @@ fn what_only_the_server_refuses_is_narrowed_down_to_the_row() {
                 let wanted = LoadOptions { jobs: Some(jobs), ..tolerant(&database, &file, "t") };
                 let report = load(&database, &wanted);
                 let rejects = read(&database.path("rejects.jsonl"));
-                let refused: Vec<_> = rejects.iter().map(|r| r.line as i32 - 2 - i32::from(by_key)).collect();
+                let refused: Vec<_> = rejects.iter().map(|r| r.line - 2 - u64::from(by_key)).collect();
                 assert_eq!(refused, bad, "{ddl} {jobs}");
                 assert_eq!(report.rows_read, report.rows + report.rows_rejected);
                 assert!(rejects.iter().all(|reject| reject.sqlstate == sqlstate), "{:?}", rejects[0]);
@@ -245,11 +245,11 @@ fn triggers_partitions_and_views_refuse_rows_one_by_one_too() {
         std::iter::once("id,v\n".to_owned()).chain((0..1000).map(|n| format!("{n},{}\n", n % 100))).collect();
     let file = database.file("input.csv", &csv);
     for (table, sqlstate, refused) in
-        [("logged", "H0007", 150), ("parted", "23514", 100), ("viewed", "23514", 10)]
+        [("logged", "H0007", 150_usize), ("parted", "23514", 100), ("viewed", "23514", 10)]
     {
         let report = load(&database, &tolerant(&database, &file, table));
         let rejects = read(&database.path("rejects.jsonl"));
-        assert_eq!((report.rows, rejects.len()), (1000 - refused, refused as usize), "{table}");
+        assert_eq!((report.rows, rejects.len()), (1000 - refused as u64, refused), "{table}");
         assert!(rejects.iter().all(|reject| reject.sqlstate == sqlstate), "{table}");
     }
 }
