@@ -4,7 +4,6 @@
 //! changed. What is left, most specific first, is the answer. Crossing out commutes, so threads may each look at a
 //! part of a file and [`ColumnLattice::merge`] what they saw.
 
-mod json;
 mod number;
 mod temporal;
 #[cfg(test)]
@@ -198,7 +197,7 @@ fn classify(value: &[u8]) -> TypeSet {
         }
         [b'0'..=b'9' | b'-' | b'.', ..] => number::classify(value),
         [b't' | b'T' | b'f' | b'F', ..] => classify_boolean(value),
-        [b'{' | b'[', ..] if json::is_jsonb(value) => TypeSet::of(&[InferredType::Jsonb]),
+        [b'{' | b'[', ..] if howdah_encode::text::is_jsonb(value) => TypeSet::of(&[InferredType::Jsonb]),
         _ => TypeSet::NONE,
     }
 }

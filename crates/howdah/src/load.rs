@@ -93,6 +93,7 @@ struct Decision {
     jobs: Jobs,
     creates: bool,
     server_version_num: i32,
+    server_is_utf8: bool,
     rejects: Option<Arc<Rejects>>,
 }
 
@@ -240,7 +241,7 @@ impl Load<'_> {
         let rules = FormRules {
             write_path: options.write_path,
             session: &session.rules,
-            server_counts_bytes: session.encoding == "SQL_ASCII",
+            server_encoding: &session.encoding,
             freeze: options.freeze,
             observe,
             keep_rejects: options.on_error == OnError::Ignore,
@@ -271,6 +272,7 @@ impl Load<'_> {
             jobs,
             creates,
             server_version_num: session.version_num,
+            server_is_utf8: session.encoding == "UTF8",
             rejects,
         })
     }

@@ -58,8 +58,8 @@ pub(crate) struct PlanColumn {
 pub(crate) struct FormRules<'a> {
     pub(crate) write_path: WritePath,
     pub(crate) session: &'a SessionRules,
-    /// SQL_ASCII: lengths count bytes, which our codecs do not.
-    pub(crate) server_counts_bytes: bool,
+    /// As PostgreSQL names it.
+    pub(crate) server_encoding: &'a str,
     pub(crate) freeze: bool,
     pub(crate) observe: bool,
     pub(crate) keep_rejects: bool,
@@ -85,7 +85,12 @@ impl Plan {
             let column = &table.columns[position];
             let same_type = |planned: &PlanColumn| planned.type_name == column.type_name;
             let kind = columns.iter().position(same_type).unwrap_or(columns.len());
-            let codec = TextCodec::for_type(column.base_oid, column.base_typmod, rules.session);
+            let mut codec = TextCodec::for_type(column.base_oid, column.base_typmod, rules.session);
+            if rules.judge {
+                // In SQL_ASCII lengths count bytes, which our codecs do not: there the server judges everything.
+                codec = codec.filter(|_| rules.server_encoding != "SQL_ASCII");
+                codec = codec.map(|codec| codec.judging(rules.server_encoding == "UTF8"));
+            }
             if codec.is_none() {
                 foreign.push(format!("{} ({})", column.name, column.type_name));
             }
@@ -103,7 +108,7 @@ impl Plan {
             None
         } else if dialect.default.is_some() {
             Some("--default needs the text format".to_owned())
-        } else if rules.server_counts_bytes {
+        } else if rules.server_encoding == "SQL_ASCII" {
             Some("the database's encoding is SQL_ASCII".to_owned())
         } else if !foreign.is_empty() {
             Some(format!("only the server can read {}", foreign.join(", ")))

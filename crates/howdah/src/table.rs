@@ -149,6 +149,14 @@ impl Table {
         matches!(self.kind, Kind::Table | Kind::Partitioned) && !self.has_row_triggers
     }
 
+    /// Bytes on disk, TOAST included.
+    pub(crate) async fn size(&self, connection: &Connection) -> Result<u64, Error> {
+        let sql = "select pg_catalog.pg_table_size($1::oid)";
+        let rows = connection.client().query_typed(sql, &[(&self.oid, Type::OID)]).await?;
+        let size = rows.first().and_then(|row| row.get::<_, Option<i64>>(0));
+        Ok(size.and_then(|size| u64::try_from(size).ok()).unwrap_or(0))
+    }
+
     /// Whether the table holds a row; `None` when the role may not look.
     pub(crate) async fn holds_rows(&self, connection: &Connection) -> Result<Option<bool>, Error> {
         if self.kind != Kind::Table && self.kind != Kind::Partitioned {

@@ -395,3 +395,30 @@ fn rejects_never_overwrite_an_input_and_only_the_owner_reads_them() {
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(read(&path).len(), 1);
 }
+
+#[test]
+fn json_is_judged_before_it_is_sent() {
+    let database = Database::new();
+    let input = b"j,b\n{},[1]\n{,1\n1,\"\"\"\\u0000\"\"\"\n\"\"\"\\u0000\"\"\",2\n1,1e999999\ntrue,nul\n[],\"{\"\"a\"\": 01}\"\n";
+    let (report, rejects) = account(&database, "j json, b jsonb", input, |_| ());
+    let found: Vec<_> =
+        rejects.iter().map(|r| (r.line, r.sqlstate.as_str(), r.column.as_deref().unwrap())).collect();
+    assert_eq!(report.rows, 2);
+    assert_eq!(
+        found,
+        [(3, "22P02", "j"), (4, "22P05", "b"), (6, "22003", "b"), (7, "22P02", "b"), (8, "22P02", "b")]
+    );
+}
+
+#[test]
+fn a_failed_load_says_what_space_it_left_dead() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (a int, b text)");
+    let rows: String = (0..60_000).map(|n| format!("{n},{}\n", "x".repeat(100))).collect();
+    let file = database.file("input.csv", format!("{rows}x,y\n"));
+    for jobs in [1, 2] {
+        let wanted = LoadOptions { jobs: Some(jobs), header: HeaderOption::No, ..options(&file, "t") };
+        let error = try_load(&database, &wanted).unwrap_err();
+        assert!(error.visible().unwrap().contains("MB of dead rows remain in public.t"), "{error:?}");
+    }
+}

@@ -8,6 +8,7 @@ mod digits;
 mod float;
 mod int;
 mod iso;
+mod json;
 mod numeric;
 mod string;
 mod timestamp;
@@ -16,10 +17,11 @@ mod uuid;
 use std::ops::Range;
 
 use crate::session::{SessionRules, Zone};
-use crate::verdict::Verdict;
+use crate::verdict::{NotEncoded, Verdict};
 use crate::wire;
 
-pub use self::numeric::NumericLimit;
+pub use self::json::is_jsonb;
+pub use self::numeric::{NUMERIC_INTEGER_DIGITS, NUMERIC_SCALE, NumericLimit};
 
 /// Turns literals of one column into binary fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +73,16 @@ pub enum TextCodec {
     Json,
     /// `jsonb`; the server validates.
     Jsonb,
+    /// `json`, accepted only when certainly valid
+    JudgedJson {
+        /// Whether the server can store every character.
+        server_is_utf8: bool,
+    },
+    /// `jsonb`, accepted only when certainly valid
+    JudgedJsonb {
+        /// Whether the server can store every character.
+        server_is_utf8: bool,
+    },
 }
 
 impl TextCodec {
@@ -100,6 +112,17 @@ impl TextCodec {
         })
     }
 
+    /// The codec for those who must know before sending: json is otherwise passed on as it is, for the server to judge.
+    /// Where the server's encoding is not UTF-8, what `\u` escapes name may have no place there.
+    #[must_use]
+    pub fn judging(self, server_is_utf8: bool) -> TextCodec {
+        match self {
+            TextCodec::Json => TextCodec::JudgedJson { server_is_utf8 },
+            TextCodec::Jsonb => TextCodec::JudgedJsonb { server_is_utf8 },
+            other => other,
+        }
+    }
+
     /// Appends the field for `literal`: a four-byte length and the value. `literal` is valid UTF-8 without NUL.
     ///
     /// # Errors
@@ -125,6 +148,14 @@ impl TextCodec {
             TextCodec::Uuid => wire::put_uuid(out, uuid::parse_uuid(literal)?),
             TextCodec::Date => wire::put_i32(out, date::parse_date(literal)?),
             TextCodec::Jsonb => return wire::put_jsonb(out, literal),
+            TextCodec::JudgedJson { server_is_utf8 } | TextCodec::JudgedJsonb { server_is_utf8 }
+                if !is_jsonb(literal)
+                    || !(server_is_utf8 || memchr::memmem::find(literal, b"\\u").is_none()) =>
+            {
+                return Err(NotEncoded::Unsure);
+            }
+            TextCodec::JudgedJson { .. } => return wire::put_bytes(out, literal),
+            TextCodec::JudgedJsonb { .. } => return wire::put_jsonb(out, literal),
         }
         Ok(())
     }

@@ -5,6 +5,11 @@ use super::trimmed;
 use crate::verdict::{NotEncoded, Verdict};
 use crate::wire::{self, NumericHead, NumericSpecial};
 
+/// Digits before the point that a numeric can have.
+pub const NUMERIC_INTEGER_DIGITS: usize = 131_072;
+/// Digits behind the point that a numeric can have.
+pub const NUMERIC_SCALE: usize = 16_383;
+
 /// Precision and scale of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NumericLimit {

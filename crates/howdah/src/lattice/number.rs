@@ -1,5 +1,7 @@
 //! Which numeric types give a decimal literal back as it was written.
 
+use howdah_encode::text::{NUMERIC_INTEGER_DIGITS, NUMERIC_SCALE};
+
 use super::InferredType::{Bigint, DoublePrecision, Numeric};
 use super::TypeSet;
 
@@ -17,10 +19,6 @@ const DOUBLE_EXPONENT: usize = 15;
 const DOUBLE_ZEROS: usize = 3;
 /// Well inside the normal range of a `double`, where all 15 digits hold.
 const DOUBLE_EXPONENT_LIMIT: usize = 300;
-/// What `numeric` can hold before the point.
-pub(super) const NUMERIC_INTEGER_DIGITS: usize = 131_072;
-/// … and after it.
-pub(super) const NUMERIC_SCALE: usize = 16_383;
 
 /// Leading zeros, `+`, a bare or trailing point, spaces, `NaN` and infinities are text: a type would lose them, and
 /// more often than not they are no numbers (zip codes, chapters, words). Two liberties: `.5` is `numeric` though it

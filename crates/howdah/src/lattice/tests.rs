@@ -1,9 +1,10 @@
 //! Tables of literals and what they must become, and properties that hold for any column.
 
+use howdah_encode::text::is_jsonb;
 use proptest::prelude::*;
 
+use super::ColumnLattice;
 use super::InferredType::{self, *};
-use super::{ColumnLattice, json};
 
 fn lattice(values: &[Option<&str>]) -> ColumnLattice {
     let mut lattice = ColumnLattice::default();
@@ -147,7 +148,7 @@ fn json_that_jsonb_refuses_is_text() {
         Text,
         &["[\"\n\"]", "[\"\t\"]", r#"["\x"]"#, r#"["\u12g4"]"#, r#"["a]"#, "\"a\"", "null", " {}"],
     );
-    assert!(json::is_jsonb(b"1"), "scalars are JSON, only the lattice wants containers");
+    assert!(is_jsonb(b"1"), "scalars are JSON, only the lattice wants containers");
     // The right length and a dash in the right place for a UUID.
     each_alone(Jsonb, &[r#"{"abcdef-": "01234567890123456789ab"}"#]);
 }
@@ -324,6 +325,6 @@ proptest! {
     fn the_json_check_agrees_with_a_whole_parser(text in r#"[\[{]([\[\]{},:" 0-9.eE+\-tn\\]|true|null|"a":|\\u0041|\\n){0,10}[\]}]?"#) {
         let parsed = serde_json::from_str::<serde_json::Value>(&text);
         let extreme = parsed.as_ref().is_err_and(|error| error.to_string().contains("out of range"));
-        prop_assert!(extreme || json::is_jsonb(text.as_bytes()) == parsed.is_ok(), "{:?}: {:?}", text, parsed);
+        prop_assert!(extreme || is_jsonb(text.as_bytes()) == parsed.is_ok(), "{:?}: {:?}", text, parsed);
     }
 }

@@ -23,6 +23,9 @@ use crate::watcher;
 /// Somebody who asked us to stop waits: what cleaning up cannot do in this time, closing the connections does.
 pub(super) const CLEAN_UP_PATIENCE: Duration = Duration::from_secs(1);
 
+/// Less than this autovacuum sees to, and nobody needs to know.
+const DEAD_SPACE_WORTH_SAYING: u64 = 1_000_000;
+
 impl Load<'_> {
     /// Moves the rows and makes them visible, or leaves nothing behind.
     pub(super) async fn carry(
@@ -35,6 +38,10 @@ impl Load<'_> {
         for name in landing::sweep(&connection, &table.schema).await? {
             self.control.notice(format!("removed {name}, left by a load that died"));
         }
+        let size_before = match landing {
+            Landing::Append => table.size(&connection).await?,
+            _ => u64::MAX,
+        };
         let feed = Feed::new(cutter);
         let target = self.target.pinned_to(&connection);
         let freight = Arc::new(self.freight(&decision, &target));
@@ -53,7 +60,7 @@ impl Load<'_> {
         if error.kind() == ErrorKind::PartlyCommitted {
             return Err(error);
         }
-        Err(clean_up(&connection, crew, &decision, error).await)
+        Err(clean_up(&connection, crew, &decision, size_before, error).await)
     }
 
     async fn send_and_publish(
@@ -229,13 +236,34 @@ pub(super) fn cancelled() -> Error {
 }
 
 /// Ends every lane's backend and removes the hidden table; the error then says what is visible.
-async fn clean_up(connection: &Connection, crew: Crew, decision: &Decision, error: Error) -> Error {
+async fn clean_up(
+    connection: &Connection,
+    crew: Crew,
+    decision: &Decision,
+    size_before: u64,
+    error: Error,
+) -> Error {
     crew.dismiss();
     let error = if error.visible().is_some() { error } else { error.with_visible("nothing was changed") };
+    let dead_space = async |error: Error| {
+        let size = tokio::time::timeout(CLEAN_UP_PATIENCE, decision.table.size(connection)).await;
+        let grown =
+            size.ok().and_then(Result::ok).and_then(|size| size.checked_sub(size_before)).unwrap_or(0);
+        if grown < DEAD_SPACE_WORTH_SAYING {
+            return error;
+        }
+        let visible = error.visible().unwrap_or_default().to_owned();
+        error.with_visible(format!(
+            "{visible}; {} MB of dead rows remain in {}, which VACUUM makes free again",
+            grown / 1_000_000,
+            decision.table.display()
+        ))
+    };
     if decision.jobs.count == 1 {
         // A backend that waits for a lock does not notice that its client is gone: it must be told.
         let _ = tokio::time::timeout(CLEAN_UP_PATIENCE, connection.cancel()).await;
         let _ = tokio::time::timeout(CLEAN_UP_PATIENCE, connection.client().batch_execute("ROLLBACK")).await;
+        let error = dead_space(error).await;
         connection.abort();
         return error;
     }
@@ -248,7 +276,7 @@ async fn clean_up(connection: &Connection, crew: Crew, decision: &Decision, erro
         decision.landing.discard(connection, &decision.table).await
     };
     match tokio::time::timeout(2 * CLEAN_UP_PATIENCE, removed).await {
-        Ok(Ok(())) => error,
+        Ok(Ok(())) => dead_space(error).await,
         _ if !matches!(decision.landing, Landing::Hidden(_)) => error,
         _ => {
             let (name, _) = decision.landing.relation(&decision.table);

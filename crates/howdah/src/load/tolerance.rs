@@ -47,6 +47,8 @@ impl Load<'_> {
         let (relation_name, relation) = landing.relation(table);
         let into_existing = matches!(landing, Landing::Append | Landing::Truncate);
         let judged_on_arrival = into_existing || landing.builds_first();
+        // Elsewhere than in UTF-8, characters of the input may have no place.
+        let can_refuse = (judged_on_arrival && table.can_refuse_rows) || !decision.server_is_utf8;
         Freight {
             plan: plan.clone(),
             relation,
@@ -56,7 +58,7 @@ impl Load<'_> {
             resolver: Resolver::start(target.clone(), decision.server_version_num),
             dense: Arc::new(AtomicBool::new(false)),
             rejects: rejects.clone(),
-            narrow: rejects.is_some() && judged_on_arrival && table.can_refuse_rows,
+            narrow: rejects.is_some() && can_refuse,
         }
     }
 }

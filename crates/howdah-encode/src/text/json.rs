@@ -1,6 +1,6 @@
 //! Whether jsonb takes a text: JSON's grammar with jsonb's own limits, checked without recursion or allocation.
 
-use super::number::{NUMERIC_INTEGER_DIGITS, NUMERIC_SCALE};
+use super::numeric::{NUMERIC_INTEGER_DIGITS, NUMERIC_SCALE};
 
 /// PostgreSQL's parser recurses until its stack is full, how deep depends on the server's settings; this is safe.
 const DEPTH_LIMIT: usize = 512;
@@ -9,8 +9,8 @@ const DEPTH_LIMIT: usize = 512;
 /// of four and a numeric of eight), so below this it always fits.
 const LENGTH_LIMIT: usize = 16 << 20;
 
-/// Whether `text`, valid UTF-8, is one JSON value that jsonb takes.
-pub(super) fn is_jsonb(text: &[u8]) -> bool {
+/// Whether `text`, valid UTF-8, is certainly one JSON value that jsonb takes; json takes it too.
+pub fn is_jsonb(text: &[u8]) -> bool {
     text.len() <= LENGTH_LIMIT && Cursor { text, at: 0 }.document().is_some()
 }
 
