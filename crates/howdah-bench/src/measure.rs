@@ -35,8 +35,8 @@ impl Usage {
 /// Starts all `commands` at once and waits for them. Returns what they used and what each wrote to standard output.
 ///
 /// # Errors
-/// A program could not be started, or one did not end with status 0.
-pub fn run(commands: Vec<Command>) -> Result<(Usage, Vec<String>), Error> {
+/// A program could not be started, or one did not end with status 0 or `also_fine`.
+pub fn run(commands: Vec<Command>, also_fine: Option<i32>) -> Result<(Usage, Vec<String>), Error> {
     // Files instead of pipes: nobody has to read along while the clock runs.
     let outputs = commands.iter().map(|_| Ok((tempfile::tempfile()?, tempfile::tempfile()?)));
     let outputs: Vec<(File, File)> =
@@ -64,7 +64,7 @@ pub fn run(commands: Vec<Command>) -> Result<(Usage, Vec<String>), Error> {
     }
     let mut texts = Vec::with_capacity(ended.len());
     for (status, program, stdout, stderr) in ended {
-        if !status.success() {
+        if !status.success() && (status.code().is_none() || status.code() != also_fine) {
             let said = contents(stderr)? + &contents(stdout)?;
             return Err(Error::Program {
                 program,
@@ -101,28 +101,29 @@ mod tests {
 
     #[test]
     fn cpu_of_children_is_not_lost_and_waiting_is_not_counted() {
-        let (idle, _) = run(vec![shell("sleep 0.2")]).unwrap();
+        let (idle, _) = run(vec![shell("sleep 0.2")], None).unwrap();
         assert!(idle.wall_s >= 0.2 && idle.cpu_s() < 0.1, "{idle:?}");
-        let (busy, _) = run(vec![shell("i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done")]).unwrap();
+        let (busy, _) = run(vec![shell("i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done")], None).unwrap();
         assert!(busy.cpu_s() > 0.02, "{busy:?}");
     }
 
     #[test]
     fn memory_is_in_bytes() {
-        let (usage, _) = run(vec![shell("head -c 60000000 /dev/zero | tail -c 50000000 | wc -c")]).unwrap();
+        let (usage, _) =
+            run(vec![shell("head -c 60000000 /dev/zero | tail -c 50000000 | wc -c")], None).unwrap();
         assert!((50_000_000..150_000_000).contains(&usage.peak_rss_bytes), "{usage:?}");
     }
 
     #[test]
     fn programs_run_side_by_side_and_keep_their_output_apart() {
-        let (usage, texts) = run(vec![shell("sleep 1; echo one"), shell("sleep 1; echo two")]).unwrap();
+        let (usage, texts) = run(vec![shell("sleep 1; echo one"), shell("sleep 1; echo two")], None).unwrap();
         assert!(usage.wall_s < 1.9, "{usage:?}");
         assert_eq!(texts, ["one\n", "two\n"]);
     }
 
     #[test]
     fn a_failed_run_is_never_a_figure() {
-        let error = run(vec![shell("echo broken >&2; exit 3")]).unwrap_err().to_string();
+        let error = run(vec![shell("echo broken >&2; exit 3")], None).unwrap_err().to_string();
         assert!(error.contains("broken") && error.contains('3'), "{error}");
     }
 }

@@ -1,7 +1,7 @@
 //! Input files of the measurements, made once and kept under a name that says what they hold.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
@@ -65,6 +65,41 @@ impl Scratch {
             })
         };
         (0..parts).map(file).collect()
+    }
+
+    /// The data set as CSV in which every `every`-th row is none: its first field reads `bad`.
+    ///
+    /// # Errors
+    /// The file could not be written.
+    pub fn spoilt_csv(&self, dataset: Dataset, rows: u64, every: usize) -> Result<PathBuf, Error> {
+        let plain = self.csv(dataset, rows)?;
+        self.file(&format!("{}-{rows}-{}-bad-{every}.csv", dataset.name(), self.seed), |path| {
+            write_whole(path, |out| {
+                let mut out = BufWriter::with_capacity(1 << 20, out);
+                let mut bytes = 0;
+                for (number, line) in
+                    BufReader::with_capacity(1 << 20, File::open(&plain)?).lines().enumerate()
+                {
+                    let line = line?;
+                    let rest = line.find(',').map_or("", |comma| &line[comma..]);
+                    let first = if number > 0 && number % every == 0 {
+                        "bad"
+                    } else {
+                        &line[..line.len() - rest.len()]
+                    };
+                    out.write_all([first, rest, "\n"].concat().as_bytes())?;
+                    bytes += (first.len() + rest.len() + 1) as u64;
+                }
+                out.flush()?;
+                Ok(bytes)
+            })
+        })
+    }
+
+    /// Where a program may put what nobody reads.
+    #[must_use]
+    pub fn waste(&self) -> PathBuf {
+        self.directory.join("waste")
     }
 
     /// Three rows of `id,body`; the body of the middle one takes `bytes` bytes in the file, quotes included, and needs

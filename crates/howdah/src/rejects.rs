@@ -175,8 +175,12 @@ impl Rejects {
     fn open(&self) -> Result<BufWriter<File>, Error> {
         let opened = OpenOptions::new().write(true).create(true).truncate(true).mode(MODE).open(&self.path);
         let file = opened.map_err(|error| self.cannot_write(&error))?;
-        file.set_permissions(std::fs::Permissions::from_mode(MODE))
-            .map_err(|error| self.cannot_write(&error))?;
+        // Not of a device or a pipe: those are not ours alone.
+        let own = file.metadata().and_then(|metadata| match metadata.is_file() {
+            true => file.set_permissions(std::fs::Permissions::from_mode(MODE)),
+            false => Ok(()),
+        });
+        own.map_err(|error| self.cannot_write(&error))?;
         Ok(BufWriter::new(file))
     }
 

@@ -13,6 +13,8 @@ use crate::error::Error;
 pub(super) enum Contender {
     /// `howdah load` of the CSV into an existing table.
     Howdah,
+    /// The same with `--on-error ignore`.
+    HowdahIgnore,
     /// `howdah load` of the CSV into a table that it makes.
     HowdahCreate,
     /// N psql side by side, each with a binary part.
@@ -39,6 +41,8 @@ pub(super) struct Programs {
     psql: PathBuf,
     myself: PathBuf,
     conninfo: String,
+    /// Where ignored records go.
+    waste: PathBuf,
     pub(super) jobs: u32,
 }
 
@@ -47,6 +51,7 @@ impl Contender {
     pub(super) fn key(self) -> &'static str {
         match self {
             Contender::Howdah => "howdah",
+            Contender::HowdahIgnore => "howdah-ignore",
             Contender::HowdahCreate => "howdah-create",
             Contender::FloorPsql => "floor-psql",
             Contender::FloorClient => "floor-client",
@@ -59,6 +64,7 @@ impl Contender {
     pub(super) fn label(self, jobs: u32) -> String {
         match self {
             Contender::Howdah => format!("howdah load, CSV, {jobs} connections"),
+            Contender::HowdahIgnore => format!("howdah load --on-error ignore, CSV, {jobs} connections"),
             Contender::HowdahCreate => format!("howdah load, CSV, new table, {jobs} connections"),
             Contender::FloorPsql => format!("pre-encoded binary, {jobs} × psql"),
             Contender::FloorClient => format!("pre-encoded binary, minimal client, {jobs} connections"),
@@ -72,12 +78,17 @@ impl Contender {
     }
 
     pub(super) fn is_howdah(self) -> bool {
-        matches!(self, Contender::Howdah | Contender::HowdahCreate)
+        matches!(self, Contender::Howdah | Contender::HowdahIgnore | Contender::HowdahCreate)
+    }
+
+    /// The exit code that says "loaded, some records ignored", where that is what is measured.
+    pub(super) fn also_fine(self) -> Option<i32> {
+        (self == Contender::HowdahIgnore).then_some(3)
     }
 }
 
 impl Programs {
-    pub(super) fn find(options: &Options, server: &Server) -> Result<Self, Error> {
+    pub(super) fn find(options: &Options, server: &Server, waste: PathBuf) -> Result<Self, Error> {
         let myself = std::env::current_exe().map_err(Error::io("could not find this program"))?;
         let howdah = options.howdah.clone().unwrap_or_else(|| myself.with_file_name("howdah"));
         if !howdah.is_file() {
@@ -88,7 +99,7 @@ impl Programs {
         }
         let psql =
             server.bin_dir.as_ref().map_or_else(|| PathBuf::from("psql"), |directory| directory.join("psql"));
-        Ok(Programs { howdah, psql, myself, conninfo: server.conninfo.clone(), jobs: options.jobs })
+        Ok(Programs { howdah, psql, myself, conninfo: server.conninfo.clone(), waste, jobs: options.jobs })
     }
 
     /// The processes, all started at once, that are the contender.
@@ -97,6 +108,11 @@ impl Programs {
         let csv_options = "(FORMAT csv, HEADER)";
         match contender {
             Contender::Howdah => vec![self.howdah(csv, table, "append")],
+            Contender::HowdahIgnore => {
+                let mut command = self.howdah(csv, table, "append");
+                command.args(["--on-error", "ignore", "--rejects"]).arg(&self.waste);
+                vec![command]
+            }
             Contender::HowdahCreate => vec![self.howdah(csv, table, "create")],
             Contender::FloorPsql => {
                 parts.iter().map(|part| self.psql(part, table, "(FORMAT binary)")).collect()

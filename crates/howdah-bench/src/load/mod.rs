@@ -18,6 +18,7 @@ mod section;
 mod server;
 mod small;
 mod throughput;
+mod tolerance;
 
 use contender::Programs;
 use run::Bench;
@@ -31,6 +32,8 @@ pub enum Measurement {
     Readings,
     /// Wall and CPU time of loading GitHub events.
     Events,
+    /// What it costs to be ready for bad records, and to meet some.
+    Tolerance,
     /// Peak memory by size and compression of the input, and with one very long field.
     Memory,
     /// How long a thousand rows take.
@@ -38,8 +41,13 @@ pub enum Measurement {
 }
 
 impl Measurement {
-    const ALL: [Measurement; 4] =
-        [Measurement::Readings, Measurement::Events, Measurement::Memory, Measurement::Small];
+    const ALL: [Measurement; 5] = [
+        Measurement::Readings,
+        Measurement::Events,
+        Measurement::Tolerance,
+        Measurement::Memory,
+        Measurement::Small,
+    ];
 }
 
 /// What to measure, with what, and where results go.
@@ -96,7 +104,7 @@ pub fn measure(options: &Options, say: &mut dyn Write) -> Result<(), Error> {
 
     let server = server::choose(options)?;
     let database = Database::connect(&server.conninfo)?;
-    let programs = Programs::find(options, &server)?;
+    let programs = Programs::find(options, &server, scratch.waste())?;
     let facts = machine::facts(&database, &programs.howdah)?;
     tell(say, &format!("{facts}\n"))?;
 
@@ -119,6 +127,7 @@ pub fn measure(options: &Options, say: &mut dyn Write) -> Result<(), Error> {
         let section = match measurement {
             Measurement::Readings => throughput::measure(&mut bench, Dataset::Readings)?,
             Measurement::Events => throughput::measure(&mut bench, Dataset::GithubEvents)?,
+            Measurement::Tolerance => tolerance::measure(&mut bench)?,
             Measurement::Memory => memory::measure(&mut bench)?,
             Measurement::Small => small::measure(&mut bench)?,
         };

@@ -88,7 +88,7 @@ impl Bench<'_> {
         let commands = self.programs.commands(contender, input);
         let server_before = self.server_pid.and_then(ServerCpu::of);
         let machine_before = machine_busy_s();
-        let (client, outputs) = measure::run(commands)?;
+        let (client, outputs) = measure::run(commands, contender.also_fine())?;
         let server_cpu_s = server_before.and_then(|before| before.spent(self.server_pid?, BACKENDS_END));
         let busy_s = machine_busy_s().zip(machine_before).map(|(after, before)| after - before);
         let other_cpu_s =
