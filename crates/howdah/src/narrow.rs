@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use bytes::Bytes;
+use tokio_postgres::Statement;
 
 use crate::chunk::RowForm;
 use crate::connect::Connection;
@@ -45,8 +46,9 @@ pub(crate) async fn narrow(
             ends.into_iter().enumerate().map(move |(at, bytes)| Row { chunk, held, at, bytes })
         })
         .collect();
-    let mut narrowing = Narrowing { connection, freight, form, rows, accepted: 0 };
     connection.client().batch_execute("ROLLBACK TO SAVEPOINT howdah").await?;
+    let copy = connection.client().prepare(&freight.plan.copy_sql(&freight.relation, form)).await?;
+    let mut narrowing = Narrowing { connection, freight, form, copy, rows, accepted: 0 };
     narrowing.settle(first).await?;
     connection.client().batch_execute("RELEASE SAVEPOINT howdah").await?;
     Ok(narrowing.accepted)
@@ -66,6 +68,7 @@ struct Narrowing<'a> {
     connection: &'a Connection,
     freight: &'a Freight,
     form: RowForm,
+    copy: Statement,
     rows: Vec<Row<'a>>,
     accepted: u64,
 }
@@ -129,7 +132,7 @@ impl Narrowing<'_> {
         if self.freight.control.is_cancelled() {
             return Err(Error::new(ErrorKind::Cancelled, "stopped on request"));
         }
-        let mut copy = Copy::start(self.connection, self.form, self.freight).await?;
+        let mut copy = Copy::start(self.connection, &self.copy, self.form).await?;
         let mut rows = self.rows[rows].iter().peekable();
         while let Some(first) = rows.next() {
             let mut end = first.bytes.end;

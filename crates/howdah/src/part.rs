@@ -5,7 +5,7 @@ use std::pin::Pin;
 use bytes::Bytes;
 use futures_util::SinkExt;
 use howdah_encode::wire;
-use tokio_postgres::CopyInSink;
+use tokio_postgres::{CopyInSink, ToStatement};
 
 use crate::chunk::{Chunk, RowForm, RowOrigins};
 use crate::connect::Connection;
@@ -32,17 +32,16 @@ const MESSAGE_BYTES: usize = 1024 * 1024;
 pub(crate) struct Copy(Pin<Box<CopyInSink<Bytes>>>, RowForm);
 
 impl Copy {
-    /// Starts a COPY into the load's relation.
+    /// Starts the COPY statement that [`Plan::copy_sql`](crate::plan::Plan::copy_sql) makes for `form`.
     ///
     /// # Errors
     /// The server's: it lacks the relation, or the role the right.
-    pub(crate) async fn start(
+    pub(crate) async fn start<S: ToStatement + ?Sized>(
         connection: &Connection,
+        statement: &S,
         form: RowForm,
-        freight: &Freight,
     ) -> Result<Copy, tokio_postgres::Error> {
-        let sql = freight.plan.copy_sql(&freight.relation, form);
-        let mut sink = Box::pin(connection.client().copy_in(sql.as_str()).await?);
+        let mut sink = Box::pin(connection.client().copy_in(statement).await?);
         if form == RowForm::Binary {
             sink.feed(Bytes::from_static(&wire::HEADER)).await?;
         }
@@ -101,7 +100,9 @@ impl Part {
         if freight.narrow {
             connection.client().batch_execute("SAVEPOINT howdah").await?;
         }
-        Ok(Part { copy: Copy::start(connection, form, freight).await?, form, chunks: Vec::new() })
+        let sql = freight.plan.copy_sql(&freight.relation, form);
+        let copy = Copy::start(connection, sql.as_str(), form).await?;
+        Ok(Part { copy, form, chunks: Vec::new() })
     }
 
     /// Sends a chunk; `piece` is kept with it where single rows can be refused.
