@@ -166,6 +166,20 @@ fn places_are_right_in_files_with_crlf_a_byte_order_mark_and_an_open_quote() {
 }
 
 #[test]
+fn in_a_compressed_file_offsets_are_those_of_its_content() {
+    use std::io::Write;
+    let database = Database::new();
+    let input = spoilt(3_000, 30);
+    let path = database.path("input.csv.gz");
+    let file = std::fs::File::create(&path).unwrap();
+    let mut gzip = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+    gzip.write_all(&input).unwrap();
+    gzip.finish().unwrap();
+    let (report, _) = account(&database, PLAIN, &input, |options| options.inputs = vec![path.clone()]);
+    assert_eq!(report.rows_rejected, 100);
+}
+
+#[test]
 fn what_only_the_server_refuses_is_narrowed_down_to_the_row() {
     let database = Database::new();
     database.sql("CREATE TABLE parent (id int PRIMARY KEY); INSERT INTO parent SELECT generate_series(0, 9)");
