@@ -1,0 +1,63 @@
+//! The decision as a report: what a person reads before the load, and a script after it.
+
+use super::{Decision, Load};
+use crate::chunk::RowForm;
+use crate::mapping::Mapping;
+use crate::report::{PlanSummary, PlannedColumn};
+use crate::session::Session;
+
+impl Load<'_> {
+    /// Puts the plan and what follows from it into the report.
+    pub(super) fn describe(&mut self, session: &Session, decision: &Decision, mapping: &Mapping) {
+        let Decision { plan, table, landing, jobs, creates, .. } = decision;
+        let (_, relation) = landing.relation(table);
+        let mut statements = landing.before(table, plan.observe);
+        statements.push(plan.copy_sql(&relation, plan.form));
+        statements.extend(landing.after(table, plan, &[]));
+        statements.extend(landing.publish(table));
+        if self.options.analyze {
+            statements.push(format!("ANALYZE {}", table.sql()));
+        }
+        let planned = |name: &String| plan.columns.iter().any(|column| column.name == *name);
+        let unfilled = table.columns.iter().filter(|column| !planned(&column.name));
+        let form = if plan.form == RowForm::Binary { "binary" } else { "text" };
+        let report = &mut self.report;
+        report.table = table.display();
+        report.jobs = jobs.count;
+        report.jobs_reason.clone_from(&jobs.reason);
+        report.write_path = if plan.form == RowForm::Binary { "copy-binary" } else { "copy-text" };
+        report.copy_format = form;
+        report.durability =
+            session.durability(if *creates { !self.options.unlogged } else { table.is_logged });
+        report.plan = Some(PlanSummary {
+            table: table.display(),
+            creates_table: *creates,
+            header: mapping.header_reason.clone(),
+            columns: plan
+                .columns
+                .iter()
+                .map(|column| PlannedColumn {
+                    source: column.source.clone(),
+                    target: column.name.clone(),
+                    r#type: if plan.observe {
+                        "found while loading".into()
+                    } else {
+                        column.type_name.clone()
+                    },
+                    form,
+                })
+                .collect(),
+            unfilled: unfilled
+                .map(|column| {
+                    let gets = match (column.generated, column.has_default) {
+                        (true, _) => "generated",
+                        (_, true) => "its default",
+                        _ => "NULL",
+                    };
+                    format!("{}: {gets}", column.name)
+                })
+                .collect(),
+            statements,
+        });
+    }
+}
