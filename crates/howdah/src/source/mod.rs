@@ -2,6 +2,7 @@
 
 pub mod cut;
 pub mod dialect;
+mod field;
 pub(crate) mod mended;
 pub mod open;
 pub mod split;

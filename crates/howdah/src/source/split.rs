@@ -1,61 +1,8 @@
 //! Splits a piece of whole records into records and fields, by COPY's rules. Nothing is copied: a field is a range.
 
 use super::dialect::{Dialect, Eol, Family};
+pub use super::field::{Field, Form, value};
 use super::structural::Structurals;
-
-/// One field of a record, as a range of the piece.
-///
-/// Packed into one word: written as three, the compiler puts it together in memory and reads it back before the parts
-/// have arrived, which cost a fifth of the whole encoding (perf, store forwarding).
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Field(u64);
-
-/// Bits of an offset: pieces stay below 1 GiB.
-const OFFSET_BITS: u32 = 30;
-const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
-
-impl Field {
-    #[inline]
-    fn new(start: usize, end: usize, form: Form) -> Self {
-        Field(start as u64 | (end as u64) << OFFSET_BITS | (form as u64) << (2 * OFFSET_BITS))
-    }
-
-    /// Where its bytes lie.
-    #[inline]
-    pub fn range(self) -> std::ops::Range<usize> {
-        (self.0 & OFFSET_MASK) as usize..(self.0 >> OFFSET_BITS & OFFSET_MASK) as usize
-    }
-
-    /// What its bytes are.
-    #[inline]
-    pub fn form(self) -> Form {
-        match self.0 >> (2 * OFFSET_BITS) {
-            0 => Form::Plain,
-            1 => Form::Null,
-            2 => Form::Quoted,
-            3 => Form::CsvEscaped,
-            4 => Form::CopyEscaped,
-            _ => Form::Default,
-        }
-    }
-}
-
-/// What the bytes of a field are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    /// The value itself.
-    Plain = 0,
-    /// SQL NULL.
-    Null = 1,
-    /// The value itself; it stood in quotes, so it is never NULL.
-    Quoted = 2,
-    /// CSV with quotes or escapes inside: see [`value`].
-    CsvEscaped = 3,
-    /// COPY text with backslashes: see [`value`].
-    CopyEscaped = 4,
-    /// The column's DEFAULT.
-    Default = 5,
-}
 
 /// One record, as a range of the piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,8 +57,6 @@ pub struct Splitter<'a> {
     marks: Structurals<'a>,
     /// ESCAPE differs from QUOTE: rare, read byte by byte.
     two_pass: bool,
-    /// Empty and nothing else is NULL: the common case, told without looking at the field.
-    empty_is_null: bool,
     /// A record without quotes can be told by its marks alone.
     plain_is_possible: bool,
 }
@@ -124,7 +69,7 @@ impl<'a> Splitter<'a> {
         let two_pass = dialect.family == Family::Csv && dialect.escape != dialect.quote;
         let empty_is_null = dialect.null.is_empty() && dialect.default.is_none();
         let plain_is_possible = dialect.family == Family::Csv && !two_pass && empty_is_null && eol == Eol::Nl;
-        Splitter { bytes, dialect, eol, at: 0, lines: 0, marks, two_pass, empty_is_null, plain_is_possible }
+        Splitter { bytes, dialect, eol, at: 0, lines: 0, marks, two_pass, plain_is_possible }
     }
 
     /// Offset of the first byte that belongs to no record returned so far.
@@ -184,39 +129,43 @@ impl<'a> Splitter<'a> {
         let mut quotes = 0usize;
         let mut stray = None;
         loop {
-            if quotes == 0 && self.empty_is_null {
-                // A run of unquoted fields: nothing but the delimiter needs a look.
-                let mut run = 0;
-                for at in self.marks.ahead().iter().map(|at| *at as usize) {
-                    if bytes[at] != dialect.delimiter {
-                        break;
-                    }
-                    fields.push(Field::new(start, at, if start == at { Form::Null } else { Form::Plain }));
+            let mut lines = 0;
+            let mut seen = 0;
+            let mut record_end = None;
+            for &mark in self.marks.ahead() {
+                let at = mark as usize;
+                let byte = bytes[at];
+                seen += 1;
+                if byte == dialect.quote {
+                    quotes += 1;
+                } else if quotes % 2 == 1 {
+                    lines += u32::from(byte == self.eol.last_byte());
+                } else if byte == dialect.delimiter {
+                    fields.push(csv_field(bytes, dialect, start, at, quotes));
                     start = at + 1;
-                    run += 1;
+                    quotes = 0;
+                } else {
+                    record_end = Some(at);
+                    break;
                 }
-                self.marks.skip(run);
             }
-            let Some(at) = self.marks.next() else {
-                self.at = bytes.len();
-                if quotes % 2 == 1 {
-                    return Err(Fault { span, reason: "unterminated CSV quoted field" });
+            self.marks.skip(seen);
+            self.lines += lines;
+            match record_end {
+                Some(at) if self.ends_record(at, STRAY_IN_CSV, &mut span, &mut stray) => {
+                    fields.push(csv_field(bytes, dialect, start, at, quotes));
+                    return checked(span, stray);
                 }
-                fields.push(csv_field(bytes, dialect, start, bytes.len(), quotes));
-                return checked(span, stray);
-            };
-            let byte = bytes[at];
-            if byte == dialect.quote {
-                quotes += 1;
-            } else if quotes % 2 == 1 {
-                self.lines += u32::from(byte == self.eol.last_byte());
-            } else if byte == dialect.delimiter {
-                fields.push(csv_field(bytes, dialect, start, at, quotes));
-                start = at + 1;
-                quotes = 0;
-            } else if self.ends_record(at, STRAY_IN_CSV, &mut span, &mut stray) {
-                fields.push(csv_field(bytes, dialect, start, at, quotes));
-                return checked(span, stray);
+                Some(_) => {}
+                None if self.marks.look_further() => {}
+                None => {
+                    self.at = bytes.len();
+                    if quotes % 2 == 1 {
+                        return Err(Fault { span, reason: "unterminated CSV quoted field" });
+                    }
+                    fields.push(csv_field(bytes, dialect, start, bytes.len(), quotes));
+                    return checked(span, stray);
+                }
             }
         }
     }
@@ -433,62 +382,4 @@ fn unquoted_form(bytes: &[u8], start: usize, end: usize, dialect: &Dialect) -> F
     } else {
         Form::Plain
     }
-}
-
-/// The value of a field, or `None` for NULL and DEFAULT: a slice of the piece where possible, else unescaped into `scratch`.
-#[inline]
-pub fn value<'v>(
-    field: Field,
-    piece: &'v [u8],
-    dialect: &Dialect,
-    scratch: &'v mut Vec<u8>,
-) -> Option<&'v [u8]> {
-    let raw = &piece[field.range()];
-    match field.form() {
-        Form::Plain | Form::Quoted => Some(raw),
-        Form::Null | Form::Default => None,
-        Form::CsvEscaped => {
-            scratch.clear();
-            unescape_csv(raw, dialect, scratch);
-            Some(scratch)
-        }
-        Form::CopyEscaped => {
-            scratch.clear();
-            howdah_encode::copy_text::unescape(raw, scratch);
-            Some(scratch)
-        }
-    }
-}
-
-/// Removes quotes and escapes as `CopyReadAttributesCSV` does: a quote toggles anywhere.
-fn unescape_csv(raw: &[u8], dialect: &Dialect, out: &mut Vec<u8>) {
-    let (quote, escape) = (dialect.quote, dialect.escape);
-    let mut rest = raw;
-    while let Some(opening) = memchr::memchr(quote, rest) {
-        out.extend_from_slice(&rest[..opening]);
-        rest = &rest[opening + 1..];
-        // Inside quotes.
-        loop {
-            let Some(at) = memchr::memchr2(quote, escape, rest) else {
-                out.extend_from_slice(rest);
-                return;
-            };
-            out.extend_from_slice(&rest[..at]);
-            let byte = rest[at];
-            let next = rest.get(at + 1).copied();
-            if byte == escape
-                && let Some(literal) = next.filter(|n| *n == escape || *n == quote)
-            {
-                out.push(literal);
-                rest = &rest[at + 2..];
-            } else {
-                rest = &rest[at + 1..];
-                if byte == quote {
-                    break;
-                }
-                out.push(byte);
-            }
-        }
-    }
-    out.extend_from_slice(rest);
 }

@@ -31,10 +31,9 @@ impl<'a> Structurals<'a> {
     #[inline]
     pub(crate) fn next(&mut self) -> Option<usize> {
         while self.next == self.len {
-            if self.looked_to >= self.bytes.len() {
+            if !self.look_further() {
                 return None;
             }
-            self.look_further();
         }
         let at = self.found[self.next];
         self.next += 1;
@@ -53,8 +52,12 @@ impl<'a> Structurals<'a> {
         self.next += count;
     }
 
+    /// Looks at the next stride, once all known positions were returned; `false` when there is none.
     #[inline(never)]
-    fn look_further(&mut self) {
+    pub(crate) fn look_further(&mut self) -> bool {
+        if self.looked_to >= self.bytes.len() {
+            return false;
+        }
         let stride = &self.bytes[self.looked_to..(self.looked_to + STRIDE).min(self.bytes.len())];
         let (blocks, rest) = stride.as_chunks::<BLOCK>();
         let mut base = offset(self.looked_to);
@@ -71,6 +74,7 @@ impl<'a> Structurals<'a> {
             self.note(base, self.mask(&padded));
         }
         self.looked_to += stride.len();
+        true
     }
 
     #[inline]
