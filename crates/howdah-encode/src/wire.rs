@@ -1,6 +1,8 @@
 //! Single values as fields of COPY's binary format: a four-byte length in network order, then the bytes of the
 //! type's receive function.
 
+use std::net::IpAddr;
+
 use crate::verdict::NotEncoded;
 
 /// What a binary COPY begins with: signature, no flags, no header extension.
@@ -62,6 +64,51 @@ pub fn put_uuid(out: &mut Vec<u8>, value: [u8; 16]) {
     field[3] = 16;
     field[4..].copy_from_slice(&value);
     out.extend_from_slice(&field);
+}
+
+/// Appends an inet; `prefix` counts bits, at most 32 or 128.
+#[inline]
+pub fn put_inet(out: &mut Vec<u8>, address: IpAddr, prefix: u8) {
+    put_network(out, address, prefix, false);
+}
+
+/// Appends a cidr; `prefix` counts bits, at most 32 or 128, and no bit is set behind it.
+#[inline]
+pub fn put_cidr(out: &mut Vec<u8>, address: IpAddr, prefix: u8) {
+    put_network(out, address, prefix, true);
+}
+
+#[inline]
+fn put_network(out: &mut Vec<u8>, address: IpAddr, prefix: u8, is_cidr: bool) {
+    // PostgreSQL's own numbers for the families, the same on every platform.
+    match address {
+        IpAddr::V4(address) => {
+            out.extend_from_slice(&[0, 0, 0, 8, 2, prefix, u8::from(is_cidr), 4]);
+            out.extend_from_slice(&address.octets());
+        }
+        IpAddr::V6(address) => {
+            out.extend_from_slice(&[0, 0, 0, 20, 3, prefix, u8::from(is_cidr), 16]);
+            out.extend_from_slice(&address.octets());
+        }
+    }
+}
+
+/// Appends a macaddr.
+#[inline]
+pub fn put_macaddr(out: &mut Vec<u8>, [a, b, c, d, e, f]: [u8; 6]) {
+    out.extend_from_slice(&[0, 0, 0, 6, a, b, c, d, e, f]);
+}
+
+/// Appends a macaddr8.
+#[inline]
+pub fn put_macaddr8(out: &mut Vec<u8>, value: [u8; 8]) {
+    out.extend_from_slice(&eight_bytes(value));
+}
+
+/// Appends a pg_lsn: a position in the write-ahead log in bytes.
+#[inline]
+pub fn put_lsn(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(&eight_bytes(value.to_be_bytes()));
 }
 
 /// Appends raw bytes: bytea, text and its relatives in the client's encoding, json.
@@ -184,6 +231,10 @@ mod tests {
         assert_eq!(field(|o| put_f64(o, -2.0)), [0, 0, 0, 8, 0xc0, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(field(|o| put_bytes(o, b"ab").unwrap()), [0, 0, 0, 2, b'a', b'b']);
         assert_eq!(field(|o| put_jsonb(o, b"1").unwrap()), [0, 0, 0, 2, 1, b'1']);
+        assert_eq!(field(|o| put_inet(o, [10, 0, 0, 1].into(), 24)), [0, 0, 0, 8, 2, 24, 0, 4, 10, 0, 0, 1]);
+        assert_eq!(field(|o| put_cidr(o, [0_u8; 16].into(), 0))[..8], [0, 0, 0, 20, 3, 0, 1, 16]);
+        assert_eq!(field(|o| put_macaddr(o, [1, 2, 3, 4, 5, 6])), [0, 0, 0, 6, 1, 2, 3, 4, 5, 6]);
+        assert_eq!(field(|o| put_lsn(o, 1 << 32)), [0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 0]);
         let head = NumericHead { negative: true, weight: 0, dscale: 2 };
         let minus_1_5 = [0, 0, 0, 12, 0, 2, 0, 0, 0x40, 0, 0, 2, 0, 1, 0x13, 0x88];
         assert_eq!(field(|o| put_numeric(o, head, [1, 5000].into_iter())), minus_1_5);

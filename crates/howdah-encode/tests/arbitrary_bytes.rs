@@ -5,7 +5,7 @@ use howdah_encode::{DateOrder, SessionRules, TextCodec, Zone, copy_text};
 use proptest::prelude::*;
 
 /// OIDs with the modifiers of `(5)`, `(3,1)` and `(3,-2)` shapes among them.
-const TYPES: [(u32, i32); 20] = [
+const TYPES: [(u32, i32); 28] = [
     (16, -1),
     (17, -1),
     (20, -1),
@@ -26,6 +26,14 @@ const TYPES: [(u32, i32); 20] = [
     (1700, i32::MAX),
     (2950, -1),
     (3802, -1),
+    (869, -1),
+    (650, -1),
+    (829, -1),
+    (774, -1),
+    (1560, 5),
+    (1562, -1),
+    (1562, 3),
+    (3220, -1),
 ];
 
 fn answers(literal: &[u8]) {
@@ -57,6 +65,11 @@ proptest! {
 
     #[test]
     fn texts_of_the_right_letters_are_answered(literal in "[-+.:0-9TZeE\\\\x{}BCinfat \u{b}]{0,40}") {
+        answers(literal.as_bytes());
+    }
+
+    #[test]
+    fn texts_of_addresses_and_bits_are_answered(literal in "[-+.:/0-9a-fxXbB ]{0,40}") {
         answers(literal.as_bytes());
     }
 

@@ -1,14 +1,18 @@
 //! Literals in, binary fields out: one codec per target type, chosen once per column.
 
+mod bit;
 mod bool;
 mod bytea;
 mod civil;
 mod date;
 mod digits;
 mod float;
+mod inet;
 mod int;
 mod iso;
 mod json;
+mod lsn;
+mod mac;
 mod numeric;
 mod string;
 mod timestamp;
@@ -83,6 +87,26 @@ pub enum TextCodec {
         /// Whether the server can store every character.
         server_is_utf8: bool,
     },
+    /// `inet`
+    Inet,
+    /// `cidr`
+    Cidr,
+    /// `macaddr`
+    Macaddr,
+    /// `macaddr8`
+    Macaddr8,
+    /// `bit`
+    Bit {
+        /// Bits of the column, when it has a length.
+        length: Option<u32>,
+    },
+    /// `bit varying`
+    Varbit {
+        /// Most bits, when the column has a limit.
+        limit: Option<u32>,
+    },
+    /// `pg_lsn`
+    Lsn,
 }
 
 impl TextCodec {
@@ -98,15 +122,22 @@ impl TextCodec {
             23 => TextCodec::Int4,
             25 => TextCodec::Text,
             114 => TextCodec::Json,
+            650 => TextCodec::Cidr,
             700 => TextCodec::Float4,
             701 => TextCodec::Float8,
+            774 => TextCodec::Macaddr8,
+            829 => TextCodec::Macaddr,
+            869 => TextCodec::Inet,
             1042 => TextCodec::Bpchar { limit: string::limit(typmod) },
             1043 => TextCodec::Varchar { limit: string::limit(typmod) },
             1082 => TextCodec::Date,
             1114 => TextCodec::Timestamp,
             1184 => TextCodec::Timestamptz { zone: rules.zone },
+            1560 => TextCodec::Bit { length: bit::limit(typmod) },
+            1562 => TextCodec::Varbit { limit: bit::limit(typmod) },
             1700 => TextCodec::Numeric { limit: NumericLimit::from_typmod(typmod) },
             2950 => TextCodec::Uuid,
+            3220 => TextCodec::Lsn,
             3802 => TextCodec::Jsonb,
             _ => return None,
         })
@@ -156,6 +187,13 @@ impl TextCodec {
             }
             TextCodec::JudgedJson { .. } => return wire::put_bytes(out, literal),
             TextCodec::JudgedJsonb { .. } => return wire::put_jsonb(out, literal),
+            TextCodec::Inet => return inet::put_inet(literal, out),
+            TextCodec::Cidr => return inet::put_cidr(literal, out),
+            TextCodec::Macaddr => wire::put_macaddr(out, mac::parse_macaddr(literal)?),
+            TextCodec::Macaddr8 => wire::put_macaddr8(out, mac::parse_macaddr8(literal)?),
+            TextCodec::Bit { length } => return bit::put_bit(literal, length, out),
+            TextCodec::Varbit { limit } => return bit::put_varbit(literal, limit, out),
+            TextCodec::Lsn => wire::put_lsn(out, lsn::parse_lsn(literal)?),
         }
         Ok(())
     }

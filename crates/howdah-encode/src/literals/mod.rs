@@ -1,8 +1,10 @@
 //! Literals of every type with a codec, for tests that compare the codecs with a server: ordinary ones, edges, and
 //! broken ones. Deterministic in the seed; only with the cargo feature `literals`.
 
+mod network;
+
 /// A type as SQL names it, its OID, and its modifier.
-pub const TYPES: [(&str, u32, i32); 27] = [
+pub const TYPES: [(&str, u32, i32); 35] = [
     ("boolean", 16, -1),
     ("smallint", 21, -1),
     ("integer", 23, -1),
@@ -30,6 +32,14 @@ pub const TYPES: [(&str, u32, i32); 27] = [
     ("timestamp(3) with time zone", 1184, 3),
     ("json", 114, -1),
     ("jsonb", 3802, -1),
+    ("inet", 869, -1),
+    ("cidr", 650, -1),
+    ("macaddr", 829, -1),
+    ("macaddr8", 774, -1),
+    ("bit(5)", 1560, 5),
+    ("bit varying", 1562, -1),
+    ("bit varying(12)", 1562, 12),
+    ("pg_lsn", 3220, -1),
 ];
 
 /// `count` literals for a type named as in [`TYPES`]; an unknown name gives those of `text`.
@@ -64,6 +74,10 @@ impl Family {
             "timestamp" | "timestamp without time zone" | "timestamp with time zone" => {
                 (timestamp, TIMESTAMPS, "0123456789-+:.TZ BCz")
             }
+            "inet" | "cidr" => (network::address, network::ADDRESSES, "0123456789abcdf.:/xg "),
+            "macaddr" | "macaddr8" => (network::mac, network::MACS, "0123456789abcdefAF.:- +xg"),
+            "bit" | "bit varying" => (network::bits, network::BITS, "0101012xXbBf é"),
+            "pg_lsn" => (network::lsn, network::LSNS, "0123456789ABCDEF/ g"),
             "json" | "jsonb" => (json, JSONS, "{}[],:\"0123456789truefalsn\\ "),
             _ => (string, STRINGS, "ab \t\n\\é€😀\u{a0}"),
         };
