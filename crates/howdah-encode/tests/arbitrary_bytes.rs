@@ -5,7 +5,7 @@ use howdah_encode::{DateOrder, SessionRules, TextCodec, Zone, copy_text};
 use proptest::prelude::*;
 
 /// OIDs with the modifiers of `(5)`, `(3,1)` and `(3,-2)` shapes among them.
-const TYPES: [(u32, i32); 28] = [
+const TYPES: [(u32, i32); 35] = [
     (16, -1),
     (17, -1),
     (20, -1),
@@ -34,6 +34,13 @@ const TYPES: [(u32, i32); 28] = [
     (1562, -1),
     (1562, 3),
     (3220, -1),
+    (600, -1),
+    (601, -1),
+    (602, -1),
+    (603, -1),
+    (604, -1),
+    (628, -1),
+    (718, -1),
 ];
 
 fn answers(literal: &[u8]) {
@@ -74,6 +81,11 @@ proptest! {
     }
 
     #[test]
+    fn texts_of_shapes_are_answered(literal in "[-0-9.e, ()<>\\[\\]{}]{0,40}") {
+        answers(literal.as_bytes());
+    }
+
+    #[test]
     fn nearly_right_moments_are_answered(
         literal in "[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}[ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]{0,25})?)?( ?[-+Z][0-9]{0,2}:?[0-9]{0,2})?( BC)?",
     ) {
@@ -83,7 +95,7 @@ proptest! {
 
 #[test]
 fn very_long_literals_are_answered() {
-    for pattern in ["9", "0", "1.", ".0", "1e", "-", " ", "\\000", "é", "2024-01-01 "] {
+    for pattern in ["9", "0", "1.", ".0", "1e", "-", " ", "\\000", "é", "2024-01-01 ", "1,", "(", "1:"] {
         answers(pattern.repeat(100_000).as_bytes());
     }
     answers(format!("0.{}1", "0".repeat(100_000)).as_bytes());

@@ -1,10 +1,11 @@
 //! Literals of every type with a codec, for tests that compare the codecs with a server: ordinary ones, edges, and
 //! broken ones. Deterministic in the seed; only with the cargo feature `literals`.
 
+mod geometry;
 mod network;
 
 /// A type as SQL names it, its OID, and its modifier.
-pub const TYPES: [(&str, u32, i32); 35] = [
+pub const TYPES: [(&str, u32, i32); 42] = [
     ("boolean", 16, -1),
     ("smallint", 21, -1),
     ("integer", 23, -1),
@@ -40,6 +41,13 @@ pub const TYPES: [(&str, u32, i32); 35] = [
     ("bit varying", 1562, -1),
     ("bit varying(12)", 1562, 12),
     ("pg_lsn", 3220, -1),
+    ("point", 600, -1),
+    ("lseg", 601, -1),
+    ("path", 602, -1),
+    ("box", 603, -1),
+    ("polygon", 604, -1),
+    ("line", 628, -1),
+    ("circle", 718, -1),
 ];
 
 /// `count` literals for a type named as in [`TYPES`]; an unknown name gives those of `text`.
@@ -77,6 +85,10 @@ impl Family {
             "inet" | "cidr" => (network::address, network::ADDRESSES, "0123456789abcdf.:/xg "),
             "macaddr" | "macaddr8" => (network::mac, network::MACS, "0123456789abcdefAF.:- +xg"),
             "bit" | "bit varying" => (network::bits, network::BITS, "0101012xXbBf é"),
+            "point" => (geometry::point, geometry::SHAPES, geometry::ALPHABET),
+            "line" => (geometry::line, geometry::SHAPES, geometry::ALPHABET),
+            "circle" => (geometry::circle, geometry::SHAPES, geometry::ALPHABET),
+            "lseg" | "path" | "box" | "polygon" => (geometry::points, geometry::SHAPES, geometry::ALPHABET),
             "pg_lsn" => (network::lsn, network::LSNS, "0123456789ABCDEF/ g"),
             "json" | "jsonb" => (json, JSONS, "{}[],:\"0123456789truefalsn\\ "),
             _ => (string, STRINGS, "ab \t\n\\é€😀\u{a0}"),

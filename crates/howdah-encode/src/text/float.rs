@@ -164,6 +164,12 @@ fn name<F: Binary>(literal: &[u8], text: &[u8], negative: bool, magnitude: &[u8]
     Err(NotEncoded::syntax(F::TYPE_NAME, literal))
 }
 
+/// What follows the decimal number, sign included, that a text starts with.
+pub(super) fn after_number(text: &[u8]) -> Option<&[u8]> {
+    let magnitude = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
+    Shape::of(magnitude).map(|shape| &magnitude[shape.length..])
+}
+
 /// The longest start of a text that is a decimal number.
 struct Shape {
     length: usize,

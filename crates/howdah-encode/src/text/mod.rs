@@ -7,6 +7,7 @@ mod civil;
 mod date;
 mod digits;
 mod float;
+mod geometry;
 mod inet;
 mod int;
 mod iso;
@@ -24,6 +25,7 @@ use crate::session::{SessionRules, Zone};
 use crate::verdict::{NotEncoded, Verdict};
 use crate::wire;
 
+pub use self::geometry::Shape;
 pub use self::json::is_jsonb;
 pub use self::numeric::{NUMERIC_INTEGER_DIGITS, NUMERIC_SCALE, NumericLimit};
 
@@ -107,6 +109,11 @@ pub enum TextCodec {
     },
     /// `pg_lsn`
     Lsn,
+    /// `point`, `lseg`, `path`, `box`, `polygon`, `line`, `circle`
+    Geometric {
+        /// Which of them.
+        shape: Shape,
+    },
 }
 
 impl TextCodec {
@@ -122,9 +129,16 @@ impl TextCodec {
             23 => TextCodec::Int4,
             25 => TextCodec::Text,
             114 => TextCodec::Json,
+            600 => TextCodec::Geometric { shape: Shape::Point },
+            601 => TextCodec::Geometric { shape: Shape::Lseg },
+            602 => TextCodec::Geometric { shape: Shape::Path },
+            603 => TextCodec::Geometric { shape: Shape::Box },
+            604 => TextCodec::Geometric { shape: Shape::Polygon },
+            628 => TextCodec::Geometric { shape: Shape::Line },
             650 => TextCodec::Cidr,
             700 => TextCodec::Float4,
             701 => TextCodec::Float8,
+            718 => TextCodec::Geometric { shape: Shape::Circle },
             774 => TextCodec::Macaddr8,
             829 => TextCodec::Macaddr,
             869 => TextCodec::Inet,
@@ -193,6 +207,7 @@ impl TextCodec {
             TextCodec::Macaddr8 => wire::put_macaddr8(out, mac::parse_macaddr8(literal)?),
             TextCodec::Bit { length } => return bit::put_bit(literal, length, out),
             TextCodec::Varbit { limit } => return bit::put_varbit(literal, limit, out),
+            TextCodec::Geometric { shape } => return geometry::put_shape(literal, shape, out),
             TextCodec::Lsn => wire::put_lsn(out, lsn::parse_lsn(literal)?),
         }
         Ok(())
