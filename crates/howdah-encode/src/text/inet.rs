@@ -1,9 +1,9 @@
 //! `inet` and `cidr`: IPv4 and IPv6 addresses with a prefix length, in all the shapes PostgreSQL's parser lets through.
 
-use super::digits::{NOT_HEX, hex_value};
+use super::ipv6;
 use crate::verdict::{NotEncoded, Verdict, shown};
 use crate::wire;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr};
 
 /// An address and the length of its network's prefix.
 struct Network {
@@ -30,7 +30,7 @@ enum Fault {
 #[inline(never)]
 pub(super) fn put_inet(literal: &[u8], out: &mut Vec<u8>) -> Verdict {
     // The server, too, takes the first colon for the mark of IPv6.
-    let network = if literal.contains(&b':') { parse_v6(literal) } else { parse_inet_v4(literal) };
+    let network = if literal.contains(&b':') { parse_ipv6(literal) } else { parse_inet_ipv4(literal) };
     let Network { address, prefix } = network.map_err(|fault| refusal(fault, Kind::Inet, literal))?;
     wire::put_inet(out, address, prefix);
     Ok(())
@@ -38,7 +38,7 @@ pub(super) fn put_inet(literal: &[u8], out: &mut Vec<u8>) -> Verdict {
 
 #[inline(never)]
 pub(super) fn put_cidr(literal: &[u8], out: &mut Vec<u8>) -> Verdict {
-    let network = if literal.contains(&b':') { parse_v6(literal) } else { parse_cidr_v4(literal) };
+    let network = if literal.contains(&b':') { parse_ipv6(literal) } else { parse_cidr_ipv4(literal) };
     let network = network.map_err(|fault| refusal(fault, Kind::Cidr, literal))?;
     if network.has_host_bits() {
         let reason =
@@ -67,6 +67,11 @@ impl Network {
             IpAddr::V6(address) => address.to_bits().checked_shl(prefix).is_some_and(|host| host != 0),
         }
     }
+}
+
+fn parse_ipv6(literal: &[u8]) -> Result<Network, Fault> {
+    let (address, prefix) = ipv6::parse(literal).ok_or(Fault::Syntax)?;
+    Ok(Network { address: IpAddr::V6(address), prefix })
 }
 
 /// Up to four decimal octets as they stand in front of a prefix length.
@@ -119,7 +124,7 @@ fn starts_with_digit(text: &[u8]) -> bool {
 
 /// `/` and a prefix length of at most 32, or nothing; zeros may lead.
 #[inline]
-fn prefix_v4(text: &[u8]) -> Result<Option<u8>, Fault> {
+fn prefix_ipv4(text: &[u8]) -> Result<Option<u8>, Fault> {
     let digits = match text {
         [] => return Ok(None),
         [b'/', digits @ ..] if starts_with_digit(digits) => digits,
@@ -142,9 +147,9 @@ fn prefix_v4(text: &[u8]) -> Result<Option<u8>, Fault> {
 
 /// Missing octets are zero, but those within the prefix must be written.
 #[inline]
-fn parse_inet_v4(literal: &[u8]) -> Result<Network, Fault> {
+fn parse_inet_ipv4(literal: &[u8]) -> Result<Network, Fault> {
     let (octets, rest) = Octets::read(literal, true).ok_or(Fault::Syntax)?;
-    let prefix = match prefix_v4(rest)? {
+    let prefix = match prefix_ipv4(rest)? {
         Some(bits) if usize::from(bits / 8) <= octets.count => bits,
         None if octets.count == 4 => 32,
         _ => return Err(Fault::Syntax),
@@ -153,12 +158,12 @@ fn parse_inet_v4(literal: &[u8]) -> Result<Network, Fault> {
 }
 
 /// Missing octets are zero; a missing prefix is that of the address's class, or as long as what is written.
-fn parse_cidr_v4(literal: &[u8]) -> Result<Network, Fault> {
+fn parse_cidr_ipv4(literal: &[u8]) -> Result<Network, Fault> {
     if matches!(literal, [b'0', b'x' | b'X', ..]) {
         return Err(Fault::Odd);
     }
     let (octets, rest) = Octets::read(literal, false).ok_or(Fault::Syntax)?;
-    let prefix = match prefix_v4(rest)? {
+    let prefix = match prefix_ipv4(rest)? {
         Some(bits) => bits,
         None => {
             let written = [8, 8, 16, 24, 32][octets.count];
@@ -172,152 +177,6 @@ fn parse_cidr_v4(literal: &[u8]) -> Result<Network, Fault> {
         }
     };
     Ok(Network { address: IpAddr::V4(Ipv4Addr::from(octets.bytes)), prefix })
-}
-
-/// Where an IPv6 address stands while it is read: two bytes a group.
-struct Groups {
-    bytes: [u8; 16],
-    /// Bytes written so far.
-    at: usize,
-    /// Where `::` stood.
-    gap: Option<usize>,
-}
-
-impl Groups {
-    #[inline]
-    fn push(&mut self, group: u16) -> Option<()> {
-        self.bytes.get_mut(self.at..self.at + 2)?.copy_from_slice(&group.to_be_bytes());
-        self.at += 2;
-        Some(())
-    }
-
-    /// Moves what stands behind `::` to the end; `::` stands for at least one group.
-    fn close(mut self) -> Option<[u8; 16]> {
-        match self.gap {
-            Some(gap) if self.at < 16 => {
-                self.bytes.copy_within(gap..self.at, 16 - (self.at - gap));
-                self.bytes[gap..16 - (self.at - gap)].fill(0);
-                Some(self.bytes)
-            }
-            None if self.at == 16 => Some(self.bytes),
-            _ => None,
-        }
-    }
-}
-
-fn parse_v6(literal: &[u8]) -> Result<Network, Fault> {
-    read_v6(literal).ok_or(Fault::Syntax)
-}
-
-#[inline]
-fn read_v6(literal: &[u8]) -> Option<Network> {
-    let mut groups = Groups { bytes: [0; 16], at: 0, gap: None };
-    let mut rest = match literal {
-        [b':', b':', ..] => &literal[1..],
-        [b':', ..] => return None,
-        _ => literal,
-    };
-    let mut prefix = 128;
-    loop {
-        // Here a group starts, or `::`, or the end.
-        let (group, after) = group(rest)?;
-        match (after, group) {
-            ([b':', ..], None) if groups.gap.is_some() => return None,
-            ([b':', behind @ ..], None) => {
-                groups.gap = Some(groups.at);
-                rest = behind;
-            }
-            ([b':'], Some(_)) => return None,
-            ([b':', behind @ ..], Some(group)) => {
-                groups.push(group)?;
-                rest = behind;
-            }
-            ([b'.', ..], _) => {
-                prefix = groups.push_v4(rest)?;
-                break;
-            }
-            ([b'/', digits @ ..], _) => {
-                prefix = prefix_v6(digits)?;
-                if let Some(group) = group {
-                    groups.push(group)?;
-                }
-                break;
-            }
-            ([], Some(group)) => {
-                groups.push(group)?;
-                break;
-            }
-            ([], None) => break,
-            _ => return None,
-        }
-    }
-    Some(Network { address: IpAddr::V6(Ipv6Addr::from(groups.close()?)), prefix })
-}
-
-/// Up to four hexadecimal digits, and what follows them; no digits are no group. Five are no address.
-#[inline]
-fn group(text: &[u8]) -> Option<(Option<u16>, &[u8])> {
-    let mut value: u16 = 0;
-    let mut count = 0;
-    for &byte in text {
-        let digit = hex_value(byte);
-        if digit == NOT_HEX {
-            break;
-        }
-        if count == 4 {
-            return None;
-        }
-        value = value << 4 | u16::from(digit);
-        count += 1;
-    }
-    Some(((count > 0).then_some(value), &text[count..]))
-}
-
-impl Groups {
-    /// The dotted end of an address; returns the prefix. The server asks for no more than one octet of it, lets any but
-    /// the last be empty, and fills up with zeros.
-    #[cold]
-    fn push_v4(&mut self, text: &[u8]) -> Option<u8> {
-        let end = self.at + 4;
-        let target = self.bytes.get_mut(self.at..end)?;
-        let (dotted, prefix) = match memchr::memchr(b'/', text) {
-            Some(at) => (&text[..at], prefix_v6(&text[at + 1..])?),
-            None if text.ends_with(b".") => return None,
-            None => (text, 128),
-        };
-        let mut octets = target.iter_mut();
-        for octet in dotted.split(|byte| *byte == b'.') {
-            *octets.next()? = u8::try_from(plain_number(octet, 255)?).ok()?;
-        }
-        self.at = end;
-        Some(prefix)
-    }
-}
-
-/// A prefix length of at most 128, without leading zeros.
-fn prefix_v6(digits: &[u8]) -> Option<u8> {
-    if digits.is_empty() {
-        return None;
-    }
-    u8::try_from(plain_number(digits, 128)?).ok()
-}
-
-/// A decimal number up to `most` without leading zeros; nothing is zero.
-fn plain_number(digits: &[u8], most: u32) -> Option<u32> {
-    if digits.len() > 1 && digits[0] == b'0' {
-        return None;
-    }
-    let mut value = 0;
-    for &digit in digits {
-        if !digit.is_ascii_digit() {
-            return None;
-        }
-        value = value * 10 + u32::from(digit - b'0');
-        if value > most {
-            return None;
-        }
-    }
-    Some(value)
 }
 
 #[cfg(test)]
@@ -348,7 +207,7 @@ mod tests {
             }
             (3, 16) => {
                 let bytes: [u8; 16] = field[4..].try_into().unwrap();
-                format!("{}/{}", Ipv6Addr::from(bytes), field[1])
+                format!("{}/{}", std::net::Ipv6Addr::from(bytes), field[1])
             }
             other => panic!("{literal}: {other:?}"),
         }
@@ -373,24 +232,7 @@ mod tests {
             ("10.1.2/24", "10.1.2.0/24"),
             ("1.2.3.4.", "1.2.3.4/32"),
             ("1.2.3./24", "1.2.3.0/24"),
-            ("::", "::/128"),
-            ("::1", "::1/128"),
             ("2001:DB8::a:b/64", "2001:db8::a:b/64"),
-            ("1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7:8/128"),
-            ("1:2:3:4:5:6:7::/0", "1:2:3:4:5:6:7:0/0"),
-            ("::ffff:1.2.3.4/96", "::ffff:1.2.3.4/96"),
-        ] {
-            assert_eq!(printed(Kind::Inet, literal), value, "{literal}");
-        }
-    }
-
-    #[test]
-    fn oddities_of_the_servers_parser_are_kept() {
-        for (literal, value) in [
-            ("1:2:3:4:5:6:7:8:/64", "1:2:3:4:5:6:7:8/64"),
-            ("::ffff:1.2", "::ffff:1.2.0.0/128"),
-            ("::ffff:1..2.3/100", "::ffff:1.0.2.3/100"),
-            ("::ffff:1.2./100", "::ffff:1.2.0.0/100"),
         ] {
             assert_eq!(printed(Kind::Inet, literal), value, "{literal}");
         }
@@ -440,24 +282,7 @@ mod tests {
             "10/16",
             "0x7f000001",
             "abc",
-            ":",
-            ":1",
-            "1:",
-            ":::",
-            "1:2:3:4:5:6:7:8:9",
-            "12345::",
-            "1::2::3",
-            "1:2:3:4:5:6:7::8",
             "::1/129",
-            "::1/064",
-            "::1/",
-            "::1%eth0",
-            "::1.2.3.256",
-            "::01.2.3.4",
-            "::1.2.3.4.5",
-            "::1.2.3.",
-            "1:2:3:4:5:6:7:1.2.3.4",
-            "fe80::g",
         ] {
             let reason = format!("invalid input syntax for type inet: \"{literal}\"");
             assert_eq!(refusal(Kind::Inet, literal), reason);
@@ -474,11 +299,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_address_reads_back(v4: u32, v6: [u16; 8], bits in 0_u8..=32) {
-            let v4 = Ipv4Addr::from(v4);
-            prop_assert_eq!(printed(Kind::Inet, &format!("{v4}/{bits}")), format!("{v4}/{bits}"));
-            let v6 = Ipv6Addr::from(v6.map(|group| if group < 0x6000 { 0 } else { group }));
-            prop_assert_eq!(printed(Kind::Inet, &format!("{v6}/{bits}")), format!("{v6}/{bits}"));
+        fn every_address_reads_back(address: u32, prefix in 0_u8..=32) {
+            let address = Ipv4Addr::from(address);
+            prop_assert_eq!(printed(Kind::Inet, &format!("{address}/{prefix}")), format!("{address}/{prefix}"));
         }
     }
 }

@@ -10,6 +10,7 @@ mod float;
 mod geometry;
 mod inet;
 mod int;
+mod ipv6;
 mod iso;
 mod json;
 mod lsn;
