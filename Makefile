@@ -67,8 +67,14 @@ bench-load: .venv/ready ## Measure loads against the floor and psql (ARGS='--qui
 	$(CARGO) build --release --locked -p howdah-cli -p howdah-bench
 	target/release/bench-load --output build/bench-load $(ARGS)
 
-fuzz: ## Fuzz the cutter and splitter against the reference reader (needs cargo-fuzz; SECONDS_EACH=60)
-	cd fuzz && RUSTC_BOOTSTRAP=1 $(CARGO) fuzz run cutting -- -max_total_time=$(or $(SECONDS_EACH),60) -max_len=4096
+# Seeds are written by the targets themselves.
+FUZZ_TARGETS := cutting splitting numbers moments strings networks
+SECONDS_EACH ?= 60
+
+fuzz: ## Fuzz the reader and the codecs, one target after the other (needs cargo-fuzz; SECONDS_EACH=60)
+	cd fuzz && for target in $(FUZZ_TARGETS); do \
+	    RUSTC_BOOTSTRAP=1 $(CARGO) fuzz run $$target -- -max_total_time=$(SECONDS_EACH) -max_len=4096 || exit 1; \
+	done
 
 deny: ## Licences, bans and sources of the dependencies (needs cargo-deny)
 	$(CARGO) deny --offline check bans licenses sources

@@ -9,10 +9,11 @@ use std::sync::Arc;
 use howdah::Control;
 use howdah::source::split::value;
 use howdah::source::{Cutter, Dialect, Family, Input, Splitter};
+use howdah_fuzz::write_seed;
 use libfuzzer_sys::fuzz_target;
 use reference::{Grammar, Record, hostile};
 
-fuzz_target!(|data: &[u8]| {
+fuzz_target!(init: write_seeds(), |data: &[u8]| {
     let [dialect, target, bytes @ ..] = data else { return };
     // What is not text is refused before it is split; compressed input and a byte order mark are another story.
     if std::str::from_utf8(bytes).is_err() || bytes.contains(&0) || bytes.starts_with(b"\xEF\xBB\xBF") {
@@ -57,3 +58,13 @@ fuzz_target!(|data: &[u8]| {
     }
     assert_eq!((records, found_fault), (expected, fault.map(|fault| fault.line)));
 });
+
+fn write_seeds() {
+    let dialects = hostile::dialects();
+    let handwritten = hostile::handwritten().into_iter().map(|(dialect, bytes)| (dialect, bytes.to_vec()));
+    for (n, (dialect, bytes)) in hostile::files(1, 300).into_iter().chain(handwritten).enumerate() {
+        let at = dialects.iter().position(|known| *known == dialect).unwrap_or(0);
+        let head = [u8::try_from(at).unwrap_or(0), u8::try_from(n % 64).unwrap_or(0)];
+        write_seed("cutting", &n.to_string(), &[&head[..], &bytes].concat());
+    }
+}
