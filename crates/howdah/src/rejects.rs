@@ -64,7 +64,7 @@ struct Line<'a> {
     load: &'a Provenance,
 }
 
-/// The reject file of one load, made when the first record is refused.
+/// The reject file of one load.
 pub(crate) struct Rejects {
     path: PathBuf,
     limit: Option<RejectLimit>,
@@ -79,17 +79,20 @@ struct State {
 }
 
 impl Rejects {
-    /// Records go to `path`. A file of that name from an earlier load is emptied: its records are not this load's.
+    /// Records go to `path`. A file that somebody `asked` for is made at once, so that a load does not end halfway for want of
+    /// a directory; any other with the first record. A file of that name from an earlier load is emptied: its records are
+    /// not this load's.
     ///
     /// # Errors
-    /// A file of that name cannot be emptied.
+    /// The file cannot be made or emptied.
     pub(crate) fn new(
         path: &Path,
+        asked: bool,
         limit: Option<RejectLimit>,
         provenance: Provenance,
     ) -> Result<Rejects, Error> {
         let rejects = Rejects { path: path.to_owned(), limit, provenance, state: Mutex::default() };
-        if path.exists() {
+        if asked || path.exists() {
             rejects.lock().file = Some(rejects.open()?);
         }
         Ok(rejects)

@@ -402,6 +402,8 @@ fn rejects_never_overwrite_an_input_and_only_the_owner_reads_them() {
     let wanted = LoadOptions { rejects: Some(file.clone().into()), ..tolerant(&database, &file, "t") };
     assert_eq!(try_load(&database, &wanted).unwrap_err().kind(), ErrorKind::Usage);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "a\nx\n1\n");
+    let nowhere = LoadOptions { rejects: Some("/no/where.jsonl".into()), ..tolerant(&database, &file, "t") };
+    assert_eq!(try_load(&database, &nowhere).unwrap_err().kind(), ErrorKind::Source);
     // A file of an earlier load is emptied, whoever could read it.
     let path = database.file("rejects.jsonl", "old");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();

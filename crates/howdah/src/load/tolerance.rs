@@ -37,7 +37,12 @@ impl Load<'_> {
             return Err(Error::usage(format!("{} is an input: rejects cannot go there", path.display()))
                 .with_hint("name another file: --rejects FILE"));
         }
-        let rejects = Rejects::new(&path, options.reject_limit, provenance(table, mapping, dialect))?;
+        let rejects = Rejects::new(
+            &path,
+            options.rejects.is_some(),
+            options.reject_limit,
+            provenance(table, mapping, dialect),
+        )?;
         Ok(Some(Arc::new(rejects)))
     }
 
