@@ -2,7 +2,8 @@
 //!
 //! `verdicts` reads lines `type<TAB>literal`, the literal escaped as in COPY's text format, and prints them with the
 //! verdict: `encoded<TAB>hex`, `invalid<TAB>sqlstate<TAB>reason` or `unsure`. `verdicts --generate SEED COUNT` prints
-//! such lines for every type. `TimeZone` is taken from the environment variable `PGTZ`, UTC by default.
+//! such lines for every type. `TimeZone` is taken from the environment variable `PGTZ`, UTC by default, `IntervalStyle`
+//! from `PGINTERVALSTYLE`; `lc_monetary` is C.
 #![expect(clippy::disallowed_methods, reason = "an example, not the library")]
 
 use howdah_encode::literals::{TYPES, literals};
@@ -23,7 +24,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Ok(out.flush()?);
     }
     let zone = std::env::var("PGTZ").unwrap_or_else(|_| "UTC".to_owned());
-    let rules = SessionRules::from_settings(&zone, "ISO, MDY");
+    let style = std::env::var("PGINTERVALSTYLE").unwrap_or_else(|_| "postgres".to_owned());
+    let rules = SessionRules::from_settings(&zone, "ISO, MDY", &style, "C");
     for line in io::stdin().lock().split(b'\n') {
         let line = line?;
         let tab = line.iter().position(|&byte| byte == b'\t').ok_or("a line is type<TAB>literal")?;

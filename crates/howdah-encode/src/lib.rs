@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use howdah_encode::{SessionRules, TextCodec};
-//! let rules = SessionRules::from_settings("UTC", "ISO, MDY");
+//! let rules = SessionRules::from_settings("UTC", "ISO, MDY", "postgres", "C");
 //! let int4 = TextCodec::for_type(23, -1, &rules).ok_or("int4 has a codec")?;
 //! let mut field = Vec::new();
 //! assert!(int4.encode(b" 42 ", &mut field).is_ok());

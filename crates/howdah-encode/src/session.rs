@@ -1,4 +1,4 @@
-//! The session settings that decide what a date or time literal means.
+//! The session settings that decide what a literal means.
 
 /// What the codecs must know of the session in which the server would have read the literals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -7,6 +7,10 @@ pub struct SessionRules {
     pub zone: Zone,
     /// Order in which ambiguous dates are read. The codecs decide only dates that no order makes ambiguous.
     pub date_order: DateOrder,
+    /// Whether `IntervalStyle` is `sql_standard`: then a leading minus negates a whole interval.
+    pub sql_intervals: bool,
+    /// Whether `lc_monetary` is the C locale, the only one whose way of writing money is known here.
+    pub plain_money: bool,
 }
 
 /// The session's `TimeZone`.
@@ -30,9 +34,9 @@ pub enum DateOrder {
 }
 
 impl SessionRules {
-    /// From the values that `SHOW timezone` and `SHOW datestyle` give.
+    /// From the values that `SHOW` gives for the settings of these names.
     #[must_use]
-    pub fn from_settings(timezone: &str, datestyle: &str) -> Self {
+    pub fn from_settings(timezone: &str, datestyle: &str, intervalstyle: &str, lc_monetary: &str) -> Self {
         let style = datestyle.to_ascii_uppercase();
         let date_order = if style.contains("YMD") {
             DateOrder::Ymd
@@ -42,7 +46,12 @@ impl SessionRules {
             DateOrder::Mdy
         };
         let zone = fixed_offset(timezone).map_or(Zone::Named, Zone::Fixed);
-        SessionRules { zone, date_order }
+        SessionRules {
+            zone,
+            date_order,
+            sql_intervals: intervalstyle.eq_ignore_ascii_case("sql_standard"),
+            plain_money: matches!(lc_monetary, "C" | "POSIX"),
+        }
     }
 }
 
@@ -95,7 +104,7 @@ mod tests {
     use super::*;
 
     fn zone(name: &str) -> Zone {
-        SessionRules::from_settings(name, "ISO, MDY").zone
+        SessionRules::from_settings(name, "ISO, MDY", "postgres", "C").zone
     }
 
     #[test]
@@ -128,8 +137,22 @@ mod tests {
 
     #[test]
     fn the_date_order_is_read_from_the_style() {
-        assert_eq!(SessionRules::from_settings("UTC", "ISO, DMY").date_order, DateOrder::Dmy);
-        assert_eq!(SessionRules::from_settings("UTC", "German, YMD").date_order, DateOrder::Ymd);
-        assert_eq!(SessionRules::from_settings("UTC", "ISO, MDY").date_order, DateOrder::Mdy);
+        let order = |style| SessionRules::from_settings("UTC", style, "postgres", "C").date_order;
+        assert_eq!(order("ISO, DMY"), DateOrder::Dmy);
+        assert_eq!(order("German, YMD"), DateOrder::Ymd);
+        assert_eq!(order("ISO, MDY"), DateOrder::Mdy);
+    }
+
+    #[test]
+    fn only_one_style_of_intervals_and_one_locale_of_money_are_special() {
+        let rules = |style, locale| SessionRules::from_settings("UTC", "ISO, MDY", style, locale);
+        assert!(rules("sql_standard", "C").sql_intervals);
+        for style in ["postgres", "postgres_verbose", "iso_8601"] {
+            assert!(!rules(style, "C").sql_intervals);
+        }
+        assert!(rules("postgres", "C").plain_money && rules("postgres", "POSIX").plain_money);
+        for locale in ["", "C.UTF-8", "en_US.UTF-8", "de_DE.utf8"] {
+            assert!(!rules("postgres", locale).plain_money);
+        }
     }
 }

@@ -39,10 +39,42 @@ pub fn put_i32(out: &mut Vec<u8>, value: i32) {
     out.extend_from_slice(&four_bytes(value.to_be_bytes()));
 }
 
-/// Appends an int8, or a timestamp as microseconds since 2000-01-01 (timestamptz: in UTC).
+/// Appends an int8, a timestamp as microseconds since 2000-01-01 (timestamptz: in UTC), a time as microseconds since
+/// midnight, or money in the smallest unit of its currency.
 #[inline]
 pub fn put_i64(out: &mut Vec<u8>, value: i64) {
     out.extend_from_slice(&eight_bytes(value.to_be_bytes()));
+}
+
+/// Appends an oid.
+#[inline]
+pub fn put_oid(out: &mut Vec<u8>, value: u32) {
+    out.extend_from_slice(&four_bytes(value.to_be_bytes()));
+}
+
+/// Appends a `"char"`, the type of a single byte.
+#[inline]
+pub fn put_char(out: &mut Vec<u8>, value: u8) {
+    out.extend_from_slice(&[0, 0, 0, 1, value]);
+}
+
+/// Appends a timetz: microseconds since midnight and the offset in seconds east of UTC, less than 16 hours.
+#[inline]
+pub fn put_timetz(out: &mut Vec<u8>, micros: i64, east: i32) {
+    // The format counts westwards.
+    let west = east.wrapping_neg().to_be_bytes();
+    out.extend_from_slice(&12_u32.to_be_bytes());
+    out.extend_from_slice(&micros.to_be_bytes());
+    out.extend_from_slice(&west);
+}
+
+/// Appends an interval: its months, days and microseconds are independent of each other.
+#[inline]
+pub fn put_interval(out: &mut Vec<u8>, months: i32, days: i32, micros: i64) {
+    out.extend_from_slice(&16_u32.to_be_bytes());
+    out.extend_from_slice(&micros.to_be_bytes());
+    out.extend_from_slice(&days.to_be_bytes());
+    out.extend_from_slice(&months.to_be_bytes());
 }
 
 /// Appends a float4.
@@ -227,6 +259,12 @@ mod tests {
         assert_eq!(field(|o| put_i16(o, -2)), [0, 0, 0, 2, 0xff, 0xfe]);
         assert_eq!(field(|o| put_i32(o, 258)), [0, 0, 0, 4, 0, 0, 1, 2]);
         assert_eq!(field(|o| put_i64(o, 1)), [0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 1]);
+        assert_eq!(field(|o| put_oid(o, u32::MAX)), [0, 0, 0, 4, 0xff, 0xff, 0xff, 0xff]);
+        assert_eq!(field(|o| put_char(o, b'a')), [0, 0, 0, 1, b'a']);
+        let at_utc_plus_1 = [0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0, 7, 0xff, 0xff, 0xf1, 0xf0];
+        assert_eq!(field(|o| put_timetz(o, 7, 3600)), at_utc_plus_1);
+        let interval = [0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 1];
+        assert_eq!(field(|o| put_interval(o, 1, 2, 3)), interval);
         assert_eq!(field(|o| put_f32(o, 1.0)), [0, 0, 0, 4, 0x3f, 0x80, 0, 0]);
         assert_eq!(field(|o| put_f64(o, -2.0)), [0, 0, 0, 8, 0xc0, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(field(|o| put_bytes(o, b"ab").unwrap()), [0, 0, 0, 2, b'a', b'b']);

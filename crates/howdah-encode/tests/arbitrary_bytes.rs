@@ -1,11 +1,11 @@
 //! Whatever the bytes, a codec answers: it never panics, and leaves nothing behind when it refuses.
 #![expect(clippy::unwrap_used, reason = "a helper of tests, which the lint does not recognise as one")]
 
-use howdah_encode::{DateOrder, SessionRules, TextCodec, Zone, copy_text};
+use howdah_encode::{SessionRules, TextCodec, copy_text};
 use proptest::prelude::*;
 
 /// OIDs with the modifiers of `(5)`, `(3,1)` and `(3,-2)` shapes among them.
-const TYPES: [(u32, i32); 35] = [
+const TYPES: &[(u32, i32)] = &[
     (16, -1),
     (17, -1),
     (20, -1),
@@ -41,12 +41,21 @@ const TYPES: [(u32, i32); 35] = [
     (604, -1),
     (628, -1),
     (718, -1),
+    (1083, -1),
+    (1266, -1),
+    (1186, -1),
+    (1186, 6 << 16 | 0xffff),
+    (1186, 0x1800 << 16 | 0xffff),
+    (26, -1),
+    (18, -1),
+    (19, -1),
+    (790, -1),
 ];
 
 fn answers(literal: &[u8]) {
-    for zone in [Zone::Fixed(-18_000), Zone::Named] {
-        let rules = SessionRules { zone, date_order: DateOrder::Mdy };
-        for (oid, typmod) in TYPES {
+    for (zone, style) in [("Etc/GMT+5", "postgres"), ("Europe/Berlin", "sql_standard")] {
+        let rules = SessionRules::from_settings(zone, "ISO, MDY", style, "C");
+        for &(oid, typmod) in TYPES {
             let codec = TextCodec::for_type(oid, typmod, &rules).unwrap();
             let mut out = b"before".to_vec();
             match codec.encode(literal, &mut out) {
@@ -86,6 +95,13 @@ proptest! {
     }
 
     #[test]
+    fn nearly_right_intervals_are_answered(
+        literal in "P?(@ )?([-+]?[0-9]{1,20}([-:.][0-9]{1,20}){0,3} ?(days?|mon|year|h|ms|T|Y|S|ago)?,? ?){0,6}",
+    ) {
+        answers(literal.as_bytes());
+    }
+
+    #[test]
     fn nearly_right_moments_are_answered(
         literal in "[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}[ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]{0,25})?)?( ?[-+Z][0-9]{0,2}:?[0-9]{0,2})?( BC)?",
     ) {
@@ -95,7 +111,9 @@ proptest! {
 
 #[test]
 fn very_long_literals_are_answered() {
-    for pattern in ["9", "0", "1.", ".0", "1e", "-", " ", "\\000", "é", "2024-01-01 ", "1,", "(", "1:"] {
+    for pattern in
+        ["9", "0", "1.", ".0", "1e", "-", " ", "\\000", "é", "2024-01-01 ", "1 day ", "1,", "(", "1:"]
+    {
         answers(pattern.repeat(100_000).as_bytes());
     }
     answers(format!("0.{}1", "0".repeat(100_000)).as_bytes());

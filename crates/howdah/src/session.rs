@@ -30,6 +30,7 @@ impl Session {
                 "select pg_catalog.current_setting('server_version'),
                         pg_catalog.current_setting('server_version_num')::int4,
                         pg_catalog.current_setting('TimeZone'), pg_catalog.current_setting('DateStyle'),
+                        pg_catalog.current_setting('IntervalStyle'), pg_catalog.current_setting('lc_monetary'),
                         pg_catalog.current_setting('server_encoding'),
                         pg_catalog.current_setting('synchronous_commit'),
                         pg_catalog.current_setting('fsync')::bool and pg_catalog.current_setting('full_page_writes')::bool",
@@ -42,10 +43,10 @@ impl Session {
         let session = Session {
             version: row.get(0),
             version_num: row.get(1),
-            rules: SessionRules::from_settings(row.get(2), row.get(3)),
-            encoding: row.get(4),
-            synchronous_commit: row.get(5),
-            crash_safe: row.get(6),
+            rules: SessionRules::from_settings(row.get(2), row.get(3), row.get(4), row.get(5)),
+            encoding: row.get(6),
+            synchronous_commit: row.get(7),
+            crash_safe: row.get(8),
         };
         if session.version_num < OLDEST {
             return Err(Error::new(

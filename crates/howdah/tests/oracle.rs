@@ -51,7 +51,10 @@ fn compare(
     let all = literals(type_name, SEED, COUNT);
     let verdicts = server_verdicts(database, type_name, &all);
     assert_eq!(verdicts.len(), all.len());
-    let codec = TextCodec::for_type(oid, typmod, rules).unwrap();
+    let Some(codec) = TextCodec::for_type(oid, typmod, rules) else {
+        println!("{type_name}: not decided in this session");
+        return [0; 3];
+    };
     let mut counts = [0; 3];
     let mut accepted = Vec::new();
     for (literal, verdict) in all.iter().zip(&verdicts) {
@@ -107,9 +110,11 @@ fn compare_all(settings: &[(&str, &str)]) {
             "SELECT format('ALTER DATABASE %I SET {name} = %L', current_database(), '{value}') \\gexec"
         ));
     }
-    let rules = SessionRules::from_settings(&database.sql("SHOW timezone"), &database.sql("SHOW datestyle"));
+    let [zone, dates, intervals, money] = ["timezone", "datestyle", "intervalstyle", "lc_monetary"]
+        .map(|name| database.sql(&format!("SHOW {name}")));
+    let rules = SessionRules::from_settings(&zone, &dates, &intervals, &money);
     println!("seed {SEED}, {COUNT} literals a type, {settings:?}: encoded, invalid, unsure");
-    for entry in TYPES {
+    for &entry in TYPES {
         println!("{}: {:?}", entry.0, compare(&database, &rules, entry));
     }
 }
@@ -120,6 +125,10 @@ fn every_codec_agrees_with_the_server_s_input_function() {
 }
 
 #[test]
-fn every_codec_agrees_under_a_zone_with_daylight_saving_and_another_date_order() {
-    compare_all(&[("timezone", "America/New_York"), ("datestyle", "ISO, DMY")]);
+fn every_codec_agrees_under_a_zone_with_daylight_saving_and_other_orders_and_styles() {
+    compare_all(&[
+        ("timezone", "America/New_York"),
+        ("datestyle", "ISO, DMY"),
+        ("intervalstyle", "sql_standard"),
+    ]);
 }

@@ -1,4 +1,4 @@
-//! Dates and times in every ISO shape that is decided here: what the fast paths of the types leave over.
+//! Dates and times of day in every shape that is decided here: what the fast paths of the types leave over.
 
 use super::civil::{Civil, DAY, Moment, SECOND, days};
 use super::float;
@@ -10,10 +10,7 @@ use crate::verdict::{NotEncoded, shown};
 pub(super) fn read(literal: &[u8], type_name: &str) -> Result<Moment, NotEncoded> {
     let text = trimmed(literal);
     match text {
-        [] => {
-            let reason = format!("invalid input syntax for type {type_name}: \"{}\"", shown(literal));
-            return Err(NotEncoded::invalid("22007", reason));
-        }
+        [] => return Err(bad_syntax(literal, type_name)),
         [b'i' | b'I' | b'-' | b'e' | b'E', ..] => {
             let is = |name: &[u8]| text.eq_ignore_ascii_case(name);
             return match () {
@@ -26,19 +23,45 @@ pub(super) fn read(literal: &[u8], type_name: &str) -> Result<Moment, NotEncoded
         _ => {}
     }
     let shape = Shape::read(text).ok_or(NotEncoded::Unsure)?;
-    if shape.before_christ && (shape.date_and_time().is_none() || shape.offset().is_err()) {
+    let (moment, offset) = (shape.date_and_time(), shape.clock.offset());
+    if shape.before_christ && (moment.is_none() || offset.is_err()) {
         return Err(NotEncoded::Unsure);
     }
-    let overflow = |sqlstate, what: &str| {
-        Err(NotEncoded::invalid(sqlstate, format!("{what} out of range: \"{}\"", shown(literal))))
-    };
-    match (shape.date_and_time(), shape.offset()) {
+    match (moment, offset) {
         (Some((days, micros)), Ok(offset)) => Ok(Moment::Civil(Civil { days, micros, offset })),
-        (None, Ok(_)) => overflow("22008", "date/time field value"),
-        (Some(_), Err(())) => overflow("22009", "time zone displacement"),
-        // Which of two complaints comes first is the server's choice.
-        (None, Err(())) => Err(NotEncoded::Unsure),
+        _ => Err(out_of_range(literal, moment.is_none(), offset.is_err())),
     }
+}
+
+/// Microseconds since midnight and seconds east of UTC of a time of day without a date.
+#[cold]
+pub(super) fn read_clock(literal: &[u8], type_name: &str) -> Result<(i64, Option<i32>), NotEncoded> {
+    let text = trimmed(literal);
+    if text.is_empty() {
+        return Err(bad_syntax(literal, type_name));
+    }
+    let clock = Clock::alone(text).ok_or(NotEncoded::Unsure)?;
+    match (clock.micros(), clock.offset()) {
+        (Some(micros), Ok(offset)) => Ok((micros, offset)),
+        (micros, offset) => Err(out_of_range(literal, micros.is_none(), offset.is_err())),
+    }
+}
+
+#[cold]
+fn bad_syntax(literal: &[u8], type_name: &str) -> NotEncoded {
+    let reason = format!("invalid input syntax for type {type_name}: \"{}\"", shown(literal));
+    NotEncoded::invalid("22007", reason)
+}
+
+#[cold]
+fn out_of_range(literal: &[u8], field: bool, offset: bool) -> NotEncoded {
+    let (sqlstate, what) = match (field, offset) {
+        (true, false) => ("22008", "date/time field value"),
+        (false, true) => ("22009", "time zone displacement"),
+        // Which of two complaints comes first is the server's choice.
+        _ => return NotEncoded::Unsure,
+    };
+    NotEncoded::invalid(sqlstate, format!("{what} out of range: \"{}\"", shown(literal)))
 }
 
 /// The fields of a literal, not yet checked against the calendar.
@@ -46,13 +69,7 @@ struct Shape {
     year: i32,
     month: u32,
     day: u32,
-    hour: u32,
-    minute: u32,
-    second: u32,
-    /// Microseconds, up to a whole second when the fraction was rounded up.
-    fraction: i64,
-    /// Whether it counts westwards; hours, minutes, seconds.
-    zone: Option<(bool, [u32; 3])>,
+    clock: Clock,
     before_christ: bool,
 }
 
@@ -63,17 +80,6 @@ impl Shape {
         let year = cursor.number(4)?;
         let month = cursor.after(b'-')?.short_number()?;
         let day = cursor.after(b'-')?.short_number()?;
-        let mut shape = Shape {
-            year: i32::try_from(year).ok()?,
-            month,
-            day,
-            hour: 0,
-            minute: 0,
-            second: 0,
-            fraction: 0,
-            zone: None,
-            before_christ: false,
-        };
         let spaced = cursor.skip_spaces();
         let time_follows = match cursor.0 {
             [b'T' | b't', b'0'..=b'9', ..] if !spaced => {
@@ -83,26 +89,62 @@ impl Shape {
             [b'0'..=b'9', ..] => spaced,
             _ => false,
         };
+        let mut clock = Clock::default();
         if time_follows {
-            shape.time(&mut cursor)?;
+            clock = Clock::read(&mut cursor)?;
             cursor.skip_spaces();
         }
-        shape.before_christ = match cursor.0 {
+        let before_christ = match cursor.0 {
             [] => false,
             [b'b' | b'B', b'c' | b'C'] if text[text.len() - 3] == b' ' => true,
             _ => return None,
         };
-        Some(shape)
+        Some(Shape { year: i32::try_from(year).ok()?, month, day, clock, before_christ })
     }
 
-    fn time(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
-        self.hour = cursor.short_number()?;
-        self.minute = cursor.after(b':')?.short_number()?;
+    /// Days and microseconds; `None` when a field is out of its range.
+    fn date_and_time(&self) -> Option<(i32, i64)> {
+        /// Before it the server's calendar begins within a year.
+        const EARLIEST_BC: i32 = 4713;
+        let micros = self.clock.micros()?;
+        let year = match self.before_christ {
+            true => (1..=EARLIEST_BC).contains(&self.year).then_some(1 - self.year)?,
+            false => (self.year > 0).then_some(self.year)?,
+        };
+        Some((days(year, self.month, self.day)?, micros))
+    }
+}
+
+/// A time of day, not yet checked.
+#[derive(Default)]
+struct Clock {
+    hour: u32,
+    minute: u32,
+    second: u32,
+    /// Microseconds, up to a whole second when the fraction was rounded up.
+    fraction: i64,
+    /// Whether it counts westwards; hours, minutes, seconds.
+    zone: Option<(bool, [u32; 3])>,
+    /// The half of the day, where the literal names it.
+    half: Option<Half>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Half {
+    Morning,
+    Afternoon,
+}
+
+impl Clock {
+    /// `H:MM[:SS[.fraction]]` with perhaps a zone.
+    fn read(cursor: &mut Cursor<'_>) -> Option<Clock> {
+        let mut clock = Clock { hour: cursor.short_number()?, ..Clock::default() };
+        clock.minute = cursor.after(b':')?.short_number()?;
         if cursor.0.first() == Some(&b':') {
-            self.second = cursor.after(b':')?.short_number()?;
+            clock.second = cursor.after(b':')?.short_number()?;
             if cursor.0.first() == Some(&b'.') {
                 let digits = cursor.0[1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-                self.fraction = fraction_micros(&cursor.0[..=digits])?;
+                clock.fraction = fraction_micros(&cursor.0[..=digits])?;
                 cursor.0 = &cursor.0[1 + digits..];
             }
         }
@@ -110,7 +152,7 @@ impl Shape {
         match cursor.0 {
             [b'Z' | b'z', rest @ ..] => {
                 cursor.0 = rest;
-                self.zone = Some((false, [0; 3]));
+                clock.zone = Some((false, [0; 3]));
             }
             [sign @ (b'+' | b'-'), rest @ ..] => {
                 cursor.0 = rest;
@@ -123,31 +165,42 @@ impl Shape {
                 } else if cursor.0.first().is_some_and(u8::is_ascii_digit) {
                     parts[1] = cursor.number(2)?;
                 }
-                self.zone = Some((*sign == b'-', parts));
+                clock.zone = Some((*sign == b'-', parts));
             }
-            [] => return Some(()),
-            _ => return spaced.then_some(()),
+            [] => return Some(clock),
+            _ => return spaced.then_some(clock),
         }
-        (cursor.0.is_empty() || is_space(cursor.0[0])).then_some(())
+        (cursor.0.is_empty() || is_space(cursor.0[0])).then_some(clock)
     }
 
-    /// Days and microseconds; `None` when a field is out of its range.
-    fn date_and_time(&self) -> Option<(i32, i64)> {
-        /// Before it the server's calendar begins within a year.
-        const EARLIEST_BC: i32 = 4713;
-        let micros = self.valid_time()?;
-        let year = match self.before_christ {
-            true => (1..=EARLIEST_BC).contains(&self.year).then_some(1 - self.year)?,
-            false => (self.year > 0).then_some(self.year)?,
+    /// A time of day that is all there is, with a zone or with `AM` or `PM`.
+    fn alone(text: &[u8]) -> Option<Clock> {
+        let (time, half) = match text {
+            [time @ .., a, b'm' | b'M'] => match a.to_ascii_lowercase() {
+                b'a' => (trimmed(time), Some(Half::Morning)),
+                b'p' => (trimmed(time), Some(Half::Afternoon)),
+                _ => return None,
+            },
+            _ => (text, None),
         };
-        Some((days(year, self.month, self.day)?, micros))
+        let mut cursor = Cursor(time);
+        let clock = Clock::read(&mut cursor)?;
+        let decided = cursor.0.is_empty() && (half.is_none() || clock.zone.is_none());
+        decided.then_some(Clock { half, ..clock })
     }
 
-    /// A second of 60 is the next minute, 24:00:00 the next day; no moment lies beyond that.
-    fn valid_time(&self) -> Option<i64> {
-        let seconds = (self.hour * 60 + self.minute) * 60 + self.second;
+    /// Since midnight. A second of 60 is the next minute, 24:00:00 the next day; no moment lies beyond that.
+    fn micros(&self) -> Option<i64> {
+        const NOON: u32 = 12;
+        let hour = match self.half {
+            None => self.hour,
+            Some(_) if self.hour > NOON => return None,
+            Some(Half::Morning) => self.hour % NOON,
+            Some(Half::Afternoon) => self.hour % NOON + NOON,
+        };
+        let seconds = (hour * 60 + self.minute) * 60 + self.second;
         let micros = i64::from(seconds) * SECOND + self.fraction;
-        (self.hour <= 24 && self.minute <= 59 && self.second <= 60 && micros <= DAY).then_some(micros)
+        (hour <= 24 && self.minute <= 59 && self.second <= 60 && micros <= DAY).then_some(micros)
     }
 
     /// Seconds east; an error when the server's limits are passed.

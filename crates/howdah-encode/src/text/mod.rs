@@ -5,19 +5,27 @@ mod bool;
 mod bytea;
 mod civil;
 mod date;
+mod designators;
 mod digits;
 mod float;
 mod geometry;
 mod inet;
 mod int;
+mod interval;
 mod ipv6;
 mod iso;
 mod json;
 mod lsn;
 mod mac;
+mod money;
+mod name;
 mod numeric;
+mod oid;
+mod span;
 mod string;
+mod time;
 mod timestamp;
+mod tokens;
 mod uuid;
 
 use std::ops::Range;
@@ -27,6 +35,7 @@ use crate::verdict::{NotEncoded, Verdict};
 use crate::wire;
 
 pub use self::geometry::Shape;
+pub use self::interval::IntervalRange;
 pub use self::json::is_jsonb;
 pub use self::numeric::{NUMERIC_INTEGER_DIGITS, NUMERIC_SCALE, NumericLimit};
 
@@ -76,6 +85,28 @@ pub enum TextCodec {
         /// Zone of a literal that names none.
         zone: Zone,
     },
+    /// `time without time zone`; its precision is applied by the server.
+    Time,
+    /// `time with time zone`; its precision is applied by the server.
+    Timetz {
+        /// Zone of a literal that names none.
+        zone: Zone,
+    },
+    /// `interval`; its fields and precision are applied by the server.
+    Interval {
+        /// What the fields of the column mean for literals.
+        range: IntervalRange,
+        /// Whether the session's `IntervalStyle` is `sql_standard`.
+        sql_style: bool,
+    },
+    /// `oid`
+    Oid,
+    /// `"char"`
+    Char,
+    /// `name`
+    Name,
+    /// `money` of the C locale
+    Money,
     /// `json`; the server validates.
     Json,
     /// `jsonb`; the server validates.
@@ -125,10 +156,13 @@ impl TextCodec {
         Some(match type_oid {
             16 => TextCodec::Bool,
             17 => TextCodec::Bytea,
+            18 => TextCodec::Char,
+            19 => TextCodec::Name,
             20 => TextCodec::Int8,
             21 => TextCodec::Int2,
             23 => TextCodec::Int4,
             25 => TextCodec::Text,
+            26 => TextCodec::Oid,
             114 => TextCodec::Json,
             600 => TextCodec::Geometric { shape: Shape::Point },
             601 => TextCodec::Geometric { shape: Shape::Lseg },
@@ -143,13 +177,20 @@ impl TextCodec {
             774 => TextCodec::Macaddr8,
             829 => TextCodec::Macaddr,
             869 => TextCodec::Inet,
+            790 if rules.plain_money => TextCodec::Money,
             1042 => TextCodec::Bpchar { limit: string::limit(typmod) },
             1043 => TextCodec::Varchar { limit: string::limit(typmod) },
             1082 => TextCodec::Date,
+            1083 => TextCodec::Time,
             1114 => TextCodec::Timestamp,
             1184 => TextCodec::Timestamptz { zone: rules.zone },
             1560 => TextCodec::Bit { length: bit::limit(typmod) },
             1562 => TextCodec::Varbit { limit: bit::limit(typmod) },
+            1186 => TextCodec::Interval {
+                range: IntervalRange::from_typmod(typmod),
+                sql_style: rules.sql_intervals,
+            },
+            1266 => TextCodec::Timetz { zone: rules.zone },
             1700 => TextCodec::Numeric { limit: NumericLimit::from_typmod(typmod) },
             2950 => TextCodec::Uuid,
             3220 => TextCodec::Lsn,
@@ -194,6 +235,19 @@ impl TextCodec {
             TextCodec::Uuid => wire::put_uuid(out, uuid::parse_uuid(literal)?),
             TextCodec::Date => wire::put_i32(out, date::parse_date(literal)?),
             TextCodec::Jsonb => return wire::put_jsonb(out, literal),
+            TextCodec::Time => wire::put_i64(out, time::parse_time(literal)?),
+            TextCodec::Timetz { zone } => {
+                let (micros, east) = time::parse_timetz(literal, zone)?;
+                wire::put_timetz(out, micros, east);
+            }
+            TextCodec::Interval { range, sql_style } => {
+                let (months, days, micros) = interval::parse_interval(literal, range, sql_style)?;
+                wire::put_interval(out, months, days, micros);
+            }
+            TextCodec::Oid => wire::put_oid(out, oid::parse_oid(literal)?),
+            TextCodec::Char => wire::put_char(out, name::parse_char(literal)?),
+            TextCodec::Name => return name::put_name(literal, out),
+            TextCodec::Money => wire::put_i64(out, money::parse_money(literal)?),
             TextCodec::JudgedJson { server_is_utf8 } | TextCodec::JudgedJsonb { server_is_utf8 }
                 if !is_jsonb(literal)
                     || !(server_is_utf8 || memchr::memmem::find(literal, b"\\u").is_none()) =>

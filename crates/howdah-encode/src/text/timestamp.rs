@@ -57,12 +57,20 @@ fn fixed_point(moment: Moment) -> i64 {
 /// `YYYY-MM-DD HH:MM:SS` with at most six digits of fraction and an offset of hours, or hours and minutes.
 #[inline]
 fn plain(literal: &[u8]) -> Option<Civil> {
-    let (head, mut tail) = literal.split_first_chunk::<19>()?;
+    let (head, tail) = literal.split_first_chunk::<19>()?;
     let days = plain_date(head.first_chunk()?)?;
-    let mut micros = plain_time(*head.last_chunk()?)?;
     if !matches!(head[10], b' ' | b'T') {
         return None;
     }
+    let (micros, offset) = plain_clock(*head.last_chunk()?, tail)?;
+    Some(Civil { days, micros, offset })
+}
+
+/// Microseconds since midnight and seconds east of UTC of `HH:MM:SS` and what follows it: at most six digits of
+/// fraction, then perhaps an offset.
+#[inline(always)]
+pub(super) fn plain_clock(time: [u8; 8], mut tail: &[u8]) -> Option<(i64, Option<i32>)> {
+    let mut micros = plain_time(time)?;
     if let [b'.', rest @ ..] = tail {
         let mut unit = SECOND;
         let mut digits = rest;
@@ -83,7 +91,7 @@ fn plain(literal: &[u8]) -> Option<Civil> {
         [b'Z'] | [b'+', b'0', b'0'] => Some(0),
         _ => Some(plain_offset(tail)?),
     };
-    Some(Civil { days, micros, offset })
+    Some((micros, offset))
 }
 
 /// Seconds east of `±HH`, `±HHMM` and `±HH:MM`.
