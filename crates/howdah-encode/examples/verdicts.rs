@@ -6,7 +6,7 @@
 //! from `PGINTERVALSTYLE`; `lc_monetary` is C.
 #![expect(clippy::disallowed_methods, reason = "an example, not the library")]
 
-use howdah_encode::literals::{TYPES, literals};
+use howdah_encode::literals::{TYPES, literals, nested_literals, nested_types};
 use howdah_encode::{NotEncoded, SessionRules, TextCodec, copy_text};
 use std::io::{self, BufRead, Write};
 
@@ -21,19 +21,31 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 write_line(&mut out, &[name.as_bytes(), literal.as_bytes()])?;
             }
         }
+        for nested in nested_types() {
+            for literal in nested_literals(&nested, seed.parse()?, count.parse()?) {
+                write_line(&mut out, &[nested.name.as_bytes(), literal.as_bytes()])?;
+            }
+        }
         return Ok(out.flush()?);
     }
     let zone = std::env::var("PGTZ").unwrap_or_else(|_| "UTC".to_owned());
     let style = std::env::var("PGINTERVALSTYLE").unwrap_or_else(|_| "postgres".to_owned());
     let rules = SessionRules::from_settings(&zone, "ISO, MDY", &style, "C");
+    let nested = nested_types();
     for line in io::stdin().lock().split(b'\n') {
         let line = line?;
         let tab = line.iter().position(|&byte| byte == b'\t').ok_or("a line is type<TAB>literal")?;
         let name = std::str::from_utf8(&line[..tab])?;
         let mut literal = Vec::new();
         copy_text::unescape(&line[tab + 1..], &mut literal);
-        let &(_, oid, typmod) = TYPES.iter().find(|known| known.0 == name).ok_or("no such type")?;
-        let codec = TextCodec::for_type(oid, typmod, &rules).ok_or("no codec")?;
+        let codec = match TYPES.iter().find(|known| known.0 == name) {
+            Some(&(_, oid, typmod)) => TextCodec::for_type(oid, typmod, &rules),
+            None => nested
+                .iter()
+                .find(|known| known.name == name)
+                .and_then(|known| TextCodec::of(&known.shape, known.typmod, &rules)),
+        };
+        let codec = codec.ok_or("no such type")?;
         let mut field = Vec::new();
         let verdict = codec.encode(&literal, &mut field);
         let hex: String = field.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -20,10 +20,12 @@ pub mod copy_text;
 #[cfg(feature = "literals")]
 pub mod literals;
 mod session;
+mod shape;
 pub mod text;
 mod verdict;
 pub mod wire;
 
 pub use session::{DateOrder, SessionRules, Zone};
+pub use shape::{CompositeField, Steps, TypeShape};
 pub use text::TextCodec;
 pub use verdict::{Invalid, NotEncoded, Verdict};

@@ -223,6 +223,21 @@ pub fn put_numeric_special(out: &mut Vec<u8>, value: NumericSpecial) {
     out.extend_from_slice(&[0, 0, 0, 8, 0, 0, 0, 0, sign, 0, 0, 0]);
 }
 
+/// Appends a field whose value `put` appends; leaves nothing behind when that fails.
+pub(crate) fn framed(
+    out: &mut Vec<u8>,
+    put: impl FnOnce(&mut Vec<u8>) -> Result<(), NotEncoded>,
+) -> Result<(), NotEncoded> {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    let framed = put(out).and_then(|()| field_length(out.len() - start - 4));
+    match framed {
+        Ok(length) => out[start..start + 4].copy_from_slice(&length),
+        Err(_) => out.truncate(start),
+    }
+    framed.map(drop)
+}
+
 /// The length prefix, checked before it is cast.
 #[inline]
 pub(crate) fn field_length(bytes: usize) -> Result<[u8; 4], NotEncoded> {

@@ -3,8 +3,11 @@
 
 mod clocks;
 mod geometry;
+mod nested;
 mod network;
 mod system;
+
+pub use nested::{NESTED_SETUP, NestedType, nested_literals, nested_types};
 
 /// A type as SQL names it, its OID, and its modifier.
 pub const TYPES: &[(&str, u32, i32)] = &[

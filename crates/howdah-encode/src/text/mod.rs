@@ -1,5 +1,6 @@
 //! Literals in, binary fields out: one codec per target type, chosen once per column.
 
+mod array;
 mod bit;
 mod bool;
 mod bytea;
@@ -9,26 +10,35 @@ mod designators;
 mod digits;
 mod float;
 mod geometry;
+mod hstore;
 mod inet;
 mod int;
 mod interval;
 mod ipv6;
 mod iso;
 mod json;
+mod label;
 mod lsn;
 mod mac;
 mod money;
 mod name;
+mod nested;
 mod numeric;
 mod oid;
+mod order;
+mod part;
+mod range;
+mod record;
 mod span;
 mod string;
 mod time;
 mod timestamp;
 mod tokens;
 mod uuid;
+mod vector;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::session::{SessionRules, Zone};
 use crate::verdict::{NotEncoded, Verdict};
@@ -37,10 +47,11 @@ use crate::wire;
 pub use self::geometry::Shape;
 pub use self::interval::IntervalRange;
 pub use self::json::is_jsonb;
+pub use self::nested::Nested;
 pub use self::numeric::{NUMERIC_INTEGER_DIGITS, NUMERIC_SCALE, NumericLimit};
 
 /// Turns literals of one column into binary fields.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TextCodec {
     /// `boolean`
@@ -146,6 +157,8 @@ pub enum TextCodec {
         /// Which of them.
         shape: Shape,
     },
+    /// A type that the catalog describes: see [`TextCodec::of`].
+    Nested(Arc<Nested>),
 }
 
 impl TextCodec {
@@ -206,6 +219,7 @@ impl TextCodec {
         match self {
             TextCodec::Json => TextCodec::JudgedJson { server_is_utf8 },
             TextCodec::Jsonb => TextCodec::JudgedJsonb { server_is_utf8 },
+            TextCodec::Nested(nested) => TextCodec::Nested(Arc::new(nested.judging(server_is_utf8))),
             other => other,
         }
     }
@@ -263,6 +277,7 @@ impl TextCodec {
             TextCodec::Bit { length } => return bit::put_bit(literal, length, out),
             TextCodec::Varbit { limit } => return bit::put_varbit(literal, limit, out),
             TextCodec::Geometric { shape } => return geometry::put_shape(literal, shape, out),
+            TextCodec::Nested(ref nested) => return nested.put(literal, out),
             TextCodec::Lsn => wire::put_lsn(out, lsn::parse_lsn(literal)?),
         }
         Ok(())

@@ -1,0 +1,83 @@
+//! What a type is made of: the catalog's answer, as far as reading its literals depends on it.
+
+/// A type, described down to types with a codec of their own. A caller fills it from the catalog.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TypeShape {
+    /// A type that [`TextCodec::for_type`](crate::TextCodec::for_type) may know.
+    Base {
+        /// `pg_type.oid`
+        oid: u32,
+    },
+    /// An enum.
+    Enum {
+        /// As `format_type` writes it: messages name the type.
+        name: String,
+        /// `pg_enum.enumlabel`, in any order.
+        labels: Vec<String>,
+    },
+    /// A domain. Its CHECK constraints are the server's business.
+    Domain {
+        /// As `format_type` writes it.
+        name: String,
+        /// The type below.
+        over: Box<TypeShape>,
+        /// `pg_type.typtypmod`: the modifier of the type below.
+        typmod: i32,
+        /// `pg_type.typnotnull`
+        not_null: bool,
+    },
+    /// An array that `array_in` reads. A modifier of the array is one of its elements.
+    Array {
+        /// `pg_type.typelem`
+        element_oid: u32,
+        /// `pg_type.typdelim` of the element.
+        delimiter: u8,
+        /// The type of the elements.
+        element: Box<TypeShape>,
+    },
+    /// A range in the default order of its subtype, canonical as [`Steps`] says. Other ranges have no shape: only the
+    /// server knows which bound is the lower one.
+    Range {
+        /// The type of the bounds.
+        subtype: Box<TypeShape>,
+        /// What lies between two bounds.
+        steps: Steps,
+    },
+    /// A multirange over such a range.
+    Multirange {
+        /// The type of the bounds.
+        subtype: Box<TypeShape>,
+        /// What lies between two bounds.
+        steps: Steps,
+    },
+    /// A composite type.
+    Composite {
+        /// Its columns that are not dropped, in order.
+        fields: Vec<CompositeField>,
+    },
+    /// `hstore` of the extension of that name.
+    Hstore,
+    /// `vector` of the extension of that name.
+    Vector,
+}
+
+/// A column of a composite type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompositeField {
+    /// `pg_attribute.atttypid`
+    pub oid: u32,
+    /// `pg_attribute.atttypmod`
+    pub typmod: i32,
+    /// What that type is made of.
+    pub shape: TypeShape,
+}
+
+/// How a range type makes its values canonical.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Steps {
+    /// Not at all (`pg_range.rngcanonical` is 0).
+    None,
+    /// By `int4range_canonical`, `int8range_canonical` or `daterange_canonical`: from `[` to `)`.
+    Whole,
+}

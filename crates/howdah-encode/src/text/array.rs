@@ -1,0 +1,371 @@
+//! Arrays: braces, elements with or without quotes, several dimensions, lower bounds of one's own.
+//!
+//! PostgreSQL 17 rewrote this reader. Where the older one accepted odd nestings, or would find another fault first,
+//! the server is asked.
+
+use super::nested::malformed;
+use super::{TextCodec, is_space};
+use crate::verdict::{NotEncoded, Verdict};
+
+/// The server's limit.
+const MAX_DIMENSIONS: usize = 6;
+/// Most elements that are decided here: far below the point where the array's size in the server's memory matters.
+const MAX_ELEMENTS: usize = 1 << 24;
+/// Digits of a bound that cannot overflow.
+const BOUND_DIGITS: usize = 9;
+/// Bytes of the header before the dimensions: their number, whether there are NULLs, the element's type.
+const HEADER: usize = 12;
+
+/// How to read the arrays of one type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Array {
+    element_oid: u32,
+    delimiter: u8,
+    element: TextCodec,
+}
+
+/// One dimension: what was written in front, and what was found between the braces.
+#[derive(Clone, Copy, Default)]
+struct Dimension {
+    /// The lower bound and the length, where the literal names them.
+    named: Option<(i32, usize)>,
+    /// Elements of the first sub-array that was closed; all others must have as many.
+    length: Option<usize>,
+    /// Elements so far of the sub-array that is open.
+    seen: usize,
+}
+
+/// An element's text: quotes and escapes undone.
+enum Element<'a> {
+    Null,
+    Text(&'a [u8]),
+}
+
+impl Array {
+    pub(super) fn new(element_oid: u32, delimiter: u8, element: TextCodec) -> Self {
+        Array { element_oid, delimiter, element }
+    }
+
+    pub(super) fn with_parts(&self, part: impl Fn(&TextCodec) -> TextCodec) -> Self {
+        Array { element: part(&self.element), ..*self }
+    }
+
+    /// Appends the array without the length in front.
+    pub(super) fn put(&self, literal: &[u8], out: &mut Vec<u8>) -> Verdict {
+        let mut reader = Reader { literal, at: 0, delimiter: self.delimiter };
+        let mut dimensions = [Dimension::default(); MAX_DIMENSIONS];
+        let named = reader.named_bounds(&mut dimensions)?;
+        let depth = reader.open_braces()?;
+        if reader.peek() == Some(b'}') {
+            // `{}` only: what else is empty is empty in newer servers and a fault in older ones, or the other way round.
+            reader.at += 1;
+            if depth > 1 || named > 0 || !reader.only_space_is_left() {
+                return Err(NotEncoded::Unsure);
+            }
+            self.put_header(&[], out);
+            return Ok(());
+        }
+        if depth > MAX_DIMENSIONS || (named > 0 && named != depth) {
+            return Err(NotEncoded::Unsure);
+        }
+        let dimensions = &mut dimensions[..depth];
+        let start = out.len();
+        self.put_header(dimensions, out);
+        let mut has_nulls = false;
+        let mut refused = None;
+        let structure = self.put_elements(&mut reader, dimensions, &mut has_nulls, &mut refused, out);
+        match (structure, refused) {
+            (Ok(()), None) => {}
+            (Ok(()), Some(refusal)) => return Err(refusal),
+            (Err(fault), None) => return Err(fault),
+            // Older servers speak of the structure first, newer ones of the element.
+            (Err(_), Some(_)) => return Err(NotEncoded::Unsure),
+        }
+        // What the elements taught.
+        let (header, _) = out[start..].as_chunks_mut::<4>();
+        header[1] = u32::from(has_nulls).to_be_bytes();
+        for (lengths, dimension) in header[HEADER / 4..].chunks_mut(2).zip(dimensions) {
+            lengths[0] = number(dimension.length.unwrap_or(0));
+        }
+        Ok(())
+    }
+
+    /// The lengths of the dimensions and whether there are NULLs are not known yet.
+    fn put_header(&self, dimensions: &[Dimension], out: &mut Vec<u8>) {
+        out.reserve(HEADER + 8 * dimensions.len());
+        out.extend_from_slice(&number(dimensions.len()));
+        out.extend_from_slice(&[0; 4]);
+        out.extend_from_slice(&self.element_oid.to_be_bytes());
+        for dimension in dimensions {
+            out.extend_from_slice(&[0; 4]);
+            out.extend_from_slice(&dimension.named.map_or(1, |(lower, _)| lower).to_be_bytes());
+        }
+    }
+
+    /// Reads from behind the opening braces to the end. After a refused element only the structure is looked at.
+    fn put_elements(
+        &self,
+        reader: &mut Reader<'_>,
+        dimensions: &mut [Dimension],
+        has_nulls: &mut bool,
+        refused: &mut Option<NotEncoded>,
+        out: &mut Vec<u8>,
+    ) -> Verdict {
+        let deepest = dimensions.len() - 1;
+        let mut unescaped = Vec::new();
+        let mut count = 0_usize;
+        'elements: loop {
+            let element = reader.element(&mut unescaped)?;
+            if refused.is_none() {
+                let verdict = match element {
+                    Element::Null => {
+                        *has_nulls = true;
+                        self.element.encode_null(out)
+                    }
+                    Element::Text(text) => self.element.encode(text, out),
+                };
+                match verdict {
+                    Ok(()) => {}
+                    Err(NotEncoded::Unsure) => return verdict,
+                    Err(refusal) => *refused = Some(refusal),
+                }
+            }
+            count += 1;
+            if count > MAX_ELEMENTS {
+                return Err(NotEncoded::Unsure);
+            }
+            dimensions[deepest].seen += 1;
+            let mut level = deepest;
+            loop {
+                match reader.after_element()? {
+                    After::Delimiter => {
+                        reader.reopen(deepest - level)?;
+                        continue 'elements;
+                    }
+                    After::Close => {
+                        if !dimensions[level].close() {
+                            return Err(reader.fault());
+                        }
+                        let Some(outer) = level.checked_sub(1) else { break 'elements };
+                        level = outer;
+                        dimensions[level].seen += 1;
+                    }
+                }
+            }
+        }
+        if !reader.only_space_is_left() {
+            return Err(reader.fault());
+        }
+        let fits = |dimension: &Dimension| {
+            dimension.named.is_none_or(|(_, length)| dimension.length == Some(length))
+        };
+        if dimensions.iter().all(fits) { Ok(()) } else { Err(reader.fault()) }
+    }
+}
+
+/// A count, which [`MAX_ELEMENTS`] keeps small.
+fn number(count: usize) -> [u8; 4] {
+    u32::try_from(count).unwrap_or(u32::MAX).to_be_bytes()
+}
+
+impl Dimension {
+    /// A sub-array ends; `false` when it is not as long as its siblings.
+    fn close(&mut self) -> bool {
+        let seen = std::mem::take(&mut self.seen);
+        *self.length.get_or_insert(seen) == seen
+    }
+}
+
+/// What follows an element or a closing brace.
+enum After {
+    Delimiter,
+    Close,
+}
+
+struct Reader<'a> {
+    literal: &'a [u8],
+    at: usize,
+    delimiter: u8,
+}
+
+impl<'a> Reader<'a> {
+    fn fault(&self) -> NotEncoded {
+        malformed("array", self.literal)
+    }
+
+    #[inline]
+    fn peek(&self) -> Option<u8> {
+        self.literal.get(self.at).copied()
+    }
+
+    #[inline]
+    fn skip_space(&mut self) {
+        while self.peek().is_some_and(is_space) {
+            self.at += 1;
+        }
+    }
+
+    fn only_space_is_left(&mut self) -> bool {
+        self.skip_space();
+        self.peek().is_none()
+    }
+
+    /// `[2:4][0:1]=` in front; returns how many dimensions it names. Odd spellings are the server's.
+    fn named_bounds(&mut self, dimensions: &mut [Dimension; MAX_DIMENSIONS]) -> Result<usize, NotEncoded> {
+        let mut named = 0;
+        loop {
+            self.skip_space();
+            if self.peek() != Some(b'[') {
+                break;
+            }
+            self.at += 1;
+            let (mut lower, mut upper) = (1, self.bound()?);
+            if self.peek() == Some(b':') {
+                self.at += 1;
+                (lower, upper) = (upper, self.bound()?);
+            }
+            let length = usize::try_from(i64::from(upper) - i64::from(lower) + 1);
+            let (Some(b']'), Ok(length @ 1..), Some(dimension)) =
+                (self.peek(), length, dimensions.get_mut(named))
+            else {
+                return Err(NotEncoded::Unsure);
+            };
+            self.at += 1;
+            dimension.named = Some((lower, length));
+            named += 1;
+        }
+        if named > 0 {
+            if self.peek() != Some(b'=') {
+                return Err(NotEncoded::Unsure);
+            }
+            self.at += 1;
+            self.skip_space();
+        }
+        Ok(named)
+    }
+
+    fn bound(&mut self) -> Result<i32, NotEncoded> {
+        let rest = &self.literal[self.at..];
+        let sign = usize::from(rest.first() == Some(&b'-'));
+        let digits = rest[sign..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let text = std::str::from_utf8(&rest[..sign + digits]).unwrap_or_default();
+        self.at += text.len();
+        match text.parse() {
+            Ok(bound) if digits <= BOUND_DIGITS => Ok(bound),
+            _ => Err(NotEncoded::Unsure),
+        }
+    }
+
+    /// As many braces as the array has dimensions.
+    fn open_braces(&mut self) -> Result<usize, NotEncoded> {
+        let mut depth = 0;
+        while self.peek() == Some(b'{') {
+            self.at += 1;
+            depth += 1;
+            self.skip_space();
+        }
+        if depth == 0 { Err(self.fault()) } else { Ok(depth) }
+    }
+
+    /// After a delimiter between sub-arrays. Another depth than the first element's is the server's to judge.
+    fn reopen(&mut self, braces: usize) -> Verdict {
+        for _ in 0..braces {
+            self.skip_space();
+            match self.peek() {
+                Some(b'{') => self.at += 1,
+                None => return Err(self.fault()),
+                Some(_) => return Err(NotEncoded::Unsure),
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn after_element(&mut self) -> Result<After, NotEncoded> {
+        self.skip_space();
+        let after = match self.peek() {
+            Some(b'}') => After::Close,
+            Some(byte) if byte == self.delimiter => After::Delimiter,
+            _ => return Err(self.fault()),
+        };
+        self.at += 1;
+        Ok(after)
+    }
+
+    #[inline]
+    fn element<'e>(&mut self, unescaped: &'e mut Vec<u8>) -> Result<Element<'e>, NotEncoded>
+    where
+        'a: 'e,
+    {
+        self.skip_space();
+        let rest = &self.literal[self.at..];
+        if let [b'"', quoted @ ..] = rest {
+            return match memchr::memchr2(b'"', b'\\', quoted) {
+                Some(end) if quoted[end] == b'"' => {
+                    self.at += end + 2;
+                    Ok(Element::Text(&quoted[..end]))
+                }
+                Some(_) => self.escaped(true, unescaped),
+                None => Err(self.fault()),
+            };
+        }
+        let special = |&byte: &u8| byte == self.delimiter || matches!(byte, b'}' | b'\\' | b'"' | b'{');
+        let end = rest.iter().position(special).ok_or_else(|| self.fault())?;
+        match rest[end] {
+            b'\\' => return self.escaped(false, unescaped),
+            // A brace in place of an element is another depth.
+            b'{' if end == 0 => return Err(NotEncoded::Unsure),
+            b'"' | b'{' => return Err(self.fault()),
+            _ => {}
+        }
+        self.at += end;
+        let mut text = &rest[..end];
+        while let [before @ .., last] = text
+            && is_space(*last)
+        {
+            text = before;
+        }
+        match text {
+            [] => Err(self.fault()),
+            _ if text.eq_ignore_ascii_case(b"null") => Ok(Element::Null),
+            _ => Ok(Element::Text(text)),
+        }
+    }
+
+    /// An element with backslashes, in quotes or not.
+    #[cold]
+    fn escaped<'e>(&mut self, quoted: bool, unescaped: &'e mut Vec<u8>) -> Result<Element<'e>, NotEncoded> {
+        unescaped.clear();
+        self.at += usize::from(quoted);
+        // Behind the last byte that is not unquoted white space.
+        let mut end = 0;
+        loop {
+            let byte = self.peek().ok_or_else(|| self.fault())?;
+            match byte {
+                b'\\' => {
+                    let escaped = self.literal.get(self.at + 1).ok_or_else(|| self.fault())?;
+                    unescaped.push(*escaped);
+                    end = unescaped.len();
+                    self.at += 2;
+                    continue;
+                }
+                b'"' if quoted => {
+                    self.at += 1;
+                    return Ok(Element::Text(unescaped));
+                }
+                _ if quoted => {}
+                b'"' | b'{' => return Err(self.fault()),
+                b'}' => break,
+                _ if byte == self.delimiter => break,
+                _ => {}
+            }
+            unescaped.push(byte);
+            if !is_space(byte) {
+                end = unescaped.len();
+            }
+            self.at += 1;
+        }
+        unescaped.truncate(end);
+        Ok(Element::Text(unescaped))
+    }
+}
