@@ -31,7 +31,7 @@ const DATE_STYLES: [&str; 3] = ["ISO, MDY", "ISO, DMY", "ISO, YMD"];
 
 /// All their combinations, made once: the fuzzer is not to spend its time on the names of zones.
 static SESSIONS: LazyLock<Vec<SessionRules>> = LazyLock::new(|| {
-    ZONES.iter().flat_map(|zone| DATE_STYLES.map(|style| SessionRules::from_settings(zone, style))).collect()
+    ZONES.iter().flat_map(|zone| DATE_STYLES.map(|style| SessionRules::from_settings(zone, style, "postgres", "C"))).collect()
 });
 
 impl<'a> Case<'a> {

@@ -195,7 +195,7 @@ impl Encoder {
             let Some(value) = split::value(field, record.bytes, &plan.dialect, &mut self.scratch.unescaped)
             else {
                 out.extend_from_slice(&NULL_FIELD);
-                row.see_null(column);
+                row.see_null(column)?;
                 continue;
             };
             if field.form() == Form::CopyEscaped {
@@ -238,7 +238,7 @@ impl Encoder {
                     out.extend_from_slice(DEFAULT_MARKER);
                 } else {
                     out.extend_from_slice(b"\\N");
-                    row.see_null(column);
+                    row.see_null(column)?;
                 }
                 continue;
             };
@@ -288,10 +288,14 @@ impl<'p> Row<'p> {
     }
 
     #[inline]
-    fn see_null(&mut self, column: &PlanColumn) {
+    fn see_null(&mut self, column: &PlanColumn) -> Result<(), NotRow> {
+        if let Some(domain) = &column.not_null_domain {
+            self.refuse(column, &format!("domain {domain} does not allow null values"), "23502", None)?;
+        }
         if let Some(position) = column.not_null_at {
             self.null_in = Some(self.null_in.map_or(position, |first| first.min(position)));
         }
+        Ok(())
     }
 
     /// The record is refused, unless a literal before this one is open: the server would speak of that one first.
@@ -373,7 +377,7 @@ fn plain_row(record: PlainRecord<'_, '_>, plan: &Plan, out: &mut Vec<u8>) -> boo
     for column in &plan.columns {
         let field = record.field(column.field);
         if field.is_empty() {
-            if column.not_null_at.is_some() {
+            if column.not_null_at.is_some() || column.not_null_domain.is_some() {
                 return false;
             }
             out.extend_from_slice(&NULL_FIELD);

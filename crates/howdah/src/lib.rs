@@ -32,6 +32,7 @@ mod resolver;
 mod session;
 pub mod source;
 mod table;
+mod types;
 mod usage;
 mod watcher;
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use carry::{CLEAN_UP_PATIENCE, cancelled};
+use howdah_encode::TypeShape;
 
 use crate::connect::{Connection, Target};
 use crate::control::{Control, Phase};
@@ -147,7 +148,7 @@ impl Load<'_> {
                 session.version
             )));
         }
-        let existing = self.existing(connection, name).await?;
+        let existing = self.existing(connection, name, &session).await?;
 
         let sizes: Option<u64> = inputs.iter().map(Input::size).sum();
         let cutter = self.cutter(inputs, dialect, false);
@@ -167,8 +168,13 @@ impl Load<'_> {
     }
 
     /// The existing table that rows go to or take the place of, by the mode.
-    async fn existing(&self, connection: &Connection, name: &TableName) -> Result<Option<Table>, Error> {
-        let found = Table::lookup(connection, name).await?;
+    async fn existing(
+        &self,
+        connection: &Connection,
+        name: &TableName,
+        session: &Session,
+    ) -> Result<Option<Table>, Error> {
+        let found = Table::lookup(connection, name, &session.rules).await?;
         match (self.options.mode, &found) {
             (Mode::Create, Some(table)) => {
                 return Err(Error::usage(format!("table {} exists already", table.display()))
@@ -377,10 +383,10 @@ fn new_column(name: &str, inferred: InferredType) -> Column {
     Column {
         name: name.to_owned(),
         type_name: inferred.sql().to_owned(),
-        base_oid: inferred.oid(),
-        base_typmod: -1,
-        is_domain: false,
+        shape: TypeShape::Base { oid: inferred.oid() },
+        typmod: -1,
         not_null: false,
+        not_null_domain: None,
         generated: false,
         has_default: false,
     }

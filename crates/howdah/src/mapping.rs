@@ -1,5 +1,7 @@
 //! Which field goes into which column: by header name or by position. Pure; all mismatches are reported at once.
 
+use howdah_encode::TypeShape;
+
 use crate::error::Error;
 use crate::lattice::{ColumnLattice, InferredType};
 use crate::name;
@@ -164,9 +166,9 @@ pub(crate) fn for_existing(head: &Head, table: &Table, options: &LoadOptions) ->
     }
     twice(&pairs, &mut problems);
     if !table.has_row_triggers {
-        for column in
-            insertable().filter(|column| column.not_null && !column.has_default && !column.is_domain)
-        {
+        for column in insertable().filter(|column| {
+            column.not_null && !column.has_default && !matches!(column.shape, TypeShape::Domain { .. })
+        }) {
             if !pairs.iter().any(|pair| pair.target == column.name) {
                 problems.push(format!(
                     "column {:?} must not be null, has no default, and is not in the input",

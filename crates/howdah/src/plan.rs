@@ -52,6 +52,8 @@ pub(crate) struct PlanColumn {
     pub(crate) kind: usize,
     /// The column's place in the table, when NULL is certain to be refused.
     pub(crate) not_null_at: Option<usize>,
+    /// The domain, when it is one that takes no NULL.
+    pub(crate) not_null_domain: Option<String>,
 }
 
 /// What the choice of form depends on beside the types.
@@ -85,7 +87,7 @@ impl Plan {
             let column = &table.columns[position];
             let same_type = |planned: &PlanColumn| planned.type_name == column.type_name;
             let kind = columns.iter().position(same_type).unwrap_or(columns.len());
-            let mut codec = TextCodec::for_type(column.base_oid, column.base_typmod, rules.session);
+            let mut codec = TextCodec::of(&column.shape, column.typmod, rules.session);
             if rules.judge {
                 // In SQL_ASCII lengths count bytes, which our codecs do not: there the server judges everything.
                 codec = codec.filter(|_| rules.server_encoding != "SQL_ASCII");
@@ -102,6 +104,7 @@ impl Plan {
                 codec,
                 kind,
                 not_null_at: (column.not_null && table.checks_not_null_itself()).then_some(position),
+                not_null_domain: column.not_null_domain.clone(),
             });
         }
         let reason = if rules.write_path == WritePath::CopyText || rules.observe {

@@ -1,10 +1,12 @@
 //! The target: what the catalog says about it, read with one role's ordinary rights.
 
+use howdah_encode::{SessionRules, TypeShape};
 use tokio_postgres::types::Type;
 
 use crate::connect::Connection;
 use crate::error::{Error, ErrorKind};
 use crate::name::{TableName, display, quote};
+use crate::types::Types;
 
 /// A relation that rows can be copied into.
 #[derive(Debug, Clone)]
@@ -39,12 +41,12 @@ pub(crate) struct Column {
     pub(crate) name: String,
     /// As `format_type` writes it.
     pub(crate) type_name: String,
-    /// Domains resolved.
-    pub(crate) base_oid: u32,
-    /// Domains resolved.
-    pub(crate) base_typmod: i32,
-    pub(crate) is_domain: bool,
+    /// What the type is made of.
+    pub(crate) shape: TypeShape,
+    pub(crate) typmod: i32,
     pub(crate) not_null: bool,
+    /// The domain, when it is one that takes no NULL.
+    pub(crate) not_null_domain: Option<String>,
     pub(crate) generated: bool,
     pub(crate) has_default: bool,
 }
@@ -68,7 +70,11 @@ impl Table {
     ///
     /// # Errors
     /// The relation is of a kind that takes no rows; the server's errors.
-    pub(crate) async fn lookup(connection: &Connection, name: &TableName) -> Result<Option<Table>, Error> {
+    pub(crate) async fn lookup(
+        connection: &Connection,
+        name: &TableName,
+        rules: &SessionRules,
+    ) -> Result<Option<Table>, Error> {
         let client = connection.client();
         let rows = client
             .query_typed(
@@ -136,7 +142,7 @@ impl Table {
             name: row.get(2),
             kind,
             is_logged: persistence == "p",
-            columns: columns(connection, oid).await?,
+            columns: columns(connection, oid, rules).await?,
             hazards,
             can_refuse_rows: row.get(5),
             has_row_triggers,
@@ -177,37 +183,32 @@ impl Table {
     }
 }
 
-async fn columns(connection: &Connection, oid: u32) -> Result<Vec<Column>, Error> {
-    // A domain's typmod is that of the innermost domain: a domain over a domain cannot have one of its own.
+async fn columns(connection: &Connection, oid: u32, rules: &SessionRules) -> Result<Vec<Column>, Error> {
     let rows = connection
         .client()
         .query_typed(
-            "with recursive base(attnum, typ, typmod, depth) as (
-                 select attnum, atttypid, atttypmod, 0 from pg_catalog.pg_attribute
-                  where attrelid = $1 and attnum > 0 and not attisdropped
-                 union all
-                 select b.attnum, t.typbasetype, t.typtypmod, b.depth + 1
-                   from base b join pg_catalog.pg_type t on t.oid = b.typ where t.typtype = 'd')
-             select a.attname::text, pg_catalog.format_type(a.atttypid, a.atttypmod), b.typ, b.typmod, b.depth > 0,
+            "select a.attname::text, pg_catalog.format_type(a.atttypid, a.atttypmod), a.atttypid, a.atttypmod,
                     a.attnotnull, a.attgenerated <> '', a.atthasdef or a.attidentity <> ''
                from pg_catalog.pg_attribute a
-               join lateral (select * from base where base.attnum = a.attnum order by depth desc limit 1) b on true
               where a.attrelid = $1 and a.attnum > 0 and not a.attisdropped
               order by a.attnum",
             &[(&oid, Type::OID)],
         )
         .await?;
+    let oids: Vec<u32> = rows.iter().map(|row| row.get(2)).collect();
+    let types = Types::look_up(connection, &oids, rules).await?;
     Ok(rows
         .iter()
-        .map(|row| Column {
+        .zip(oids)
+        .map(|(row, oid)| Column {
             name: row.get(0),
             type_name: row.get(1),
-            base_oid: row.get(2),
-            base_typmod: row.get(3),
-            is_domain: row.get(4),
-            not_null: row.get(5),
-            generated: row.get(6),
-            has_default: row.get(7),
+            shape: types.shape(oid),
+            typmod: row.get(3),
+            not_null: row.get(4),
+            not_null_domain: types.not_null_domain(oid),
+            generated: row.get(5),
+            has_default: row.get(6),
         })
         .collect())
 }

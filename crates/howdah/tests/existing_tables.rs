@@ -40,14 +40,21 @@ fn every_codec_stores_what_psql_stores() {
 }
 
 #[test]
-fn types_without_a_codec_travel_as_text_and_arrive_the_same() {
+fn types_made_of_types_travel_in_binary_and_arrive_the_same() {
     let database = Database::new();
     let report = same_as_psql(
         &database,
-        "a int, tags text[], r int4range, ip inet, i interval, p point",
-        "a,tags,r,ip,i,p\n1,\"{a,\"\"b \\\"\"c\"\",NULL}\",\"[1,5)\",10.0.0.1/8,1 day 02:00,\"(1,2)\"\n2,{},empty,::1,P1Y,\n",
+        "a int, tags text[], r int4range, ip inet, i interval, p point, n numeric(4,1)[]",
+        "a,tags,r,ip,i,p,n\n1,\"{a,\"\"b \\\"\"c\"\",NULL}\",\"[1,5)\",10.0.0.1/8,1 day 02:00,\"(1,2)\",{1.25}\n2,{},empty,::1,P1Y,,\"[2:3]={1,2}\"\n",
         1,
     );
+    assert_eq!(report.copy_format, "binary");
+}
+
+#[test]
+fn types_without_a_codec_travel_as_text_and_arrive_the_same() {
+    let database = Database::new();
+    let report = same_as_psql(&database, "a int, v tsvector", "a,v\n1,'a fat' cat:3\n2,\n3,\"\"\n", 1);
     assert_eq!(report.copy_format, "text");
 }
 
