@@ -99,6 +99,14 @@ impl Database {
     }
 }
 
+/// A number that the environment gives, for tests that can run longer, or from another seed; `usual` is what `make test`
+/// takes.
+pub fn knob(name: &str, usual: usize) -> usize {
+    #[expect(clippy::disallowed_methods, reason = "how long tests run is no business of the library")]
+    let given = std::env::var(name);
+    given.map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}")))
+}
+
 /// Real files that nobody here wrote, where they are at hand; tests that need them skip with a message otherwise.
 pub fn real_data() -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");

@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind};
 use crate::options::OnNul;
 use crate::plan::Plan;
-use crate::source::split::{Fault, PlainRecord, Span};
+use crate::source::split::{Fault, OPEN_QUOTE, PlainRecord, Span};
 use crate::source::{Field, Piece, Splitter};
 
 /// One record that has the plan's fields.
@@ -139,7 +139,7 @@ impl<'p> Records<'p> {
     fn structural(&self, fault: &Fault) -> BadRecord {
         let error = data_error(self.piece, fault.span, fault.reason).with_sqlstate("22P04");
         let error = match fault.reason {
-            "unterminated CSV quoted field" => error.with_hint(
+            OPEN_QUOTE => error.with_hint(
                 "a quote is opened in this record and never closed; --quote names the quote character",
             ),
             "unquoted newline found in data" | "unquoted carriage return found in data" => error

@@ -3,14 +3,11 @@
 mod reference;
 
 use reference::hostile;
-use reference::{Dialect, Fault, Grammar, Record, read_to_fault};
+use reference::{Dialect, Fault, Grammar, Record};
 
 /// All records of `bytes`, or the first fault.
 fn read(bytes: &[u8], dialect: &Dialect) -> Result<Vec<Record>, Fault> {
-    match read_to_fault(bytes, dialect) {
-        (records, None) => Ok(records),
-        (_, Some(fault)) => Err(fault),
-    }
+    reference::read(bytes, dialect).into_iter().collect()
 }
 
 const NULL: Option<&str> = None;
@@ -31,7 +28,8 @@ fn decoded(record: &Record) -> Vec<Option<String>> {
 
 #[track_caller]
 fn fails(dialect: &Dialect, input: &str, message: &'static str, line: u64) {
-    assert_eq!(read(input.as_bytes(), dialect), Err(Fault { message, line }), "{input:?}");
+    let fault = read(input.as_bytes(), dialect).expect_err("a fault");
+    assert_eq!((fault.message, fault.line), (message, line), "{input:?}");
 }
 
 #[test]
@@ -83,8 +81,38 @@ fn the_first_line_end_decides_and_others_are_faults() {
 fn an_open_quote_at_the_end_is_a_fault_of_the_record_that_opened_it() {
     let csv = Dialect::csv();
     fails(&csv, "a\n\"b\nc\n", "unterminated CSV quoted field", 2);
-    let (before, fault) = read_to_fault(b"a\nb\n\"c", &csv);
-    assert_eq!((before.len(), fault.map(|fault| fault.line)), (2, Some(3)));
+    assert_eq!(places(&csv, "a\nb\n\"c\nd\n"), [(0..1, 1, ""), (2..3, 2, ""), (4..9, 3, OPEN)]);
+}
+
+const OPEN: &str = "unterminated CSV quoted field";
+
+/// Where each record or fault lies, on which line it starts, and what is wrong with it.
+fn places<'f>(dialect: &Dialect, input: &'f str) -> Vec<(std::ops::Range<usize>, u64, &'f str)> {
+    let place = |reading: reference::Reading| match reading {
+        Ok(record) => (record.raw, record.line, ""),
+        Err(fault) => (fault.raw, fault.line, fault.message),
+    };
+    reference::read(input.as_bytes(), dialect).into_iter().map(place).collect()
+}
+
+#[test]
+fn behind_a_fault_reading_goes_on_where_the_line_ends() {
+    const CR: &str = "unquoted carriage return found in data";
+    const LF: &str = "unquoted newline found in data";
+    let csv = Dialect::csv();
+    assert_eq!(places(&csv, "a\nb\rc\rd\n\re"), [(0..1, 1, ""), (2..7, 2, CR), (8..10, 3, CR)]);
+    assert_eq!(
+        places(&csv, "a\r\nb\nc\rd\r\ne\rf\n"),
+        [(0..1, 1, ""), (3..4, 2, LF), (5..8, 3, CR), (10..13, 4, CR)]
+    );
+    assert_eq!(places(&csv, "a\rb\nc\r\nd"), [(0..1, 1, ""), (2..5, 2, LF), (6..8, 3, LF)]);
+    // A quote opened behind the fault still takes line ends along.
+    assert_eq!(places(&csv, "a\nb\r\"c\n\"\nd"), [(0..1, 1, ""), (2..8, 2, CR), (9..10, 4, "")]);
+    let escape = Dialect { escape: b'\\', ..csv };
+    assert_eq!(places(&escape, "\"a\\\"\nb\n"), [(0..7, 1, OPEN)]);
+    let text = Dialect::text();
+    let marker = "end-of-copy marker is not alone on its line";
+    assert_eq!(places(&text, "a\\.b\nc\n\\.\nd\n"), [(0..4, 1, marker), (5..6, 2, "")]);
 }
 
 #[test]
@@ -114,9 +142,8 @@ fn the_end_marker_of_text_ends_the_data_and_stands_alone() {
 
 #[test]
 fn records_say_where_they_lie_and_on_which_line_they_start() {
-    let places = |input: &str| -> Vec<(std::ops::Range<usize>, u64)> {
-        let records = read(input.as_bytes(), &Dialect::csv()).expect("no fault");
-        records.into_iter().map(|record| (record.raw, record.line)).collect()
+    let places = |input: &'static str| -> Vec<(std::ops::Range<usize>, u64)> {
+        places(&Dialect::csv(), input).into_iter().map(|(raw, line, _)| (raw, line)).collect()
     };
     assert_eq!(places("a\n\"b\n\nc\"\n\nd"), [(0..1, 1), (2..8, 2), (9..9, 5), (10..11, 6)]);
     assert_eq!(places("a\r\n\"b\r\nc\"\r\nd\r\n"), [(0..1, 1), (3..9, 2), (11..12, 4)]);

@@ -161,7 +161,7 @@ impl<'a> Splitter<'a> {
                 None => {
                     self.at = bytes.len();
                     if quotes % 2 == 1 {
-                        return Err(Fault { span, reason: "unterminated CSV quoted field" });
+                        stray.get_or_insert(OPEN_QUOTE);
                     }
                     fields.push(csv_field(bytes, dialect, start, bytes.len(), quotes));
                     return checked(span, stray);
@@ -192,7 +192,7 @@ impl<'a> Splitter<'a> {
                 self.lines += u32::from(byte == self.eol.last_byte());
             } else if byte == b'\\' {
                 if bytes.get(at + 1) == Some(&b'.') {
-                    stray = Some("end-of-copy marker is not alone on its line");
+                    stray.get_or_insert(self.marker_fault(at));
                 }
                 escaped = true;
                 taken = at + 1;
@@ -204,6 +204,18 @@ impl<'a> Splitter<'a> {
                 fields.push(text_field(bytes, dialect, start, at, escaped));
                 return checked(span, stray);
             }
+        }
+    }
+
+    /// What is wrong with the `\.` at `at`: one that ends the data is not part of a piece.
+    #[cold]
+    fn marker_fault(&self, at: usize) -> &'static str {
+        let behind = (self.bytes.get(at + 2).copied(), self.bytes.get(at + 3).copied());
+        match (self.eol, behind) {
+            (Eol::CrNl, (Some(b'\n'), _) | (Some(b'\r'), Some(b'\r')))
+            | (Eol::Nl, (Some(b'\r'), _))
+            | (Eol::Cr, (Some(b'\n'), _)) => "end-of-copy marker does not match previous newline style",
+            _ => "end-of-copy marker is not alone on its line",
         }
     }
 
@@ -227,11 +239,11 @@ impl<'a> Splitter<'a> {
                 at + 2
             }
             (b'\n', Eol::CrNl) => {
-                *stray = Some(stray_nl);
+                stray.get_or_insert(stray_nl);
                 at + 1
             }
             (byte, _) => {
-                *stray = Some(if byte == b'\r' { stray_cr } else { stray_nl });
+                stray.get_or_insert(if byte == b'\r' { stray_cr } else { stray_nl });
                 return false;
             }
         };
@@ -268,7 +280,7 @@ impl<'a> Splitter<'a> {
         let mut start = span.start;
         loop {
             let (end, quotes) = two_pass_field_end(&bytes[..span.end], start, dialect)
-                .ok_or(Fault { span, reason: "unterminated CSV quoted field" })?;
+                .ok_or(Fault { span, reason: OPEN_QUOTE })?;
             fields.push(match quotes {
                 0 => csv_field(bytes, dialect, start, end, quotes),
                 _ => Field::new(start, end, Form::CsvEscaped),
@@ -329,7 +341,9 @@ fn two_pass_field_end(line: &[u8], start: usize, dialect: &Dialect) -> Option<(u
     (!in_quote).then_some((line.len(), quotes))
 }
 
-/// COPY's words for a CR and an LF that end no record, in CSV.
+/// COPY's words for a quote without its other half.
+pub(crate) const OPEN_QUOTE: &str = "unterminated CSV quoted field";
+/// The same for a CR and an LF that end no record, in CSV.
 const STRAY_IN_CSV: [&str; 2] = ["unquoted carriage return found in data", "unquoted newline found in data"];
 /// The same in its text format.
 const STRAY_IN_TEXT: [&str; 2] = ["literal carriage return found in data", "literal newline found in data"];

@@ -49,45 +49,47 @@ pub(crate) struct Record {
     pub(crate) line: u64,
 }
 
-/// Why the input is not what the dialect says, in PostgreSQL's words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Why a record is not what the dialect says, in PostgreSQL's words.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) message: &'static str,
-    /// The physical line on which the record at fault starts.
+    /// Where the record lies in the input, without its line end.
+    pub(crate) raw: Range<usize>,
+    /// The physical line on which the record starts.
     pub(crate) line: u64,
 }
 
-/// The records before the first fault, and the fault.
-pub(crate) fn read_to_fault(bytes: &[u8], dialect: &Dialect) -> (Vec<Record>, Option<Fault>) {
-    let mut records = Vec::new();
+/// A record, or why it is none.
+pub(crate) type Reading = Result<Record, Fault>;
+
+/// Everything in the input. PostgreSQL stops at the first fault; beyond it the rule is ours: a record at fault ends where
+/// its line does, at the next last byte of the input's line end that would end a record, or with the input.
+pub(crate) fn read(bytes: &[u8], dialect: &Dialect) -> Vec<Reading> {
+    let mut readings = Vec::new();
     let mut line_end = None;
     let mut lines = LineCount { line: 1, counted: 0 };
     let mut start = 0;
     loop {
-        let scanned = match dialect.format {
+        let end = match dialect.format {
             Grammar::Csv => csv_record_end(bytes, start, dialect, &mut line_end),
             Grammar::Text => text_record_end(bytes, start, &mut line_end),
         };
-        lines.advance(bytes, start, line_end);
-        let line = lines.line;
-        let end = match scanned {
-            Ok(end) => end,
-            Err(message) => return (records, Some(Fault { message, line })),
-        };
         if end.data_ends && end.raw == start {
-            return (records, None);
+            return readings;
         }
-        let raw = &bytes[start..end.raw];
-        let fields = match dialect.format {
-            Grammar::Csv => csv_fields(raw, dialect),
-            Grammar::Text => Ok(text_fields(raw, dialect)),
+        lines.advance(bytes, start, line_end);
+        let (raw, line) = (start..end.raw, lines.line);
+        let fields = match (end.fault, dialect.format) {
+            (Some(message), _) => Err(message),
+            (None, Grammar::Csv) => csv_fields(&bytes[raw.clone()], dialect),
+            (None, Grammar::Text) => Ok(text_fields(&bytes[raw.clone()], dialect)),
         };
-        match fields {
-            Ok(fields) => records.push(Record { fields, raw: start..end.raw, line }),
-            Err(message) => return (records, Some(Fault { message, line })),
-        }
+        readings.push(match fields {
+            Ok(fields) => Ok(Record { fields, raw, line }),
+            Err(message) => Err(Fault { message, raw, line }),
+        });
         if end.data_ends {
-            return (records, None);
+            return readings;
         }
         start = end.next;
     }
@@ -109,6 +111,8 @@ struct RecordEnd {
     next: usize,
     /// Nothing follows: the input is over, or its end marker was read.
     data_ends: bool,
+    /// The first thing in it that is none of the dialect.
+    fault: Option<&'static str>,
 }
 
 /// The physical line up to which bytes were counted.
@@ -136,11 +140,12 @@ fn csv_record_end(
     start: usize,
     dialect: &Dialect,
     line_end: &mut Option<LineEnd>,
-) -> Result<RecordEnd, &'static str> {
+) -> RecordEnd {
     // An escape that is the quote is no escape here: two quotes in a row leave and enter again.
     let escape = (dialect.escape != dialect.quote).then_some(dialect.escape);
     let mut quoted = false;
     let mut escaped = false;
+    let mut fault = None;
     let mut at = start;
     while at < bytes.len() {
         let byte = bytes[at];
@@ -154,71 +159,89 @@ fn csv_record_end(
             escaped = false;
         }
         if !quoted && (byte == b'\r' || byte == b'\n') {
-            let next = after_line_end(bytes, at, line_end).map_err(|fault| match fault {
-                Unexpected::CarriageReturn => "unquoted carriage return found in data",
-                Unexpected::Newline => "unquoted newline found in data",
-            })?;
-            return Ok(RecordEnd { raw: at, next, data_ends: false });
+            match after_line_end(bytes, at, line_end) {
+                LineBreak::Ends(next) => return RecordEnd { raw: at, next, data_ends: false, fault },
+                LineBreak::Unexpected { ends } => {
+                    let reason = match byte {
+                        b'\r' => "unquoted carriage return found in data",
+                        _ => "unquoted newline found in data",
+                    };
+                    fault.get_or_insert(reason);
+                    if ends {
+                        return RecordEnd { raw: at, next: at + 1, data_ends: false, fault };
+                    }
+                }
+            }
         }
         at += 1;
     }
-    Ok(RecordEnd { raw: at, next: at, data_ends: true })
+    RecordEnd { raw: at, next: at, data_ends: true, fault }
 }
 
 /// The end of the text record that starts at `start`: the first line end without a backslash before it.
-fn text_record_end(
-    bytes: &[u8],
-    start: usize,
-    line_end: &mut Option<LineEnd>,
-) -> Result<RecordEnd, &'static str> {
+fn text_record_end(bytes: &[u8], start: usize, line_end: &mut Option<LineEnd>) -> RecordEnd {
+    let mut fault = None;
     let mut at = start;
     while at < bytes.len() {
         let byte = bytes[at];
         if byte == b'\r' || byte == b'\n' {
-            let next = after_line_end(bytes, at, line_end).map_err(|fault| match fault {
-                Unexpected::CarriageReturn => "literal carriage return found in data",
-                Unexpected::Newline => "literal newline found in data",
-            })?;
-            return Ok(RecordEnd { raw: at, next, data_ends: false });
+            match after_line_end(bytes, at, line_end) {
+                LineBreak::Ends(next) => return RecordEnd { raw: at, next, data_ends: false, fault },
+                LineBreak::Unexpected { ends } => {
+                    let reason = match byte {
+                        b'\r' => "literal carriage return found in data",
+                        _ => "literal newline found in data",
+                    };
+                    fault.get_or_insert(reason);
+                    if ends {
+                        return RecordEnd { raw: at, next: at + 1, data_ends: false, fault };
+                    }
+                }
+            }
         }
         if byte == b'\\' && at + 1 < bytes.len() {
             if bytes[at + 1] == b'.' {
-                end_marker(bytes, start, at, *line_end)?;
-                return Ok(RecordEnd { raw: start, next: start, data_ends: true });
+                match end_marker(bytes, start, at, *line_end) {
+                    Ok(()) => return RecordEnd { raw: start, next: start, data_ends: true, fault: None },
+                    Err(reason) => fault.get_or_insert(reason),
+                };
             }
             // Whatever follows a backslash is data.
             at += 1;
         }
         at += 1;
     }
-    Ok(RecordEnd { raw: at, next: at, data_ends: true })
+    RecordEnd { raw: at, next: at, data_ends: true, fault }
 }
 
-/// A line end of another kind than the first record's.
-enum Unexpected {
-    CarriageReturn,
-    Newline,
+/// What a carriage return or newline outside quotes is.
+enum LineBreak {
+    /// A line end; the next record starts there.
+    Ends(usize),
+    /// Of another kind than the first record's line end; it may be the last byte of that all the same.
+    Unexpected { ends: bool },
 }
 
-/// Steps over the line end at `at`; the first one of the input says what all others must be.
-fn after_line_end(bytes: &[u8], at: usize, line_end: &mut Option<LineEnd>) -> Result<usize, Unexpected> {
+/// Looks at the line end at `at`; the first one of the input says what all others must be.
+fn after_line_end(bytes: &[u8], at: usize, line_end: &mut Option<LineEnd>) -> LineBreak {
     let newline_follows = bytes.get(at + 1) == Some(&b'\n');
     match (bytes[at], *line_end) {
         (b'\n', None | Some(LineEnd::Newline)) => {
             *line_end = Some(LineEnd::Newline);
-            Ok(at + 1)
+            LineBreak::Ends(at + 1)
         }
-        (b'\n', _) => Err(Unexpected::Newline),
+        (b'\n', Some(LineEnd::Both)) => LineBreak::Unexpected { ends: true },
+        (b'\n', Some(LineEnd::CarriageReturn)) => LineBreak::Unexpected { ends: false },
         (_, None | Some(LineEnd::Both)) if newline_follows => {
             *line_end = Some(LineEnd::Both);
-            Ok(at + 2)
+            LineBreak::Ends(at + 2)
         }
         // A lone carriage return settles nothing about a newline after it: that is looked at in its own right.
         (_, None | Some(LineEnd::CarriageReturn)) => {
             *line_end = Some(LineEnd::CarriageReturn);
-            Ok(at + 1)
+            LineBreak::Ends(at + 1)
         }
-        (_, Some(LineEnd::Newline | LineEnd::Both)) => Err(Unexpected::CarriageReturn),
+        (_, Some(LineEnd::Newline | LineEnd::Both)) => LineBreak::Unexpected { ends: false },
     }
 }
 
