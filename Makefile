@@ -16,7 +16,7 @@ ARGS ?=
 ROWS ?= 1000000
 EVENTS := build/github-events-$(ROWS).csv
 
-.PHONY: help run test test-rust test-python lint fmt bench-load fuzz deny clean
+.PHONY: help run test test-rust test-python oracle hostile lint fmt bench-load fuzz deny clean
 
 help: ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -51,6 +51,13 @@ test-rust: .venv/ready
 test-python: .venv/ready
 	$(BIN)/maturin develop --quiet
 	$(BIN)/pytest
+
+# Longer runs of tests that `make test` runs briefly. SEED=… gives other literals, tables and files.
+SEED ?= 20261
+LITERALS ?= 100000
+
+oracle: .venv/ready ## Compare every codec with the server's input function (LITERALS=100000 a type, SEED=…)
+	HOWDAH_SEED=$(SEED) HOWDAH_ORACLE_LITERALS=$(LITERALS) $(CARGO) test --locked -p howdah --test oracle -- --nocapture
 
 lint: .venv/ready ## rustfmt, clippy, ruff, mypy
 	$(CARGO) fmt --check
