@@ -5,9 +5,9 @@
 
 mod common;
 
-use common::{options, try_load};
+use common::{load, options, try_load};
 use howdah::LoadOptions;
-use howdah::options::HeaderOption;
+use howdah::options::{HeaderOption, OnError};
 use howdah_encode::literals::{TYPES, literals};
 use howdah_encode::{NotEncoded, SessionRules, TextCodec, copy_text};
 use howdah_testkit::{Database, knob};
@@ -105,7 +105,7 @@ fn stored_otherwise(database: &Database, type_name: &str, accepted: &[String]) -
     let wanted = LoadOptions { header: HeaderOption::No, ..options(&file, "by_us") };
     let rows = match try_load(database, &wanted) {
         Ok((report, _)) => report.rows,
-        Err(error) => return vec![format!("what the server accepts cannot be loaded: {error:?}")],
+        Err(_) => return refused(database, &wanted, accepted),
     };
     if rows == accepted.len() as u64 && database.binary_rows("by_us") == database.binary_rows("by_psql") {
         return Vec::new();
@@ -119,6 +119,23 @@ fn stored_otherwise(database: &Database, type_name: &str, accepted: &[String]) -
     });
     let found: Vec<String> = of_lines.collect();
     if found.is_empty() { vec!["bytes differ that look the same as text".to_owned()] } else { found }
+}
+
+/// Which literals that the server accepts are not loaded.
+fn refused(database: &Database, wanted: &LoadOptions, accepted: &[String]) -> Vec<String> {
+    let path = database.path("rejects.jsonl");
+    let wanted =
+        LoadOptions { on_error: OnError::Ignore, rejects: Some(path.clone().into()), ..wanted.clone() };
+    load(database, &wanted);
+    let rejects = std::fs::read_to_string(path).unwrap();
+    let refusals = rejects.lines().map(|line| {
+        let reject: serde_json::Value = serde_json::from_str(line).unwrap();
+        // A literal's line ends are escaped: the line is its number.
+        let literal = &accepted[usize::try_from(reject["line"].as_u64().unwrap()).unwrap() - 1];
+        format!("{literal:?}: the server accepts it, it is not loaded: {}", reject["reason"])
+    });
+    let refusals: Vec<String> = refusals.collect();
+    if refusals.is_empty() { vec!["refused as a whole, not one by one".to_owned()] } else { refusals }
 }
 
 fn compare_all(settings: &[(&str, &str)]) {
