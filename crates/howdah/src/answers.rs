@@ -23,6 +23,7 @@ pub(crate) struct Open {
     kind: usize,
     form: RowForm,
     type_name: String,
+    base_type: (u32, i32),
     literals: Vec<Box<[u8]>>,
 }
 
@@ -48,6 +49,7 @@ impl Open {
     pub(crate) fn question(&self) -> Question {
         Question {
             type_name: self.type_name.clone(),
+            base_type: self.base_type,
             form: self.form,
             literals: self.literals.iter().map(|l| String::from_utf8_lossy(l).into_owned()).collect(),
         }
@@ -85,7 +87,7 @@ impl Answers {
                 && !literals.is_empty()
             {
                 let (type_name, literals) = (column.type_name.clone(), std::mem::take(literals));
-                questions.push(Open { kind, form, type_name, literals });
+                questions.push(Open { kind, form, type_name, base_type: column.base_type, literals });
             }
         }
         questions

@@ -46,6 +46,8 @@ pub(crate) struct PlanColumn {
     pub(crate) source: String,
     pub(crate) name: String,
     pub(crate) type_name: String,
+    /// OID and modifier of the type, domains resolved.
+    pub(crate) base_type: (u32, i32),
     /// `None`: only the server can read the type.
     pub(crate) codec: Option<TextCodec>,
     /// Columns of one type have one kind: the index of the first of them.
@@ -101,6 +103,7 @@ impl Plan {
                 source: pair.source.clone(),
                 name: column.name.clone(),
                 type_name: column.type_name.clone(),
+                base_type: (column.base_oid, column.base_typmod),
                 codec,
                 kind,
                 not_null_at: (column.not_null && table.checks_not_null_itself()).then_some(position),

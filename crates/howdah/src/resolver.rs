@@ -1,5 +1,6 @@
 //! The resolver: one extra connection on which the server decides the literals that the codecs leave open.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
@@ -8,6 +9,7 @@ use tokio_postgres::types::{FromSql, Type};
 use crate::chunk::RowForm;
 use crate::connect::{Connection, Target};
 use crate::error::{Error, ErrorKind};
+use crate::name::quote;
 
 /// `pg_input_error_info` judges a literal without raising an error.
 const HAS_SOFT_ERRORS: i32 = 160_000;
@@ -36,6 +38,8 @@ pub(crate) struct Refusal {
 pub(crate) struct Question {
     /// As `format_type` writes it, modifier included.
     pub(crate) type_name: String,
+    /// OID and modifier, domains resolved.
+    pub(crate) base_type: (u32, i32),
     /// The form of the rows that wait: text rows need no bytes.
     pub(crate) form: RowForm,
     /// Distinct.
@@ -58,8 +62,10 @@ impl Resolver {
         let (requests, mut inbox) = mpsc::channel::<Request>(1);
         tokio::spawn(async move {
             let mut connection = None;
+            let mut readers = HashMap::new();
             while let Some(Request { question, reply }) = inbox.recv().await {
-                let _ = reply.send(answer(&mut connection, &target, version_num, &question).await);
+                let _ =
+                    reply.send(answer(&mut connection, &mut readers, &target, version_num, &question).await);
             }
         });
         Resolver(requests)
@@ -77,8 +83,12 @@ impl Resolver {
     }
 }
 
+/// SQL expressions that read `t.literal` as a type, by the type's name.
+type Readers = HashMap<String, String>;
+
 async fn answer(
     connection: &mut Option<Connection>,
+    readers: &mut Readers,
     target: &Target,
     version_num: i32,
     question: &Question,
@@ -87,20 +97,27 @@ async fn answer(
         Some(connection) => connection,
         none => none.insert(target.connect().await?),
     };
-    let Question { type_name, form, literals } = question;
+    let Question { type_name, form, literals, .. } = question;
+    let reader = match readers.get(type_name) {
+        Some(reader) => reader,
+        None => {
+            let reader = reader(connection, question).await?;
+            readers.entry(type_name.clone()).or_insert(reader)
+        }
+    };
     let mut answers = Vec::with_capacity(literals.len());
     for literals in literals.chunks(LITERALS_A_QUESTION) {
         let together = if version_num >= HAS_SOFT_ERRORS {
-            judge(connection, type_name, *form, literals).await?
+            judge(connection, type_name, reader, *form, literals).await?
         } else {
             // One bad literal spoils the whole: then each is asked alone.
-            values(connection, type_name, *form, literals).await.ok()
+            values(connection, reader, *form, literals).await.ok()
         };
         match together {
             Some(found) => answers.extend(found),
             None => {
                 for literal in literals {
-                    answers.push(ask_alone(connection, type_name, *form, literal).await?);
+                    answers.push(ask_alone(connection, reader, *form, literal).await?);
                 }
             }
         }
@@ -108,11 +125,40 @@ async fn answer(
     Ok(answers)
 }
 
+/// How SQL reads a literal as COPY does. A cast reads it without the column's modifier and fits the value afterwards: that
+/// cuts strings which are too long, and knows limits that rounding would have avoided. Where there is a modifier, the type's
+/// input function is called itself.
+async fn reader(connection: &Connection, question: &Question) -> Result<String, Error> {
+    let (oid, typmod) = question.base_type;
+    let cast = format!("t.literal::{}", question.type_name);
+    if typmod < 0 {
+        return Ok(cast);
+    }
+    let rows = connection
+        .client()
+        .query_typed(
+            "select n.nspname::text, p.proname::text, p.pronargs,
+                    case when y.typelem = 0 then y.oid else y.typelem end
+               from pg_catalog.pg_type y join pg_catalog.pg_proc p on p.oid = y.typinput
+               join pg_catalog.pg_namespace n on n.oid = p.pronamespace where y.oid = $1",
+            &[(&oid, Type::OID)],
+        )
+        .await?;
+    let Some(row) = rows.first().filter(|row| row.get::<_, i16>(2) == 3) else { return Ok(cast) };
+    let (schema, function, parameter): (String, String, u32) = (row.get(0), row.get(1), row.get(3));
+    Ok(format!(
+        "{}.{}(t.literal::pg_catalog.cstring, {parameter}::pg_catalog.oid, {typmod}::pg_catalog.int4)",
+        quote(&schema),
+        quote(&function)
+    ))
+}
+
 /// Verdicts on all literals at once, then the values of the good ones; `None` when the type's input function raises
 /// its errors instead of reporting them.
 async fn judge(
     connection: &Connection,
     type_name: &str,
+    reader: &str,
     form: RowForm,
     literals: &[String],
 ) -> Result<Option<Vec<Answer>>, Error> {
@@ -143,7 +189,7 @@ async fn judge(
         .collect();
     let good: Vec<&String> =
         literals.iter().zip(&refusals).filter(|(_, refusal)| refusal.is_none()).map(|(l, _)| l).collect();
-    let Ok(found) = values(connection, type_name, form, &good).await else { return Ok(None) };
+    let Ok(found) = values(connection, reader, form, &good).await else { return Ok(None) };
     let mut found = found.into_iter();
     Ok(refusals.into_iter().map(|refusal| refusal.or_else(|| found.next())).collect())
 }
@@ -151,15 +197,15 @@ async fn judge(
 /// The values of literals; an error when one of them is none.
 async fn values(
     connection: &Connection,
-    type_name: &str,
+    reader: &str,
     form: RowForm,
     literals: &[impl AsRef<str> + Sync],
 ) -> Result<Vec<Answer>, tokio_postgres::Error> {
     let literals: Vec<&str> = literals.iter().map(AsRef::as_ref).collect();
     let value = match form {
-        RowForm::Binary => format!("t.literal::{type_name}"),
+        RowForm::Binary => reader.to_owned(),
         // Looked at, and nothing sent back.
-        RowForm::Text => format!("(t.literal::{type_name} is null)"),
+        RowForm::Text => format!("({reader} is null)"),
     };
     let sql = format!(
         "select {value} from pg_catalog.unnest($1::text[]) with ordinality as t(literal, n) order by t.n"
@@ -175,11 +221,11 @@ async fn values(
 
 async fn ask_alone(
     connection: &Connection,
-    type_name: &str,
+    reader: &str,
     form: RowForm,
     literal: &str,
 ) -> Result<Answer, Error> {
-    match values(connection, type_name, form, &[literal]).await {
+    match values(connection, reader, form, &[literal]).await {
         Ok(mut found) => {
             found.pop().ok_or_else(|| Error::new(ErrorKind::Internal, "the server did not answer"))
         }

@@ -438,3 +438,14 @@ fn a_failed_load_says_what_space_it_left_dead() {
         assert!(error.visible().unwrap().contains("MB of dead rows remain in public.t"), "{error:?}");
     }
 }
+
+#[test]
+fn what_only_the_server_reads_is_judged_with_the_column_s_length_and_precision() {
+    let database = Database::new();
+    // As the column of a domain too. The number has more decimals than a numeric of any precision, until it is rounded.
+    database.sql("CREATE DOMAIN short AS bit varying(3)");
+    let input = b"id,n,a,s\n1,0e-9999991,\"{abc,x}\",101\n2,1e-1632583,{abcd},\n3,1,,0b11\n4,1,,B111\n5,1,,X1\n6,123456789,{},\n";
+    let (_, rejects) = account(&database, "id int, n numeric(10,2), a varchar(3)[], s short", input, |_| ());
+    let refused: Vec<_> = rejects.iter().map(|reject| (reject.line, reject.sqlstate.as_str())).collect();
+    assert_eq!(refused, [(3, "22001"), (4, "22001"), (6, "22001"), (7, "22003")]);
+}
