@@ -385,6 +385,7 @@ fn new_column(name: &str, inferred: InferredType) -> Column {
         type_name: inferred.sql().to_owned(),
         shape: TypeShape::Base { oid: inferred.oid() },
         typmod: -1,
+        base_type: (inferred.oid(), -1),
         not_null: false,
         not_null_domain: None,
         generated: false,

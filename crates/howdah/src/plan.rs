@@ -103,7 +103,7 @@ impl Plan {
                 source: pair.source.clone(),
                 name: column.name.clone(),
                 type_name: column.type_name.clone(),
-                base_type: (column.base_oid, column.base_typmod),
+                base_type: column.base_type,
                 codec,
                 kind,
                 not_null_at: (column.not_null && table.checks_not_null_itself()).then_some(position),

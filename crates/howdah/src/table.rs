@@ -44,6 +44,8 @@ pub(crate) struct Column {
     /// What the type is made of.
     pub(crate) shape: TypeShape,
     pub(crate) typmod: i32,
+    /// OID and modifier of the type, domains resolved.
+    pub(crate) base_type: (u32, i32),
     pub(crate) not_null: bool,
     /// The domain, when it is one that takes no NULL.
     pub(crate) not_null_domain: Option<String>,
@@ -205,6 +207,7 @@ async fn columns(connection: &Connection, oid: u32, rules: &SessionRules) -> Res
             type_name: row.get(1),
             shape: types.shape(oid),
             typmod: row.get(3),
+            base_type: types.base(oid, row.get(3)),
             not_null: row.get(4),
             not_null_domain: types.not_null_domain(oid),
             generated: row.get(5),

@@ -60,6 +60,14 @@ impl Types {
         self.shape_within(oid, DEEPEST)
     }
 
+    /// The type below all domains, and the modifier that holds for it.
+    pub(crate) fn base(&self, oid: u32, typmod: i32) -> (u32, i32) {
+        match self.0.get(&oid).map(|described| &described.kind) {
+            Some(Kind::Domain { over, typmod, .. }) => self.base(*over, *typmod),
+            _ => (oid, typmod),
+        }
+    }
+
     /// The name of a domain that takes no NULL, whatever the column says.
     pub(crate) fn not_null_domain(&self, oid: u32) -> Option<String> {
         let described = self.0.get(&oid)?;
