@@ -51,6 +51,8 @@ pub(crate) struct Encoder {
     scratch: Scratch,
     buffers: Buffers,
     answers: Answers,
+    /// A value of the piece in hand can travel as text only.
+    text_only: bool,
     /// What the columns of a stream into a new table look like so far.
     pub(crate) lattices: Vec<ColumnLattice>,
 }
@@ -80,6 +82,7 @@ impl Encoder {
             control,
             fields: Vec::new(),
             scratch: Scratch::default(),
+            text_only: false,
             buffers: Buffers::default(),
             lattices: vec![ColumnLattice::default(); observed],
         }
@@ -95,6 +98,10 @@ impl Encoder {
         let (chunk, rejects, records) = self.rows(piece, form)?;
         let open = self.answers.take_open(&self.plan, form);
         if open.is_empty() {
+            if std::mem::take(&mut self.text_only) && form == RowForm::Binary {
+                let (chunk, rejects, _) = self.rows(piece, RowForm::Text)?;
+                return Ok(Encoded::Chunk(chunk, rejects));
+            }
             self.answers.forget_beyond_bound();
             return Ok(Encoded::Chunk(chunk, rejects));
         }
@@ -210,7 +217,9 @@ impl Encoder {
                 Err(NotEncoded::Invalid(invalid)) => {
                     row.refuse(column, &invalid.reason, invalid.sqlstate, None)?;
                 }
-                Err(NotEncoded::Unsure) => row.ask(&mut self.answers, column, value, out)?,
+                Err(NotEncoded::Unsure) => {
+                    self.text_only |= row.ask(&mut self.answers, column, value, out)?;
+                }
             }
         }
         row.finish(plan)
@@ -330,7 +339,8 @@ impl<'p> Row<'p> {
         self.refuse(column, reason, "22021", None)
     }
 
-    /// Appends what the server said of a literal; the row is open while it has not been asked.
+    /// Appends what the server said of a literal; the row is open while it has not been asked. Whether the value can travel
+    /// as text only.
     #[cold]
     fn ask(
         &mut self,
@@ -338,15 +348,16 @@ impl<'p> Row<'p> {
         column: &PlanColumn,
         value: &[u8],
         out: &mut Vec<u8>,
-    ) -> Result<(), NotRow> {
+    ) -> Result<bool, NotRow> {
         match answers.look_up(column.kind, value) {
             Known::Not => self.is_open = true,
             Known::Answer(Answer::Value(field)) => out.extend_from_slice(field),
+            Known::Answer(Answer::TextOnly) => return Ok(true),
             Known::Answer(Answer::Refused(refusal)) => {
                 self.refuse(column, &refusal.message, &refusal.sqlstate, refusal.detail.as_deref())?;
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     #[inline]

@@ -22,6 +22,8 @@ const LITERALS_A_QUESTION: usize = 5_000;
 pub(crate) enum Answer {
     /// It is a value; with its field for binary rows when that was asked for, length word included.
     Value(Box<[u8]>),
+    /// It is a value that the type's receive function would not take: it can travel as text only.
+    TextOnly,
     /// It is none.
     Refused(Arc<Refusal>),
 }
@@ -214,7 +216,11 @@ async fn values(
     rows.iter()
         .map(|row| {
             let Field(field) = row.try_get(0)?;
-            Ok(Answer::Value(if form == RowForm::Binary { field } else { Box::default() }))
+            Ok(match form {
+                RowForm::Binary if is_refused_in_binary(&field, &row.columns()[0]) => Answer::TextOnly,
+                RowForm::Binary => Answer::Value(field),
+                RowForm::Text => Answer::Value(Box::default()),
+            })
         })
         .collect()
 }
@@ -238,6 +244,13 @@ async fn ask_alone(
             None => Err(error.into()),
         },
     }
+}
+
+/// `timetz` reads offsets of any size after letters (`12:00 Z42`) and receives none of 16 hours or more.
+fn is_refused_in_binary(field: &[u8], column: &tokio_postgres::Column) -> bool {
+    const LIMIT: u32 = 16 * 3600;
+    let offset = field.last_chunk().map(|bytes| i32::from_be_bytes(*bytes));
+    *column.type_() == Type::TIMETZ && offset.is_some_and(|offset| offset.unsigned_abs() >= LIMIT)
 }
 
 /// The bytes of any value as a field of a binary row.

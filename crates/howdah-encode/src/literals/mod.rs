@@ -59,9 +59,7 @@ pub const TYPES: &[(&str, u32, i32)] = &[
     ("time(0) with time zone", 1266, 0),
     ("interval", 1186, -1),
     ("interval(3)", 1186, 0x7fff << 16 | 3),
-    ("interval year to month", 1186, 0x0006 << 16 | 0xffff),
-    ("interval day", 1186, 0x0008 << 16 | 0xffff),
-    ("interval minute to second(0)", 1186, 0x1800 << 16),
+    ("interval day to second(0)", 1186, 0x1c08 << 16),
     ("oid", 26, -1),
     ("\"char\"", 18, -1),
     ("name", 19, -1),
@@ -111,7 +109,7 @@ impl Family {
             "time" | "time without time zone" | "time with time zone" => {
                 (clocks::time, clocks::TIMES, clocks::TIME_ALPHABET)
             }
-            "interval" | "interval year to month" | "interval day" | "interval minute to second" => {
+            "interval" | "interval day to second" => {
                 (clocks::interval, clocks::INTERVALS, clocks::INTERVAL_ALPHABET)
             }
             "oid" => (system::oid, system::OIDS, system::OID_ALPHABET),

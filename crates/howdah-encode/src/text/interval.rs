@@ -6,58 +6,37 @@ use super::span::{Fault, Span, Unit};
 use super::tokens::{Sign, Token, Tokens};
 use crate::verdict::{NotEncoded, shown};
 
-/// What a column's modifier says of its literals. The server applies the modifier itself to what was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct IntervalRange {
-    /// What a last number without a unit counts.
-    last: Unit,
-    /// Whether `1:2` are minutes and seconds.
-    minutes_first: bool,
+/// Whether a literal means the same to a column with this modifier as to one without. The server applies the modifier to
+/// what was read, but some fields also say what a last number without a unit counts (`interval year`) and that `1:2` are
+/// minutes and seconds.
+pub(super) fn reads_as_usual(typmod: i32) -> bool {
+    const DAY: i32 = 1 << 3;
+    const HOUR: i32 = 1 << 10;
+    const MINUTE: i32 = 1 << 11;
+    const SECOND: i32 = 1 << 12;
+    const ALL: i32 = 0x7fff;
+    // The fields stand above the precision.
+    let fields = typmod >> 16 & ALL;
+    let to_second = [ALL, SECOND, HOUR | MINUTE | SECOND, DAY | HOUR | MINUTE | SECOND];
+    typmod < 0 || to_second.contains(&fields)
 }
 
-impl IntervalRange {
-    /// From the modifier of a column; -1 for none.
-    #[must_use]
-    pub fn from_typmod(typmod: i32) -> Self {
-        const MONTH: i32 = 1 << 1;
-        const YEAR: i32 = 1 << 2;
-        const DAY: i32 = 1 << 3;
-        const HOUR: i32 = 1 << 10;
-        const MINUTE: i32 = 1 << 11;
-        const SECOND: i32 = 1 << 12;
-        /// The bits of the fields, above those of the precision.
-        const FIELDS: i32 = 0x7fff;
-        let fields = if typmod < 0 { FIELDS } else { typmod >> 16 & FIELDS };
-        // The smallest field of those that can be declared together.
-        let last = match fields {
-            YEAR => Unit::Year,
-            f if f == MONTH || f == YEAR | MONTH => Unit::Month,
-            DAY => Unit::Day,
-            f if f == HOUR || f == DAY | HOUR => Unit::Hour,
-            f if f == MINUTE || f == HOUR | MINUTE || f == DAY | HOUR | MINUTE => Unit::Minute,
-            _ => Unit::Second,
-        };
-        IntervalRange { last, minutes_first: fields == MINUTE | SECOND }
-    }
-}
+/// Microseconds that are rounded to a whole second without going past the limit.
+const LARGEST_ROUNDED: u64 = i64::MAX.unsigned_abs() - 1_000_000;
 
 /// Months, days and microseconds. `sql_style` is the session's `sql_standard`: a minus in front, and no other sign,
 /// negates all.
 #[inline]
-pub(super) fn parse_interval(
-    literal: &[u8],
-    range: IntervalRange,
-    sql_style: bool,
-) -> Result<(i32, i32, i64), NotEncoded> {
+pub(super) fn parse_interval(literal: &[u8], sql_style: bool) -> Result<(i32, i32, i64), NotEncoded> {
     let span = match designators::read(literal) {
         Some(answer) => answer,
-        None => words(literal, range, sql_style),
+        None => words(literal, sql_style),
     };
     let overflow = |sqlstate, reason: &str| Err(NotEncoded::invalid(sqlstate, reason.to_owned()));
     match span {
         Ok(span) => match span.fields() {
-            // What these mean depends on the version: they have been the infinities since PostgreSQL 17.
-            Some((i32::MAX, i32::MAX, i64::MAX) | (i32::MIN, i32::MIN, i64::MIN)) => Err(NotEncoded::Unsure),
+            // So near to its limit a time may not be rounded to the column's precision; and there the infinities are.
+            Some((_, _, micros)) if micros.unsigned_abs() > LARGEST_ROUNDED => Err(NotEncoded::Unsure),
             Some(fields) => Ok(fields),
             None => overflow("22008", "interval out of range"),
         },
@@ -83,8 +62,8 @@ enum Pending {
     Nothing,
 }
 
-fn words(literal: &[u8], range: IntervalRange, sql_style: bool) -> Result<Span, Fault> {
-    let tokens = Tokens::read(literal, range.minutes_first)?;
+fn words(literal: &[u8], sql_style: bool) -> Result<Span, Fault> {
+    let tokens = Tokens::read(literal)?;
     let tokens = tokens.as_slice();
     let signs = tokens.iter().filter(|token| token.sign().is_some()).count();
     let negate_all = sql_style && signs == 1 && tokens[0].sign() == Some(Sign::Minus);
@@ -112,7 +91,7 @@ fn words(literal: &[u8], range: IntervalRange, sql_style: bool) -> Result<Span, 
                 }
                 let unit = match pending {
                     _ if is_year_month => Unit::Month,
-                    Pending::Last => range.last,
+                    Pending::Last => Unit::Second,
                     Pending::Unit(unit) => unit,
                     Pending::Nothing => return Err(Fault::Syntax),
                 };
@@ -191,8 +170,158 @@ fn meaning(word: &[u8]) -> Result<Meaning, Fault> {
         b"c" | b"cent" | b"century" | b"centuries" => Unit::Century,
         b"mil" | b"mils" | b"millennia" | b"millennium" => Unit::Millennium,
         b"ago" => return Ok(Meaning::Ago),
-        b"at" | b"on" | b"infinity" | b"qtr" | b"quarter" | b"timezone" => return Err(Fault::Unsure),
+        // Units of another kind, and words of dates that PostgreSQL 17 began to look up.
+        b"qtr" | b"quarter" | b"timezone" | b"infinity" | b"at" | b"on" | b"mm" | b"dow" | b"doy"
+        | b"isodow" | b"isoyear" | b"j" | b"jd" | b"julian" => return Err(Fault::Unsure),
         _ => return Err(Fault::Syntax),
     };
     Ok(Meaning::Unit(unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::civil::SECOND;
+
+    const HOUR: i64 = 3600 * SECOND;
+    const DAY: i64 = 24 * HOUR;
+
+    fn interval(text: &str) -> Result<(i32, i32, i64), NotEncoded> {
+        parse_interval(text.as_bytes(), false)
+    }
+
+    fn refused(text: &str) -> (&'static str, String) {
+        match interval(text) {
+            Err(NotEncoded::Invalid(invalid)) => (invalid.sqlstate, invalid.reason),
+            other => panic!("{text} was not refused: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_style_of_the_server_is_read() {
+        let both = (14, -3, 4 * HOUR + 306 * SECOND + 789_000);
+        for text in [
+            "1 year 2 mons -3 days +04:05:06.789",
+            "@ 1 year 2 mons -3 days 4 hours 5 mins 6.789 secs",
+            "P1Y2M-3DT4H5M6.789S",
+            "+1-2 -3 +4:05:06.789",
+            "4:05:06.789 -3 days 1-2",
+            "1y2mon -3d 4h5m 6789ms",
+            "14 Months, -3 DAYS, 04:05:06.789",
+        ] {
+            assert_eq!(interval(text), Ok(both), "{text}");
+        }
+        for text in ["0", "@ 0", "PT0S", "PT", "00:00:00", " 0 days "] {
+            assert_eq!(interval(text), Ok((0, 0, 0)), "{text}");
+        }
+    }
+
+    #[test]
+    fn parts_are_read_as_people_write_them() {
+        for (text, fields) in [
+            ("1 day", (0, 1, 0)),
+            ("-3 mons 04:05:06", (-3, 0, 4 * HOUR + 306 * SECOND)),
+            ("1.5 hours", (0, 0, HOUR + HOUR / 2)),
+            ("@ 1 minute ago", (0, 0, -60 * SECOND)),
+            ("04:05", (0, 0, 4 * HOUR + 300 * SECOND)),
+            ("05:06.5", (0, 0, 306 * SECOND + 500_000)),
+            ("-1:30", (0, 0, -HOUR - HOUR / 2)),
+            ("- 2 days", (0, -2, 0)),
+            ("3 4:00", (0, 3, 4 * HOUR)),
+            ("1.5 weeks", (0, 10, DAY / 2)),
+            ("12", (0, 0, 12 * SECOND)),
+            ("1 2 hours", (0, 1, 2 * HOUR)),
+            ("1 microsecondsandmore", (0, 0, 1)),
+        ] {
+            assert_eq!(interval(text), Ok(fields), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_leading_minus_negates_all_in_the_standards_style_only() {
+        let sql = |text: &str| parse_interval(text.as_bytes(), true);
+        assert_eq!(interval("-1 2:00"), Ok((0, -1, 2 * HOUR)));
+        assert_eq!(sql("-1 2:00"), Ok((0, -1, -2 * HOUR)));
+        assert_eq!(sql("-1 day 2 hours"), Ok((0, -1, -2 * HOUR)));
+        assert_eq!(sql("-1 +2:00"), Ok((0, -1, 2 * HOUR)));
+        assert_eq!(sql("1 day -2:00"), Ok((0, 1, -2 * HOUR)));
+        assert_eq!(sql("-9223372036854775808 s"), interval("-9223372036854775808 s"));
+    }
+
+    #[test]
+    fn what_is_no_interval_is_refused_in_the_servers_words() {
+        for text in [
+            "",
+            " ",
+            "@",
+            "abc",
+            "day",
+            "1 dayz",
+            "1 ago",
+            "1 day 2 days",
+            "1.5 s 2 ms",
+            "P",
+            "P1H",
+            "PT1D",
+            "1,000 days",
+        ] {
+            assert_eq!(
+                refused(text),
+                ("22007", format!("invalid input syntax for type interval: \"{text}\""))
+            );
+        }
+        for text in
+            ["04:60:00", "04:05:61", "2147483648 days", "1-12", "9223372036854775808 us", "P2147483648D"]
+        {
+            assert_eq!(refused(text), ("22015", format!("interval field value out of range: \"{text}\"")));
+        }
+        assert_eq!(refused("178956970 years 8 months"), ("22008", "interval out of range".to_owned()));
+        // A clock with a sign might be a number, which it then is not.
+        assert_eq!(refused("-04:60").0, "22007");
+        assert_eq!(refused("-99999999999999999999:00").0, "22015");
+    }
+
+    #[test]
+    fn what_versions_or_platforms_read_differently_is_left_to_the_server() {
+        for text in [
+            "infinity",
+            "-infinity",
+            "day 1",
+            "1 day ago ago",
+            "1 day ago 2 hours",
+            "1.",
+            "1:",
+            "1 day!",
+            "1 mm",
+            "1 dow",
+            "04:05:06 1.5 days",
+            "0.0000005 s",
+            "P1",
+            "P1-2",
+            "P0002-06-07",
+            "PT1e3S",
+            "PT.5H",
+            " P1D",
+            "P1D ",
+            "1 день",
+            "PM1",
+            "0.99999999999999999999 days",
+            "9223372036854775807 us",
+            "-2147483648 days ago",
+            "1min30s",
+        ] {
+            assert_eq!(interval(text), Err(NotEncoded::Unsure), "{text}");
+        }
+    }
+
+    #[test]
+    fn columns_whose_fields_change_the_meaning_of_literals_are_told_apart() {
+        for typmod in [-1, 0x7fff_0003, 0x1000_ffff, 0x1c00_ffff, 0x1c08_0000] {
+            assert!(reads_as_usual(typmod), "{typmod:x}");
+        }
+        // Year, month, year to month, day, hour, minute, day to minute, minute to second.
+        for fields in [4, 2, 6, 8, 0x400, 0x800, 0xc08, 0x1800] {
+            assert!(!reads_as_usual(fields << 16 | 0xffff), "{fields:x}");
+        }
+    }
 }

@@ -45,7 +45,6 @@ use crate::verdict::{NotEncoded, Verdict};
 use crate::wire;
 
 pub use self::geometry::Shape;
-pub use self::interval::IntervalRange;
 pub use self::json::is_jsonb;
 pub use self::nested::Nested;
 pub use self::numeric::{NUMERIC_INTEGER_DIGITS, NUMERIC_SCALE, NumericLimit};
@@ -103,10 +102,8 @@ pub enum TextCodec {
         /// Zone of a literal that names none.
         zone: Zone,
     },
-    /// `interval`; its fields and precision are applied by the server.
+    /// `interval` with or without precision, also `to second`; its modifier is applied by the server.
     Interval {
-        /// What the fields of the column mean for literals.
-        range: IntervalRange,
         /// Whether the session's `IntervalStyle` is `sql_standard`.
         sql_style: bool,
     },
@@ -199,10 +196,9 @@ impl TextCodec {
             1184 => TextCodec::Timestamptz { zone: rules.zone },
             1560 => TextCodec::Bit { length: bit::limit(typmod) },
             1562 => TextCodec::Varbit { limit: bit::limit(typmod) },
-            1186 => TextCodec::Interval {
-                range: IntervalRange::from_typmod(typmod),
-                sql_style: rules.sql_intervals,
-            },
+            1186 if interval::reads_as_usual(typmod) => {
+                TextCodec::Interval { sql_style: rules.sql_intervals }
+            }
             1266 => TextCodec::Timetz { zone: rules.zone },
             1700 => TextCodec::Numeric { limit: NumericLimit::from_typmod(typmod) },
             2950 => TextCodec::Uuid,
@@ -254,8 +250,8 @@ impl TextCodec {
                 let (micros, east) = time::parse_timetz(literal, zone)?;
                 wire::put_timetz(out, micros, east);
             }
-            TextCodec::Interval { range, sql_style } => {
-                let (months, days, micros) = interval::parse_interval(literal, range, sql_style)?;
+            TextCodec::Interval { sql_style } => {
+                let (months, days, micros) = interval::parse_interval(literal, sql_style)?;
                 wire::put_interval(out, months, days, micros);
             }
             TextCodec::Oid => wire::put_oid(out, oid::parse_oid(literal)?),

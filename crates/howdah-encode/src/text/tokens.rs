@@ -51,7 +51,7 @@ pub(super) struct Tokens<'a> {
 impl<'a> Tokens<'a> {
     /// # Errors
     /// `Unsure` for everything that the server may divide otherwise.
-    pub(super) fn read(literal: &'a [u8], minutes_first: bool) -> Result<Self, Fault> {
+    pub(super) fn read(literal: &'a [u8]) -> Result<Self, Fault> {
         let mut tokens = Tokens { tokens: [Token::Word(b""); MOST], count: 0 };
         // What starts like a designator is read again by other rules where these refuse it.
         if literal.len() > LONGEST || literal.first() == Some(&b'P') {
@@ -70,9 +70,9 @@ impl<'a> Tokens<'a> {
                     continue;
                 }
                 b'a'..=b'z' | b'A'..=b'Z' => word(rest)?,
-                b'0'..=b'9' | b'.' => number(rest, None, minutes_first)?,
-                b'+' => number(after_spaces(&rest[1..]), Some(Sign::Plus), minutes_first)?,
-                b'-' => number(after_spaces(&rest[1..]), Some(Sign::Minus), minutes_first)?,
+                b'0'..=b'9' | b'.' => number(rest, None)?,
+                b'+' => number(after_spaces(&rest[1..]), Some(Sign::Plus))?,
+                b'-' => number(after_spaces(&rest[1..]), Some(Sign::Minus))?,
                 _ => return Err(Fault::Unsure),
             };
             *tokens.tokens.get_mut(tokens.count).ok_or(Fault::Unsure)? = token;
@@ -111,10 +111,10 @@ fn word(text: &[u8]) -> Result<(Token<'_>, &[u8]), Fault> {
 }
 
 /// A clock, years and months, or a number with perhaps a fraction.
-fn number(text: &[u8], sign: Option<Sign>, minutes_first: bool) -> Result<(Token<'_>, &[u8]), Fault> {
+fn number(text: &[u8], sign: Option<Sign>) -> Result<(Token<'_>, &[u8]), Fault> {
     let (whole, rest) = digits(text);
     match rest {
-        [b':', ..] if !whole.is_empty() => clock(whole, rest, sign, minutes_first),
+        [b':', ..] if !whole.is_empty() => clock(whole, rest, sign),
         [b'-', ..] if !whole.is_empty() => year_month(whole, rest, sign),
         _ => {
             let (fraction, rest) = fraction(rest)?;
@@ -140,12 +140,7 @@ fn number(text: &[u8], sign: Option<Sign>, minutes_first: bool) -> Result<(Token
 }
 
 /// `4:05`, `4:05:06`, `4:05:06.7`, and `5:06.7` for minutes and seconds; `rest` starts at the first colon.
-fn clock<'a>(
-    first: &[u8],
-    rest: &'a [u8],
-    sign: Option<Sign>,
-    minutes_first: bool,
-) -> Result<(Token<'a>, &'a [u8]), Fault> {
+fn clock<'a>(first: &[u8], rest: &'a [u8], sign: Option<Sign>) -> Result<(Token<'a>, &'a [u8]), Fault> {
     let (second, mut rest) = digits(&rest[1..]);
     let mut third: &[u8] = b"";
     if let [b':', tail @ ..] = rest {
@@ -159,7 +154,7 @@ fn clock<'a>(
     if second.is_empty() || rest.first() == Some(&b':') {
         return Err(Fault::Unsure);
     }
-    let hours_first = !third.is_empty() || (fraction.is_empty() && !minutes_first);
+    let hours_first = !third.is_empty() || fraction.is_empty();
     let fraction = if fraction.is_empty() { 0 } else { fraction_micros(fraction).ok_or(Fault::Unsure)? };
     let parts = match hours_first {
         true => clock_micros(first, second, third, fraction),
