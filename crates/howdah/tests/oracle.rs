@@ -8,7 +8,7 @@ mod common;
 use common::{load, options, try_load};
 use howdah::LoadOptions;
 use howdah::options::{HeaderOption, OnError};
-use howdah_encode::literals::{TYPES, literals};
+use howdah_encode::literals::{NESTED_SETUP, TYPES, literals, nested_literals, nested_types};
 use howdah_encode::{NotEncoded, SessionRules, TextCodec, copy_text};
 use howdah_testkit::{Database, knob};
 
@@ -53,14 +53,13 @@ fn server_verdicts(database: &Database, type_name: &str, all: &[String]) -> Vec<
 /// Compares one type.
 fn compare(
     database: &Database,
-    rules: &SessionRules,
-    (type_name, oid, typmod): (&str, u32, i32),
+    type_name: &str,
+    // Some types are read only in some sessions.
+    codec: Option<TextCodec>,
     all: &[String],
 ) -> Comparison {
     let verdicts = server_verdicts(database, type_name, all);
     assert_eq!(verdicts.len(), all.len());
-    // Some types are read only in some sessions.
-    let codec = TextCodec::for_type(oid, typmod, rules);
     let encode = |literal: &str| match &codec {
         Some(codec) => codec.encode(literal.as_bytes(), &mut Vec::new()),
         None => Err(NotEncoded::Unsure),
@@ -156,12 +155,21 @@ fn compare_all(settings: &[(&str, &str)]) {
     let mut table = format!("seed {seed}, {count} literals a type, {settings:?}\n");
     table += &format!("{:32}{:>9}{:>9}{:>9}{:>12}\n", "type", "encoded", "invalid", "unsure", "differences");
     let mut differing = 0;
-    for &entry in TYPES {
-        let all = literals(entry.0, seed as u64, count);
-        let Comparison { encoded, invalid, unsure, differences } = compare(&database, &rules, entry, &all);
-        table += &format!("{:32}{encoded:9}{invalid:9}{unsure:9}{:12}\n", entry.0, differences.len());
+    database.sql(NESTED_SETUP);
+    let plain =
+        TYPES.iter().map(|&(name, oid, typmod)| (name, TextCodec::for_type(oid, typmod, &rules), None));
+    let nested = nested_types();
+    let made =
+        nested.iter().map(|made| (made.name, TextCodec::of(&made.shape, made.typmod, &rules), Some(made)));
+    for (name, codec, made) in plain.chain(made) {
+        let all = match made {
+            None => literals(name, seed as u64, count),
+            Some(made) => nested_literals(made, seed as u64, count),
+        };
+        let Comparison { encoded, invalid, unsure, differences } = compare(&database, name, codec, &all);
+        table += &format!("{name:32}{encoded:9}{invalid:9}{unsure:9}{:12}\n", differences.len());
         for difference in differences.iter().take(SHOWN) {
-            table += &format!("    {} {difference}\n", entry.0);
+            table += &format!("    {name} {difference}\n");
         }
         differing += differences.len();
     }
