@@ -46,7 +46,7 @@ With no connection given, howdah starts and uses a server of its own (howdah ser
 Examples:
   howdah load people.csv                            into the table people, made when missing
   howdah load 'logs/*.csv.gz' --table hits -d shop  several compressed files into a database
-  xzcat t.csv.xz | howdah load - --table t          from a pipe
+  curl -s URL | howdah load - --table t             from a pipe
   howdah load old.tsv --null '\\N' --mode replace    exchange the table's rows in one swap
   howdah load people.csv --dry-run                  show types, mapping and SQL; change nothing
   howdah load people.csv --on-error ignore          load the rest, keep bad records
@@ -55,7 +55,7 @@ Examples:
 Exit codes: 0 done, 1 failed and nothing changed, 2 usage or connection, 3 loaded with some
 records ignored, 4 too many of them and nothing loaded, 5 partly committed, 130 or 143 interrupted.";
 
-/// Load CSV, TSV and COPY text files, plain or compressed (gzip, zstd), into a table.
+/// Load CSV, TSV and COPY text files, plain or compressed (gzip, zstd, xz, bzip2), into a table.
 #[derive(Debug, Args)]
 #[command(after_help = LOAD_EXAMPLES)]
 pub(crate) struct Load {
@@ -133,6 +133,10 @@ pub(crate) struct Input {
     /// csv, tsv, text (COPY's), rejects [default: by the file's name, else csv]
     #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) format: Option<FormatArg>,
+
+    /// UTF8, LATIN1, WIN1252, SJIS, GB18030, UTF-16LE … [default: by BOM, else UTF8]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) encoding: Option<String>,
 
     /// The byte between fields, \t for a tab [default: comma for csv, else tab]
     #[arg(long, value_name = "BYTE", allow_hyphen_values = true)]

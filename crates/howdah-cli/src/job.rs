@@ -1,7 +1,9 @@
 //! What the options of `howdah load` mean: checked, and turned into the engine's vocabulary.
 
 use howdah::name::{self, TableName};
-use howdah::options::{DialectOptions, Format, HeaderOption, Mode, OnError, OnNul, RejectLimit, WritePath};
+use howdah::options::{
+    DialectOptions, Encoding, Format, HeaderOption, Mode, OnError, OnNul, RejectLimit, WritePath,
+};
 use howdah::{Error, LoadOptions};
 
 use crate::args::{FormatArg, Load, ModeArg, OnErrorArg, OnNulArg, WritePathArg};
@@ -37,6 +39,7 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
             FormatArg::Text => Format::Text,
             FormatArg::Rejects => Format::Rejects,
         }),
+        encoding: args.input.encoding.as_deref().map(Encoding::named).transpose()?,
         dialect: DialectOptions {
             delimiter: byte("--delimiter", &args.input.delimiter)?,
             null: args.input.null.clone(),
@@ -328,6 +331,27 @@ mod tests {
             assert_eq!(refusal(&["a", "--delimiter", bad]), says);
         }
         assert!(refusal(&["a", "--quote", "''"]).starts_with("--quote takes one byte"));
+    }
+
+    #[test]
+    fn encodings_have_postgresqls_names_and_the_webs() {
+        let encoding = |name: &str| options(&["a", "--encoding", name]).encoding.unwrap().name();
+        for (given, means) in [
+            ("utf-8", "UTF8"),
+            ("Latin1", "LATIN1"),
+            ("ISO-8859-1", "LATIN1"),
+            ("cp1252", "WIN1252"),
+            ("windows-1252", "WIN1252"),
+            ("Shift_JIS", "SJIS"),
+            ("euc-kr", "EUC_KR"),
+            ("utf-16le", "UTF-16LE"),
+            ("macintosh", "macintosh"),
+        ] {
+            assert_eq!(encoding(given), means, "{given}");
+        }
+        assert_eq!(refusal(&["a", "--encoding", "klingon"]), "--encoding klingon: there is no such encoding");
+        assert!(refusal(&["a", "--encoding", "EUC_TW"]).contains("cannot decode"));
+        assert!(refusal(&["a", "--encoding", "hz-gb-2312"]).contains("no such encoding"));
     }
 
     #[test]

@@ -4,8 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 /// A failure, with everything a person needs to act on it. Built with `with_*` setters, read with questions.
+#[derive(Clone)]
 pub struct Error(Box<Inner>);
 
+#[derive(Clone)]
 struct Inner {
     kind: ErrorKind,
     message: String,
@@ -51,7 +53,7 @@ pub struct Location {
     pub source: Arc<str>,
     /// Physical line, counted from 1, on which the record starts.
     pub line: Option<u64>,
-    /// Offset in bytes, from 0, of the record in the (decompressed) input.
+    /// Offset in bytes, from 0, of the record in the input, decompressed and in UTF-8.
     pub byte_offset: Option<u64>,
 }
 

@@ -82,7 +82,10 @@ fn inputs_and_options(options: &LoadOptions) -> Result<(Vec<Input>, LoadOptions)
     let inputs = Input::resolve(&options.inputs)?;
     match options.format.unwrap_or_else(|| format_by_name(&inputs)) {
         Format::Rejects => mended::resolve(&inputs, options),
-        format => Ok((inputs, LoadOptions { format: Some(format), ..options.clone() })),
+        format => {
+            let inputs = inputs.into_iter().map(|input| input.written_in(options.encoding)).collect();
+            Ok((inputs, LoadOptions { format: Some(format), ..options.clone() }))
+        }
     }
 }
 

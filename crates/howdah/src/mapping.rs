@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::lattice::{ColumnLattice, InferredType};
 use crate::name;
 use crate::options::{HeaderOption, LoadOptions};
+use crate::records;
 use crate::source::split::{self, Splitter};
 use crate::source::{Dialect, Piece};
 use crate::table::Table;
@@ -19,6 +20,8 @@ pub(crate) struct Head {
     /// The columns of the records after it, as far as the first piece goes.
     rest: Vec<ColumnLattice>,
     has_rest: bool,
+    /// Why record 1 cannot be a header although it looks like one: it is not text.
+    fault: Option<Error>,
 }
 
 /// The fields of a record and where they go.
@@ -50,7 +53,8 @@ impl Head {
         let Some(piece) = piece else { return head };
         let mut splitter = Splitter::new(piece.bytes(), dialect, piece.eol);
         let (mut fields, mut scratch) = (Vec::new(), Vec::new());
-        let Ok(Some(_)) = splitter.next_record(&mut fields) else { return head };
+        let Ok(Some(span)) = splitter.next_record(&mut fields) else { return head };
+        head.fault = records::head_fault(piece, span);
         for field in &fields {
             let value = split::value(*field, piece.bytes(), dialect, &mut scratch);
             let mut alone = ColumnLattice::default();
@@ -72,6 +76,14 @@ impl Head {
                     lattice.observe(value);
                 }
             }
+        }
+    }
+
+    /// Refuses names that are not text; with `--columns` nobody reads them.
+    fn must_be_text(&self, is_header: bool, options: &LoadOptions) -> Result<(), Error> {
+        match &self.fault {
+            Some(fault) if is_header && options.columns.is_none() => Err(fault.clone()),
+            _ => Ok(()),
         }
     }
 
@@ -128,6 +140,9 @@ impl Head {
         if options.columns.is_some() {
             return Ok((false, "record 1 is data: not all of its fields are column names".into()));
         }
+        if let Some(fault) = self.fault.clone() {
+            return Err(fault);
+        }
         Err(Error::usage("record 1 is neither clearly a header nor clearly data")
             .with_detail(format!("columns of {}: {}; not columns: {}", table.display(), listing(&names), listing(&others)))
             .with_hint("say which: --header=true (then use --map NAME=COLUMN or --skip-columns NAME for the others), or --header=false"))
@@ -140,6 +155,7 @@ impl Head {
 /// One usage error that lists every mismatch.
 pub(crate) fn for_existing(head: &Head, table: &Table, options: &LoadOptions) -> Result<Mapping, Error> {
     let (is_header, header_reason) = head.header_of_existing(table, options)?;
+    head.must_be_text(is_header, options)?;
     let mut problems = Vec::new();
     let mut pairs = Vec::new();
     let insertable = || table.columns.iter().filter(|column| !column.generated);
@@ -203,6 +219,7 @@ pub(crate) fn for_new(head: &Head, options: &LoadOptions) -> Result<Mapping, Err
             .with_hint("create the table first, or name a file with at least a header"));
     }
     let (is_header, header_reason) = head.header_of_new(options.header);
+    head.must_be_text(is_header, options)?;
     let mut problems = Vec::new();
     let mut pairs = Vec::new();
     if let Some(columns) = &options.columns {

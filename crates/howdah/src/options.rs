@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::name::TableName;
+pub use crate::source::Encoding;
 
 /// One load: where from, where to, how.
 #[derive(Debug, Clone, Default)]
@@ -13,6 +14,8 @@ pub struct LoadOptions {
     pub table: Option<TableName>,
     /// The input's format; default: by the file name's ending, else CSV.
     pub format: Option<Format>,
+    /// What the inputs' text is written in; default: what a byte order mark says, else UTF-8.
+    pub encoding: Option<Encoding>,
     /// How records are written.
     pub dialect: DialectOptions,
     /// Whether record 1 names the columns; default [`HeaderOption::Auto`].

@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind};
 use crate::options::OnNul;
 use crate::plan::Plan;
 use crate::source::split::{Fault, OPEN_QUOTE, PlainRecord, Span};
-use crate::source::{Field, Piece, Splitter};
+use crate::source::{Field, Piece, Splitter, encoding, transcode};
 
 /// One record that has the plan's fields.
 pub(crate) struct Record<'r> {
@@ -110,8 +110,9 @@ impl<'p> Records<'p> {
     }
 
     fn check_header(&mut self, expected: &[String]) -> Result<(), Error> {
-        let found = match self.splitter.next_record(&mut self.fields) {
-            Ok(_) => {
+        let (found, fault) = match self.splitter.next_record(&mut self.fields) {
+            Ok(span) => {
+                let fault = span.and_then(|span| head_fault(self.piece, span));
                 let mut scratch = Vec::new();
                 let name = |field: &Field| {
                     let value = crate::source::split::value(
@@ -122,12 +123,15 @@ impl<'p> Records<'p> {
                     );
                     String::from_utf8_lossy(value.unwrap_or_default()).into_owned()
                 };
-                self.fields.iter().map(name).collect::<Vec<_>>()
+                (self.fields.iter().map(name).collect::<Vec<_>>(), fault)
             }
             Err(fault) => return Err(self.structural(&fault).error),
         };
         if found == expected {
             return Ok(());
+        }
+        if let Some(fault) = fault {
+            return Err(fault);
         }
         Err(Error::new(ErrorKind::Data, "the header differs from that of the first input")
             .at(self.piece.origin.locate(0, 0))
@@ -172,24 +176,61 @@ impl<'p> Records<'p> {
     /// `length` bytes at `at` of the record are not text.
     #[cold]
     fn not_text(&self, span: Span, at: usize, length: usize) -> BadRecord {
-        let sequence = &self.piece.bytes()[span.start + at..][..length];
-        let shown: Vec<String> = sequence.iter().map(|byte| format!("0x{byte:02x}")).collect();
-        let reason = format!("invalid byte sequence for encoding \"UTF8\": {}", shown.join(" "));
+        // A reject file has no hints, and guessing takes a look at the whole piece.
+        let mut error = not_text(self.piece, span, at, length, !self.plan.keep_rejects);
         let bad = span.start + at;
-        let mut error = data_error(self.piece, span, reason)
-            .with_sqlstate("22021")
-            .with_detail(format!("the bad byte is at offset {}", self.piece.origin.byte_offset + bad as u64))
-            .with_hint(if sequence == [0] {
-                "PostgreSQL cannot store the character NUL in text; --on-nul strip drops it"
-            } else {
-                "convert the input to UTF-8 first, for example: iconv -f WINDOWS-1252 -t UTF-8"
-            });
         let field = self.fields.iter().take_while(|field| field.range().end < bad).count();
         if let Some(column) = self.plan.columns.iter().find(|column| column.field == field) {
             error = error.in_column(&column.name);
         }
         BadRecord { span, error }
     }
+}
+
+/// The refusal of the record at `span`, of which `length` bytes at `at` are not text.
+#[cold]
+fn not_text(piece: &Piece, span: Span, at: usize, length: usize, with_hint: bool) -> Error {
+    let bad = span.start + at;
+    let sequence = &piece.bytes()[bad..bad + length];
+    let is_nul = sequence == [0];
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("0x{byte:02x}")).collect::<Vec<_>>().join(" ");
+    let place = piece.origin.byte_offset + bad as u64;
+    let (error, hint) = match piece.encoding.filter(|_| !is_nul) {
+        None => {
+            let reason = format!("invalid byte sequence for encoding \"UTF8\": {}", hex(sequence));
+            let detail = format!("the bad byte is at offset {place}");
+            let hint = if is_nul && encoding::guess_utf16(piece.bytes()).is_none() {
+                "PostgreSQL cannot store the character NUL in text; --on-nul strip drops it".to_owned()
+            } else if with_hint {
+                let guess = encoding::guess(piece.bytes()).name();
+                format!("the input is not UTF-8; it looks like {guess}: --encoding {guess}")
+            } else {
+                String::new()
+            };
+            (data_error(piece, span, reason).with_sqlstate("22021").with_detail(detail), hint)
+        }
+        Some(encoding) => {
+            let (name, shown) = (encoding.name(), hex(&transcode::marked(&piece.bytes()[bad..])));
+            let error = if encoding.is_bytewise() {
+                let reason = format!(
+                    "character with byte sequence {shown} in encoding {name:?} has no equivalent in encoding \"UTF8\""
+                );
+                data_error(piece, span, reason).with_sqlstate("22P05")
+            } else {
+                let reason = format!("invalid byte sequence for encoding {name:?}: {shown}");
+                data_error(piece, span, reason).with_sqlstate("22021")
+            };
+            let detail = format!("the bad byte is at offset {place} of the input as UTF-8");
+            (error.with_detail(detail), "--encoding names another encoding".to_owned())
+        }
+    };
+    if hint.is_empty() { error } else { error.with_hint(hint) }
+}
+
+/// What is wrong with the bytes of record 1, which names columns if it is a header.
+pub(crate) fn head_fault(piece: &Piece, span: Span) -> Option<Error> {
+    let (at, length) = bad_sequence(&piece.bytes()[span.start..span.end])?;
+    Some(not_text(piece, span, at, length, true))
 }
 
 /// Where the first bytes stand that are not UTF-8 or are NUL, and how many they are.

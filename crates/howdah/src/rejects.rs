@@ -21,7 +21,7 @@ const MODE: u32 = 0o600;
 pub(crate) struct Reject {
     /// Where and why.
     pub(crate) error: Error,
-    /// The record's bytes as they stood in the (decompressed) input, without the line end.
+    /// The record's bytes as they stood in the input, decompressed and in UTF-8, without the line end.
     pub(crate) raw: Vec<u8>,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::name::TableName;
-use crate::options::{Format, HeaderOption, LoadOptions};
+use crate::options::{Encoding, Format, HeaderOption, LoadOptions};
 use crate::source::Input;
 use crate::source::mended::SKIPPED;
 
@@ -12,6 +12,9 @@ use crate::source::mended::SKIPPED;
 /// # Errors
 /// Not a reject file; several that come from different loads.
 pub(super) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<Input>, LoadOptions), Error> {
+    if options.encoding.is_some_and(|encoding| encoding != Encoding::UTF8) {
+        return Err(Error::usage("--encoding is not for reject files: what they hold is UTF-8 already"));
+    }
     let mut options = options.clone();
     let mut found = Vec::with_capacity(inputs.len());
     let mut first = None;

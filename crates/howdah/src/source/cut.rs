@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::dialect::{Dialect, Eol, Family};
+use super::encoding::Encoding;
 use super::mended::LineMap;
 use super::open::{ByteStream, Input};
 use super::split::{Field, QuoteScan, Splitter};
@@ -31,6 +32,8 @@ pub struct Piece {
     pub starts_input: bool,
     /// Counts the pieces of a load from 0, in input order.
     pub ordinal: u64,
+    /// What the input was written in, if not UTF-8.
+    pub encoding: Option<Encoding>,
 }
 
 /// Where a piece came from.
@@ -38,7 +41,7 @@ pub struct Piece {
 pub struct Origin {
     /// The input.
     pub source: Arc<str>,
-    /// Offset of the first byte in the decompressed input.
+    /// Offset of the first byte in the input, decompressed and in UTF-8.
     pub byte_offset: u64,
     /// Physical line of the first byte, from 1.
     pub first_line: u64,
@@ -321,8 +324,9 @@ impl Current {
         };
         self.byte_offset += len as u64;
         self.line += count(eol.last_byte(), &buffer[..len]);
+        let encoding = self.stream.encoding;
         let starts_input = !std::mem::replace(&mut self.started, true);
-        Ok(Some(Piece { buffer, len, origin, eol, starts_input, ordinal: 0 }))
+        Ok(Some(Piece { buffer, len, origin, eol, starts_input, ordinal: 0, encoding }))
     }
 
     fn too_long(&self, dialect: &Dialect) -> Error {

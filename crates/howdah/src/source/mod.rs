@@ -1,14 +1,18 @@
-//! From inputs to fields: open → cut into pieces of whole records → split into records and fields.
+//! From inputs to fields: open → decompress → transcode → cut into pieces of whole records → split into records and fields.
 
 pub mod cut;
+mod decompress;
 pub mod dialect;
+pub(crate) mod encoding;
 mod field;
 pub(crate) mod mended;
 pub mod open;
 pub mod split;
 mod structural;
+pub(crate) mod transcode;
 
 pub use cut::{Cutter, Origin, PIECE_BYTES, Piece};
 pub use dialect::{Dialect, Eol, Family};
+pub use encoding::Encoding;
 pub use open::Input;
 pub use split::{Field, Form, Splitter};

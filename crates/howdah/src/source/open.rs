@@ -1,13 +1,15 @@
-//! From what the user named to bytes: paths, globs, standard input; gzip and zstd recognised by their first bytes.
+//! From what the user named to text in UTF-8: paths, globs, standard input; decompressed and decoded.
 
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read};
+use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::encoding::Encoding;
 use super::mended::{LineMap, MendedReader};
+use super::{decompress, transcode};
 use crate::control::Control;
-use crate::error::{Error, ErrorKind, Location};
+use crate::error::{Error, ErrorKind};
 use crate::rejects::Provenance;
 
 /// One input, not yet opened.
@@ -18,6 +20,8 @@ pub struct Input {
     place: Place,
     /// A reject file of ours, read for the records it holds.
     is_rejects: bool,
+    /// What its text is written in; `None`: what its byte order mark says, else UTF-8.
+    encoding: Option<Encoding>,
 }
 
 #[derive(Debug, Clone)]
@@ -39,7 +43,7 @@ impl Input {
                 if inputs.iter().any(|input: &Input| matches!(input.place, Place::Stdin)) {
                     return Err(Error::usage("standard input (-) can be read only once"));
                 }
-                inputs.push(Input { name: Arc::from("-"), place: Place::Stdin, is_rejects: false });
+                inputs.push(Input::new(Arc::from("-"), Place::Stdin));
             } else if Path::new(pattern).exists() || !pattern.contains(['*', '?', '[']) {
                 inputs.push(Input::file(PathBuf::from(pattern)));
             } else {
@@ -72,13 +76,24 @@ impl Input {
         Ok(inputs)
     }
 
+    fn new(name: Arc<str>, place: Place) -> Self {
+        Input { name, place, is_rejects: false, encoding: None }
+    }
+
     fn file(path: PathBuf) -> Self {
-        Input { name: Arc::from(path.to_string_lossy()), place: Place::File(path), is_rejects: false }
+        Input::new(Arc::from(path.to_string_lossy()), Place::File(path))
     }
 
     /// Bytes at hand, under a name for messages.
     pub fn memory(name: &str, bytes: Arc<[u8]>) -> Self {
-        Input { name: Arc::from(name), place: Place::Memory(bytes), is_rejects: false }
+        Input::new(Arc::from(name), Place::Memory(bytes))
+    }
+
+    /// The same input, whose text is written in `encoding`; `None`: what its byte order mark says, else UTF-8.
+    #[must_use]
+    pub fn written_in(mut self, encoding: Option<Encoding>) -> Self {
+        self.encoding = encoding;
+        self
     }
 
     /// The same file, read for the refused records it holds, and where these were meant to go.
@@ -131,7 +146,7 @@ impl Input {
     pub fn ending(&self) -> Option<String> {
         let mut path = self.path()?.to_owned();
         let ending = |path: &Path| path.extension().map(|e| e.to_string_lossy().to_lowercase());
-        if matches!(ending(&path).as_deref(), Some("gz" | "zst" | "zstd")) {
+        if ending(&path).is_some_and(|ending| decompress::ENDINGS.contains(&&*ending)) {
             path.set_extension("");
         }
         ending(&path)
@@ -148,43 +163,26 @@ impl Input {
             Place::File(path) => Box::new(File::open(path).map_err(fail)?),
             Place::Memory(bytes) => Box::new(Cursor::new(bytes.clone())),
         };
-        let mut raw = Counting { raw, control: control.clone() };
-        let mut magic = [0; 4];
-        let got = read_full(&mut raw, &mut magic).map_err(fail)?;
-        let whole = Cursor::new(magic[..got].to_vec()).chain(raw);
-        let reader: Box<dyn Read + Send> = match &magic[..got] {
-            [0x1F, 0x8B, ..] => {
-                Box::new(flate2::read::MultiGzDecoder::new(BufReader::with_capacity(READ_BUFFER, whole)))
-            }
-            [0x28, 0xB5, 0x2F, 0xFD] => Box::new(zstd::Decoder::new(whole).map_err(fail)?),
-            [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => {
-                return Err(Error::new(
-                    ErrorKind::Source,
-                    "the input is UTF-16 (it starts with a byte order mark)",
-                )
-                .at(Location::of_source(self.name.clone()))
-                .with_hint("convert it first: iconv -f UTF-16 -t UTF-8"));
-            }
-            _ => Box::new(whole),
-        };
+        let raw = Counting { raw, control: control.clone() };
+        let content = decompress::reader(raw).map_err(fail)?;
+        let (reader, encoding) = transcode::reader(content, self.encoding).map_err(fail)?;
         if self.is_rejects {
             let lines = LineMap::default();
             let reader = Box::new(MendedReader::new(reader, lines.clone()));
-            return Ok(ByteStream { reader, name: self.name.clone(), lines: Some(lines) });
+            return Ok(ByteStream { reader, name: self.name.clone(), lines: Some(lines), encoding });
         }
-        Ok(ByteStream { reader, name: self.name.clone(), lines: None })
+        Ok(ByteStream { reader, name: self.name.clone(), lines: None, encoding })
     }
 }
 
-/// Big enough that a system call costs nothing beside inflating what it brought.
-const READ_BUFFER: usize = 128 * 1024;
-
-/// The bytes of one input, decompressed.
+/// The bytes of one input, decompressed, in UTF-8.
 pub struct ByteStream {
     reader: Box<dyn Read + Send>,
     name: Arc<str>,
     /// For a reject file: which of its lines a record stands in.
     pub(crate) lines: Option<LineMap>,
+    /// What it was decoded from, if not UTF-8.
+    pub(crate) encoding: Option<Encoding>,
 }
 
 impl ByteStream {
@@ -197,7 +195,8 @@ impl ByteStream {
     }
 }
 
-fn read_full(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+/// Reads until `buffer` is full or the input ends.
+pub(super) fn read_full(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
         match reader.read(&mut buffer[filled..]) {
@@ -211,6 +210,9 @@ fn read_full(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
 }
 
 fn cannot_read(name: &str, error: &io::Error) -> Error {
+    if let Some((what, hint)) = decompress::explain(error) {
+        return Error::new(ErrorKind::Source, format!("cannot read {name}: {what}")).with_hint(hint);
+    }
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     Error::new(ErrorKind::Source, format!("cannot read {name}: {text}"))

@@ -1,0 +1,64 @@
+//! Decompression: gzip, zstd, xz and bzip2, known by their first bytes; all members of a file, in memory that does not
+//! grow with what they unpack to.
+
+use std::io::{self, BufReader, Cursor, Read};
+
+use liblzma::stream::{CONCATENATED, Stream};
+
+use super::open::read_full;
+
+/// The longest mark below.
+const MAGIC_BYTES: usize = 10;
+
+/// Big enough that a system call costs nothing beside inflating what it brought.
+const READ_BUFFER: usize = 128 * 1024;
+
+/// What decompressing xz may take. `xz -9` needs 65 MiB; only files packed with a dictionary of unusual size need more.
+const XZ_MEMORY_BYTES: u64 = 256 * 1024 * 1024;
+
+/// File name endings that say how a file is compressed, in lower case.
+pub(super) const ENDINGS: [&str; 5] = ["gz", "zst", "zstd", "xz", "bz2"];
+
+/// The content of `raw`, whatever it is compressed with; anything unknown is content already.
+///
+/// # Errors
+/// The first bytes cannot be read.
+pub(super) fn reader(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    let mut magic = [0; MAGIC_BYTES];
+    let got = read_full(&mut raw, &mut magic)?;
+    let magic = &magic[..got];
+    let whole = Cursor::new(magic.to_vec()).chain(raw);
+    let buffered = |whole| BufReader::with_capacity(READ_BUFFER, whole);
+    Ok(match magic {
+        [0x1F, 0x8B, ..] => Box::new(flate2::read::MultiGzDecoder::new(buffered(whole))),
+        [0x28, 0xB5, 0x2F, 0xFD, ..] => Box::new(zstd::Decoder::new(whole)?),
+        [0xFD, b'7', b'z', b'X', b'Z', 0, ..] => {
+            let stream = Stream::new_stream_decoder(XZ_MEMORY_BYTES, CONCATENATED)?;
+            Box::new(liblzma::bufread::XzDecoder::new_stream(buffered(whole), stream))
+        }
+        _ if is_bzip2(magic) => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered(whole))),
+        _ => Box::new(whole),
+    })
+}
+
+/// `BZh` alone could start a header: what follows must be a block, or the end of a file without any.
+fn is_bzip2(magic: &[u8]) -> bool {
+    const BLOCK: &[u8] = &[0x31, 0x41, 0x59, 0x26, 0x53, 0x59];
+    const END: &[u8] = &[0x17, 0x72, 0x45, 0x38, 0x50, 0x90];
+    match magic {
+        [b'B', b'Z', b'h', b'1'..=b'9', rest @ ..] => rest == BLOCK || rest == END,
+        _ => false,
+    }
+}
+
+/// What an error of a decompressor means, and what to do about it, where its own words do not say.
+pub(super) fn explain(error: &io::Error) -> Option<(&'static str, &'static str)> {
+    let cause = error.get_ref()?.downcast_ref::<liblzma::stream::Error>()?;
+    match cause {
+        liblzma::stream::Error::MemLimit => Some((
+            "decompressing it takes more than 256 MiB of memory",
+            "let xz do it: xz -dc FILE | howdah load - --table NAME",
+        )),
+        _ => Some(("the xz data are damaged", "xz -t FILE says where")),
+    }
+}
