@@ -64,7 +64,7 @@ type Case = (&'static str, TextCodec, fn(&mut Random) -> String);
 
 const UTC: Zone = Zone::Fixed(0);
 
-static CASES: [Case; 22] = [
+static CASES: [Case; 26] = [
     ("bool", TextCodec::Bool, |r| ["t", "f"][r.below(2)].to_owned()),
     ("int2", TextCodec::Int2, |r| r.below(1000).to_string()),
     ("int4 same length", TextCodec::Int4, |r| (10_000 + r.below(90_000)).to_string()),
@@ -98,7 +98,13 @@ static CASES: [Case; 22] = [
         format!("{}.{:06}+00", seconds(r), r.below(1_000_000))
     }),
     ("timestamptz T…Z", TextCodec::Timestamptz { zone: UTC }, |r| seconds(r).replace(' ', "T") + "Z"),
+    ("time", TextCodec::Time, |r| seconds(r)[11..].to_owned()),
+    ("interval 3 days 04:05:06", INTERVAL, |r| format!("{} days {}", r.below(100), &seconds(r)[11..])),
+    ("interval PT4H5M6.7S", INTERVAL, |r| format!("PT{}H{}M{}.7S", r.below(24), r.below(60), r.below(60))),
+    ("money $1,234.56", TextCodec::Money, |r| format!("${},{:03}.56", 1 + r.below(9), r.below(1000))),
 ];
+
+const INTERVAL: TextCodec = TextCodec::Interval { sql_style: false };
 
 /// A vehicle's reading: time, tags, position, elevation, velocity, heading, grade, fuel consumption.
 static READINGS: [Case; 9] = [
