@@ -20,7 +20,8 @@ pub(crate) struct Table {
     pub(crate) is_logged: bool,
     pub(crate) columns: Vec<Column>,
     pub(crate) hazards: Hazards,
-    /// Whether the server can refuse a row whose values are all valid.
+    /// Whether the server can refuse a row whose values are all valid: domains have checks also as parts of other types
+    /// (those from OID 16384 on are not PostgreSQL's own).
     pub(crate) can_refuse_rows: bool,
     /// Row triggers on INSERT: they may fill, change or drop rows.
     pub(crate) has_row_triggers: bool,
@@ -87,7 +88,10 @@ impl Table {
                                      where k.conrelid = c.oid and k.contype in ('c', 'f', 'x'))
                           or exists(select from pg_catalog.pg_attribute a join pg_catalog.pg_type t on t.oid = a.atttypid
                                      where a.attrelid = c.oid and not a.attisdropped
-                                       and (a.attgenerated <> '' or t.typtype = 'd')),
+                                       and (a.attgenerated <> '' or t.typtype in ('c', 'd')
+                                            or (t.typtype in ('r', 'm') and t.oid >= 16384)
+                                            or exists(select from pg_catalog.pg_type e
+                                                       where e.oid = t.typelem and e.typtype in ('c', 'd')))),
                         array(select relid from pg_catalog.pg_partition_tree(c.oid) union select c.oid)::oid[],
                         exists(select from pg_catalog.pg_constraint k
                                where k.conrelid = c.oid and k.contype = 'f' and k.confrelid = c.oid)

@@ -124,16 +124,17 @@ with recursive used(oid) as (
       left join pg_catalog.pg_range r on r.rngtypid = t.oid or r.rngmultitypid = t.oid
       left join pg_catalog.pg_attribute a on a.attrelid = t.typrelid and a.attnum > 0 and not a.attisdropped
       cross join lateral pg_catalog.unnest(
-          array[t.typbasetype, case when t.typinput = 'array_in'::regproc then t.typelem end, r.rngsubtype, a.atttypid]) as part(oid)
+          array[t.typbasetype, case when t.typinput = 'pg_catalog.array_in'::regproc then t.typelem end, r.rngsubtype, a.atttypid]) as part(oid)
      where part.oid <> 0)
 select t.oid, pg_catalog.format_type(t.oid, null), t.typtype::text,
        t.typbasetype, t.typtypmod, t.typnotnull,
-       case when t.typinput = 'array_in'::regproc then t.typelem end,
+       case when t.typinput = 'pg_catalog.array_in'::regproc then t.typelem end,
        (select e.typdelim::text from pg_catalog.pg_type e where e.oid = t.typelem),
        r.rngsubtype, o.opcdefault,
        case when r.rngcanonical = 0 then 'none'
-            when r.rngcanonical::oid in ('int4range_canonical'::regproc::oid, 'int8range_canonical'::regproc::oid,
-                                         'daterange_canonical'::regproc::oid) then 'whole' end,
+            when r.rngcanonical::oid in ('pg_catalog.int4range_canonical'::regproc::oid,
+                                         'pg_catalog.int8range_canonical'::regproc::oid,
+                                         'pg_catalog.daterange_canonical'::regproc::oid) then 'whole' end,
        array(select e.enumlabel::text from pg_catalog.pg_enum e where e.enumtypid = t.oid),
        array(select a.atttypid from pg_catalog.pg_attribute a
               where a.attrelid = t.typrelid and a.attnum > 0 and not a.attisdropped order by a.attnum),
@@ -141,7 +142,8 @@ select t.oid, pg_catalog.format_type(t.oid, null), t.typtype::text,
               where a.attrelid = t.typrelid and a.attnum > 0 and not a.attisdropped order by a.attnum),
        (select x.extname::text from pg_catalog.pg_depend d join pg_catalog.pg_extension x on x.oid = d.refobjid
          where d.classid = 'pg_catalog.pg_type'::regclass and d.objid = t.oid and d.deptype = 'e'
-           and d.refclassid = 'pg_catalog.pg_extension'::regclass and x.extname = t.typname)
+           and d.refclassid = 'pg_catalog.pg_extension'::regclass and x.extname = t.typname),
+       pg_catalog.current_setting('array_nulls')::bool
   from used
   join pg_catalog.pg_type t on t.oid = used.oid
   left join pg_catalog.pg_range r on r.rngtypid = t.oid or r.rngmultitypid = t.oid
@@ -170,6 +172,8 @@ fn kind(row: &Row) -> Kind {
             let (types, typmods): (Vec<u32>, Vec<i32>) = (row.get(12), row.get(13));
             Kind::Composite { fields: types.into_iter().zip(typmods).collect() }
         }
+        // Where NULL is a word like others, the server reads arrays.
+        (_, Some(_), _) if !row.get::<_, bool>(15) => Kind::Plain,
         (_, Some(element), _) => {
             let delimiter: Option<String> = row.get(7);
             let delimiter = delimiter.and_then(|text| text.bytes().next()).unwrap_or(b',');

@@ -7,9 +7,9 @@ use super::TextCodec;
 /// How the fields of a type compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Integers in two's complement: int2, int4, int8, date, time, timestamps.
+    /// Integers in two's complement: int2, int4, int8, date, time, timestamps, money.
     Signed,
-    /// Byte by byte: unsigned numbers of one size, and bytea.
+    /// Byte by byte: unsigned numbers of one size, `"char"` and bytea.
     Bytes,
     /// `real`, `double precision`: NaN is the greatest.
     Float,
@@ -27,9 +27,13 @@ impl Order {
             | TextCodec::Int4
             | TextCodec::Int8
             | TextCodec::Date
+            | TextCodec::Time
+            | TextCodec::Money
             | TextCodec::Timestamp
             | TextCodec::Timestamptz { .. } => Order::Signed,
-            TextCodec::Uuid
+            TextCodec::Oid
+            | TextCodec::Char
+            | TextCodec::Uuid
             | TextCodec::Bytea
             | TextCodec::Macaddr
             | TextCodec::Macaddr8
