@@ -1,7 +1,7 @@
 //! Whatever the bytes, a codec answers: it never panics, and leaves nothing behind when it refuses.
 #![expect(clippy::unwrap_used, reason = "a helper of tests, which the lint does not recognise as one")]
 
-use howdah_encode::{SessionRules, TextCodec, copy_text};
+use howdah_encode::{CompositeField, SessionRules, Steps, TextCodec, TypeShape, copy_text};
 use proptest::prelude::*;
 
 /// OIDs with the modifiers of `(5)`, `(3,1)` and `(3,-2)` shapes among them.
@@ -51,11 +51,37 @@ const TYPES: &[(u32, i32)] = &[
     (790, -1),
 ];
 
+/// Types made of types, each kind once, and inside each other.
+fn shapes() -> Vec<TypeShape> {
+    let base = |oid| Box::new(TypeShape::Base { oid });
+    let array = |element_oid, element| TypeShape::Array { element_oid, delimiter: b',', element };
+    let numbers = array(23, base(23));
+    let given = TypeShape::Domain { name: "given".to_owned(), over: base(1043), typmod: 7, not_null: true };
+    let fields = [numbers.clone(), given.clone(), *base(1184)];
+    let fields = fields.into_iter().map(|shape| CompositeField { oid: 1, typmod: -1, shape });
+    let row = TypeShape::Composite { fields: fields.collect() };
+    vec![
+        numbers,
+        array(25, base(25)),
+        array(1, Box::new(given)),
+        array(1, Box::new(row.clone())),
+        row,
+        TypeShape::Range { subtype: base(23), steps: Steps::Whole },
+        TypeShape::Range { subtype: base(1082), steps: Steps::Whole },
+        TypeShape::Multirange { subtype: base(1700), steps: Steps::None },
+        TypeShape::Multirange { subtype: base(701), steps: Steps::None },
+        TypeShape::Enum { name: "mood".to_owned(), labels: vec!["a".to_owned(), String::new()] },
+        TypeShape::Hstore,
+        TypeShape::Vector,
+    ]
+}
+
 fn answers(literal: &[u8]) {
     for (zone, style) in [("Etc/GMT+5", "postgres"), ("Europe/Berlin", "sql_standard")] {
         let rules = SessionRules::from_settings(zone, "ISO, MDY", style, "C");
-        for &(oid, typmod) in TYPES {
-            let codec = TextCodec::for_type(oid, typmod, &rules).unwrap();
+        let scalars = TYPES.iter().map(|&(oid, typmod)| TextCodec::for_type(oid, typmod, &rules).unwrap());
+        let nested = shapes().into_iter().map(|shape| TextCodec::of(&shape, -1, &rules).unwrap());
+        for codec in scalars.chain(nested) {
             let mut out = b"before".to_vec();
             match codec.encode(literal, &mut out) {
                 Ok(()) => {
@@ -101,6 +127,11 @@ proptest! {
     }
 
     #[test]
+    fn texts_of_types_made_of_types_are_answered(literal in "[]{}()\\[\\\\\",,,=>12aNULemptyé ]{0,40}") {
+        answers(literal.as_bytes());
+    }
+
+    #[test]
     fn nearly_right_moments_are_answered(
         literal in "[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}[ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]{0,25})?)?( ?[-+Z][0-9]{0,2}:?[0-9]{0,2})?( BC)?",
     ) {
@@ -110,9 +141,27 @@ proptest! {
 
 #[test]
 fn very_long_literals_are_answered() {
-    for pattern in
-        ["9", "0", "1.", ".0", "1e", "-", " ", "\\000", "é", "2024-01-01 ", "1 day ", "1,", "(", "1:"]
-    {
+    for pattern in [
+        "9",
+        "0",
+        "1.",
+        ".0",
+        "1e",
+        "-",
+        " ",
+        "\\000",
+        "é",
+        "2024-01-01 ",
+        "1 day ",
+        "1,",
+        "(",
+        "1:",
+        "{",
+        "{1,",
+        "\"",
+        "[1:1]",
+        "a=>1,",
+    ] {
         answers(pattern.repeat(100_000).as_bytes());
     }
     answers(format!("0.{}1", "0".repeat(100_000)).as_bytes());

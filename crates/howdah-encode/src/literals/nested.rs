@@ -27,6 +27,8 @@ ALTER TYPE gone ADD ATTRIBUTE third mood;
 CREATE TYPE everything AS (numbers int[], two pair, during tstzrange, how mood);
 CREATE TYPE floatrange AS RANGE (subtype = float8);
 CREATE TYPE textrange AS RANGE (subtype = text);
+CREATE TYPE timerange AS RANGE (subtype = time);
+CREATE TYPE oidrange AS RANGE (subtype = oid);
 ";
 
 /// Where the OIDs of types begin that are not PostgreSQL's own.
@@ -91,6 +93,8 @@ pub fn nested_types() -> Vec<NestedType> {
         ("tsrange", range(1114, Steps::None), -1),
         ("tstzrange", range(1184, Steps::None), -1),
         ("floatrange", range(701, Steps::None), -1),
+        ("timerange", range(1083, Steps::None), -1),
+        ("oidrange", range(26, Steps::None), -1),
         ("textrange", range(25, Steps::None), -1),
         ("nummultirange", multirange(1700, Steps::None), -1),
         ("int4multirange", multirange(23, Steps::Whole), -1),

@@ -369,3 +369,177 @@ impl<'a> Reader<'a> {
         Ok(Element::Text(unescaped))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::framed;
+    use proptest::prelude::*;
+
+    /// What reading gives: dimensions with lower bounds, whether there are NULLs, elements.
+    #[derive(Debug, PartialEq)]
+    struct Read {
+        dimensions: Vec<(i32, i32)>,
+        has_nulls: bool,
+        elements: Vec<Option<String>>,
+    }
+
+    fn word(bytes: &[u8], at: &mut usize) -> i32 {
+        *at += 4;
+        i32::from_be_bytes(bytes[*at - 4..*at].try_into().unwrap())
+    }
+
+    fn read_as(codec: TextCodec, literal: &str) -> Result<Read, NotEncoded> {
+        let array = Array::new(7, b',', codec);
+        let mut out = b"row".to_vec();
+        let verdict = framed(&mut out, |out| array.put(literal.as_bytes(), out));
+        if verdict.is_err() {
+            assert_eq!(out, b"row", "{literal} left bytes behind");
+        }
+        verdict?;
+        let mut at = 3;
+        assert_eq!(usize::try_from(word(&out, &mut at)).unwrap(), out.len() - 7);
+        let count = word(&out, &mut at);
+        let has_nulls = word(&out, &mut at) == 1;
+        assert_eq!(word(&out, &mut at), 7);
+        let dimensions = (0..count).map(|_| (word(&out, &mut at), word(&out, &mut at))).collect();
+        let mut elements = Vec::new();
+        while at < out.len() {
+            elements.push(usize::try_from(word(&out, &mut at)).ok().map(|length| {
+                at += length;
+                String::from_utf8(out[at - length..at].to_vec()).unwrap()
+            }));
+        }
+        Ok(Read { dimensions, has_nulls, elements })
+    }
+
+    fn read(literal: &str) -> Result<Read, NotEncoded> {
+        read_as(TextCodec::Text, literal)
+    }
+
+    fn array(dimensions: &[(i32, i32)], elements: &[&str]) -> Result<Read, NotEncoded> {
+        let elements = elements.iter().map(|text| Some((*text).to_owned())).collect();
+        Ok(Read { dimensions: dimensions.to_vec(), has_nulls: false, elements })
+    }
+
+    fn refusal(codec: TextCodec, literal: &str) -> (&'static str, String) {
+        match read_as(codec, literal) {
+            Err(NotEncoded::Invalid(invalid)) => (invalid.sqlstate, invalid.reason),
+            other => panic!("{literal}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn blanks_quotes_and_backslashes_around_elements_are_undone() {
+        assert_eq!(read("{}"), array(&[], &[]));
+        assert_eq!(read(" { } "), array(&[], &[]));
+        assert_eq!(read("{a,b c,d}"), array(&[(3, 1)], &["a", "b c", "d"]));
+        assert_eq!(read(" {\ta , b c\n,\u{b}d } "), array(&[(3, 1)], &["a", "b c", "d"]));
+        assert_eq!(read("{\"a,b\",\" c \",\"\"}"), array(&[(3, 1)], &["a,b", " c ", ""]));
+        assert_eq!(read("{\"a\\\"b\",\"c\\\\\",d\\,e}"), array(&[(3, 1)], &["a\"b", "c\\", "d,e"]));
+        assert_eq!(read("{ \\ a\\  ,\\{}"), array(&[(2, 1)], &[" a ", "{"]));
+        assert_eq!(read("{\"null\",nul\\l,nulls}"), array(&[(3, 1)], &["null", "null", "nulls"]));
+    }
+
+    #[test]
+    fn null_is_no_element() {
+        let Ok(found) = read("{NULL, null ,a}") else { panic!("is read") };
+        assert_eq!(found.elements, [None, None, Some("a".to_owned())]);
+        assert!(found.has_nulls);
+    }
+
+    #[test]
+    fn dimensions_and_their_lower_bounds_are_kept() {
+        assert_eq!(read("{{a,b},{c,d},{e,f}}"), array(&[(3, 1), (2, 1)], &["a", "b", "c", "d", "e", "f"]));
+        assert_eq!(read("{{{{{{a}}}}}}"), array(&[(1, 1); 6], &["a"]));
+        assert_eq!(read("[2:3]={a,b}"), array(&[(2, 2)], &["a", "b"]));
+        assert_eq!(read("[-1:0]={a,b}"), array(&[(2, -1)], &["a", "b"]));
+        assert_eq!(read(" [2] [0:0] = {{a},{b}}"), array(&[(2, 1), (1, 0)], &["a", "b"]));
+    }
+
+    #[test]
+    fn broken_arrays_are_refused_in_the_servers_words() {
+        for literal in [
+            "",
+            "a",
+            "a,b}",
+            "{a",
+            "{a,",
+            "{a,}",
+            "{,a}",
+            "{a,,b}",
+            "{a}b",
+            "{a}}",
+            "{\"a\"b}",
+            "{a\"b\"}",
+            "{\"a}",
+            "{a\\}",
+            "{a\\",
+            "{a{b}",
+            "{{a,b},{c}}",
+            "{{a}",
+            "[2:3]={a}",
+            "{\"a\" \"b\"}",
+            "[1:1]=",
+        ] {
+            let expected = ("22P02", format!("malformed array literal: \"{literal}\""));
+            assert_eq!(refusal(TextCodec::Text, literal), expected);
+        }
+    }
+
+    #[test]
+    fn a_bad_element_is_refused_in_its_own_words() {
+        let expected = ("22P02", "invalid input syntax for type integer: \"x\"".to_owned());
+        assert_eq!(refusal(TextCodec::Int4, "{1,x,99999999999}"), expected);
+        let expected = ("22001", "value too long for type character varying(3)".to_owned());
+        assert_eq!(refusal(TextCodec::Varchar { limit: Some(3) }, "{abc,abcd}"), expected);
+    }
+
+    #[test]
+    fn what_versions_read_differently_is_left_to_the_server() {
+        for literal in [
+            "{{}}",
+            "{{},{}}",
+            "[1:0]={}",
+            "{{a},b}",
+            "{a,{b}}",
+            "{{a},{{b}}}",
+            "{{{a}},{b}}",
+            "{{{{{{{a}}}}}}}",
+            "[2:1]={a}",
+            "[1:2147483647]={a}",
+            "[ 1:1]={a}",
+            "[+1:1]={a}",
+            "[a:b]={a}",
+            "[1:1]{a}",
+        ] {
+            assert_eq!(read(literal), Err(NotEncoded::Unsure), "{literal}");
+        }
+        // Which of two faults comes first depends on the version.
+        assert_eq!(read_as(TextCodec::Int4, "{x,{"), Err(NotEncoded::Unsure));
+        assert_eq!(read_as(TextCodec::Int4, "{x}y"), Err(NotEncoded::Unsure));
+        assert_eq!(read_as(TextCodec::Date, "{today}"), Err(NotEncoded::Unsure));
+    }
+
+    proptest! {
+        #[test]
+        fn what_the_server_prints_reads_back(
+            rows in 1..4_usize,
+            columns in 1..4_usize,
+            texts in prop::collection::vec(prop::option::of("[a{},\"\\\\ né\t]{0,4}|NULL"), 9),
+        ) {
+            let texts = &texts[..rows * columns];
+            let printed: Vec<String> = texts.iter().map(|text| match text {
+                None => "NULL".to_owned(),
+                Some(text) => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
+            }).collect();
+            let printed: Vec<String> =
+                printed.chunks(columns).map(|row| format!("{{{}}}", row.join(","))).collect();
+            let found = read(&format!("{{{}}}", printed.join(",")));
+            let has_nulls = texts.iter().any(Option::is_none);
+            let count = |count: usize| i32::try_from(count).unwrap();
+            let dimensions = vec![(count(rows), 1), (count(columns), 1)];
+            prop_assert_eq!(found, Ok(Read { dimensions, has_nulls, elements: texts.to_vec() }));
+        }
+    }
+}

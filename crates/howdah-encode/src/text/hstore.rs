@@ -88,3 +88,72 @@ fn skip_space(text: &[u8]) -> &[u8] {
     let space = |byte: &u8| is_space(*byte) && *byte != b'\x0b';
     &text[text.iter().take_while(|byte| space(byte)).count()..]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(literal: &str) -> Result<Vec<u8>, NotEncoded> {
+        let mut out = Vec::new();
+        put(literal.as_bytes(), &mut out).map(|()| out)
+    }
+
+    fn pairs(pairs: &[(&str, Option<&str>)]) -> Result<Vec<u8>, NotEncoded> {
+        let mut out = u32::try_from(pairs.len()).unwrap().to_be_bytes().to_vec();
+        for (key, value) in pairs {
+            wire::put_bytes(&mut out, key.as_bytes())?;
+            match value {
+                None => wire::put_null(&mut out),
+                Some(value) => wire::put_bytes(&mut out, value.as_bytes())?,
+            }
+        }
+        Ok(out)
+    }
+
+    #[test]
+    fn pairs_are_sent_in_their_order_with_doubles() {
+        assert_eq!(read(""), pairs(&[]));
+        assert_eq!(read("  "), pairs(&[]));
+        assert_eq!(read("\"a\"=>\"1\", \"b\"=>NULL"), pairs(&[("a", Some("1")), ("b", None)]));
+        assert_eq!(
+            read(" b => 1 ,a=>2,b=>3 "),
+            pairs(&[("b", Some("1")), ("a", Some("2")), ("b", Some("3"))])
+        );
+        assert_eq!(read("\"\"=>\"\""), pairs(&[("", Some(""))]));
+        assert_eq!(read("\"é\\\"\"=>\"\\\\x\""), pairs(&[("é\"", Some("\\x"))]));
+    }
+
+    #[test]
+    fn null_is_a_value_in_quotes_and_a_key_always() {
+        assert_eq!(read("null=>\"NULL\",a=>nUll"), pairs(&[("null", Some("NULL")), ("a", None)]));
+    }
+
+    #[test]
+    fn what_versions_read_or_refuse_differently_is_left_to_the_server() {
+        for literal in [
+            "a",
+            "a=",
+            "a=>",
+            "=>1",
+            "a=1",
+            "a= >1",
+            "a=>1,",
+            ",a=>1",
+            "a=>1 b=>2",
+            "a=>1,,b=>2",
+            "\"a",
+            "\"a\"",
+            "\"a\"=>\"1",
+            "\"a\\",
+            "é=>1",
+            "a\u{b}=>1",
+            "a=>1\u{b}",
+            "\u{b}a=>1",
+            "a=>b=c",
+            "a=>nul\\l",
+            "a=>\"1\"\"2\"",
+        ] {
+            assert_eq!(read(literal), Err(NotEncoded::Unsure), "{literal:?}");
+        }
+    }
+}

@@ -41,6 +41,17 @@ impl TextCodec {
         of(shape, typmod, rules, MAX_DEPTH)
     }
 
+    /// Of a domain that refuses NULL, the codec of the type below.
+    fn below_not_null(&self) -> Option<&TextCodec> {
+        match self {
+            TextCodec::Nested(nested) => match &nested.0 {
+                Kind::NotNull(_, below) => Some(below),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Appends NULL as a part of another value, unless its type refuses that.
     #[inline]
     pub(super) fn encode_null(&self, out: &mut Vec<u8>) -> Verdict {
@@ -60,8 +71,15 @@ fn of(shape: &TypeShape, typmod: i32, rules: &SessionRules, depth: usize) -> Opt
     let part = |shape: &TypeShape, typmod| of(shape, typmod, rules, depth);
     let kind = match shape {
         TypeShape::Base { oid } => return TextCodec::for_type(*oid, typmod, rules),
-        TypeShape::Domain { over, typmod, not_null: false, .. } => return part(over, *typmod),
-        TypeShape::Domain { name, over, typmod, .. } => Kind::NotNull(name.clone(), part(over, *typmod)?),
+        TypeShape::Domain { name, over, typmod, not_null } => {
+            let below = part(over, *typmod)?;
+            // A domain below may refuse NULL as well; messages name the one on top.
+            match below.below_not_null() {
+                Some(codec) => Kind::NotNull(name.clone(), codec.clone()),
+                None if *not_null => Kind::NotNull(name.clone(), below),
+                None => return Some(below),
+            }
+        }
         TypeShape::Enum { name, labels } => Kind::Enum(Labels::new(name, labels)),
         TypeShape::Array { element_oid, delimiter, element } => {
             Kind::Array(Array::new(*element_oid, *delimiter, part(element, typmod)?))
@@ -79,6 +97,7 @@ fn of(shape: &TypeShape, typmod: i32, rules: &SessionRules, depth: usize) -> Opt
 }
 
 impl Nested {
+    /// Kept out of the loop over scalar columns.
     #[inline(never)]
     pub(super) fn put(&self, literal: &[u8], out: &mut Vec<u8>) -> Verdict {
         match &self.0 {
@@ -121,4 +140,72 @@ pub(super) fn malformed_here(kind: &str, literal: &[u8], detail: &str) -> NotEnc
     }
     let reason = format!("malformed {kind} literal: \"{}\": {detail}", shown(literal));
     NotEncoded::invalid("22P02", reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INT4: TypeShape = TypeShape::Base { oid: 23 };
+
+    fn codec(shape: &TypeShape, typmod: i32) -> Option<TextCodec> {
+        TextCodec::of(shape, typmod, &SessionRules::from_settings("UTC", "ISO, MDY", "postgres", "C"))
+    }
+
+    fn domain(over: TypeShape, typmod: i32, not_null: bool) -> TypeShape {
+        let name = if not_null { "no_null" } else { "d" };
+        TypeShape::Domain { name: name.to_owned(), over: Box::new(over), typmod, not_null }
+    }
+
+    fn array(element: TypeShape) -> TypeShape {
+        TypeShape::Array { element_oid: 1, delimiter: b',', element: Box::new(element) }
+    }
+
+    #[test]
+    fn a_domain_is_the_type_below_with_its_modifier() {
+        let limited = TextCodec::Varchar { limit: Some(3) };
+        assert_eq!(codec(&domain(TypeShape::Base { oid: 1043 }, 7, false), -1), Some(limited.clone()));
+        let twice = domain(domain(TypeShape::Base { oid: 1043 }, 7, false), -1, false);
+        assert_eq!(codec(&twice, -1), Some(limited));
+    }
+
+    #[test]
+    fn a_domain_without_null_refuses_it_inside_other_types() {
+        let numbers = codec(&array(domain(domain(INT4, -1, true), -1, false)), -1).unwrap();
+        let mut out = Vec::new();
+        let reason = "domain d does not allow null values".to_owned();
+        assert_eq!(numbers.encode(b"{1,NULL}", &mut out), Err(NotEncoded::invalid("23502", reason)));
+        assert_eq!(numbers.encode(b"{1,2}", &mut out), Ok(()));
+    }
+
+    #[test]
+    fn a_modifier_of_an_array_is_one_of_its_elements() {
+        let texts = codec(&array(TypeShape::Base { oid: 1043 }), 7).unwrap();
+        assert!(texts.encode(b"{abc,\"abc  \"}", &mut Vec::new()).is_ok());
+        assert!(texts.encode(b"{abcd}", &mut Vec::new()).is_err());
+    }
+
+    #[test]
+    fn a_type_with_an_unknown_part_has_no_codec() {
+        let unknown = TypeShape::Base { oid: 3614 };
+        let field = |shape: &TypeShape| CompositeField { oid: 1, typmod: -1, shape: shape.clone() };
+        let row = |fields: &[&TypeShape]| TypeShape::Composite {
+            fields: fields.iter().map(|f| field(f)).collect(),
+        };
+        assert!(codec(&row(&[&INT4, &array(INT4)]), -1).is_some());
+        assert!(codec(&row(&[&INT4, &array(unknown.clone())]), -1).is_none());
+        assert!(codec(&domain(unknown, -1, true), -1).is_none());
+        let mut deep = INT4;
+        for _ in 0..MAX_DEPTH {
+            deep = array(deep);
+        }
+        assert!(codec(&deep, -1).is_none());
+    }
+
+    #[test]
+    fn json_inside_other_types_is_judged_too() {
+        let documents = codec(&array(TypeShape::Base { oid: 114 }), -1).unwrap();
+        assert!(documents.encode(b"{\"[1\"}", &mut Vec::new()).is_ok());
+        assert!(documents.judging(true).encode(b"{\"[1\"}", &mut Vec::new()).is_err());
+    }
 }

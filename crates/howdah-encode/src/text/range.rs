@@ -222,3 +222,117 @@ fn range_length(text: &[u8], fault: impl Fn(&'static str) -> NotEncoded) -> Resu
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn int4() -> Range {
+        Range::new(TextCodec::Int4, Steps::Whole)
+    }
+
+    fn read(range: &Range, literal: &str) -> Result<Vec<u8>, NotEncoded> {
+        let mut out = b"row".to_vec();
+        let verdict = range.put(literal.as_bytes(), &mut out);
+        if verdict.is_err() {
+            assert_eq!(out, b"row", "{literal} left bytes behind");
+        }
+        verdict.map(|_| out.split_off(7))
+    }
+
+    fn field(number: i32) -> Vec<u8> {
+        [&[0, 0, 0, 4][..], &number.to_be_bytes()].concat()
+    }
+
+    fn invalid<T>(sqlstate: &'static str, reason: &str) -> Result<T, NotEncoded> {
+        Err(NotEncoded::invalid(sqlstate, reason.to_owned()))
+    }
+
+    #[test]
+    fn bounds_are_sent_as_they_are_written() {
+        assert_eq!(read(&int4(), "[1,5)"), Ok([vec![0x02], field(1), field(5)].concat()));
+        assert_eq!(read(&int4(), " ( 1,\"5\" ] "), Ok([vec![0x04], field(1), field(5)].concat()));
+        assert_eq!(read(&int4(), "[,5]"), Ok([vec![0x0e], field(5)].concat()));
+        assert_eq!(read(&int4(), "(1,)"), Ok([vec![0x10], field(1)].concat()));
+        assert_eq!(read(&int4(), "(,)"), Ok(vec![0x18]));
+        assert_eq!(read(&int4(), " Empty "), Ok(vec![0x01]));
+    }
+
+    #[test]
+    fn broken_ranges_are_refused_in_the_servers_words() {
+        for (literal, detail) in [
+            ("", "Missing left parenthesis or bracket."),
+            ("1,2", "Missing left parenthesis or bracket."),
+            ("emptyx", "Junk after \"empty\" key word."),
+            ("[1]", "Missing comma after lower bound."),
+            ("[1,2", "Unexpected end of input."),
+            ("[1,2,3]", "Too many commas."),
+            ("[x,2]x", "Junk after right parenthesis or bracket."),
+        ] {
+            let reason = format!("malformed range literal: \"{literal}\": {detail}");
+            assert_eq!(read(&int4(), literal), invalid("22P02", &reason));
+        }
+        let order = "range lower bound must be less than or equal to range upper bound";
+        assert_eq!(read(&int4(), "[2,1]"), invalid("22000", order));
+        assert_eq!(read(&int4(), "[x,1]"), invalid("22P02", "invalid input syntax for type integer: \"x\""));
+    }
+
+    #[test]
+    fn a_bound_without_a_successor_is_refused() {
+        assert_eq!(read(&int4(), "[1,2147483647]"), invalid("22003", "integer out of range"));
+        assert_eq!(read(&int4(), "(2147483647,)"), invalid("22003", "integer out of range"));
+        assert!(read(&int4(), "(2147483647,2147483647]").is_ok(), "is empty before it has a successor");
+        assert!(read(&int4(), "[2147483647,)").is_ok());
+        let int8 = Range::new(TextCodec::Int8, Steps::Whole);
+        assert_eq!(read(&int8, "[,9223372036854775807]"), invalid("22003", "bigint out of range"));
+        let days = Range::new(TextCodec::Date, Steps::Whole);
+        assert!(read(&days, "(-infinity,infinity]").is_ok());
+    }
+
+    #[test]
+    fn bounds_that_only_the_server_can_compare_are_left_to_it() {
+        let texts = Range::new(TextCodec::Text, Steps::None);
+        assert_eq!(read(&texts, "[a,b]"), Err(NotEncoded::Unsure));
+        assert!(read(&texts, "[a,)").is_ok());
+        assert!(read(&texts, "[a,a]").is_ok());
+        assert_eq!(read(&int4(), "\u{a0}[1,2]"), Err(NotEncoded::Unsure));
+    }
+
+    fn read_many(range: &Range, literal: &str) -> Result<Vec<u8>, NotEncoded> {
+        let mut out = Vec::new();
+        range.put_many(literal.as_bytes(), &mut out).map(|()| out)
+    }
+
+    #[test]
+    fn empty_ranges_of_a_multirange_are_left_out() {
+        let one = [vec![0, 0, 0, 17, 0x02], field(1), field(5)].concat();
+        let many = |ranges: &[&[u8]]| {
+            let count = u32::try_from(ranges.len()).unwrap().to_be_bytes();
+            Ok([&count[..], &ranges.concat()].concat())
+        };
+        assert_eq!(read_many(&int4(), "{}"), many(&[]));
+        assert_eq!(read_many(&int4(), " { [1,5) } "), many(&[&one]));
+        assert_eq!(read_many(&int4(), "{[1,5),empty,[3,3), [1,5)}"), many(&[&one, &one]));
+        assert_eq!(read_many(&int4(), "{[1,\"5\"),[\"1\",5)}"), many(&[&one, &one]));
+    }
+
+    #[test]
+    fn broken_multiranges_are_refused_in_the_servers_words() {
+        for (literal, detail) in [
+            ("[1,2]", "Missing left brace."),
+            ("{[1,2]", "Unexpected end of input."),
+            ("{[1,2", "Unexpected end of input."),
+            ("{1,2}", "Expected range start."),
+            ("{[1,2],}", "Expected range start."),
+            ("{[1,2][3,4]}", "Expected comma or end of multirange."),
+            ("{}x", "Junk after closing right brace."),
+        ] {
+            let reason = format!("malformed multirange literal: \"{literal}\": {detail}");
+            assert_eq!(read_many(&int4(), literal), invalid("22P02", &reason));
+        }
+        // The first fault counts.
+        let order = "range lower bound must be less than or equal to range upper bound";
+        assert_eq!(read_many(&int4(), "{[2,1],"), invalid("22000", order));
+        assert_eq!(read_many(&int4(), "{[1,\\ 2]}"), Err(NotEncoded::Unsure));
+    }
+}
