@@ -248,7 +248,7 @@ fn written(dialect: &Dialect, value: &str) -> String {
     }
     let special = [delimiter, quote, '\n', '\r'];
     if !value.is_empty()
-        && value.len() % 3 != 0
+        && !value.len().is_multiple_of(3)
         && !value.contains(special)
         && value.as_bytes() != dialect.null
     {
