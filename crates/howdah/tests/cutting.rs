@@ -1,7 +1,6 @@
 //! The gate of the cutter: wherever an input is cut and however many threads take the pieces, the records are those of
 //! the slow reference reader, and so are the faults: what is rejected depends on the input alone.
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up has failed")]
-#![expect(clippy::print_stdout, reason = "the seed, and what was skipped, are worth reading")]
 
 mod reference;
 
