@@ -14,6 +14,7 @@ use crate::encode::{Encoded, Encoder};
 use crate::error::{Error, ErrorKind};
 use crate::feed::Feed;
 use crate::lane::{Freight, Lane, Sent};
+use crate::rejects::Reject;
 use crate::source::Piece;
 
 /// The lanes of a load, mustered and waiting for work, working, or waiting for the commit.
@@ -200,13 +201,14 @@ async fn carry(connection: Arc<Connection>, pid: i32, freight: &Freight, feed: &
 /// # Errors
 /// The first record that cannot be a row, when such records end the load; too many of them; no answer from the server.
 pub(crate) async fn encode(encoder: &mut Encoder, piece: &Piece, freight: &Freight) -> Result<Chunk, Error> {
+    let mut keep = |rejects: &[Reject]| match &freight.rejects {
+        Some(file) => file.add(rejects),
+        None => Ok(()),
+    };
     loop {
-        match encoder.encode(piece)? {
-            Encoded::Chunk(chunk, rejects) => {
-                freight.control.add_rows_read(chunk.rows.len() + rejects.len() as u64);
-                if let Some(file) = &freight.rejects {
-                    file.add(&rejects)?;
-                }
+        match encoder.encode(piece, &mut keep)? {
+            Encoded::Chunk(chunk, rejected) => {
+                freight.control.add_rows_read(chunk.rows.len() + rejected);
                 return Ok(chunk);
             }
             Encoded::Open(open) => {

@@ -33,10 +33,16 @@ const DENSE: f64 = 0.01;
 /// Below so many open literals a piece never counts as dense: one question answers them all.
 const FEW_LITERALS: usize = 100;
 
+/// So many refused records are handed over together: a piece of empty lines would otherwise become half a million of them.
+const REJECTS_AT_ONCE: usize = 4096;
+
+/// Where refused records go.
+pub(crate) type Keep<'k> = dyn FnMut(&[Reject]) -> Result<(), Error> + Send + 'k;
+
 /// What became of a piece.
 pub(crate) enum Encoded {
-    /// Its rows, and the records that are none.
-    Chunk(Chunk, Vec<Reject>),
+    /// Its rows, and how many of its records are none.
+    Chunk(Chunk, u64),
     /// Literals must be decided first: [`Encoder::learn`] the answers, then encode the piece again.
     Open(Vec<Open>),
 }
@@ -53,6 +59,8 @@ pub(crate) struct Encoder {
     answers: Answers,
     /// A value of the piece in hand can travel as text only.
     text_only: bool,
+    /// The refused ones among so many first records of the piece in hand were handed over; a piece may be encoded again.
+    settled: u64,
     /// What the columns of a stream into a new table look like so far.
     pub(crate) lattices: Vec<ColumnLattice>,
 }
@@ -83,27 +91,28 @@ impl Encoder {
             fields: Vec::new(),
             scratch: Scratch::default(),
             text_only: false,
+            settled: 0,
             buffers: Buffers::default(),
             lattices: vec![ColumnLattice::default(); observed],
         }
     }
 
-    /// Encodes `piece`.
+    /// Encodes `piece`; records that cannot be rows of the target go to `keep`, where such records are kept apart.
     ///
     /// # Errors
-    /// The first record of the piece that cannot be a row of the target, unless such records are kept apart.
-    pub(crate) fn encode(&mut self, piece: &Piece) -> Result<Encoded, Error> {
+    /// Otherwise the first such record of the piece; what `keep` said.
+    pub(crate) fn encode(&mut self, piece: &Piece, keep: &mut Keep<'_>) -> Result<Encoded, Error> {
         let text = self.plan.form == RowForm::Text || self.dense.load(Ordering::Relaxed);
         let form = if text { RowForm::Text } else { RowForm::Binary };
-        let (chunk, rejects, records) = self.rows(piece, form)?;
+        let (chunk, rejected, records) = self.rows(piece, form, keep)?;
         let open = self.answers.take_open(&self.plan, form);
         if open.is_empty() {
             if std::mem::take(&mut self.text_only) && form == RowForm::Binary {
-                let (chunk, rejects, _) = self.rows(piece, RowForm::Text)?;
-                return Ok(Encoded::Chunk(chunk, rejects));
+                return self.text_rows(piece, keep);
             }
             self.answers.forget_beyond_bound();
-            return Ok(Encoded::Chunk(chunk, rejects));
+            self.settled = 0;
+            return Ok(Encoded::Chunk(chunk, rejected));
         }
         let literals: usize = open.iter().map(Open::len).sum();
         if self.plan.judge || literals < FEW_LITERALS || (literals as f64) < DENSE * records as f64 {
@@ -118,8 +127,14 @@ impl Encoder {
             ));
         }
         self.answers.withdraw(&open);
-        let (chunk, rejects, _) = self.rows(piece, RowForm::Text)?;
-        Ok(Encoded::Chunk(chunk, rejects))
+        self.text_rows(piece, keep)
+    }
+
+    /// Encodes a piece that was to travel in binary as text.
+    fn text_rows(&mut self, piece: &Piece, keep: &mut Keep<'_>) -> Result<Encoded, Error> {
+        let (chunk, rejected, _) = self.rows(piece, RowForm::Text, keep)?;
+        self.settled = 0;
+        Ok(Encoded::Chunk(chunk, rejected))
     }
 
     /// Takes the server's answers to `open`, in order.
@@ -127,15 +142,21 @@ impl Encoder {
         self.answers.learn(open, answers);
     }
 
-    /// The rows of `piece`, its refused records, and how many records it has.
-    fn rows(&mut self, piece: &Piece, form: RowForm) -> Result<(Chunk, Vec<Reject>, u64), Error> {
+    /// The rows of `piece`, how many of its records were refused, and how many it has. Refused records are handed over, once,
+    /// as long as no record before them is open.
+    fn rows(
+        &mut self,
+        piece: &Piece,
+        form: RowForm,
+        keep: &mut Keep<'_>,
+    ) -> Result<(Chunk, u64, u64), Error> {
         let plan = Arc::clone(&self.plan);
         let bytes = piece.bytes();
         let mut out = self.buffers.take();
         out.reserve(bytes.len() + bytes.len() / 4);
         let mut rows = RowOrigins::new(piece.origin.clone());
         let mut rejects = Vec::new();
-        let mut open_rows = 0;
+        let (mut rejected, mut open_rows) = (0, 0);
         let mut records = Records::new(piece, &plan, std::mem::take(&mut self.fields))?;
         loop {
             let row_start = out.len();
@@ -174,8 +195,19 @@ impl Encoder {
             };
             out.truncate(row_start);
             if plan.keep_rejects {
+                let before = rows.len() + rejected + open_rows;
+                rejected += 1;
+                // Handed over already; or the piece will be encoded again, and they are found then.
+                if before < self.settled || open_rows > 0 {
+                    continue;
+                }
                 let raw = bytes[bad.span.start..bad.span.end].to_vec();
                 rejects.push(Reject { error: bad.error, raw });
+                self.settled = before + 1;
+                if rejects.len() >= REJECTS_AT_ONCE {
+                    keep(&rejects)?;
+                    rejects.clear();
+                }
             } else if open_rows > 0 {
                 // A record before it may yet turn out to be the first bad one.
                 break;
@@ -184,8 +216,11 @@ impl Encoder {
             }
         }
         self.fields = records.into_fields();
-        let count = rows.len() + rejects.len() as u64 + open_rows;
-        Ok((Chunk { bytes: self.buffers.lend(out), form, rows }, rejects, count))
+        let count = rows.len() + rejected + open_rows;
+        if !rejects.is_empty() {
+            keep(&rejects)?;
+        }
+        Ok((Chunk { bytes: self.buffers.lend(out), form, rows }, rejected, count))
     }
 
     fn binary_row(

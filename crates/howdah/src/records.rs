@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind};
 use crate::options::OnNul;
 use crate::plan::Plan;
-use crate::source::split::{Fault, OPEN_QUOTE, PlainRecord, Span};
+use crate::source::split::{Fault, MOST_FIELDS, OPEN_QUOTE, PlainRecord, Span};
 use crate::source::{Field, Piece, Splitter, encoding, transcode};
 
 /// One record that has the plan's fields.
@@ -163,6 +163,7 @@ impl<'p> Records<'p> {
             let name = missing.map_or_else(|| format!("field {}", found + 1), |column| column.name.clone());
             data_error(self.piece, span, format!("missing data for column {name:?}")).in_column(name)
         };
+        let found = if found > MOST_FIELDS { format!("more than {MOST_FIELDS}") } else { found.to_string() };
         let mut error = error
             .with_sqlstate("22P04")
             .with_detail(format!("the record has {found} fields, {} are expected", plan.fields));

@@ -115,11 +115,12 @@ impl Rejects {
                 self.write(file, reject).map_err(|error| self.cannot_write(&error))?;
             }
             state.count += 1;
+            match self.limit {
+                Some(RejectLimit::Rows(most)) if state.count > most => return Err(self.too_many(state.count)),
+                _ => {}
+            }
         }
-        match self.limit {
-            Some(RejectLimit::Rows(most)) if state.count > most => Err(self.too_many(state.count)),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     /// How many were refused so far.

@@ -151,6 +151,7 @@ impl<'a> Splitter<'a> {
             }
             self.marks.skip(seen);
             self.lines += lines;
+            forget_surplus(fields);
             match record_end {
                 Some(at) if self.ends_record(at, STRAY_IN_CSV, &mut span, &mut stray) => {
                     fields.push(csv_field(bytes, dialect, start, at, quotes));
@@ -197,6 +198,7 @@ impl<'a> Splitter<'a> {
                 escaped = true;
                 taken = at + 1;
             } else if byte == dialect.delimiter {
+                forget_surplus(fields);
                 fields.push(text_field(bytes, dialect, start, at, escaped));
                 start = at + 1;
                 escaped = false;
@@ -281,6 +283,7 @@ impl<'a> Splitter<'a> {
         loop {
             let (end, quotes) = two_pass_field_end(&bytes[..span.end], start, dialect)
                 .ok_or(Fault { span, reason: OPEN_QUOTE })?;
+            forget_surplus(fields);
             fields.push(match quotes {
                 0 => csv_field(bytes, dialect, start, end, quotes),
                 _ => Field::new(start, end, Form::CsvEscaped),
@@ -339,6 +342,17 @@ fn two_pass_field_end(line: &[u8], start: usize, dialect: &Dialect) -> Option<(u
         at += 1;
     }
     (!in_quote).then_some((line.len(), quotes))
+}
+
+/// A record with more fields is not a row of any table (1,600 columns at most), and how many more does not matter: a list
+/// of them could be many times as large as the record.
+pub(crate) const MOST_FIELDS: usize = 8192;
+
+#[inline]
+fn forget_surplus(fields: &mut Vec<Field>) {
+    if fields.len() > MOST_FIELDS {
+        fields.truncate(MOST_FIELDS);
+    }
 }
 
 /// COPY's words for a quote without its other half.
