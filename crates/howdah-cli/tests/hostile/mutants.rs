@@ -46,9 +46,9 @@ fn mutate(dice: &mut Dice, file: &mut Vec<u8>, dialect: &Dialect) {
         0 => insert(&[dialect.delimiter]),
         1 => insert(&[dialect.quote]),
         2 => insert(&[dialect.quote, dialect.quote]),
-        3 => insert(*dice.pick(&LINES)),
+        3 => insert(dice.pick::<&[u8]>(&LINES)),
         4 => insert(&[*dice.pick(b";\t|\\'\"q")]),
-        5 => insert(*dice.pick(&NOT_TEXT)),
+        5 => insert(dice.pick::<&[u8]>(&NOT_TEXT)),
         6 => drop(file.drain(at..to)),
         7 => file.truncate(at),
         8 => {
