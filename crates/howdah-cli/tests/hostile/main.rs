@@ -10,6 +10,7 @@ mod mutants;
 mod names;
 mod numbers_and_times;
 mod pieces;
+#[allow(dead_code, reason = "the reader's own tests use all of it")]
 #[path = "../../../howdah/tests/reference/mod.rs"]
 mod reference;
 mod tables;
