@@ -75,6 +75,10 @@ fn every_pair_of_oddities_has_the_result_that_psql_has() {
                 continue;
             }
             let bytes = other(one(file()));
+            // Half a character at the end is tested with the encodings: psql cannot be asked about it.
+            if matches!(bytes[..], [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..]) && !bytes.len().is_multiple_of(2) {
+                continue;
+            }
             let told = |what: String| {
                 panic!("{first}, then {second}: {what}\n{:?}", String::from_utf8_lossy(&bytes))
             };
