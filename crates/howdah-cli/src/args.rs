@@ -150,6 +150,10 @@ pub(crate) struct Input {
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub(crate) default: Option<String>,
 
+    /// The decimal point of numeric columns: . or , [default: .]
+    #[arg(long, value_name = "CHAR")]
+    pub(crate) decimal: Option<String>,
+
     /// Record 1 names the columns: auto, true, false [default: auto; bare: true]
     #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) header: Option<String>,

@@ -39,6 +39,7 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
             FormatArg::Text => Format::Text,
             FormatArg::Rejects => Format::Rejects,
         }),
+        decimal_comma: args.input.decimal.as_deref().map(decimal).transpose()?.unwrap_or_default(),
         encoding: args.input.encoding.as_deref().map(Encoding::named).transpose()?,
         dialect: DialectOptions {
             delimiter: byte("--delimiter", &args.input.delimiter)?,
@@ -107,6 +108,15 @@ fn one_byte(option: &str, text: &str) -> Result<u8, Error> {
             Err(refuse(&format!("has {} bytes in UTF-8", bytes.len())).with_hint("COPY has the same limit"))
         }
         bytes => Err(refuse(&format!("has {}", bytes.len())).with_hint("a tab is written \\t or tab")),
+    }
+}
+
+/// Whether `--decimal` says comma.
+fn decimal(text: &str) -> Result<bool, Error> {
+    match text {
+        "." => Ok(false),
+        "," => Ok(true),
+        _ => Err(Error::usage(format!("--decimal takes . or , and not {text:?}"))),
     }
 }
 
@@ -331,6 +341,13 @@ mod tests {
             assert_eq!(refusal(&["a", "--delimiter", bad]), says);
         }
         assert!(refusal(&["a", "--quote", "''"]).starts_with("--quote takes one byte"));
+    }
+
+    #[test]
+    fn a_decimal_point_is_a_point_or_a_comma() {
+        assert!(options(&["a", "--decimal", ","]).decimal_comma);
+        assert!(!options(&["a", "--decimal=."]).decimal_comma);
+        assert!(refusal(&["a", "--decimal", "٫"]).contains("--decimal takes"));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::answers::{Answers, Known, Open};
 use crate::buffers::Buffers;
 use crate::chunk::{Chunk, RowForm, RowOrigins};
 use crate::control::Control;
+use crate::decimal;
 use crate::error::Error;
 use crate::lattice::ColumnLattice;
 use crate::plan::{Plan, PlanColumn};
@@ -69,6 +70,8 @@ pub(crate) struct Encoder {
 struct Scratch {
     /// A value without its quotes and escapes.
     unescaped: Vec<u8>,
+    /// A number with its decimal comma made a point.
+    decimal: Vec<u8>,
     /// A field that is only judged, since the row travels as text.
     judged: Vec<u8>,
 }
@@ -243,6 +246,10 @@ impl Encoder {
             if field.form() == Form::CopyEscaped {
                 row.check_unescaped(column, value)?;
             }
+            let value = match column.decimal_comma {
+                false => value,
+                true => decimal::swapped(value, &mut self.scratch.decimal),
+            };
             let verdict = match &column.codec {
                 Some(codec) => codec.encode(value, out),
                 None => Err(NotEncoded::Unsure),
@@ -293,6 +300,10 @@ impl Encoder {
                 let reason = format!("the value has {} bytes; PostgreSQL takes less than 1 GiB", value.len());
                 row.refuse(column, &reason, "54000", None)?;
             }
+            let value = match column.decimal_comma {
+                false => value,
+                true => decimal::swapped(value, &mut self.scratch.decimal),
+            };
             if plan.judge {
                 self.scratch.judged.clear();
                 let verdict = match &column.codec {
@@ -354,6 +365,7 @@ impl<'p> Row<'p> {
         if self.is_open {
             return Err(NotRow::Open);
         }
+        let reason = if column.decimal_comma { decimal::as_written(reason) } else { reason.to_owned() };
         let mut error =
             data_error(self.piece, self.span, reason).with_sqlstate(sqlstate).in_column(&column.name);
         if let Some(detail) = detail {

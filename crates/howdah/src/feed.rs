@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use crate::control::Control;
+use crate::decimal;
 use crate::error::{Error, ErrorKind};
 use crate::lattice::ColumnLattice;
 use crate::plan::Plan;
@@ -137,14 +138,18 @@ fn observe(
     fields: &mut Vec<Field>,
     lattices: &mut [ColumnLattice],
 ) -> Result<(), Error> {
-    let mut scratch = Vec::new();
+    let (mut scratch, mut number) = (Vec::new(), Vec::new());
     let mut records = Records::new(piece, plan, std::mem::take(fields))?;
     while let Some(record) = records.next() {
         match record {
             Ok(record) => {
                 for (column, lattice) in plan.columns.iter().zip(lattices.iter_mut()) {
                     let field = record.fields[column.field];
-                    lattice.observe(split::value(field, record.bytes, &plan.dialect, &mut scratch));
+                    let mut value = split::value(field, record.bytes, &plan.dialect, &mut scratch);
+                    if plan.decimal_comma {
+                        value = value.map(|value| decimal::as_number(value, &mut number));
+                    }
+                    lattice.observe(value);
                 }
             }
             Err(_) if plan.keep_rejects => {}

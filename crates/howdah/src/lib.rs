@@ -10,6 +10,7 @@ mod commit;
 pub mod connect;
 pub mod control;
 mod crew;
+mod decimal;
 mod encode;
 pub mod error;
 mod feed;

@@ -14,6 +14,7 @@ use howdah_encode::TypeShape;
 
 use crate::connect::{Connection, Target};
 use crate::control::{Control, Phase};
+use crate::decimal;
 use crate::error::{Error, ErrorKind};
 use crate::feed;
 use crate::jobs::{self, Jobs};
@@ -116,6 +117,7 @@ impl Load<'_> {
         let options = self.options;
         let inputs = std::mem::take(&mut self.inputs);
         let dialect = Arc::new(Dialect::resolve(options.format.unwrap_or(Format::Csv), &options.dialect)?);
+        decimal::check(options, &dialect)?;
         let name = target_name(options, &inputs)?;
         let connection = Arc::new(self.unless_cancelled(self.target.connect()).await?);
         let control = self.control;
@@ -158,7 +160,7 @@ impl Load<'_> {
         if let Some(total) = sizes {
             self.control.set_bytes_total(total);
         }
-        let (cutter, head) = peek(cutter, dialect.clone(), self.control).await?;
+        let (cutter, head) = peek(cutter, dialect.clone(), options.decimal_comma, self.control).await?;
         let mapping = match &existing {
             Some(table) => mapping::for_existing(&head, table, options)?,
             None => mapping::for_new(&head, options)?,
@@ -245,6 +247,12 @@ impl Load<'_> {
                 "--freeze into a new table needs a file: the types of a stream are known only at its end",
             ));
         }
+        if observe && options.decimal_comma {
+            return Err(Error::usage(
+                "--decimal , into a new table needs a file: the types of a stream are known only at its end",
+            )
+            .with_hint("make the table first, or save the stream to a file"));
+        }
         let landing = match (&existing, options.mode) {
             (Some(_), Mode::Truncate) => Landing::Truncate,
             (Some(table), Mode::Replace) => {
@@ -265,6 +273,7 @@ impl Load<'_> {
             keep_rejects: options.on_error == OnError::Ignore,
             judge: options.on_error == OnError::Ignore || options.dry_run,
             on_nul: options.on_nul,
+            decimal_comma: options.decimal_comma,
         };
         let creates = existing.is_none();
         let table = match existing {
@@ -340,9 +349,14 @@ impl Load<'_> {
     }
 }
 
-async fn peek(mut cutter: Cutter, dialect: Arc<Dialect>, control: &Control) -> Result<(Cutter, Head), Error> {
+async fn peek(
+    mut cutter: Cutter,
+    dialect: Arc<Dialect>,
+    decimal_comma: bool,
+    control: &Control,
+) -> Result<(Cutter, Head), Error> {
     let look = move || {
-        let head = cutter.peek().map(|piece| Head::read(piece, &dialect));
+        let head = cutter.peek().map(|piece| Head::read(piece, &dialect, decimal_comma));
         head.map(|head| (cutter, head))
     };
     feed::off_thread(control, look).await?

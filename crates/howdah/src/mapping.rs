@@ -2,6 +2,7 @@
 
 use howdah_encode::TypeShape;
 
+use crate::decimal;
 use crate::error::Error;
 use crate::lattice::{ColumnLattice, InferredType};
 use crate::name;
@@ -48,17 +49,18 @@ pub(crate) struct Pair {
 
 impl Head {
     /// Looks at the first piece. Records that cannot be split are passed over.
-    pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect) -> Head {
+    pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, decimal_comma: bool) -> Head {
         let mut head = Head::default();
         let Some(piece) = piece else { return head };
         let mut splitter = Splitter::new(piece.bytes(), dialect, piece.eol);
-        let (mut fields, mut scratch) = (Vec::new(), Vec::new());
+        let (mut fields, mut scratch, mut number) = (Vec::new(), Vec::new(), Vec::new());
         let Ok(Some(span)) = splitter.next_record(&mut fields) else { return head };
         head.fault = records::head_fault(piece, span);
         for field in &fields {
             let value = split::value(*field, piece.bytes(), dialect, &mut scratch);
             let mut alone = ColumnLattice::default();
-            alone.observe(value);
+            let number = value.filter(|_| decimal_comma).map(|v| decimal::as_number(v, &mut number));
+            alone.observe(number.or(value));
             head.first_types.push(alone.decide());
             head.first.push(String::from_utf8_lossy(value.unwrap_or_default()).into_owned());
         }
@@ -73,7 +75,8 @@ impl Head {
             for (field, lattice) in fields.iter().zip(&mut head.rest) {
                 let value = split::value(*field, piece.bytes(), dialect, &mut scratch);
                 if std::str::from_utf8(value.unwrap_or_default()).is_ok() {
-                    lattice.observe(value);
+                    let number = value.filter(|_| decimal_comma).map(|v| decimal::as_number(v, &mut number));
+                    lattice.observe(number.or(value));
                 }
             }
         }

@@ -14,6 +14,8 @@ pub struct LoadOptions {
     pub table: Option<TableName>,
     /// The input's format; default: by the file name's ending, else CSV.
     pub format: Option<Format>,
+    /// Numbers of `numeric`, `real` and `double precision` columns have a decimal comma; default: a point.
+    pub decimal_comma: bool,
     /// What the inputs' text is written in; default: what a byte order mark says, else UTF-8.
     pub encoding: Option<Encoding>,
     /// How records are written.

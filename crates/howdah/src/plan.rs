@@ -5,6 +5,7 @@ use std::sync::Arc;
 use howdah_encode::{SessionRules, TextCodec};
 
 use crate::chunk::RowForm;
+use crate::decimal;
 use crate::encode::DEFAULT_MARKER;
 use crate::mapping::Mapping;
 use crate::name::{quote, quote_literal};
@@ -33,6 +34,8 @@ pub(crate) struct Plan {
     /// Every value is judged before it is sent, also where the server will parse it.
     pub(crate) judge: bool,
     pub(crate) on_nul: OnNul,
+    /// Some value may have a decimal comma.
+    pub(crate) decimal_comma: bool,
     /// The target's bare name, for messages in the server's words.
     pub(crate) relation_name: String,
     freeze: bool,
@@ -48,6 +51,8 @@ pub(crate) struct PlanColumn {
     pub(crate) type_name: String,
     /// OID and modifier of the type, domains resolved.
     pub(crate) base_type: (u32, i32),
+    /// Its values have decimal commas.
+    pub(crate) decimal_comma: bool,
     /// `None`: only the server can read the type.
     pub(crate) codec: Option<TextCodec>,
     /// Columns of one type have one kind: the index of the first of them.
@@ -69,6 +74,7 @@ pub(crate) struct FormRules<'a> {
     pub(crate) keep_rejects: bool,
     pub(crate) judge: bool,
     pub(crate) on_nul: OnNul,
+    pub(crate) decimal_comma: bool,
 }
 
 impl Plan {
@@ -104,6 +110,7 @@ impl Plan {
                 name: column.name.clone(),
                 type_name: column.type_name.clone(),
                 base_type: column.base_type,
+                decimal_comma: rules.decimal_comma && decimal::is_decimal(column.base_type.0),
                 codec,
                 kind,
                 not_null_at: (column.not_null && table.checks_not_null_itself()).then_some(position),
@@ -135,6 +142,7 @@ impl Plan {
             keep_rejects: rules.keep_rejects,
             judge: rules.judge,
             on_nul: rules.on_nul,
+            decimal_comma: rules.decimal_comma,
             relation_name: table.name.clone(),
             freeze: rules.freeze,
         };

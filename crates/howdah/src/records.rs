@@ -29,6 +29,8 @@ pub(crate) struct Records<'p> {
     fields: Vec<Field>,
     /// Some byte of the piece is not text: every record is looked at.
     suspect: bool,
+    /// Records without quotes may be taken as they are.
+    plain: bool,
     /// A record without its NULs, when they are to be dropped.
     stripped: Vec<u8>,
 }
@@ -41,7 +43,8 @@ impl<'p> Records<'p> {
     pub(crate) fn new(piece: &'p Piece, plan: &'p Plan, fields: Vec<Field>) -> Result<Self, Error> {
         let splitter = Splitter::new(piece.bytes(), &plan.dialect, piece.eol);
         let suspect = bad_sequence(piece.bytes()).is_some();
-        let mut records = Records { piece, plan, splitter, fields, suspect, stripped: Vec::new() };
+        let plain = !suspect && !plan.decimal_comma;
+        let mut records = Records { piece, plan, splitter, fields, suspect, plain, stripped: Vec::new() };
         if let Some(expected) = plan.header.as_deref().filter(|_| piece.starts_input) {
             records.check_header(expected)?;
         }
@@ -56,7 +59,7 @@ impl<'p> Records<'p> {
     /// The next record, if it plainly has the plan's fields and no quote. It is not taken yet.
     #[inline]
     pub(crate) fn plain(&self) -> Option<PlainRecord<'p, '_>> {
-        if self.suspect { None } else { self.splitter.plain_record(self.plan.fields) }
+        if self.plain { self.splitter.plain_record(self.plan.fields) } else { None }
     }
 
     /// Takes the record that [`Records::plain`] showed, which ends at `end`.

@@ -44,6 +44,8 @@ pub(crate) struct Provenance {
     pub(crate) null: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) default: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) decimal: Option<char>,
 }
 
 /// One line of the file.

@@ -37,6 +37,7 @@ pub(super) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<In
     dialect.escape = dialect.escape.or(byte(load.escape));
     dialect.null = dialect.null.take().or(load.null);
     dialect.default = dialect.default.take().or(load.default);
+    options.decimal_comma |= load.decimal == Some(',');
     options.format = Some(match load.format.as_str() {
         "tsv" => Format::Tsv,
         "text" => Format::Text,

@@ -41,7 +41,7 @@ impl Load<'_> {
             &path,
             options.rejects.is_some(),
             options.reject_limit,
-            provenance(table, mapping, dialect),
+            provenance(table, mapping, dialect, options.decimal_comma),
         )?;
         Ok(Some(Arc::new(rejects)))
     }
@@ -82,7 +82,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
-fn provenance(table: &Table, mapping: &Mapping, dialect: &Dialect) -> Provenance {
+fn provenance(table: &Table, mapping: &Mapping, dialect: &Dialect, decimal_comma: bool) -> Provenance {
     let (format, delimiter, null): (_, _, &[u8]) = match (dialect.family, dialect.delimiter) {
         (Family::Text, _) => ("text", b'\t', b"\\N"),
         (Family::Csv, b'\t') => ("tsv", b'\t', b""),
@@ -104,6 +104,7 @@ fn provenance(table: &Table, mapping: &Mapping, dialect: &Dialect) -> Provenance
         escape: unless(dialect.escape, dialect.quote).filter(|_| is_csv),
         null: (dialect.null != null).then(|| text(&dialect.null)),
         default: dialect.default.as_deref().map(text),
+        decimal: decimal_comma.then_some(','),
     }
 }
 
