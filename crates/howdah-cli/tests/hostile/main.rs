@@ -1,4 +1,5 @@
-//! Hostile input through the built command, with psql as the judge. `make test` runs a small share of it, `make hostile` all.
+//! Hostile input through the built command, with psql as the judge. `make test` runs a small share of it, `make hostile` all
+//! (`HOWDAH_HOSTILE=1`), from `HOWDAH_SEED`.
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up has failed")]
 #![expect(clippy::print_stdout, reason = "seeds and counts are worth reading")]
 
@@ -10,7 +11,6 @@ mod mutants;
 mod names;
 mod numbers_and_times;
 mod pieces;
-#[allow(dead_code, reason = "the reader's own tests use all of it")]
 #[path = "../../../howdah/tests/reference/mod.rs"]
 mod reference;
 mod tables;

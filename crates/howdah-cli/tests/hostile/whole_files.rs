@@ -71,7 +71,9 @@ fn every_pair_of_oddities_has_the_result_that_psql_has() {
     for (first, one) in ODDITIES {
         for (second, other) in ODDITIES {
             cases += 1;
-            if cases % every != 0 {
+            // What is done to single bytes makes no text of UTF-16.
+            let is_damage = first.starts_with("UTF-16") && second != "as it is";
+            if cases % every != 0 || is_damage {
                 continue;
             }
             let bytes = other(one(file()));
