@@ -80,7 +80,7 @@ bench-load: .venv/ready ## Measure loads against the floor and psql (ARGS='--qui
 	target/release/bench-load --output build/bench-load $(ARGS)
 
 # Seeds are written by the targets themselves.
-FUZZ_TARGETS := cutting splitting numbers moments strings networks
+FUZZ_TARGETS := cutting splitting numbers moments strings networks nested
 SECONDS_EACH ?= 60
 
 fuzz: ## Fuzz the reader and the codecs, one target after the other (needs cargo-fuzz; SECONDS_EACH=60)

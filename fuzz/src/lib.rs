@@ -31,7 +31,10 @@ const DATE_STYLES: [&str; 3] = ["ISO, MDY", "ISO, DMY", "ISO, YMD"];
 
 /// All their combinations, made once: the fuzzer is not to spend its time on the names of zones.
 static SESSIONS: LazyLock<Vec<SessionRules>> = LazyLock::new(|| {
-    ZONES.iter().flat_map(|zone| DATE_STYLES.map(|style| SessionRules::from_settings(zone, style, "postgres", "C"))).collect()
+    ZONES
+        .iter()
+        .flat_map(|zone| DATE_STYLES.map(|style| SessionRules::from_settings(zone, style, "postgres", "C")))
+        .collect()
 });
 
 impl<'a> Case<'a> {
@@ -40,8 +43,7 @@ impl<'a> Case<'a> {
         let [ty, session, literal @ ..] = data else { return None };
         let types = || TYPES.iter().filter(|ty| family.contains(&ty.1));
         let &(_, oid, typmod) = types().nth(usize::from(*ty) % types().count())?;
-        let rules = SESSIONS[usize::from(*session) % SESSIONS.len()];
-        Some(Case { oid, typmod, rules, literal })
+        Some(Case { oid, typmod, rules: *self::session(*session), literal })
     }
 
     /// What the codec makes of the literal.
@@ -80,9 +82,8 @@ impl<'a> Case<'a> {
 
 /// Encodes, and checks what every codec promises: bytes are added or none are, the length says how many, and a
 /// literal within a text is read as it is read alone.
-pub fn encode(oid: u32, typmod: i32, rules: &SessionRules, literal: &[u8]) -> Result<Vec<u8>, NotEncoded> {
+pub fn encode_with(codec: &TextCodec, literal: &[u8]) -> Result<Vec<u8>, NotEncoded> {
     const BEFORE: &[u8] = b"row";
-    let codec = TextCodec::for_type(oid, typmod, rules).expect("the type has a codec");
     let mut out = BEFORE.to_vec();
     let verdict = codec.encode(literal, &mut out);
     let mut within = BEFORE.to_vec();
@@ -108,8 +109,18 @@ pub fn encode(oid: u32, typmod: i32, rules: &SessionRules, literal: &[u8]) -> Re
     }
 }
 
+/// The same for a type by its OID.
+pub fn encode(oid: u32, typmod: i32, rules: &SessionRules, literal: &[u8]) -> Result<Vec<u8>, NotEncoded> {
+    encode_with(&TextCodec::for_type(oid, typmod, rules).expect("the type has a codec"), literal)
+}
+
+/// The session that a byte chooses.
+pub fn session(byte: u8) -> &'static SessionRules {
+    &SESSIONS[usize::from(byte) % SESSIONS.len()]
+}
+
 /// Literals of each type as seeds.
-const SEEDS_A_TYPE: usize = 100;
+pub const SEEDS_A_TYPE: usize = 100;
 
 /// Writes literals of the family's types into the target's corpus, where the fuzzer reads them afterwards.
 pub fn write_literals(target: &str, family: &[u32]) {

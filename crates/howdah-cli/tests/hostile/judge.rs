@@ -68,6 +68,10 @@ pub(crate) fn judge(database: &Database, sample: &Sample<'_>) -> Result<Verdict,
     let tolerance = ["--on-error", "ignore", "--rejects", &path];
     let ignored = howdah(database, &load_args(sample, &file, "ignored", &tolerance)).check(sample.bytes)?;
     let rejects = if ignored.code == 3 { read_rejects(&path)? } else { Vec::new() };
+    if sample.header && !sample.by_name && !is_text(first_record(sample)) {
+        // A header whose names are not asked for is passed over, whatever it is; psql reads it first.
+        return Ok(Verdict { refused: None, rejects });
+    }
     match &by_psql {
         Answer::Taken if stopped.code != 0 => {
             return Err(format!("psql takes it, we refuse: {}", stopped.said()));
@@ -109,6 +113,19 @@ pub(crate) fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {
 fn is_about_the_whole(run: &Run, sample: &Sample<'_>) -> bool {
     let offset = run.report["error"]["location"]["byte_offset"].as_u64();
     sample.header && offset.is_some_and(|offset| offset <= BOM.len() as u64)
+}
+
+fn first_record<'s>(sample: &'s Sample<'_>) -> &'s [u8] {
+    let bytes = sample.bytes.strip_prefix(BOM).unwrap_or(sample.bytes);
+    let raw = reference::read(bytes, &sample.dialect).into_iter().next().map(|reading| match reading {
+        Ok(record) => record.raw,
+        Err(fault) => fault.raw,
+    });
+    &bytes[raw.unwrap_or_default()]
+}
+
+fn is_text(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_ok() && !bytes.contains(&0)
 }
 
 /// What psql made of a sample.
