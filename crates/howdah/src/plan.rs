@@ -98,7 +98,9 @@ impl Plan {
             let mut codec = TextCodec::of(&column.shape, column.typmod, rules.session);
             if rules.judge {
                 // In SQL_ASCII lengths count bytes, which our codecs do not: there the server judges everything.
-                codec = codec.filter(|_| rules.server_encoding != "SQL_ASCII");
+                // So it does with xml, which only it can parse.
+                codec =
+                    codec.filter(|codec| rules.server_encoding != "SQL_ASCII" && *codec != TextCodec::Xml);
                 codec = codec.map(|codec| codec.judging(rules.server_encoding == "UTF8"));
             }
             if codec.is_none() {

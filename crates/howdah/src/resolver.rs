@@ -217,7 +217,7 @@ async fn values(
         .map(|row| {
             let Field(field) = row.try_get(0)?;
             Ok(match form {
-                RowForm::Binary if is_refused_in_binary(&field, &row.columns()[0]) => Answer::TextOnly,
+                RowForm::Binary if is_text_only(&field, &row.columns()[0]) => Answer::TextOnly,
                 RowForm::Binary => Answer::Value(field),
                 RowForm::Text => Answer::Value(Box::default()),
             })
@@ -246,11 +246,16 @@ async fn ask_alone(
     }
 }
 
-/// `timetz` reads offsets of any size after letters (`12:00 Z42`) and receives none of 16 hours or more.
-fn is_refused_in_binary(field: &[u8], column: &tokio_postgres::Column) -> bool {
+/// `timetz` reads offsets of any size after letters (`12:00 Z42`) and receives none of 16 hours or more; `xml` is sent with
+/// another declaration than it is stored with.
+fn is_text_only(field: &[u8], column: &tokio_postgres::Column) -> bool {
     const LIMIT: u32 = 16 * 3600;
     let offset = field.last_chunk().map(|bytes| i32::from_be_bytes(*bytes));
-    *column.type_() == Type::TIMETZ && offset.is_some_and(|offset| offset.unsigned_abs() >= LIMIT)
+    match *column.type_() {
+        Type::TIMETZ => offset.is_some_and(|offset| offset.unsigned_abs() >= LIMIT),
+        Type::XML => true,
+        _ => false,
+    }
 }
 
 /// The bytes of any value as a field of a binary row.

@@ -36,6 +36,7 @@ mod timestamp;
 mod tokens;
 mod uuid;
 mod vector;
+mod xml;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -154,6 +155,8 @@ pub enum TextCodec {
         /// Which of them.
         shape: Shape,
     },
+    /// `xml`; the server validates.
+    Xml,
     /// A type that the catalog describes: see [`TextCodec::of`].
     Nested(Arc<Nested>),
 }
@@ -174,6 +177,7 @@ impl TextCodec {
             25 => TextCodec::Text,
             26 => TextCodec::Oid,
             114 => TextCodec::Json,
+            142 => TextCodec::Xml,
             600 => TextCodec::Geometric { shape: Shape::Point },
             601 => TextCodec::Geometric { shape: Shape::Lseg },
             602 => TextCodec::Geometric { shape: Shape::Path },
@@ -274,6 +278,7 @@ impl TextCodec {
             TextCodec::Varbit { limit } => return bit::put_varbit(literal, limit, out),
             TextCodec::Geometric { shape } => return geometry::put_shape(literal, shape, out),
             TextCodec::Nested(ref nested) => return nested.put(literal, out),
+            TextCodec::Xml => return xml::put_xml(literal, out),
             TextCodec::Lsn => wire::put_lsn(out, lsn::parse_lsn(literal)?),
         }
         Ok(())

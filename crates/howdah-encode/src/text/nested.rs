@@ -68,11 +68,13 @@ impl TextCodec {
 
 fn of(shape: &TypeShape, typmod: i32, rules: &SessionRules, depth: usize) -> Option<TextCodec> {
     let depth = depth.checked_sub(1)?;
-    let part = |shape: &TypeShape, typmod| of(shape, typmod, rules, depth);
+    let below = |shape: &TypeShape, typmod| of(shape, typmod, rules, depth);
+    // A value with xml in it cannot be taken from the server's answer: what it sends is not what it has stored.
+    let part = |shape: &TypeShape, typmod| below(shape, typmod).filter(|codec| *codec != TextCodec::Xml);
     let kind = match shape {
         TypeShape::Base { oid } => return TextCodec::for_type(*oid, typmod, rules),
         TypeShape::Domain { name, over, typmod, not_null } => {
-            let below = part(over, *typmod)?;
+            let below = below(over, *typmod)?;
             // A domain below may refuse NULL as well; messages name the one on top.
             match below.below_not_null() {
                 Some(codec) => Kind::NotNull(name.clone(), codec.clone()),
