@@ -8,13 +8,17 @@ use libfuzzer_sys::fuzz_target;
 const DATE: u32 = 1082;
 const TIMESTAMP: u32 = 1114;
 const TIMESTAMPTZ: u32 = 1184;
+const INTERVAL: u32 = 1186;
 const MICROSECONDS_A_DAY: i64 = 86_400_000_000;
 
 fuzz_target!(
     init: write_literals("moments", MOMENTS),
     |data: &[u8]| {
         let Some(case) = Case::read(MOMENTS, data) else { return };
-        case.expect_white_space_ignored();
+        // An interval in ISO 8601's form is the one thing that the server refuses to find between spaces.
+        if case.oid != INTERVAL {
+            case.expect_white_space_ignored();
+        }
         let Ok(value) = case.verdict() else { return };
         match case.oid {
             DATE => {
