@@ -90,6 +90,14 @@ pub(crate) struct LoadTarget {
     #[arg(long, value_name = "MODE", default_value = "create_append")]
     pub(crate) mode: ModeArg,
 
+    /// A new table's primary key: a,b [default: none]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) key: Option<String>,
+
+    /// Make a new table's schema too [default: it must be there]
+    #[arg(long)]
+    pub(crate) create_schema: bool,
+
     /// New tables are UNLOGGED: faster, emptied by a crash [default: logged]
     #[arg(long)]
     pub(crate) unlogged: bool,
@@ -225,6 +233,14 @@ pub(crate) struct Writing {
     /// COPY FREEZE; for a table made or truncated here, one job [default: off]
     #[arg(long)]
     pub(crate) freeze: bool,
+
+    /// SQL before the first row, in its transaction; repeatable [default: none]
+    #[arg(long, value_name = "SQL")]
+    pub(crate) before: Vec<String>,
+
+    /// SQL after the last row, in its transaction; repeatable [default: none]
+    #[arg(long, value_name = "SQL")]
+    pub(crate) after: Vec<String>,
 
     /// ANALYZE the table after the commit [default: off]
     #[arg(long, overrides_with = "no_analyze")]

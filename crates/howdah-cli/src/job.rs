@@ -49,7 +49,7 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
             escape: byte("--escape", &args.input.escape)?,
         },
         header: args.input.header.as_deref().map(header).transpose()?.unwrap_or_default(),
-        columns: args.columns.columns.as_deref().map(column_list).transpose()?,
+        columns: args.columns.columns.as_deref().map(|list| column_list("--columns", list)).transpose()?,
         map: args.columns.map.iter().map(|pair| map_pair(pair)).collect::<Result<_, _>>()?,
         skip_columns,
         skip_lines: args.input.skip_lines.unwrap_or(0),
@@ -61,6 +61,16 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
             ModeArg::Replace => Mode::Replace,
             ModeArg::Truncate => Mode::Truncate,
         },
+        key: args
+            .target
+            .key
+            .as_deref()
+            .map(|list| column_list("--key", list))
+            .transpose()?
+            .unwrap_or_default(),
+        create_schema: args.target.create_schema,
+        before: args.writing.before.clone(),
+        after: args.writing.after.clone(),
         jobs: args.writing.jobs.map(usize::from),
         write_path: match args.writing.write_path {
             WritePathArg::CopyBinary => WritePath::CopyBinary,
@@ -132,13 +142,13 @@ fn header(text: &str) -> Result<HeaderOption, Error> {
     }
 }
 
-/// `--columns`: SQL identifiers, folded unless quoted.
-fn column_list(text: &str) -> Result<Vec<String>, Error> {
+/// `--columns`, `--key`: SQL identifiers, folded unless quoted.
+fn column_list(option: &str, text: &str) -> Result<Vec<String>, Error> {
     let mut columns: Vec<String> = Vec::new();
-    for (folded, _) in split_list("--columns", text)? {
+    for (folded, _) in split_list(option, text)? {
         name::check(&folded)?;
         if columns.contains(&folded) {
-            return Err(Error::usage(format!("--columns names {folded:?} twice")));
+            return Err(Error::usage(format!("{option} names {folded:?} twice")));
         }
         columns.push(folded);
     }
@@ -294,7 +304,21 @@ mod tests {
             "bad.jsonl",
             "--on-nul",
             "strip",
+            "--key",
+            "A,\"B\"",
+            "--create-schema",
+            "--before",
+            "SELECT 1, 2",
+            "--after",
+            "a",
+            "--after",
+            "b",
         ]);
+        assert_eq!((o.key.as_slice(), o.create_schema), (["a".to_owned(), "B".to_owned()].as_slice(), true));
+        assert_eq!(
+            (o.before, o.after),
+            (vec!["SELECT 1, 2".to_owned()], vec!["a".to_owned(), "b".to_owned()])
+        );
         assert_eq!((o.on_error, o.on_nul), (OnError::Ignore, OnNul::Strip));
         assert_eq!((o.reject_limit, o.rejects), (Some(RejectLimit::Percent(2.5)), Some("bad.jsonl".into())));
         assert_eq!(o.table.unwrap().to_string(), "\"s\".\"T\"");

@@ -19,6 +19,10 @@ pub(crate) fn text(plan: &PlanSummary, report: &Report) -> String {
     }
     out.push_str(&format!("  jobs: {}\n", jobs(report)));
     out.push_str(&format!("  write path: {}\n", report.write_path));
+    if let Some(script) = &plan.create_table {
+        // Not indented: it is there to be copied.
+        out.push_str(&format!("  the table:\n\n{}\n\n", visible_lines(script, "")));
+    }
     out.push_str("  statements:\n");
     for statement in &plan.statements {
         out.push_str(&format!("    {}\n", visible_lines(statement, "    ")));
@@ -74,6 +78,7 @@ mod tests {
                 },
             ],
             unfilled: vec!["id: identity".into()],
+            create_table: Some("CREATE TABLE people (\n    name text\n);".into()),
             statements: vec!["CREATE TABLE t (\n  a text\n)".into(), "COMMIT".into()],
         };
         let report = Report {
@@ -95,6 +100,12 @@ plan for public.people (made by this load)
     id: identity
   jobs: one connection: the table has a unique index
   write path: copy-binary
+  the table:
+
+CREATE TABLE people (
+    name text
+);
+
   statements:
     CREATE TABLE t (
       a text

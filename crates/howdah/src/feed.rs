@@ -9,6 +9,7 @@ use crate::control::Control;
 use crate::decimal;
 use crate::error::{Error, ErrorKind};
 use crate::lattice::ColumnLattice;
+use crate::lattice::ascent::{Ascent, Stretch};
 use crate::plan::Plan;
 use crate::records::Records;
 use crate::source::{Cutter, Field, Piece, split};
@@ -93,7 +94,8 @@ pub(crate) fn merge(seen: impl IntoIterator<Item = Vec<ColumnLattice>>) -> Vec<C
     merged
 }
 
-/// Reads the whole input on `threads` threads to find the types of a new table's columns.
+/// Reads the whole input on `threads` threads to find the types of a new table's columns, and whether the first of them could
+/// be its key.
 ///
 /// # Errors
 /// The first record, in input order, that cannot be read.
@@ -102,11 +104,12 @@ pub(crate) fn infer(
     plan: &Arc<Plan>,
     threads: usize,
     control: &Control,
-) -> Result<Vec<ColumnLattice>, Error> {
+) -> Result<(Vec<ColumnLattice>, bool), Error> {
     let feed = Feed::new(cutter);
+    let ascent = Arc::new(Mutex::new(Ascent::default()));
     let threads = (0..threads)
         .map(|_| {
-            let (feed, plan, control) = (feed.clone(), plan.clone(), control.clone());
+            let (feed, plan, control, ascent) = (feed.clone(), plan.clone(), control.clone(), ascent.clone());
             std::thread::spawn(move || {
                 let mut lattices = vec![ColumnLattice::default(); plan.columns.len()];
                 let (mut fields, mut spare) = (Vec::new(), Vec::new());
@@ -114,9 +117,12 @@ pub(crate) fn infer(
                     if control.is_cancelled() {
                         break;
                     }
-                    if let Err(error) = observe(&piece, &plan, &mut fields, &mut lattices) {
-                        feed.fail(piece.ordinal, error);
-                        break;
+                    match observe(&piece, &plan, &mut fields, &mut lattices) {
+                        Ok(first_column) => lock(&ascent).add(piece.ordinal, first_column),
+                        Err(error) => {
+                            feed.fail(piece.ordinal, error);
+                            break;
+                        }
                     }
                     spare = piece.into_spare();
                 }
@@ -127,27 +133,31 @@ pub(crate) fn infer(
     let merged = join_all(threads)?;
     match feed.take_failure() {
         Some(error) => Err(error),
-        None => Ok(merged),
+        None => Ok((merged, lock(&ascent).holds())),
     }
 }
 
-/// Shows the values of `piece` to the lattices.
+/// Shows the values of `piece` to the lattices; tells how those of the first column follow each other.
 fn observe(
     piece: &Piece,
     plan: &Plan,
     fields: &mut Vec<Field>,
     lattices: &mut [ColumnLattice],
-) -> Result<(), Error> {
+) -> Result<Stretch, Error> {
+    let mut first_column = Stretch::Empty;
     let (mut scratch, mut number) = (Vec::new(), Vec::new());
     let mut records = Records::new(piece, plan, std::mem::take(fields))?;
     while let Some(record) = records.next() {
         match record {
             Ok(record) => {
-                for (column, lattice) in plan.columns.iter().zip(lattices.iter_mut()) {
+                for (at, (column, lattice)) in plan.columns.iter().zip(lattices.iter_mut()).enumerate() {
                     let field = record.fields[column.field];
                     let mut value = split::value(field, record.bytes, &plan.dialect, &mut scratch);
                     if plan.decimal_comma {
                         value = value.map(|value| decimal::as_number(value, &mut number));
+                    }
+                    if at == 0 {
+                        first_column.see(value);
                     }
                     lattice.observe(value);
                 }
@@ -157,7 +167,7 @@ fn observe(
         }
     }
     *fields = records.into_fields();
-    Ok(())
+    Ok(first_column)
 }
 
 /// Runs `work` on a thread of its own, so that reading a pipe does not keep the runtime from noticing a request to stop.

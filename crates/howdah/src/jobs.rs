@@ -31,11 +31,17 @@ pub(crate) fn choose(
         Some("FREEZE works only in the transaction that makes or empties the table")
     } else if options.mode == Mode::Truncate && table.is_some() {
         Some("TRUNCATE locks the table for one transaction")
+    } else if !options.before.is_empty() {
+        Some("--before is part of the load's transaction")
+    } else if !options.after.is_empty() && table.is_some() && options.mode != Mode::Replace {
+        Some("--after is part of the load's transaction")
     } else {
         None
     };
     let hazards = table.filter(|_| options.mode != Mode::Replace || options.on_error == OnError::Ignore);
     let hazards = hazards.map(|table| table.hazards.0.join(" and ")).filter(|hazards| !hazards.is_empty());
+    let key_first = table.is_none() && !options.key.is_empty() && options.on_error == OnError::Ignore;
+    let hazards = hazards.or(key_first.then(|| "a primary key".to_owned()));
     if options.jobs == Some(0) {
         return Err(Error::usage("--jobs must be at least 1"));
     }

@@ -3,6 +3,7 @@
 use tokio_postgres::types::Type;
 
 use crate::connect::Connection;
+use crate::creation::Creation;
 use crate::error::Error;
 use crate::lattice::InferredType;
 use crate::name::quote;
@@ -46,7 +47,7 @@ pub(crate) enum Landing {
     /// TRUNCATE and COPY in one transaction.
     Truncate,
     /// The table is made in the transaction that fills it.
-    Create { unlogged: bool },
+    Create(Creation),
     /// Into a table under a hidden name; its renaming is what readers see.
     Hidden(Hidden),
 }
@@ -54,20 +55,33 @@ pub(crate) enum Landing {
 /// A table that nobody looks for.
 pub(crate) struct Hidden {
     id: LoadId,
-    unlogged: bool,
-    /// The table whose place it takes.
-    pub(crate) replaces: Option<Replacement>,
-    /// Indexes and constraints judge the rows as they come, instead of all at the end.
-    builds_first: bool,
+    content: Content,
+}
+
+/// What a hidden table will be.
+pub(crate) enum Content {
+    /// A table that was not there.
+    New(Creation),
+    /// The one that takes another's place.
+    Twin {
+        of: Replacement,
+        unlogged: bool,
+        /// Indexes and constraints judge the rows as they come, instead of all at the end.
+        builds_first: bool,
+    },
 }
 
 impl Hidden {
-    pub(crate) fn new(id: LoadId, unlogged: bool, replaces: Option<Replacement>, builds_first: bool) -> Self {
-        Hidden { id, unlogged, replaces, builds_first }
+    pub(crate) fn new(id: LoadId, content: Content) -> Self {
+        Hidden { id, content }
     }
 
     fn name(&self) -> String {
         format!("{HIDDEN_PREFIX}{}", self.id)
+    }
+
+    fn rename_sql(&self, relation: &str, table: &Table) -> String {
+        format!("ALTER TABLE {relation} RENAME TO {}", quote(&table.name))
     }
 }
 
@@ -82,32 +96,46 @@ impl Landing {
         }
     }
 
-    /// Whether the constraints of a replaced table judge the rows as they come.
-    pub(crate) fn builds_first(&self) -> bool {
-        matches!(self, Landing::Hidden(Hidden { replaces: Some(_), builds_first: true, .. }))
-    }
-
-    /// What must be done before the first COPY. With one connection it is part of its transaction.
-    pub(crate) fn before(&self, table: &Table, observe: bool) -> Vec<String> {
-        let (_, relation) = self.relation(table);
+    /// The table that this load makes, unless it takes another's place.
+    pub(crate) fn creation(&self) -> Option<&Creation> {
         match self {
-            Landing::Append => Vec::new(),
-            Landing::Truncate => vec![format!("TRUNCATE {relation}")],
-            Landing::Create { unlogged } => vec![create_sql(&relation, table, *unlogged, observe)],
-            Landing::Hidden(hidden) => match &hidden.replaces {
-                Some(replacement) => {
-                    let mut statements = vec![replacement.create_sql(&relation, hidden.unlogged)];
-                    if hidden.builds_first {
-                        statements.extend(replacement.build_sql(&relation));
-                    }
-                    statements
-                }
-                None => vec![create_sql(&relation, table, hidden.unlogged, observe)],
-            },
+            Landing::Create(creation) | Landing::Hidden(Hidden { content: Content::New(creation), .. }) => {
+                Some(creation)
+            }
+            _ => None,
         }
     }
 
-    /// Indexes, constraints and types, once the rows are there; in one transaction with [`Landing::publish`].
+    /// Whether keys and constraints judge the rows as they come.
+    pub(crate) fn judges_on_arrival(&self) -> bool {
+        match self {
+            Landing::Append | Landing::Truncate => true,
+            Landing::Create(creation) => creation.has_key_first(),
+            Landing::Hidden(hidden) => matches!(hidden.content, Content::Twin { builds_first: true, .. }),
+        }
+    }
+
+    /// What must be done before the first COPY. With one connection it is part of its transaction.
+    pub(crate) fn before(&self, table: &Table) -> Vec<String> {
+        let (_, relation) = self.relation(table);
+        if let Some(creation) = self.creation() {
+            let schema = creation.schema_sql(table);
+            return schema.into_iter().chain([creation.create_sql(&relation, table)]).collect();
+        }
+        match self {
+            Landing::Truncate => vec![format!("TRUNCATE {relation}")],
+            Landing::Hidden(Hidden { content: Content::Twin { of, unlogged, builds_first }, .. }) => {
+                let mut statements = vec![of.create_sql(&relation, *unlogged)];
+                if *builds_first {
+                    statements.extend(of.build_sql(&relation));
+                }
+                statements
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Types, name, indexes and constraints, once the rows are there; in one transaction with [`Landing::publish`].
     pub(crate) fn after(&self, table: &Table, plan: &Plan, found: &[InferredType]) -> Vec<String> {
         let (_, relation) = self.relation(table);
         let mut statements = Vec::new();
@@ -127,20 +155,29 @@ impl Landing {
         if !changes.is_empty() {
             statements.push(format!("ALTER TABLE {relation} {}", changes.join(", ")));
         }
-        if let Landing::Hidden(Hidden { replaces: Some(replacement), builds_first: false, .. }) = self {
-            statements.extend(replacement.build_sql(&relation));
+        match self {
+            Landing::Create(creation) => statements.extend(creation.finish_sql(table)),
+            Landing::Hidden(hidden) => match &hidden.content {
+                Content::New(creation) => {
+                    statements.push(hidden.rename_sql(&relation, table));
+                    statements.extend(creation.finish_sql(table));
+                }
+                Content::Twin { of, builds_first: false, .. } => statements.extend(of.build_sql(&relation)),
+                Content::Twin { .. } => {}
+            },
+            _ => {}
         }
         statements
     }
 
-    /// What makes the rows visible.
+    /// What puts a table into the place of another.
     pub(crate) fn publish(&self, table: &Table) -> Vec<String> {
-        let Landing::Hidden(hidden) = self else { return Vec::new() };
-        let (_, relation) = self.relation(table);
-        let rename = format!("ALTER TABLE {relation} RENAME TO {}", quote(&table.name));
-        match &hidden.replaces {
-            Some(replacement) => replacement.swap_sql(&rename),
-            None => vec![rename],
+        match self {
+            Landing::Hidden(hidden @ Hidden { content: Content::Twin { of, .. }, .. }) => {
+                let (_, relation) = self.relation(table);
+                of.swap_sql(&hidden.rename_sql(&relation, table))
+            }
+            _ => Vec::new(),
         }
     }
 
@@ -148,19 +185,14 @@ impl Landing {
     ///
     /// # Errors
     /// The server's errors.
-    pub(crate) async fn prepare_apart(
-        &self,
-        connection: &Connection,
-        table: &Table,
-        observe: bool,
-    ) -> Result<(), Error> {
+    pub(crate) async fn prepare_apart(&self, connection: &Connection, table: &Table) -> Result<(), Error> {
         let Landing::Hidden(hidden) = self else { return Ok(()) };
         let client = connection.client();
         // The lock first: a table without a held lock is a leftover to every other load.
         client
             .query_typed("select pg_catalog.pg_advisory_lock($1)", &[(&hidden.id.lock_key(), Type::INT8)])
             .await?;
-        client.batch_execute(&self.before(table, observe).join("; ")).await?;
+        client.batch_execute(&self.before(table).join("; ")).await?;
         Ok(())
     }
 
@@ -172,23 +204,14 @@ impl Landing {
         let Landing::Hidden(_) = self else { return Ok(()) };
         let (_, relation) = self.relation(table);
         // The lanes are rolled back; what they may still hold is let go within moments.
-        Ok(connection
-            .client()
-            .batch_execute(&format!("SET lock_timeout = '1500ms'; DROP TABLE IF EXISTS {relation}"))
-            .await?)
+        let sql = format!("SET lock_timeout = '1500ms'; DROP TABLE IF EXISTS {relation}");
+        connection.client().batch_execute(&sql).await?;
+        if let Some(sql) = self.creation().and_then(|creation| creation.drop_schema_sql(table)) {
+            // Others may have put something there meanwhile; then it stays.
+            let _ = connection.client().batch_execute(&sql).await;
+        }
+        Ok(())
     }
-}
-
-fn create_sql(relation: &str, table: &Table, unlogged: bool, observe: bool) -> String {
-    let columns: Vec<String> = table
-        .columns
-        .iter()
-        .map(|column| {
-            let type_name = if observe { "text" } else { &column.type_name };
-            format!("{} {type_name}", quote(&column.name))
-        })
-        .collect();
-    format!("CREATE {}TABLE {relation} ({})", if unlogged { "UNLOGGED " } else { "" }, columns.join(", "))
 }
 
 /// Drops the hidden tables that loads which died left in `schema`: those whose advisory lock is free. Returns their names.

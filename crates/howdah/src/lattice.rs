@@ -4,6 +4,7 @@
 //! changed. What is left, most specific first, is the answer. Crossing out commutes, so threads may each look at a
 //! part of a file and [`ColumnLattice::merge`] what they saw.
 
+pub(crate) mod ascent;
 mod number;
 mod temporal;
 #[cfg(test)]
@@ -124,13 +125,15 @@ pub(crate) struct ColumnLattice {
     possible: TypeSet,
     /// Fields, NULL ones too.
     fields: u64,
+    /// NULL ones.
+    nulls: u64,
     /// Fields that are exactly the marker at the same place in [`NULL_MARKERS`].
     markers: [u64; NULL_MARKERS.len()],
 }
 
 impl Default for ColumnLattice {
     fn default() -> Self {
-        Self { possible: TypeSet::ALL, fields: 0, markers: [0; NULL_MARKERS.len()] }
+        Self { possible: TypeSet::ALL, fields: 0, nulls: 0, markers: [0; NULL_MARKERS.len()] }
     }
 }
 
@@ -139,7 +142,10 @@ impl ColumnLattice {
     #[inline]
     pub(crate) fn observe(&mut self, value: Option<&[u8]>) {
         self.fields += 1;
-        let Some(value) = value else { return };
+        let Some(value) = value else {
+            self.nulls += 1;
+            return;
+        };
         // A marker fits no type but text, so only columns without another type left can hold one from here on.
         if self.possible != TypeSet::NONE {
             self.possible = self.possible.intersection(classify(value));
@@ -153,6 +159,7 @@ impl ColumnLattice {
     pub(crate) fn merge(&mut self, other: &Self) {
         self.possible = self.possible.intersection(other.possible);
         self.fields += other.fields;
+        self.nulls += other.nulls;
         for (count, more) in self.markers.iter_mut().zip(other.markers) {
             *count += more;
         }
@@ -165,6 +172,11 @@ impl ColumnLattice {
             return InferredType::Text;
         }
         InferredType::SPECIFIC.into_iter().find(|&ty| self.possible.has(ty)).unwrap_or(InferredType::Text)
+    }
+
+    /// Whether there were values, and no NULL among them.
+    pub(crate) fn never_null(&self) -> bool {
+        self.fields > 0 && self.nulls == 0
     }
 
     /// The most frequent of `\N`, `NULL` and `NA` with its share of all fields, when that is more than 1 %: a sign

@@ -9,6 +9,7 @@ mod chunk;
 mod commit;
 pub mod connect;
 pub mod control;
+mod creation;
 mod crew;
 mod decimal;
 mod encode;

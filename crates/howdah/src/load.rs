@@ -14,13 +14,14 @@ use howdah_encode::TypeShape;
 
 use crate::connect::{Connection, Target};
 use crate::control::{Control, Phase};
+use crate::creation::{Creation, Findings};
 use crate::decimal;
 use crate::error::{Error, ErrorKind};
 use crate::feed;
 use crate::jobs::{self, Jobs};
-use crate::landing::{Hidden, Landing, LoadId};
+use crate::landing::{Content, Hidden, Landing, LoadId};
 use crate::lattice::{ColumnLattice, InferredType};
-use crate::mapping::{self, Head, Mapping};
+use crate::mapping::{self, Head, Mapping, Pair};
 use crate::name::TableName;
 use crate::options::{Format, LoadOptions, Mode, OnError};
 use crate::plan::{FormRules, Plan};
@@ -180,6 +181,9 @@ impl Load<'_> {
         session: &Session,
     ) -> Result<Option<Table>, Error> {
         let found = Table::lookup(connection, name, &session.rules).await?;
+        if let Some(table) = found.as_ref().filter(|_| !self.options.key.is_empty()) {
+            return Err(Error::usage(format!("--key is for new tables, and {} exists", table.display())));
+        }
         match (self.options.mode, &found) {
             (Mode::Create, Some(table)) => {
                 return Err(Error::usage(format!("table {} exists already", table.display()))
@@ -253,17 +257,6 @@ impl Load<'_> {
             )
             .with_hint("make the table first, or save the stream to a file"));
         }
-        let landing = match (&existing, options.mode) {
-            (Some(_), Mode::Truncate) => Landing::Truncate,
-            (Some(table), Mode::Replace) => {
-                let replacement = Replacement::read(connection, table, self.id).await?;
-                let builds_first = options.on_error == OnError::Ignore;
-                Landing::Hidden(Hidden::new(self.id, options.unlogged, Some(replacement), builds_first))
-            }
-            (Some(_), _) => Landing::Append,
-            (None, _) if jobs.count == 1 => Landing::Create { unlogged: options.unlogged },
-            (None, _) => Landing::Hidden(Hidden::new(self.id, options.unlogged, None, false)),
-        };
         let rules = FormRules {
             write_path: options.write_path,
             session: &session.rules,
@@ -276,17 +269,21 @@ impl Load<'_> {
             decimal_comma: options.decimal_comma,
         };
         let creates = existing.is_none();
-        let table = match existing {
-            Some(table) => table,
+        let (table, creation) = match existing {
+            Some(table) => (table, None),
             None => {
-                let schema = table::creation_schema(connection, name).await?;
-                let mut table = new_table(schema, name, mapping, !options.unlogged);
+                let (schema, with_schema) =
+                    table::creation_schema(connection, name, options.create_schema).await?;
+                let mut creation = Creation::new(options, mapping, inputs, with_schema, observe)?;
+                let mut table = new_table(schema, name, mapping, &creation, !options.unlogged);
                 if !observe {
-                    self.infer(&mut table, inputs, dialect, mapping, &rules, jobs.count).await?;
+                    creation.findings =
+                        self.infer(&mut table, inputs, dialect, mapping, &rules, jobs.count).await?;
                 }
-                table
+                (table, Some(creation))
             }
         };
+        let landing = self.landing(connection, &table, creation, jobs.count).await?;
         let (plan, reason) = Plan::new(dialect.clone(), mapping, &table, &rules);
         if let Some(reason) = reason {
             self.control.notice(format!("rows travel as text, which the server parses: {reason}"));
@@ -304,7 +301,29 @@ impl Load<'_> {
         })
     }
 
-    /// Gives the columns of a new table the types that fit every value of the whole input.
+    async fn landing(
+        &self,
+        connection: &Connection,
+        table: &Table,
+        creation: Option<Creation>,
+        jobs: usize,
+    ) -> Result<Landing, Error> {
+        let options = self.options;
+        Ok(match (creation, options.mode) {
+            (Some(creation), _) if jobs == 1 => Landing::Create(creation),
+            (Some(creation), _) => Landing::Hidden(Hidden::new(self.id, Content::New(creation))),
+            (None, Mode::Truncate) => Landing::Truncate,
+            (None, Mode::Replace) => {
+                let of = Replacement::read(connection, table, self.id).await?;
+                let builds_first = options.on_error == OnError::Ignore;
+                let content = Content::Twin { of, unlogged: options.unlogged, builds_first };
+                Landing::Hidden(Hidden::new(self.id, content))
+            }
+            (None, _) => Landing::Append,
+        })
+    }
+
+    /// Gives the columns of a new table the types that fit every value of the whole input; tells what else it saw.
     async fn infer(
         &mut self,
         table: &mut Table,
@@ -313,7 +332,7 @@ impl Load<'_> {
         mapping: &Mapping,
         rules: &FormRules<'_>,
         threads: usize,
-    ) -> Result<(), Error> {
+    ) -> Result<Findings, Error> {
         let start = Instant::now();
         self.control.enter(Phase::Inferring);
         let peeked = self.control.snapshot().bytes_read;
@@ -323,17 +342,22 @@ impl Load<'_> {
         let cutter = self.cutter(inputs, dialect, mapping.header.is_some());
         let (control, names) = (self.control.clone(), plan.clone());
         let work = move || feed::infer(cutter, &names, threads, &control);
-        let lattices = feed::off_thread(self.control, work).await??;
+        let (lattices, ascends) = feed::off_thread(self.control, work).await??;
         self.hint_null_markers(&plan, &lattices);
+        let mut findings = Findings::default();
         for (planned, lattice) in plan.columns.iter().zip(&lattices) {
             if let Some(column) = table.columns.iter_mut().find(|column| column.name == planned.name) {
-                *column = new_column(&column.name, lattice.decide());
+                column.infer(lattice.decide());
+            }
+            if lattice.never_null() {
+                findings.never_null.push(planned.name.clone());
             }
         }
+        findings.ascending = plan.columns.first().filter(|_| ascends).map(|column| column.name.clone());
         self.control.rewind_to(peeked);
         self.control.enter(Phase::Planning);
         self.report.phases.infer_s = start.elapsed().as_secs_f64();
-        Ok(())
+        Ok(findings)
     }
 
     fn hint_null_markers(&self, plan: &Plan, lattices: &[ColumnLattice]) {
@@ -382,30 +406,33 @@ fn target_name(options: &LoadOptions, inputs: &[Input]) -> Result<TableName, Err
     TableName::exact(&stem)
 }
 
-fn new_table(schema: String, name: &TableName, mapping: &Mapping, is_logged: bool) -> Table {
+fn new_table(
+    schema: String,
+    name: &TableName,
+    mapping: &Mapping,
+    creation: &Creation,
+    is_logged: bool,
+) -> Table {
+    let column = |pair: &Pair| Column {
+        name: pair.target.clone(),
+        type_name: InferredType::Text.sql().to_owned(),
+        shape: TypeShape::Base { oid: InferredType::Text.oid() },
+        typmod: -1,
+        base_type: (InferredType::Text.oid(), -1),
+        not_null: creation.is_key(&pair.target),
+        not_null_domain: None,
+        generated: false,
+        has_default: false,
+    };
     Table {
         oid: 0,
         schema,
         name: name.table.clone(),
         kind: Kind::Table,
         is_logged,
-        columns: mapping.pairs.iter().map(|pair| new_column(&pair.target, InferredType::Text)).collect(),
+        columns: mapping.pairs.iter().map(column).collect(),
         hazards: Hazards::default(),
-        can_refuse_rows: false,
+        can_refuse_rows: creation.has_key_first(),
         has_row_triggers: false,
-    }
-}
-
-fn new_column(name: &str, inferred: InferredType) -> Column {
-    Column {
-        name: name.to_owned(),
-        type_name: inferred.sql().to_owned(),
-        shape: TypeShape::Base { oid: inferred.oid() },
-        typmod: -1,
-        base_type: (inferred.oid(), -1),
-        not_null: false,
-        not_null_domain: None,
-        generated: false,
-        has_default: false,
     }
 }

@@ -34,6 +34,14 @@ pub struct LoadOptions {
     pub limit: Option<u64>,
     /// What happens to a table that is there already; default [`Mode::CreateAppend`].
     pub mode: Mode,
+    /// Columns of a new table's primary key; none by default.
+    pub key: Vec<String>,
+    /// The new table's schema is made too, when there is none.
+    pub create_schema: bool,
+    /// SQL that is run in the load's transaction before the first row.
+    pub before: Vec<String>,
+    /// SQL that is run in the load's transaction after the last row.
+    pub after: Vec<String>,
     /// Connections that write; default: chosen from cores, input size and the target's indexes.
     pub jobs: Option<usize>,
     /// The write path; default [`WritePath::CopyBinary`].

@@ -96,6 +96,9 @@ pub struct PlanSummary {
     pub columns: Vec<PlannedColumn>,
     /// Table columns that the input does not fill, with what they get.
     pub unfilled: Vec<String>,
+    /// For a new table: the script that makes it, empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub create_table: Option<String>,
     /// The statements, in order, that will be or were run.
     pub statements: Vec<String>,
 }

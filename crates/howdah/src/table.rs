@@ -5,6 +5,7 @@ use tokio_postgres::types::Type;
 
 use crate::connect::Connection;
 use crate::error::{Error, ErrorKind};
+use crate::lattice::InferredType;
 use crate::name::{TableName, display, quote};
 use crate::types::Types;
 
@@ -52,6 +53,15 @@ pub(crate) struct Column {
     pub(crate) not_null_domain: Option<String>,
     pub(crate) generated: bool,
     pub(crate) has_default: bool,
+}
+
+impl Column {
+    /// Gives a column of a new table its type.
+    pub(crate) fn infer(&mut self, inferred: InferredType) {
+        inferred.sql().clone_into(&mut self.type_name);
+        self.shape = TypeShape::Base { oid: inferred.oid() };
+        self.base_type = (inferred.oid(), -1);
+    }
 }
 
 /// What makes two connections that insert into one table wait for each other.
@@ -220,25 +230,30 @@ async fn columns(connection: &Connection, oid: u32, rules: &SessionRules) -> Res
         .collect())
 }
 
-/// The schema in which an unqualified new table is made.
+/// The schema in which a new table is made, and whether it has to be made too.
 ///
 /// # Errors
-/// The schema does not exist, or the search path names none.
-pub(crate) async fn creation_schema(connection: &Connection, name: &TableName) -> Result<String, Error> {
+/// The schema does not exist and nobody wants it made, or the search path names none.
+pub(crate) async fn creation_schema(
+    connection: &Connection,
+    name: &TableName,
+    may_create: bool,
+) -> Result<(String, bool), Error> {
     let client = connection.client();
     if let Some(schema) = &name.schema {
         let found = client
             .query_typed("select from pg_catalog.pg_namespace where nspname = $1", &[(schema, Type::TEXT)])
             .await?;
-        if found.is_empty() {
+        if found.is_empty() && !may_create {
             return Err(Error::usage(format!("schema {schema:?} does not exist"))
                 .with_sqlstate("3F000")
-                .with_hint(format!("create it first: CREATE SCHEMA {}", quote(schema))));
+                .with_hint("--create-schema makes it too"));
         }
-        return Ok(schema.clone());
+        return Ok((schema.clone(), found.is_empty()));
     }
     let current = client.query_typed("select pg_catalog.current_schema()::text", &[]).await?;
-    current.first().and_then(|row| row.get::<_, Option<String>>(0)).ok_or_else(|| {
+    let current = current.first().and_then(|row| row.get::<_, Option<String>>(0));
+    current.map(|schema| (schema, false)).ok_or_else(|| {
         Error::new(ErrorKind::Usage, "no schema has been selected to create in").with_sqlstate("3F000")
     })
 }

@@ -34,7 +34,7 @@ impl Load<'_> {
         cutter: Cutter,
         decision: Decision,
     ) -> Result<(), Error> {
-        let Decision { plan, table, landing, jobs, .. } = &decision;
+        let Decision { table, landing, jobs, .. } = &decision;
         for name in landing::sweep(&connection, &table.schema).await? {
             self.control.notice(format!("removed {name}, left by a load that died"));
         }
@@ -47,7 +47,7 @@ impl Load<'_> {
         let freight = Arc::new(self.freight(&decision, &target));
         let mut crew = Crew::muster(&connection, &target, jobs.count).await?;
         if jobs.count > 1 {
-            landing.prepare_apart(&connection, table, plan.observe).await?;
+            landing.prepare_apart(&connection, table).await?;
         }
         let Err(error) =
             self.send_and_publish(&connection, &target, &feed, &decision, &freight, &mut crew).await
@@ -78,9 +78,6 @@ impl Load<'_> {
         let loading = Instant::now();
         self.control.enter(Phase::Loading);
         let mut first = vec!["BEGIN".to_owned()];
-        if alone {
-            first.extend(landing.before(table, plan.observe));
-        }
         if freight.narrow {
             // A deferred constraint would speak up when nobody can tell any more which row it means.
             first.push("SET CONSTRAINTS ALL IMMEDIATE".to_owned());
@@ -88,6 +85,10 @@ impl Load<'_> {
         let first = first.join("; ");
         let begun = try_join_all(connections.iter().map(|lane| lane.client().batch_execute(&first)));
         self.unless_cancelled(async { Ok(begun.await?) }).await?;
+        self.run_users(connection, "--before", &self.options.before).await?;
+        if alone {
+            self.run_all(connection, &landing.before(table)).await?;
+        }
         let sent = self.send(connection, feed, freight, crew).await?;
         self.close_rejects(decision)?;
         let rows = self.account(&sent, table)?;
@@ -111,6 +112,7 @@ impl Load<'_> {
         self.control.enter(Phase::Committing);
         let committing = Instant::now();
         self.run_all(connection, &landing.publish(table)).await?;
+        self.run_users(connection, "--after", &self.options.after).await?;
         match landing {
             Landing::Append => commit_all(&connections, target).await?,
             _ => commit_all(std::slice::from_ref(connection), target).await?,
@@ -175,6 +177,15 @@ impl Load<'_> {
                 .notice(format!("{} rows were sent; triggers let {rows} of them in", read - rejected));
         }
         Ok(rows)
+    }
+
+    /// Runs the user's own SQL, one text after the other: a line comment at its end would swallow the next.
+    async fn run_users(&self, connection: &Connection, option: &str, texts: &[String]) -> Result<(), Error> {
+        for text in texts {
+            let ran = self.run_all(connection, std::slice::from_ref(text)).await;
+            ran.map_err(|error| error.prefixed(option))?;
+        }
+        Ok(())
     }
 
     /// Runs statements that may take long, unless somebody says stop.

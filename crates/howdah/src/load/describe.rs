@@ -11,10 +11,12 @@ impl Load<'_> {
     pub(super) fn describe(&mut self, session: &Session, decision: &Decision, mapping: &Mapping) {
         let Decision { plan, table, landing, jobs, creates, .. } = decision;
         let (_, relation) = landing.relation(table);
-        let mut statements = landing.before(table, plan.observe);
+        let mut statements = self.options.before.clone();
+        statements.extend(landing.before(table));
         statements.push(plan.copy_sql(&relation, plan.form));
         statements.extend(landing.after(table, plan, &[]));
         statements.extend(landing.publish(table));
+        statements.extend(self.options.after.iter().cloned());
         if self.options.analyze {
             statements.push(format!("ANALYZE {}", table.sql()));
         }
@@ -57,6 +59,7 @@ impl Load<'_> {
                     format!("{}: {gets}", column.name)
                 })
                 .collect(),
+            create_table: landing.creation().map(|creation| creation.script(table)),
             statements,
         });
     }

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, AtomicI32};
 use super::{Decision, Load};
 use crate::connect::Target;
 use crate::error::Error;
-use crate::landing::Landing;
 use crate::lane::Freight;
 use crate::mapping::Mapping;
 use crate::options::OnError;
@@ -50,10 +49,8 @@ impl Load<'_> {
     pub(super) fn freight(&self, decision: &Decision, target: &Target) -> Freight {
         let Decision { plan, table, landing, rejects, .. } = decision;
         let (relation_name, relation) = landing.relation(table);
-        let into_existing = matches!(landing, Landing::Append | Landing::Truncate);
-        let judged_on_arrival = into_existing || landing.builds_first();
         // Elsewhere than in UTF-8, characters of the input may have no place.
-        let can_refuse = (judged_on_arrival && table.can_refuse_rows) || !decision.server_is_utf8;
+        let can_refuse = (landing.judges_on_arrival() && table.can_refuse_rows) || !decision.server_is_utf8;
         Freight {
             plan: plan.clone(),
             relation,
