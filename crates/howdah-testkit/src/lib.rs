@@ -40,6 +40,11 @@ impl Database {
         Database { name, ..maintenance }
     }
 
+    /// The database's name, which no other test of the program has.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Key/value conninfo of this database, password included.
     pub fn conninfo(&self) -> String {
         format!("{} dbname={}", server().conninfo(), self.name)

@@ -10,6 +10,9 @@ use crate::table::Table;
 /// So many inputs are named in the comment; a glob may match thousands.
 const NAMED_INPUTS: usize = 5;
 
+/// How comments of ours begin.
+pub(crate) const COMMENT_START: &str = "loaded by howdah from ";
+
 /// What is made beside the columns, which [`Table`] has.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Creation {
@@ -168,7 +171,7 @@ impl Creation {
 }
 
 /// Where the rows came from, for whoever finds the table in a year.
-fn comment(inputs: &[Input]) -> String {
+pub(crate) fn comment(inputs: &[Input]) -> String {
     let name = |input: &Input| {
         if &*input.name == "-" { "standard input".to_owned() } else { input.name.to_string() }
     };
@@ -176,5 +179,5 @@ fn comment(inputs: &[Input]) -> String {
     if inputs.len() > NAMED_INPUTS {
         names.push(format!("{} more", inputs.len() - NAMED_INPUTS));
     }
-    format!("loaded by howdah from {}", names.join(", "))
+    format!("{COMMENT_START}{}", names.join(", "))
 }

@@ -14,7 +14,7 @@ use howdah_encode::TypeShape;
 
 use crate::connect::{Connection, Target};
 use crate::control::{Control, Phase};
-use crate::creation::{Creation, Findings};
+use crate::creation::{self, Creation, Findings};
 use crate::decimal;
 use crate::error::{Error, ErrorKind};
 use crate::feed;
@@ -283,7 +283,7 @@ impl Load<'_> {
                 (table, Some(creation))
             }
         };
-        let landing = self.landing(connection, &table, creation, jobs.count).await?;
+        let landing = self.landing(connection, &table, creation, inputs, jobs.count).await?;
         let (plan, reason) = Plan::new(dialect.clone(), mapping, &table, &rules);
         if let Some(reason) = reason {
             self.control.notice(format!("rows travel as text, which the server parses: {reason}"));
@@ -306,6 +306,7 @@ impl Load<'_> {
         connection: &Connection,
         table: &Table,
         creation: Option<Creation>,
+        inputs: &[Input],
         jobs: usize,
     ) -> Result<Landing, Error> {
         let options = self.options;
@@ -314,7 +315,7 @@ impl Load<'_> {
             (Some(creation), _) => Landing::Hidden(Hidden::new(self.id, Content::New(creation))),
             (None, Mode::Truncate) => Landing::Truncate,
             (None, Mode::Replace) => {
-                let of = Replacement::read(connection, table, self.id).await?;
+                let of = Replacement::read(connection, table, self.id, &creation::comment(inputs)).await?;
                 let builds_first = options.on_error == OnError::Ignore;
                 let content = Content::Twin { of, unlogged: options.unlogged, builds_first };
                 Landing::Hidden(Hidden::new(self.id, content))

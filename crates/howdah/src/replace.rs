@@ -4,6 +4,7 @@
 use tokio_postgres::types::Type;
 
 use crate::connect::Connection;
+use crate::creation;
 use crate::error::Error;
 use crate::landing::LoadId;
 use crate::name::quote;
@@ -31,7 +32,7 @@ struct Definition {
 }
 
 impl Replacement {
-    /// Reads the definition of `table` and refuses what would be lost.
+    /// Reads the definition of `table` and refuses what would be lost. `comment` takes the place of one that a load wrote.
     ///
     /// # Errors
     /// A usage error that names everything that depends on the table.
@@ -39,6 +40,7 @@ impl Replacement {
         connection: &Connection,
         table: &Table,
         id: LoadId,
+        comment: &str,
     ) -> Result<Replacement, Error> {
         if table.kind != Kind::Table {
             return Err(Error::usage(format!(
@@ -79,7 +81,9 @@ impl Replacement {
                 "with t as (select c.*, c.oid::regclass::text as sql from pg_catalog.pg_class c where c.oid = $1)
                  select format('ALTER TABLE %s SET (%s)', sql, array_to_string(reloptions, ', ')) from t where reloptions is not null
                  union all
-                 select format('COMMENT ON TABLE %s IS %L', sql, pg_catalog.obj_description(oid, 'pg_class')) from t
+                 select format('COMMENT ON TABLE %s IS %L', sql,
+                               case when starts_with(pg_catalog.obj_description(oid, 'pg_class'), $2) then $3
+                                    else pg_catalog.obj_description(oid, 'pg_class') end) from t
                   where pg_catalog.obj_description(oid, 'pg_class') is not null
                  union all
                  select format('GRANT %s ON %s TO %s%s', privilege_type, sql,
@@ -89,7 +93,7 @@ impl Replacement {
                  union all
                  select format('ALTER TABLE %s OWNER TO %I', sql, pg_catalog.pg_get_userbyid(relowner)) from t
                   where relowner <> (select oid from pg_catalog.pg_roles where rolname = current_user)",
-                &oid,
+                &[oid[0].clone(), (&creation::COMMENT_START, Type::TEXT), (&comment, Type::TEXT)],
             )
             .await?;
         let sequences = client

@@ -23,6 +23,19 @@ fn a_new_table_gets_its_key_and_says_where_it_came_from() {
         let comment = database.sql("SELECT obj_description('t'::regclass)");
         assert_eq!(comment, format!("loaded by howdah from {file}"), "{jobs}");
         assert_eq!(database.sql("SELECT count(*) FROM t"), "3");
+
+        // The comment is kept true; somebody's own stays.
+        let other = database.file("other.csv", "id,Kind,name\n1,a,x\n");
+        let replace =
+            |file: &str| LoadOptions { mode: Mode::Replace, jobs: Some(jobs), ..options(file, "t") };
+        load(&database, &replace(&other));
+        assert_eq!(
+            database.sql("SELECT obj_description('t'::regclass)"),
+            format!("loaded by howdah from {other}")
+        );
+        database.sql("COMMENT ON TABLE t IS 'mine'");
+        load(&database, &replace(&file));
+        assert_eq!(database.sql("SELECT obj_description('t'::regclass)"), "mine");
     }
 }
 
