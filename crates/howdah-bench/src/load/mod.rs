@@ -11,6 +11,7 @@ use crate::machine;
 use crate::scratch::Scratch;
 
 mod contender;
+mod inference;
 mod memory;
 mod run;
 mod scale;
@@ -34,6 +35,8 @@ pub enum Measurement {
     Events,
     /// What it costs to be ready for bad records, and to meet some.
     Tolerance,
+    /// What finding the types of a new table costs.
+    Inference,
     /// Peak memory by size and compression of the input, and with one very long field.
     Memory,
     /// How long a thousand rows take.
@@ -41,10 +44,11 @@ pub enum Measurement {
 }
 
 impl Measurement {
-    const ALL: [Measurement; 5] = [
+    const ALL: [Measurement; 6] = [
         Measurement::Readings,
         Measurement::Events,
         Measurement::Tolerance,
+        Measurement::Inference,
         Measurement::Memory,
         Measurement::Small,
     ];
@@ -128,6 +132,7 @@ pub fn measure(options: &Options, say: &mut dyn Write) -> Result<(), Error> {
             Measurement::Readings => throughput::measure(&mut bench, Dataset::Readings)?,
             Measurement::Events => throughput::measure(&mut bench, Dataset::GithubEvents)?,
             Measurement::Tolerance => tolerance::measure(&mut bench)?,
+            Measurement::Inference => inference::measure(&mut bench)?,
             Measurement::Memory => memory::measure(&mut bench)?,
             Measurement::Small => small::measure(&mut bench)?,
         };
