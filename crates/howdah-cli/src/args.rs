@@ -138,7 +138,7 @@ pub(crate) struct Connection {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input (COPY's names and meanings)")]
 pub(crate) struct Input {
-    /// csv, tsv, text (COPY's), rejects [default: by the file's name, else csv]
+    /// csv, tsv, text (COPY's), rejects [default: by the name, else csv]
     #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) format: Option<FormatArg>,
 
@@ -146,7 +146,7 @@ pub(crate) struct Input {
     #[arg(long, value_name = "NAME")]
     pub(crate) encoding: Option<String>,
 
-    /// The byte between fields, \t for a tab [default: comma for csv, else tab]
+    /// The byte between fields, \t for a tab [default: by the format]
     #[arg(long, value_name = "BYTE", allow_hyphen_values = true)]
     pub(crate) delimiter: Option<String>,
 
@@ -154,7 +154,7 @@ pub(crate) struct Input {
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub(crate) null: Option<String>,
 
-    /// What stands for the column's DEFAULT, PostgreSQL 16+ [default: nothing]
+    /// What stands for a column's DEFAULT, server 16+ [default: nothing]
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub(crate) default: Option<String>,
 
@@ -162,7 +162,7 @@ pub(crate) struct Input {
     #[arg(long, value_name = "CHAR")]
     pub(crate) decimal: Option<String>,
 
-    /// Record 1 names the columns: auto, true, false [default: auto; bare: true]
+    /// Record 1 names columns: auto, false, true or bare [default: auto]
     #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) header: Option<String>,
 
@@ -174,7 +174,15 @@ pub(crate) struct Input {
     #[arg(long, value_name = "BYTE", allow_hyphen_values = true)]
     pub(crate) escape: Option<String>,
 
-    /// Lines to drop at the start of every file, before the header [default: 0]
+    /// Columns in which NULL may stand in quotes: a,b, * [default: none]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) force_null: Option<String>,
+
+    /// Columns in which nothing means NULL: a,b, * [default: none]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) force_not_null: Option<String>,
+
+    /// Lines to drop at every file's start, before the header [default: 0]
     #[arg(long, value_name = "N")]
     pub(crate) skip_lines: Option<u64>,
 

@@ -26,6 +26,10 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
             .with_hint("add --on-error ignore"));
     }
     let byte = |option, text: &Option<String>| text.as_deref().map(|text| one_byte(option, text)).transpose();
+    let list = |option, text: &Option<String>| match text.as_deref() {
+        None => Ok(Vec::new()),
+        Some(text) => column_list(option, text),
+    };
     let mut skip_columns = Vec::new();
     for list in &args.columns.skip_columns {
         skip_columns.extend(split_list("--skip-columns", list)?.into_iter().map(|(_, exact)| exact));
@@ -48,6 +52,8 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
             quote: byte("--quote", &args.input.quote)?,
             escape: byte("--escape", &args.input.escape)?,
         },
+        force_null: list("--force-null", &args.input.force_null)?,
+        force_not_null: list("--force-not-null", &args.input.force_not_null)?,
         header: args.input.header.as_deref().map(header).transpose()?.unwrap_or_default(),
         columns: args.columns.columns.as_deref().map(|list| column_list("--columns", list)).transpose()?,
         map: args.columns.map.iter().map(|pair| map_pair(pair)).collect::<Result<_, _>>()?,
@@ -61,13 +67,7 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
             ModeArg::Replace => Mode::Replace,
             ModeArg::Truncate => Mode::Truncate,
         },
-        key: args
-            .target
-            .key
-            .as_deref()
-            .map(|list| column_list("--key", list))
-            .transpose()?
-            .unwrap_or_default(),
+        key: list("--key", &args.target.key)?,
         create_schema: args.target.create_schema,
         before: args.writing.before.clone(),
         after: args.writing.after.clone(),
@@ -304,6 +304,10 @@ mod tests {
             "bad.jsonl",
             "--on-nul",
             "strip",
+            "--force-null",
+            "*",
+            "--force-not-null",
+            "a,B",
             "--key",
             "A,\"B\"",
             "--create-schema",
@@ -314,6 +318,8 @@ mod tests {
             "--after",
             "b",
         ]);
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert_eq!((o.force_null, o.force_not_null), (names(&["*"]), names(&["a", "b"])));
         assert_eq!((o.key.as_slice(), o.create_schema), (["a".to_owned(), "B".to_owned()].as_slice(), true));
         assert_eq!(
             (o.before, o.after),

@@ -16,7 +16,7 @@ use crate::plan::{Plan, PlanColumn};
 use crate::records::{BadRecord, Record, Records, data_error};
 use crate::rejects::Reject;
 use crate::resolver::Answer;
-use crate::source::split::{self, PlainRecord, Span};
+use crate::source::split::{PlainRecord, Span};
 use crate::source::{Field, Form, Piece};
 
 /// A value may have so many bytes; PostgreSQL's limit on any value, its length word included.
@@ -237,7 +237,7 @@ impl Encoder {
         let mut row = Row::new(piece, record.span);
         for column in &plan.columns {
             let field = record.fields[column.field];
-            let Some(value) = split::value(field, record.bytes, &plan.dialect, &mut self.scratch.unescaped)
+            let Some(value) = column.value(field, record.bytes, &plan.dialect, &mut self.scratch.unescaped)
             else {
                 out.extend_from_slice(&NULL_FIELD);
                 row.see_null(column)?;
@@ -280,7 +280,7 @@ impl Encoder {
                 out.push(b'\t');
             }
             let field = record.fields[column.field];
-            let value = split::value(field, record.bytes, &plan.dialect, &mut self.scratch.unescaped);
+            let value = column.value(field, record.bytes, &plan.dialect, &mut self.scratch.unescaped);
             if let Some(lattice) = self.lattices.get_mut(at) {
                 lattice.observe(value);
             }

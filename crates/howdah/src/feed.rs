@@ -12,7 +12,7 @@ use crate::lattice::ColumnLattice;
 use crate::lattice::ascent::{Ascent, Stretch};
 use crate::plan::Plan;
 use crate::records::Records;
-use crate::source::{Cutter, Field, Piece, split};
+use crate::source::{Cutter, Field, Piece};
 
 /// The input, for any number of threads.
 pub(crate) struct Feed {
@@ -152,7 +152,7 @@ fn observe(
             Ok(record) => {
                 for (at, (column, lattice)) in plan.columns.iter().zip(lattices.iter_mut()).enumerate() {
                     let field = record.fields[column.field];
-                    let mut value = split::value(field, record.bytes, &plan.dialect, &mut scratch);
+                    let mut value = column.value(field, record.bytes, &plan.dialect, &mut scratch);
                     if plan.decimal_comma {
                         value = value.map(|value| decimal::as_number(value, &mut number));
                     }

@@ -15,6 +15,7 @@ mod decimal;
 mod encode;
 pub mod error;
 mod feed;
+mod force;
 mod jobs;
 mod landing;
 mod lane;

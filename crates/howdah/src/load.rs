@@ -18,6 +18,7 @@ use crate::creation::{self, Creation, Findings};
 use crate::decimal;
 use crate::error::{Error, ErrorKind};
 use crate::feed;
+use crate::force;
 use crate::jobs::{self, Jobs};
 use crate::landing::{Content, Hidden, Landing, LoadId};
 use crate::lattice::{ColumnLattice, InferredType};
@@ -257,7 +258,9 @@ impl Load<'_> {
             )
             .with_hint("make the table first, or save the stream to a file"));
         }
+        force::check(options, mapping)?;
         let rules = FormRules {
+            options,
             write_path: options.write_path,
             session: &session.rules,
             server_encoding: &session.encoding,

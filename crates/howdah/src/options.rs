@@ -20,6 +20,10 @@ pub struct LoadOptions {
     pub encoding: Option<Encoding>,
     /// How records are written.
     pub dialect: DialectOptions,
+    /// Target columns in which the NULL string means NULL in quotes too; `*` for all.
+    pub force_null: Vec<String>,
+    /// Target columns in which the NULL string means itself without quotes; `*` for all.
+    pub force_not_null: Vec<String>,
     /// Whether record 1 names the columns; default [`HeaderOption::Auto`].
     pub header: HeaderOption,
     /// COPY's positional column list: the n-th field of every record goes into the n-th column named here.

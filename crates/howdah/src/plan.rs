@@ -7,10 +7,12 @@ use howdah_encode::{SessionRules, TextCodec};
 use crate::chunk::RowForm;
 use crate::decimal;
 use crate::encode::DEFAULT_MARKER;
+use crate::force::Forced;
 use crate::mapping::Mapping;
 use crate::name::{quote, quote_literal};
-use crate::options::{OnNul, WritePath};
-use crate::source::Dialect;
+use crate::options::{LoadOptions, OnNul, WritePath};
+use crate::source::split;
+use crate::source::{Dialect, Field};
 use crate::table::Table;
 
 /// Everything an encoder and a lane need to know.
@@ -36,6 +38,8 @@ pub(crate) struct Plan {
     pub(crate) on_nul: OnNul,
     /// Some value may have a decimal comma.
     pub(crate) decimal_comma: bool,
+    /// What stands between delimiters is not always what it looks like: each field is looked at by itself.
+    pub(crate) careful: bool,
     /// The target's bare name, for messages in the server's words.
     pub(crate) relation_name: String,
     freeze: bool,
@@ -51,6 +55,8 @@ pub(crate) struct PlanColumn {
     pub(crate) type_name: String,
     /// OID and modifier of the type, domains resolved.
     pub(crate) base_type: (u32, i32),
+    /// Quotes do not tell its NULLs.
+    pub(crate) forced: Option<Forced>,
     /// Its values have decimal commas.
     pub(crate) decimal_comma: bool,
     /// `None`: only the server can read the type.
@@ -63,8 +69,27 @@ pub(crate) struct PlanColumn {
     pub(crate) not_null_domain: Option<String>,
 }
 
+impl PlanColumn {
+    /// The column's value in a record of which `field` is a field; `None` for NULL and DEFAULT.
+    #[inline]
+    pub(crate) fn value<'v>(
+        &self,
+        field: Field,
+        bytes: &'v [u8],
+        dialect: &'v Dialect,
+        scratch: &'v mut Vec<u8>,
+    ) -> Option<&'v [u8]> {
+        let value = split::value(field, bytes, dialect, scratch);
+        match self.forced {
+            None => value,
+            Some(forced) => forced.value(field.form(), value, &dialect.null),
+        }
+    }
+}
+
 /// What the choice of form depends on beside the types.
 pub(crate) struct FormRules<'a> {
+    pub(crate) options: &'a LoadOptions,
     pub(crate) write_path: WritePath,
     pub(crate) session: &'a SessionRules,
     /// As PostgreSQL names it.
@@ -112,6 +137,7 @@ impl Plan {
                 name: column.name.clone(),
                 type_name: column.type_name.clone(),
                 base_type: column.base_type,
+                forced: Forced::of(&column.name, rules.options),
                 decimal_comma: rules.decimal_comma && decimal::is_decimal(column.base_type.0),
                 codec,
                 kind,
@@ -133,7 +159,9 @@ impl Plan {
         let text = rules.write_path == WritePath::CopyText || rules.observe || reason.is_some();
         // PostgreSQL allows 1,600 columns.
         let count = u16::try_from(columns.len()).unwrap_or(u16::MAX);
+        let careful = rules.decimal_comma || columns.iter().any(|column| column.forced.is_some());
         let plan = Plan {
+            careful,
             dialect,
             header: mapping.header.clone(),
             fields: mapping.fields,

@@ -43,7 +43,7 @@ impl<'p> Records<'p> {
     pub(crate) fn new(piece: &'p Piece, plan: &'p Plan, fields: Vec<Field>) -> Result<Self, Error> {
         let splitter = Splitter::new(piece.bytes(), &plan.dialect, piece.eol);
         let suspect = bad_sequence(piece.bytes()).is_some();
-        let plain = !suspect && !plan.decimal_comma;
+        let plain = !suspect && !plan.careful;
         let mut records = Records { piece, plan, splitter, fields, suspect, plain, stripped: Vec::new() };
         if let Some(expected) = plan.header.as_deref().filter(|_| piece.starts_input) {
             records.check_header(expected)?;

@@ -46,6 +46,10 @@ pub(crate) struct Provenance {
     pub(crate) default: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) decimal: Option<char>,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub(crate) force_null: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub(crate) force_not_null: Vec<String>,
 }
 
 /// One line of the file.

@@ -38,6 +38,8 @@ pub(super) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<In
     dialect.null = dialect.null.take().or(load.null);
     dialect.default = dialect.default.take().or(load.default);
     options.decimal_comma |= load.decimal == Some(',');
+    options.force_null.extend(load.force_null);
+    options.force_not_null.extend(load.force_not_null);
     options.format = Some(match load.format.as_str() {
         "tsv" => Format::Tsv,
         "text" => Format::Text,

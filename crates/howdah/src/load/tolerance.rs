@@ -9,7 +9,7 @@ use crate::connect::Target;
 use crate::error::Error;
 use crate::lane::Freight;
 use crate::mapping::Mapping;
-use crate::options::OnError;
+use crate::options::{LoadOptions, OnError};
 use crate::rejects::{Provenance, Rejects};
 use crate::resolver::Resolver;
 use crate::source::{Dialect, Family, Input};
@@ -40,7 +40,7 @@ impl Load<'_> {
             &path,
             options.rejects.is_some(),
             options.reject_limit,
-            provenance(table, mapping, dialect, options.decimal_comma),
+            provenance(table, mapping, dialect, options),
         )?;
         Ok(Some(Arc::new(rejects)))
     }
@@ -79,7 +79,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
-fn provenance(table: &Table, mapping: &Mapping, dialect: &Dialect, decimal_comma: bool) -> Provenance {
+fn provenance(table: &Table, mapping: &Mapping, dialect: &Dialect, options: &LoadOptions) -> Provenance {
     let (format, delimiter, null): (_, _, &[u8]) = match (dialect.family, dialect.delimiter) {
         (Family::Text, _) => ("text", b'\t', b"\\N"),
         (Family::Csv, b'\t') => ("tsv", b'\t', b""),
@@ -101,7 +101,9 @@ fn provenance(table: &Table, mapping: &Mapping, dialect: &Dialect, decimal_comma
         escape: unless(dialect.escape, dialect.quote).filter(|_| is_csv),
         null: (dialect.null != null).then(|| text(&dialect.null)),
         default: dialect.default.as_deref().map(text),
-        decimal: decimal_comma.then_some(','),
+        decimal: options.decimal_comma.then_some(','),
+        force_null: options.force_null.clone(),
+        force_not_null: options.force_not_null.clone(),
     }
 }
 
