@@ -143,9 +143,9 @@ fn a_table_that_is_called_like_its_file_is_called_exactly_so() {
         let file = database.file(&format!("{stem}.csv"), b"id,v\n1,x\n");
         let args = ["load", &file].map(str::to_owned);
         let run = howdah(&database, &args).check(b"").unwrap_or_else(|what| panic!("{stem:?}: {what}"));
-        let found = database.sql("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'canary'");
+        let found = database.sql("SELECT '[' || relname || ']' FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'canary'");
         if fits(&stem) {
-            assert_eq!((run.code, &found), (0, &stem), "{}", run.said());
+            assert_eq!((run.code, found), (0, format!("[{stem}]")), "{}", run.said());
             database.sql(&format!("DROP TABLE {}", quoted(&stem)));
         } else {
             assert_eq!((run.code, found.as_str()), (2, ""), "{}", run.said());
