@@ -56,7 +56,7 @@ fn every_sequence_of_bytes_is_text_or_is_rejected() {
     };
     let three = longer(&longer(&KINDS.map(|byte| vec![byte])));
     if everything() {
-        for fours in longer(&three).chunks(100_000) {
+        for fours in longer(&three).chunks(20_000) {
             expect_text_alone(&database, fours);
         }
     }
