@@ -146,7 +146,7 @@ pub(crate) struct Input {
     #[arg(long, value_name = "NAME")]
     pub(crate) encoding: Option<String>,
 
-    /// The byte between fields, \t for a tab [default: by the format]
+    /// The byte between fields, \t for a tab [default: guessed for csv, else tab]
     #[arg(long, value_name = "BYTE", allow_hyphen_values = true)]
     pub(crate) delimiter: Option<String>,
 
@@ -166,11 +166,11 @@ pub(crate) struct Input {
     #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) header: Option<String>,
 
-    /// The quote of csv and tsv [default: "]
+    /// The quote of csv and tsv [default: guessed, else "]
     #[arg(long, value_name = "BYTE", allow_hyphen_values = true)]
     pub(crate) quote: Option<String>,
 
-    /// What escapes a quote inside quotes [default: the quote]
+    /// What escapes a quote inside quotes [default: guessed, else the quote]
     #[arg(long, value_name = "BYTE", allow_hyphen_values = true)]
     pub(crate) escape: Option<String>,
 

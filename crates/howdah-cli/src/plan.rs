@@ -8,6 +8,7 @@ use crate::figures::{counted, visible, visible_lines};
 pub(crate) fn text(plan: &PlanSummary, report: &Report) -> String {
     let what = if plan.creates_table { "made by this load" } else { "exists" };
     let mut out = format!("plan for {} ({what})\n", visible(&plan.table));
+    out.push_str(&format!("  format: {}\n", visible(&plan.dialect.to_string())));
     out.push_str(&format!("  header: {}\n", visible(&plan.header)));
     out.push_str("  columns:\n");
     out.push_str(&columns(plan));
@@ -55,13 +56,21 @@ fn columns(plan: &PlanSummary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use howdah::report::PlannedColumn;
+    use howdah::report::{DialectSummary, PlannedColumn};
 
     #[test]
     fn the_plan_shows_every_decision_in_line() {
         let plan = PlanSummary {
             table: "public.people".into(),
             creates_table: true,
+            dialect: DialectSummary {
+                format: "csv",
+                delimiter: '\t',
+                quote: Some('\''),
+                escape: Some('\\'),
+                null: String::new(),
+                guessed: vec!["quote", "escape"],
+            },
             header: "record 1: its fields are distinct and age does not fit bigint".into(),
             columns: vec![
                 PlannedColumn {
@@ -91,6 +100,7 @@ mod tests {
             text(&plan, &report),
             "\
 plan for public.people (made by this load)
+  format: csv, delimiter tab, quote \"'\", escape \"\\\" (guessed; --quote, --escape override)
   header: record 1: its fields are distinct and age does not fit bigint
   columns:
     source     column  type      sent as

@@ -3,6 +3,7 @@
 mod carry;
 mod describe;
 mod judge;
+mod look;
 mod mended;
 mod tolerance;
 
@@ -11,18 +12,18 @@ use std::time::Instant;
 
 use carry::{CLEAN_UP_PATIENCE, cancelled};
 use howdah_encode::TypeShape;
+use look::Look;
 
 use crate::connect::{Connection, Target};
 use crate::control::{Control, Phase};
 use crate::creation::{self, Creation, Findings};
-use crate::decimal;
 use crate::error::{Error, ErrorKind};
 use crate::feed;
 use crate::force;
 use crate::jobs::{self, Jobs};
 use crate::landing::{Content, Hidden, Landing, LoadId};
 use crate::lattice::{ColumnLattice, InferredType};
-use crate::mapping::{self, Head, Mapping, Pair};
+use crate::mapping::{self, Mapping, Pair};
 use crate::name::TableName;
 use crate::options::{Format, LoadOptions, Mode, OnError};
 use crate::plan::{FormRules, Plan};
@@ -118,13 +119,12 @@ impl Load<'_> {
         let planning = Instant::now();
         let options = self.options;
         let inputs = std::mem::take(&mut self.inputs);
-        let dialect = Arc::new(Dialect::resolve(options.format.unwrap_or(Format::Csv), &options.dialect)?);
-        decimal::check(options, &dialect)?;
+        let usual = Arc::new(Dialect::resolve(options.format.unwrap_or(Format::Csv), &options.dialect)?);
         let name = target_name(options, &inputs)?;
         let connection = Arc::new(self.unless_cancelled(self.target.connect()).await?);
         let control = self.control;
         let (cutter, decision) = tokio::select! {
-            prepared = self.prepare(planning, &connection, &inputs, &dialect, &name) => prepared?,
+            prepared = self.prepare(planning, &connection, &inputs, &usual, &name) => prepared?,
             () = control.cancelled() => {
                 // A backend that waits for a lock does not notice that its client is gone: it must be told.
                 let _ = tokio::time::timeout(CLEAN_UP_PATIENCE, connection.cancel()).await;
@@ -143,13 +143,13 @@ impl Load<'_> {
         planning: Instant,
         connection: &Arc<Connection>,
         inputs: &[Input],
-        dialect: &Arc<Dialect>,
+        usual: &Arc<Dialect>,
         name: &TableName,
     ) -> Result<(Cutter, Decision), Error> {
         let options = self.options;
         let session = Session::read(connection).await?;
         self.report.server_version.clone_from(&session.version);
-        if dialect.default.is_some() && session.version_num < 160_000 {
+        if usual.default.is_some() && session.version_num < 160_000 {
             return Err(Error::usage(format!(
                 "--default needs PostgreSQL 16 or later; the server is {}",
                 session.version
@@ -158,19 +158,19 @@ impl Load<'_> {
         let existing = self.existing(connection, name, &session).await?;
 
         let sizes: Option<u64> = inputs.iter().map(Input::size).sum();
-        let cutter = self.cutter(inputs, dialect, false);
+        let cutter = self.cutter(inputs, usual, false);
         if let Some(total) = sizes {
             self.control.set_bytes_total(total);
         }
-        let (cutter, head) = peek(cutter, dialect.clone(), options.decimal_comma, self.control).await?;
+        let Look { cutter, dialect, summary, head } = self.look(cutter, usual, existing.as_ref()).await?;
         let mapping = match &existing {
             Some(table) => mapping::for_existing(&head, table, options)?,
             None => mapping::for_new(&head, options)?,
         };
         self.report.phases.plan_s = planning.elapsed().as_secs_f64();
         let decision =
-            self.decide(connection, &session, existing, name, inputs, dialect, &mapping, sizes).await?;
-        self.describe(&session, &decision, &mapping);
+            self.decide(connection, &session, existing, name, inputs, &dialect, &mapping, sizes).await?;
+        self.describe(&session, &decision, &mapping, summary);
         Ok((cutter.limited(options.limit, mapping.header.is_some()), decision))
     }
 
@@ -375,19 +375,6 @@ impl Load<'_> {
             }
         }
     }
-}
-
-async fn peek(
-    mut cutter: Cutter,
-    dialect: Arc<Dialect>,
-    decimal_comma: bool,
-    control: &Control,
-) -> Result<(Cutter, Head), Error> {
-    let look = move || {
-        let head = cutter.peek().map(|piece| Head::read(piece, &dialect, decimal_comma));
-        head.map(|head| (cutter, head))
-    };
-    feed::off_thread(control, look).await?
 }
 
 fn format_by_name(inputs: &[Input]) -> Format {

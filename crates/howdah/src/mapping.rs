@@ -8,6 +8,7 @@ use crate::lattice::{ColumnLattice, InferredType};
 use crate::name;
 use crate::options::{HeaderOption, LoadOptions};
 use crate::records;
+use crate::source::sniff::Fit;
 use crate::source::split::{self, Splitter};
 use crate::source::{Dialect, Piece};
 use crate::table::Table;
@@ -127,12 +128,7 @@ impl Head {
             HeaderOption::No => return Ok((false, "record 1 is data, as asked".into())),
             HeaderOption::Auto => {}
         }
-        let listed = options.columns.as_deref().unwrap_or_default();
-        let is_name = |field: &&String| {
-            find_column(table, mapped(field, options)).is_some()
-                || options.skip_columns.contains(*field)
-                || listed.contains(*field)
-        };
+        let is_name = |field: &&String| is_name(field, table, options);
         let (names, others): (Vec<_>, Vec<_>) = self.first.iter().partition(is_name);
         if names.is_empty() {
             return Ok((false, "record 1 is data: none of its fields is a column name".into()));
@@ -150,6 +146,25 @@ impl Head {
             .with_detail(format!("columns of {}: {}; not columns: {}", table.display(), listing(&names), listing(&others)))
             .with_hint("say which: --header=true (then use --map NAME=COLUMN or --skip-columns NAME for the others), or --header=false"))
     }
+}
+
+/// Whether a field of record 1 names a column.
+fn is_name(field: &String, table: &Table, options: &LoadOptions) -> bool {
+    find_column(table, mapped(field, options)).is_some()
+        || options.skip_columns.contains(field)
+        || options.columns.as_deref().unwrap_or_default().contains(field)
+}
+
+/// How well a record 1 fits the target.
+pub(crate) fn fit(first: &[String], existing: Option<&Table>, options: &LoadOptions) -> Fit {
+    let may_be_header = options.header != HeaderOption::No && !first.is_empty();
+    if may_be_header && existing.is_some_and(|table| first.iter().all(|field| is_name(field, table, options)))
+    {
+        return Fit::Names;
+    }
+    let insertable = |table: &Table| table.columns.iter().filter(|column| !column.generated).count();
+    let expected = options.columns.as_ref().map(Vec::len).or(existing.map(insertable));
+    if expected == Some(first.len()) { Fit::Count } else { Fit::Unknown }
 }
 
 /// Maps the input's fields to the columns of `table`.

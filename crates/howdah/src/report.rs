@@ -3,6 +3,8 @@
 use serde::Serialize;
 
 use crate::error::Error;
+use crate::source::sniff::shown;
+use crate::source::{Dialect, Family};
 
 /// A load that is over: the figures, and the error when it failed.
 #[derive(Debug)]
@@ -90,6 +92,8 @@ pub struct PlanSummary {
     pub table: String,
     /// Whether this load makes the table.
     pub creates_table: bool,
+    /// How records are written.
+    pub dialect: DialectSummary,
     /// Whether record 1 was taken as a header, and why.
     pub header: String,
     /// One entry a loaded column, in the order of the input.
@@ -101,6 +105,62 @@ pub struct PlanSummary {
     pub create_table: Option<String>,
     /// The statements, in order, that will be or were run.
     pub statements: Vec<String>,
+}
+
+/// How records are written, and what of it was guessed.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct DialectSummary {
+    /// `csv` or `text`.
+    pub format: &'static str,
+    /// Between fields.
+    pub delimiter: char,
+    /// CSV: the quote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quote: Option<char>,
+    /// CSV: what escapes a quote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub escape: Option<char>,
+    /// What stands for NULL.
+    pub null: String,
+    /// The options that nobody gave and whose values are not COPY's defaults.
+    pub guessed: Vec<&'static str>,
+}
+
+impl DialectSummary {
+    pub(crate) fn new(dialect: &Dialect, usual: &Dialect) -> Self {
+        let is_csv = dialect.family == Family::Csv;
+        let differs = [
+            ("delimiter", dialect.delimiter != usual.delimiter),
+            ("quote", dialect.quote != usual.quote),
+            ("escape", dialect.escape != usual.escape && dialect.escape != dialect.quote),
+        ];
+        DialectSummary {
+            format: if is_csv { "csv" } else { "text" },
+            delimiter: char::from(dialect.delimiter),
+            quote: is_csv.then_some(char::from(dialect.quote)),
+            escape: is_csv.then_some(char::from(dialect.escape)),
+            null: String::from_utf8_lossy(&dialect.null).into_owned(),
+            guessed: differs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect(),
+        }
+    }
+}
+
+impl std::fmt::Display for DialectSummary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}, delimiter {}", self.format, shown(self.delimiter))?;
+        if let Some(quote) = self.quote.filter(|quote| *quote != '"') {
+            write!(f, ", quote {}", shown(quote))?;
+        }
+        if let Some(escape) = self.escape.filter(|_| self.escape != self.quote) {
+            write!(f, ", escape {}", shown(escape))?;
+        }
+        let options: Vec<String> = self.guessed.iter().map(|name| format!("--{name}")).collect();
+        match &options[..] {
+            [] => Ok(()),
+            [one] => write!(f, " (guessed; {one} overrides)"),
+            several => write!(f, " (guessed; {} override)", several.join(", ")),
+        }
+    }
 }
 
 /// One column's way.

@@ -3,12 +3,18 @@
 use super::{Decision, Load};
 use crate::chunk::RowForm;
 use crate::mapping::Mapping;
-use crate::report::{PlanSummary, PlannedColumn};
+use crate::report::{DialectSummary, PlanSummary, PlannedColumn};
 use crate::session::Session;
 
 impl Load<'_> {
     /// Puts the plan and what follows from it into the report.
-    pub(super) fn describe(&mut self, session: &Session, decision: &Decision, mapping: &Mapping) {
+    pub(super) fn describe(
+        &mut self,
+        session: &Session,
+        decision: &Decision,
+        mapping: &Mapping,
+        dialect: DialectSummary,
+    ) {
         let Decision { plan, table, landing, jobs, creates, .. } = decision;
         let (_, relation) = landing.relation(table);
         let mut statements = self.options.before.clone();
@@ -34,6 +40,7 @@ impl Load<'_> {
         report.plan = Some(PlanSummary {
             table: table.display(),
             creates_table: *creates,
+            dialect,
             header: mapping.header_reason.clone(),
             columns: plan
                 .columns

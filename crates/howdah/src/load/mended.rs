@@ -45,6 +45,13 @@ pub(super) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<In
         "text" => Format::Text,
         _ => Format::Csv,
     });
+    if options.format != Some(Format::Text) {
+        // The file says it all: nothing is left to be guessed.
+        let dialect = &mut options.dialect;
+        dialect.delimiter.get_or_insert(if options.format == Some(Format::Csv) { b',' } else { b'\t' });
+        let quote = *dialect.quote.get_or_insert(b'"');
+        dialect.escape.get_or_insert(quote);
+    }
     if options.table.is_none() {
         options.table = Some(TableName::parse(&load.table)?);
     }

@@ -8,6 +8,7 @@ use super::dialect::{Dialect, Eol, Family};
 use super::encoding::Encoding;
 use super::mended::LineMap;
 use super::open::{ByteStream, Input};
+use super::reading::Sample;
 use super::split::{Field, QuoteScan, Splitter};
 use crate::control::Control;
 use crate::error::{Error, ErrorKind, Location};
@@ -133,6 +134,26 @@ impl Cutter {
         self
     }
 
+    /// The start of the first input that is not empty, to be looked at before anything is cut; nothing is taken from it.
+    ///
+    /// # Errors
+    /// An input that cannot be read.
+    pub(crate) fn sample(&mut self) -> Result<Sample<'_>, Error> {
+        while self.current.as_ref().is_none_or(|current| current.tail.is_empty()) {
+            let Some(input) = self.waiting.pop_front() else { break };
+            let mut current = Current::open(&input, self.skip_lines, &self.control)?;
+            current.look(self.target)?;
+            self.current = Some(current);
+        }
+        let bytes = self.current.as_ref().map_or(&[][..], |current| &current.tail);
+        Ok(Sample { bytes, is_whole: bytes.len() < self.target })
+    }
+
+    /// Reads records of `dialect` from here on.
+    pub(crate) fn set_dialect(&mut self, dialect: Arc<Dialect>) {
+        self.dialect = dialect;
+    }
+
     /// The first piece, left in place for [`Cutter::cut`].
     ///
     /// # Errors
@@ -230,6 +251,17 @@ impl Current {
             this.skip_line()?;
         }
         Ok(this)
+    }
+
+    /// Reads ahead to `target` bytes.
+    fn look(&mut self, target: usize) -> Result<(), Error> {
+        let held = self.tail.len();
+        if held < target {
+            self.tail.resize(target, 0);
+            let got = self.stream.fill(&mut self.tail[held..])?;
+            self.tail.truncate(held + got);
+        }
+        Ok(())
     }
 
     fn skip_line(&mut self) -> Result<(), Error> {
@@ -351,7 +383,7 @@ fn count(byte: u8, bytes: &[u8]) -> u64 {
 }
 
 /// The kind of the first record end in `bytes`, which start a record; `None` when more bytes are needed to tell.
-fn first_eol(bytes: &[u8], dialect: &Dialect, eof: bool) -> Option<Eol> {
+pub(super) fn first_eol(bytes: &[u8], dialect: &Dialect, eof: bool) -> Option<Eol> {
     let mut scan = QuoteScan::default();
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {

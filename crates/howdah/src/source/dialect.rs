@@ -62,7 +62,8 @@ impl Dialect {
         Ok(dialect)
     }
 
-    fn check(&self) -> Result<(), Error> {
+    /// Refuses what COPY refuses.
+    pub(super) fn check(&self) -> Result<(), Error> {
         let refuse = |text: &str| Err(Error::usage(text));
         let is_line_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
         for (byte, name) in

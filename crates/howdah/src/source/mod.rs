@@ -7,6 +7,8 @@ pub(crate) mod encoding;
 mod field;
 pub(crate) mod mended;
 pub mod open;
+mod reading;
+pub(crate) mod sniff;
 pub mod split;
 mod structural;
 pub(crate) mod transcode;
