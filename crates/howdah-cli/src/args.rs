@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 /// Carry data into PostgreSQL as fast as the server can take it.
 #[derive(Debug, Parser)]
@@ -38,6 +38,10 @@ pub(crate) enum Command {
     Server(Server),
     /// Make test data: the same rows on every machine
     Dataset(Dataset),
+    /// Print a completion script for a shell
+    Completions(Completions),
+    /// Print a manual page
+    Man(Man),
 }
 
 const LOAD_EXAMPLES: &str = "\
@@ -60,7 +64,7 @@ records ignored, 4 too many of them and nothing loaded, 5 partly committed, 130 
 #[command(after_help = LOAD_EXAMPLES)]
 pub(crate) struct Load {
     /// Files, glob patterns, or - for standard input
-    #[arg(required = true, value_name = "INPUT")]
+    #[arg(required = true, value_name = "INPUT", value_hint = ValueHint::FilePath)]
     pub(crate) inputs: Vec<String>,
 
     #[command(flatten)]
@@ -219,7 +223,7 @@ pub(crate) struct Tolerance {
     pub(crate) reject_limit: Option<String>,
 
     /// Where ignored records go [default: TABLE.LOAD_ID.rejects.jsonl, here]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) rejects: Option<PathBuf>,
 
     /// NUL characters, which no text can hold: error, strip
@@ -391,8 +395,45 @@ pub(crate) struct Dataset {
     pub(crate) seed: u64,
 
     /// Where to write; - is standard output [default: -, unless that is a terminal]
-    #[arg(long, short = 'o', value_name = "FILE")]
+    #[arg(long, short = 'o', value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
+}
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  howdah completions bash > ~/.local/share/bash-completion/completions/howdah
+  howdah completions zsh > ~/.zfunc/_howdah      a directory of your fpath
+  howdah completions fish > ~/.config/fish/completions/howdah.fish";
+
+/// Print a script with which a shell completes commands, options, their values and file names.
+#[derive(Debug, Args)]
+#[command(after_help = COMPLETIONS_EXAMPLES, arg_required_else_help = true)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: ShellArg,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShellArg {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+const MAN_EXAMPLES: &str = "\
+Examples:
+  howdah man load | man -l -                        read it
+  howdah man > ~/.local/share/man/man1/howdah.1     keep it";
+
+/// Print a manual page, as man reads it.
+#[derive(Debug, Args)]
+#[command(after_help = MAN_EXAMPLES)]
+pub(crate) struct Man {
+    /// Of this command: load, server, dataset, completions, man [default: of howdah]
+    #[arg(value_name = "COMMAND", hide_possible_values = true,
+        value_parser = ["load", "server", "dataset", "completions", "man"])]
+    pub(crate) command: Option<String>,
 }
 
 #[cfg(test)]

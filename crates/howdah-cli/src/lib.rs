@@ -42,6 +42,8 @@ fn run(args: Vec<OsString>) -> u8 {
             Command::Load(args) => commands::load::run(args),
             Command::Server(args) => commands::server::run(args),
             Command::Dataset(args) => commands::dataset::run(args),
+            Command::Completions(args) => commands::completions::run(args),
+            Command::Man(args) => commands::man::run(args),
         },
         Err(answer) => {
             Console::parser(&answer);
