@@ -116,7 +116,11 @@ pub(crate) fn judged(report: &Report) -> String {
 pub(crate) fn rejects(report: &Report) -> Option<String> {
     let path = report.rejects_path.as_deref()?;
     let count = counted(report.rows_rejected, "record was", "records were");
-    Some(format!("{count} ignored, with the reasons in {path}"))
+    Some(match report.error {
+        None => format!("{count} ignored, with the reasons in {path}"),
+        // The file may lack some: it can have been the failure.
+        Some(_) => format!("{count} refused so far; what was kept of them is in {path}"),
+    })
 }
 
 /// The report as one line of JSON: easy to append to a log, and every reader takes it.

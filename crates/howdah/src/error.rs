@@ -250,7 +250,8 @@ impl From<tokio_postgres::Error> for Error {
                     message = format!("{message}: {cause}");
                 }
             }
-            return Error::new(ErrorKind::Server, format!("connection to the server failed: {message}"));
+            return Error::new(ErrorKind::Server, format!("the connection to the server was lost: {message}"))
+                .with_hint("the server stopped or somebody ended the session: run the same command again when it answers");
         };
         Error::from_db(db)
     }

@@ -3,6 +3,7 @@
 //! [`load()`] is the whole engine: files and streams in, rows in a table out, and an [`Outcome`] that says what happened
 //! whether it worked or not. `ARCHITECTURE.md` draws the flow.
 
+mod advice;
 mod answers;
 mod buffers;
 mod chunk;

@@ -14,6 +14,7 @@ use carry::{CLEAN_UP_PATIENCE, cancelled};
 use howdah_encode::TypeShape;
 use look::Look;
 
+use crate::advice;
 use crate::connect::{Connection, Target};
 use crate::control::{Control, Phase};
 use crate::creation::{self, Creation, Findings};
@@ -58,7 +59,7 @@ pub fn load(options: &LoadOptions, target: &Target, control: &Control) -> Outcom
     report.rows_per_s = report.rows as f64 / report.elapsed_s;
     report.client_cpu_s = usage.cpu_s - before.cpu_s;
     report.peak_rss_bytes = usage.peak_rss_bytes;
-    let error = result.err().map(|error| hint_to_ignore(error, options));
+    let error = result.err().map(|error| advice::advise(error, options, target.user(), &report.table));
     if let Some(error) = &error {
         report.rows = 0;
         report.rows_per_s = 0.0;
@@ -70,15 +71,6 @@ pub fn load(options: &LoadOptions, target: &Target, control: &Control) -> Outcom
         report.error = Some(ReportedError::from(error));
     }
     Outcome { report, error }
-}
-
-/// A person whose load ended at one bad record wants to know that it need not.
-fn hint_to_ignore(error: Error, options: &LoadOptions) -> Error {
-    let is_about_one_record = error.kind() == ErrorKind::Data && error.location().is_some();
-    if !is_about_one_record || options.on_error == OnError::Ignore || error.hint().is_some() {
-        return error;
-    }
-    error.with_hint("--on-error ignore keeps such records in a file and loads the others")
 }
 
 /// The inputs, and the options under which they are read.

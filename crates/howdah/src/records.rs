@@ -166,10 +166,14 @@ impl<'p> Records<'p> {
             let name = missing.map_or_else(|| format!("field {}", found + 1), |column| column.name.clone());
             data_error(self.piece, span, format!("missing data for column {name:?}")).in_column(name)
         };
-        let found = if found > MOST_FIELDS { format!("more than {MOST_FIELDS}") } else { found.to_string() };
+        let found = match found {
+            1 => "1 field".to_owned(),
+            n if n > MOST_FIELDS => format!("more than {MOST_FIELDS} fields"),
+            n => format!("{n} fields"),
+        };
         let mut error = error
             .with_sqlstate("22P04")
-            .with_detail(format!("the record has {found} fields, {} are expected", plan.fields));
+            .with_detail(format!("the record has {found}, {} are expected", plan.fields));
         if plan.header.is_none() && span.start == 0 && self.piece.starts_input {
             error =
                 error.with_hint("name the columns in the input's order with --columns, or check --delimiter");

@@ -203,7 +203,10 @@ impl Rejects {
         let limit = self.limit.map_or_else(String::new, |limit| limit.to_string());
         Error::new(
             ErrorKind::TooManyRejects,
-            format!("{count} records were refused, more than --reject-limit {limit} allows"),
+            format!(
+                "{count} {}, more than --reject-limit {limit} allows",
+                if count == 1 { "record was refused" } else { "records were refused" }
+            ),
         )
         .with_hint(format!("see why in {}", self.path.display()))
     }

@@ -2,6 +2,7 @@
 
 use howdah::Control;
 use howdah::report::{Outcome, Report, ReportedError};
+use howdah::source::Input;
 use howdah::{Error, ErrorKind};
 
 use crate::args::{Load, ReportArg};
@@ -36,6 +37,8 @@ fn attempt(
     server: &mut Option<Server>,
 ) -> Result<Outcome, Error> {
     let options = job::load_options(args)?;
+    // A server is not looked for, let alone made, for a file that is not there.
+    Input::resolve(&options.inputs)?;
     let chosen = server.insert(Server::choose(&args.connection, console)?);
     if args.connection.password {
         chosen.ask_password()?;

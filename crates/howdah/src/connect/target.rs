@@ -168,6 +168,11 @@ impl Target {
         format!("{:?} on {} as {:?}", self.dbname, places.join(" or "), self.user)
     }
 
+    /// The role that logs in.
+    pub fn user(&self) -> &str {
+        &self.user
+    }
+
     /// Whether data would cross a network to a server whose identity nobody checked.
     pub fn is_remote_unverified(&self) -> bool {
         self.hosts.iter().any(Host::is_remote)

@@ -10,6 +10,32 @@ use super::open::read_full;
 /// The longest mark below.
 const MAGIC_BYTES: usize = 10;
 
+/// Files without text in them that people try all the same: how they begin, what they are, where the text is to be had.
+/// No mark could begin a text.
+const NO_TEXT: [(&[u8], &str, &str); 5] = [
+    (b"PAR1\x15", "it is a Parquet file", "write it as CSV first: duckdb -c \"COPY 'FILE' TO 'FILE.csv'\""),
+    (b"ARROW1\0\0", "it is an Arrow file", "write it as CSV first"),
+    (
+        b"PK\x03\x04",
+        "it is a zip archive or a spreadsheet",
+        "unpack it: unzip -p FILE | howdah load - --table NAME; a spreadsheet is saved as CSV first",
+    ),
+    (b"PGDMP\x01", "it is an archive of pg_dump", "pg_restore loads it"),
+    (
+        b"SQLite for",
+        "it is an SQLite database",
+        "let it write CSV: sqlite3 -csv -header FILE 'SELECT * FROM t'",
+    ),
+];
+
+/// A file that holds no text: an entry of [`NO_TEXT`].
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
+struct NoText {
+    what: &'static str,
+    hint: &'static str,
+}
+
 /// Big enough that a system call costs nothing beside inflating what it brought.
 const READ_BUFFER: usize = 128 * 1024;
 
@@ -22,11 +48,14 @@ pub(super) const ENDINGS: [&str; 5] = ["gz", "zst", "zstd", "xz", "bz2"];
 /// The content of `raw`, whatever it is compressed with; anything unknown is content already.
 ///
 /// # Errors
-/// The first bytes cannot be read.
+/// The first bytes cannot be read, or are those of a file without text.
 pub(super) fn reader(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
     let mut magic = [0; MAGIC_BYTES];
     let got = read_full(&mut raw, &mut magic)?;
     let magic = &magic[..got];
+    if let Some((_, what, hint)) = NO_TEXT.into_iter().find(|(mark, ..)| magic.starts_with(mark)) {
+        return Err(io::Error::other(NoText { what, hint }));
+    }
     let whole = Cursor::new(magic.to_vec()).chain(raw);
     let buffered = |whole| BufReader::with_capacity(READ_BUFFER, whole);
     Ok(match magic {
@@ -53,6 +82,9 @@ fn is_bzip2(magic: &[u8]) -> bool {
 
 /// What an error of a decompressor means, and what to do about it, where its own words do not say.
 pub(super) fn explain(error: &io::Error) -> Option<(&'static str, &'static str)> {
+    if let Some(no_text) = error.get_ref()?.downcast_ref::<NoText>() {
+        return Some((no_text.what, no_text.hint));
+    }
     let cause = error.get_ref()?.downcast_ref::<liblzma::stream::Error>()?;
     match cause {
         liblzma::stream::Error::MemLimit => Some((

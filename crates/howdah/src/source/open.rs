@@ -58,7 +58,10 @@ impl Input {
                     }
                 }
                 if inputs.len() == before {
-                    return Err(Error::new(ErrorKind::Source, format!("no file matches {pattern:?}")));
+                    return Err(Error::new(ErrorKind::Source, format!("no file matches {pattern:?}"))
+                        .with_hint(
+                            "* and ? stand for parts of a name, ** for directories; ls shows what is there",
+                        ));
                 }
             }
         }
@@ -215,7 +218,13 @@ fn cannot_read(name: &str, error: &io::Error) -> Error {
     }
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
-    Error::new(ErrorKind::Source, format!("cannot read {name}: {text}"))
+    let failure = Error::new(ErrorKind::Source, format!("cannot read {name}: {text}"));
+    match std::env::current_dir() {
+        Ok(here) if error.kind() == io::ErrorKind::NotFound && Path::new(name).is_relative() => {
+            failure.with_hint(format!("the path counts from {}", here.display()))
+        }
+        _ => failure,
+    }
 }
 
 struct Counting {

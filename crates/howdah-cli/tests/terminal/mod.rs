@@ -1,0 +1,125 @@
+//! A terminal session as a new user would have it: commands typed into a shell, in a directory with some files, against a
+//! server; and what they print, with everything that differs from run to run made equal.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use howdah_server::{Settings, Throwaway};
+use tempfile::TempDir;
+
+/// The server of this test program; it ends with the program.
+fn server() -> &'static Throwaway {
+    static SERVER: OnceLock<Throwaway> = OnceLock::new();
+    SERVER.get_or_init(|| Throwaway::start(&Settings::fast_and_unsafe()).unwrap())
+}
+
+/// What a command did.
+pub(crate) struct Done {
+    /// Both streams as a terminal shows them, made equal.
+    pub(crate) shown: String,
+    pub(crate) code: i32,
+}
+
+/// A shell with a working directory, a database of its own, and `howdah` and `psql` in its search path.
+pub(crate) struct Terminal {
+    home: TempDir,
+    database: String,
+}
+
+impl Terminal {
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let database = format!("shop_{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        let terminal = Terminal { home: TempDir::new().unwrap(), database: server().dbname().to_owned() };
+        terminal.sql(&format!("CREATE DATABASE {database} TEMPLATE template0 LOCALE 'C.UTF-8'"));
+        Terminal { database, ..terminal }
+    }
+
+    /// Puts a file into the working directory.
+    pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) {
+        let path = self.home.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    /// Runs SQL as the superuser; what psql prints for it.
+    pub(crate) fn sql(&self, commands: &str) -> String {
+        let done =
+            self.shell("psql -XAtq -v ON_ERROR_STOP=1 -c \"$SQL\"").env("SQL", commands).output().unwrap();
+        assert!(done.status.success(), "{commands}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap().trim_end().to_owned()
+    }
+
+    /// A shell that is about to run `line`.
+    pub(crate) fn shell(&self, line: &str) -> Command {
+        let server = server();
+        let mut shell = Command::new("bash");
+        let programs = Path::new(env!("CARGO_BIN_EXE_howdah")).parent().unwrap();
+        shell
+            .args(["-c", line])
+            .current_dir(self.home.path())
+            .env_clear()
+            .env("PATH", format!("{}:{}:/usr/bin:/bin", programs.display(), server.bin_dir().display()))
+            .env("HOME", self.home.path())
+            .env("LC_ALL", "C.UTF-8")
+            .env("PGHOST", "127.0.0.1")
+            .env("PGPORT", server.port().to_string())
+            .env("PGUSER", server.user())
+            .env("PGPASSWORD", server.password())
+            .env("PGDATABASE", &self.database)
+            .stdin(std::process::Stdio::null());
+        shell
+    }
+
+    /// Types `line` and waits for its end.
+    pub(crate) fn run(&self, line: &str) -> Done {
+        let done = self.shell(&format!("exec 2>&1; {line}")).output().unwrap();
+        let shown = String::from_utf8(done.stdout).unwrap();
+        Done { shown: self.made_equal(&shown), code: done.status.code().unwrap_or(-1) }
+    }
+
+    /// The lines of a session, with exit codes where they are not 0.
+    pub(crate) fn session(&self, lines: &[&str]) -> String {
+        let one = |line: &&str| {
+            let done = self.run(line);
+            let code = if done.code == 0 { String::new() } else { format!("[exit code {}]\n", done.code) };
+            format!("$ {line}\n{}{code}", done.shown)
+        };
+        lines.iter().map(one).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Takes out of `shown` what is different in every run: places, identifiers, times.
+    fn made_equal(&self, shown: &str) -> String {
+        let shown = shown
+            .replace(&self.home.path().display().to_string(), "/home/me")
+            .replace(&server().port().to_string(), "5432")
+            .replace(&self.database, "shop");
+        let mut lines: Vec<String> = shown.lines().map(|line| timeless(&nameless(line))).collect();
+        lines.push(String::new());
+        lines.join("\n").trim_start_matches('\n').to_owned()
+    }
+}
+
+/// Sixteen hexadecimal digits are a load's id.
+fn nameless(line: &str) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some(at) = rest.find(|c: char| c.is_ascii_hexdigit()) {
+        let (before, from) = rest.split_at(at);
+        let end = from.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(from.len());
+        let (word, after) = from.split_at(end);
+        out.push_str(before);
+        out.push_str(if word.len() == 16 { "5e2b8c972a883ac2" } else { word });
+        rest = after;
+    }
+    out + rest
+}
+
+/// The time and the rate of the summary.
+fn timeless(line: &str) -> String {
+    let Some((before, rest)) = line.split_once(" in ") else { return line.to_owned() };
+    let Some((_, rest)) = rest.split_once(" rows/s, ") else { return line.to_owned() };
+    format!("{before} in 0.02 s: 120 rows/s, {rest}")
+}
