@@ -102,6 +102,19 @@ fn what_only_the_server_refuses_is_led_back_to_its_line() {
 }
 
 #[test]
+fn a_null_is_not_named_before_a_worse_record_that_only_the_server_can_read() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (a int NOT NULL, q tsquery)");
+    let file = database.file("data.csv", "1,a & b\n2,a &\n,c\n");
+    let wanted = LoadOptions { header: HeaderOption::No, ..options(&file, "t") };
+    let error = try_load(&database, &wanted).unwrap_err();
+    assert_eq!((error.sqlstate(), error.location().unwrap().line), (Some("42601"), Some(2)), "{error:?}");
+    let fewer = database.file("data.csv", "1,a & b\n,c\n");
+    let error = try_load(&database, &LoadOptions { inputs: vec![fewer], ..wanted }).unwrap_err();
+    assert_eq!((error.sqlstate(), error.location().unwrap().line), (Some("23502"), Some(2)), "{error:?}");
+}
+
+#[test]
 fn one_key_at_both_ends_of_a_file_does_not_hang_the_load() {
     let database = Database::new();
     database.sql("CREATE TABLE t (a int PRIMARY KEY, b text); CREATE TABLE u (a int, UNIQUE (a) DEFERRABLE INITIALLY DEFERRED, b text)");

@@ -117,8 +117,13 @@ fn new_table(database: &Database, bytes: &[u8]) -> Result<(), String> {
     let header =
         run.report["plan"]["header"].as_str().is_some_and(|why| why.starts_with("record 1 is the header"));
     let file = database.file("for_psql", bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes));
+    let guessed =
+        |what: &str| run.report["plan"]["dialect"][what].as_str().unwrap_or_default().replace('\'', "''");
     let stored = database.try_sql(&format!(
-        "CREATE TABLE twin (LIKE made);\n\\copy twin FROM '{file}' (FORMAT csv, HEADER {header})"
+        "CREATE TABLE twin (LIKE made);\n\\copy twin FROM '{file}' (FORMAT csv, HEADER {header}, DELIMITER '{}', QUOTE '{}', ESCAPE '{}')",
+        guessed("delimiter"),
+        guessed("quote"),
+        guessed("escape")
     ));
     stored.map_err(|error| format!("psql refuses what we take: {error}"))?;
     if database.binary_rows("made") != database.binary_rows("twin") {
