@@ -209,6 +209,14 @@ pub(crate) struct Columns {
     /// Header names that are not loaded: a,b [default: none]
     #[arg(long, value_name = "LIST")]
     pub(crate) skip_columns: Vec<String>,
+
+    /// A new table's types: a=int,b=numeric(10,2) [default: found]
+    #[arg(long, value_name = "COL=TYPE")]
+    pub(crate) types: Vec<String>,
+
+    /// A new table's names: keep the header's, or snake_case
+    #[arg(long, value_name = "HOW", default_value = "keep", hide_possible_values = true)]
+    pub(crate) names: NamesArg,
 }
 
 #[derive(Debug, Args)]
@@ -285,6 +293,12 @@ pub(crate) enum FormatArg {
     Tsv,
     Text,
     Rejects,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NamesArg {
+    Keep,
+    Snake,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -2,11 +2,12 @@
 
 use howdah::name::{self, TableName};
 use howdah::options::{
-    DialectOptions, Encoding, Format, HeaderOption, Mode, OnError, OnNul, RejectLimit, WritePath,
+    DialectOptions, Encoding, Format, HeaderOption, Mode, Names, OnError, OnNul, RejectLimit, WritePath,
 };
 use howdah::{Error, LoadOptions};
 
-use crate::args::{FormatArg, Load, ModeArg, OnErrorArg, OnNulArg, WritePathArg};
+use crate::args::{FormatArg, Load, ModeArg, NamesArg, OnErrorArg, OnNulArg, WritePathArg};
+use crate::types;
 
 /// The engine's options.
 ///
@@ -58,6 +59,11 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
         columns: args.columns.columns.as_deref().map(|list| column_list("--columns", list)).transpose()?,
         map: args.columns.map.iter().map(|pair| map_pair(pair)).collect::<Result<_, _>>()?,
         skip_columns,
+        types: types::declared(&args.columns.types)?,
+        names: match args.columns.names {
+            NamesArg::Keep => Names::Keep,
+            NamesArg::Snake => Names::Snake,
+        },
         skip_lines: args.input.skip_lines.unwrap_or(0),
         limit: args.input.limit,
         mode: match args.target.mode {
@@ -317,6 +323,10 @@ mod tests {
             "a",
             "--after",
             "b",
+            "--types",
+            "a=numeric(10,2),b=int",
+            "--names",
+            "snake",
         ]);
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         assert_eq!((o.force_null, o.force_not_null), (names(&["*"]), names(&["a", "b"])));
@@ -325,6 +335,8 @@ mod tests {
             (o.before, o.after),
             (vec!["SELECT 1, 2".to_owned()], vec!["a".to_owned(), "b".to_owned()])
         );
+        assert_eq!(o.types, [("a".into(), "numeric(10,2)".into()), ("b".into(), "int".into())]);
+        assert_eq!(o.names, Names::Snake);
         assert_eq!((o.on_error, o.on_nul), (OnError::Ignore, OnNul::Strip));
         assert_eq!((o.reject_limit, o.rejects), (Some(RejectLimit::Percent(2.5)), Some("bad.jsonl".into())));
         assert_eq!(o.table.unwrap().to_string(), "\"s\".\"T\"");

@@ -17,6 +17,7 @@ mod program;
 mod progress;
 mod render;
 mod signals;
+mod types;
 
 use args::{Cli, Command};
 use render::Console;

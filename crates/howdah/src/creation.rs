@@ -101,7 +101,7 @@ impl Creation {
             .columns
             .iter()
             .map(|column| {
-                let type_name = if self.observe { "text" } else { &column.type_name };
+                let type_name = if self.observe && !column.is_declared { "text" } else { &column.type_name };
                 format!("{} {type_name}", quote(&column.name))
             })
             .collect();

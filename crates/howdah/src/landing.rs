@@ -106,13 +106,9 @@ impl Landing {
         }
     }
 
-    /// Whether keys and constraints judge the rows as they come.
+    /// Whether what the table has to judge rows by does so as they come.
     pub(crate) fn judges_on_arrival(&self) -> bool {
-        match self {
-            Landing::Append | Landing::Truncate => true,
-            Landing::Create(creation) => creation.has_key_first(),
-            Landing::Hidden(hidden) => matches!(hidden.content, Content::Twin { builds_first: true, .. }),
-        }
+        !matches!(self, Landing::Hidden(Hidden { content: Content::Twin { builds_first: false, .. }, .. }))
     }
 
     /// What must be done before the first COPY. With one connection it is part of its transaction.
@@ -143,7 +139,7 @@ impl Landing {
             .columns
             .iter()
             .zip(found)
-            .filter(|(_, found)| **found != InferredType::Text)
+            .filter(|(column, found)| !column.is_declared && **found != InferredType::Text)
             .map(|(column, found)| {
                 let name = quote(&column.name);
                 format!(

@@ -18,6 +18,7 @@ use crate::advice;
 use crate::connect::{Connection, Target};
 use crate::control::{Control, Phase};
 use crate::creation::{self, Creation, Findings};
+use crate::declared;
 use crate::error::{Error, ErrorKind};
 use crate::feed;
 use crate::force;
@@ -265,12 +266,16 @@ impl Load<'_> {
         };
         let creates = existing.is_none();
         let (table, creation) = match existing {
-            Some(table) => (table, None),
+            Some(mut table) => {
+                declared::apply(connection, &mut table, false, &options.types, &session.rules).await?;
+                (table, None)
+            }
             None => {
                 let (schema, with_schema) =
                     table::creation_schema(connection, name, options.create_schema).await?;
                 let mut creation = Creation::new(options, mapping, inputs, with_schema, observe)?;
                 let mut table = new_table(schema, name, mapping, &creation, !options.unlogged);
+                declared::apply(connection, &mut table, true, &options.types, &session.rules).await?;
                 if !observe {
                     creation.findings =
                         self.infer(&mut table, inputs, dialect, mapping, &rules, jobs.count).await?;
@@ -342,7 +347,8 @@ impl Load<'_> {
         self.hint_null_markers(&plan, &lattices);
         let mut findings = Findings::default();
         for (planned, lattice) in plan.columns.iter().zip(&lattices) {
-            if let Some(column) = table.columns.iter_mut().find(|column| column.name == planned.name) {
+            let inferred = |column: &&mut Column| column.name == planned.name && !column.is_declared;
+            if let Some(column) = table.columns.iter_mut().find(inferred) {
                 column.infer(lattice.decide());
             }
             if lattice.never_null() {
@@ -406,6 +412,7 @@ fn new_table(
         not_null_domain: None,
         generated: false,
         has_default: false,
+        is_declared: false,
     };
     Table {
         oid: 0,

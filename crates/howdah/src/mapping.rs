@@ -6,12 +6,13 @@ use crate::decimal;
 use crate::error::Error;
 use crate::lattice::{ColumnLattice, InferredType};
 use crate::name;
-use crate::options::{HeaderOption, LoadOptions};
+use crate::options::{HeaderOption, LoadOptions, Names};
 use crate::records;
+use crate::snake::{self, snake};
 use crate::source::sniff::Fit;
 use crate::source::split::{self, Splitter};
 use crate::source::{Dialect, Piece};
-use crate::table::Table;
+use crate::table::{Column, Table};
 
 /// The start of the input: record 1, and what the fields below it look like.
 #[derive(Debug, Clone, Default)]
@@ -150,7 +151,7 @@ impl Head {
 
 /// Whether a field of record 1 names a column.
 fn is_name(field: &String, table: &Table, options: &LoadOptions) -> bool {
-    find_column(table, mapped(field, options)).is_some()
+    find_column(table, mapped(field, options), options.names).is_some()
         || options.skip_columns.contains(field)
         || options.columns.as_deref().unwrap_or_default().contains(field)
 }
@@ -187,7 +188,7 @@ pub(crate) fn for_existing(head: &Head, table: &Table, options: &LoadOptions) ->
         positional(&names, &mut pairs);
     }
     for pair in &mut pairs {
-        match find_column(table, &pair.target) {
+        match find_column(table, &pair.target, options.names) {
             None => problems.push(format!("{:?} is not a column of {}", pair.target, table.display())),
             Some(column) if column.generated => {
                 problems.push(format!(
@@ -251,6 +252,9 @@ pub(crate) fn for_new(head: &Head, options: &LoadOptions) -> Result<Mapping, Err
         }
     } else if is_header {
         by_header(&head.first, options, &mut pairs, &mut problems);
+        if options.names == Names::Snake {
+            befriend(&mut pairs, options);
+        }
     } else {
         refuse_names_without_header(options)?;
         let names: Vec<String> = (1..=head.first.len()).map(|n| format!("column{n}")).collect();
@@ -307,6 +311,17 @@ fn by_header(header: &[String], options: &LoadOptions, pairs: &mut Vec<Pair>, pr
     }
 }
 
+/// Gives the columns friendly names, but for those that `--map` names.
+fn befriend(pairs: &mut [Pair], options: &LoadOptions) {
+    let is_mapped = |pair: &Pair| options.map.iter().any(|(source, _)| *source == pair.source);
+    let taken: Vec<&str> = options.map.iter().map(|(_, target)| &**target).collect();
+    let free: Vec<&str> = pairs.iter().filter(|pair| !is_mapped(pair)).map(|pair| &*pair.source).collect();
+    let names = snake::distinct(free.into_iter(), &taken);
+    for (pair, name) in pairs.iter_mut().filter(|pair| !is_mapped(pair)).zip(names) {
+        pair.target = name;
+    }
+}
+
 fn refuse_names_without_header(options: &LoadOptions) -> Result<(), Error> {
     if options.map.is_empty() && options.skip_columns.is_empty() {
         return Ok(());
@@ -319,17 +334,20 @@ fn mapped<'a>(source: &'a str, options: &'a LoadOptions) -> &'a str {
     options.map.iter().find(|(from, _)| from == source).map_or(source, |(_, to)| to.as_str())
 }
 
-/// Exact, then unique without regard to case.
-fn find_column<'a>(table: &'a Table, name: &str) -> Option<&'a crate::table::Column> {
+/// Exact, then unique without regard to case, then, where friendly names are asked for, unique by these.
+fn find_column<'a>(table: &'a Table, name: &str, names: Names) -> Option<&'a Column> {
     if let Some(column) = table.columns.iter().find(|column| column.name == name) {
         return Some(column);
     }
+    let only = |similar: &dyn Fn(&str) -> bool| {
+        let mut similar = table.columns.iter().filter(|column| similar(&column.name));
+        similar.next().filter(|_| similar.next().is_none())
+    };
     let lower = name.to_lowercase();
-    let mut similar = table.columns.iter().filter(|column| column.name.to_lowercase() == lower);
-    match (similar.next(), similar.next()) {
-        (Some(column), None) => Some(column),
-        _ => None,
-    }
+    only(&|column| column.to_lowercase() == lower).or_else(|| {
+        let friendly = Some(snake(name)).filter(|friendly| names == Names::Snake && !friendly.is_empty())?;
+        only(&|column| snake(column) == friendly)
+    })
 }
 
 fn twice(pairs: &[Pair], problems: &mut Vec<String>) {

@@ -32,6 +32,11 @@ pub struct LoadOptions {
     pub map: Vec<(String, String)>,
     /// Source columns (header names) that are not loaded.
     pub skip_columns: Vec<String>,
+    /// `(column, type)` pairs: a new table's columns get these types instead of those found; an existing table must have
+    /// them.
+    pub types: Vec<(String, String)>,
+    /// What columns of a new table are called; default [`Names::Keep`].
+    pub names: Names,
     /// Physical lines to drop at the start of every input, before the header.
     pub skip_lines: u64,
     /// Load at most so many data records in all.
@@ -132,6 +137,16 @@ pub struct DialectOptions {
     pub quote: Option<u8>,
     /// The byte that escapes a quote inside quotes; default: the quote itself.
     pub escape: Option<u8>,
+}
+
+/// What becomes of a header's names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Names {
+    /// They are the columns' names.
+    #[default]
+    Keep,
+    /// In lower case, words joined by `_`; those of an existing table match in this form too.
+    Snake,
 }
 
 /// Whether record 1 is a header.

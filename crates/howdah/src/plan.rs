@@ -53,6 +53,8 @@ pub(crate) struct PlanColumn {
     pub(crate) source: String,
     pub(crate) name: String,
     pub(crate) type_name: String,
+    /// The user says its type.
+    pub(crate) is_declared: bool,
     /// OID and modifier of the type, domains resolved.
     pub(crate) base_type: (u32, i32),
     /// Quotes do not tell its NULLs.
@@ -136,6 +138,7 @@ impl Plan {
                 source: pair.source.clone(),
                 name: column.name.clone(),
                 type_name: column.type_name.clone(),
+                is_declared: column.is_declared,
                 base_type: column.base_type,
                 forced: Forced::of(&column.name, rules.options),
                 decimal_comma: rules.decimal_comma && decimal::is_decimal(column.base_type.0),

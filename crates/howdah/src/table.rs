@@ -53,6 +53,8 @@ pub(crate) struct Column {
     pub(crate) not_null_domain: Option<String>,
     pub(crate) generated: bool,
     pub(crate) has_default: bool,
+    /// The user says its type, where others are found out: a new table's.
+    pub(crate) is_declared: bool,
 }
 
 impl Column {
@@ -226,6 +228,7 @@ async fn columns(connection: &Connection, oid: u32, rules: &SessionRules) -> Res
             not_null_domain: types.not_null_domain(oid),
             generated: row.get(5),
             has_default: row.get(6),
+            is_declared: false,
         })
         .collect())
 }

@@ -60,6 +60,10 @@ fn a_key_that_is_none_leaves_no_table() {
         );
     }
     let database = Database::new();
+    let file = database.file("t.csv", "id,Kind\n1,a\n,b\n");
+    let declared = LoadOptions { types: vec![("id".into(), "int".into())], ..keyed(&file, 2) };
+    let error = try_load(&database, &declared).unwrap_err();
+    assert_eq!((error.sqlstate(), error.location().unwrap().line), (Some("23502"), Some(3)), "{error:?}");
     let file = database.file("t.csv", "id,name\n1,a\n");
     let error = try_load(&database, &keyed(&file, 1)).unwrap_err();
     assert_eq!(error.message(), "--key names \"Kind\", which the new table does not have");

@@ -16,6 +16,7 @@ use crate::feed::{Feed, merge};
 use crate::landing::{self, Landing};
 use crate::lane::{Freight, Sent};
 use crate::lattice::{ColumnLattice, InferredType};
+use crate::plan::Plan;
 use crate::source::Cutter;
 use crate::table::Table;
 use crate::watcher;
@@ -104,7 +105,7 @@ impl Load<'_> {
         let found: Vec<InferredType> = lattices.iter().map(ColumnLattice::decide).collect();
         if plan.observe {
             self.hint_null_markers(plan, &lattices);
-            self.show_found_types(&found);
+            self.show_found_types(plan, &found);
         }
         self.run_all(connection, &landing.after(table, plan, &found)).await?;
         self.report.phases.index_s = indexing.elapsed().as_secs_f64();
@@ -220,9 +221,10 @@ impl Load<'_> {
         }
     }
 
-    fn show_found_types(&mut self, found: &[InferredType]) {
-        if let Some(summary) = &mut self.report.plan {
-            for (column, found) in summary.columns.iter_mut().zip(found) {
+    fn show_found_types(&mut self, plan: &Plan, found: &[InferredType]) {
+        let Some(summary) = &mut self.report.plan else { return };
+        for ((column, planned), found) in summary.columns.iter_mut().zip(&plan.columns).zip(found) {
+            if !planned.is_declared {
                 found.sql().clone_into(&mut column.r#type);
             }
         }

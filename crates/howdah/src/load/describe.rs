@@ -48,7 +48,7 @@ impl Load<'_> {
                 .map(|column| PlannedColumn {
                     source: column.source.clone(),
                     target: column.name.clone(),
-                    r#type: if plan.observe {
+                    r#type: if plan.observe && !column.is_declared {
                         "found while loading".into()
                     } else {
                         column.type_name.clone()
