@@ -12,6 +12,7 @@ mod connection;
 mod exit;
 mod figures;
 mod job;
+mod meter;
 mod plan;
 mod program;
 mod progress;

@@ -1,25 +1,27 @@
 //! How far a load is: a bar on a terminal, a line now and then elsewhere. The only place that knows indicatif.
 
-use std::io::IsTerminal;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use howdah::Control;
-use howdah::control::{Phase, Snapshot};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::figures::{bytes, count, rate, remaining, whole};
+use crate::figures::whole;
+use crate::meter::{Meter, View};
 use crate::render::Console;
 
 /// How often the counters are looked at: smooth for the eye, nothing for the processor.
 const TICK: Duration = Duration::from_millis(100);
 /// A load shorter than this needs no bar; one that flashes up would only disturb.
 const BAR_AFTER: Duration = Duration::from_millis(400);
-/// Logs want a line now and then, not a film.
-const LINE_EVERY: Duration = Duration::from_secs(10);
-/// Before that, an estimate of the time left jumps about.
-const ESTIMATE_AFTER: Duration = Duration::from_secs(1);
+/// Logs want a line now and then, not a film: the first soon enough to show that something happens, later ones each time
+/// a tenth more has passed, so that a night's load is told on a page.
+const FIRST_LINE: Duration = Duration::from_secs(10);
+/// And yet nobody should think that it hangs.
+const LINE_AT_LEAST_EVERY: Duration = Duration::from_secs(300);
+/// A terminal that does not say how wide it is.
+const USUAL_COLUMNS: usize = 80;
 
 /// Watches a load from a thread of its own, which also passes on the load's notices.
 pub(crate) struct Progress {
@@ -51,10 +53,9 @@ impl Progress {
 
 fn watch(control: &Control, console: Console, stopped: &Receiver<()>) {
     let start = Instant::now();
-    let terminal = std::io::stderr().is_terminal();
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
     let mut meter = Meter::new(start);
-    let mut next_line = start + LINE_EVERY;
+    let mut next_line = FIRST_LINE;
     let mut stopping = false;
     loop {
         let over = matches!(stopped.recv_timeout(TICK), Err(RecvTimeoutError::Disconnected) | Ok(()));
@@ -72,152 +73,70 @@ fn watch(control: &Control, console: Console, stopped: &Receiver<()>) {
             return;
         }
         let now = Instant::now();
-        let view = meter.view(control.snapshot(), now);
-        if terminal {
-            if bar.is_hidden() && now.duration_since(start) >= BAR_AFTER {
+        let elapsed = now.duration_since(start);
+        let view = meter.view(control.snapshot(), control.reading(), now);
+        if console.is_live() {
+            if bar.is_hidden() && elapsed >= BAR_AFTER {
                 bar.set_draw_target(ProgressDrawTarget::stderr());
             }
             draw(&bar, &view, stopping);
-        } else if now >= next_line {
-            next_line = now + LINE_EVERY;
+        } else if elapsed >= next_line {
+            next_line = line_after(elapsed);
             console.say(&view.line());
         }
     }
 }
 
+/// When the line after the one at `elapsed` is due.
+fn line_after(elapsed: Duration) -> Duration {
+    elapsed + (elapsed / 10).clamp(FIRST_LINE, LINE_AT_LEAST_EVERY)
+}
+
 fn draw(bar: &ProgressBar, view: &View, stopping: bool) {
-    let template = if view.fraction.is_some() {
-        "{prefix} {bar:24} {wide_msg}"
-    } else {
-        "{prefix} {spinner} {wide_msg}"
+    let phase = if stopping { "stopping" } else { view.phase };
+    let columns = rustix::termios::tcgetwinsize(std::io::stderr())
+        .map_or(USUAL_COLUMNS, |size| usize::from(size.ws_col).max(1));
+    // A bar takes room that a narrow terminal needs for the figures, which say more.
+    let cells = match (view.fraction, columns) {
+        (Some(_), 100..) => 24,
+        (Some(_), 60..) => 12,
+        (Some(_), _) => 0,
+        (None, _) => 1,
     };
-    if let Ok(style) = ProgressStyle::with_template(template) {
+    let gauge = match (view.fraction, cells) {
+        (_, 0) => String::new(),
+        (Some(_), cells) => format!("{{bar:{cells}}} "),
+        (None, _) => "{spinner} ".to_owned(),
+    };
+    if let Ok(style) = ProgressStyle::with_template(&format!("{{prefix}} {gauge}{{wide_msg}}")) {
         bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
     }
-    bar.set_prefix(if stopping { "stopping" } else { view.phase });
-    bar.set_message(view.figures.clone());
+    // Two spaces, and the last column: a terminal may wrap the line when it is written.
+    bar.set_message(view.fitting(columns.saturating_sub(phase.len() + cells + 3)));
+    bar.set_prefix(phase);
     // Thousandths: the bar's eighths of a cell are finer than per cent.
     bar.set_length(1000);
     bar.set_position(whole(view.fraction.unwrap_or(0.0) * 1000.0));
     bar.tick();
 }
 
-/// What is shown at one moment.
-#[derive(Debug, PartialEq)]
-struct View {
-    phase: &'static str,
-    /// How much of the input is read, when its size is known.
-    fraction: Option<f64>,
-    figures: String,
-}
-
-impl View {
-    fn line(&self) -> String {
-        format!("{}: {}", self.phase, self.figures)
-    }
-}
-
-/// Makes rates and estimates out of counters: each phase has its own clock.
-struct Meter {
-    phase: Phase,
-    since: Instant,
-}
-
-impl Meter {
-    fn new(start: Instant) -> Self {
-        Meter { phase: Phase::default(), since: start }
-    }
-
-    fn view(&mut self, at: Snapshot, now: Instant) -> View {
-        if at.phase != self.phase {
-            self.phase = at.phase;
-            self.since = now;
-        }
-        let elapsed = now.duration_since(self.since);
-        match at.phase {
-            Phase::Inferring => reading("finding types", at, elapsed, None),
-            Phase::Judging => reading("judging", at, elapsed, Some(at.rows_read)),
-            Phase::Loading => reading("loading", at, elapsed, Some(at.rows_sent)),
-            Phase::Planning => waiting("planning", elapsed),
-            Phase::Indexing => waiting("building indexes", elapsed),
-            Phase::Committing => waiting("committing", elapsed),
-            Phase::Analyzing => waiting("analyzing", elapsed),
-        }
-    }
-}
-
-fn waiting(phase: &'static str, elapsed: Duration) -> View {
-    View { phase, fraction: None, figures: remaining(elapsed.as_secs_f64()) }
-}
-
-fn reading(phase: &'static str, at: Snapshot, elapsed: Duration, rows: Option<u64>) -> View {
-    let seconds = elapsed.as_secs_f64();
-    let fraction = at.bytes_total.map(|total| (at.bytes_read as f64 / total as f64).min(1.0));
-    let mut figures = Vec::new();
-    if let Some(rows) = rows {
-        figures.push(format!("{} rows", count(rows)));
-    }
-    figures.push(match (at.bytes_total, fraction) {
-        (Some(total), Some(part)) => {
-            format!("{} of {} ({:.0} %)", bytes(at.bytes_read), bytes(total), (part * 100.0).floor())
-        }
-        _ => bytes(at.bytes_read),
-    });
-    if elapsed >= ESTIMATE_AFTER {
-        figures.push(match rows {
-            Some(rows) => format!("{} rows/s", rate(rows as f64 / seconds)),
-            None => format!("{}/s", bytes(whole(at.bytes_read as f64 / seconds))),
-        });
-        if let Some(part) = fraction.filter(|part| *part > 0.0) {
-            figures.push(format!("{} left", remaining(seconds * (1.0 - part) / part)));
-        }
-    }
-    View { phase, fraction, figures: figures.join(", ") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn at(phase: Phase, rows: u64, bytes_read: u64, bytes_total: Option<u64>) -> Snapshot {
-        Snapshot { rows_read: rows, rows_sent: rows, bytes_read, bytes_total, phase }
-    }
-
     #[test]
-    fn rate_and_estimate_belong_to_the_phase_and_not_to_the_time_before_it() {
-        let start = Instant::now();
-        let second = Duration::from_secs(1);
-        let mut meter = Meter::new(start);
-        assert_eq!(meter.view(at(Phase::Planning, 0, 0, None), start + 3 * second).line(), "planning: 3 s");
-        meter.view(at(Phase::Inferring, 0, 0, Some(400)), start + 3 * second);
-        assert_eq!(
-            meter.view(at(Phase::Inferring, 0, 100_000_000, Some(400_000_000)), start + 5 * second).line(),
-            "finding types: 100 MB of 400 MB (25 %), 50 MB/s, 6 s left"
+    fn a_long_load_does_not_fill_the_log_and_never_falls_silent() {
+        let mut at = FIRST_LINE;
+        let mut lines = Vec::new();
+        while at < Duration::from_secs(8 * 3600) {
+            lines.push(at);
+            at = line_after(at);
+        }
+        assert!(
+            lines[..6].iter().all(|at| at.as_secs() <= 60),
+            "a line every 10 s in the first minute: {lines:?}"
         );
-        meter.view(at(Phase::Loading, 0, 0, Some(400_000_000)), start + 20 * second);
-        assert_eq!(
-            meter
-                .view(at(Phase::Loading, 1_000_000, 100_000_000, Some(400_000_000)), start + 30 * second)
-                .line(),
-            "loading: 1,000,000 rows, 100 MB of 400 MB (25 %), 100,000 rows/s, 30 s left"
-        );
-    }
-
-    #[test]
-    fn a_pipe_has_no_end_to_promise() {
-        let start = Instant::now();
-        let mut meter = Meter::new(start);
-        meter.view(at(Phase::Loading, 0, 0, None), start);
-        let view = meter.view(at(Phase::Loading, 500, 10_000, None), start + Duration::from_secs(2));
-        assert_eq!(view.line(), "loading: 500 rows, 10 kB, 250 rows/s");
-        assert_eq!(view.fraction, None);
-    }
-
-    #[test]
-    fn a_file_that_grew_does_not_overflow_the_bar() {
-        let start = Instant::now();
-        let view = Meter::new(start).view(at(Phase::Loading, 5, 300, Some(200)), start + TICK);
-        assert_eq!(view.fraction, Some(1.0));
-        assert_eq!(view.figures, "5 rows, 300 B of 200 B (100 %)");
+        assert!(lines.len() < 150, "{} lines for a night", lines.len());
+        assert!(lines.windows(2).all(|pair| pair[1] - pair[0] <= LINE_AT_LEAST_EVERY));
     }
 }

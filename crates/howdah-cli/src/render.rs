@@ -12,18 +12,24 @@ use crate::figures::{bytes, counted, rate, seconds, visible, visible_lines};
 pub(crate) struct Console {
     quiet: bool,
     colour: bool,
+    live: bool,
 }
 
 impl Console {
     /// Colours only for a terminal that can show them and a user who has not said no.
     pub(crate) fn new(quiet: bool) -> Self {
-        let colour = io::stderr().is_terminal() && !is_set("NO_COLOR") && variable("TERM") != "dumb";
-        Console { quiet, colour }
+        let live = io::stderr().is_terminal() && !matches!(variable("TERM").as_str(), "" | "dumb");
+        Console { quiet, colour: live && !is_set("NO_COLOR"), live }
     }
 
     /// Whether messages are wanted.
     pub(crate) fn is_quiet(self) -> bool {
         self.quiet
+    }
+
+    /// Whether a line can be drawn over: not in logs, nor on terminals that only print.
+    pub(crate) fn is_live(self) -> bool {
+        self.live
     }
 
     /// A result: one line or more on standard output.
@@ -165,7 +171,7 @@ mod tests {
     use super::*;
     use howdah::Location;
 
-    const PLAIN: Console = Console { quiet: false, colour: false };
+    const PLAIN: Console = Console { quiet: false, colour: false, live: false };
 
     #[test]
     fn an_error_says_where_why_what_to_do_and_what_is_visible() {
@@ -191,7 +197,7 @@ now: nothing was changed"
     #[test]
     fn an_error_without_extras_is_one_line() {
         assert_eq!(PLAIN.error_text(&Error::usage("no such file")), "error: no such file");
-        let coloured = Console { quiet: false, colour: true };
+        let coloured = Console { quiet: false, colour: true, live: true };
         assert_eq!(coloured.error_text(&Error::usage("no")), "\x1b[1;31merror:\x1b[0m no");
     }
 

@@ -19,6 +19,7 @@ struct Shared {
     cancelled: AtomicBool,
     wake: tokio::sync::Notify,
     phase: Mutex<Phase>,
+    reading: Mutex<Option<Reading>>,
     notices: Mutex<Vec<String>>,
 }
 
@@ -40,6 +41,17 @@ pub enum Phase {
     Committing,
     /// ANALYZE runs.
     Analyzing,
+}
+
+/// The input that is being read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    /// As the user named it, or a glob found it.
+    pub name: Arc<str>,
+    /// Which of all inputs, from 1.
+    pub number: usize,
+    /// How many inputs there are.
+    pub of: usize,
 }
 
 /// The counters at one moment.
@@ -75,6 +87,11 @@ impl Control {
         }
     }
 
+    /// The input that is being read; `None` before the first is opened.
+    pub fn reading(&self) -> Option<Reading> {
+        self.0.reading.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
     /// Asks the load to stop. Safe to call from any thread, any number of times.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
@@ -105,6 +122,10 @@ impl Control {
 
     pub(crate) fn enter(&self, phase: Phase) {
         *self.0.phase.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = phase;
+    }
+
+    pub(crate) fn enter_input(&self, reading: Reading) {
+        *self.0.reading.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(reading);
     }
 
     pub(crate) fn set_bytes_total(&self, total: u64) {

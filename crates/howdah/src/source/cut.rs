@@ -10,7 +10,7 @@ use super::mended::LineMap;
 use super::open::{ByteStream, Input};
 use super::reading::Sample;
 use super::split::{Field, QuoteScan, Splitter};
-use crate::control::Control;
+use crate::control::{Control, Reading};
 use crate::error::{Error, ErrorKind, Location};
 
 /// Input bytes a piece aims at: large enough that the cost per COPY message does not show (64 KiB is too small for
@@ -83,6 +83,8 @@ pub struct Cutter {
     /// Data records still wanted, and whether each input starts with a header that does not count.
     limit: Option<u64>,
     has_header: bool,
+    /// How many inputs there are, and those that are not yet open.
+    of: usize,
     waiting: VecDeque<Input>,
     current: Option<Current>,
     /// Cut already, to look at the first records before the plan was made.
@@ -112,6 +114,7 @@ impl Cutter {
             skip_lines: 0,
             limit: None,
             has_header: false,
+            of: inputs.len(),
             waiting: inputs.into(),
             current: None,
             peeked: None,
@@ -200,7 +203,10 @@ impl Cutter {
                 self.current = None;
                 return Ok(None);
             };
-            self.current = Some(Current::open(&input, self.skip_lines, &self.control)?);
+            let current = Current::open(&input, self.skip_lines, &self.control)?;
+            let number = self.of - self.waiting.len();
+            self.control.enter_input(Reading { name: current.name.clone(), number, of: self.of });
+            self.current = Some(current);
         }
     }
 }

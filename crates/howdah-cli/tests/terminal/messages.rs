@@ -1,14 +1,8 @@
 //! Every failure of the first ten minutes, as a terminal shows it. The snapshots are read by people before they are accepted:
 //! each message says where, what the server said, what is visible now and what to do next.
-//! `INSTA_UPDATE=always cargo test -p howdah-cli --test messages` writes them anew.
-#![expect(clippy::unwrap_used, reason = "a step of a test that fails is a failed test")]
+//! `INSTA_UPDATE=always cargo test -p howdah-cli --test terminal` writes them anew.
 
-#[path = "../terminal/mod.rs"]
-mod terminal;
-
-mod lost;
-
-use terminal::Terminal;
+use crate::shell::Terminal;
 
 const PEOPLE: &str = "id,name,born\n1,Ada,1815-12-10\n2,Grace,1906-12-09\n";
 const TABLE: &str = "CREATE TABLE people (id int, name text, born date)";
