@@ -282,7 +282,7 @@ pub(crate) struct Output {
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,
 
-    /// Also the plan: header, mapping, statements, jobs and why [default: off]
+    /// Also the plan (header, mapping, statements) and where time went [default: off]
     #[arg(long, short = 'v', conflicts_with = "quiet")]
     pub(crate) verbose: bool,
 }

@@ -13,6 +13,7 @@ mod exit;
 mod figures;
 mod job;
 mod meter;
+mod phases;
 mod plan;
 mod program;
 mod progress;

@@ -308,7 +308,9 @@ fn report(output: &Output) -> Value {
     for key in KEYS {
         assert!(report.get(key).is_some(), "{key} is missing in {report}");
     }
-    for key in ["infer_s", "plan_s", "load_s", "commit_s", "index_s", "analyze_s"] {
+    for key in
+        ["infer_s", "plan_s", "load_s", "read_s", "encode_s", "wait_s", "commit_s", "index_s", "analyze_s"]
+    {
         assert!(report["phases"][key].is_f64(), "phases.{key} is missing in {report}");
     }
     if !report["error"].is_null() {
@@ -329,6 +331,10 @@ fn the_json_report_has_every_key_on_success_failure_and_interruption() {
     assert_eq!((&told["outcome"], &told["error"]), (&"loaded".into(), &Value::Null));
     assert_eq!((&told["rows"], &told["rows_read"], &told["bytes_read"]), (&2.into(), &2.into(), &12.into()));
     assert_eq!(told["table"], "public.t");
+    let phase = |name: &str| told["phases"][name].as_f64().unwrap();
+    let parts = [phase("read_s"), phase("encode_s"), phase("wait_s")];
+    assert!(parts.iter().all(|part| *part > 0.0), "a part of the load took no time: {told}");
+    assert!(parts.iter().sum::<f64>() <= phase("load_s"), "time was booked twice: {told}");
     assert!(told["server_version"].as_str().is_some_and(|version| !version.is_empty()), "{told}");
     assert!(told["peak_rss_bytes"].as_u64().unwrap() > 1_000_000, "{told}");
 

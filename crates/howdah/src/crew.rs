@@ -16,6 +16,7 @@ use crate::feed::Feed;
 use crate::lane::{Freight, Lane, Sent};
 use crate::rejects::Reject;
 use crate::source::Piece;
+use crate::spent::{Spent, Stopwatch};
 
 /// The lanes of a load, mustered and waiting for work, working, or waiting for the commit.
 pub(crate) struct Crew {
@@ -180,7 +181,10 @@ async fn carry(connection: Arc<Connection>, pid: i32, freight: &Freight, feed: &
     let mut lane = Lane::new(connection, pid);
     let mut encoder = Encoder::new(freight.plan.clone(), freight.dense.clone(), freight.control.clone());
     let mut spare = Vec::new();
+    let mut spent = Spent::default();
+    let mut watch = Stopwatch::start();
     while let Some(piece) = feed.cut(spare) {
+        watch.lap(&mut spent.reading);
         let chunk = match encode(&mut encoder, &piece, freight).await {
             Ok(chunk) => chunk,
             Err(error) => {
@@ -188,12 +192,17 @@ async fn carry(connection: Arc<Connection>, pid: i32, freight: &Freight, feed: &
                 break;
             }
         };
+        watch.lap(&mut spent.encoding);
         spare = lane.send(chunk, piece, freight).await?;
+        watch.lap(&mut spent.waiting);
     }
+    watch.lap(&mut spent.reading);
     if feed.is_stopped() {
         return Err(Error::new(ErrorKind::Cancelled, "stopped"));
     }
-    lane.finish(freight, encoder.lattices).await
+    let sent = lane.finish(freight, encoder.lattices).await?;
+    watch.lap(&mut spent.waiting);
+    Ok(Sent { spent, ..sent })
 }
 
 /// Encodes `piece`, with the server's help where the codecs need it; refused records are kept apart.

@@ -14,6 +14,7 @@ use crate::plan::Plan;
 use crate::rejects::Rejects;
 use crate::resolver::Resolver;
 use crate::source::Piece;
+use crate::spent::Spent;
 use crate::watcher::collision;
 
 /// What lanes share during one load.
@@ -52,6 +53,8 @@ pub(crate) struct Sent {
     pub(crate) parts: u64,
     pub(crate) binary: bool,
     pub(crate) text: bool,
+    /// Where the time went.
+    pub(crate) spent: Spent,
     /// What the columns of a stream look like.
     pub(crate) lattices: Vec<ColumnLattice>,
 }

@@ -37,6 +37,7 @@ mod resolver;
 mod session;
 mod snake;
 pub mod source;
+mod spent;
 mod table;
 mod types;
 mod usage;

@@ -77,6 +77,12 @@ pub struct Phases {
     pub plan_s: f64,
     /// From the first byte read to the last COPY finished.
     pub load_s: f64,
+    /// Of `load_s`, as the mean of the connections: reading, decompressing and cutting the input.
+    pub read_s: f64,
+    /// Splitting and encoding, which is CPU time of ours, and asking the server about unsure values.
+    pub encode_s: f64,
+    /// Sending, and waiting for the server. With the two above it makes `load_s`, but for the setting out.
+    pub wait_s: f64,
     /// The commit.
     pub commit_s: f64,
     /// Indexes and constraints built after the load.

@@ -12,7 +12,7 @@ use crate::job;
 use crate::progress::Progress;
 use crate::render::{self, Console};
 use crate::signals::SignalWatch;
-use crate::{figures, plan};
+use crate::{figures, phases, plan};
 
 /// Loads, reports, and returns the exit code.
 pub(crate) fn run(args: &Load) -> u8 {
@@ -88,6 +88,9 @@ fn tell(args: &Load, console: Console, outcome: &Outcome, server: Option<&Server
         Some(error) => console.error(error),
         None if args.target.dry_run => console.say(&render::judged(report)),
         None => {
+            if args.output.verbose {
+                console.say(phases::text(report).trim_end());
+            }
             if text {
                 console.result(&format!("COPY {}", report.rows));
             }

@@ -18,6 +18,7 @@ use crate::lane::{Freight, Sent};
 use crate::lattice::{ColumnLattice, InferredType};
 use crate::plan::Plan;
 use crate::source::Cutter;
+use crate::spent::Spent;
 use crate::table::Table;
 use crate::watcher;
 
@@ -159,6 +160,11 @@ impl Load<'_> {
     fn account(&mut self, sent: &[Sent], table: &Table) -> Result<u64, Error> {
         let rows: u64 = sent.iter().map(|sent| sent.rows).sum();
         self.report.parts = sent.iter().map(|sent| sent.parts).sum();
+        let spent: Spent = sent.iter().map(|sent| sent.spent).sum();
+        let mean = |sum: Duration| sum.as_secs_f64() / sent.len().max(1) as f64;
+        let phases = &mut self.report.phases;
+        (phases.read_s, phases.encode_s, phases.wait_s) =
+            (mean(spent.reading), mean(spent.encoding), mean(spent.waiting));
         self.report.copy_format =
             match (sent.iter().any(|sent| sent.binary), sent.iter().any(|sent| sent.text)) {
                 (true, true) => "mixed",

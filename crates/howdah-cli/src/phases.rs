@@ -1,0 +1,71 @@
+//! Where the time of a load went, as `-v` shows it: the phases, and what the connections did while loading.
+
+use howdah::report::Report;
+
+use crate::figures::{seconds, whole};
+
+/// A phase shorter than this has nothing to tell, unless every load has it.
+const WORTH_SAYING: f64 = 0.0005;
+
+/// One line a phase, with its share of the whole.
+pub(crate) fn text(report: &Report) -> String {
+    let phases = &report.phases;
+    let loading = if report.jobs > 1 { "loading (mean of the connections)" } else { "loading" };
+    let lines = [
+        ("connecting and planning", phases.plan_s, true),
+        ("finding types", phases.infer_s, false),
+        (loading, phases.load_s, true),
+        ("  reading and cutting", phases.read_s, true),
+        ("  encoding", phases.encode_s, true),
+        ("  sending and waiting for the server", phases.wait_s, true),
+        ("indexes and constraints", phases.index_s, false),
+        ("commit", phases.commit_s, true),
+        ("analyze", phases.analyze_s, false),
+    ];
+    let shown = lines.into_iter().filter(|(_, time, always)| *always || *time >= WORTH_SAYING);
+    let mut out = "where the time went\n".to_owned();
+    for (name, time, _) in shown {
+        let share = whole(100.0 * time / report.elapsed_s.max(f64::MIN_POSITIVE));
+        out.push_str(&format!("  {name:38} {:>12} {share:>4} %\n", seconds(time)));
+    }
+    out.push_str(&format!(
+        "  {:38} {:>12}, {} of CPU in this process\n",
+        "in all",
+        seconds(report.elapsed_s),
+        seconds(report.client_cpu_s)
+    ));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use howdah::report::Phases;
+
+    #[test]
+    fn the_phases_stand_in_their_order_and_empty_ones_are_left_out() {
+        let phases = Phases {
+            plan_s: 0.012,
+            load_s: 1.5,
+            read_s: 0.1,
+            encode_s: 0.4,
+            wait_s: 0.99,
+            commit_s: 0.03,
+            ..Phases::default()
+        };
+        let report = Report { phases, elapsed_s: 2.0, client_cpu_s: 0.5, jobs: 2, ..Report::default() };
+        assert_eq!(
+            text(&report),
+            "\
+where the time went
+  connecting and planning                     0.012 s    1 %
+  loading (mean of the connections)            1.50 s   75 %
+    reading and cutting                        0.10 s    5 %
+    encoding                                   0.40 s   20 %
+    sending and waiting for the server         0.99 s   50 %
+  commit                                      0.030 s    2 %
+  in all                                       2.00 s, 0.50 s of CPU in this process
+"
+        );
+    }
+}
