@@ -94,7 +94,7 @@ pub(crate) struct LoadTarget {
     #[arg(long, value_name = "MODE", default_value = "create_append")]
     pub(crate) mode: ModeArg,
 
-    /// A new table's primary key: a,b [default: none]
+    /// A new table's key, or the one to match rows by: a,b [default: the table's]
     #[arg(long, value_name = "LIST")]
     pub(crate) key: Option<String>,
 
@@ -326,6 +326,14 @@ pub(crate) enum ModeArg {
     CreateAppend,
     /// Empty it and load, in one transaction
     Truncate,
+    /// Insert rows, or update those whose key is there
+    Upsert,
+    /// Insert rows, skip those whose key is there
+    Ignore,
+    /// Update rows whose key is there, skip the others
+    Update,
+    /// Delete the rows whose keys are in the input
+    Delete,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

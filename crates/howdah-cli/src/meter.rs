@@ -91,6 +91,7 @@ impl Meter {
             Phase::Loading => counted("loading", at, reading, elapsed, Some(at.rows_sent)),
             Phase::Planning => waiting("planning", elapsed),
             Phase::Indexing => waiting("building indexes", elapsed),
+            Phase::Applying => waiting("applying", elapsed),
             Phase::Committing => waiting("committing", elapsed),
             Phase::Analyzing => waiting("analyzing", elapsed),
         }

@@ -20,6 +20,9 @@ pub(crate) fn text(plan: &PlanSummary, report: &Report) -> String {
     }
     out.push_str(&format!("  jobs: {}\n", jobs(report)));
     out.push_str(&format!("  write path: {}\n", report.write_path));
+    if let Some(staging) = &plan.staging {
+        out.push_str(&format!("  staging: {}\n", visible(staging)));
+    }
     if let Some(script) = &plan.create_table {
         // Not indented: it is there to be copied.
         out.push_str(&format!("  the table:\n\n{}\n\n", visible_lines(script, "")));
@@ -88,6 +91,7 @@ mod tests {
             ],
             unfilled: vec!["id: identity".into()],
             create_table: Some("CREATE TABLE people (\n    name text\n);".into()),
+            staging: Some("in a temporary table; rows are matched by id".into()),
             statements: vec!["CREATE TABLE t (\n  a text\n)".into(), "COMMIT".into()],
         };
         let report = Report {
@@ -110,6 +114,7 @@ plan for public.people (made by this load)
     id: identity
   jobs: one connection: the table has a unique index
   write path: copy-binary
+  staging: in a temporary table; rows are matched by id
   the table:
 
 CREATE TABLE people (

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use howdah::options::Mode;
 use howdah::report::Report;
 use howdah::{Error, ErrorKind};
 
@@ -96,11 +97,33 @@ const RED: &str = "\x1b[1;31m";
 const CYAN: &str = "\x1b[36m";
 const RESET: &str = "\x1b[0m";
 
+/// The line that ends a successful load on standard output.
+pub(crate) fn result(report: &Report) -> String {
+    let counts = match report.mode {
+        Mode::Upsert => [("inserted", report.rows_inserted), ("updated", report.rows_updated)],
+        Mode::Ignore => [("inserted", report.rows_inserted), ("skipped", report.rows_skipped)],
+        Mode::Update => [("updated", report.rows_updated), ("not there", report.rows_skipped)],
+        Mode::Delete => [("deleted", report.rows_deleted), ("not there", report.rows_skipped)],
+        Mode::Append | Mode::Create | Mode::CreateAppend | Mode::Replace | Mode::Truncate => {
+            return format!("COPY {}", report.rows);
+        }
+    };
+    let mut counts: Vec<String> = counts.iter().map(|(what, count)| format!("{count} {what}")).collect();
+    if report.mode == Mode::Upsert && report.rows_skipped > 0 {
+        counts.push(format!("{} skipped", report.rows_skipped));
+    }
+    if report.rows_duplicate > 0 {
+        counts.push(format!("{} duplicate", report.rows_duplicate));
+    }
+    format!("{} {}: {}", report.mode.to_string().to_uppercase(), report.rows, counts.join(", "))
+}
+
 /// The lines that end a successful load on standard error; `look` is a command that shows the rows.
 pub(crate) fn summary(report: &Report, look: &str) -> String {
     let connections = counted(report.jobs as u64, "connection", "connections");
+    let way = if report.mode.matches_rows() { "applied to" } else { "into" };
     format!(
-        "{} ({}) into {} in {}: {} rows/s, {connections}, {}, {}\nlook: {}",
+        "{} ({}) {way} {} in {}: {} rows/s, {connections}, {}, {}\nlook: {}",
         counted(report.rows, "row", "rows"),
         bytes(report.bytes_read),
         visible(&report.table),
@@ -206,6 +229,22 @@ now: nothing was changed"
         let error = Error::new(ErrorKind::Data, "no").at(Location::of_source("-".into()));
         assert_eq!(PLAIN.error_text(&error), "error: no\nwhere: standard input");
         assert_eq!(PLAIN.error_text(&Error::usage("no").in_column("c")), "error: no\nwhere: column c");
+    }
+
+    #[test]
+    fn the_result_line_counts_what_the_mode_can_do() {
+        let report = Report {
+            mode: Mode::Upsert,
+            rows: 6,
+            rows_inserted: 2,
+            rows_updated: 3,
+            rows_duplicate: 1,
+            ..Report::default()
+        };
+        assert_eq!(result(&report), "UPSERT 6: 2 inserted, 3 updated, 1 duplicate");
+        let report = Report { mode: Mode::Update, rows_skipped: 1, ..report };
+        assert_eq!(result(&report), "UPDATE 6: 3 updated, 1 not there, 1 duplicate");
+        assert_eq!(result(&Report { mode: Mode::Append, ..report }), "COPY 6");
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub enum Phase {
     Loading,
     /// Indexes and constraints are built.
     Indexing,
+    /// Staged rows are applied to the table.
+    Applying,
     /// Transactions commit.
     Committing,
     /// ANALYZE runs.

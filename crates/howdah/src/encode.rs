@@ -168,6 +168,7 @@ impl Encoder {
             {
                 let end = record.end();
                 if plain_row(record, &plan, &mut out) {
+                    end_row(form, &plan, piece, rows.len(), &mut out);
                     rows.push(records.take_plain(end));
                     continue;
                 }
@@ -183,6 +184,7 @@ impl Encoder {
                     };
                     match row {
                         Ok(()) => {
+                            end_row(form, &plan, piece, rows.len(), &mut out);
                             rows.push(record.span);
                             continue;
                         }
@@ -325,7 +327,6 @@ impl Encoder {
             }
             copy_text::put_field(out, value);
         }
-        out.push(b'\n');
         row.finish(plan)
     }
 }
@@ -428,6 +429,25 @@ impl<'p> Row<'p> {
                 Err(NotRow::Refused(error))
             }
         }
+    }
+}
+
+/// Ends row `row` of `piece`, with its place in the input where that is asked for: the piece, and the row in it.
+#[inline]
+fn end_row(form: RowForm, plan: &Plan, piece: &Piece, row: u64, out: &mut Vec<u8>) {
+    if plan.ordinal.is_some() {
+        // A piece has less than 2^31 bytes.
+        let place = (piece.ordinal << 32) | row;
+        match form {
+            RowForm::Binary => {
+                out.extend_from_slice(&8i32.to_be_bytes());
+                out.extend_from_slice(&place.to_be_bytes());
+            }
+            RowForm::Text => out.extend_from_slice(format!("\t{place}").as_bytes()),
+        }
+    }
+    if form == RowForm::Text {
+        out.push(b'\n');
     }
 }
 

@@ -17,7 +17,8 @@ pub(crate) struct Jobs {
     pub(crate) reason: Option<String>,
 }
 
-/// Chooses. `table` is the existing target, `bytes` the input's size when known.
+/// Chooses. `table` is the existing target, `bytes` the input's size when known; rows that are `staged` meet no index on
+/// their way.
 ///
 /// # Errors
 /// A usage error when `--jobs` contradicts what can only be done on one connection.
@@ -26,19 +27,22 @@ pub(crate) fn choose(
     table: Option<&Table>,
     bytes: Option<u64>,
     cores: usize,
+    staged: bool,
 ) -> Result<Jobs, Error> {
     let only_one = if options.freeze {
         Some("FREEZE works only in the transaction that makes or empties the table")
-    } else if options.mode == Mode::Truncate && table.is_some() {
+    } else if options.mode == Mode::Truncate && table.is_some() && !staged {
         Some("TRUNCATE locks the table for one transaction")
     } else if !options.before.is_empty() {
         Some("--before is part of the load's transaction")
-    } else if !options.after.is_empty() && table.is_some() && options.mode != Mode::Replace {
+    } else if !options.after.is_empty() && table.is_some() && options.mode != Mode::Replace && !staged {
         Some("--after is part of the load's transaction")
     } else {
         None
     };
-    let hazards = table.filter(|_| options.mode != Mode::Replace || options.on_error == OnError::Ignore);
+    let hazards = table
+        .filter(|_| !staged)
+        .filter(|_| options.mode != Mode::Replace || options.on_error == OnError::Ignore);
     let hazards = hazards.map(|table| table.hazards.0.join(" and ")).filter(|hazards| !hazards.is_empty());
     let key_first = table.is_none() && !options.key.is_empty() && options.on_error == OnError::Ignore;
     let hazards = hazards.or(key_first.then(|| "a primary key".to_owned()));
@@ -91,16 +95,17 @@ mod tests {
             hazards: Hazards(vec!["a unique index or exclusion constraint"]),
             can_refuse_rows: true,
             has_row_triggers: false,
+            row_security: false,
         }
     }
 
     #[test]
     fn a_keyed_table_is_filled_by_one_connection_unless_asked_otherwise() {
         let options = LoadOptions::default();
-        assert_eq!(choose(&options, Some(&keyed()), None, 8).unwrap().count, 1);
+        assert_eq!(choose(&options, Some(&keyed()), None, 8, false).unwrap().count, 1);
         let asked = LoadOptions { jobs: Some(4), ..LoadOptions::default() };
-        assert_eq!(choose(&asked, Some(&keyed()), None, 8).unwrap(), Jobs { count: 4, reason: None });
-        assert_eq!(choose(&options, None, None, 8).unwrap().count, DEFAULT_MOST);
+        assert_eq!(choose(&asked, Some(&keyed()), None, 8, false).unwrap(), Jobs { count: 4, reason: None });
+        assert_eq!(choose(&options, None, None, 8, false).unwrap().count, DEFAULT_MOST);
     }
 
     #[test]
@@ -110,12 +115,18 @@ mod tests {
             LoadOptions { jobs: Some(2), mode: Mode::Truncate, ..LoadOptions::default() },
             LoadOptions { jobs: Some(0), ..LoadOptions::default() },
         ] {
-            assert!(choose(&options, Some(&keyed()), None, 8).is_err());
+            assert!(choose(&options, Some(&keyed()), None, 8, false).is_err());
         }
     }
 
     #[test]
+    fn staged_rows_meet_no_index_on_their_way() {
+        let options = LoadOptions { mode: Mode::Upsert, ..LoadOptions::default() };
+        assert_eq!(choose(&options, Some(&keyed()), None, 8, true).unwrap().count, DEFAULT_MOST);
+    }
+
+    #[test]
     fn a_small_input_opens_one_connection() {
-        assert_eq!(choose(&LoadOptions::default(), None, Some(1000), 8).unwrap().count, 1);
+        assert_eq!(choose(&LoadOptions::default(), None, Some(1000), 8, false).unwrap().count, 1);
     }
 }

@@ -9,6 +9,7 @@ use crate::lattice::InferredType;
 use crate::name::quote;
 use crate::plan::Plan;
 use crate::replace::Replacement;
+use crate::staged::Staging;
 use crate::table::Table;
 
 /// Names a load: sixteen hexadecimal digits. The advisory lock on the number tells a running load from a dead one.
@@ -23,6 +24,11 @@ impl LoadId {
     pub(crate) fn new() -> Self {
         use std::hash::{BuildHasher, Hasher};
         LoadId(std::collections::hash_map::RandomState::new().build_hasher().finish())
+    }
+
+    /// What this load calls a table that nobody should look for.
+    pub(crate) fn hidden_name(self) -> String {
+        format!("{HIDDEN_PREFIX}{self}")
     }
 
     fn lock_key(self) -> i64 {
@@ -50,6 +56,8 @@ pub(crate) enum Landing {
     Create(Creation),
     /// Into a table under a hidden name; its renaming is what readers see.
     Hidden(Hidden),
+    /// Into a staging table; a statement applies them to the table.
+    Staged(Staging),
 }
 
 /// A table that nobody looks for.
@@ -77,7 +85,7 @@ impl Hidden {
     }
 
     fn name(&self) -> String {
-        format!("{HIDDEN_PREFIX}{}", self.id)
+        self.id.hidden_name()
     }
 
     fn rename_sql(&self, relation: &str, table: &Table) -> String {
@@ -92,7 +100,17 @@ impl Landing {
             Landing::Hidden(hidden) => {
                 (hidden.name(), format!("{}.{}", quote(&table.schema), quote(&hidden.name())))
             }
+            Landing::Staged(staging) => staging.relation(),
             _ => (table.name.clone(), table.sql()),
+        }
+    }
+
+    /// The load's id, where rows go into a table that nobody looks for and that must be removed after a failure.
+    pub(crate) fn hidden_id(&self) -> Option<LoadId> {
+        match self {
+            Landing::Hidden(hidden) => Some(hidden.id),
+            Landing::Staged(staging) => staging.hidden_id(),
+            _ => None,
         }
     }
 
@@ -106,9 +124,16 @@ impl Landing {
         }
     }
 
-    /// Whether what the table has to judge rows by does so as they come.
-    pub(crate) fn judges_on_arrival(&self) -> bool {
-        !matches!(self, Landing::Hidden(Hidden { content: Content::Twin { builds_first: false, .. }, .. }))
+    /// Whether the server can refuse valid rows of `table` as they come: its keys and constraints judge them at once, or
+    /// types have checks.
+    pub(crate) fn can_refuse_rows(&self, table: &Table) -> bool {
+        match self {
+            Landing::Append | Landing::Truncate | Landing::Create(_) => table.can_refuse_rows,
+            Landing::Staged(staging) => staging.can_refuse_rows,
+            Landing::Hidden(hidden) => {
+                table.can_refuse_rows && !matches!(hidden.content, Content::Twin { builds_first: false, .. })
+            }
+        }
     }
 
     /// What must be done before the first COPY. With one connection it is part of its transaction.
@@ -120,6 +145,7 @@ impl Landing {
         }
         match self {
             Landing::Truncate => vec![format!("TRUNCATE {relation}")],
+            Landing::Staged(staging) => vec![staging.create_sql()],
             Landing::Hidden(Hidden { content: Content::Twin { of, unlogged, builds_first }, .. }) => {
                 let mut statements = vec![of.create_sql(&relation, *unlogged)];
                 if *builds_first {
@@ -131,7 +157,7 @@ impl Landing {
         }
     }
 
-    /// Types, name, indexes and constraints, once the rows are there; in one transaction with [`Landing::publish`].
+    /// Types, name, indexes and constraints, or what applies staged rows, once the rows are there; in one transaction with [`Landing::publish`].
     pub(crate) fn after(&self, table: &Table, plan: &Plan, found: &[InferredType]) -> Vec<String> {
         let (_, relation) = self.relation(table);
         let mut statements = Vec::new();
@@ -161,18 +187,23 @@ impl Landing {
                 Content::Twin { of, builds_first: false, .. } => statements.extend(of.build_sql(&relation)),
                 Content::Twin { .. } => {}
             },
+            Landing::Staged(staging) => {
+                statements.extend(staging.lock_sql().into_iter().chain(staging.truncate_sql()));
+                statements.push(staging.apply_sql());
+            }
             _ => {}
         }
         statements
     }
 
-    /// What puts a table into the place of another.
+    /// What puts a table into the place of another; what removes a staging table.
     pub(crate) fn publish(&self, table: &Table) -> Vec<String> {
         match self {
             Landing::Hidden(hidden @ Hidden { content: Content::Twin { of, .. }, .. }) => {
                 let (_, relation) = self.relation(table);
                 of.swap_sql(&hidden.rename_sql(&relation, table))
             }
+            Landing::Staged(staging) => staging.drop_sql().into_iter().collect(),
             _ => Vec::new(),
         }
     }
@@ -182,12 +213,10 @@ impl Landing {
     /// # Errors
     /// The server's errors.
     pub(crate) async fn prepare_apart(&self, connection: &Connection, table: &Table) -> Result<(), Error> {
-        let Landing::Hidden(hidden) = self else { return Ok(()) };
+        let Some(id) = self.hidden_id() else { return Ok(()) };
         let client = connection.client();
         // The lock first: a table without a held lock is a leftover to every other load.
-        client
-            .query_typed("select pg_catalog.pg_advisory_lock($1)", &[(&hidden.id.lock_key(), Type::INT8)])
-            .await?;
+        client.query_typed("select pg_catalog.pg_advisory_lock($1)", &[(&id.lock_key(), Type::INT8)]).await?;
         client.batch_execute(&self.before(table).join("; ")).await?;
         Ok(())
     }
@@ -197,7 +226,9 @@ impl Landing {
     /// # Errors
     /// The server's errors; the next load into the schema tries again.
     pub(crate) async fn discard(&self, connection: &Connection, table: &Table) -> Result<(), Error> {
-        let Landing::Hidden(_) = self else { return Ok(()) };
+        if self.hidden_id().is_none() {
+            return Ok(());
+        }
         let (_, relation) = self.relation(table);
         // The lanes are rolled back; what they may still hold is let go within moments.
         let sql = format!("SET lock_timeout = '1500ms'; DROP TABLE IF EXISTS {relation}");

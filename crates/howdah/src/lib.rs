@@ -38,6 +38,7 @@ mod session;
 mod snake;
 pub mod source;
 mod spent;
+mod staged;
 mod table;
 mod types;
 mod usage;

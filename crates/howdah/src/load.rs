@@ -1,5 +1,6 @@
 //! The load: look, plan, carry, commit. Reads as the order of events.
 
+mod apply;
 mod carry;
 mod describe;
 mod judge;
@@ -34,6 +35,7 @@ use crate::replace::Replacement;
 use crate::report::{Outcome, Report, ReportedError};
 use crate::session::Session;
 use crate::source::{Cutter, Dialect, Input, PIECE_BYTES};
+use crate::staged::{Apply, Staging};
 use crate::table::{self, Column, Hazards, Kind, Table};
 use crate::usage::Usage;
 
@@ -42,8 +44,13 @@ pub fn load(options: &LoadOptions, target: &Target, control: &Control) -> Outcom
     let start = Instant::now();
     let before = Usage::now();
     let id = LoadId::new();
-    let mut report =
-        Report { load_id: id.to_string(), commit: "all", outcome: "failed", ..Report::default() };
+    let mut report = Report {
+        load_id: id.to_string(),
+        mode: options.mode,
+        commit: "all",
+        outcome: "failed",
+        ..Report::default()
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result = match runtime {
         Ok(runtime) => inputs_and_options(options).and_then(|(inputs, options)| {
@@ -63,6 +70,8 @@ pub fn load(options: &LoadOptions, target: &Target, control: &Control) -> Outcom
     let error = result.err().map(|error| advice::advise(error, options, target.user(), &report.table));
     if let Some(error) = &error {
         report.rows = 0;
+        (report.rows_inserted, report.rows_updated, report.rows_deleted) = (0, 0, 0);
+        (report.rows_skipped, report.rows_duplicate) = (0, 0);
         report.rows_per_s = 0.0;
         report.outcome = match error.kind() {
             ErrorKind::Cancelled => "cancelled",
@@ -175,7 +184,8 @@ impl Load<'_> {
         session: &Session,
     ) -> Result<Option<Table>, Error> {
         let found = Table::lookup(connection, name, &session.rules).await?;
-        if let Some(table) = found.as_ref().filter(|_| !self.options.key.is_empty()) {
+        let matches_rows = self.options.mode.matches_rows();
+        if let Some(table) = found.as_ref().filter(|_| !self.options.key.is_empty() && !matches_rows) {
             return Err(Error::usage(format!("--key is for new tables, and {} exists", table.display())));
         }
         match (self.options.mode, &found) {
@@ -186,12 +196,20 @@ impl Load<'_> {
                         "--mode append adds to it, replace exchanges its rows, truncate empties it first",
                     ));
             }
+            (mode, None) if mode.matches_rows() => {
+                return Err(Error::usage(format!("table {name} does not exist"))
+                    .with_sqlstate("42P01")
+                    .with_hint(format!("--mode {mode} needs rows to match; --mode create makes the table")));
+            }
             (Mode::Append | Mode::Truncate, None) => {
                 return Err(Error::usage(format!("table {name} does not exist"))
                     .with_sqlstate("42P01")
                     .with_hint("--mode create_append (the default) makes it"));
             }
-            (Mode::Append | Mode::CreateAppend, Some(table)) => {
+            (
+                Mode::Append | Mode::CreateAppend | Mode::Upsert | Mode::Ignore | Mode::Update | Mode::Delete,
+                Some(table),
+            ) => {
                 if self.options.unlogged {
                     return Err(Error::usage(format!(
                         "--unlogged is for new tables, and {} exists",
@@ -202,7 +220,7 @@ impl Load<'_> {
                     return Err(Error::usage("--freeze needs a table that this load makes or empties")
                         .with_hint("add --mode truncate or --mode replace"));
                 }
-                if table.holds_rows(connection).await? == Some(true) {
+                if !matches_rows && table.holds_rows(connection).await? == Some(true) {
                     self.control
                         .notice(format!("{} holds rows already; the new ones are added", table.display()));
                 }
@@ -238,7 +256,18 @@ impl Load<'_> {
     ) -> Result<Decision, Error> {
         let options = self.options;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let jobs = jobs::choose(options, existing.as_ref(), sizes, cores)?;
+        let apply = match &existing {
+            Some(table) => Apply::choose(connection, table, options, mapping).await?,
+            None => None,
+        };
+        let mapping = &apply.as_ref().map_or_else(|| mapping.clone(), |apply| apply.narrowed(mapping));
+        let mut jobs = jobs::choose(options, existing.as_ref(), sizes, cores, apply.is_some())?;
+        let staging = match (apply, &existing) {
+            (Some(apply), Some(table)) => {
+                Some(Staging::place(connection, table, self.id, apply, mapping, &mut jobs).await?)
+            }
+            _ => None,
+        };
         let observe = existing.is_none() && !inputs.iter().all(Input::is_rewindable);
         if observe && options.freeze {
             return Err(Error::usage(
@@ -263,6 +292,7 @@ impl Load<'_> {
             judge: options.on_error == OnError::Ignore || options.dry_run,
             on_nul: options.on_nul,
             decimal_comma: options.decimal_comma,
+            ordinal: staging.as_ref().map(Staging::ordinal),
         };
         let creates = existing.is_none();
         let (table, creation) = match existing {
@@ -283,8 +313,12 @@ impl Load<'_> {
                 (table, Some(creation))
             }
         };
-        let landing = self.landing(connection, &table, creation, inputs, jobs.count).await?;
-        let (plan, reason) = Plan::new(dialect.clone(), mapping, &table, &rules);
+        let judged = staging.as_ref().map(|staging| staging.apply.judged(&table));
+        let (plan, reason) = Plan::new(dialect.clone(), mapping, judged.as_ref().unwrap_or(&table), &rules);
+        let landing = match staging {
+            Some(staging) => Landing::Staged(staging),
+            None => self.landing(connection, &table, creation, inputs, jobs.count).await?,
+        };
         if let Some(reason) = reason {
             self.control.notice(format!("rows travel as text, which the server parses: {reason}"));
         }
@@ -424,5 +458,6 @@ fn new_table(
         hazards: Hazards::default(),
         can_refuse_rows: creation.has_key_first(),
         has_row_triggers: false,
+        row_security: false,
     }
 }

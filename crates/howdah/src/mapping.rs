@@ -200,7 +200,7 @@ pub(crate) fn for_existing(head: &Head, table: &Table, options: &LoadOptions) ->
         }
     }
     twice(&pairs, &mut problems);
-    if !table.has_row_triggers {
+    if !table.has_row_triggers && options.mode.inserts() {
         for column in insertable().filter(|column| {
             column.not_null && !column.has_default && !matches!(column.shape, TypeShape::Domain { .. })
         }) {
@@ -335,7 +335,7 @@ fn mapped<'a>(source: &'a str, options: &'a LoadOptions) -> &'a str {
 }
 
 /// Exact, then unique without regard to case, then, where friendly names are asked for, unique by these.
-fn find_column<'a>(table: &'a Table, name: &str, names: Names) -> Option<&'a Column> {
+pub(crate) fn find_column<'a>(table: &'a Table, name: &str, names: Names) -> Option<&'a Column> {
     if let Some(column) = table.columns.iter().find(|column| column.name == name) {
         return Some(column);
     }

@@ -43,7 +43,8 @@ pub struct LoadOptions {
     pub limit: Option<u64>,
     /// What happens to a table that is there already; default [`Mode::CreateAppend`].
     pub mode: Mode,
-    /// Columns of a new table's primary key; none by default.
+    /// Columns of a new table's primary key, none by default; in the modes that match rows, the columns to match them by,
+    /// by default the primary key or the only unique index.
     pub key: Vec<String>,
     /// The new table's schema is made too, when there is none.
     pub create_schema: bool,
@@ -176,6 +177,42 @@ pub enum Mode {
     Replace,
     /// TRUNCATE and load in one transaction.
     Truncate,
+    /// Rows whose key is there replace what they bring of that row, the others are inserted.
+    Upsert,
+    /// Rows whose key is there are skipped, the others are inserted.
+    Ignore,
+    /// Rows whose key is there replace what they bring of that row, the others are skipped.
+    Update,
+    /// The rows whose keys are in the input are deleted.
+    Delete,
+}
+
+impl Mode {
+    /// Whether rows of the input are matched with rows of a table that must be there.
+    pub fn matches_rows(self) -> bool {
+        matches!(self, Mode::Upsert | Mode::Ignore | Mode::Update | Mode::Delete)
+    }
+
+    /// Whether rows of the input can become new rows of the table.
+    pub(crate) fn inserts(self) -> bool {
+        !matches!(self, Mode::Update | Mode::Delete)
+    }
+}
+
+impl std::fmt::Display for Mode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Mode::Append => "append",
+            Mode::Create => "create",
+            Mode::CreateAppend => "create_append",
+            Mode::Replace => "replace",
+            Mode::Truncate => "truncate",
+            Mode::Upsert => "upsert",
+            Mode::Ignore => "ignore",
+            Mode::Update => "update",
+            Mode::Delete => "delete",
+        })
+    }
 }
 
 /// The ways rows travel.

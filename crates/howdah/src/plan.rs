@@ -43,6 +43,8 @@ pub(crate) struct Plan {
     /// The target's bare name, for messages in the server's words.
     pub(crate) relation_name: String,
     freeze: bool,
+    /// The column after all others that says where in the input a row stood; for rows that are staged.
+    pub(crate) ordinal: Option<String>,
 }
 
 /// One loaded column.
@@ -102,6 +104,7 @@ pub(crate) struct FormRules<'a> {
     pub(crate) judge: bool,
     pub(crate) on_nul: OnNul,
     pub(crate) decimal_comma: bool,
+    pub(crate) ordinal: Option<&'a str>,
 }
 
 impl Plan {
@@ -161,7 +164,7 @@ impl Plan {
         };
         let text = rules.write_path == WritePath::CopyText || rules.observe || reason.is_some();
         // PostgreSQL allows 1,600 columns.
-        let count = u16::try_from(columns.len()).unwrap_or(u16::MAX);
+        let count = u16::try_from(columns.len() + usize::from(rules.ordinal.is_some())).unwrap_or(u16::MAX);
         let careful = rules.decimal_comma || columns.iter().any(|column| column.forced.is_some());
         let plan = Plan {
             careful,
@@ -178,13 +181,15 @@ impl Plan {
             decimal_comma: rules.decimal_comma,
             relation_name: table.name.clone(),
             freeze: rules.freeze,
+            ordinal: rules.ordinal.map(str::to_owned),
         };
         (plan, reason)
     }
 
     /// The COPY statement that takes rows of `form` into `relation` (quoted).
     pub(crate) fn copy_sql(&self, relation: &str, form: RowForm) -> String {
-        let columns: Vec<String> = self.columns.iter().map(|column| quote(&column.name)).collect();
+        let names = self.columns.iter().map(|column| &column.name).chain(&self.ordinal);
+        let columns: Vec<String> = names.map(|name| quote(name)).collect();
         let mut options = vec![match form {
             RowForm::Binary => "FORMAT binary".to_owned(),
             RowForm::Text => "FORMAT text".to_owned(),

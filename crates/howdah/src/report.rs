@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::error::Error;
+use crate::options::Mode;
 use crate::source::sniff::shown;
 use crate::source::{Dialect, Family};
 
@@ -22,12 +23,24 @@ pub struct Report {
     pub outcome: &'static str,
     /// Schema-qualified, quoted where needed.
     pub table: String,
-    /// Rows committed.
+    /// What the load did with rows that the table had.
+    pub mode: Mode,
+    /// Rows of the input that were carried and committed; in the modes that match rows also those which changed nothing.
     pub rows: u64,
     /// Data records read.
     pub rows_read: u64,
     /// Records refused and kept apart.
     pub rows_rejected: u64,
+    /// Rows that are new in the table.
+    pub rows_inserted: u64,
+    /// Rows of the table that were changed.
+    pub rows_updated: u64,
+    /// Rows of the table that were deleted.
+    pub rows_deleted: u64,
+    /// Rows of the input that changed nothing: their key was there, or was not, as the mode has it, or a trigger let them go.
+    pub rows_skipped: u64,
+    /// Rows of the input that gave way to another row of the input with their key.
+    pub rows_duplicate: u64,
     /// The file that holds them.
     pub rejects_path: Option<String>,
     /// Bytes of input read, as on disk.
@@ -87,6 +100,8 @@ pub struct Phases {
     pub commit_s: f64,
     /// Indexes and constraints built after the load.
     pub index_s: f64,
+    /// Applying staged rows to the table.
+    pub apply_s: f64,
     /// ANALYZE.
     pub analyze_s: f64,
 }
@@ -109,6 +124,9 @@ pub struct PlanSummary {
     /// For a new table: the script that makes it, empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub create_table: Option<String>,
+    /// Where rows wait before a statement applies them, and why; most go straight into the table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub staging: Option<String>,
     /// The statements, in order, that will be or were run.
     pub statements: Vec<String>,
 }

@@ -26,6 +26,8 @@ pub(crate) struct Table {
     pub(crate) can_refuse_rows: bool,
     /// Row triggers on INSERT: they may fill, change or drop rows.
     pub(crate) has_row_triggers: bool,
+    /// Row-level security applies to the role: COPY is refused.
+    pub(crate) row_security: bool,
 }
 
 /// What `pg_class.relkind` says, as far as COPY cares.
@@ -63,6 +65,11 @@ impl Column {
         inferred.sql().clone_into(&mut self.type_name);
         self.shape = TypeShape::Base { oid: inferred.oid() };
         self.base_type = (inferred.oid(), -1);
+    }
+
+    /// Whether values can be refused by checks of the type: those of domains, also as parts of other types.
+    pub(crate) fn has_checks(&self) -> bool {
+        !matches!(self.shape, TypeShape::Base { .. } | TypeShape::Enum { .. })
     }
 }
 
@@ -106,7 +113,8 @@ impl Table {
                                                        where e.oid = t.typelem and e.typtype in ('c', 'd')))),
                         array(select relid from pg_catalog.pg_partition_tree(c.oid) union select c.oid)::oid[],
                         exists(select from pg_catalog.pg_constraint k
-                               where k.conrelid = c.oid and k.contype = 'f' and k.confrelid = c.oid)
+                               where k.conrelid = c.oid and k.contype = 'f' and k.confrelid = c.oid),
+                        pg_catalog.row_security_active(c.oid)
                    from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
                   where c.oid = pg_catalog.to_regclass($1)",
                 &[(&name.to_string(), Type::TEXT)],
@@ -164,6 +172,7 @@ impl Table {
             hazards,
             can_refuse_rows: row.get(5),
             has_row_triggers,
+            row_security: row.get(8),
         }))
     }
 

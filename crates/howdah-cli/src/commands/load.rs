@@ -92,7 +92,7 @@ fn tell(args: &Load, console: Console, outcome: &Outcome, server: Option<&Server
                 console.say(phases::text(report).trim_end());
             }
             if text {
-                console.result(&format!("COPY {}", report.rows));
+                console.result(&render::result(report));
             }
             let look =
                 server.map(|server| server.look_at(&report.table, &args.connection)).unwrap_or_default();

@@ -41,7 +41,7 @@ impl Load<'_> {
             self.control.notice(format!("removed {name}, left by a load that died"));
         }
         let size_before = match landing {
-            Landing::Append => table.size(&connection).await?,
+            Landing::Append | Landing::Staged(_) => table.size(&connection).await?,
             _ => u64::MAX,
         };
         let feed = Feed::new(cutter);
@@ -93,12 +93,12 @@ impl Load<'_> {
         }
         let sent = self.send(connection, feed, freight, crew).await?;
         self.close_rejects(decision)?;
-        let rows = self.account(&sent, table)?;
+        let mut rows = self.account(&sent, table)?;
         self.report.phases.load_s = loading.elapsed().as_secs_f64();
 
         self.control.enter(Phase::Indexing);
         let indexing = Instant::now();
-        if !alone && matches!(landing, Landing::Hidden(_)) {
+        if !alone && landing.hidden_id().is_some() {
             commit_all(&connections, target).await?;
             connection.client().batch_execute("BEGIN").await?;
         }
@@ -108,8 +108,13 @@ impl Load<'_> {
             self.hint_null_markers(plan, &lattices);
             self.show_found_types(plan, &found);
         }
-        self.run_all(connection, &landing.after(table, plan, &found)).await?;
-        self.report.phases.index_s = indexing.elapsed().as_secs_f64();
+        if let Landing::Staged(staging) = landing {
+            rows = self.apply(connection, staging, rows).await?;
+        } else {
+            self.run_all(connection, &landing.after(table, plan, &found)).await?;
+            self.report.phases.index_s = indexing.elapsed().as_secs_f64();
+            self.report.rows_inserted = rows;
+        }
 
         self.control.enter(Phase::Committing);
         let committing = Instant::now();
@@ -196,12 +201,20 @@ impl Load<'_> {
     }
 
     /// Runs statements that may take long, unless somebody says stop.
-    async fn run_all(&self, connection: &Connection, statements: &[String]) -> Result<(), Error> {
+    pub(super) async fn run_all(&self, connection: &Connection, statements: &[String]) -> Result<(), Error> {
         if statements.is_empty() {
             return Ok(());
         }
         let sql = statements.join(";\n");
-        let running = connection.client().batch_execute(&sql);
+        self.stoppable(connection, connection.client().batch_execute(&sql)).await
+    }
+
+    /// Waits for a statement, unless somebody says stop.
+    pub(super) async fn stoppable<T>(
+        &self,
+        connection: &Connection,
+        running: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, Error> {
         tokio::pin!(running);
         tokio::select! {
             done = &mut running => Ok(done?),
@@ -296,7 +309,7 @@ async fn clean_up(
     };
     match tokio::time::timeout(2 * CLEAN_UP_PATIENCE, removed).await {
         Ok(Ok(())) => dead_space(error).await,
-        _ if !matches!(decision.landing, Landing::Hidden(_)) => error,
+        _ if decision.landing.hidden_id().is_none() => error,
         _ => {
             let (name, _) = decision.landing.relation(&decision.table);
             error.with_hint(format!(

@@ -2,6 +2,7 @@
 
 use super::{Decision, Load};
 use crate::chunk::RowForm;
+use crate::landing::Landing;
 use crate::mapping::Mapping;
 use crate::report::{DialectSummary, PlanSummary, PlannedColumn};
 use crate::session::Session;
@@ -66,6 +67,10 @@ impl Load<'_> {
                     format!("{}: {gets}", column.name)
                 })
                 .collect(),
+            staging: match landing {
+                Landing::Staged(staging) => Some(staging.reason()),
+                _ => None,
+            },
             create_table: landing.creation().map(|creation| creation.script(table)),
             statements,
         });

@@ -50,7 +50,7 @@ impl Load<'_> {
         let Decision { plan, table, landing, rejects, .. } = decision;
         let (relation_name, relation) = landing.relation(table);
         // Elsewhere than in UTF-8, characters of the input may have no place.
-        let can_refuse = (landing.judges_on_arrival() && table.can_refuse_rows) || !decision.server_is_utf8;
+        let can_refuse = landing.can_refuse_rows(table) || !decision.server_is_utf8;
         Freight {
             plan: plan.clone(),
             relation,
