@@ -163,7 +163,7 @@ pub enum HeaderOption {
 }
 
 /// What happens to a table that is there already (ADBC's words).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// The table must exist; rows are added.

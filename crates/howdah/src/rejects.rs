@@ -11,7 +11,7 @@ use base64::Engine;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind};
-use crate::options::RejectLimit;
+use crate::options::{Mode, RejectLimit};
 
 /// Only the owner reads and writes the file: it holds the user's data.
 const MODE: u32 = 0o600;
@@ -32,6 +32,12 @@ pub(crate) struct Provenance {
     pub(crate) table: String,
     /// The column of each field; `None` for a field that is not loaded.
     pub(crate) columns: Vec<Option<String>>,
+    /// The mode, where rows are matched with those of the table: inserting them instead would be wrong.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) mode: Option<Mode>,
+    /// What they are matched by, when somebody said so.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub(crate) key: Vec<String>,
     /// The input's format and what differs from its defaults.
     pub(crate) format: String,
     #[serde(skip_serializing_if = "Option::is_none", default)]

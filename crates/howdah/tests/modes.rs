@@ -286,157 +286,54 @@ fn bad_records_are_kept_apart_and_what_only_the_table_refuses_ends_the_load() {
 }
 
 #[test]
-fn loads_that_meet_on_the_same_keys_in_reverse_order_do_not_deadlock() {
+fn the_last_row_is_that_of_the_last_file() {
     let database = Database::new();
     database.sql("CREATE TABLE t (id int PRIMARY KEY, note text)");
-    let rows = |ids: &mut dyn Iterator<Item = u32>| {
-        let mut csv = String::from("id,note\n");
-        ids.for_each(|id| writeln!(csv, "{id},x").unwrap());
-        csv
+    for n in 1..=8 {
+        // Pieces of several files are under way at once.
+        let rows: String = (0..20_000).map(|id| format!("{id},file {n} and some words more\n")).collect();
+        database.file(&format!("part{n}.csv"), format!("id,note\n{rows}"));
+    }
+    let report = load(&database, &matching(Mode::Upsert, &database.path("part*.csv"), "t", 4));
+    assert_eq!(counts(&report), [20_000, 0, 0, 0, 140_000]);
+    assert_eq!(database.sql("SELECT DISTINCT note FROM t"), "file 8 and some words more");
+}
+
+#[test]
+fn a_mended_file_of_rejects_is_matched_as_the_load_it_comes_from() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (id int, note text); INSERT INTO t VALUES (1, 'a'), (2, 'b')");
+    let file = database.file("data.csv", "note,id\nx,1x\ny,3\n");
+    let rejects = database.path("t.rejects.jsonl");
+    let wanted = LoadOptions {
+        on_error: OnError::Ignore,
+        rejects: Some(rejects.clone().into()),
+        ..keyed(Mode::Delete, &file, &["id"])
     };
-    let up = database.file("up.csv", rows(&mut (0..30_000)));
-    let down = database.file("down.csv", rows(&mut (0..30_000).rev()));
-    for (one, other) in
-        [(Mode::Upsert, Mode::Upsert), (Mode::Upsert, Mode::Update), (Mode::Update, Mode::Delete)]
-    {
-        database
-            .sql("INSERT INTO t SELECT i, 'old' FROM generate_series(0, 29999, 2) i ON CONFLICT DO NOTHING");
-        std::thread::scope(|scope| {
-            for (mode, file) in [(one, &up), (other, &down), (one, &down), (other, &up)] {
-                let database = &database;
-                scope.spawn(move || load(database, &matching(mode, file, "t", 1)));
-            }
-        });
-    }
+    let report = load(&database, &wanted);
+    assert_eq!((counts(&report), report.rows_rejected), ([0, 0, 0, 1, 0], 1));
+    let mended = std::fs::read_to_string(&rejects).unwrap().replace("x,1x", "x,1");
+    database.file("t.rejects.jsonl", mended);
+    let report = load(&database, &LoadOptions { inputs: vec![rejects], ..LoadOptions::default() });
+    assert_eq!(counts(&report), [0, 0, 1, 0, 0]);
+    assert_eq!(database.sql("TABLE t"), "2|b");
 }
 
 #[test]
-fn stopping_while_another_transaction_holds_a_row_changes_nothing() {
-    let database = Database::new();
-    database.sql("CREATE TABLE t (id int PRIMARY KEY, note text); INSERT INTO t VALUES (5, 'old')");
-    let file = database.file("data.csv", "id,note\n4,new\n5,new\n");
-    for (mode, jobs) in [(Mode::Upsert, 1), (Mode::Upsert, 2), (Mode::Update, 2), (Mode::Delete, 1)] {
-        let mut holder = database.psql();
-        holder.args(["-c", "BEGIN; UPDATE t SET note = note WHERE id = 5; SELECT pg_sleep(60)"]);
-        let mut holder =
-            holder.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
-        let asleep = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
-        while database.sql(asleep) == "0" {
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-        let control = howdah::Control::new();
-        let outcome = std::thread::scope(|scope| {
-            let loading = scope.spawn(|| {
-                howdah::load(&matching(mode, &file, "t", jobs), &common::target(&database), &control)
-            });
-            while database.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == "0"
-            {
-                assert!(!loading.is_finished(), "the load did not wait");
-                std::thread::sleep(std::time::Duration::from_millis(20));
-            }
-            control.cancel();
-            loading.join().unwrap()
-        });
-        let error = outcome.error.unwrap();
-        assert_eq!(error.kind(), howdah::ErrorKind::Cancelled, "{error:?}");
-        assert_eq!(error.visible(), Some("nothing was changed"));
-        holder.kill().unwrap();
-        holder.wait().unwrap();
-        database.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'");
-        assert_eq!(hidden_tables(&database), "0", "{mode} on {jobs} connections");
-        assert_eq!(database.sql("TABLE t"), "5|old");
-    }
-}
-
-#[test]
-fn the_dry_run_shows_the_statement_and_changes_nothing() {
-    let database = Database::new();
-    database.sql("CREATE TABLE t (id int PRIMARY KEY, note text)");
-    let file = database.file("data.csv", "id,note\n4,new\n");
-    for (mode, says) in [
-        (Mode::Upsert, "ON CONFLICT (\"id\") DO UPDATE SET \"note\" = excluded.\"note\""),
-        (Mode::Ignore, "ON CONFLICT (\"id\") DO NOTHING"),
-        (Mode::Update, "UPDATE \"public\".\"t\" AS t SET \"note\" = s.\"note\""),
-        (Mode::Delete, "DELETE FROM \"public\".\"t\" AS t USING"),
-    ] {
-        let report = load(&database, &LoadOptions { dry_run: true, ..matching(mode, &file, "t", 1) });
-        let plan = report.plan.unwrap();
-        assert!(plan.statements.iter().any(|sql| sql.contains(says)), "{:?}", plan.statements);
-        assert!(plan.staging.unwrap().contains("matched by id"));
-        assert_eq!(
-            (database.sql("SELECT count(*) FROM t"), hidden_tables(&database)),
-            ("0".into(), "0".into())
-        );
-    }
-}
-
-/// Loads as a role of few rights.
-fn load_as(database: &Database, role: &str, options: &LoadOptions) -> howdah::report::Outcome {
-    let conninfo = format!("{} options='-c role={role}'", database.conninfo());
-    let connect = howdah::connect::ConnectOptions { conninfo: Some(conninfo), ..Default::default() };
-    let target = connect.resolve(&howdah::connect::Environment::from_pairs([])).unwrap();
-    howdah::load(options, &target, &howdah::Control::new())
-}
-
-#[test]
-fn a_role_under_row_level_security_loads_and_its_policy_holds() {
+fn views_update_and_delete_by_their_triggers() {
     let database = Database::new();
     database.sql(
-        "DROP ROLE IF EXISTS tenant; CREATE ROLE tenant;
-         CREATE TABLE t (id int PRIMARY KEY, owner text);
-         INSERT INTO t VALUES (1, 'other');
-         ALTER TABLE t ENABLE ROW LEVEL SECURITY;
-         CREATE POLICY own ON t TO tenant USING (owner = 'tenant');
-         GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON t TO tenant",
+        "CREATE TABLE base (id int PRIMARY KEY, note text); INSERT INTO base VALUES (1, 'a'), (2, 'b');
+         CREATE VIEW t AS SELECT id, note FROM base WHERE id > 0;
+         CREATE FUNCTION through() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF TG_OP = 'DELETE' THEN DELETE FROM base WHERE id = OLD.id; RETURN OLD; END IF;
+            UPDATE base SET note = 'through ' || NEW.note WHERE id = OLD.id; RETURN NEW; END $$;
+         CREATE TRIGGER through INSTEAD OF INSERT OR UPDATE OR DELETE ON t FOR EACH ROW EXECUTE FUNCTION through();",
     );
-    let mine = database.file("mine.csv", "id,owner\n2,tenant\n3,tenant\n");
-    let foreign = database.file("foreign.csv", "id,owner\n4,tenant\n5,other\n");
-    let run = |mode, file: &str, jobs| load_as(&database, "tenant", &matching(mode, file, "t", jobs));
-    for jobs in [1, 2] {
-        let outcome = run(Mode::Append, &mine, jobs);
-        assert!(outcome.error.is_none(), "{:?}", outcome.error);
-        assert_eq!((outcome.report.rows, outcome.report.rows_inserted, outcome.report.jobs), (2, 2, 1));
-        assert!(outcome.report.plan.unwrap().staging.unwrap().contains("row-level security"));
-        database.sql("DELETE FROM t WHERE id > 1");
-    }
-    for mode in [Mode::Append, Mode::CreateAppend, Mode::Upsert] {
-        let error = run(mode, &foreign, 1).error.unwrap();
-        assert_eq!(error.sqlstate(), Some("42501"), "{error:?}");
-        assert!(error.message().contains("violates row-level security policy"), "{error:?}");
-        assert_eq!(database.sql("TABLE t"), "1|other");
-    }
-    // What the policy hides is not there to be updated or deleted.
-    let all = database.file("all.csv", "id,owner\n1,tenant\n2,tenant\n");
-    assert!(run(Mode::Upsert, &mine, 1).error.is_none());
-    assert_eq!(counts(&run(Mode::Update, &all, 1).report), [0, 1, 0, 1, 0]);
-    assert_eq!(counts(&run(Mode::Delete, &all, 1).report), [0, 0, 1, 1, 0]);
-    assert_eq!(database.sql("TABLE t ORDER BY id"), "1|other\n3|tenant");
-    let outcome = run(Mode::Truncate, &mine, 1);
-    assert!(outcome.error.is_none(), "{:?}", outcome.error);
-    assert_eq!(database.sql("TABLE t ORDER BY id"), "2|tenant\n3|tenant");
-}
-
-#[test]
-fn rows_are_staged_wherever_the_role_may_make_a_table() {
-    let database = Database::new();
-    database.sql(
-        "DROP ROLE IF EXISTS clerk; CREATE ROLE clerk;
-         CREATE SCHEMA s; CREATE TABLE s.t (id int PRIMARY KEY, note text);
-         GRANT USAGE ON SCHEMA s TO clerk; GRANT SELECT, INSERT, UPDATE ON s.t TO clerk",
-    );
-    let file = database.file("data.csv", "id,note\n1,a\n");
-    let run = |jobs| load_as(&database, "clerk", &matching(Mode::Upsert, &file, "s.t", jobs));
-    let outcome = run(2);
-    assert_eq!(counts(&outcome.report), [1, 0, 0, 0, 0], "{:?}", outcome.error);
-    assert_eq!(outcome.report.jobs, 1);
-    assert!(outcome.report.jobs_reason.unwrap().contains("may not create tables in schema s"));
-    database.sql("DO $$ BEGIN EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database()); END $$");
-    let error = run(1).error.unwrap();
-    assert!(error.message().contains("no place to stage rows") && error.hint().is_some(), "{error:?}");
-    database.sql("GRANT CREATE ON SCHEMA s TO clerk");
-    for jobs in [1, 2] {
-        let outcome = run(jobs);
-        assert_eq!(counts(&outcome.report), [0, 1, 0, 0, 0], "{:?}", outcome.error);
-        assert_eq!((outcome.report.jobs, hidden_tables(&database)), (jobs, "0".into()));
-    }
+    let file = database.file("data.csv", "id,note\n1,new\n3,new\n");
+    assert_eq!(counts(&load(&database, &keyed(Mode::Update, &file, &["id"]))), [0, 1, 0, 1, 0]);
+    assert_eq!(database.sql("TABLE base ORDER BY id"), "1|through new\n2|b");
+    assert_eq!(counts(&load(&database, &keyed(Mode::Delete, &file, &["id"]))), [0, 0, 1, 1, 0]);
+    let error = try_load(&database, &keyed(Mode::Upsert, &file, &["id"])).unwrap_err();
+    assert!(error.message().contains("is not a table"), "{error:?}");
 }

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::name::TableName;
-use crate::options::{Encoding, Format, HeaderOption, LoadOptions};
+use crate::options::{Encoding, Format, HeaderOption, LoadOptions, Mode};
 use crate::source::Input;
 use crate::source::mended::SKIPPED;
 
@@ -51,6 +51,14 @@ pub(super) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<In
         dialect.delimiter.get_or_insert(if options.format == Some(Format::Csv) { b',' } else { b'\t' });
         let quote = *dialect.quote.get_or_insert(b'"');
         dialect.escape.get_or_insert(quote);
+    }
+    if options.mode == Mode::default()
+        && let Some(mode) = load.mode
+    {
+        options.mode = mode;
+    }
+    if options.mode.matches_rows() && options.key.is_empty() {
+        options.key = load.key;
     }
     if options.table.is_none() {
         options.table = Some(TableName::parse(&load.table)?);

@@ -95,6 +95,8 @@ fn provenance(table: &Table, mapping: &Mapping, dialect: &Dialect, options: &Loa
                 mapping.pairs.iter().find(|pair| pair.field == field).map(|pair| pair.target.clone())
             })
             .collect(),
+        mode: Some(options.mode).filter(|mode| mode.matches_rows()),
+        key: if options.mode.matches_rows() { options.key.clone() } else { Vec::new() },
         format: format.to_owned(),
         delimiter: unless(dialect.delimiter, delimiter),
         quote: unless(dialect.quote, b'"').filter(|_| is_csv),
