@@ -54,7 +54,10 @@ fn completed(line: &str) -> Option<String> {
 fn bash_completes_commands_options_and_their_values() {
     for (line, offered) in [
         ("howdah lo", "load"),
-        ("howdah load --mode ", "append\ncreate\nreplace\ncreate_append\ntruncate"),
+        (
+            "howdah load --mode ",
+            "append\ncreate\nreplace\ncreate_append\ntruncate\nupsert\nignore\nupdate\ndelete",
+        ),
         ("howdah load x.csv --mode cr", "create\ncreate_append"),
         ("howdah load x.csv --on-error ", "stop\nignore"),
         ("howdah load x.csv --rej", "--reject-limit\n--rejects"),
