@@ -49,6 +49,36 @@ fn loads_that_meet_on_the_same_keys_in_reverse_order_do_not_deadlock() {
 }
 
 #[test]
+fn an_update_that_scans_the_table_and_one_that_looks_rows_up_do_not_deadlock() {
+    let database = Database::new();
+    // On disk the rows lie in another order than that of the key, the last key first; the sleep gives the second load the time to come in between.
+    database.sql(
+        "CREATE TABLE t (id int PRIMARY KEY, note text);
+         INSERT INTO t SELECT i, repeat('x', 500) FROM generate_series(1, 3000) i ORDER BY i = 1, i <> 3000, md5(i::text);
+         ANALYZE t;
+         CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            PERFORM pg_sleep(0.005); RETURN CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END; END $$;
+         CREATE TRIGGER slowly BEFORE UPDATE OR DELETE ON t FOR EACH ROW EXECUTE FUNCTION slowly()",
+    );
+    let rows = |step| {
+        let rows: String = (1..=3000).step_by(step).map(|id| format!("{id},y\n")).collect();
+        format!("id,note\n{rows}3000,y\n")
+    };
+    let many = database.file("many.csv", rows(20));
+    let few = database.file("few.csv", rows(300));
+    for mode in [Mode::Update, Mode::Delete] {
+        std::thread::scope(|scope| {
+            let scanning = scope.spawn(|| load(&database, &matching(Mode::Update, &many, "t", 1)));
+            let sleeping = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'";
+            while database.sql(sleeping) == "0" && !scanning.is_finished() {}
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            load(&database, &matching(mode, &few, "t", 1));
+        });
+    }
+    assert_eq!(database.sql("SELECT count(*) FROM t WHERE note = 'y'"), "140");
+}
+
+#[test]
 fn stopping_while_another_transaction_holds_a_row_changes_nothing() {
     let database = Database::new();
     database.sql("CREATE TABLE t (id int PRIMARY KEY, note text); INSERT INTO t VALUES (5, 'old')");
