@@ -217,6 +217,10 @@ pub(crate) struct Columns {
     /// A new table's names: keep the header's, or snake_case
     #[arg(long, value_name = "HOW", default_value = "keep", hide_possible_values = true)]
     pub(crate) names: NamesArg,
+
+    /// A column of text for the name of each row's file [default: none]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) file_column: Option<String>,
 }
 
 #[derive(Debug, Args)]

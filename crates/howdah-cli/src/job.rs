@@ -60,6 +60,7 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
         map: args.columns.map.iter().map(|pair| map_pair(pair)).collect::<Result<_, _>>()?,
         skip_columns,
         types: types::declared(&args.columns.types)?,
+        file_column: args.columns.file_column.as_deref().map(column_name).transpose()?,
         names: match args.columns.names {
             NamesArg::Keep => Names::Keep,
             NamesArg::Snake => Names::Snake,
@@ -163,6 +164,14 @@ fn column_list(option: &str, text: &str) -> Result<Vec<String>, Error> {
         columns.push(folded);
     }
     Ok(columns)
+}
+
+/// `--file-column`: one SQL identifier.
+fn column_name(text: &str) -> Result<String, Error> {
+    match split_list("--file-column", text)?.as_slice() {
+        [(name, _)] => name::check(name).map(|()| name.clone()),
+        _ => Err(Error::usage(format!("--file-column takes one name, not {text:?}"))),
+    }
 }
 
 /// `--map SRC=DST`: the header's own spelling, and an SQL identifier. A source name may contain `=`.
@@ -331,6 +340,8 @@ mod tests {
             "a=numeric(10,2),b=int",
             "--names",
             "snake",
+            "--file-column",
+            "Src",
         ]);
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         assert_eq!((o.force_null, o.force_not_null), (names(&["*"]), names(&["a", "b"])));
@@ -340,7 +351,7 @@ mod tests {
             (vec!["SELECT 1, 2".to_owned()], vec!["a".to_owned(), "b".to_owned()])
         );
         assert_eq!(o.types, [("a".into(), "numeric(10,2)".into()), ("b".into(), "int".into())]);
-        assert_eq!(o.names, Names::Snake);
+        assert_eq!((o.names, o.file_column.as_deref()), (Names::Snake, Some("src")));
         assert_eq!((o.on_error, o.on_nul), (OnError::Ignore, OnNul::Strip));
         assert_eq!((o.reject_limit, o.rejects), (Some(RejectLimit::Percent(2.5)), Some("bad.jsonl".into())));
         assert_eq!(o.table.unwrap().to_string(), "\"s\".\"T\"");

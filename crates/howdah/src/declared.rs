@@ -11,7 +11,7 @@ use crate::table::{Column, Table};
 use crate::types::Types;
 
 /// OIDs from here on are not PostgreSQL's own: such types may have checks.
-const FIRST_OWN_OID: u32 = 16384;
+pub(crate) const FIRST_OWN_OID: u32 = 16384;
 
 /// Gives the columns of a new table the types that `declared` says, and holds those of an existing one against it.
 ///

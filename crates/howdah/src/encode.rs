@@ -239,8 +239,9 @@ impl Encoder {
         let mut row = Row::new(piece, record.span);
         for column in &plan.columns {
             let field = record.fields[column.field];
-            let Some(value) = column.value(field, record.bytes, &plan.dialect, &mut self.scratch.unescaped)
-            else {
+            let file = piece.origin.source.as_bytes();
+            let value = column.value(field, record.bytes, file, &plan.dialect, &mut self.scratch.unescaped);
+            let Some(value) = value else {
                 out.extend_from_slice(&NULL_FIELD);
                 row.see_null(column)?;
                 continue;
@@ -282,7 +283,8 @@ impl Encoder {
                 out.push(b'\t');
             }
             let field = record.fields[column.field];
-            let value = column.value(field, record.bytes, &plan.dialect, &mut self.scratch.unescaped);
+            let file = piece.origin.source.as_bytes();
+            let value = column.value(field, record.bytes, file, &plan.dialect, &mut self.scratch.unescaped);
             if let Some(lattice) = self.lattices.get_mut(at) {
                 lattice.observe(value);
             }

@@ -152,7 +152,8 @@ fn observe(
             Ok(record) => {
                 for (at, (column, lattice)) in plan.columns.iter().zip(lattices.iter_mut()).enumerate() {
                     let field = record.fields[column.field];
-                    let mut value = column.value(field, record.bytes, &plan.dialect, &mut scratch);
+                    let file = piece.origin.source.as_bytes();
+                    let mut value = column.value(field, record.bytes, file, &plan.dialect, &mut scratch);
                     if plan.decimal_comma {
                         value = value.map(|value| decimal::as_number(value, &mut number));
                     }

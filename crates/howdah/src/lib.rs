@@ -22,6 +22,7 @@ mod jobs;
 mod landing;
 mod lane;
 mod lattice;
+mod layout;
 mod load;
 mod mapping;
 pub mod name;

@@ -6,6 +6,7 @@ mod describe;
 mod judge;
 mod look;
 mod mended;
+mod survey;
 mod tolerance;
 
 use std::sync::Arc;
@@ -165,9 +166,10 @@ impl Load<'_> {
             self.control.set_bytes_total(total);
         }
         let Look { cutter, dialect, summary, head } = self.look(cutter, usual, existing.as_ref()).await?;
+        let (head, layouts) = self.survey(inputs, &dialect, head, existing.as_ref()).await?;
         let mapping = match &existing {
-            Some(table) => mapping::for_existing(&head, table, options)?,
-            None => mapping::for_new(&head, options)?,
+            Some(table) => mapping::for_existing(&head, layouts, table, options)?,
+            None => mapping::for_new(&head, layouts, options)?,
         };
         self.report.phases.plan_s = planning.elapsed().as_secs_f64();
         let decision =
@@ -446,7 +448,7 @@ fn new_table(
         not_null_domain: None,
         generated: false,
         has_default: false,
-        is_declared: false,
+        is_declared: pair.is_file_name,
     };
     Table {
         oid: 0,

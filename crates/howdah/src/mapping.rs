@@ -1,10 +1,13 @@
 //! Which field goes into which column: by header name or by position. Pure; all mismatches are reported at once.
 
 use howdah_encode::TypeShape;
+use tokio_postgres::types::Type;
 
 use crate::decimal;
+use crate::declared::FIRST_OWN_OID;
 use crate::error::Error;
 use crate::lattice::{ColumnLattice, InferredType};
+use crate::layout::Layouts;
 use crate::name;
 use crate::options::{HeaderOption, LoadOptions, Names};
 use crate::records;
@@ -25,6 +28,8 @@ pub(crate) struct Head {
     has_rest: bool,
     /// Why record 1 cannot be a header although it looks like one: it is not text.
     fault: Option<Error>,
+    /// Whether record 1 is a header, and why, once that was found out.
+    decision: Option<(bool, String)>,
 }
 
 /// The fields of a record and where they go.
@@ -38,6 +43,8 @@ pub(crate) struct Mapping {
     pub(crate) fields: usize,
     /// In the order of the input.
     pub(crate) pairs: Vec<Pair>,
+    /// The inputs whose fields are others.
+    pub(crate) layouts: Layouts,
 }
 
 /// One field and its column.
@@ -47,6 +54,8 @@ pub(crate) struct Pair {
     /// The header's name, or `field N`.
     pub(crate) source: String,
     pub(crate) target: String,
+    /// The value is the input's name; `field` is one behind the record's.
+    pub(crate) is_file_name: bool,
 }
 
 impl Head {
@@ -84,6 +93,36 @@ impl Head {
         }
     }
 
+    /// The head once it is found out whether record 1 is a header.
+    ///
+    /// # Errors
+    /// It is neither clearly one nor clearly none.
+    pub(crate) fn decided(self, existing: Option<&Table>, options: &LoadOptions) -> Result<Head, Error> {
+        let decision = match existing {
+            Some(table) => self.header_of_existing(table, options)?,
+            None => self.header_of_new(options.header),
+        };
+        Ok(Head { decision: Some(decision), ..self })
+    }
+
+    /// Whether record 1 was found to be a header.
+    pub(crate) fn has_header(&self) -> bool {
+        matches!(self.decision, Some((true, _)))
+    }
+
+    /// The same head with the columns of all inputs.
+    pub(crate) fn with_names(self, names: Vec<String>) -> Head {
+        Head { first: names, ..self }
+    }
+
+    /// Record 1, as the names it is to hold.
+    ///
+    /// # Errors
+    /// It is not text.
+    pub(crate) fn names(self) -> Result<Vec<String>, Error> {
+        self.fault.map_or(Ok(self.first), Err)
+    }
+
     /// Refuses names that are not text; with `--columns` nobody reads them.
     fn must_be_text(&self, is_header: bool, options: &LoadOptions) -> Result<(), Error> {
         match &self.fault {
@@ -94,6 +133,9 @@ impl Head {
 
     /// Whether record 1 of a new table's input is a header, and why.
     fn header_of_new(&self, option: HeaderOption) -> (bool, String) {
+        if let Some(decision) = &self.decision {
+            return decision.clone();
+        }
         match option {
             HeaderOption::Yes => return (true, "record 1 is the header, as asked".into()),
             HeaderOption::No => return (false, "record 1 is data, as asked".into()),
@@ -124,6 +166,9 @@ impl Head {
 
     /// Whether record 1 is a header for an existing table, and why.
     fn header_of_existing(&self, table: &Table, options: &LoadOptions) -> Result<(bool, String), Error> {
+        if let Some(decision) = &self.decision {
+            return Ok(decision.clone());
+        }
         match options.header {
             HeaderOption::Yes => return Ok((true, "record 1 is the header, as asked".into())),
             HeaderOption::No => return Ok((false, "record 1 is data, as asked".into())),
@@ -150,7 +195,7 @@ impl Head {
 }
 
 /// Whether a field of record 1 names a column.
-fn is_name(field: &String, table: &Table, options: &LoadOptions) -> bool {
+pub(crate) fn is_name(field: &String, table: &Table, options: &LoadOptions) -> bool {
     find_column(table, mapped(field, options), options.names).is_some()
         || options.skip_columns.contains(field)
         || options.columns.as_deref().unwrap_or_default().contains(field)
@@ -163,7 +208,10 @@ pub(crate) fn fit(first: &[String], existing: Option<&Table>, options: &LoadOpti
     {
         return Fit::Names;
     }
-    let insertable = |table: &Table| table.columns.iter().filter(|column| !column.generated).count();
+    let is_file_column = |column: &Column| options.file_column.as_ref() == Some(&column.name);
+    let insertable = |table: &Table| {
+        table.columns.iter().filter(|column| !column.generated && !is_file_column(column)).count()
+    };
     let expected = options.columns.as_ref().map(Vec::len).or(existing.map(insertable));
     if expected == Some(first.len()) { Fit::Count } else { Fit::Unknown }
 }
@@ -172,12 +220,19 @@ pub(crate) fn fit(first: &[String], existing: Option<&Table>, options: &LoadOpti
 ///
 /// # Errors
 /// One usage error that lists every mismatch.
-pub(crate) fn for_existing(head: &Head, table: &Table, options: &LoadOptions) -> Result<Mapping, Error> {
+pub(crate) fn for_existing(
+    head: &Head,
+    layouts: Layouts,
+    table: &Table,
+    options: &LoadOptions,
+) -> Result<Mapping, Error> {
     let (is_header, header_reason) = head.header_of_existing(table, options)?;
     head.must_be_text(is_header, options)?;
     let mut problems = Vec::new();
     let mut pairs = Vec::new();
-    let insertable = || table.columns.iter().filter(|column| !column.generated);
+    let file_column = file_column_of(table, options)?;
+    let insertable =
+        || table.columns.iter().filter(|column| !column.generated && Some(&column.name) != file_column);
     if let Some(columns) = &options.columns {
         positional(columns, &mut pairs);
     } else if is_header {
@@ -196,6 +251,9 @@ pub(crate) fn for_existing(head: &Head, table: &Table, options: &LoadOptions) ->
                     column.name
                 ));
             }
+            Some(column) if Some(&column.name) == file_column => {
+                problems.push(format!("{:?} is to get the file's name and is in the input too", column.name));
+            }
             Some(column) => pair.target.clone_from(&column.name),
         }
     }
@@ -209,6 +267,11 @@ pub(crate) fn for_existing(head: &Head, table: &Table, options: &LoadOptions) ->
                     "column {:?} must not be null, has no default, and is not in the input",
                     column.name
                 ));
+            }
+        }
+        for pair in pairs.iter().filter(|pair| insertable().any(|c| c.name == pair.target && c.not_null)) {
+            for (input, _) in layouts.iter().filter(|(_, layout)| layout.sources[pair.field].is_none()) {
+                problems.push(format!("column {:?} must not be null, and is not in {input}", pair.target));
             }
         }
     }
@@ -225,14 +288,41 @@ pub(crate) fn for_existing(head: &Head, table: &Table, options: &LoadOptions) ->
                 "--map NAME=COLUMN renames, --skip-columns NAME leaves out, --columns a,b,… maps by position",
             ));
     }
-    finish(head, is_header, header_reason, pairs, options)
+    finish(head, (is_header, header_reason), pairs, layouts, file_column, options)
+}
+
+/// The column of an existing table that gets the file's name.
+fn file_column_of<'t>(table: &'t Table, options: &LoadOptions) -> Result<Option<&'t String>, Error> {
+    let Some(name) = &options.file_column else { return Ok(None) };
+    let Some(column) = find_column(table, name, options.names) else {
+        return Err(Error::usage(format!(
+            "--file-column names {name:?}, which is no column of {}",
+            table.display()
+        ))
+        .with_hint(format!(
+            "add it first: ALTER TABLE {} ADD {} text",
+            table.sql(),
+            name::quote(name)
+        )));
+    };
+    let texts = [Type::TEXT, Type::VARCHAR, Type::BPCHAR, Type::NAME];
+    let oid = column.base_type.0;
+    // What somebody made may well be text; PostgreSQL's own types are known not to be.
+    if oid < FIRST_OWN_OID && !texts.iter().any(|r#type| r#type.oid() == oid) || column.generated {
+        return Err(Error::usage(format!(
+            "--file-column names {:?}, which is {} and no column for text",
+            column.name,
+            if column.generated { "generated" } else { &column.type_name }
+        )));
+    }
+    Ok(Some(&column.name))
 }
 
 /// Names the columns of a table that does not exist yet.
 ///
 /// # Errors
 /// One usage error that lists every name that cannot be a column.
-pub(crate) fn for_new(head: &Head, options: &LoadOptions) -> Result<Mapping, Error> {
+pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> Result<Mapping, Error> {
     if head.first.is_empty() {
         return Err(Error::usage("the input is empty: there is nothing to make a table from")
             .with_hint("create the table first, or name a file with at least a header"));
@@ -260,6 +350,14 @@ pub(crate) fn for_new(head: &Head, options: &LoadOptions) -> Result<Mapping, Err
         let names: Vec<String> = (1..=head.first.len()).map(|n| format!("column{n}")).collect();
         positional(&names, &mut pairs);
     }
+    if let Some(name) =
+        options.file_column.as_ref().filter(|name| pairs.iter().any(|pair| pair.target == **name))
+    {
+        problems.push(format!("{name:?} is to get the file's name and is in the input too"));
+    }
+    if let Some(Err(error)) = options.file_column.as_deref().map(name::check) {
+        problems.push(format!("--file-column: {}", error.message()));
+    }
     for pair in &pairs {
         if let Err(error) = name::check(&pair.target) {
             problems.push(format!("field {}: {}", pair.field + 1, error.message()));
@@ -270,33 +368,45 @@ pub(crate) fn for_new(head: &Head, options: &LoadOptions) -> Result<Mapping, Err
         return Err(mismatch(&problems)
             .with_hint("--columns a,b,… names the columns by position, --map NAME=COLUMN renames one, --header=false takes record 1 as data"));
     }
-    finish(head, is_header, header_reason, pairs, options)
+    let file_column = options.file_column.as_ref();
+    finish(head, (is_header, header_reason), pairs, layouts, file_column, options)
 }
 
 fn finish(
     head: &Head,
-    is_header: bool,
-    header_reason: String,
-    pairs: Vec<Pair>,
+    (is_header, header_reason): (bool, String),
+    mut pairs: Vec<Pair>,
+    layouts: Layouts,
+    file_column: Option<&String>,
     options: &LoadOptions,
 ) -> Result<Mapping, Error> {
     if pairs.is_empty() {
         return Err(Error::usage("no column is left to load"));
     }
     let fields = if is_header && options.columns.is_none() { head.first.len() } else { pairs.len() };
-    Ok(Mapping { header: is_header.then(|| head.first.clone()), header_reason, fields, pairs })
+    if let Some(name) = file_column {
+        let (source, target) = ("the file's name".to_owned(), name.clone());
+        pairs.push(Pair { field: fields, source, target, is_file_name: true });
+    }
+    Ok(Mapping { header: is_header.then(|| head.first.clone()), header_reason, fields, pairs, layouts })
 }
 
 fn positional(names: &[String], pairs: &mut Vec<Pair>) {
     for (field, target) in names.iter().enumerate() {
-        pairs.push(Pair { field, source: format!("field {}", field + 1), target: target.clone() });
+        pairs.push(Pair {
+            field,
+            source: format!("field {}", field + 1),
+            target: target.clone(),
+            is_file_name: false,
+        });
     }
 }
 
 fn by_header(header: &[String], options: &LoadOptions, pairs: &mut Vec<Pair>, problems: &mut Vec<String>) {
     for (field, source) in header.iter().enumerate() {
         if !options.skip_columns.contains(source) {
-            pairs.push(Pair { field, source: source.clone(), target: mapped(source, options).to_owned() });
+            let target = mapped(source, options).to_owned();
+            pairs.push(Pair { field, source: source.clone(), target, is_file_name: false });
         }
     }
     let asked = options
@@ -369,6 +479,6 @@ fn mismatch(problems: &[String]) -> Error {
     }
 }
 
-fn listing<S: AsRef<str>>(names: &[S]) -> String {
+pub(crate) fn listing<S: AsRef<str>>(names: &[S]) -> String {
     names.iter().map(|name| name::display(name.as_ref())).collect::<Vec<_>>().join(", ")
 }

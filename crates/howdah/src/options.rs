@@ -35,6 +35,8 @@ pub struct LoadOptions {
     /// `(column, type)` pairs: a new table's columns get these types instead of those found; an existing table must have
     /// them.
     pub types: Vec<(String, String)>,
+    /// A column of text that gets the name of the file each row comes from.
+    pub file_column: Option<String>,
     /// What columns of a new table are called; default [`Names::Keep`].
     pub names: Names,
     /// Physical lines to drop at the start of every input, before the header.

@@ -8,6 +8,7 @@ use crate::chunk::RowForm;
 use crate::decimal;
 use crate::encode::DEFAULT_MARKER;
 use crate::force::Forced;
+use crate::layout::Layouts;
 use crate::mapping::Mapping;
 use crate::name::{quote, quote_literal};
 use crate::options::{LoadOptions, OnNul, WritePath};
@@ -23,6 +24,10 @@ pub(crate) struct Plan {
     pub(crate) header: Option<Vec<String>>,
     /// Fields every record must have.
     pub(crate) fields: usize,
+    /// The inputs whose fields are others than these.
+    pub(crate) layouts: Layouts,
+    /// Some column holds the file's name, behind the fields of every record.
+    pub(crate) has_file_column: bool,
     /// In the order of the input, which is the order of the COPY statement.
     pub(crate) columns: Vec<PlanColumn>,
     /// What a chunk travels as, unless a value needs the server's judgement.
@@ -54,6 +59,8 @@ pub(crate) struct PlanColumn {
     pub(crate) field: usize,
     pub(crate) source: String,
     pub(crate) name: String,
+    /// Its value is the input's name.
+    pub(crate) is_file_name: bool,
     pub(crate) type_name: String,
     /// The user says its type.
     pub(crate) is_declared: bool,
@@ -74,15 +81,19 @@ pub(crate) struct PlanColumn {
 }
 
 impl PlanColumn {
-    /// The column's value in a record of which `field` is a field; `None` for NULL and DEFAULT.
+    /// The column's value in a record of `file` of which `field` is a field; `None` for NULL and DEFAULT.
     #[inline]
     pub(crate) fn value<'v>(
         &self,
         field: Field,
         bytes: &'v [u8],
+        file: &'v [u8],
         dialect: &'v Dialect,
         scratch: &'v mut Vec<u8>,
     ) -> Option<&'v [u8]> {
+        if self.is_file_name {
+            return Some(file);
+        }
         let value = split::value(field, bytes, dialect, scratch);
         match self.forced {
             None => value,
@@ -140,6 +151,7 @@ impl Plan {
                 field: pair.field,
                 source: pair.source.clone(),
                 name: column.name.clone(),
+                is_file_name: pair.is_file_name,
                 type_name: column.type_name.clone(),
                 is_declared: column.is_declared,
                 base_type: column.base_type,
@@ -165,12 +177,15 @@ impl Plan {
         let text = rules.write_path == WritePath::CopyText || rules.observe || reason.is_some();
         // PostgreSQL allows 1,600 columns.
         let count = u16::try_from(columns.len() + usize::from(rules.ordinal.is_some())).unwrap_or(u16::MAX);
-        let careful = rules.decimal_comma || columns.iter().any(|column| column.forced.is_some());
+        let careful = rules.decimal_comma
+            || columns.iter().any(|column| column.is_file_name || column.forced.is_some());
         let plan = Plan {
             careful,
             dialect,
             header: mapping.header.clone(),
             fields: mapping.fields,
+            layouts: mapping.layouts.clone(),
+            has_file_column: mapping.pairs.iter().any(|pair| pair.is_file_name),
             columns,
             form: if text { RowForm::Text } else { RowForm::Binary },
             binary_row_start: count.to_be_bytes(),

@@ -1,6 +1,7 @@
 //! The records of a piece, checked: text without NUL, quotes that close, as many fields as the plan says.
 
 use crate::error::{Error, ErrorKind};
+use crate::layout::Layout;
 use crate::options::OnNul;
 use crate::plan::Plan;
 use crate::source::split::{Fault, MOST_FIELDS, OPEN_QUOTE, PlainRecord, Span};
@@ -33,6 +34,12 @@ pub(crate) struct Records<'p> {
     plain: bool,
     /// A record without its NULs, when they are to be dropped.
     stripped: Vec<u8>,
+    /// The input's own fields, where they are not the plan's.
+    layout: Option<&'p Layout>,
+    /// Fields that every record must have.
+    expected: usize,
+    /// The fields in the plan's order, with what is not in the record, where these differ from the record's.
+    arranged: Vec<Field>,
 }
 
 impl<'p> Records<'p> {
@@ -43,9 +50,22 @@ impl<'p> Records<'p> {
     pub(crate) fn new(piece: &'p Piece, plan: &'p Plan, fields: Vec<Field>) -> Result<Self, Error> {
         let splitter = Splitter::new(piece.bytes(), &plan.dialect, piece.eol);
         let suspect = bad_sequence(piece.bytes()).is_some();
-        let plain = !suspect && !plan.careful;
-        let mut records = Records { piece, plan, splitter, fields, suspect, plain, stripped: Vec::new() };
-        if let Some(expected) = plan.header.as_deref().filter(|_| piece.starts_input) {
+        let layout = plan.layouts.get(&piece.origin.source);
+        let plain = !suspect && !plan.careful && layout.is_none();
+        let mut records = Records {
+            piece,
+            plan,
+            splitter,
+            fields,
+            suspect,
+            plain,
+            stripped: Vec::new(),
+            layout,
+            expected: layout.map_or(plan.fields, |layout| layout.header.len()),
+            arranged: Vec::new(),
+        };
+        let header = layout.map(|layout| &layout.header).or(plan.header.as_ref());
+        if let Some(expected) = header.filter(|_| piece.starts_input) {
             records.check_header(expected)?;
         }
         Ok(records)
@@ -79,8 +99,12 @@ impl<'p> Records<'p> {
         if self.suspect {
             return Some(self.inspect(span));
         }
-        if self.fields.len() != self.plan.fields {
+        if self.fields.len() != self.expected {
             return Some(Err(self.wrong_field_count(span)));
+        }
+        if self.is_arranged() {
+            Layout::complete(self.layout, &self.fields, self.plan.has_file_column, &mut self.arranged);
+            return Some(Ok(Record { bytes: self.piece.bytes(), fields: &self.arranged, span }));
         }
         Some(Ok(Record { bytes: self.piece.bytes(), fields: &self.fields, span }))
     }
@@ -106,10 +130,20 @@ impl<'p> Records<'p> {
                 return Err(self.structural(&Fault { span, ..fault }));
             }
         }
-        if self.fields.len() != self.plan.fields {
+        if self.fields.len() != self.expected {
             return Err(self.wrong_field_count(span));
         }
+        if self.is_arranged() {
+            Layout::complete(self.layout, &self.fields, self.plan.has_file_column, &mut self.arranged);
+            return Ok(Record { bytes, fields: &self.arranged, span });
+        }
         Ok(Record { bytes, fields: &self.fields, span })
+    }
+
+    /// Whether the record's fields are not the plan's as they are.
+    #[inline]
+    fn is_arranged(&self) -> bool {
+        self.layout.is_some() || self.plan.has_file_column
     }
 
     fn check_header(&mut self, expected: &[String]) -> Result<(), Error> {
@@ -139,7 +173,9 @@ impl<'p> Records<'p> {
         Err(Error::new(ErrorKind::Data, "the header differs from that of the first input")
             .at(self.piece.origin.locate(0, 0))
             .with_detail(format!("here: {}; there: {}", found.join(", "), expected.join(", ")))
-            .with_hint("load files with different columns in separate runs"))
+            .with_hint(
+                "the columns of files may differ, those of streams may not: load them in separate runs",
+            ))
     }
 
     #[cold]
@@ -158,11 +194,15 @@ impl<'p> Records<'p> {
 
     #[cold]
     fn wrong_field_count(&self, span: Span) -> BadRecord {
-        let (found, plan) = (self.fields.len(), self.plan);
-        let error = if found > plan.fields {
+        let (found, plan, expected) = (self.fields.len(), self.plan, self.expected);
+        let error = if found > expected {
             data_error(self.piece, span, "extra data after last expected column")
         } else {
-            let missing = plan.columns.iter().find(|column| column.field >= found);
+            let missing = plan.columns.iter().find(|column| {
+                let at =
+                    self.layout.map_or(Some(column.field), |layout| *layout.sources.get(column.field)?);
+                !column.is_file_name && at.is_some_and(|at| at >= found)
+            });
             let name = missing.map_or_else(|| format!("field {}", found + 1), |column| column.name.clone());
             data_error(self.piece, span, format!("missing data for column {name:?}")).in_column(name)
         };
@@ -173,7 +213,7 @@ impl<'p> Records<'p> {
         };
         let mut error = error
             .with_sqlstate("22P04")
-            .with_detail(format!("the record has {found}, {} are expected", plan.fields));
+            .with_detail(format!("the record has {found}, {} are expected", expected));
         if plan.header.is_none() && span.start == 0 && self.piece.starts_input {
             error =
                 error.with_hint("name the columns in the input's order with --columns, or check --delimiter");
@@ -188,7 +228,8 @@ impl<'p> Records<'p> {
         let mut error = not_text(self.piece, span, at, length, !self.plan.keep_rejects);
         let bad = span.start + at;
         let field = self.fields.iter().take_while(|field| field.range().end < bad).count();
-        if let Some(column) = self.plan.columns.iter().find(|column| column.field == field) {
+        let place = self.layout.map_or(Some(field), |layout| layout.place_of(field));
+        if let Some(column) = self.plan.columns.iter().find(|column| Some(column.field) == place) {
             error = error.in_column(&column.name);
         }
         BadRecord { span, error }

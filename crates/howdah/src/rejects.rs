@@ -1,11 +1,12 @@
 //! Rejects: records that are not rows, kept with their original bytes and the reason, as JSON lines that can be mended and
 //! loaded again.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base64::Engine;
 use serde::{Deserialize, Serialize};
@@ -56,6 +57,9 @@ pub(crate) struct Provenance {
     pub(crate) force_null: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub(crate) force_not_null: Vec<String>,
+    /// The column that gets the name of the file a record comes from.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) file_column: Option<String>,
 }
 
 /// One line of the file.
@@ -81,6 +85,8 @@ pub(crate) struct Rejects {
     path: PathBuf,
     limit: Option<RejectLimit>,
     provenance: Provenance,
+    /// The inputs whose records were read otherwise.
+    others: BTreeMap<Arc<str>, Provenance>,
     state: Mutex<State>,
 }
 
@@ -102,8 +108,9 @@ impl Rejects {
         asked: bool,
         limit: Option<RejectLimit>,
         provenance: Provenance,
+        others: BTreeMap<Arc<str>, Provenance>,
     ) -> Result<Rejects, Error> {
-        let rejects = Rejects { path: path.to_owned(), limit, provenance, state: Mutex::default() };
+        let rejects = Rejects { path: path.to_owned(), limit, provenance, others, state: Mutex::default() };
         if asked || path.exists() {
             rejects.lock().file = Some(rejects.open()?);
         }
@@ -182,7 +189,7 @@ impl Rejects {
                 None => Some(base64::engine::general_purpose::STANDARD.encode(&reject.raw)),
                 Some(_) => None,
             },
-            load: &self.provenance,
+            load: location.and_then(|at| self.others.get(&at.source)).unwrap_or(&self.provenance),
         };
         serde_json::to_writer(&mut *file, &line)?;
         file.write_all(b"\n")

@@ -223,10 +223,7 @@ fn several_files_and_globs_load_as_one() {
     assert_eq!(report.rows, 6);
     database.file("part3.csv", "b\n9\n");
     let error = try_load(&database, &options(&database.path("part*.csv"), "t")).unwrap_err();
-    assert!(
-        error.message().contains("header differs") && error.location().unwrap().source.contains("part3"),
-        "{error:?}"
-    );
+    assert!(error.message().contains("part3.csv names none of the columns of"), "{error:?}");
     assert_eq!(database.sql("SELECT count(*) FROM t"), "6");
 }
 

@@ -36,11 +36,16 @@ impl Load<'_> {
             return Err(Error::usage(format!("{} is an input: rejects cannot go there", path.display()))
                 .with_hint("name another file: --rejects FILE"));
         }
+        let whole: Vec<Option<usize>> = (0..mapping.fields).map(Some).collect();
+        let provenance = |fields: &[Option<usize>]| provenance(table, mapping, fields, dialect, options);
+        let others =
+            mapping.layouts.iter().map(|(input, layout)| (input.clone(), provenance(&layout.places())));
         let rejects = Rejects::new(
             &path,
             options.rejects.is_some(),
             options.reject_limit,
-            provenance(table, mapping, dialect, options),
+            provenance(&whole),
+            others.collect(),
         )?;
         Ok(Some(Arc::new(rejects)))
     }
@@ -79,7 +84,14 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
-fn provenance(table: &Table, mapping: &Mapping, dialect: &Dialect, options: &LoadOptions) -> Provenance {
+/// `fields` are those of a record, each as the field of the load that it is.
+fn provenance(
+    table: &Table,
+    mapping: &Mapping,
+    fields: &[Option<usize>],
+    dialect: &Dialect,
+    options: &LoadOptions,
+) -> Provenance {
     let (format, delimiter, null): (_, _, &[u8]) = match (dialect.family, dialect.delimiter) {
         (Family::Text, _) => ("text", b'\t', b"\\N"),
         (Family::Csv, b'\t') => ("tsv", b'\t', b""),
@@ -90,9 +102,11 @@ fn provenance(table: &Table, mapping: &Mapping, dialect: &Dialect, options: &Loa
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Provenance {
         table: table.display(),
-        columns: (0..mapping.fields)
+        columns: fields
+            .iter()
             .map(|field| {
-                mapping.pairs.iter().find(|pair| pair.field == field).map(|pair| pair.target.clone())
+                let pair = mapping.pairs.iter().find(|pair| Some(pair.field) == *field);
+                pair.map(|pair| pair.target.clone())
             })
             .collect(),
         mode: Some(options.mode).filter(|mode| mode.matches_rows()),
@@ -106,6 +120,7 @@ fn provenance(table: &Table, mapping: &Mapping, dialect: &Dialect, options: &Loa
         decimal: options.decimal_comma.then_some(','),
         force_null: options.force_null.clone(),
         force_not_null: options.force_not_null.clone(),
+        file_column: mapping.pairs.iter().find(|pair| pair.is_file_name).map(|pair| pair.target.clone()),
     }
 }
 

@@ -16,6 +16,9 @@ const OFFSET_BITS: u32 = 30;
 const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
 
 impl Field {
+    /// A field that is not in the record.
+    pub(crate) const NULL: Field = Field((Form::Null as u64) << (2 * OFFSET_BITS));
+
     #[inline]
     pub(super) fn new(start: usize, end: usize, form: Form) -> Self {
         Field(start as u64 | (end as u64) << OFFSET_BITS | (form as u64) << (2 * OFFSET_BITS))

@@ -16,6 +16,8 @@ pub(crate) const SKIPPED: &str = "howdah skipped field ";
 #[derive(Deserialize)]
 struct Line {
     #[serde(default)]
+    file: String,
+    #[serde(default)]
     raw: Option<String>,
     #[serde(default)]
     raw_base64: Option<String>,
@@ -122,6 +124,9 @@ impl MendedReader {
                 .map_err(|error| invalid(format!("has a raw_base64 that is not base64: {error}")))?,
             _ => return Err(invalid("needs exactly one of raw and raw_base64".into())),
         };
+        if let Some(load) = self.provenance.as_ref().filter(|load| load.file_column.is_some()) {
+            put_first(load, &line.file, &mut bytes);
+        }
         self.map.note(self.physical + 1, self.line);
         self.physical += 1 + memchr::memchr_iter(b'\n', &raw).count() as u64;
         bytes.extend_from_slice(&raw);
@@ -142,30 +147,44 @@ impl Read for MendedReader {
     }
 }
 
-/// The header record, in the dialect of the records below it.
+/// The header record, in the dialect of the records below it; the column of the file's name comes first.
 fn header(load: &Provenance) -> String {
-    let is_text = load.format == "text";
-    let delimiter = load.delimiter.unwrap_or(if load.format == "csv" { ',' } else { '\t' });
+    let names = load.columns.iter().enumerate().map(|(at, name)| match name {
+        Some(name) => field(load, name),
+        None => field(load, &format!("{SKIPPED}{at}")),
+    });
+    let names = load.file_column.iter().map(|name| field(load, name)).chain(names);
+    names.collect::<Vec<_>>().join(&delimiter(load).to_string()) + "\n"
+}
+
+/// What comes before a record where the file it came from is a column of its own.
+fn put_first(load: &Provenance, file: &str, bytes: &mut Vec<u8>) {
+    bytes.extend_from_slice(field(load, file).as_bytes());
+    bytes.extend_from_slice(delimiter(load).to_string().as_bytes());
+}
+
+fn delimiter(load: &Provenance) -> char {
+    load.delimiter.unwrap_or(if load.format == "csv" { ',' } else { '\t' })
+}
+
+/// A value as a field of the records' dialect.
+fn field(load: &Provenance, value: &str) -> String {
+    if load.format == "text" {
+        let mut field = Vec::new();
+        howdah_encode::copy_text::put_field(&mut field, value.as_bytes());
+        return String::from_utf8_lossy(&field).into_owned();
+    }
     let quote = load.quote.unwrap_or('"');
     let escape = load.escape.unwrap_or(quote);
-    let names = load.columns.iter().enumerate().map(|(at, name)| {
-        let name = name.clone().unwrap_or_else(|| format!("{SKIPPED}{at}"));
-        if is_text {
-            let mut field = Vec::new();
-            howdah_encode::copy_text::put_field(&mut field, name.as_bytes());
-            return String::from_utf8_lossy(&field).into_owned();
+    let mut field = String::from(quote);
+    for c in value.chars() {
+        if c == quote || c == escape {
+            field.push(escape);
         }
-        let mut field = String::from(quote);
-        for c in name.chars() {
-            if c == quote || c == escape {
-                field.push(escape);
-            }
-            field.push(c);
-        }
-        field.push(quote);
-        field
-    });
-    names.collect::<Vec<_>>().join(&delimiter.to_string()) + "\n"
+        field.push(c);
+    }
+    field.push(quote);
+    field
 }
 
 #[cfg(test)]

@@ -1,0 +1,87 @@
+//! The headers of all inputs, read before the plan is made: columns may differ from file to file.
+
+use std::sync::Arc;
+
+use super::Load;
+use crate::control::Control;
+use crate::error::Error;
+use crate::feed;
+use crate::layout::{self, Header, Layouts};
+use crate::mapping::{self, Head};
+use crate::source::{Cutter, Dialect, Input};
+use crate::table::Table;
+
+/// Enough for a header, as a rule; a longer one is read all the same.
+const HEADER_BYTES: usize = 16 * 1024;
+
+/// So many files are named one by one.
+const FILES_TO_NAME: usize = 10;
+
+impl Load<'_> {
+    /// The head with the columns of all inputs, and where their fields differ from that. Streams cannot be looked at first:
+    /// theirs must be equal, as must those of inputs without a header.
+    pub(super) async fn survey(
+        &self,
+        inputs: &[Input],
+        dialect: &Arc<Dialect>,
+        head: Head,
+        existing: Option<&Table>,
+    ) -> Result<(Head, Layouts), Error> {
+        let options = self.options;
+        let can_differ =
+            inputs.len() > 1 && options.columns.is_none() && inputs.iter().all(Input::is_rewindable);
+        if !can_differ {
+            return Ok((head, Layouts::new()));
+        }
+        let head = head.decided(existing, options)?;
+        if !head.has_header() {
+            return Ok((head, Layouts::new()));
+        }
+        let (inputs, dialect, skip) = (inputs.to_vec(), dialect.clone(), options.skip_lines);
+        let headers = feed::off_thread(self.control, move || headers(&inputs, &dialect, skip)).await??;
+        if headers.iter().all(|(_, header)| *header == head.first) {
+            return Ok((head, Layouts::new()));
+        }
+        layout::check_kinship(&headers, existing, options)?;
+        let same = |one: &str, other: &str| layout::is_same_name(one, other, options.names);
+        let (union, layouts) = layout::unite(&headers, &same);
+        self.tell_what_files_lack(&headers, &union, &layouts);
+        Ok((head.with_names(union), layouts))
+    }
+
+    fn tell_what_files_lack(&self, headers: &[Header], union: &[String], layouts: &Layouts) {
+        let mut told = 0;
+        for (input, _) in headers {
+            let Some(layout) = layouts.get(input) else { continue };
+            let lacking = union.iter().zip(&layout.sources).filter(|(_, source)| source.is_none());
+            let lacking: Vec<&str> = lacking.map(|(name, _)| &**name).collect();
+            if lacking.is_empty() {
+                continue;
+            }
+            told += 1;
+            if told <= FILES_TO_NAME {
+                self.control
+                    .notice(format!("{input} has no {}: NULL in its rows", mapping::listing(&lacking)));
+            }
+        }
+        if told > FILES_TO_NAME {
+            self.control
+                .notice(format!("{} more files lack columns: NULL in their rows", told - FILES_TO_NAME));
+        }
+    }
+}
+
+/// Record 1 of every input that has one.
+fn headers(inputs: &[Input], dialect: &Arc<Dialect>, skip_lines: u64) -> Result<Vec<Header>, Error> {
+    let mut headers = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        // A control of its own: these bytes are read again.
+        let mut cutter = Cutter::new(vec![input.clone()], dialect.clone(), Control::new(), HEADER_BYTES)
+            .skipping_lines(skip_lines);
+        let names = Head::read(cutter.peek()?, dialect, false).names()?;
+        if !names.is_empty() {
+            headers.push((input.name.clone(), names));
+        }
+    }
+    Ok(headers)
+}
