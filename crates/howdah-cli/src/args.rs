@@ -150,7 +150,7 @@ pub(crate) struct Input {
     #[arg(long, value_name = "NAME")]
     pub(crate) encoding: Option<String>,
 
-    /// The byte between fields, \t for a tab [default: guessed for csv, else tab]
+    /// The byte between fields, \t for a tab [default: guessed; tsv, text: tab]
     #[arg(long, value_name = "BYTE", allow_hyphen_values = true)]
     pub(crate) delimiter: Option<String>,
 
@@ -165,6 +165,10 @@ pub(crate) struct Input {
     /// The decimal point of numeric columns: . or , [default: .]
     #[arg(long, value_name = "CHAR")]
     pub(crate) decimal: Option<String>,
+
+    /// How dates are written: %d.%m.%Y %H:%M [default: as PostgreSQL]
+    #[arg(long, value_name = "FMT")]
+    pub(crate) date_format: Option<String>,
 
     /// Record 1 names columns: auto, false, true or bare [default: auto]
     #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
@@ -214,7 +218,7 @@ pub(crate) struct Columns {
     #[arg(long, value_name = "COL=TYPE")]
     pub(crate) types: Vec<String>,
 
-    /// A new table's names: keep the header's, or snake_case
+    /// A new table's names: keep (the header's) or snake
     #[arg(long, value_name = "HOW", default_value = "keep", hide_possible_values = true)]
     pub(crate) names: NamesArg,
 

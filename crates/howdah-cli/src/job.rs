@@ -2,7 +2,8 @@
 
 use howdah::name::{self, TableName};
 use howdah::options::{
-    DialectOptions, Encoding, Format, HeaderOption, Mode, Names, OnError, OnNul, RejectLimit, WritePath,
+    DateFormat, DialectOptions, Encoding, Format, HeaderOption, Mode, Names, OnError, OnNul, RejectLimit,
+    WritePath,
 };
 use howdah::{Error, LoadOptions};
 
@@ -45,6 +46,7 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
             FormatArg::Rejects => Format::Rejects,
         }),
         decimal_comma: args.input.decimal.as_deref().map(decimal).transpose()?.unwrap_or_default(),
+        date_format: args.input.date_format.as_deref().map(DateFormat::parse).transpose()?,
         encoding: args.input.encoding.as_deref().map(Encoding::named).transpose()?,
         dialect: DialectOptions {
             delimiter: byte("--delimiter", &args.input.delimiter)?,
@@ -342,6 +344,8 @@ mod tests {
             "snake",
             "--file-column",
             "Src",
+            "--date-format",
+            "%d.%m.%Y",
         ]);
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         assert_eq!((o.force_null, o.force_not_null), (names(&["*"]), names(&["a", "b"])));
@@ -351,6 +355,7 @@ mod tests {
             (vec!["SELECT 1, 2".to_owned()], vec!["a".to_owned(), "b".to_owned()])
         );
         assert_eq!(o.types, [("a".into(), "numeric(10,2)".into()), ("b".into(), "int".into())]);
+        assert_eq!(o.date_format.unwrap().as_str(), "%d.%m.%Y");
         assert_eq!((o.names, o.file_column.as_deref()), (Names::Snake, Some("src")));
         assert_eq!((o.on_error, o.on_nul), (OnError::Ignore, OnNul::Strip));
         assert_eq!((o.reject_limit, o.rejects), (Some(RejectLimit::Percent(2.5)), Some("bad.jsonl".into())));

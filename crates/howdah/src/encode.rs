@@ -70,8 +70,8 @@ pub(crate) struct Encoder {
 struct Scratch {
     /// A value without its quotes and escapes.
     unescaped: Vec<u8>,
-    /// A number with its decimal comma made a point.
-    decimal: Vec<u8>,
+    /// A number with its decimal comma made a point, a date in ISO.
+    respelled: Vec<u8>,
     /// A field that is only judged, since the row travels as text.
     judged: Vec<u8>,
 }
@@ -249,9 +249,12 @@ impl Encoder {
             if field.form() == Form::CopyEscaped {
                 row.check_unescaped(column, value)?;
             }
-            let value = match column.decimal_comma {
-                false => value,
-                true => decimal::swapped(value, &mut self.scratch.decimal),
+            let value = match respelled(plan, column, value, &mut self.scratch.respelled) {
+                Ok(value) => value,
+                Err(reason) => {
+                    row.refuse(column, &reason, "22007", plan.date_format_detail().as_deref())?;
+                    continue;
+                }
             };
             let verdict = match &column.codec {
                 Some(codec) => codec.encode(value, out),
@@ -307,9 +310,12 @@ impl Encoder {
                 let reason = format!("the value has {} bytes; PostgreSQL takes less than 1 GiB", value.len());
                 row.refuse(column, &reason, "54000", None)?;
             }
-            let value = match column.decimal_comma {
-                false => value,
-                true => decimal::swapped(value, &mut self.scratch.decimal),
+            let value = match respelled(plan, column, value, &mut self.scratch.respelled) {
+                Ok(value) => value,
+                Err(reason) => {
+                    row.refuse(column, &reason, "22007", plan.date_format_detail().as_deref())?;
+                    continue;
+                }
             };
             if plan.judge {
                 self.scratch.judged.clear();
@@ -330,6 +336,32 @@ impl Encoder {
             copy_text::put_field(out, value);
         }
         row.finish(plan)
+    }
+}
+
+/// The value as PostgreSQL spells it.
+///
+/// # Errors
+/// The reason why it is no value in the load's date format.
+#[inline]
+fn respelled<'v>(
+    plan: &Plan,
+    column: &PlanColumn,
+    value: &'v [u8],
+    scratch: &'v mut Vec<u8>,
+) -> Result<&'v [u8], String> {
+    if column.decimal_comma {
+        return Ok(decimal::swapped(value, scratch));
+    }
+    match plan.date_format.as_ref().filter(|_| column.has_date_format) {
+        None => Ok(value),
+        Some(format) => format.rewritten(value, scratch).ok_or_else(|| {
+            format!(
+                "invalid input syntax for type {}: {:?}",
+                column.type_name,
+                String::from_utf8_lossy(value)
+            )
+        }),
     }
 }
 

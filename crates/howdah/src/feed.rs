@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use crate::control::Control;
-use crate::decimal;
+use crate::date_format::as_spelled;
 use crate::error::{Error, ErrorKind};
 use crate::lattice::ColumnLattice;
 use crate::lattice::ascent::{Ascent, Stretch};
@@ -145,7 +145,7 @@ fn observe(
     lattices: &mut [ColumnLattice],
 ) -> Result<Stretch, Error> {
     let mut first_column = Stretch::Empty;
-    let (mut scratch, mut number) = (Vec::new(), Vec::new());
+    let (mut scratch, mut spelled) = (Vec::new(), Default::default());
     let mut records = Records::new(piece, plan, std::mem::take(fields))?;
     while let Some(record) = records.next() {
         match record {
@@ -153,10 +153,10 @@ fn observe(
                 for (at, (column, lattice)) in plan.columns.iter().zip(lattices.iter_mut()).enumerate() {
                     let field = record.fields[column.field];
                     let file = piece.origin.source.as_bytes();
-                    let mut value = column.value(field, record.bytes, file, &plan.dialect, &mut scratch);
-                    if plan.decimal_comma {
-                        value = value.map(|value| decimal::as_number(value, &mut number));
-                    }
+                    let value = column.value(field, record.bytes, file, &plan.dialect, &mut scratch);
+                    let value = value.map(|value| {
+                        as_spelled(value, plan.decimal_comma, plan.date_format.as_ref(), &mut spelled)
+                    });
                     if at == 0 {
                         first_column.see(value);
                     }

@@ -12,6 +12,7 @@ pub mod connect;
 pub mod control;
 mod creation;
 mod crew;
+mod date_format;
 mod decimal;
 mod declared;
 mod encode;

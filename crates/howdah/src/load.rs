@@ -276,10 +276,11 @@ impl Load<'_> {
                 "--freeze into a new table needs a file: the types of a stream are known only at its end",
             ));
         }
-        if observe && options.decimal_comma {
-            return Err(Error::usage(
-                "--decimal , into a new table needs a file: the types of a stream are known only at its end",
-            )
+        if observe && (options.decimal_comma || options.date_format.is_some()) {
+            let option = if options.decimal_comma { "--decimal ," } else { "--date-format" };
+            return Err(Error::usage(format!(
+                "{option} into a new table needs a file: the types of a stream are known only at its end",
+            ))
             .with_hint("make the table first, or save the stream to a file"));
         }
         force::check(options, mapping)?;
@@ -295,6 +296,7 @@ impl Load<'_> {
             on_nul: options.on_nul,
             decimal_comma: options.decimal_comma,
             ordinal: staging.as_ref().map(Staging::ordinal),
+            date_format: options.date_format.as_ref(),
         };
         let creates = existing.is_none();
         let (table, creation) = match existing {

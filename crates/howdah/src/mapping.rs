@@ -3,7 +3,7 @@
 use howdah_encode::TypeShape;
 use tokio_postgres::types::Type;
 
-use crate::decimal;
+use crate::date_format::as_spelled;
 use crate::declared::FIRST_OWN_OID;
 use crate::error::Error;
 use crate::lattice::{ColumnLattice, InferredType};
@@ -60,18 +60,19 @@ pub(crate) struct Pair {
 
 impl Head {
     /// Looks at the first piece. Records that cannot be split are passed over.
-    pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, decimal_comma: bool) -> Head {
+    pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, options: &LoadOptions) -> Head {
         let mut head = Head::default();
         let Some(piece) = piece else { return head };
         let mut splitter = Splitter::new(piece.bytes(), dialect, piece.eol);
-        let (mut fields, mut scratch, mut number) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut fields, mut scratch, mut spelled) = (Vec::new(), Vec::new(), Default::default());
         let Ok(Some(span)) = splitter.next_record(&mut fields) else { return head };
         head.fault = records::head_fault(piece, span);
         for field in &fields {
             let value = split::value(*field, piece.bytes(), dialect, &mut scratch);
             let mut alone = ColumnLattice::default();
-            let number = value.filter(|_| decimal_comma).map(|v| decimal::as_number(v, &mut number));
-            alone.observe(number.or(value));
+            alone.observe(value.map(|value| {
+                as_spelled(value, options.decimal_comma, options.date_format.as_ref(), &mut spelled)
+            }));
             head.first_types.push(alone.decide());
             head.first.push(String::from_utf8_lossy(value.unwrap_or_default()).into_owned());
         }
@@ -86,8 +87,9 @@ impl Head {
             for (field, lattice) in fields.iter().zip(&mut head.rest) {
                 let value = split::value(*field, piece.bytes(), dialect, &mut scratch);
                 if std::str::from_utf8(value.unwrap_or_default()).is_ok() {
-                    let number = value.filter(|_| decimal_comma).map(|v| decimal::as_number(v, &mut number));
-                    lattice.observe(number.or(value));
+                    lattice.observe(value.map(|value| {
+                        as_spelled(value, options.decimal_comma, options.date_format.as_ref(), &mut spelled)
+                    }));
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+pub use crate::date_format::DateFormat;
 use crate::name::TableName;
 pub use crate::source::Encoding;
 
@@ -16,6 +17,8 @@ pub struct LoadOptions {
     pub format: Option<Format>,
     /// Numbers of `numeric`, `real` and `double precision` columns have a decimal comma; default: a point.
     pub decimal_comma: bool,
+    /// How values of `date`, `timestamp` and `timestamptz` columns are written; default: as PostgreSQL reads them.
+    pub date_format: Option<DateFormat>,
     /// What the inputs' text is written in; default: what a byte order mark says, else UTF-8.
     pub encoding: Option<Encoding>,
     /// How records are written.

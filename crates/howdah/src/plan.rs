@@ -5,6 +5,7 @@ use std::sync::Arc;
 use howdah_encode::{SessionRules, TextCodec};
 
 use crate::chunk::RowForm;
+use crate::date_format::{self, DateFormat};
 use crate::decimal;
 use crate::encode::DEFAULT_MARKER;
 use crate::force::Forced;
@@ -43,6 +44,8 @@ pub(crate) struct Plan {
     pub(crate) on_nul: OnNul,
     /// Some value may have a decimal comma.
     pub(crate) decimal_comma: bool,
+    /// How the values of columns that are [`PlanColumn::has_date_format`] are written.
+    pub(crate) date_format: Option<DateFormat>,
     /// What stands between delimiters is not always what it looks like: each field is looked at by itself.
     pub(crate) careful: bool,
     /// The target's bare name, for messages in the server's words.
@@ -70,6 +73,8 @@ pub(crate) struct PlanColumn {
     pub(crate) forced: Option<Forced>,
     /// Its values have decimal commas.
     pub(crate) decimal_comma: bool,
+    /// Its values are written in the load's own date format.
+    pub(crate) has_date_format: bool,
     /// `None`: only the server can read the type.
     pub(crate) codec: Option<TextCodec>,
     /// Columns of one type have one kind: the index of the first of them.
@@ -116,6 +121,7 @@ pub(crate) struct FormRules<'a> {
     pub(crate) on_nul: OnNul,
     pub(crate) decimal_comma: bool,
     pub(crate) ordinal: Option<&'a str>,
+    pub(crate) date_format: Option<&'a DateFormat>,
 }
 
 impl Plan {
@@ -157,6 +163,7 @@ impl Plan {
                 base_type: column.base_type,
                 forced: Forced::of(&column.name, rules.options),
                 decimal_comma: rules.decimal_comma && decimal::is_decimal(column.base_type.0),
+                has_date_format: rules.date_format.is_some() && date_format::is_temporal(column.base_type.0),
                 codec,
                 kind,
                 not_null_at: (column.not_null && table.checks_not_null_itself()).then_some(position),
@@ -178,6 +185,7 @@ impl Plan {
         // PostgreSQL allows 1,600 columns.
         let count = u16::try_from(columns.len() + usize::from(rules.ordinal.is_some())).unwrap_or(u16::MAX);
         let careful = rules.decimal_comma
+            || rules.date_format.is_some()
             || columns.iter().any(|column| column.is_file_name || column.forced.is_some());
         let plan = Plan {
             careful,
@@ -194,11 +202,19 @@ impl Plan {
             judge: rules.judge,
             on_nul: rules.on_nul,
             decimal_comma: rules.decimal_comma,
+            date_format: rules.date_format.cloned(),
             relation_name: table.name.clone(),
             freeze: rules.freeze,
             ordinal: rules.ordinal.map(str::to_owned),
         };
         (plan, reason)
+    }
+
+    /// For a value that is written otherwise.
+    pub(crate) fn date_format_detail(&self) -> Option<String> {
+        self.date_format
+            .as_ref()
+            .map(|format| format!("dates are written {:?} (--date-format)", format.as_str()))
     }
 
     /// The COPY statement that takes rows of `form` into `relation` (quoted).

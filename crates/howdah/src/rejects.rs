@@ -57,6 +57,8 @@ pub(crate) struct Provenance {
     pub(crate) force_null: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub(crate) force_not_null: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) date_format: Option<String>,
     /// The column that gets the name of the file a record comes from.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) file_column: Option<String>,

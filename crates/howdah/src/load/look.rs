@@ -41,7 +41,7 @@ impl Load<'_> {
             let dialect = Arc::new(sniff::sniff(cutter.sample()?, &usual, unsaid, &fit)?);
             decimal::check(&options, &dialect)?;
             cutter.set_dialect(dialect.clone());
-            let head = Head::read(cutter.peek()?, &dialect, options.decimal_comma);
+            let head = Head::read(cutter.peek()?, &dialect, &options);
             Ok(Look { cutter, summary: DialectSummary::new(&dialect, &usual), dialect, head })
         };
         let look = feed::off_thread(self.control, look).await??;

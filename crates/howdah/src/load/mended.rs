@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::name::TableName;
-use crate::options::{Encoding, Format, HeaderOption, LoadOptions, Mode};
+use crate::options::{DateFormat, Encoding, Format, HeaderOption, LoadOptions, Mode};
 use crate::source::Input;
 use crate::source::mended::SKIPPED;
 
@@ -37,6 +37,9 @@ pub(super) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<In
     dialect.escape = dialect.escape.or(byte(load.escape));
     dialect.null = dialect.null.take().or(load.null);
     dialect.default = dialect.default.take().or(load.default);
+    if let Some(format) = load.date_format.as_ref().filter(|_| options.date_format.is_none()) {
+        options.date_format = Some(DateFormat::parse(format)?);
+    }
     options.decimal_comma |= load.decimal == Some(',');
     options.force_null.extend(load.force_null);
     options.force_not_null.extend(load.force_not_null);

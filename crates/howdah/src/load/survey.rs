@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::feed;
 use crate::layout::{self, Header, Layouts};
 use crate::mapping::{self, Head};
+use crate::options::LoadOptions;
 use crate::source::{Cutter, Dialect, Input};
 use crate::table::Table;
 
@@ -78,7 +79,7 @@ fn headers(inputs: &[Input], dialect: &Arc<Dialect>, skip_lines: u64) -> Result<
         // A control of its own: these bytes are read again.
         let mut cutter = Cutter::new(vec![input.clone()], dialect.clone(), Control::new(), HEADER_BYTES)
             .skipping_lines(skip_lines);
-        let names = Head::read(cutter.peek()?, dialect, false).names()?;
+        let names = Head::read(cutter.peek()?, dialect, &LoadOptions::default()).names()?;
         if !names.is_empty() {
             headers.push((input.name.clone(), names));
         }

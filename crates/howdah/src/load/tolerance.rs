@@ -120,6 +120,7 @@ fn provenance(
         decimal: options.decimal_comma.then_some(','),
         force_null: options.force_null.clone(),
         force_not_null: options.force_not_null.clone(),
+        date_format: options.date_format.as_ref().map(|format| format.as_str().to_owned()),
         file_column: mapping.pairs.iter().find(|pair| pair.is_file_name).map(|pair| pair.target.clone()),
     }
 }
