@@ -22,19 +22,45 @@ pub(crate) struct Done {
     pub(crate) code: i32,
 }
 
+/// Which server a person has who types into a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Surroundings {
+    /// One that `PG*` variables name, with the database `shop`.
+    Shop,
+    /// None: howdah uses its own.
+    OwnServer,
+}
+
 /// A shell with a working directory, a database of its own, and `howdah` and `psql` in its search path.
 pub(crate) struct Terminal {
     home: TempDir,
     database: String,
+    surroundings: Surroundings,
 }
 
 impl Terminal {
     pub(crate) fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let database = format!("shop_{}", NEXT.fetch_add(1, Ordering::Relaxed));
-        let terminal = Terminal { home: TempDir::new().unwrap(), database: server().dbname().to_owned() };
+        Terminal::with(database, Surroundings::Shop)
+    }
+
+    /// What the reader of a guide has; one guide at a time.
+    pub(crate) fn of_a_guide(surroundings: Surroundings) -> Self {
+        Terminal::with("shop".into(), surroundings)
+    }
+
+    fn with(database: String, surroundings: Surroundings) -> Self {
+        let home = TempDir::new().unwrap();
+        // A server started by root runs under another account, which must get in.
+        std::fs::set_permissions(home.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let mut terminal =
+            Terminal { home, database: server().dbname().to_owned(), surroundings: Surroundings::Shop };
+        terminal.sql(&format!("DROP DATABASE IF EXISTS {database}"));
         terminal.sql(&format!("CREATE DATABASE {database} TEMPLATE template0 LOCALE 'C.UTF-8'"));
-        Terminal { database, ..terminal }
+        terminal.database = database;
+        terminal.surroundings = surroundings;
+        terminal
     }
 
     /// Puts a file into the working directory.
@@ -64,12 +90,17 @@ impl Terminal {
             .env("PATH", format!("{}:{}:/usr/bin:/bin", programs.display(), server.bin_dir().display()))
             .env("HOME", self.home.path())
             .env("LC_ALL", "C.UTF-8")
-            .env("PGHOST", "127.0.0.1")
-            .env("PGPORT", server.port().to_string())
-            .env("PGUSER", server.user())
-            .env("PGPASSWORD", server.password())
-            .env("PGDATABASE", &self.database)
+            .env("HOWDAH_PG_BIN", server.bin_dir())
+            .env("HOWDAH_DATA_DIR", self.home.path().join("servers"))
             .stdin(std::process::Stdio::null());
+        if self.surroundings == Surroundings::Shop {
+            shell
+                .env("PGHOST", "127.0.0.1")
+                .env("PGPORT", server.port().to_string())
+                .env("PGUSER", server.user())
+                .env("PGPASSWORD", server.password())
+                .env("PGDATABASE", &self.database);
+        }
         shell
     }
 
@@ -96,11 +127,25 @@ impl Terminal {
             .replace(&self.home.path().display().to_string(), "/home/me")
             .replace(&server().port().to_string(), "5432")
             .replace(&self.database, "shop");
-        let mut lines: Vec<String> = shown.lines().map(|line| timeless(&nameless(line))).collect();
-        lines.push(String::new());
-        lines.join("\n").trim_start_matches('\n').to_owned()
+        shown.lines().map(|line| format!("{}\n", self.made_equal_line(line))).collect()
+    }
+
+    /// The same for a line that a guide shows.
+    pub(crate) fn made_equal_line(&self, line: &str) -> String {
+        timeless(&nameless(line))
     }
 }
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        if self.home.path().join("servers").exists() {
+            let _ = self.shell("howdah server delete --yes").output();
+        }
+    }
+}
+
+/// What every load's id is shown as.
+pub(crate) const LOAD_ID: &str = "5e2b8c972a883ac2";
 
 /// Sixteen hexadecimal digits are a load's id.
 fn nameless(line: &str) -> String {
@@ -111,7 +156,7 @@ fn nameless(line: &str) -> String {
         let end = from.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(from.len());
         let (word, after) = from.split_at(end);
         out.push_str(before);
-        out.push_str(if word.len() == 16 { "5e2b8c972a883ac2" } else { word });
+        out.push_str(if word.len() == 16 { LOAD_ID } else { word });
         rest = after;
     }
     out + rest
