@@ -27,6 +27,13 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
         return Err(Error::usage("--reject-limit and --rejects are about ignored records")
             .with_hint("add --on-error ignore"));
     }
+    if args.input.format.is_none()
+        && let Some(json) = args.inputs.iter().find(|input| is_json(input))
+    {
+        return Err(Error::usage(format!("{json}: howdah does not take JSON apart yet")).with_hint(
+            "each line as one value: --format csv --header=false --delimiter $'\\x01' --quote $'\\x02'",
+        ));
+    }
     let byte = |option, text: &Option<String>| text.as_deref().map(|text| one_byte(option, text)).transpose();
     let list = |option, text: &Option<String>| match text.as_deref() {
         None => Ok(Vec::new()),
@@ -104,6 +111,17 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
         },
         dry_run: args.target.dry_run,
     })
+}
+
+/// Whether the name says JSON. Read as CSV it would come out as columns of pieces of it.
+fn is_json(input: &str) -> bool {
+    let name = input.to_ascii_lowercase();
+    let name = [".gz", ".zst", ".zstd", ".xz", ".bz2"]
+        .iter()
+        .find_map(|end| name.strip_suffix(end))
+        .unwrap_or(&name);
+    let ends = |end: &&str| name.ends_with(*end);
+    [".json", ".jsonl", ".ndjson"].iter().any(ends) && !name.contains(".rejects.jsonl")
 }
 
 /// A number of records, or a share of them with a per cent sign.
@@ -386,6 +404,17 @@ mod tests {
             assert!(refusal(&[&ignore[..], &[bad]].concat()).contains("--reject-limit"), "{bad}");
         }
         assert!(refusal(&["a", "--reject-limit", "1"]).contains("ignored"));
+    }
+
+    #[test]
+    fn json_is_not_taken_for_csv() {
+        for json in ["a.json", "A.JSONL", "logs/*.ndjson.gz"] {
+            assert!(refusal(&["x.csv", json]).contains("JSON"), "{json}");
+        }
+        for fine in ["json", "a.json.csv", "t.1f.rejects.jsonl"] {
+            assert_eq!(options(&[fine]).inputs, [fine]);
+        }
+        assert_eq!(options(&["a.json", "--format", "csv"]).format, Some(Format::Csv));
     }
 
     #[test]

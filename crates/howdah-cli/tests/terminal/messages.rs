@@ -75,6 +75,7 @@ fn a_file_that_cannot_be_read_is_named_before_a_server_is_looked_for() {
     terminal.file("logs/a.csv", PEOPLE);
     terminal.file("empty.csv", "");
     terminal.file("people.parquet", b"PAR1\x15\x04\x15 and so on");
+    terminal.file("people.jsonl", "{\"id\":1,\"name\":\"Ada\"}\n{\"id\":2,\"name\":\"a \\\"b\\\"\"}\n");
     terminal.file("people.xlsx", b"PK\x03\x04 and so on");
     terminal.sql(TABLE);
     snapshot(
@@ -88,6 +89,9 @@ fn a_file_that_cannot_be_read_is_named_before_a_server_is_looked_for() {
             "howdah load empty.csv --table people",
             "howdah load people.parquet",
             "howdah load people.xlsx",
+            "howdah load people.jsonl --table lines",
+            "howdah load people.jsonl --table lines --format csv --header=false --delimiter $'\\x01' --quote $'\\x02'",
+            "psql -Atc 'SELECT * FROM lines'",
         ]),
     );
 }
