@@ -350,18 +350,16 @@ fn respelled<'v>(
     value: &'v [u8],
     scratch: &'v mut Vec<u8>,
 ) -> Result<&'v [u8], String> {
-    if column.decimal_comma {
-        return Ok(decimal::swapped(value, scratch));
-    }
-    match plan.date_format.as_ref().filter(|_| column.has_date_format) {
-        None => Ok(value),
-        Some(format) => format.rewritten(value, scratch).ok_or_else(|| {
+    match &plan.date_format {
+        _ if column.decimal_comma => Ok(decimal::swapped(value, scratch)),
+        Some(format) if column.has_date_format => format.rewritten(value, scratch).ok_or_else(|| {
             format!(
-                "invalid input syntax for type {}: {:?}",
+                "invalid input syntax for type {}: \"{}\"",
                 column.type_name,
                 String::from_utf8_lossy(value)
             )
         }),
+        _ => Ok(value),
     }
 }
 
