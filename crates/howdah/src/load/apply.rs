@@ -19,13 +19,6 @@ impl Load<'_> {
         let start = Instant::now();
         self.control.enter(Phase::Applying);
         self.run_all(connection, &[staging.analyze_sql()]).await?;
-        let distinct = match staging.count_sql() {
-            Some(sql) => {
-                let [distinct] = self.counts(connection, &sql).await?;
-                distinct
-            }
-            None => staged,
-        };
         let preparations: Vec<String> =
             staging.lock_sql().into_iter().chain(staging.truncate_sql()).collect();
         self.run_all(connection, &preparations).await?;
@@ -55,6 +48,14 @@ impl Load<'_> {
         };
         // What is deferred is checked now, while there is somebody to tell.
         self.run_all(connection, &["SET CONSTRAINTS ALL IMMEDIATE".to_owned()]).await?;
+        // Where every row was used there is nothing to tell apart; counting takes a fifth of the statement's time.
+        let distinct = match staging.count_sql().filter(|_| used < staged) {
+            Some(sql) => {
+                let [distinct] = self.counts(connection, &sql).await?;
+                distinct
+            }
+            None => staged,
+        };
         let report = &mut *self.report;
         (report.rows_inserted, report.rows_updated, report.rows_deleted) = (inserted, updated, deleted);
         report.rows_duplicate = staged.saturating_sub(distinct);
