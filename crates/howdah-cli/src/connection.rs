@@ -129,8 +129,6 @@ fn connect_options(typed: &Connection) -> ConnectOptions {
         host: typed.host.clone(),
         port: typed.port.clone(),
         user: typed.username.clone(),
-        never_prompt: typed.no_password,
-        ..ConnectOptions::default()
     }
 }
 

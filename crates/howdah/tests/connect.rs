@@ -235,9 +235,8 @@ fn refusals_have_their_kind_and_code_and_never_the_password(server: &Server) {
     assert_eq!(ask(&target, "SELECT current_database()::text").unwrap(), "either");
 
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut options = server.options(&format!("dbname=either password={PASSWORD}"));
-    options.port = Some(closed.to_string());
-    let target = resolve(&options, &nothing);
+    let conninfo = format!("host=127.0.0.1 port={closed} user=me dbname=either password={PASSWORD}");
+    let target = resolve(&ConnectOptions { conninfo: Some(conninfo), ..Default::default() }, &nothing);
     let error = ask(&target, IS_ENCRYPTED).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Connect);
     let expected = format!("connection to server at \"127.0.0.1\", port {closed} failed: Connection refused");
@@ -271,7 +270,7 @@ fn the_nearest_word_wins(server: &Server) {
     let right = format!("password={PASSWORD}");
     let home = home.path();
 
-    // Passwords: option > conninfo > environment > file.
+    // Passwords: conninfo > environment > file.
     assert!(works(&full, Environment::default().with_home(home)));
     assert!(!works(&full, Environment::from_pairs([("PGPASSWORD", "wrong")]).with_home(home)));
     assert!(works(&full, Environment::from_pairs([("PGPASSWORD", PASSWORD)])));
@@ -280,8 +279,6 @@ fn the_nearest_word_wins(server: &Server) {
         &with("password=wrong"),
         Environment::from_pairs([("PGPASSWORD", PASSWORD)]).with_home(home)
     ));
-    let typed = ConnectOptions { password: Some(PASSWORD.into()), ..with("password=wrong") };
-    assert!(works(&typed, Environment::from_pairs([("PGPASSWORD", "wrong")])));
 
     // Places likewise.
     let elsewhere =
@@ -290,13 +287,26 @@ fn the_nearest_word_wins(server: &Server) {
     let here =
         [("PGHOST", "127.0.0.1"), ("PGPORT", port.as_str()), ("PGDATABASE", "either"), ("PGUSER", "me")];
     assert!(works(&ConnectOptions::default(), Environment::from_pairs(here).with_home(home)));
-    let wrong = format!("host=/nowhere port=1 user=nobody dbname=either {right}");
+    // As psql: what the connection string spells out beats -h -p -U, which beat the environment.
+    let nowhere = ConnectOptions {
+        host: Some("/nowhere".into()),
+        port: Some("1".into()),
+        user: Some("nobody".into()),
+        ..with(&right)
+    };
+    assert!(works(&nowhere, Environment::from_pairs(elsewhere)));
+    let psql = Command::new(Path::new(PROGRAMS).join("psql"))
+        .env_clear()
+        .args(["-XAtw", "-h", "/nowhere", "-p", "1", "-U", "nobody", "-c", "select 1", "-d"])
+        .arg(nowhere.conninfo.as_ref().unwrap())
+        .output()
+        .unwrap();
+    assert!(psql.status.success(), "{psql:?}");
     let options = ConnectOptions {
-        conninfo: Some(wrong),
+        conninfo: Some(format!("dbname=either {right}")),
         host: Some("127.0.0.1".into()),
         port: Some(port),
         user: Some("me".into()),
-        ..ConnectOptions::default()
     };
     assert!(works(&options, Environment::from_pairs(elsewhere)));
 }

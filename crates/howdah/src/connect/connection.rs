@@ -1,46 +1,86 @@
 //! One open connection.
 
+use std::sync::Arc;
+
+use tokio_postgres::config::SslMode;
 use tokio_postgres::{Client, Config};
 
-use super::tls;
+use super::dial::{Address, Dialing};
+use super::login::Required;
+use super::stream::Watched;
+use super::tls::Tls;
 use crate::error::Error;
 
 /// A backend that waits for a lock does not read, so it does not notice that its client was killed; asked to, it looks
 /// this often. The setting is of PostgreSQL 14, and not to be had where the server's system cannot tell.
 const NOTICE_A_LOST_CLIENT: &str = "set client_connection_check_interval = '2s'";
 
+/// The way to a server, as far as it is known beforehand: also the way of a request to cancel.
+#[derive(Clone)]
+pub(super) struct Route {
+    /// Which host of the target's list.
+    pub(super) host: usize,
+    /// Its name, which its certificate must have.
+    pub(super) name: String,
+    pub(super) address: Address,
+    pub(super) dialing: Dialing,
+    pub(super) tls: Arc<Tls>,
+    pub(super) required: Required,
+}
+
 /// A connection whose socket is served by a task of the runtime it was made in.
 pub struct Connection {
     client: Client,
     task: tokio::task::AbortHandle,
-    /// Which host of the target's list answered.
-    host: usize,
+    route: Route,
+}
+
+/// Why there is no connection.
+pub(super) enum Failure {
+    /// No socket.
+    Unreachable(std::io::Error),
+    TimedOut,
+    /// TLS could not even begin.
+    Tls(Error),
+    /// What the driver says: the handshake, the login, the server.
+    Refused(tokio_postgres::Error),
 }
 
 impl Connection {
-    /// Connects as `config` says; an error is the driver's own.
-    pub(super) async fn open(config: &Config) -> Result<Result<Connection, tokio_postgres::Error>, Error> {
-        let connector = tls::unverified()?;
-        Ok(match config.connect(connector).await {
-            Ok((client, connection)) => {
-                // The task ends when the client is dropped or the server goes; the client then reports it.
-                let task = tokio::spawn(async move {
-                    let _ = connection.await;
-                });
-                // A server that refuses is none the worse for it.
-                let _ = client.batch_execute(NOTICE_A_LOST_CLIENT).await;
-                Ok(Connection { client, task: task.abort_handle(), host: 0 })
-            }
-            Err(error) => Err(error),
-        })
+    /// Connects once, in one way.
+    pub(super) async fn open(route: &Route, config: &Config) -> Result<Connection, Failure> {
+        let opening = Self::open_unlimited(route, config);
+        match route.dialing.limit {
+            None => opening.await,
+            Some(limit) => tokio::time::timeout(limit, opening).await.unwrap_or(Err(Failure::TimedOut)),
+        }
     }
 
-    pub(super) fn on_host(self, host: usize) -> Connection {
-        Connection { host, ..self }
+    async fn open_unlimited(route: &Route, config: &Config) -> Result<Connection, Failure> {
+        let encrypts = config.get_ssl_mode() != SslMode::Disable;
+        let required = &route.required;
+        let socket = route.dialing.dial(&route.address).await.map_err(Failure::Unreachable)?;
+        let stream = Watched::new(socket, required.clone(), encrypts && !route.tls.direct);
+        // Each arm has another type of connection behind the same client.
+        let (client, task) = if encrypts {
+            let connector = route.tls.connector(&route.name).map_err(Failure::Tls)?;
+            let (client, connection) = config
+                .connect_raw(stream, connector.requiring(required.clone()))
+                .await
+                .map_err(Failure::Refused)?;
+            (client, tokio::spawn(served(connection)).abort_handle())
+        } else {
+            let (client, connection) =
+                config.connect_raw(stream, tokio_postgres::NoTls).await.map_err(Failure::Refused)?;
+            (client, tokio::spawn(served(connection)).abort_handle())
+        };
+        // A server that refuses is none the worse for it.
+        let _ = client.batch_execute(NOTICE_A_LOST_CLIENT).await;
+        Ok(Connection { client, task, route: route.clone() })
     }
 
-    pub(super) fn host(&self) -> usize {
-        self.host
+    pub(super) fn route(&self) -> &Route {
+        &self.route
     }
 
     /// The driver's client.
@@ -67,6 +107,22 @@ impl Connection {
     /// # Errors
     /// The request could not be delivered.
     pub async fn cancel(&self) -> Result<(), Error> {
-        Ok(self.client.cancel_token().cancel_query(tls::unverified()?).await?)
+        let route = &self.route;
+        let socket = route.dialing.dial(&route.address).await.map_err(|error| {
+            super::conninfo::refuse(format!("the request to cancel could not be sent: {error}"))
+        })?;
+        let stream = Watched::unwatched(socket);
+        // The token knows whether the connection was to be encrypted.
+        let token = self.client.cancel_token();
+        match route.tls.connector(&route.name) {
+            Ok(connector) => token.cancel_query_raw(stream, connector).await?,
+            Err(_) => token.cancel_query_raw(stream, tokio_postgres::NoTls).await?,
+        }
+        Ok(())
     }
+}
+
+/// Ends when the client is dropped or the server goes; the client then reports it.
+async fn served<C: Future>(connection: C) {
+    let _ = connection.await;
 }

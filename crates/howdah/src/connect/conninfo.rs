@@ -9,7 +9,9 @@ use crate::error::{Error, ErrorKind};
 pub(crate) type Parameters = BTreeMap<&'static str, String>;
 
 /// libpq's keywords that we act on.
-const KNOWN: [&str; 24] = [
+const KNOWN: [&str; 35] = [
+    "service",
+    "servicefile",
     "host",
     "hostaddr",
     "port",
@@ -29,37 +31,41 @@ const KNOWN: [&str; 24] = [
     "tcp_user_timeout",
     "sslmode",
     "sslnegotiation",
+    "sslcert",
+    "sslkey",
+    "sslcertmode",
+    "sslrootcert",
+    "sslcrl",
+    "sslsni",
+    "ssl_min_protocol_version",
+    "ssl_max_protocol_version",
     "channel_binding",
+    "require_auth",
     "target_session_attrs",
     "load_balance_hosts",
     "gssencmode",
     "sslcompression",
 ];
 
-/// libpq's keywords that we do not act on yet: refused, since ignoring one could weaken a connection.
-const NOT_SUPPORTED: [&str; 22] = [
-    "service",
-    "servicefile",
-    "require_auth",
+/// libpq's keywords that we do not act on: refused, since ignoring one could weaken a connection.
+const NOT_SUPPORTED: [&str; 17] = [
     "requirepeer",
     "replication",
-    "sslcert",
-    "sslkey",
     "sslpassword",
-    "sslcertmode",
-    "sslrootcert",
-    "sslcrl",
     "sslcrldir",
-    "sslsni",
-    "ssl_min_protocol_version",
-    "ssl_max_protocol_version",
+    "sslkeylogfile",
     "min_protocol_version",
     "max_protocol_version",
     "krbsrvname",
     "gsslib",
     "gssdelegation",
     "scram_client_key",
+    "scram_server_key",
     "oauth_issuer",
+    "oauth_client_id",
+    "oauth_client_secret",
+    "oauth_scope",
+    "authtype",
 ];
 
 /// Reads what stands behind `-d`.
@@ -84,7 +90,7 @@ pub(crate) fn keyword(name: &str) -> Result<&'static str, Error> {
         return Ok(known);
     }
     if NOT_SUPPORTED.contains(&name) {
-        return Err(refuse(format!("the connection option {name:?} is not supported yet")));
+        return Err(refuse(format!("the connection option {name:?} is not supported")));
     }
     Err(refuse(format!("invalid connection option {name:?}")))
 }
@@ -282,7 +288,7 @@ mod tests {
             ("user=x host", "missing \"=\" after \"host\" in connection info string"),
             ("password='open", "unterminated quoted string in connection info string"),
             ("nonsense=1", "invalid connection option \"nonsense\""),
-            ("sslrootcert=x", "the connection option \"sslrootcert\" is not supported yet"),
+            ("sslcrldir=x", "the connection option \"sslcrldir\" is not supported"),
             ("mydb", "dbname='mydb'"),
         ] {
             assert_eq!(shown(text), expected, "{text}");

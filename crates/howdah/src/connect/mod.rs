@@ -1,11 +1,20 @@
-//! Connections with libpq's meanings: conninfo, `PG*`, `.pgpass`, sslmode.
+//! Connections with libpq's meanings: conninfo, services, `PG*`, `.pgpass`, TLS, several hosts.
 
+mod certificate;
 mod connection;
 mod conninfo;
+mod dial;
 mod environment;
+mod failure;
+mod hosts;
+mod login;
 mod pgpass;
+mod service;
+mod session;
+mod stream;
 mod target;
 mod tls;
+mod verify;
 
 pub use connection::Connection;
 pub use environment::Environment;
@@ -26,14 +35,10 @@ pub struct ConnectOptions {
     pub port: Option<String>,
     /// `-U`.
     pub user: Option<String>,
-    /// Typed at a prompt.
-    pub password: Option<String>,
-    /// `-w`: nobody may be asked for a password.
-    pub never_prompt: bool,
 }
 
 /// Variables and the keywords that they stand for.
-const VARIABLES: [(&str, &str); 16] = [
+const VARIABLES: [(&str, &str); 25] = [
     ("PGHOST", "host"),
     ("PGHOSTADDR", "hostaddr"),
     ("PGPORT", "port"),
@@ -50,19 +55,19 @@ const VARIABLES: [(&str, &str); 16] = [
     ("PGTARGETSESSIONATTRS", "target_session_attrs"),
     ("PGLOADBALANCEHOSTS", "load_balance_hosts"),
     ("PGGSSENCMODE", "gssencmode"),
+    ("PGREQUIREAUTH", "require_auth"),
+    ("PGSSLCERT", "sslcert"),
+    ("PGSSLKEY", "sslkey"),
+    ("PGSSLCERTMODE", "sslcertmode"),
+    ("PGSSLROOTCERT", "sslrootcert"),
+    ("PGSSLCRL", "sslcrl"),
+    ("PGSSLSNI", "sslsni"),
+    ("PGSSLMINPROTOCOLVERSION", "ssl_min_protocol_version"),
+    ("PGSSLMAXPROTOCOLVERSION", "ssl_max_protocol_version"),
 ];
 
-/// Variables that would change how a connection is made or secured, and that we do not act on yet: refused, never ignored.
-const UNSUPPORTED_VARIABLES: [&str; 8] = [
-    "PGSERVICE",
-    "PGREQUIREAUTH",
-    "PGREQUIREPEER",
-    "PGSSLCERT",
-    "PGSSLKEY",
-    "PGSSLROOTCERT",
-    "PGSSLCRL",
-    "PGSSLCRLDIR",
-];
+/// Variables that would change how a connection is made or secured, and that we do not act on: refused, never ignored.
+const UNSUPPORTED_VARIABLES: [&str; 2] = ["PGREQUIREPEER", "PGSSLCRLDIR"];
 
 impl ConnectOptions {
     /// Whether the user named a server at all; if not, howdah uses one of its own.
@@ -73,36 +78,34 @@ impl ConnectOptions {
                 .any(|name| environment.get(name).is_some())
     }
 
-    /// Puts options, conninfo and environment together, in this order of precedence.
+    /// Puts everything together in psql's order of precedence: what `-d` spells out, the service it names, `-h -p -U`, and
+    /// last the environment.
     ///
     /// # Errors
     /// A connection error for a string, variable or value that libpq or we cannot take.
     pub fn resolve(&self, environment: &Environment) -> Result<Target, Error> {
         if let Some(name) = UNSUPPORTED_VARIABLES.into_iter().find(|name| environment.get(name).is_some()) {
-            return Err(refuse(format!("the environment variable {name} is not supported yet"))
+            return Err(refuse(format!("the environment variable {name} is not supported"))
                 .with_hint(format!("unset it for this command: env -u {name} howdah …")));
         }
+        let mut said = Parameters::new();
+        for (value, keyword) in [(&self.host, "host"), (&self.port, "port"), (&self.user, "user")] {
+            if let Some(value) = value {
+                said.insert(keyword, value.clone());
+            }
+        }
+        if let Some(text) = &self.conninfo {
+            said.extend(conninfo::parse(text)?);
+        }
+        said.retain(|_, value| !value.is_empty());
         let mut parameters = Parameters::new();
         for (variable, keyword) in VARIABLES {
             if let Some(value) = environment.get(variable) {
                 parameters.insert(keyword, value.to_owned());
             }
         }
-        if let Some(text) = &self.conninfo {
-            let given = conninfo::parse(text)?;
-            if given.contains_key("host") && !given.contains_key("hostaddr") {
-                // The address of another host must not follow from the environment.
-                parameters.remove("hostaddr");
-            }
-            parameters.extend(given);
-        }
-        for (value, keyword) in
-            [(&self.host, "host"), (&self.port, "port"), (&self.user, "user"), (&self.password, "password")]
-        {
-            if let Some(value) = value {
-                parameters.insert(keyword, value.clone());
-            }
-        }
+        parameters.extend(service::find(&said, environment)?);
+        parameters.extend(said);
         parameters.retain(|_, value| !value.is_empty());
         Target::new(parameters, environment)
     }

@@ -1,48 +1,36 @@
 //! A server to connect to, with everything known about how: resolved once, connected to as often as needed.
 
 use std::fmt;
-use std::net::IpAddr;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
 
 use tokio_postgres::Config;
-use tokio_postgres::config::{ChannelBinding, SslMode, SslNegotiation, TargetSessionAttrs};
+use tokio_postgres::config::{ChannelBinding, SslMode, SslNegotiation};
 
+use super::connection::Route;
 use super::conninfo::{Parameters, refuse};
-use super::pgpass;
+use super::dial::{Address, Dialing};
+use super::failure::Refusal;
+use super::hosts::{self, Host};
+use super::login::Required;
+use super::session::Wanted;
+use super::tls::{Mode, Tls};
 use super::{Connection, Environment};
 use crate::error::{Error, ErrorKind};
-
-/// Where Unix-domain sockets are by default: Debian's place, then PostgreSQL's own.
-const SOCKET_DIRECTORIES: [&str; 2] = ["/var/run/postgresql", "/tmp"];
-
-/// How encryption is negotiated, in libpq's words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    Disable,
-    Allow,
-    Prefer,
-    Require,
-}
 
 /// Hosts, user, database, and how to reach and convince the server.
 #[derive(Clone)]
 pub struct Target {
     hosts: Vec<Host>,
-    mode: Mode,
+    /// The driver's part: user, database, session options; without password and TLS mode.
+    config: Config,
+    tls: Arc<Tls>,
+    dialing: Dialing,
+    required: Required,
+    wanted: Wanted,
+    balances: bool,
     user: String,
     dbname: String,
     notices: Vec<String>,
-}
-
-/// One host of the list; each has its own driver configuration, since sockets know no TLS and passwords may differ.
-#[derive(Clone)]
-struct Host {
-    /// Host name, address, or socket directory.
-    name: String,
-    port: u16,
-    is_socket: bool,
-    config: Config,
 }
 
 impl fmt::Debug for Target {
@@ -54,17 +42,7 @@ impl fmt::Debug for Target {
 impl Target {
     pub(super) fn new(parameters: Parameters, environment: &Environment) -> Result<Target, Error> {
         let get = |name: &str| parameters.get(name).map(String::as_str);
-        let mode = match get("sslmode").unwrap_or("prefer") {
-            "disable" => Mode::Disable,
-            "allow" => Mode::Allow,
-            "prefer" => Mode::Prefer,
-            "require" => Mode::Require,
-            verify @ ("verify-ca" | "verify-full") => {
-                return Err(refuse(format!("sslmode {verify:?} is not supported yet"))
-                    .with_hint("sslmode=require encrypts, but does not verify the server's certificate"));
-            }
-            other => return Err(refuse(format!("invalid sslmode value: {other:?}"))),
-        };
+        let tls = Tls::new(&parameters, environment)?;
         if let Some(value @ "require") = get("gssencmode") {
             return Err(refuse(format!("gssencmode {value:?} is not supported: howdah speaks no GSSAPI")));
         }
@@ -76,89 +54,147 @@ impl Target {
             }
         };
         let dbname = get("dbname").unwrap_or(&user).to_owned();
-        let base = base_config(&parameters, &user, &dbname)?;
+        let config = session_config(&parameters, &user, &dbname, tls.direct)?;
         let mut notices = Vec::new();
-        let mut hosts = host_list(&parameters)?;
+        let mut hosts = hosts::list(&parameters)?;
         for host in &mut hosts {
-            let mut config = base.clone();
-            config.host(&host.name).port(host.port);
-            if let Some(address) = &host.address {
-                config.hostaddr(*address);
+            host.password = get("password").map(str::to_owned).or_else(|| {
+                hosts::stored_password(host, &parameters, environment, &user, &dbname, &mut notices)
+            });
+            if tls.mode == Mode::VerifyFull && !host.is_named && !host.is_socket {
+                return Err(refuse("host name must be specified for a verified SSL connection").with_hint(
+                    "host=NAME says which name the certificate must have, hostaddr where to connect",
+                ));
             }
-            let password = get("password").map(str::to_owned);
-            let password = password
-                .or_else(|| stored_password(host, &parameters, environment, &user, &dbname, &mut notices));
-            if let Some(password) = password {
-                config.password(password);
-            }
-            host.config = config;
         }
-        let mut hosts: Vec<Host> = hosts.into_iter().map(ListedHost::into_host).collect();
-        match get("load_balance_hosts").unwrap_or("disable") {
-            "disable" => {}
-            "random" => shuffle(&mut hosts),
+        let balances = match get("load_balance_hosts").unwrap_or("disable") {
+            "disable" => false,
+            "random" => true,
             other => return Err(refuse(format!("invalid load_balance_hosts value: {other:?}"))),
+        };
+        if balances {
+            hosts::shuffle(&mut hosts);
         }
         notices.dedup();
-        Ok(Target { hosts, mode, user, dbname, notices })
+        Ok(Target {
+            hosts,
+            config,
+            tls: Arc::new(tls),
+            dialing: Dialing::new(&parameters)?,
+            required: Required::parse(get("require_auth").unwrap_or(""))?,
+            wanted: Wanted::parse(get("target_session_attrs").unwrap_or("any"))?,
+            balances,
+            user,
+            dbname,
+            notices,
+        })
     }
 
-    /// Connects to the first host that will have us.
+    /// Connects to the first host that will have us and is of the wanted kind.
     ///
     /// # Errors
     /// What each host said, as a connection error; or that a password is needed.
     pub async fn connect(&self) -> Result<Connection, Error> {
         let mut failures = Vec::new();
-        for (index, host) in self.hosts.iter().enumerate() {
-            match self.connect_to(host).await {
-                Ok(connection) => return Ok(connection.on_host(index)),
-                // Another host would ask the same person the same question.
-                Err(error) if error.kind() == ErrorKind::PasswordRequired => return Err(error),
-                Err(error) => failures.push(error),
+        for wanted in self.wanted.passes() {
+            for (index, host) in self.hosts.iter().enumerate() {
+                match self.connect_to(index, host, *wanted, &mut failures).await {
+                    Ok(Some(connection)) => return Ok(connection),
+                    Ok(None) => {}
+                    Err(error) => {
+                        failures.push(error);
+                        return Err(together(failures));
+                    }
+                }
             }
         }
-        let mut failures = failures.into_iter();
-        let first = failures.next().unwrap_or_else(|| refuse("no host to connect to"));
-        let others: Vec<String> = failures.map(|error| error.message().to_owned()).collect();
-        Err(if others.is_empty() { first } else { first.with_detail(others.join("; ")) })
+        Err(together(failures))
     }
 
-    /// Tries one host in the ways that the mode allows, as libpq does: `prefer` without TLS when the server refuses the
-    /// encrypted session, `allow` the other way round.
-    async fn connect_to(&self, host: &Host) -> Result<Connection, Error> {
-        let attempts: &[SslMode] = match self.mode {
-            _ if host.is_socket => &[SslMode::Disable],
-            Mode::Disable => &[SslMode::Disable],
-            Mode::Allow => &[SslMode::Disable, SslMode::Require],
-            Mode::Prefer => &[SslMode::Prefer, SslMode::Disable],
-            Mode::Require => &[SslMode::Require],
-        };
-        let mut first_failure = None;
-        for attempt in attempts {
-            let mut config = host.config.clone();
-            config.ssl_mode(*attempt);
-            let failure = match Connection::open(&config).await? {
-                Ok(connection) => return Ok(connection),
-                Err(failure) => failure,
-            };
-            let encryption_may_matter = match failure.as_db_error() {
-                Some(db) => db.code().code() == "28000",
-                None => failure.to_string().contains("TLS"),
-            };
-            let error = explain(host, &failure);
-            if !encryption_may_matter {
-                return Err(first_failure.unwrap_or(error));
+    /// Tries all addresses of a host. `None`: another host may do, the reasons are in `failures`. An error is final, as in
+    /// libpq: a server that refuses a password is not passed over for the next.
+    async fn connect_to(
+        &self,
+        index: usize,
+        host: &Host,
+        wanted: Wanted,
+        failures: &mut Vec<Error>,
+    ) -> Result<Option<Connection>, Error> {
+        let mut addresses = match host.addresses().await {
+            Ok(addresses) => addresses,
+            Err(error) => {
+                let text = error.to_string();
+                let reason = text.strip_prefix("failed to lookup address information: ").unwrap_or(&text);
+                failures.push(
+                    refuse(format!("could not translate host name {:?} to address: {reason}", host.name))
+                        .with_hint("is the host's name spelled right?"),
+                );
+                return Ok(None);
             }
-            first_failure.get_or_insert(error);
+        };
+        if self.balances {
+            hosts::shuffle(&mut addresses);
         }
-        Err(first_failure.unwrap_or_else(|| refuse("no way to connect was tried")))
+        for address in addresses {
+            let route = Route {
+                host: index,
+                name: host.name.clone(),
+                address,
+                dialing: self.dialing.clone(),
+                tls: self.tls.clone(),
+                required: self.required.clone(),
+            };
+            match self.connect_by(&route, host).await {
+                Ok(connection) => match wanted.unmet(&connection).await? {
+                    None => return Ok(Some(connection)),
+                    Some(reason) => {
+                        failures.push(refuse(format!("{}: {reason}", host.place(Some(&route.address)))));
+                        return Ok(None);
+                    }
+                },
+                Err(refusal) if refusal.is_final => return Err(refusal.error),
+                Err(refusal) => failures.push(refusal.error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Tries one address in the ways that the mode allows.
+    async fn connect_by(&self, route: &Route, host: &Host) -> Result<Connection, Refusal> {
+        let attempts = if host.is_socket { &[SslMode::Disable][..] } else { self.tls.attempts() };
+        let mut first: Option<Refusal> = None;
+        for attempt in attempts {
+            let mut config = self.config.clone();
+            config.ssl_mode(*attempt);
+            if let Some(password) = &host.password {
+                config.password(password);
+            }
+            let refusal = match Connection::open(route, &config).await {
+                Ok(connection) => return Ok(connection),
+                Err(failure) => Refusal::new(host, &route.address, &failure),
+            };
+            let ends = !refusal.encryption_may_matter;
+            let refusal = first.unwrap_or(refusal);
+            if ends {
+                return Err(refusal);
+            }
+            first = Some(refusal);
+        }
+        Err(first.unwrap_or_else(|| Refusal::of(refuse("no way to connect was tried"))))
     }
 
     /// The server that answered, alone: the connections of one load must not spread over several.
     #[must_use]
     pub fn pinned_to(&self, connection: &Connection) -> Target {
         let mut pinned = self.clone();
-        pinned.hosts = self.hosts.get(connection.host()).cloned().into_iter().collect();
+        let route = connection.route();
+        pinned.hosts = self.hosts.get(route.host).cloned().into_iter().collect();
+        for host in &mut pinned.hosts {
+            if let Address::Tcp(address) = &route.address {
+                host.address = Some(address.ip());
+            }
+        }
+        pinned.wanted = Wanted::Any;
         pinned
     }
 
@@ -175,14 +211,14 @@ impl Target {
 
     /// Whether data would cross a network to a server whose identity nobody checked.
     pub fn is_remote_unverified(&self) -> bool {
-        self.hosts.iter().any(Host::is_remote)
+        !self.tls.always_verifies() && self.hosts.iter().any(Host::is_remote)
     }
 
     /// The same target with a password that somebody typed.
     #[must_use]
     pub fn with_password(mut self, password: String) -> Target {
         for host in &mut self.hosts {
-            host.config.password(&password);
+            host.password = Some(password.clone());
         }
         self
     }
@@ -193,111 +229,21 @@ impl Target {
     }
 }
 
-impl Host {
-    fn describe(&self) -> String {
-        if self.is_socket {
-            self.socket().display().to_string()
-        } else {
-            format!("{}:{}", self.name, self.port)
-        }
+/// The first failure, with the others as its detail; one that only needs a password is what a person can mend.
+fn together(failures: Vec<Error>) -> Error {
+    if let Some(last) = failures.last().filter(|error| error.kind() == ErrorKind::PasswordRequired) {
+        return last.clone();
     }
-
-    fn socket(&self) -> PathBuf {
-        Path::new(&self.name).join(format!(".s.PGSQL.{}", self.port))
-    }
-
-    fn is_remote(&self) -> bool {
-        let is_loopback = |text: &str| text.parse().is_ok_and(|address: IpAddr| address.is_loopback());
-        let addresses = self.config.get_hostaddrs();
-        let local = if addresses.is_empty() {
-            self.name == "localhost" || is_loopback(&self.name)
-        } else {
-            addresses.iter().all(IpAddr::is_loopback)
-        };
-        !self.is_socket && !local
-    }
+    let mut failures = failures.into_iter();
+    let first = failures.next().unwrap_or_else(|| refuse("no host to connect to"));
+    let mut others: Vec<String> = failures.map(|error| error.message().to_owned()).collect();
+    others.dedup();
+    if others.is_empty() { first } else { first.with_detail(others.join("; ")) }
 }
 
-/// A host before its configuration is complete.
-struct ListedHost {
-    name: String,
-    port: u16,
-    address: Option<IpAddr>,
-    is_socket: bool,
-    config: Config,
-}
-
-impl ListedHost {
-    fn into_host(self) -> Host {
-        Host { name: self.name, port: self.port, is_socket: self.is_socket, config: self.config }
-    }
-}
-
-fn host_list(parameters: &Parameters) -> Result<Vec<ListedHost>, Error> {
-    let list = |name: &str| -> Vec<String> {
-        parameters.get(name).map(|text| text.split(',').map(str::to_owned).collect()).unwrap_or_default()
-    };
-    let (names, addresses, ports) = (list("host"), list("hostaddr"), list("port"));
-    let count = names.len().max(addresses.len()).max(1);
-    if !names.is_empty() && !addresses.is_empty() && names.len() != addresses.len() {
-        return Err(refuse(format!(
-            "could not match {} host names to {} hostaddr values",
-            names.len(),
-            addresses.len()
-        )));
-    }
-    if ports.len() > 1 && ports.len() != count {
-        return Err(refuse(format!("could not match {} port numbers to {count} hosts", ports.len())));
-    }
-    let mut hosts = Vec::with_capacity(count);
-    for at in 0..count {
-        let port = match ports.get(at).or(ports.first()).map(String::as_str) {
-            None | Some("") => 5432,
-            Some(text) => match text.parse() {
-                Ok(port) if port > 0 => port,
-                _ => return Err(refuse(format!("invalid port number: {text:?}"))),
-            },
-        };
-        let address = match addresses.get(at).map(String::as_str) {
-            None | Some("") => None,
-            Some(text) => {
-                Some(text.parse().map_err(|_| refuse(format!("could not parse network address {text:?}")))?)
-            }
-        };
-        let name = names.get(at).filter(|name| !name.is_empty()).cloned();
-        let name = name
-            .or_else(|| address.map(|address: IpAddr| address.to_string()))
-            .unwrap_or_else(|| default_host(port));
-        hosts.push(ListedHost {
-            is_socket: name.starts_with('/') && address.is_none(),
-            name,
-            port,
-            address,
-            config: Config::new(),
-        });
-    }
-    Ok(hosts)
-}
-
-/// The socket directory in which a server listens, else the first that exists, else TCP.
-fn default_host(port: u16) -> String {
-    let directories = || SOCKET_DIRECTORIES.into_iter().filter(|directory| Path::new(directory).is_dir());
-    let with_socket =
-        directories().find(|directory| Path::new(directory).join(format!(".s.PGSQL.{port}")).exists());
-    with_socket.or_else(|| directories().next()).unwrap_or("localhost").to_owned()
-}
-
-fn base_config(parameters: &Parameters, user: &str, dbname: &str) -> Result<Config, Error> {
+/// What the driver says to the server when the session begins.
+fn session_config(parameters: &Parameters, user: &str, dbname: &str, direct: bool) -> Result<Config, Error> {
     let get = |name: &str| parameters.get(name).map(String::as_str);
-    let number = |name: &str| -> Result<Option<u64>, Error> {
-        let Some(text) = get(name) else { return Ok(None) };
-        let value = text.trim().parse::<i64>();
-        // libpq takes negative numbers for zero.
-        value
-            .map(|value| Some(u64::try_from(value).unwrap_or(0)))
-            .map_err(|_| refuse(format!("invalid integer value {text:?} for connection option {name:?}")))
-    };
-    let invalid = |name: &str, value: &str| refuse(format!("invalid {name} value: {value:?}"));
     let mut config = Config::new();
     config.user(user).dbname(dbname);
     config.application_name(get("application_name").or(get("fallback_application_name")).unwrap_or("howdah"));
@@ -311,107 +257,12 @@ fn base_config(parameters: &Parameters, user: &str, dbname: &str) -> Result<Conf
             "client_encoding {encoding:?} is not possible: howdah speaks UTF-8 to the server"
         )));
     }
-    if let Some(seconds) = number("connect_timeout")?.filter(|seconds| *seconds > 0) {
-        // libpq waits at least two seconds.
-        config.connect_timeout(Duration::from_secs(seconds.max(2)));
-    }
-    config.keepalives(number("keepalives")? != Some(0));
-    if let Some(seconds) = number("keepalives_idle")?.filter(|n| *n > 0) {
-        config.keepalives_idle(Duration::from_secs(seconds));
-    }
-    if let Some(seconds) = number("keepalives_interval")?.filter(|n| *n > 0) {
-        config.keepalives_interval(Duration::from_secs(seconds));
-    }
-    if let Some(count) = number("keepalives_count")?.filter(|n| *n > 0) {
-        config.keepalives_retries(u32::try_from(count).unwrap_or(u32::MAX));
-    }
-    if let Some(milliseconds) = number("tcp_user_timeout")?.filter(|n| *n > 0) {
-        config.tcp_user_timeout(Duration::from_millis(milliseconds));
-    }
-    config.ssl_negotiation(match get("sslnegotiation").unwrap_or("postgres") {
-        "postgres" => SslNegotiation::Postgres,
-        "direct" if get("sslmode") == Some("require") => SslNegotiation::Direct,
-        "direct" => return Err(refuse("sslnegotiation=direct needs sslmode=require")),
-        other => return Err(invalid("sslnegotiation", other)),
-    });
+    config.ssl_negotiation(if direct { SslNegotiation::Direct } else { SslNegotiation::Postgres });
     config.channel_binding(match get("channel_binding").unwrap_or("prefer") {
         "disable" => ChannelBinding::Disable,
         "prefer" => ChannelBinding::Prefer,
         "require" => ChannelBinding::Require,
-        other => return Err(invalid("channel_binding", other)),
-    });
-    config.target_session_attrs(match get("target_session_attrs").unwrap_or("any") {
-        "any" => TargetSessionAttrs::Any,
-        "read-write" | "primary" => TargetSessionAttrs::ReadWrite,
-        "read-only" | "standby" | "prefer-standby" => {
-            return Err(refuse("target_session_attrs asks for a server that cannot be written to"));
-        }
-        other => return Err(invalid("target_session_attrs", other)),
+        other => return Err(refuse(format!("invalid channel_binding value: {other:?}"))),
     });
     Ok(config)
-}
-
-fn stored_password(
-    host: &ListedHost,
-    parameters: &Parameters,
-    environment: &Environment,
-    user: &str,
-    dbname: &str,
-    notices: &mut Vec<String>,
-) -> Option<String> {
-    let path = match parameters.get("passfile") {
-        Some(path) => PathBuf::from(path),
-        None => environment.home()?.join(".pgpass"),
-    };
-    let is_default_socket = SOCKET_DIRECTORIES.contains(&host.name.as_str());
-    let name = if is_default_socket { "localhost" } else { &host.name };
-    let found = pgpass::find(&path, [name, &host.port.to_string(), dbname, user]);
-    notices.extend(found.notice);
-    found.password
-}
-
-/// Fisher and Yates, on the randomness that hash maps are seeded with.
-fn shuffle(hosts: &mut [Host]) {
-    use std::hash::{BuildHasher, Hasher};
-    for last in (1..hosts.len()).rev() {
-        let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
-        let other = usize::try_from(random % (last as u64 + 1)).unwrap_or(last);
-        hosts.swap(last, other);
-    }
-}
-
-/// The failure in libpq's words.
-fn explain(host: &Host, failure: &tokio_postgres::Error) -> Error {
-    let place = if host.is_socket {
-        format!("connection to server on socket \"{}\" failed", host.socket().display())
-    } else {
-        format!("connection to server at \"{}\", port {} failed", host.name, host.port)
-    };
-    if let Some(db) = failure.as_db_error() {
-        return Error::from_db(db).prefixed(&place).of_kind(ErrorKind::Connect);
-    }
-    let mut reason = failure.to_string();
-    let mut cause = std::error::Error::source(failure);
-    while let Some(inner) = cause {
-        let text = inner.to_string();
-        if !reason.contains(&text) {
-            reason = format!("{reason}: {text}");
-        }
-        cause = inner.source();
-    }
-    if reason.contains("password missing") {
-        return Error::new(
-            ErrorKind::PasswordRequired,
-            format!("{place}: the server asks for a password and none is known"),
-        )
-        .with_hint("PGPASSWORD or a password file (~/.pgpass) supplies one without asking");
-    }
-    let reason = reason.trim_start_matches("error connecting to server: ");
-    let reason = reason.split(" (os error").next().unwrap_or(reason);
-    let error = refuse(format!("{place}: {reason}"));
-    if host.is_socket {
-        error.with_hint("is the server running locally and accepting connections on that socket?")
-    } else {
-        error.with_hint("is the server running on that host and accepting TCP/IP connections?")
-    }
 }
