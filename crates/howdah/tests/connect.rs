@@ -13,6 +13,9 @@ use howdah::connect::{ConnectOptions, Environment, Target};
 use howdah::{Error, ErrorKind};
 use tempfile::TempDir;
 
+#[path = "connect/tls.rs"]
+mod tls;
+
 const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
 
 /// Shows itself wherever a password leaks.

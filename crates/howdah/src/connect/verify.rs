@@ -120,6 +120,10 @@ fn reason(error: &rustls::Error, certificate: &Certificate) -> String {
                 "the server's certificate is marked as an authority's own (CA:TRUE); make it with \
                  basicConstraints=critical,CA:FALSE"
                     .to_owned()
+            } else if text.contains("UnsupportedSignatureAlgorithm") {
+                "howdah cannot check this kind of signature; have the certificate signed with RSA or ECDSA and SHA-256 \
+                 (RSA-PSS: with -sigopt rsa_pss_saltlen:digest)"
+                    .to_owned()
             } else {
                 other.to_string()
             }
