@@ -337,3 +337,21 @@ fn views_update_and_delete_by_their_triggers() {
     let error = try_load(&database, &keyed(Mode::Upsert, &file, &["id"])).unwrap_err();
     assert!(error.message().contains("is not a table"), "{error:?}");
 }
+
+#[test]
+fn a_column_that_one_of_several_files_lacks_is_null_in_its_rows() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (id int PRIMARY KEY, a int, b int, came_from text); INSERT INTO t VALUES (1, 0, 0), (2, 0, 0)");
+    database.file("x1.csv", "id,a\n1,1\n3,1\n");
+    database.file("x2.csv", "b,id\n2,2\n2,3\n");
+    for jobs in [1, 2] {
+        let wanted = LoadOptions {
+            file_column: Some("came_from".into()),
+            ..matching(Mode::Upsert, &database.path("x*.csv"), "t", jobs)
+        };
+        let report = load(&database, &wanted);
+        assert_eq!((report.rows, report.rows_duplicate), (4, 1));
+        let rows = "SELECT id, a, b, right(came_from, 6) FROM t ORDER BY id";
+        assert_eq!(database.sql(rows), "1|1||x1.csv\n2||2|x2.csv\n3||2|x2.csv");
+    }
+}
