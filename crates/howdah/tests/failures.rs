@@ -18,7 +18,8 @@ fn refused(csv: &[u8], jobs: usize) -> Error {
     let wanted = LoadOptions { jobs: Some(jobs), header: HeaderOption::Yes, ..options(&file, "t") };
     let error = try_load(&database, &wanted).unwrap_err();
     assert_eq!(database.sql("SELECT * FROM t"), "0|there");
-    assert_eq!(error.visible(), Some("nothing was changed"), "{error:?}");
+    // Dead rows are told of as well, when they are many.
+    assert!(error.visible().is_some_and(|visible| visible.starts_with("nothing was changed")), "{error:?}");
     assert!(error.location().is_some_and(|at| at.source.ends_with("data.csv")), "{error:?}");
     error
 }
