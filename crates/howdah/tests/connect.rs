@@ -13,6 +13,8 @@ use howdah::connect::{ConnectOptions, Environment, Target};
 use howdah::{Error, ErrorKind};
 use tempfile::TempDir;
 
+#[path = "connect/hosts.rs"]
+mod hosts;
 #[path = "connect/tls.rs"]
 mod tls;
 

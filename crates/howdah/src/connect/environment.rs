@@ -31,6 +31,13 @@ impl Environment {
         Environment { variables, home: None, user: None }
     }
 
+    /// The same surroundings with one more variable.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.variables.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
     /// The same surroundings with another home directory.
     #[must_use]
     pub fn with_home(self, home: impl Into<PathBuf>) -> Self {
