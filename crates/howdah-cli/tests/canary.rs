@@ -1,0 +1,79 @@
+//! A password that shows itself wherever it leaks: whole runs of the command, with the right one and with a wrong one.
+
+use std::process::{Command, Output, Stdio};
+
+use howdah_testkit::Database;
+
+const CANARY: &str = "canary-7f3a9b";
+
+fn howdah(args: &[&str], variables: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_howdah"));
+    for name in ["PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "PGSERVICE", "PGPASSWORD", "PGPASSFILE"] {
+        command.env_remove(name);
+    }
+    command
+        .args(args)
+        .envs(variables.iter().copied())
+        .stdin(Stdio::null())
+        .output()
+        .expect("the command runs")
+}
+
+/// The value of a keyword in the test server's connection string.
+fn value<'a>(conninfo: &'a str, keyword: &str) -> &'a str {
+    let after = conninfo.split(&format!("{keyword}=")).nth(1).expect("the keyword is there");
+    after.trim_start_matches('\'').split([' ', '\'']).next().unwrap_or_default()
+}
+
+#[test]
+fn a_password_is_never_shown_in_whatever_form_it_was_given() {
+    let database = Database::new();
+    let conninfo = database.conninfo();
+    let (host, port) = (value(&conninfo, "host"), value(&conninfo, "port"));
+    let dbname = value(&conninfo, "dbname");
+    let role = format!("canary_{}", std::process::id());
+    database.sql(&format!(
+        "CREATE ROLE {role} LOGIN PASSWORD '{CANARY}'; GRANT CREATE ON SCHEMA public TO {role}"
+    ));
+    let file = database.file("birds.csv", "name,n\nfinch,1\n\"open,2\n");
+    let good = database.file("good.csv", "name,n\nfinch,1\n");
+    let rejects = database.path("rejects.jsonl");
+    for (password, is_right) in [(CANARY.to_owned(), true), (format!("wrong-{CANARY}"), false)] {
+        let pairs = format!("host={host} port={port} user={role} dbname={dbname}");
+        let escaped = host.replace('/', "%2F");
+        let uri = format!("postgresql://{role}:{password}@{escaped}:{port}/{dbname}");
+        let with_password = format!("{pairs} password='{password}'");
+        for (given, variables) in
+            [(&with_password, &[][..]), (&uri, &[]), (&pairs, &[("PGPASSWORD", password.as_str())][..])]
+        {
+            for extra in [
+                &["--report", "json", "-v", "--mode", "replace"][..],
+                &["--dry-run", "-v"],
+                &["--mode", "create", "--table", "no_such_schema.t"],
+            ] {
+                let done = howdah(&[&["load", &good, "-w", "-d", given], extra].concat(), variables);
+                let shown = [done.stdout.as_slice(), &done.stderr].concat();
+                let shown = String::from_utf8_lossy(&shown);
+                assert!(!shown.contains(CANARY), "{shown}");
+                let fails_anyway = extra.contains(&"no_such_schema.t");
+                assert_eq!(done.status.success(), is_right && !fails_anyway, "{given} {extra:?}: {shown}");
+                assert!(is_right || shown.contains("password authentication failed"), "{shown}");
+            }
+            let arguments = ["load", &file, "-w", "-d", given, "--on-error", "ignore", "--rejects", &rejects];
+            let done = howdah(&arguments, variables);
+            let shown = [done.stdout.as_slice(), &done.stderr].concat();
+            assert!(!String::from_utf8_lossy(&shown).contains(CANARY));
+            let kept = std::fs::read_to_string(&rejects).unwrap_or_default();
+            assert!(!kept.contains(CANARY), "{kept}");
+            let _ = std::fs::remove_file(&rejects);
+        }
+    }
+    // A string that cannot even be read.
+    for broken in [format!("host=h password='{CANARY}"), format!("postgresql://u:{CANARY}%zz@h/d")] {
+        let done = howdah(&["load", &good, "-w", "-d", &broken], &[]);
+        let shown = [done.stdout.as_slice(), &done.stderr].concat();
+        let shown = String::from_utf8_lossy(&shown);
+        assert!(done.status.code() == Some(2) && !shown.contains(CANARY), "{shown}");
+    }
+    database.sql(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
+}
