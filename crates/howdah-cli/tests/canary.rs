@@ -21,8 +21,9 @@ fn howdah(args: &[&str], variables: &[(&str, &str)]) -> Output {
 
 /// The value of a keyword in the test server's connection string.
 fn value<'a>(conninfo: &'a str, keyword: &str) -> &'a str {
-    let after = conninfo.split(&format!("{keyword}=")).nth(1).expect("the keyword is there");
-    after.trim_start_matches('\'').split([' ', '\'']).next().unwrap_or_default()
+    // The last one counts.
+    let after = conninfo.rsplit(&format!("{keyword}=")).next().expect("a piece");
+    after.trim_start_matches('\'').split([' ', '\'']).next().expect("a piece")
 }
 
 #[test]
