@@ -70,6 +70,8 @@ impl Dialing {
             }
             keepalive
         });
+        // No default: measured, Linux also ends a connection whose peer is alive and does not read for so long, which is
+        // what a server does while a COPY waits for another transaction's key.
         let user_timeout = number("tcp_user_timeout")?.filter(|n| *n > 0).map(Duration::from_millis);
         Ok(Dialing { limit, keepalive, user_timeout })
     }
