@@ -208,17 +208,23 @@ impl Landing {
         }
     }
 
-    /// Makes the landing place in a transaction of its own, so that several connections can fill it.
+    /// Makes the landing place in a transaction of its own, so that several connections can fill it. The connection is then in
+    /// the transaction that will make the rows visible, and holds the load's lock as long as that lasts: behind a
+    /// connection pooler, nothing else stays with a client.
     ///
     /// # Errors
     /// The server's errors.
     pub(crate) async fn prepare_apart(&self, connection: &Connection, table: &Table) -> Result<(), Error> {
         let Some(id) = self.hidden_id() else { return Ok(()) };
-        let client = connection.client();
-        // The lock first: a table without a held lock is a leftover to every other load.
-        client.query_typed("select pg_catalog.pg_advisory_lock($1)", &[(&id.lock_key(), Type::INT8)]).await?;
-        client.batch_execute(&self.before(table).join("; ")).await?;
-        Ok(())
+        let key = id.lock_key();
+        // In one message, without a moment in which the table is there and the lock is not: without it, the table is a
+        // leftover to every other load.
+        let sql = format!(
+            "SELECT pg_catalog.pg_advisory_lock({key}); BEGIN; {}; COMMIT; BEGIN ISOLATION LEVEL READ COMMITTED; \
+             SELECT pg_catalog.pg_advisory_xact_lock({key}); SELECT pg_catalog.pg_advisory_unlock({key})",
+            self.before(table).join("; ")
+        );
+        Ok(connection.client().batch_execute(&sql).await?)
     }
 
     /// Removes what [`Landing::prepare_apart`] made, after a failure.
@@ -259,14 +265,15 @@ pub(crate) async fn sweep(connection: &Connection, schema: &str) -> Result<Vec<S
     for row in rows {
         let name: String = row.get(0);
         let Some(id) = LoadId::parse(name.trim_start_matches(HIDDEN_PREFIX)) else { continue };
-        let key = id.lock_key();
-        let free =
-            client.query_typed("select pg_catalog.pg_try_advisory_lock($1)", &[(&key, Type::INT8)]).await?;
+        client.batch_execute("BEGIN").await?;
+        let lock = "select pg_catalog.pg_try_advisory_xact_lock($1)";
+        let free = client.query_typed(lock, &[(&id.lock_key(), Type::INT8)]).await?;
         if !free.first().is_some_and(|row| row.get(0)) {
+            client.batch_execute("ROLLBACK").await?;
             continue;
         }
-        client.batch_execute(&format!("DROP TABLE IF EXISTS {}.{}", quote(schema), quote(&name))).await?;
-        client.query_typed("select pg_catalog.pg_advisory_unlock($1)", &[(&key, Type::INT8)]).await?;
+        let drop = format!("DROP TABLE IF EXISTS {}.{}; COMMIT", quote(schema), quote(&name));
+        client.batch_execute(&drop).await?;
         dropped.push(name);
     }
     Ok(dropped)

@@ -100,7 +100,6 @@ impl Load<'_> {
         let indexing = Instant::now();
         if !alone && landing.hidden_id().is_some() {
             commit_all(&connections, target).await?;
-            connection.client().batch_execute("BEGIN").await?;
         }
         let lattices = merge(sent.into_iter().map(|sent| sent.lattices));
         let found: Vec<InferredType> = lattices.iter().map(ColumnLattice::decide).collect();
