@@ -30,6 +30,7 @@ pub mod name;
 mod narrow;
 pub mod options;
 mod part;
+mod peer;
 mod plan;
 mod records;
 mod rejects;

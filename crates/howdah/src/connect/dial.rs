@@ -19,6 +19,12 @@ const KEEPALIVE_IDLE: u64 = 10;
 const KEEPALIVE_INTERVAL: u64 = 5;
 const KEEPALIVE_COUNT: u64 = 3;
 
+/// Whether nobody is there, as opposed to somebody who refuses.
+pub(super) fn is_silence(error: &io::Error) -> bool {
+    use io::ErrorKind::{HostUnreachable, NetworkUnreachable, TimedOut};
+    matches!(error.kind(), HostUnreachable | NetworkUnreachable | TimedOut)
+}
+
 /// One place where a server may listen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Address {

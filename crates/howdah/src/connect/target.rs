@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio_postgres::Config;
 use tokio_postgres::config::{ChannelBinding, SslMode, SslNegotiation};
 
 use super::connection::Route;
 use super::conninfo::{Parameters, refuse};
-use super::dial::{Address, Dialing};
+use super::dial::{Address, Dialing, is_silence};
 use super::failure::Refusal;
 use super::hosts::{self, Host};
 use super::login::Required;
@@ -196,6 +197,20 @@ impl Target {
         }
         pinned.wanted = Wanted::Any;
         pinned
+    }
+
+    /// Whether one of the hosts takes a connection, or refuses it at once: then its machine is there.
+    pub(crate) async fn answers(&self, within: Duration) -> bool {
+        for host in &self.hosts {
+            for address in host.addresses().await.unwrap_or_default() {
+                match tokio::time::timeout(within, self.dialing.dial(&address)).await {
+                    Ok(Ok(_)) => return true,
+                    Ok(Err(error)) if !is_silence(&error) => return true,
+                    _ => {}
+                }
+            }
+        }
+        false
     }
 
     /// For people; without the password.

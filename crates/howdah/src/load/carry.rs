@@ -16,6 +16,7 @@ use crate::feed::{Feed, merge};
 use crate::landing::{self, Landing};
 use crate::lane::{Freight, Sent};
 use crate::lattice::{ColumnLattice, InferredType};
+use crate::peer;
 use crate::plan::Plan;
 use crate::source::Cutter;
 use crate::spent::Spent;
@@ -91,7 +92,7 @@ impl Load<'_> {
         if alone {
             self.run_all(connection, &landing.before(table)).await?;
         }
-        let sent = self.send(connection, feed, freight, crew).await?;
+        let sent = self.send(connection, target, feed, freight, crew).await?;
         self.close_rejects(decision)?;
         let mut rows = self.account(&sent, table)?;
         self.report.phases.load_s = loading.elapsed().as_secs_f64();
@@ -133,6 +134,7 @@ impl Load<'_> {
     async fn send(
         &self,
         connection: &Connection,
+        target: &Target,
         feed: &Arc<Feed>,
         freight: &Arc<Freight>,
         crew: &mut Crew,
@@ -146,6 +148,7 @@ impl Load<'_> {
         };
         tokio::select! {
             sent = crew.carry(freight, feed) => sent,
+            lost = peer::lost(target, self.control) => Err(lost),
             watched = watch => watched.map(|never| match never {}),
             () = self.control.cancelled() => Err(cancelled()),
         }
