@@ -8,6 +8,7 @@ use howdah::{Error, ErrorKind};
 
 mod args;
 mod commands;
+mod conceal;
 mod connection;
 mod exit;
 mod figures;

@@ -1,5 +1,6 @@
 //! A password that shows itself wherever it leaks: whole runs of the command, with the right one and with a wrong one.
 
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Output, Stdio};
 
 use howdah_testkit::Database;
@@ -77,4 +78,35 @@ fn a_password_is_never_shown_in_whatever_form_it_was_given() {
         assert!(done.status.code() == Some(2) && !shown.contains(CANARY), "{shown}");
     }
     database.sql(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
+}
+
+#[test]
+fn a_password_on_the_command_line_is_not_in_the_list_of_processes() {
+    let database = Database::new();
+    let conninfo = format!("{} application_name='it''s' ", database.conninfo()).replace("it''s", "shown");
+    let secret = value(&conninfo, "password").to_owned();
+    assert!(secret.len() > 8);
+    let dbname = format!("--dbname={conninfo}");
+    for given in [vec!["-d", &conninfo], vec![dbname.as_str()]] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_howdah"))
+            .args(["load", "-", "--table", "t", "--header=false"])
+            .args(&given)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command runs");
+        // Once it has named its server, it is past the moment in which it begins anew.
+        let mut said = BufReader::new(child.stderr.take().expect("a pipe"));
+        let mut first = String::new();
+        said.read_line(&mut first).expect("a line");
+        let seen = std::fs::read(format!("/proc/{}/cmdline", child.id())).expect("a process");
+        let seen = String::from_utf8_lossy(&seen).into_owned();
+        assert!(!seen.contains(&secret) && seen.contains("shown"), "{seen}");
+        let mut input = child.stdin.take().expect("a pipe");
+        input.write_all(b"1,x\n").expect("it reads");
+        drop(input);
+        assert!(child.wait().expect("it ends").success());
+    }
+    assert_eq!(database.sql("SELECT count(*) FROM t"), "2");
 }

@@ -6,6 +6,7 @@ use howdah::source::Input;
 use howdah::{Error, ErrorKind};
 
 use crate::args::{Load, ReportArg};
+use crate::conceal;
 use crate::connection::Server;
 use crate::exit;
 use crate::job;
@@ -16,6 +17,9 @@ use crate::{figures, phases, plan};
 
 /// Loads, reports, and returns the exit code.
 pub(crate) fn run(args: &Load) -> u8 {
+    if let Some(conninfo) = &args.connection.dbname {
+        conceal::password_of(conninfo);
+    }
     let console = Console::new(args.output.quiet);
     let control = Control::new();
     let signals = SignalWatch::start(&control).ok();

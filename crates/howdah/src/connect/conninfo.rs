@@ -95,6 +95,21 @@ pub(crate) fn keyword(name: &str) -> Result<&'static str, Error> {
     Err(refuse(format!("invalid connection option {name:?}")))
 }
 
+/// A connection string that means the same but for its password, and the password. `None` where it has none, cannot be
+/// read, or names a service, which may have another.
+pub fn without_password(text: &str) -> Option<(String, String)> {
+    let mut parameters = parse(text).ok()?;
+    let password = parameters.remove("password").filter(|password| !password.is_empty())?;
+    if parameters.contains_key("service") {
+        return None;
+    }
+    let escaped = |value: &str| value.replace('\\', "\\\\").replace('\'', "\\'");
+    let pairs = parameters.iter().map(|(name, value)| format!("{name}='{}'", escaped(value)));
+    let bare = pairs.collect::<Vec<_>>().join(" ");
+    // Of nothing at all but the password, something must be left that is no database's name.
+    Some((if bare.is_empty() { "host=''".to_owned() } else { bare }, password))
+}
+
 pub(crate) fn refuse(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Connect, message)
 }
@@ -238,6 +253,30 @@ mod tests {
                 parameters.iter().map(|(k, v)| format!("{k}='{v}'")).collect::<Vec<_>>().join(" ")
             }
             Err(error) => error.message().to_owned(),
+        }
+    }
+
+    #[test]
+    fn without_its_password_a_string_means_the_same() {
+        for (given, bare) in [
+            ("host=h password=x user='it\\'s'", "host='h' user='it\\'s'"),
+            (
+                "postgresql://u:p%40ss@h:5433/d%5C?sslmode=require",
+                "dbname='d\\\\' host='h' port='5433' sslmode='require' user='u'",
+            ),
+            ("password=x", "host=''"),
+        ] {
+            let (got, _) = without_password(given).unwrap();
+            assert_eq!(got, bare);
+            let mut expected = parse(given).unwrap();
+            expected.remove("password");
+            let mut again = parse(&got).unwrap();
+            again.retain(|_, value| !value.is_empty());
+            assert_eq!(again, expected, "{given}");
+            assert!(without_password(&got).is_none());
+        }
+        for kept in ["mydb", "host=h", "service=s password=x", "password='", "password=''"] {
+            assert!(without_password(kept).is_none(), "{kept}");
         }
     }
 

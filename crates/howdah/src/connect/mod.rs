@@ -17,6 +17,7 @@ mod tls;
 mod verify;
 
 pub use connection::Connection;
+pub use conninfo::without_password;
 pub use environment::Environment;
 pub use target::Target;
 
