@@ -154,7 +154,7 @@ pub(crate) struct Input {
     #[arg(long, value_name = "BYTE", allow_hyphen_values = true)]
     pub(crate) delimiter: Option<String>,
 
-    /// What stands for NULL [default: an unquoted empty field, \N for text]
+    /// What stands for NULL [default: guessed, an empty field, \N for text]
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub(crate) null: Option<String>,
 

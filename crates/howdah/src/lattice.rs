@@ -113,7 +113,7 @@ impl TypeSet {
 }
 
 /// What other programs write for NULL and COPY takes for a string unless told.
-const NULL_MARKERS: [&str; 3] = [r"\N", "NULL", "NA"];
+pub(crate) const NULL_MARKERS: [&str; 3] = [r"\N", "NULL", "NA"];
 
 /// The share of fields above which a marker is taken for NULL rather than for a word that happens to occur.
 const MARKER_SHARE: f64 = 0.01;

@@ -28,6 +28,7 @@ mod load;
 mod mapping;
 pub mod name;
 mod narrow;
+mod null_marker;
 pub mod options;
 mod part;
 mod peer;

@@ -157,6 +157,7 @@ impl DialectSummary {
             ("delimiter", dialect.delimiter != usual.delimiter),
             ("quote", dialect.quote != usual.quote),
             ("escape", dialect.escape != usual.escape && dialect.escape != dialect.quote),
+            ("null", dialect.null != usual.null),
         ];
         DialectSummary {
             format: if is_csv { "csv" } else { "text" },
@@ -177,6 +178,9 @@ impl std::fmt::Display for DialectSummary {
         }
         if let Some(escape) = self.escape.filter(|_| self.escape != self.quote) {
             write!(f, ", escape {}", shown(escape))?;
+        }
+        if self.guessed.contains(&"null") {
+            write!(f, ", null \"{}\"", self.null)?;
         }
         let options: Vec<String> = self.guessed.iter().map(|name| format!("--{name}")).collect();
         match &options[..] {

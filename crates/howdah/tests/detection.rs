@@ -211,3 +211,24 @@ fn real_files_are_read_as_they_are_written() {
     }
     assert!(count > 20, "only {count} files were found");
 }
+
+#[test]
+fn what_stands_for_null_is_guessed_said_and_overridable() {
+    let database = Database::new();
+    let file = database.file("t.csv", "id,score,country\n1,NULL,NA\n2,3.5,DE\n3,4,FR\n4,NULL,CH\n5,7,AT\n");
+    let (report, notices) = try_load(&database, &options(&file, "guessed")).unwrap();
+    assert!(
+        notices.iter().any(|notice| notice.contains("null \"NULL\" (guessed; --null overrides)")),
+        "{notices:?}"
+    );
+    assert_eq!(report.plan.unwrap().dialect.guessed, ["null"]);
+    assert_eq!(
+        database.sql("SELECT count(*) FILTER (WHERE score IS NULL), sum(score), min(country) FILTER (WHERE id = 1) FROM guessed"),
+        "2|14.5|NA"
+    );
+    let mut told = options(&file, "told");
+    told.dialect.null = Some(String::new());
+    let (_, notices) = try_load(&database, &told).unwrap();
+    assert!(notices.iter().any(|notice| notice.contains("--null 'NULL'")), "{notices:?}");
+    assert_eq!(database.sql("SELECT count(*) FROM told WHERE score = 'NULL'"), "2");
+}

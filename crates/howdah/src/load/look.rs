@@ -7,6 +7,7 @@ use crate::decimal;
 use crate::error::Error;
 use crate::feed;
 use crate::mapping::{self, Head};
+use crate::null_marker;
 use crate::report::DialectSummary;
 use crate::source::sniff::{self, Unsaid};
 use crate::source::{Cutter, Dialect};
@@ -38,7 +39,13 @@ impl Load<'_> {
                 decimal_comma: options.decimal_comma,
             };
             let fit = |first: &[String]| mapping::fit(first, existing.as_ref(), &options);
-            let dialect = Arc::new(sniff::sniff(cutter.sample()?, &usual, unsaid, &fit)?);
+            let mut dialect = sniff::sniff(cutter.sample()?, &usual, unsaid, &fit)?;
+            if given.null.is_none()
+                && let Some(marker) = null_marker::guess(cutter.sample()?, &dialect)
+            {
+                dialect.null = marker.into();
+            }
+            let dialect = Arc::new(dialect);
             decimal::check(&options, &dialect)?;
             cutter.set_dialect(dialect.clone());
             let head = Head::read(cutter.peek()?, &dialect, &options);

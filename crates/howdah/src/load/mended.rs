@@ -54,6 +54,7 @@ pub(super) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<In
         dialect.delimiter.get_or_insert(if options.format == Some(Format::Csv) { b',' } else { b'\t' });
         let quote = *dialect.quote.get_or_insert(b'"');
         dialect.escape.get_or_insert(quote);
+        dialect.null.get_or_insert_default();
     }
     if options.mode == Mode::default()
         && let Some(mode) = load.mode

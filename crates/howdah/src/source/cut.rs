@@ -389,7 +389,7 @@ fn count(byte: u8, bytes: &[u8]) -> u64 {
 }
 
 /// The kind of the first record end in `bytes`, which start a record; `None` when more bytes are needed to tell.
-pub(super) fn first_eol(bytes: &[u8], dialect: &Dialect, eof: bool) -> Option<Eol> {
+pub(crate) fn first_eol(bytes: &[u8], dialect: &Dialect, eof: bool) -> Option<Eol> {
     let mut scan = QuoteScan::default();
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {

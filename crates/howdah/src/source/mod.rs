@@ -7,12 +7,13 @@ pub(crate) mod encoding;
 mod field;
 pub(crate) mod mended;
 pub mod open;
-mod reading;
+pub(crate) mod reading;
 pub(crate) mod sniff;
 pub mod split;
 mod structural;
 pub(crate) mod transcode;
 
+pub(crate) use cut::first_eol;
 pub use cut::{Cutter, Origin, PIECE_BYTES, Piece};
 pub use dialect::{Dialect, Eol, Family};
 pub use encoding::Encoding;
