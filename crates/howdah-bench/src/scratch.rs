@@ -34,7 +34,7 @@ impl Scratch {
     /// The file could not be written.
     pub fn csv(&self, dataset: Dataset, rows: u64) -> Result<PathBuf, Error> {
         let name = format!("{}-{rows}-{}.csv", dataset.name(), self.seed);
-        self.file(&name, |path| dataset.write_csv_file(rows, self.seed, path))
+        self.file(&name, |path| dataset.recipe(rows, self.seed).write_csv_file(path))
     }
 
     /// The data set as gzipped CSV.
@@ -61,7 +61,7 @@ impl Scratch {
         let file = |index| {
             let name = format!("{}-{rows}-{}-{index}of{parts}.bin", dataset.name(), self.seed);
             self.file(&name, |path| {
-                dataset.write_binary_file(rows, self.seed, Part { index, of: parts }, path)
+                dataset.recipe(rows, self.seed).write_binary_file(Part { index, of: parts }, path)
             })
         };
         (0..parts).map(file).collect()

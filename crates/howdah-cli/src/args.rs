@@ -406,9 +406,11 @@ const DATASET_EXAMPLES: &str = "\
 Examples:
   howdah dataset list
   howdah dataset github-events --rows 100000 -o events.csv
-  howdah dataset readings | howdah load - --table readings";
+  howdah dataset readings | howdah load - --table readings
+  howdah dataset tasks --format sql | psql             the table with its keys, for a binary file
+  howdah dataset tasks --format binary -o tasks.bin";
 
-/// Make test data as CSV: equal rows for an equal seed, on every machine.
+/// Make test data: equal rows for an equal seed, on every machine.
 #[derive(Debug, Args)]
 #[command(after_help = DATASET_EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct Dataset {
@@ -424,9 +426,24 @@ pub(crate) struct Dataset {
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub(crate) seed: u64,
 
+    /// readings: a JSON column with what is known of the truck
+    #[arg(long)]
+    pub(crate) with_tags: bool,
+
+    /// csv, binary (COPY's), or sql: the table, its keys and a check of what was loaded
+    #[arg(long, value_name = "FORMAT", default_value = "csv", hide_possible_values = true)]
+    pub(crate) format: DatasetFormatArg,
+
     /// Where to write; - is standard output [default: -, unless that is a terminal]
     #[arg(long, short = 'o', value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DatasetFormatArg {
+    Csv,
+    Binary,
+    Sql,
 }
 
 const COMPLETIONS_EXAMPLES: &str = "\

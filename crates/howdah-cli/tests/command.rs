@@ -94,6 +94,26 @@ fn a_reader_that_leaves_early_is_no_failure() {
 }
 
 #[test]
+fn a_data_set_says_how_to_load_and_check_it() {
+    let list = howdah(&["dataset", "list"]);
+    assert_eq!(text(&list.stdout).lines().filter(|line| line.contains("  study ")).count(), 6);
+    let sql = howdah(&["dataset", "tasks", "--rows", "3", "--format", "sql"]);
+    assert!(
+        text(&sql.stdout).starts_with("CREATE TABLE tasks (id bigint GENERATED"),
+        "{}",
+        text(&sql.stdout)
+    );
+    assert!(text(&sql.stdout).contains("\n-- answers\n-- 3 "));
+    let binary = howdah(&["dataset", "instest", "--rows", "3", "--format", "binary"]);
+    assert!(binary.stdout.starts_with(b"PGCOPY\n") && binary.stdout.ends_with(&[0xff, 0xff]));
+    let tagged = howdah(&["dataset", "readings", "--rows", "3", "--with-tags"]);
+    assert!(text(&tagged.stdout).contains(",additional_tags\n"));
+    let refused = howdah(&["dataset", "tasks", "--with-tags"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("tasks has no tags"));
+}
+
+#[test]
 fn a_suggested_command_can_be_pasted_where_no_howdah_is_installed() {
     let program = env!("CARGO_BIN_EXE_howdah");
     let file = std::env::temp_dir().join(format!("howdah-suggested-{}.csv", std::process::id()));

@@ -5,7 +5,7 @@ pub(super) fn push_integer(out: &mut Vec<u8>, value: impl itoa::Integer) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
-/// Appends `scaled / 10^decimals` with as few digits as say it exactly: what PostgreSQL prints for such a float8.
+/// Appends `scaled / 10^decimals` with as few digits as say it exactly.
 pub(super) fn push_scaled(out: &mut Vec<u8>, scaled: i32, decimals: u32) {
     let unit = 10_u32.pow(decimals);
     let (whole, mut fraction) = (scaled.unsigned_abs() / unit, scaled.unsigned_abs() % unit);
@@ -25,11 +25,33 @@ pub(super) fn push_scaled(out: &mut Vec<u8>, scaled: i32, decimals: u32) {
     }
 }
 
+/// Appends `scaled / 10^scale` with all its decimals, as PostgreSQL prints a numeric.
+pub(super) fn push_fixed(out: &mut Vec<u8>, scaled: i64, scale: u32) {
+    let unit = 10_u64.pow(scale);
+    if scaled < 0 {
+        out.push(b'-');
+    }
+    push_integer(out, scaled.unsigned_abs() / unit);
+    out.push(b'.');
+    push_padded(out, scaled.unsigned_abs() % unit, unit / 10);
+}
+
+/// Appends an instant given in microseconds since 1970, with a fraction only where there is one.
+pub(super) fn push_instant(out: &mut Vec<u8>, micros: i64, separator: u8, zone: &[u8]) {
+    push_date_time(out, micros.div_euclid(1_000_000), separator);
+    let fraction = micros.rem_euclid(1_000_000).unsigned_abs();
+    if fraction > 0 {
+        out.push(b'.');
+        push_padded(out, fraction, 100_000);
+    }
+    out.extend_from_slice(zone);
+}
+
 /// Appends `2024-01-31` and `23:59:59` with `separator` between them, for seconds since 1970.
 pub(super) fn push_date_time(out: &mut Vec<u8>, seconds: i64, separator: u8) {
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     let (year, month, day) = civil(days);
-    push_integer(out, year);
+    push_padded(out, year.unsigned_abs(), 1_000);
     for (lead, two) in [
         (b'-', month),
         (b'-', day),
@@ -56,6 +78,15 @@ fn civil(days: i64) -> (i64, i64, i64) {
     let day = of_year - (153 * march_month + 2) / 5 + 1;
     let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
     (era * 400 + year_of_era + i64::from(month <= 2), month, day)
+}
+
+/// Appends a number with zeros before it, the first digit at `place`.
+fn push_padded(out: &mut Vec<u8>, mut number: u64, mut place: u64) {
+    while place > 0 {
+        push_digit(out, u32::try_from(number / place).unwrap_or(0));
+        number %= place;
+        place /= 10;
+    }
 }
 
 fn push_digit(out: &mut Vec<u8>, digit: u32) {
@@ -86,6 +117,15 @@ mod tests {
         ] {
             assert_eq!(text(|out| push_scaled(out, scaled, decimals)), expected);
         }
+    }
+
+    #[test]
+    fn fixed_numbers_and_fractions_keep_their_zeros() {
+        assert_eq!(text(|out| push_fixed(out, -98_005, 2)), "-980.05");
+        assert_eq!(text(|out| push_fixed(out, 100, 2)), "1.00");
+        assert_eq!(text(|out| push_instant(out, -1, b' ', b"+00")), "1969-12-31 23:59:59.999999+00");
+        assert_eq!(text(|out| push_instant(out, 500_000, b'T', b"Z")), "1970-01-01T00:00:00.500000Z");
+        assert_eq!(text(|out| push_date_time(out, -62_135_596_800, b' ')), "0001-01-01 00:00:00");
     }
 
     #[test]

@@ -43,6 +43,23 @@ impl Draw {
         choices[index as usize]
     }
 
+    /// A number in 0.0..1.0 with all the digits that a float8 has.
+    pub(super) fn fraction(&mut self) -> f64 {
+        // 53 bits are exact as a float8, and so is their quotient by a power of two.
+        let bits = self.word() >> 11;
+        bits as f64 / 9_007_199_254_740_992.0
+    }
+
+    /// A random uuid, version 4.
+    pub(super) fn uuid(&mut self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&self.word().to_le_bytes());
+        bytes[8..].copy_from_slice(&self.word().to_le_bytes());
+        bytes[6] = bytes[6] & 0x0f | 0x40;
+        bytes[8] = bytes[8] & 0x3f | 0x80;
+        bytes
+    }
+
     /// 64 random bits.
     pub(super) fn word(&mut self) -> u64 {
         self.0.next_u64()

@@ -3,10 +3,9 @@
 //! The mix of event types, the keys of their payloads (compact, sorted, doubled quotes in CSV) and the lengths follow
 //! the archives; names, ids and texts are drawn.
 
-use super::Rows;
-use super::copy_binary as binary;
-use super::decimal::{push_date_time, push_integer};
+use super::decimal::push_integer;
 use super::draw::Draw;
+use super::value::{Rows, Sink, Value};
 
 /// Names and types, in order.
 pub(super) const COLUMNS: [(&str, &str); 9] = [
@@ -253,42 +252,17 @@ impl Rows for Events {
         self.draw_payload();
     }
 
-    fn push_csv(&self, out: &mut Vec<u8>) {
-        push_integer(out, self.id);
-        out.push(b',');
-        push(out, self.kind.name());
-        out.push(b',');
-        push_integer(out, self.actor_id);
-        out.push(b',');
-        out.extend_from_slice(&self.actor_login);
-        out.push(b',');
-        push_integer(out, self.repo_id);
-        out.push(b',');
-        out.extend_from_slice(&self.repo_name);
-        out.push(b',');
-        push_date_time(out, self.seconds, b'T');
-        push(out, "Z,true,\"");
-        let mut copied = 0;
-        for quote in memchr::memchr_iter(b'"', &self.payload) {
-            out.extend_from_slice(&self.payload[copied..=quote]);
-            copied = quote; // the quote is copied a second time
-        }
-        out.extend_from_slice(&self.payload[copied..]);
-        out.extend_from_slice(b"\"\n");
-    }
-
-    fn push_binary(&self, out: &mut Vec<u8>) {
-        let id = itoa::Buffer::new().format(self.id).to_owned();
-        binary::push_tuple(out, 9);
-        binary::push_bytes(out, id.as_bytes());
-        binary::push_bytes(out, self.kind.name().as_bytes());
-        binary::push_int8(out, self.actor_id.cast_signed());
-        binary::push_bytes(out, &self.actor_login);
-        binary::push_int8(out, self.repo_id.cast_signed());
-        binary::push_bytes(out, &self.repo_name);
-        binary::push_timestamptz(out, self.seconds);
-        binary::push_bool(out, true);
-        binary::push_jsonb(out, &self.payload);
+    fn emit(&self, sink: &mut impl Sink) {
+        sink.begin(COLUMNS.len());
+        sink.put(Value::Text(itoa::Buffer::new().format(self.id).as_bytes()));
+        sink.put(Value::Text(self.kind.name().as_bytes()));
+        sink.put(Value::Bigint(self.actor_id.cast_signed()));
+        sink.put(Value::Text(&self.actor_login));
+        sink.put(Value::Bigint(self.repo_id.cast_signed()));
+        sink.put(Value::Text(&self.repo_name));
+        sink.put(Value::Timestamptz(self.seconds * 1_000_000));
+        sink.put(Value::Boolean(true));
+        sink.put(Value::Jsonb(&self.payload));
     }
 }
 

@@ -1,17 +1,25 @@
 //! Data sets made from a name, a row count and a seed: the same bytes on every machine, in constant memory.
 
-use std::io::{self, Write};
 use std::ops::Range;
-use std::path::Path;
 
+mod checksum;
 mod copy_binary;
+mod csv;
 mod decimal;
 mod draw;
 mod file;
 mod github_events;
+mod hash;
+mod instest;
 mod readings;
+mod recipe;
+mod sensor_readings;
+mod tasks;
+mod value;
 
+pub use checksum::Checksum;
 pub(crate) use file::write_whole;
+pub use recipe::Recipe;
 
 /// Bytes collected before a write: large enough that system calls do not count, small enough for the cache.
 const BUFFER: usize = 256 * 1024;
@@ -19,10 +27,18 @@ const BUFFER: usize = 256 * 1024;
 /// The data sets that howdah can make. Rows 0..n of a data set are the same whatever number of rows is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dataset {
-    /// GitHub's public events: nine columns, the last a JSON document; about 250 bytes a row.
+    /// Study 1: GitHub's public events; nine columns, the last a JSON document; about 250 bytes a row.
     GithubEvents,
-    /// What a fleet of trucks reports: a time, a truck and seven numbers; out of order, some NULL; about 60 bytes a row.
+    /// Study 2: a device's measurements, with a column of nearly every common type; about 140 bytes a row.
+    SensorReadings,
+    /// Study 3: a number and its text; about 15 bytes a row.
+    Instest,
+    /// Study 4: what a fleet of trucks reports, out of order, some values NULL; about 60 bytes a row.
     Readings,
+    /// The same with what is known of the truck as JSON; about 250 bytes a row.
+    TaggedReadings,
+    /// Study 5: a queue's JSON documents with a unique key; about 750 bytes a row.
+    Tasks,
 }
 
 /// The `index`-th of `of` files of (nearly) equal rows that together hold the whole data set, in order.
@@ -46,19 +62,16 @@ impl Part {
     }
 }
 
-/// What the two data sets have in common: an endless sequence of rows, each of which can be written in two formats.
-trait Rows {
-    /// Makes the next row the current one.
-    fn advance(&mut self);
-    /// Appends the current row as a line of CSV.
-    fn push_csv(&self, out: &mut Vec<u8>);
-    /// Appends the current row as a tuple of binary COPY.
-    fn push_binary(&self, out: &mut Vec<u8>);
-}
-
 impl Dataset {
     /// Every data set, in the order in which they are listed.
-    pub const ALL: [Dataset; 2] = [Dataset::GithubEvents, Dataset::Readings];
+    pub const ALL: [Dataset; 6] = [
+        Dataset::GithubEvents,
+        Dataset::SensorReadings,
+        Dataset::Instest,
+        Dataset::Readings,
+        Dataset::TaggedReadings,
+        Dataset::Tasks,
+    ];
 
     /// The data set of that name.
     #[must_use]
@@ -68,7 +81,7 @@ impl Dataset {
 
     /// The names of all data sets.
     #[must_use]
-    pub fn names() -> [&'static str; 2] {
+    pub fn names() -> [&'static str; 6] {
         Dataset::ALL.map(Dataset::name)
     }
 
@@ -77,7 +90,11 @@ impl Dataset {
     pub fn name(self) -> &'static str {
         match self {
             Dataset::GithubEvents => "github-events",
+            Dataset::SensorReadings => "sensor-readings",
+            Dataset::Instest => "instest",
             Dataset::Readings => "readings",
+            Dataset::TaggedReadings => "tagged-readings",
+            Dataset::Tasks => "tasks",
         }
     }
 
@@ -88,35 +105,92 @@ impl Dataset {
             Dataset::GithubEvents => {
                 "public events of a code host with a JSON payload, about 250 bytes a row"
             }
+            Dataset::SensorReadings => {
+                "measurements with a uuid, a numeric and an array, about 140 bytes a row"
+            }
+            Dataset::Instest => "a number and its text, about 15 bytes a row",
             Dataset::Readings => {
                 "positions and gauges of a truck fleet, out of order and with gaps, about 60 bytes a row"
             }
+            Dataset::TaggedReadings => "readings with the truck as JSON (readings --with-tags)",
+            Dataset::Tasks => "a queue's JSON documents with a unique key each, about 750 bytes a row",
         }
     }
 
-    /// Column names and their types with constraints, in order.
+    /// The study whose table it is, 1 to 5; `docs/datasets.md` says what differs.
+    #[must_use]
+    pub fn study(self) -> u8 {
+        match self {
+            Dataset::GithubEvents => 1,
+            Dataset::SensorReadings => 2,
+            Dataset::Instest => 3,
+            Dataset::Readings | Dataset::TaggedReadings => 4,
+            Dataset::Tasks => 5,
+        }
+    }
+
+    /// The same rows with a JSON column behind them, where there is such a data set.
+    #[must_use]
+    pub fn with_tags(self) -> Option<Self> {
+        matches!(self, Dataset::Readings | Dataset::TaggedReadings).then_some(Dataset::TaggedReadings)
+    }
+
+    /// So many rows of it from that seed.
+    #[must_use]
+    pub fn recipe(self, rows: u64, seed: u64) -> Recipe {
+        Recipe { dataset: self, rows, seed }
+    }
+
+    /// Names and types, with constraints, of the columns that files hold, in order. `instest` and `tasks` have keys, and
+    /// `sensor-readings` and `tasks` columns that the server fills.
     #[must_use]
     pub fn columns(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Dataset::GithubEvents => &github_events::COLUMNS,
+            Dataset::SensorReadings => &sensor_readings::COLUMNS,
+            Dataset::Instest => &instest::COLUMNS,
             Dataset::Readings => &readings::COLUMNS,
+            Dataset::TaggedReadings => &readings::TAGGED_COLUMNS,
+            Dataset::Tasks => &tasks::COLUMNS,
         }
     }
 
-    /// The header line of the CSV file, without its newline.
+    /// The columns that the server fills; they stand before the others.
+    fn filled_columns(self) -> &'static [(&'static str, &'static str)] {
+        const ID: (&str, &str) = ("id", "bigint GENERATED ALWAYS AS IDENTITY");
+        match self {
+            Dataset::SensorReadings => &[ID],
+            Dataset::Tasks => &[ID, ("created_at", "timestamptz DEFAULT CURRENT_TIMESTAMP")],
+            _ => &[],
+        }
+    }
+
+    /// The header line of the CSV file, without its newline: what a COPY takes as its list of columns.
     #[must_use]
     pub fn header(self) -> String {
         self.columns().iter().map(|(name, _)| *name).collect::<Vec<_>>().join(",")
     }
 
-    /// The statement that makes the typed table. `table` goes into the statement as it is.
+    /// The statement that makes the typed table, without its keys. `table` goes into the statement as it is.
     #[must_use]
     pub fn create_table_sql(self, table: &str) -> String {
-        let columns = self.columns().iter().map(|(name, r#type)| format!("{name} {type}"));
+        let columns = self.filled_columns().iter().chain(self.columns());
+        let columns = columns.map(|(name, r#type)| format!("{name} {type}"));
         format!("CREATE TABLE {table} ({})", columns.collect::<Vec<_>>().join(", "))
     }
 
-    /// The same table with every type replaced by text: the shape in which raw data is landed.
+    /// The statements that add the table's keys, before or after the rows: the primary key, if there is one, comes first.
+    #[must_use]
+    pub fn keys_sql(self, table: &str) -> Vec<String> {
+        let primary = format!("ALTER TABLE {table} ADD PRIMARY KEY (id)");
+        match self {
+            Dataset::SensorReadings | Dataset::Instest => vec![primary],
+            Dataset::Tasks => vec![primary, format!("ALTER TABLE {table} ADD UNIQUE (idempotency_key)")],
+            Dataset::GithubEvents | Dataset::Readings | Dataset::TaggedReadings => Vec::new(),
+        }
+    }
+
+    /// The table with every type replaced by text: the shape in which raw data is landed. It has the files' columns.
     #[must_use]
     pub fn all_text_table_sql(self, table: &str) -> String {
         let columns = self.columns().iter().map(|(name, r#type)| {
@@ -126,90 +200,11 @@ impl Dataset {
         format!("CREATE TABLE {table} ({})", columns.collect::<Vec<_>>().join(", "))
     }
 
-    /// Writes a header line and `rows` rows of CSV. Returns the number of bytes.
-    ///
-    /// # Errors
-    /// Whatever `out` answers.
-    pub fn write_csv(self, rows: u64, seed: u64, out: &mut impl Write) -> io::Result<u64> {
-        let mut buffer = Vec::with_capacity(BUFFER);
-        buffer.extend_from_slice(self.header().as_bytes());
-        buffer.push(b'\n');
-        match self {
-            Dataset::GithubEvents => {
-                pour(github_events::Events::new(seed), 0..rows, Rows::push_csv, buffer, &[], out)
-            }
-            Dataset::Readings => {
-                pour(readings::Readings::new(seed), 0..rows, Rows::push_csv, buffer, &[], out)
-            }
-        }
+    /// The query over the typed table that answers with a [`Checksum`], as its text. `table` goes into it as it is.
+    #[must_use]
+    pub fn checksum_sql(self, table: &str) -> String {
+        checksum::sql(self.columns(), table)
     }
-
-    /// Writes the same rows, or a part of them, as a PostgreSQL binary COPY file. Returns the number of bytes.
-    ///
-    /// # Errors
-    /// Whatever `out` answers.
-    pub fn write_binary(self, rows: u64, seed: u64, part: Part, out: &mut impl Write) -> io::Result<u64> {
-        let mut buffer = Vec::with_capacity(BUFFER);
-        buffer.extend_from_slice(copy_binary::HEADER);
-        let range = part.range(rows);
-        let end = copy_binary::TRAILER;
-        match self {
-            Dataset::GithubEvents => {
-                pour(github_events::Events::new(seed), range, Rows::push_binary, buffer, end, out)
-            }
-            Dataset::Readings => {
-                pour(readings::Readings::new(seed), range, Rows::push_binary, buffer, end, out)
-            }
-        }
-    }
-
-    /// Writes CSV to the file `output`, or to standard output when it is `-`. A file appears under its name only when
-    /// it is complete. Returns the number of bytes.
-    ///
-    /// # Errors
-    /// The file or standard output could not be written.
-    pub fn write_csv_file(self, rows: u64, seed: u64, output: &Path) -> io::Result<u64> {
-        if output == Path::new("-") {
-            return self.write_csv(rows, seed, &mut io::stdout().lock());
-        }
-        write_whole(output, |out| self.write_csv(rows, seed, out))
-    }
-
-    /// Writes a binary COPY file as [`Dataset::write_binary`] does. The file appears under its name only when it is
-    /// complete.
-    ///
-    /// # Errors
-    /// The file could not be written.
-    pub fn write_binary_file(self, rows: u64, seed: u64, part: Part, output: &Path) -> io::Result<u64> {
-        write_whole(output, |out| self.write_binary(rows, seed, part, out))
-    }
-}
-
-/// Writes what `buffer` holds already, the rows of `range`, and `end`.
-fn pour<R: Rows>(
-    mut rows: R,
-    range: Range<u64>,
-    push: fn(&R, &mut Vec<u8>),
-    mut buffer: Vec<u8>,
-    end: &[u8],
-    out: &mut impl Write,
-) -> io::Result<u64> {
-    let mut written = 0;
-    // Rows before the range are drawn too: each depends on those before it.
-    (0..range.start).for_each(|_| rows.advance());
-    for _ in range {
-        rows.advance();
-        push(&rows, &mut buffer);
-        if buffer.len() >= BUFFER / 2 {
-            out.write_all(&buffer)?;
-            written += buffer.len() as u64;
-            buffer.clear();
-        }
-    }
-    buffer.extend_from_slice(end);
-    out.write_all(&buffer)?;
-    out.flush()?;
-    Ok(written + buffer.len() as u64)
 }
 
 #[cfg(test)]

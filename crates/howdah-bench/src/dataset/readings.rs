@@ -3,13 +3,17 @@
 //! Steps, bounds, decimals and the rates of missing, late and emptied entries are those of the IoT use case of the Time
 //! Series Benchmark Suite.
 
-use super::Rows;
-use super::copy_binary as binary;
-use super::decimal::{push_date_time, push_integer, push_scaled};
 use super::draw::Draw;
+use super::value::{Rows, Sink, Value};
 
 /// Names and types, in order.
-pub(super) const COLUMNS: [(&str, &str); 9] = [
+pub(super) const COLUMNS: [(&str, &str); 9] = {
+    let [columns @ .., _] = TAGGED_COLUMNS;
+    columns
+};
+
+/// The same with what is known of the truck.
+pub(super) const TAGGED_COLUMNS: [(&str, &str); 10] = [
     ("time", "timestamptz"),
     ("tags_id", "integer"),
     ("latitude", "double precision"),
@@ -19,6 +23,7 @@ pub(super) const COLUMNS: [(&str, &str); 9] = [
     ("heading", "double precision"),
     ("grade", "double precision"),
     ("fuel_consumption", "double precision"),
+    ("additional_tags", "jsonb"),
 ];
 
 /// The size of the fleet.
@@ -60,6 +65,8 @@ struct Reading {
     values: [i32; GAUGES.len()],
     /// The gauge that says nothing this time; any other number: all speak.
     silent: usize,
+    /// The tag that is empty this time, likewise.
+    emptied: usize,
 }
 
 /// The endless sequence of readings for a seed.
@@ -70,10 +77,11 @@ pub(super) struct Readings {
     truck: usize,
     held_back: Vec<Reading>,
     current: Reading,
+    tags: Option<Tags>,
 }
 
 impl Readings {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64, with_tags: bool) -> Self {
         let mut draw = Draw::new(seed, b"readings");
         let fleet = (0..TRUCKS)
             .map(|_| std::array::from_fn(|gauge| draw.between(GAUGES[gauge].first.0, GAUGES[gauge].first.1)))
@@ -84,7 +92,14 @@ impl Readings {
             seconds: START,
             truck: 0,
             held_back: Vec::with_capacity(HELD_BACK as usize),
-            current: Reading { seconds: START, truck: 0, values: [0; GAUGES.len()], silent: GAUGES.len() },
+            current: Reading {
+                seconds: START,
+                truck: 0,
+                values: [0; GAUGES.len()],
+                silent: GAUGES.len(),
+                emptied: 0,
+            },
+            tags: with_tags.then(|| Tags::new(seed)),
         }
     }
 
@@ -106,54 +121,96 @@ impl Readings {
             // One entry in ten has an empty field.
             let silent = self.draw.below(10 * 7) as usize;
             let truck = i32::try_from(self.truck).unwrap_or(0);
-            return Reading { seconds: self.seconds, truck, values: *walk, silent };
+            let emptied = self.tags.as_mut().map_or(0, Tags::draw_emptied);
+            return Reading { seconds: self.seconds, truck, values: *walk, silent, emptied };
+        }
+    }
+
+    fn next_to_arrive(&mut self) -> Reading {
+        loop {
+            let reading = self.measure();
+            if !self.draw.chance(30, 100) {
+                return reading;
+            }
+            if self.held_back.len() == HELD_BACK as usize {
+                let slot = self.draw.below(HELD_BACK) as usize;
+                return std::mem::replace(&mut self.held_back[slot], reading);
+            }
+            self.held_back.push(reading);
         }
     }
 }
 
 impl Rows for Readings {
     fn advance(&mut self) {
-        loop {
-            let reading = self.measure();
-            if !self.draw.chance(30, 100) {
-                self.current = reading;
-                return;
-            }
-            if self.held_back.len() == HELD_BACK as usize {
-                let slot = self.draw.below(HELD_BACK) as usize;
-                self.current = std::mem::replace(&mut self.held_back[slot], reading);
-                return;
-            }
-            self.held_back.push(reading);
+        self.current = self.next_to_arrive();
+        if let Some(tags) = &mut self.tags {
+            tags.write(self.current.truck, self.current.emptied);
         }
     }
 
-    fn push_csv(&self, out: &mut Vec<u8>) {
-        let Reading { seconds, truck, values, silent } = self.current;
-        push_date_time(out, seconds, b' ');
-        out.extend_from_slice(b"+00,");
-        push_integer(out, truck);
-        for (index, (value, gauge)) in values.into_iter().zip(&GAUGES).enumerate() {
-            out.push(b',');
-            if index != silent {
-                push_scaled(out, value, gauge.decimals);
-            }
-        }
-        out.push(b'\n');
-    }
-
-    fn push_binary(&self, out: &mut Vec<u8>) {
-        let Reading { seconds, truck, values, silent } = self.current;
-        binary::push_tuple(out, 9);
-        binary::push_timestamptz(out, seconds);
-        binary::push_int4(out, truck);
-        for (index, (value, gauge)) in values.into_iter().zip(&GAUGES).enumerate() {
+    fn emit(&self, sink: &mut impl Sink) {
+        let Reading { seconds, truck, values, silent, .. } = self.current;
+        sink.begin(COLUMNS.len() + usize::from(self.tags.is_some()));
+        sink.put(Value::Timestamptz(seconds * 1_000_000));
+        sink.put(Value::Integer(truck));
+        for (index, (scaled, gauge)) in values.into_iter().zip(&GAUGES).enumerate() {
             if index == silent {
-                binary::push_null(out);
+                sink.put(Value::Null);
             } else {
-                // Both operands are exact, so the quotient is the float8 nearest to the decimal in the CSV.
-                binary::push_float8(out, f64::from(value) / f64::from(10_u32.pow(gauge.decimals)));
+                sink.put(Value::Gauge { scaled, decimals: gauge.decimals });
             }
         }
+        if let Some(tags) = &self.tags {
+            sink.put(Value::Jsonb(&tags.json));
+        }
+    }
+}
+
+/// What is known of the trucks; drawn from a stream of its own, so that readings are the same with and without.
+struct Tags {
+    draw: Draw,
+    /// For every truck its tags as `"key":value`.
+    fleet: Vec<[String; 8]>,
+    json: Vec<u8>,
+}
+
+impl Tags {
+    fn new(seed: u64) -> Self {
+        let mut draw = Draw::new(seed, b"trucktag");
+        let fleet = (0..TRUCKS).map(|truck| {
+            let (model, load, tank, usual) =
+                [("F-150", 2000, 200, 15), ("G-2000", 5000, 300, 19), ("H-2", 1500, 150, 12)]
+                    [draw.below(3) as usize];
+            [
+                format!("\"name\":\"truck_{truck}\""),
+                format!("\"fleet\":\"{}\"", draw.pick(&["East", "West", "North", "South"])),
+                format!(
+                    "\"driver\":\"{}\"",
+                    draw.pick(&["Derek", "Rodney", "Albert", "Andy", "Seth", "Trish"])
+                ),
+                format!("\"model\":\"{model}\""),
+                format!("\"device_version\":\"{}\"", draw.pick(&["v1.0", "v1.5", "v2.0", "v2.3"])),
+                format!("\"load_capacity\":{load}"),
+                format!("\"fuel_capacity\":{tank}"),
+                format!("\"nominal_fuel_consumption\":{usual}"),
+            ]
+        });
+        Tags { fleet: fleet.collect(), draw, json: Vec::new() }
+    }
+
+    /// The tag that an entry lacks, one entry in a hundred; a larger number: none.
+    fn draw_emptied(&mut self) -> usize {
+        self.draw.below(100 * 8) as usize
+    }
+
+    fn write(&mut self, truck: i32, emptied: usize) {
+        self.json.clear();
+        let tags = &self.fleet[usize::try_from(truck - 1).unwrap_or(0)];
+        for (_, tag) in tags.iter().enumerate().filter(|(index, _)| *index != emptied) {
+            self.json.push(if self.json.is_empty() { b'{' } else { b',' });
+            self.json.extend_from_slice(tag.as_bytes());
+        }
+        self.json.push(b'}');
     }
 }

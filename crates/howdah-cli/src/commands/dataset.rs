@@ -4,9 +4,9 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use howdah::{Error, ErrorKind};
-use howdah_bench::dataset::Dataset as Set;
+use howdah_bench::dataset::{Dataset as Set, Part};
 
-use crate::args::Dataset;
+use crate::args::{Dataset, DatasetFormatArg};
 use crate::exit;
 use crate::figures::{bytes, counted, shell_word, visible};
 use crate::program;
@@ -25,6 +25,16 @@ pub(crate) fn run(args: &Dataset) -> u8 {
         console.error(&error);
         return exit::code(&error, None);
     };
+    let set = match set.with_tags() {
+        Some(tagged) if args.with_tags => tagged,
+        None if args.with_tags => {
+            let error =
+                Error::usage(format!("{} has no tags", set.name())).with_hint("--with-tags is for readings");
+            console.error(&error);
+            return exit::code(&error, None);
+        }
+        _ => set,
+    };
     let output = match &args.output {
         Some(output) => output.clone(),
         None if io::stdout().is_terminal() => {
@@ -36,11 +46,17 @@ pub(crate) fn run(args: &Dataset) -> u8 {
         None => PathBuf::from("-"),
     };
     let pipe = output == Path::new("-");
-    match set.write_csv_file(args.rows, args.seed, &output) {
+    let recipe = set.recipe(args.rows, args.seed);
+    let made = match args.format {
+        DatasetFormatArg::Csv => recipe.write_csv_file(&output),
+        DatasetFormatArg::Binary => recipe.write_binary_file(Part::WHOLE, &output),
+        DatasetFormatArg::Sql => recipe.write_sql_file(&output),
+    };
+    match made {
         Ok(size) => {
             // Somebody reads the pipe; nobody needs to be told.
             if !pipe {
-                console.say(&written(args.rows, &output, size));
+                console.say(&written(set, args, &output, size));
             }
             exit::DONE
         }
@@ -57,18 +73,32 @@ pub(crate) fn run(args: &Dataset) -> u8 {
 
 fn list() -> String {
     let width = Set::names().iter().map(|name| name.len()).max().unwrap_or(0);
-    let lines = Set::ALL.map(|set| format!("{:width$}  {}", set.name(), set.description()));
+    let lines =
+        Set::ALL.map(|set| format!("{:width$}  study {}: {}", set.name(), set.study(), set.description()));
     lines.join("\n")
 }
 
-fn written(rows: u64, file: &Path, size: u64) -> String {
+/// What is there now and what comes next.
+fn written(set: Set, args: &Dataset, file: &Path, size: u64) -> String {
     let file = file.display().to_string();
-    format!(
-        "{} ({}) written to {}\nnext: {} load {}",
-        counted(rows, "row", "rows"),
-        bytes(size),
-        visible(&file),
-        visible(program::name()),
-        visible(&shell_word(&file)),
-    )
+    let rows = counted(args.rows, "row", "rows");
+    let (what, next) = match args.format {
+        DatasetFormatArg::Csv => {
+            (rows, format!("{} load {}", visible(program::name()), visible(&shell_word(&file))))
+        }
+        DatasetFormatArg::Binary => {
+            let table = set.name().replace('-', "_");
+            // In psql's own quotes, inside those of the shell.
+            let copy = format!(
+                "\\copy {table} ({}) from '{}' (format binary)",
+                set.header(),
+                file.replace('\'', "''")
+            );
+            (rows, format!("psql -c {}", visible(&shell_word(&copy))))
+        }
+        DatasetFormatArg::Sql => {
+            (format!("the table for {rows}"), format!("psql -f {}", visible(&shell_word(&file))))
+        }
+    };
+    format!("{what} ({}) written to {}\nnext: {next}", bytes(size), visible(&file))
 }

@@ -1,0 +1,128 @@
+//! What is to be made: a data set, how many of its rows, from which seed, tame or hostile; and the making.
+
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::Path;
+
+use super::checksum::{Adder, Checksum};
+use super::copy_binary::CopyBinary;
+use super::csv::Csv;
+use super::file::write_whole;
+use super::github_events::Events;
+use super::instest::Numbers;
+use super::readings::Readings;
+use super::sensor_readings::SensorReadings;
+use super::tasks::Tasks;
+use super::value::{Rows, Sink};
+use super::{Dataset, Part};
+
+/// A data set with everything that decides its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recipe {
+    /// Which.
+    pub dataset: Dataset,
+    /// How many rows, from the first.
+    pub rows: u64,
+    /// Another seed, other rows.
+    pub seed: u64,
+}
+
+impl Recipe {
+    /// Writes a header line and the rows as CSV. Returns the number of bytes.
+    ///
+    /// # Errors
+    /// Whatever `out` answers.
+    pub fn write_csv(self, out: &mut impl Write) -> io::Result<u64> {
+        let mut csv = Csv::new(self.dataset, out);
+        self.pour(0..self.rows, &mut csv)?;
+        csv.finish()
+    }
+
+    /// Writes the same rows, or a part of them, as a PostgreSQL binary COPY file. Returns the number of bytes.
+    ///
+    /// # Errors
+    /// Whatever `out` answers.
+    pub fn write_binary(self, part: Part, out: &mut impl Write) -> io::Result<u64> {
+        let mut binary = CopyBinary::new(out);
+        self.pour(part.range(self.rows), &mut binary)?;
+        binary.finish()
+    }
+
+    /// What [`Dataset::checksum_sql`] answers when a table holds exactly these rows.
+    #[must_use]
+    pub fn checksum(self) -> Checksum {
+        let mut adder = Adder::default();
+        // The adder writes nowhere and so never fails.
+        let _ = self.pour(0..self.rows, &mut adder);
+        adder.finish()
+    }
+
+    /// Writes CSV to the file `output`, or to standard output when it is `-`. A file appears under its name only when
+    /// it is complete. Returns the number of bytes.
+    ///
+    /// # Errors
+    /// The file or standard output could not be written.
+    pub fn write_csv_file(self, output: &Path) -> io::Result<u64> {
+        to_file(output, |mut out| self.write_csv(&mut out))
+    }
+
+    /// Writes a binary COPY file as [`Recipe::write_binary`] does, to `output` as [`Recipe::write_csv_file`] does.
+    ///
+    /// # Errors
+    /// The file or standard output could not be written.
+    pub fn write_binary_file(self, part: Part, output: &Path) -> io::Result<u64> {
+        to_file(output, |mut out| self.write_binary(part, &mut out))
+    }
+
+    /// Writes SQL that makes the table with its keys, and the query with what it answers once the rows are in.
+    ///
+    /// # Errors
+    /// The file or standard output could not be written.
+    pub fn write_sql_file(self, output: &Path) -> io::Result<u64> {
+        let table = self.dataset.name().replace('-', "_");
+        let mut statements = vec![self.dataset.create_table_sql(&table)];
+        statements.extend(self.dataset.keys_sql(&table));
+        let sql = format!(
+            "{};\n-- The {} rows of seed {} are in when this query\n-- {};\n-- answers\n-- {}\n",
+            statements.join(";\n"),
+            self.rows,
+            self.seed,
+            self.dataset.checksum_sql(&table),
+            self.checksum(),
+        );
+        to_file(output, |out| out.write_all(sql.as_bytes()).map(|()| sql.len() as u64))
+    }
+
+    fn pour(self, range: Range<u64>, sink: &mut impl Sink) -> io::Result<()> {
+        match self.dataset {
+            Dataset::GithubEvents => self.drive(Events::new(self.seed), range, sink),
+            Dataset::SensorReadings => self.drive(SensorReadings::new(self.seed), range, sink),
+            Dataset::Instest => self.drive(Numbers::new(), range, sink),
+            Dataset::Readings => self.drive(Readings::new(self.seed, false), range, sink),
+            Dataset::TaggedReadings => self.drive(Readings::new(self.seed, true), range, sink),
+            Dataset::Tasks => self.drive(Tasks::new(self.seed), range, sink),
+        }
+    }
+
+    fn drive(self, mut rows: impl Rows, range: Range<u64>, sink: &mut impl Sink) -> io::Result<()> {
+        // Rows before the range are drawn too: each depends on those before it.
+        (0..range.start).for_each(|_| rows.advance());
+        for _ in range {
+            rows.advance();
+            rows.emit(sink);
+            sink.end()?;
+        }
+        Ok(())
+    }
+}
+
+/// Lets `write` fill the file, or standard output for `-`.
+pub(super) fn to_file(
+    output: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<u64>,
+) -> io::Result<u64> {
+    if output == Path::new("-") {
+        return write(&mut io::stdout().lock());
+    }
+    write_whole(output, |out| write(out))
+}
