@@ -84,7 +84,10 @@ fn the_floor_is_not_given_other_rows_than_the_contenders() {
         .unwrap();
     let directory = tempfile::tempdir().unwrap();
     for dataset in Dataset::ALL {
-        check(&server, &database, directory.path(), dataset.recipe(5_000, 42));
+        for hostile in [false, true] {
+            let recipe = Recipe { hostile, ..dataset.recipe(5_000, 42) };
+            check(&server, &database, directory.path(), recipe);
+        }
     }
 }
 

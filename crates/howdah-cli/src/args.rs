@@ -430,6 +430,10 @@ pub(crate) struct Dataset {
     #[arg(long)]
     pub(crate) with_tags: bool,
 
+    /// NULL, quotes, newlines, unicode, empty and long values in the same columns
+    #[arg(long)]
+    pub(crate) hostile: bool,
+
     /// csv, binary (COPY's), or sql: the table, its keys and a check of what was loaded
     #[arg(long, value_name = "FORMAT", default_value = "csv", hide_possible_values = true)]
     pub(crate) format: DatasetFormatArg,

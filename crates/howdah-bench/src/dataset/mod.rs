@@ -10,6 +10,7 @@ mod draw;
 mod file;
 mod github_events;
 mod hash;
+mod hostile;
 mod instest;
 mod readings;
 mod recipe;
@@ -135,10 +136,19 @@ impl Dataset {
         matches!(self, Dataset::Readings | Dataset::TaggedReadings).then_some(Dataset::TaggedReadings)
     }
 
-    /// So many rows of it from that seed.
+    /// So many tame rows of it from that seed.
     #[must_use]
     pub fn recipe(self, rows: u64, seed: u64) -> Recipe {
-        Recipe { dataset: self, rows, seed }
+        Recipe { dataset: self, rows, seed, hostile: false }
+    }
+
+    /// Which of the columns has a key of its own.
+    fn unique_column(self) -> Option<usize> {
+        match self {
+            Dataset::Instest => Some(0),
+            Dataset::Tasks => Some(1),
+            _ => None,
+        }
     }
 
     /// Names and types, with constraints, of the columns that files hold, in order. `instest` and `tasks` have keys, and

@@ -9,6 +9,7 @@ use super::copy_binary::CopyBinary;
 use super::csv::Csv;
 use super::file::write_whole;
 use super::github_events::Events;
+use super::hostile::Hostile;
 use super::instest::Numbers;
 use super::readings::Readings;
 use super::sensor_readings::SensorReadings;
@@ -25,6 +26,8 @@ pub struct Recipe {
     pub rows: u64,
     /// Another seed, other rows.
     pub seed: u64,
+    /// Whether one value in eight is one that breaks loaders: NULL, empty, extreme, long, quotes, newlines, not ASCII.
+    pub hostile: bool,
 }
 
 impl Recipe {
@@ -83,9 +86,10 @@ impl Recipe {
         let mut statements = vec![self.dataset.create_table_sql(&table)];
         statements.extend(self.dataset.keys_sql(&table));
         let sql = format!(
-            "{};\n-- The {} rows of seed {} are in when this query\n-- {};\n-- answers\n-- {}\n",
+            "{};\n-- The {} {}rows of seed {} are in when this query\n-- {};\n-- answers\n-- {}\n",
             statements.join(";\n"),
             self.rows,
+            if self.hostile { "hostile " } else { "" },
             self.seed,
             self.dataset.checksum_sql(&table),
             self.checksum(),
@@ -107,6 +111,17 @@ impl Recipe {
     fn drive(self, mut rows: impl Rows, range: Range<u64>, sink: &mut impl Sink) -> io::Result<()> {
         // Rows before the range are drawn too: each depends on those before it.
         (0..range.start).for_each(|_| rows.advance());
+        if self.hostile {
+            let dataset = self.dataset;
+            let mut hostile = Hostile::new(sink, dataset.columns(), dataset.unique_column(), self.seed);
+            for number in range {
+                rows.advance();
+                hostile.row(number);
+                rows.emit(&mut hostile);
+                hostile.end()?;
+            }
+            return Ok(());
+        }
         for _ in range {
             rows.advance();
             rows.emit(sink);

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::copy_binary::{HEADER, TRAILER};
-use super::{Dataset, Part};
+use super::{Dataset, Part, Recipe};
 
 /// A hash that needs no dependency: FNV-1a, 64 bits.
 struct Hasher(u64, u64);
@@ -35,10 +35,17 @@ fn csv(dataset: Dataset, rows: u64, seed: u64) -> String {
     String::from_utf8(out).unwrap()
 }
 
-fn binary(dataset: Dataset, rows: u64, part: Part) -> Vec<u8> {
+fn binary(recipe: Recipe, part: Part) -> Vec<u8> {
     let mut out = Vec::new();
-    dataset.recipe(rows, 42).write_binary(part, &mut out).unwrap();
+    recipe.write_binary(part, &mut out).unwrap();
     out
+}
+
+/// Tame and hostile.
+fn recipes(rows: u64) -> impl Iterator<Item = Recipe> {
+    let both =
+        move |dataset: Dataset| [false, true].map(|hostile| Recipe { hostile, ..dataset.recipe(rows, 42) });
+    Dataset::ALL.into_iter().flat_map(both)
 }
 
 #[test]
@@ -52,6 +59,8 @@ fn a_published_figure_does_not_silently_change_its_data() {
         (Dataset::TaggedReadings, (0xcb56_5e2c_307e_ccaa, 2_529_913), (0xe1b9_8064_fddf_6a15, 2_725_546)),
         (Dataset::Tasks, (0x6c1d_b0d1_10b3_9cde, 7_637_678), (0x1574_f687_37ed_4c46, 7_307_678)),
     ];
+    let hostile = Recipe { hostile: true, ..Dataset::SensorReadings.recipe(10_000, 42) };
+    assert_eq!(hashed(|out| hostile.write_csv(out)), (0xcb6e_2d59_2cef_979f, 1_985_595));
     for (dataset, csv, binary) in pinned {
         assert_eq!(hashed(|out| dataset.recipe(10_000, 42).write_csv(out)), csv, "{dataset:?} CSV");
         assert_eq!(
@@ -117,18 +126,47 @@ fn rows_do_not_depend_on_how_many_are_asked_for() {
 
 #[test]
 fn parts_put_together_are_the_whole() {
-    for dataset in Dataset::ALL {
+    for recipe in recipes(1_000) {
         for of in [1, 2, 3, 7] {
-            let whole = binary(dataset, 1_000, Part::WHOLE);
+            let whole = binary(recipe, Part::WHOLE);
             let mut together = HEADER.to_vec();
             for index in 0..of {
-                let part = binary(dataset, 1_000, Part { index, of });
+                let part = binary(recipe, Part { index, of });
                 together.extend_from_slice(&part[HEADER.len()..part.len() - TRAILER.len()]);
             }
             together.extend_from_slice(TRAILER);
-            assert!(together == whole, "{dataset:?} in {of} parts");
+            assert!(together == whole, "{recipe:?} in {of} parts");
         }
     }
+}
+
+#[test]
+fn hostile_rows_hold_every_hazard() {
+    let mut out = Vec::new();
+    Recipe { hostile: true, ..Dataset::GithubEvents.recipe(5_000, 42) }.write_csv(&mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    for hazard in [
+        ",,",
+        ",\"\",",
+        "\"\"\"\"",
+        ",\"\\N\",",
+        "\"\\.\"",
+        ",NULL,",
+        "\r\nreturn",
+        "line\nsecond",
+        "a,b;c|d\te",
+        "🐘",
+        "\\table\\\"",
+        ", ,",
+        "long text, long text",
+        "-9223372036854775808",
+        "9999-12-31T23:59:59.999999Z",
+    ] {
+        assert!(text.contains(hazard), "{hazard:?}");
+    }
+    // The long texts hold quotes, so that they are longer still in the file.
+    assert!(text.lines().any(|line| line.contains("long \"\"text\"\",")));
+    assert!(text.len() > 5_000 * 400, "long values: {} bytes", text.len());
 }
 
 #[test]

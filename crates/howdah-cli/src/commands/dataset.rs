@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use howdah::{Error, ErrorKind};
-use howdah_bench::dataset::{Dataset as Set, Part};
+use howdah_bench::dataset::{Dataset as Set, Part, Recipe};
 
 use crate::args::{Dataset, DatasetFormatArg};
 use crate::exit;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Dataset) -> u8 {
         None => PathBuf::from("-"),
     };
     let pipe = output == Path::new("-");
-    let recipe = set.recipe(args.rows, args.seed);
+    let recipe = Recipe { hostile: args.hostile, ..set.recipe(args.rows, args.seed) };
     let made = match args.format {
         DatasetFormatArg::Csv => recipe.write_csv_file(&output),
         DatasetFormatArg::Binary => recipe.write_binary_file(Part::WHOLE, &output),
