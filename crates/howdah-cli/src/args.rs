@@ -408,19 +408,24 @@ Examples:
   howdah dataset github-events --rows 100000 -o events.csv
   howdah dataset readings | howdah load - --table readings
   howdah dataset tasks --format sql | psql             the table with its keys, for a binary file
-  howdah dataset tasks --format binary -o tasks.bin";
+  howdah dataset tasks --format binary -o tasks.bin
+  howdah dataset gh-archive 2025-01-01-*.json.gz -o events.csv";
 
 /// Make test data: equal rows for an equal seed, on every machine.
 #[derive(Debug, Args)]
 #[command(after_help = DATASET_EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct Dataset {
-    /// The data set's name, or list to see all
-    #[arg(value_name = "NAME|list")]
+    /// The data set's name, list to see all, or gh-archive to convert files
+    #[arg(value_name = "NAME|list|gh-archive")]
     pub(crate) name: String,
 
-    /// Rows to make
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
-    pub(crate) rows: u64,
+    /// gh-archive: hourly files of GH Archive, made rows of github-events
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Rows to make, or at most to convert [default: 1000000, or all]
+    #[arg(long, value_name = "N")]
+    pub(crate) rows: Option<u64>,
 
     /// Another seed, other rows
     #[arg(long, value_name = "S", default_value_t = 1)]

@@ -114,6 +114,31 @@ fn a_data_set_says_how_to_load_and_check_it() {
 }
 
 #[test]
+fn archive_lines_that_are_no_events_are_said_and_change_the_exit_code() {
+    let directory = tempfile::tempdir().unwrap();
+    let (input, output) = (directory.path().join("0.json"), directory.path().join("events.csv"));
+    let event = r#"{"id":"1","type":"WatchEvent","created_at":"2025-01-01T00:00:00Z","payload":{"action":"started"}}"#;
+    std::fs::write(&input, format!("{event}\nnothing\n{event}\n")).unwrap();
+    let convert = |more: &[&str]| {
+        let paths = [input.to_str().unwrap(), "-o", output.to_str().unwrap()];
+        howdah(&[&["dataset", "gh-archive"], &paths[..], more].concat())
+    };
+    let done = convert(&[]);
+    assert_eq!(done.status.code(), Some(3), "{}", text(&done.stderr));
+    assert!(
+        text(&done.stderr).contains("1 line is no event and left out; the first is "),
+        "{}",
+        text(&done.stderr)
+    );
+    assert!(text(&done.stderr).starts_with("2 rows "));
+    assert_eq!(std::fs::read_to_string(&output).unwrap().lines().count(), 3);
+    assert_eq!(convert(&["--rows", "1"]).status.code(), Some(0));
+    assert_eq!(convert(&["--hostile"]).status.code(), Some(2));
+    assert_eq!(howdah(&["dataset", "gh-archive"]).status.code(), Some(2));
+    assert_eq!(howdah(&["dataset", "tasks", "tasks.csv"]).status.code(), Some(2));
+}
+
+#[test]
 fn a_suggested_command_can_be_pasted_where_no_howdah_is_installed() {
     let program = env!("CARGO_BIN_EXE_howdah");
     let file = std::env::temp_dir().join(format!("howdah-suggested-{}.csv", std::process::id()));

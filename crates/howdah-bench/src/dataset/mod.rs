@@ -8,6 +8,7 @@ mod csv;
 mod decimal;
 mod draw;
 mod file;
+pub mod gh_archive;
 mod github_events;
 mod hash;
 mod hostile;

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use howdah::{Error, ErrorKind};
-use howdah_bench::dataset::{Dataset as Set, Part, Recipe};
+use howdah_bench::dataset::{Dataset as Set, Part, Recipe, gh_archive};
 
 use crate::args::{Dataset, DatasetFormatArg};
 use crate::exit;
@@ -12,63 +12,85 @@ use crate::figures::{bytes, counted, shell_word, visible};
 use crate::program;
 use crate::render::Console;
 
-/// Makes the data set, or lists what there is.
+/// The name under which files are converted instead of rows made.
+const CONVERTER: &str = "gh-archive";
+
+/// Makes the data set, converts files into one, or lists what there is.
 pub(crate) fn run(args: &Dataset) -> u8 {
     let console = Console::new(false);
-    if args.name == "list" {
-        console.result(&list());
-        return exit::DONE;
-    }
-    let Some(set) = Set::from_name(&args.name) else {
-        let error = Error::usage(format!("there is no data set {:?}", args.name))
-            .with_hint(format!("one of: {}", Set::names().join(", ")));
+    let done = match args.name.as_str() {
+        "list" => {
+            console.result(&list());
+            return exit::DONE;
+        }
+        CONVERTER => convert(args, console),
+        _ => make(args, console),
+    };
+    done.unwrap_or_else(|error| {
         console.error(&error);
-        return exit::code(&error, None);
+        exit::code(&error, None)
+    })
+}
+
+fn make(args: &Dataset, console: Console) -> Result<u8, Error> {
+    let named = Set::from_name(&args.name).ok_or_else(|| {
+        Error::usage(format!("there is no data set {:?}", args.name))
+            .with_hint(format!("one of: {}", Set::names().join(", ")))
+    })?;
+    if let Some(file) = args.files.first() {
+        return Err(Error::usage(format!("{} is made, it does not read {}", named.name(), file.display()))
+            .with_hint(format!("-o {} writes there", file.display())));
+    }
+    let set = if args.with_tags {
+        named.with_tags().ok_or_else(|| {
+            Error::usage(format!("{} has no tags", named.name())).with_hint("--with-tags is for readings")
+        })?
+    } else {
+        named
     };
-    let set = match set.with_tags() {
-        Some(tagged) if args.with_tags => tagged,
-        None if args.with_tags => {
-            let error =
-                Error::usage(format!("{} has no tags", set.name())).with_hint("--with-tags is for readings");
-            console.error(&error);
-            return exit::code(&error, None);
-        }
-        _ => set,
-    };
-    let output = match &args.output {
-        Some(output) => output.clone(),
-        None if io::stdout().is_terminal() => {
-            let error = Error::usage("standard output is a terminal")
-                .with_hint("add -o FILE, or -o - to fill the screen all the same");
-            console.error(&error);
-            return exit::code(&error, None);
-        }
-        None => PathBuf::from("-"),
-    };
-    let pipe = output == Path::new("-");
-    let recipe = Recipe { hostile: args.hostile, ..set.recipe(args.rows, args.seed) };
+    let output = output(args)?;
+    let rows = args.rows.unwrap_or(1_000_000);
+    let recipe = Recipe { hostile: args.hostile, ..set.recipe(rows, args.seed) };
     let made = match args.format {
         DatasetFormatArg::Csv => recipe.write_csv_file(&output),
         DatasetFormatArg::Binary => recipe.write_binary_file(Part::WHOLE, &output),
         DatasetFormatArg::Sql => recipe.write_sql_file(&output),
     };
     match made {
-        Ok(size) => {
-            // Somebody reads the pipe; nobody needs to be told.
-            if !pipe {
-                console.say(&written(set, args, &output, size));
-            }
-            exit::DONE
-        }
+        Ok(size) => written(console, set, args.format, rows, &output, size),
         // `| head` has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::DONE,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
         Err(error) => {
-            let name = if pipe { "standard output".into() } else { output.display().to_string() };
-            let error = Error::new(ErrorKind::Source, format!("cannot write {name}: {error}"));
-            console.error(&error);
-            exit::code(&error, None)
+            let name = if is_pipe(&output) { "standard output".into() } else { output.display().to_string() };
+            return Err(Error::new(ErrorKind::Source, format!("cannot write {name}: {error}")));
         }
     }
+    Ok(exit::DONE)
+}
+
+fn convert(args: &Dataset, console: Console) -> Result<u8, Error> {
+    if args.files.is_empty() {
+        return Err(Error::usage("gh-archive converts files, and none is named")
+            .with_hint("an hour of the archive is a file like 2025-01-01-0.json.gz"));
+    }
+    if args.hostile || args.with_tags || args.format == DatasetFormatArg::Sql {
+        return Err(Error::usage("gh-archive converts what is in the files, as csv or binary")
+            .with_hint("its table: howdah dataset github-events --format sql"));
+    }
+    let output = output(args)?;
+    let binary = args.format == DatasetFormatArg::Binary;
+    let converted = match gh_archive::convert(&args.files, args.rows.unwrap_or(u64::MAX), binary, &output) {
+        Ok(converted) => converted,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(exit::DONE),
+        Err(error) => return Err(Error::new(ErrorKind::Source, format!("cannot convert: {error}"))),
+    };
+    written(console, Set::GithubEvents, args.format, converted.rows, &output, converted.bytes);
+    let Some(first) = converted.first_malformed else {
+        return Ok(exit::DONE);
+    };
+    let lines = counted(converted.malformed, "line is no event", "lines are no events");
+    console.labelled("warning", &format!("{lines} and left out; the first is {}", visible(&first)));
+    Ok(exit::SOME_REJECTED)
 }
 
 fn list() -> String {
@@ -78,27 +100,40 @@ fn list() -> String {
     lines.join("\n")
 }
 
-/// What is there now and what comes next.
-fn written(set: Set, args: &Dataset, file: &Path, size: u64) -> String {
+fn output(args: &Dataset) -> Result<PathBuf, Error> {
+    match &args.output {
+        Some(output) => Ok(output.clone()),
+        None if io::stdout().is_terminal() => Err(Error::usage("standard output is a terminal")
+            .with_hint("add -o FILE, or -o - to fill the screen all the same")),
+        None => Ok(PathBuf::from("-")),
+    }
+}
+
+fn is_pipe(output: &Path) -> bool {
+    output == Path::new("-")
+}
+
+/// Says what is there now and what comes next; somebody reads a pipe, and nobody needs to be told.
+fn written(console: Console, set: Set, format: DatasetFormatArg, rows: u64, file: &Path, size: u64) {
+    if is_pipe(file) {
+        return;
+    }
     let file = file.display().to_string();
-    let rows = counted(args.rows, "row", "rows");
-    let (what, next) = match args.format {
+    let rows = counted(rows, "row", "rows");
+    let (what, next) = match format {
         DatasetFormatArg::Csv => {
             (rows, format!("{} load {}", visible(program::name()), visible(&shell_word(&file))))
         }
         DatasetFormatArg::Binary => {
             let table = set.name().replace('-', "_");
             // In psql's own quotes, inside those of the shell.
-            let copy = format!(
-                "\\copy {table} ({}) from '{}' (format binary)",
-                set.header(),
-                file.replace('\'', "''")
-            );
+            let quoted = file.replace('\'', "''");
+            let copy = format!("\\copy {table} ({}) from '{quoted}' (format binary)", set.header());
             (rows, format!("psql -c {}", visible(&shell_word(&copy))))
         }
         DatasetFormatArg::Sql => {
             (format!("the table for {rows}"), format!("psql -f {}", visible(&shell_word(&file))))
         }
     };
-    format!("{what} ({}) written to {}\nnext: {next}", bytes(size), visible(&file))
+    console.say(&format!("{what} ({}) written to {}\nnext: {next}", bytes(size), visible(&file)));
 }
