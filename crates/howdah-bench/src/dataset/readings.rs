@@ -1,7 +1,9 @@
 //! `readings`: what a fleet of trucks reports every ten seconds, as random walks within bounds.
 //!
-//! Steps, bounds, decimals and the rates of missing, late and emptied entries are those of the IoT use case of the Time
-//! Series Benchmark Suite.
+//! Starts, steps, bounds, decimals, tags and the ways in which entries get lost, late and emptied are those of the IoT use
+//! case of the Time Series Benchmark Suite; what is drawn is not.
+
+use std::collections::VecDeque;
 
 use super::draw::Draw;
 use super::value::{Rows, Sink, Value};
@@ -27,14 +29,15 @@ pub(super) const TAGGED_COLUMNS: [(&str, &str); 10] = [
 ];
 
 /// The size of the fleet.
-const TRUCKS: usize = 150;
+const TRUCKS: i32 = 150;
+/// What is known of a truck.
+const TAGS: usize = 8;
 /// 2024-01-01 00:00:00 UTC.
 const START: i64 = 1_704_067_200;
 /// Seconds between two reports of a truck.
 const INTERVAL: i64 = 10;
-/// Entries on their way that arrive late: with 3 in 10 held back, an entry is overtaken by some 850 others, a minute's
-/// worth of the fleet.
-const HELD_BACK: u32 = 256;
+/// Entries travel, and get lost or late, by so many at a time.
+const BATCH: usize = 10;
 
 /// One gauge: integers that stand for `value / 10^decimals`, so that no machine rounds differently.
 struct Gauge {
@@ -53,109 +56,159 @@ const GAUGES: [Gauge; 7] = [
     Gauge { decimals: 0, low: 0, high: 5_000, step: 10, first: (0, 499) },
     Gauge { decimals: 0, low: 0, high: 100, step: 10, first: (0, 0) },
     Gauge { decimals: 0, low: 0, high: 360, step: 5, first: (0, 359) },
-    Gauge { decimals: 0, low: 0, high: 100, step: 5, first: (0, 99) },
+    Gauge { decimals: 0, low: 0, high: 100, step: 5, first: (0, 0) },
     Gauge { decimals: 1, low: 0, high: 500, step: 50, first: (250, 250) },
 ];
 
+type Gauges = [i32; GAUGES.len()];
+
 /// One row.
 #[derive(Clone, Copy)]
-struct Reading {
+struct Entry {
     seconds: i64,
+    /// Counted from 0.
     truck: i32,
-    values: [i32; GAUGES.len()],
-    /// The gauge that says nothing this time; any other number: all speak.
-    silent: usize,
-    /// The tag that is empty this time, likewise.
-    emptied: usize,
+    values: Gauges,
+    /// The gauge that says nothing this time.
+    silent: Option<usize>,
+    /// The tag that is empty this time.
+    emptied: Option<usize>,
 }
 
-/// The endless sequence of readings for a seed.
-pub(super) struct Readings {
+/// The trucks as they drive: entries in the order of time.
+struct Fleet {
     draw: Draw,
-    fleet: Vec<[i32; GAUGES.len()]>,
+    gauges: Vec<Gauges>,
     seconds: i64,
-    truck: usize,
-    held_back: Vec<Reading>,
-    current: Reading,
+    truck: i32,
+}
+
+impl Fleet {
+    fn new(seed: u64) -> Self {
+        let mut draw = Draw::new(seed, b"readings");
+        let gauges = (0..TRUCKS)
+            .map(|_| std::array::from_fn(|gauge| draw.between(GAUGES[gauge].first.0, GAUGES[gauge].first.1)))
+            .collect();
+        Fleet { draw, gauges, seconds: START, truck: 0 }
+    }
+
+    fn next(&mut self) -> Entry {
+        if self.truck == TRUCKS {
+            self.truck = 0;
+            self.seconds += INTERVAL;
+        }
+        let walk = &mut self.gauges[self.truck.unsigned_abs() as usize];
+        let entry =
+            Entry { seconds: self.seconds, truck: self.truck, values: *walk, silent: None, emptied: None };
+        for (value, gauge) in walk.iter_mut().zip(&GAUGES) {
+            *value = (*value + self.draw.between(-gauge.step, gauge.step)).clamp(gauge.low, gauge.high);
+        }
+        self.truck += 1;
+        entry
+    }
+}
+
+/// The endless sequence of readings for a seed, in the order in which they arrive.
+pub(super) struct Readings {
+    fleet: Fleet,
+    /// Decides what gets lost, late and emptied.
+    fate: Draw,
+    late_entries: VecDeque<Entry>,
+    late_batches: VecDeque<[Entry; BATCH]>,
+    batch: [Entry; BATCH],
+    /// How many of the batch have arrived.
+    arrived: usize,
     tags: Option<Tags>,
 }
 
 impl Readings {
     pub(super) fn new(seed: u64, with_tags: bool) -> Self {
-        let mut draw = Draw::new(seed, b"readings");
-        let fleet = (0..TRUCKS)
-            .map(|_| std::array::from_fn(|gauge| draw.between(GAUGES[gauge].first.0, GAUGES[gauge].first.1)))
-            .collect();
+        let nothing = Entry { seconds: START, truck: 0, values: [0; _], silent: None, emptied: None };
         Readings {
-            draw,
-            fleet,
-            seconds: START,
-            truck: 0,
-            held_back: Vec::with_capacity(HELD_BACK as usize),
-            current: Reading {
-                seconds: START,
-                truck: 0,
-                values: [0; GAUGES.len()],
-                silent: GAUGES.len(),
-                emptied: 0,
-            },
+            fleet: Fleet::new(seed),
+            fate: Draw::new(seed, b"readfate"),
+            late_entries: VecDeque::new(),
+            late_batches: VecDeque::new(),
+            batch: [nothing; BATCH],
+            arrived: BATCH,
             tags: with_tags.then(|| Tags::new(seed)),
         }
     }
 
-    /// The next entry in the order of time.
-    fn measure(&mut self) -> Reading {
+    /// The next batch to arrive. One in a hundred is lost, one in twenty waits for others to overtake it.
+    fn next_batch(&mut self) -> [Entry; BATCH] {
         loop {
-            if self.truck == self.fleet.len() {
-                self.truck = 0;
-                self.seconds += INTERVAL;
+            if self.fate.chance(1, 100) {
+                for _ in 0..BATCH {
+                    self.fleet.next();
+                }
+                continue;
             }
-            let walk = &mut self.fleet[self.truck];
-            self.truck += 1;
-            for (value, gauge) in walk.iter_mut().zip(&GAUGES) {
-                *value = (*value + self.draw.between(-gauge.step, gauge.step)).clamp(gauge.low, gauge.high);
+            let late = self.fate.chance(5, 100);
+            let overtaken = !self.late_batches.is_empty() && self.fate.chance(1, 2);
+            if let Some(batch) = self.late_batches.pop_front_if(|_| overtaken) {
+                return batch;
             }
-            if self.draw.chance(10, 100) {
-                continue; // missing
+            let batch = std::array::from_fn(|_| self.next_entry());
+            if !late {
+                return batch;
             }
-            // One entry in ten has an empty field.
-            let silent = self.draw.below(10 * 7) as usize;
-            let truck = i32::try_from(self.truck).unwrap_or(0);
-            let emptied = self.tags.as_mut().map_or(0, Tags::draw_emptied);
-            return Reading { seconds: self.seconds, truck, values: *walk, silent, emptied };
+            self.late_batches.push_back(batch);
         }
     }
 
-    fn next_to_arrive(&mut self) -> Reading {
+    /// The next entry of a batch. One in ten is lost, three wait for others to overtake them; one that arrives lacks a
+    /// gauge one time in ten and a tag one time in a hundred.
+    fn next_entry(&mut self) -> Entry {
         loop {
-            let reading = self.measure();
-            if !self.draw.chance(30, 100) {
-                return reading;
+            let overtaken = !self.late_entries.is_empty() && self.fate.chance(1, 2);
+            let waiting = self.late_entries.pop_front_if(|_| overtaken);
+            let mut entry = waiting.unwrap_or_else(|| self.fleet.next());
+            if self.fate.chance(10, 100) {
+                continue;
             }
-            if self.held_back.len() == HELD_BACK as usize {
-                let slot = self.draw.below(HELD_BACK) as usize;
-                return std::mem::replace(&mut self.held_back[slot], reading);
+            if self.fate.chance(30, 100) {
+                self.late_entries.push_back(entry);
+                continue;
             }
-            self.held_back.push(reading);
+            entry.silent = some_below(self.fate.below(10 * 7), GAUGES.len());
+            entry.emptied = some_below(self.fate.below(100 * 8), TAGS);
+            return entry;
         }
     }
+
+    fn current(&self) -> &Entry {
+        &self.batch[self.arrived - 1]
+    }
+}
+
+/// One of `limit`, or none of them.
+fn some_below(drawn: u32, limit: usize) -> Option<usize> {
+    Some(drawn as usize).filter(|drawn| *drawn < limit)
 }
 
 impl Rows for Readings {
     fn advance(&mut self) {
-        self.current = self.next_to_arrive();
+        if self.arrived == BATCH {
+            self.batch = self.next_batch();
+            self.arrived = 0;
+        }
+        self.arrived += 1;
+        let Entry { truck, emptied, .. } = *self.current();
         if let Some(tags) = &mut self.tags {
-            tags.write(self.current.truck, self.current.emptied);
+            tags.write(truck, emptied);
         }
     }
 
     fn emit(&self, sink: &mut impl Sink) {
-        let Reading { seconds, truck, values, silent, .. } = self.current;
+        let Entry { seconds, truck, values, silent, emptied } = *self.current();
         sink.begin(COLUMNS.len() + usize::from(self.tags.is_some()));
         sink.put(Value::Timestamptz(seconds * 1_000_000));
-        sink.put(Value::Integer(truck));
+        // A truck with an emptied tag is another set of tags, with a number of its own.
+        let set = emptied.map_or(0, |tag| i32::try_from(tag + 1).unwrap_or(0));
+        sink.put(Value::Integer(1 + truck + set * TRUCKS));
         for (index, (scaled, gauge)) in values.into_iter().zip(&GAUGES).enumerate() {
-            if index == silent {
+            if silent == Some(index) {
                 sink.put(Value::Null);
             } else {
                 sink.put(Value::Gauge { scaled, decimals: gauge.decimals });
@@ -169,9 +222,8 @@ impl Rows for Readings {
 
 /// What is known of the trucks; drawn from a stream of its own, so that readings are the same with and without.
 struct Tags {
-    draw: Draw,
     /// For every truck its tags as `"key":value`.
-    fleet: Vec<[String; 8]>,
+    fleet: Vec<[String; TAGS]>,
     json: Vec<u8>,
 }
 
@@ -182,32 +234,25 @@ impl Tags {
             let (model, load, tank, usual) =
                 [("F-150", 2000, 200, 15), ("G-2000", 5000, 300, 19), ("H-2", 1500, 150, 12)]
                     [draw.below(3) as usize];
+            let text = |key: &str, value: &str| format!("\"{key}\":\"{value}\"");
             [
-                format!("\"name\":\"truck_{truck}\""),
-                format!("\"fleet\":\"{}\"", draw.pick(&["East", "West", "North", "South"])),
-                format!(
-                    "\"driver\":\"{}\"",
-                    draw.pick(&["Derek", "Rodney", "Albert", "Andy", "Seth", "Trish"])
-                ),
-                format!("\"model\":\"{model}\""),
-                format!("\"device_version\":\"{}\"", draw.pick(&["v1.0", "v1.5", "v2.0", "v2.3"])),
+                text("name", &format!("truck_{truck}")),
+                text("fleet", draw.pick(&["East", "West", "North", "South"])),
+                text("driver", draw.pick(&["Derek", "Rodney", "Albert", "Andy", "Seth", "Trish"])),
+                text("model", model),
+                text("device_version", draw.pick(&["v1.0", "v1.5", "v2.0", "v2.3"])),
                 format!("\"load_capacity\":{load}"),
                 format!("\"fuel_capacity\":{tank}"),
                 format!("\"nominal_fuel_consumption\":{usual}"),
             ]
         });
-        Tags { fleet: fleet.collect(), draw, json: Vec::new() }
+        Tags { fleet: fleet.collect(), json: Vec::new() }
     }
 
-    /// The tag that an entry lacks, one entry in a hundred; a larger number: none.
-    fn draw_emptied(&mut self) -> usize {
-        self.draw.below(100 * 8) as usize
-    }
-
-    fn write(&mut self, truck: i32, emptied: usize) {
+    fn write(&mut self, truck: i32, emptied: Option<usize>) {
         self.json.clear();
-        let tags = &self.fleet[usize::try_from(truck - 1).unwrap_or(0)];
-        for (_, tag) in tags.iter().enumerate().filter(|(index, _)| *index != emptied) {
+        let tags = self.fleet[truck.unsigned_abs() as usize].iter().enumerate();
+        for (_, tag) in tags.filter(|(index, _)| Some(*index) != emptied) {
             self.json.push(if self.json.is_empty() { b'{' } else { b',' });
             self.json.extend_from_slice(tag.as_bytes());
         }
