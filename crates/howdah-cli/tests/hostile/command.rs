@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Nothing here may take longer, except what is large itself.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// For so many bytes of input there is as much patience again.
-const BYTES_OF_PATIENCE: u64 = 64 << 20;
+const BYTES_OF_PATIENCE: u64 = 8 << 20;
 
 /// What howdah may take of memory, besides three times the largest record.
 const MEMORY: u64 = 256 << 20;
