@@ -439,7 +439,7 @@ pub(crate) struct Dataset {
     #[arg(long)]
     pub(crate) hostile: bool,
 
-    /// csv, binary (COPY's), or sql: the table, its keys and a check of what was loaded
+    /// csv, binary (COPY's), or sql: the table, its keys, a checksum
     #[arg(long, value_name = "FORMAT", default_value = "csv", hide_possible_values = true)]
     pub(crate) format: DatasetFormatArg,
 
