@@ -33,8 +33,9 @@ impl Scratch {
     /// # Errors
     /// The file could not be written.
     pub fn csv(&self, dataset: Dataset, rows: u64) -> Result<PathBuf, Error> {
-        let name = format!("{}-{rows}-{}.csv", dataset.name(), self.seed);
-        self.file(&name, |path| dataset.recipe(rows, self.seed).write_csv_file(path))
+        self.file(&(self.stem(dataset, rows) + ".csv"), |path| {
+            dataset.recipe(rows, self.seed).write_csv_file(path)
+        })
     }
 
     /// The data set as gzipped CSV.
@@ -43,7 +44,7 @@ impl Scratch {
     /// The file could not be written.
     pub fn csv_gz(&self, dataset: Dataset, rows: u64) -> Result<PathBuf, Error> {
         let plain = self.csv(dataset, rows)?;
-        self.file(&format!("{}-{rows}-{}.csv.gz", dataset.name(), self.seed), |path| {
+        self.file(&(self.stem(dataset, rows) + ".csv.gz"), |path| {
             write_whole(path, |out| {
                 let mut gzip = GzEncoder::new(BufWriter::new(out), Compression::fast());
                 let bytes = io::copy(&mut BufReader::with_capacity(1 << 20, File::open(&plain)?), &mut gzip)?;
@@ -59,7 +60,7 @@ impl Scratch {
     /// A file could not be written.
     pub fn binary_parts(&self, dataset: Dataset, rows: u64, parts: u32) -> Result<Vec<PathBuf>, Error> {
         let file = |index| {
-            let name = format!("{}-{rows}-{}-{index}of{parts}.bin", dataset.name(), self.seed);
+            let name = format!("{}-{index}of{parts}.bin", self.stem(dataset, rows));
             self.file(&name, |path| {
                 dataset.recipe(rows, self.seed).write_binary_file(Part { index, of: parts }, path)
             })
@@ -73,7 +74,7 @@ impl Scratch {
     /// The file could not be written.
     pub fn spoilt_csv(&self, dataset: Dataset, rows: u64, every: usize) -> Result<PathBuf, Error> {
         let plain = self.csv(dataset, rows)?;
-        self.file(&format!("{}-{rows}-{}-bad-{every}.csv", dataset.name(), self.seed), |path| {
+        self.file(&format!("{}-bad-{every}.csv", self.stem(dataset, rows)), |path| {
             write_whole(path, |out| {
                 let mut out = BufWriter::with_capacity(1 << 20, out);
                 let mut bytes = 0;
@@ -123,6 +124,14 @@ impl Scratch {
                 Ok(bytes)
             })
         })
+    }
+
+    /// What the names of all files with these rows begin with. The checksum of the first rows is part of it: a file that
+    /// an earlier version made of other rows must not be taken for this one.
+    fn stem(&self, dataset: Dataset, rows: u64) -> String {
+        let first = dataset.recipe(rows.min(100), self.seed).checksum();
+        let [.., a, b, c, d] = first.sum.to_be_bytes();
+        format!("{}-{rows}-{}-{:08x}", dataset.name(), self.seed, u32::from_be_bytes([a, b, c, d]))
     }
 
     fn file(&self, name: &str, make: impl FnOnce(&Path) -> io::Result<u64>) -> Result<PathBuf, Error> {
