@@ -16,10 +16,10 @@ ARGS ?=
 ROWS ?= 1000000
 EVENTS := build/github-events-$(ROWS).csv
 
-.PHONY: help run test test-rust test-python oracle hostile lint fmt bench-load fuzz deny clean
+.PHONY: help run test test-rust test-python oracle hostile lint fmt bench-load contenders contenders-test fuzz deny clean
 
 help: ## This list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
 
 .venv/ready: requirements-dev.txt
 	$(PYTHON) -m venv .venv
@@ -67,17 +67,25 @@ hostile: .venv/ready ## All the bad input through the command, with psql as the 
 lint: .venv/ready ## rustfmt, clippy, ruff, mypy
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
-	$(BIN)/ruff check python
-	$(BIN)/ruff format --check python
+	$(BIN)/ruff check python bench
+	$(BIN)/ruff format --check python bench
 	$(BIN)/mypy
 
 fmt: .venv/ready ## Format everything
 	$(CARGO) fmt
-	$(BIN)/ruff format python
+	$(BIN)/ruff format python bench
 
 bench-load: .venv/ready ## Measure loads against the floor and psql (ARGS='--quick', '--only readings', …)
 	$(CARGO) build --release --locked -p howdah-cli -p howdah-bench
 	target/release/bench-load --output build/bench-load $(ARGS)
+
+contenders: .venv/ready ## Install other people's ways of loading into build/contenders, and say which can run
+	$(BIN)/python bench/contenders/setup.py
+
+# `make test` runs these too; contenders that are not installed are skipped.
+contenders-test: .venv/ready ## Load odd rows with every contender that can run here, and compare with psql
+	$(BIN)/maturin develop --quiet
+	$(BIN)/pytest bench/contenders
 
 # Seeds are written by the targets themselves.
 FUZZ_TARGETS := cutting splitting numbers moments strings networks nested

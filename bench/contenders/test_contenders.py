@@ -1,0 +1,192 @@
+"""Every contender that can run here stores what psql's \\copy stores, and keeps its word when it cannot.
+
+Contenders that are not installed are skipped: `make contenders` installs them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import setup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HOWDAH = os.environ.get("HOWDAH", str(Path(sys.executable).parent / "howdah"))
+ROWS = 1_000
+BATCH = 300  # so that there are several, the last one smaller
+
+COLUMNS = {
+    "github-events": [
+        "event_id text",
+        "event_type text",
+        "actor_id bigint",
+        "actor_login text",
+        "repo_id bigint",
+        "repo_name text",
+        "created_at timestamptz",
+        "is_public boolean",
+        "payload jsonb",
+    ],
+    "readings": [
+        "time timestamptz",
+        "tags_id integer",
+        "latitude double precision",
+        "longitude double precision",
+        "elevation double precision",
+        "velocity double precision",
+        "heading double precision",
+        "grade double precision",
+        "fuel_consumption double precision",
+    ],
+}
+# Records that are written after the made ones: nulls, quotes, line ends, unicode, other notations.
+ODD = {
+    "github-events": [
+        (
+            '46000000001,"Üñí""co, \\N",,,,,2025-02-01T00:00:00.123456Z,false,'
+            '"{""a"": ""\\u00e9 ☃ \\""q\\"""", ""b"": null}"'
+        ),
+        '46000000002,"two\nlines",-5,"tab\there",,a\\b,2025-02-01T00:00:00+02,true,[]',
+        "46000000003,NULL,9223372036854775807,nan,0,\U0001f9ed,1999-12-31 23:59:59+00,true,1e3",
+    ],
+    "readings": [
+        ",,,,,,,,",
+        "2024-02-29 12:00:00.000001+00,-2147483648,-0,1e-300,1.7976931348623157e308,0.1,5,,",
+        ",7,,2.5,,,,,0.30000000000000004",
+    ],
+}
+CONTENDERS = setup.contenders()
+
+
+@pytest.fixture(scope="session")
+def url() -> Iterator[str]:
+    """Start a server of a name of its own, and delete it."""
+    server = [HOWDAH, "server", "--name", f"contenders-test-{os.getpid()}"]
+    for command in (HOWDAH, "psql"):
+        if shutil.which(command) is None:
+            pytest.skip(f"there is no {command}")
+    try:
+        done = subprocess.run([*server, "url"], capture_output=True, text=True, timeout=120, check=True)
+        yield done.stdout.strip()
+    finally:
+        subprocess.run([*server, "delete", "--yes"], capture_output=True, timeout=60, check=True)
+
+
+@pytest.fixture(scope="session", params=COLUMNS)
+def data(request: pytest.FixtureRequest, url: str, tmp_path_factory: pytest.TempPathFactory) -> Data:
+    """A data set's file, and what psql's \\copy makes of it."""
+    directory = tmp_path_factory.mktemp(request.param)
+    file = directory / "data.csv"
+    command = [HOWDAH, "dataset", request.param, "--rows", str(ROWS), "--output", str(file)]
+    subprocess.run(command, capture_output=True, timeout=60, check=True)
+    with file.open("a", encoding="utf-8") as out:
+        out.writelines(record + "\n" for record in ODD[request.param])
+    made = Data(url, file, COLUMNS[request.param], "")
+    psql(url, made.create("expected"), f"\\copy expected FROM '{file}' (FORMAT csv, HEADER)")
+    return Data(url, file, made.columns, rows_of(url, "expected"))
+
+
+@dataclass(frozen=True)
+class Data:
+    url: str
+    file: Path
+    columns: list[str]
+    expected: str
+
+    def create(self, table: str) -> str:
+        return f"DROP TABLE IF EXISTS {table}; CREATE TABLE {table} ({', '.join(self.columns)})"
+
+    def load(self, contender: dict[str, Any], file: Path) -> subprocess.CompletedProcess[str]:
+        """Run a contender as the harness does, into a new table."""
+        psql(self.url, self.create("loaded"))
+        task = {
+            "CONTENDER_URL": self.url,
+            "CONTENDER_TABLE": "loaded",
+            "CONTENDER_COLUMNS": "\n".join(self.columns),
+            "CONTENDER_INPUT": str(file),
+            "CONTENDER_BATCH": str(BATCH),
+            "CONTENDER_CONNECTIONS": "1",
+        }
+        return subprocess.run(
+            contender["run"],
+            cwd=contender["directory"],
+            env=os.environ | task,
+            input="GO\n",
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+
+def psql(url: str, *commands: str) -> str:
+    options = [option for command in commands for option in ("-c", command)]
+    done = subprocess.run(
+        ["psql", "--no-psqlrc", "--quiet", "-v", "ON_ERROR_STOP=1", "-At", url, *options],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def rows_of(url: str, table: str) -> str:
+    return psql(url, f"COPY (SELECT * FROM {table} ORDER BY {table}::text) TO STDOUT")
+
+
+@pytest.fixture(params=CONTENDERS, ids=[entry["name"] for entry in CONTENDERS])
+def contender(request: pytest.FixtureRequest) -> dict[str, Any]:
+    entry: dict[str, Any] = request.param
+    if not entry["available"]:
+        pytest.skip(f"{entry['reason']} (make contenders)")
+    return entry
+
+
+def test_stores_what_psql_stores_and_counts_it(contender: dict[str, Any], data: Data) -> None:
+    done = data.load(contender, data.file)
+    assert done.stdout.splitlines() == ["READY", f"DONE {ROWS + 3}"], done.stderr
+    assert done.returncode == 0
+    assert rows_of(data.url, "loaded") == data.expected
+
+
+def test_a_record_that_is_no_row_fails_the_load(
+    contender: dict[str, Any], data: Data, tmp_path: Path
+) -> None:
+    """Nothing may be counted that was not committed, and nothing committed by a load that says it failed."""
+    lines = data.file.read_text(encoding="utf-8").splitlines(keepends=True)
+    lines.insert(ROWS // 2, "45999999999,no moment,x,x,x,x,x,x,x\n")
+    file = tmp_path / "bad.csv"
+    file.write_text("".join(lines), encoding="utf-8")
+    done = data.load(contender, file)
+    words = done.stdout.splitlines()
+    assert [word.split(" ", 1)[0] for word in words] == ["READY", "FAILED"], done.stderr
+    assert len(words[1]) > len("FAILED "), "it says why"
+    assert done.returncode == 1
+    if contender["transaction"] == "one":
+        assert rows_of(data.url, "loaded") == ""
+
+
+def test_descriptions_are_whole() -> None:
+    """The harness prints these for every contender, also where it cannot run."""
+    names = [entry["name"] for entry in CONTENDERS]
+    assert len(set(names)) == len(names)
+    for entry in CONTENDERS:
+        program = next((part for part in entry["run"] if part.endswith((".py", ".sh"))), None)
+        assert program is None or (Path(entry["directory"]) / program).is_file()
+        assert "csv" in entry["inputs"]
+        assert entry["connections"] in {"one", "any"}
+        assert entry["transaction"] in {"one", "one a batch"}
+        assert entry["startup"] in {"before READY", "counted"}
+        assert entry["what"]
+        assert entry["available"] is (entry["reason"] is None)
