@@ -14,6 +14,7 @@ mod exit;
 mod figures;
 mod job;
 mod meter;
+mod names;
 mod phases;
 mod plan;
 mod program;

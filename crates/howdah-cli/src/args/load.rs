@@ -1,0 +1,319 @@
+//! The options of `howdah load`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+
+const LOAD_EXAMPLES: &str = "\
+With no connection given, howdah starts and uses a server of its own (howdah server --help).
+
+Examples:
+  howdah load people.csv                            into the table people, made when missing
+  howdah load 'logs/*.csv.gz' --table hits -d shop  several compressed files into a database
+  curl -s URL | howdah load - --table t             from a pipe
+  howdah load old.tsv --null '\\N' --mode replace    exchange the table's rows in one swap
+  howdah load people.csv --dry-run                  show types, mapping and SQL; change nothing
+  howdah load people.csv --on-error ignore          load the rest, keep bad records
+  howdah load people.1f2e.rejects.jsonl             load that file again, mended
+
+Exit codes: 0 done, 1 failed and nothing changed, 2 usage or connection, 3 loaded with some
+records ignored, 4 too many of them and nothing loaded, 5 partly committed, 130 or 143 interrupted.";
+
+/// Load CSV, TSV and COPY text files, plain or compressed (gzip, zstd, xz, bzip2), into a table.
+#[derive(Debug, Args)]
+#[command(after_help = LOAD_EXAMPLES)]
+pub(crate) struct Load {
+    /// Files, glob patterns, or - for standard input
+    #[arg(required = true, value_name = "INPUT", value_hint = ValueHint::FilePath)]
+    pub(crate) inputs: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) target: LoadTarget,
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) columns: Columns,
+    #[command(flatten)]
+    pub(crate) tolerance: Tolerance,
+    #[command(flatten)]
+    pub(crate) writing: Writing,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Target")]
+pub(crate) struct LoadTarget {
+    /// [SCHEMA.]TABLE, folded unless quoted [default: the first file's name]
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) table: Option<String>,
+
+    /// What becomes of a table that is there, or is not
+    #[arg(long, value_name = "MODE", default_value = "create_append")]
+    pub(crate) mode: ModeArg,
+
+    /// A new table's key, or the one to match rows by: a,b [default: the table's]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) key: Option<String>,
+
+    /// Make a new table's schema too [default: it must be there]
+    #[arg(long)]
+    pub(crate) create_schema: bool,
+
+    /// New tables are UNLOGGED: faster, emptied by a crash [default: logged]
+    #[arg(long)]
+    pub(crate) unlogged: bool,
+
+    /// Show the plan, judge every record, change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Connection (as psql; PG* variables and .pgpass count)")]
+pub(crate) struct Connection {
+    /// Database name, URI, or key=value string [default: howdah's own server]
+    #[arg(long = "dbname", short = 'd', value_name = "CONNINFO")]
+    pub(crate) dbname: Option<String>,
+
+    /// Host name or socket directory [default: PGHOST]
+    #[arg(long, short = 'h', value_name = "HOST")]
+    pub(crate) host: Option<String>,
+
+    /// Port [default: PGPORT, else 5432]
+    #[arg(long, short = 'p', value_name = "PORT")]
+    pub(crate) port: Option<String>,
+
+    /// User name [default: PGUSER, else yours]
+    #[arg(long = "username", short = 'U', value_name = "USER")]
+    pub(crate) username: Option<String>,
+
+    /// Never ask for a password [default: ask when the server wants one]
+    #[arg(long, short = 'w', conflicts_with = "password")]
+    pub(crate) no_password: bool,
+
+    /// Ask for a password before connecting
+    #[arg(long, short = 'W')]
+    pub(crate) password: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Input (COPY's names and meanings)")]
+pub(crate) struct Input {
+    /// csv, tsv, text (COPY's), rejects [default: by the name, else csv]
+    #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
+    pub(crate) format: Option<FormatArg>,
+
+    /// UTF8, LATIN1, WIN1252, SJIS, UTF-16LE … [default: by BOM, else UTF8]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) encoding: Option<String>,
+
+    /// The byte between fields, \t for a tab [default: guessed; tsv, text: tab]
+    #[arg(long, value_name = "BYTE", allow_hyphen_values = true)]
+    pub(crate) delimiter: Option<String>,
+
+    /// What stands for NULL [default: guessed, an empty field, \N for text]
+    #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
+    pub(crate) null: Option<String>,
+
+    /// What stands for a column's DEFAULT, server 16+ [default: nothing]
+    #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
+    pub(crate) default: Option<String>,
+
+    /// The decimal point of numeric columns: . or , [default: .]
+    #[arg(long, value_name = "CHAR")]
+    pub(crate) decimal: Option<String>,
+
+    /// How dates are written: %d.%m.%Y %H:%M [default: as PostgreSQL]
+    #[arg(long, value_name = "FMT")]
+    pub(crate) date_format: Option<String>,
+
+    /// Record 1 names columns: auto, false, true or bare [default: auto]
+    #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) header: Option<String>,
+
+    /// The quote of csv and tsv [default: guessed, else "]
+    #[arg(long, value_name = "BYTE", allow_hyphen_values = true)]
+    pub(crate) quote: Option<String>,
+
+    /// What escapes a quote inside quotes [default: guessed, else the quote]
+    #[arg(long, value_name = "BYTE", allow_hyphen_values = true)]
+    pub(crate) escape: Option<String>,
+
+    /// Columns in which NULL may stand in quotes: a,b, * [default: none]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) force_null: Option<String>,
+
+    /// Columns in which nothing means NULL: a,b, * [default: none]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) force_not_null: Option<String>,
+
+    /// Lines to drop at every file's start, before the header [default: 0]
+    #[arg(long, value_name = "N")]
+    pub(crate) skip_lines: Option<u64>,
+
+    /// Load at most so many records [default: all]
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Columns (matched by the header's names, else by position)")]
+pub(crate) struct Columns {
+    /// Columns of the fields: a,b,"Mixed Case" [default: by name or order]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) columns: Option<String>,
+
+    /// Load header name SRC into column DST; repeatable [default: equal]
+    #[arg(long, value_name = "SRC=DST")]
+    pub(crate) map: Vec<String>,
+
+    /// Header names that are not loaded: a,b [default: none]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) skip_columns: Vec<String>,
+
+    /// A new table's types: a=int,b=numeric(10,2) [default: found]
+    #[arg(long, value_name = "COL=TYPE")]
+    pub(crate) types: Vec<String>,
+
+    /// A new table's names: keep (the header's) or snake
+    #[arg(long, value_name = "HOW", default_value = "keep", hide_possible_values = true)]
+    pub(crate) names: NamesArg,
+
+    /// A column of text for the name of each row's file [default: none]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) file_column: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Bad records")]
+pub(crate) struct Tolerance {
+    /// stop at a record that is no row, or ignore it
+    #[arg(long, value_name = "WHAT", default_value = "stop", hide_possible_values = true)]
+    pub(crate) on_error: OnErrorArg,
+
+    /// Most records that may be ignored, or per cent of all [default: any]
+    #[arg(long, value_name = "N|P%")]
+    pub(crate) reject_limit: Option<String>,
+
+    /// Where ignored records go [default: TABLE.LOAD_ID.rejects.jsonl, here]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) rejects: Option<PathBuf>,
+
+    /// NUL characters, which no text can hold: error, strip
+    #[arg(long, value_name = "WHAT", default_value = "error", hide_possible_values = true)]
+    pub(crate) on_nul: OnNulArg,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Writing")]
+pub(crate) struct Writing {
+    /// Connections that write at once [default: by cores, input, indexes]
+    #[arg(long, short = 'j', value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+
+    /// copy-binary or copy-text (parsed by the server)
+    #[arg(long, value_name = "PATH", default_value = "copy-binary", hide_possible_values = true)]
+    pub(crate) write_path: WritePathArg,
+
+    /// COPY FREEZE; for a table made or truncated here, one job [default: off]
+    #[arg(long)]
+    pub(crate) freeze: bool,
+
+    /// SQL before the first row, in its transaction; repeatable [default: none]
+    #[arg(long, value_name = "SQL")]
+    pub(crate) before: Vec<String>,
+
+    /// SQL after the last row, in its transaction; repeatable [default: none]
+    #[arg(long, value_name = "SQL")]
+    pub(crate) after: Vec<String>,
+
+    /// ANALYZE the table after the commit [default: off]
+    #[arg(long, overrides_with = "no_analyze")]
+    pub(crate) analyze: bool,
+
+    /// Leave it to autovacuum [default: on]
+    #[arg(long, overrides_with = "analyze")]
+    no_analyze: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output (data and JSON on stdout, messages on stderr)")]
+pub(crate) struct Output {
+    /// The report at the end, also of a failure: text or json
+    #[arg(long, value_name = "FORM", default_value = "text", hide_possible_values = true)]
+    pub(crate) report: ReportArg,
+
+    /// Only errors and the JSON report [default: progress and a summary]
+    #[arg(long, short = 'q')]
+    pub(crate) quiet: bool,
+
+    /// Also the plan (header, mapping, statements) and where time went [default: off]
+    #[arg(long, short = 'v', conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatArg {
+    Csv,
+    Tsv,
+    Text,
+    Rejects,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NamesArg {
+    Keep,
+    Snake,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnErrorArg {
+    Stop,
+    Ignore,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnNulArg {
+    Error,
+    Strip,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum ModeArg {
+    /// Add to it; it must exist
+    Append,
+    /// Make it; it must not exist
+    Create,
+    /// Exchange its rows for the input's in one swap
+    Replace,
+    /// Add to it when it exists, make it when it does not
+    CreateAppend,
+    /// Empty it and load, in one transaction
+    Truncate,
+    /// Insert rows, or update those whose key is there
+    Upsert,
+    /// Insert rows, skip those whose key is there
+    Ignore,
+    /// Update rows whose key is there, skip the others
+    Update,
+    /// Delete the rows whose keys are in the input
+    Delete,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WritePathArg {
+    /// Encoded here; what the codecs are not sure of travels as text
+    CopyBinary,
+    /// As text; the server parses every value
+    CopyText,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportArg {
+    Text,
+    Json,
+}
