@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use howdah_encode::{NotEncoded, copy_text};
 
-use crate::answers::{Answers, Known, Open};
+use crate::answers::{Answers, Open};
 use crate::buffers::Buffers;
 use crate::chunk::{Chunk, RowForm, RowOrigins};
 use crate::control::Control;
@@ -13,10 +13,11 @@ use crate::decimal;
 use crate::error::Error;
 use crate::lattice::ColumnLattice;
 use crate::plan::{Plan, PlanColumn};
-use crate::records::{BadRecord, Record, Records, data_error};
+use crate::records::{BadRecord, Record, Records};
 use crate::rejects::Reject;
 use crate::resolver::Answer;
-use crate::source::split::{PlainRecord, Span};
+use crate::row::{NotRow, Row};
+use crate::source::split::PlainRecord;
 use crate::source::{Field, Form, Piece};
 
 /// A value may have so many bytes; PostgreSQL's limit on any value, its length word included.
@@ -74,13 +75,6 @@ struct Scratch {
     respelled: Vec<u8>,
     /// A field that is only judged, since the row travels as text.
     judged: Vec<u8>,
-}
-
-/// Why a record is not a row.
-enum NotRow {
-    /// A literal of it must be decided first.
-    Open,
-    Refused(Error),
 }
 
 impl Encoder {
@@ -360,107 +354,6 @@ fn respelled<'v>(
             )
         }),
         _ => Ok(value),
-    }
-}
-
-/// A row in the making.
-struct Row<'p> {
-    piece: &'p Piece,
-    span: Span,
-    is_open: bool,
-    /// The column that may not be NULL and is, first in the table's order: there the server looks last.
-    null_in: Option<usize>,
-}
-
-impl<'p> Row<'p> {
-    #[inline]
-    fn new(piece: &'p Piece, span: Span) -> Self {
-        Row { piece, span, is_open: false, null_in: None }
-    }
-
-    #[inline]
-    fn see_null(&mut self, column: &PlanColumn) -> Result<(), NotRow> {
-        if let Some(domain) = &column.not_null_domain {
-            self.refuse(column, &format!("domain {domain} does not allow null values"), "23502", None)?;
-        }
-        if let Some(position) = column.not_null_at {
-            self.null_in = Some(self.null_in.map_or(position, |first| first.min(position)));
-        }
-        Ok(())
-    }
-
-    /// The record is refused, unless a literal before this one is open: the server would speak of that one first.
-    #[cold]
-    fn refuse(
-        &self,
-        column: &PlanColumn,
-        reason: &str,
-        sqlstate: &str,
-        detail: Option<&str>,
-    ) -> Result<(), NotRow> {
-        if self.is_open {
-            return Err(NotRow::Open);
-        }
-        let reason = if column.decimal_comma { decimal::as_written(reason) } else { reason.to_owned() };
-        let mut error =
-            data_error(self.piece, self.span, reason).with_sqlstate(sqlstate).in_column(&column.name);
-        if let Some(detail) = detail {
-            error = error.with_detail(detail);
-        }
-        Err(NotRow::Refused(error))
-    }
-
-    /// Octal and hexadecimal escapes of the text format can spell bytes that are not text.
-    fn check_unescaped(&self, column: &PlanColumn, value: &[u8]) -> Result<(), NotRow> {
-        let reason = if value.contains(&0) {
-            "invalid byte sequence for encoding \"UTF8\": 0x00"
-        } else if simdutf8::basic::from_utf8(value).is_err() {
-            "an escape spells bytes that are not UTF-8"
-        } else {
-            return Ok(());
-        };
-        self.refuse(column, reason, "22021", None)
-    }
-
-    /// Appends what the server said of a literal; the row is open while it has not been asked. Whether the value can travel
-    /// as text only.
-    #[cold]
-    fn ask(
-        &mut self,
-        answers: &mut Answers,
-        column: &PlanColumn,
-        value: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<bool, NotRow> {
-        match answers.look_up(column.kind, value) {
-            Known::Not => self.is_open = true,
-            Known::Answer(Answer::Value(field)) => out.extend_from_slice(field),
-            Known::Answer(Answer::TextOnly) => return Ok(true),
-            Known::Answer(Answer::Refused(refusal)) => {
-                self.refuse(column, &refusal.message, &refusal.sqlstate, refusal.detail.as_deref())?;
-            }
-        }
-        Ok(false)
-    }
-
-    #[inline]
-    fn finish(self, plan: &Plan) -> Result<(), NotRow> {
-        if self.is_open {
-            return Err(NotRow::Open);
-        }
-        match self.null_in {
-            None => Ok(()),
-            Some(position) => {
-                let column = plan.columns.iter().find(|column| column.not_null_at == Some(position));
-                let name = column.map_or("", |column| &column.name);
-                let reason = format!(
-                    "null value in column {name:?} of relation {:?} violates not-null constraint",
-                    plan.relation_name
-                );
-                let error = data_error(self.piece, self.span, reason).with_sqlstate("23502").in_column(name);
-                Err(NotRow::Refused(error))
-            }
-        }
     }
 }
 
