@@ -2,6 +2,7 @@
 
 mod apply;
 mod carry;
+mod decide;
 mod describe;
 mod judge;
 mod look;
@@ -13,31 +14,23 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use carry::{CLEAN_UP_PATIENCE, cancelled};
-use howdah_encode::TypeShape;
 use look::Look;
 
 use crate::advice;
 use crate::connect::{Connection, Target};
-use crate::control::{Control, Phase};
-use crate::creation::{self, Creation, Findings};
-use crate::declared;
+use crate::control::Control;
 use crate::error::{Error, ErrorKind};
-use crate::feed;
-use crate::force;
-use crate::jobs::{self, Jobs};
-use crate::landing::{Content, Hidden, Landing, LoadId};
-use crate::lattice::{ColumnLattice, InferredType};
-use crate::mapping::{self, Mapping, Pair};
+use crate::jobs::Jobs;
+use crate::landing::{Landing, LoadId};
+use crate::mapping;
 use crate::name::TableName;
-use crate::options::{Format, LoadOptions, Mode, OnError};
-use crate::plan::{FormRules, Plan};
+use crate::options::{Format, LoadOptions, Mode};
+use crate::plan::Plan;
 use crate::rejects::Rejects;
-use crate::replace::Replacement;
 use crate::report::{Outcome, Report, ReportedError};
 use crate::session::Session;
 use crate::source::{Cutter, Dialect, Input, PIECE_BYTES};
-use crate::staged::{Apply, Staging};
-use crate::table::{self, Column, Hazards, Kind, Table};
+use crate::table::Table;
 use crate::usage::Usage;
 
 /// Carries `options.inputs` into a table of `target`. Blocks until the load is over; stop it with [`Control::cancel`].
@@ -243,174 +236,6 @@ impl Load<'_> {
             .skipping_lines(self.options.skip_lines)
             .limited(self.options.limit, has_header)
     }
-
-    #[expect(clippy::too_many_arguments, reason = "everything that was found out comes together here, once")]
-    async fn decide(
-        &mut self,
-        connection: &Arc<Connection>,
-        session: &Session,
-        existing: Option<Table>,
-        name: &TableName,
-        inputs: &[Input],
-        dialect: &Arc<Dialect>,
-        mapping: &Mapping,
-        sizes: Option<u64>,
-    ) -> Result<Decision, Error> {
-        let options = self.options;
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let apply = match &existing {
-            Some(table) => Apply::choose(connection, table, options, mapping).await?,
-            None => None,
-        };
-        let mapping = &apply.as_ref().map_or_else(|| mapping.clone(), |apply| apply.narrowed(mapping));
-        let mut jobs = jobs::choose(options, existing.as_ref(), sizes, cores, apply.is_some())?;
-        let staging = match (apply, &existing) {
-            (Some(apply), Some(table)) => {
-                Some(Staging::place(connection, table, self.id, apply, mapping, &mut jobs).await?)
-            }
-            _ => None,
-        };
-        let observe = existing.is_none() && !inputs.iter().all(Input::is_rewindable);
-        if observe && options.freeze {
-            return Err(Error::usage(
-                "--freeze into a new table needs a file: the types of a stream are known only at its end",
-            ));
-        }
-        if observe && (options.decimal_comma || options.date_format.is_some()) {
-            let option = if options.decimal_comma { "--decimal ," } else { "--date-format" };
-            return Err(Error::usage(format!(
-                "{option} into a new table needs a file: the types of a stream are known only at its end",
-            ))
-            .with_hint("make the table first, or save the stream to a file"));
-        }
-        force::check(options, mapping)?;
-        let rules = FormRules {
-            options,
-            write_path: options.write_path,
-            session: &session.rules,
-            server_encoding: &session.encoding,
-            freeze: options.freeze,
-            observe,
-            keep_rejects: options.on_error == OnError::Ignore,
-            judge: options.on_error == OnError::Ignore || options.dry_run,
-            on_nul: options.on_nul,
-            decimal_comma: options.decimal_comma,
-            ordinal: staging.as_ref().map(Staging::ordinal),
-            date_format: options.date_format.as_ref(),
-        };
-        let creates = existing.is_none();
-        let (table, creation) = match existing {
-            Some(mut table) => {
-                declared::apply(connection, &mut table, false, &options.types, &session.rules).await?;
-                (table, None)
-            }
-            None => {
-                let (schema, with_schema) =
-                    table::creation_schema(connection, name, options.create_schema).await?;
-                let mut creation = Creation::new(options, mapping, inputs, with_schema, observe)?;
-                let mut table = new_table(schema, name, mapping, &creation, !options.unlogged);
-                declared::apply(connection, &mut table, true, &options.types, &session.rules).await?;
-                if !observe {
-                    creation.findings =
-                        self.infer(&mut table, inputs, dialect, mapping, &rules, jobs.count).await?;
-                }
-                (table, Some(creation))
-            }
-        };
-        let judged = staging.as_ref().map(|staging| staging.apply.judged(&table));
-        let (plan, reason) = Plan::new(dialect.clone(), mapping, judged.as_ref().unwrap_or(&table), &rules);
-        let landing = match staging {
-            Some(staging) => Landing::Staged(staging),
-            None => self.landing(connection, &table, creation, inputs, jobs.count).await?,
-        };
-        if let Some(reason) = reason {
-            self.control.notice(format!("rows travel as text, which the server parses: {reason}"));
-        }
-        let rejects = self.reject_file(&table, mapping, dialect, inputs)?;
-        Ok(Decision {
-            plan: Arc::new(plan),
-            table,
-            landing,
-            jobs,
-            creates,
-            server_version_num: session.version_num,
-            server_is_utf8: session.encoding == "UTF8",
-            rejects,
-        })
-    }
-
-    async fn landing(
-        &self,
-        connection: &Connection,
-        table: &Table,
-        creation: Option<Creation>,
-        inputs: &[Input],
-        jobs: usize,
-    ) -> Result<Landing, Error> {
-        let options = self.options;
-        Ok(match (creation, options.mode) {
-            (Some(creation), _) if jobs == 1 => Landing::Create(creation),
-            (Some(creation), _) => Landing::Hidden(Hidden::new(self.id, Content::New(creation))),
-            (None, Mode::Truncate) => Landing::Truncate,
-            (None, Mode::Replace) => {
-                let of = Replacement::read(connection, table, self.id, &creation::comment(inputs)).await?;
-                let builds_first = options.on_error == OnError::Ignore;
-                let content = Content::Twin { of, unlogged: options.unlogged, builds_first };
-                Landing::Hidden(Hidden::new(self.id, content))
-            }
-            (None, _) => Landing::Append,
-        })
-    }
-
-    /// Gives the columns of a new table the types that fit every value of the whole input; tells what else it saw.
-    async fn infer(
-        &mut self,
-        table: &mut Table,
-        inputs: &[Input],
-        dialect: &Arc<Dialect>,
-        mapping: &Mapping,
-        rules: &FormRules<'_>,
-        threads: usize,
-    ) -> Result<Findings, Error> {
-        let start = Instant::now();
-        self.control.enter(Phase::Inferring);
-        let peeked = self.control.snapshot().bytes_read;
-        self.control.rewind_to(0);
-        let (plan, _) = Plan::new(dialect.clone(), mapping, table, rules);
-        let plan = Arc::new(plan);
-        let cutter = self.cutter(inputs, dialect, mapping.header.is_some());
-        let (control, names) = (self.control.clone(), plan.clone());
-        let work = move || feed::infer(cutter, &names, threads, &control);
-        let (lattices, ascends) = feed::off_thread(self.control, work).await??;
-        self.hint_null_markers(&plan, &lattices);
-        let mut findings = Findings::default();
-        for (planned, lattice) in plan.columns.iter().zip(&lattices) {
-            let inferred = |column: &&mut Column| column.name == planned.name && !column.is_declared;
-            if let Some(column) = table.columns.iter_mut().find(inferred) {
-                column.infer(lattice.decide());
-            }
-            if lattice.never_null() {
-                findings.never_null.push(planned.name.clone());
-            }
-        }
-        findings.ascending = plan.columns.first().filter(|_| ascends).map(|column| column.name.clone());
-        self.control.rewind_to(peeked);
-        self.control.enter(Phase::Planning);
-        self.report.phases.infer_s = start.elapsed().as_secs_f64();
-        Ok(findings)
-    }
-
-    fn hint_null_markers(&self, plan: &Plan, lattices: &[ColumnLattice]) {
-        for (column, lattice) in plan.columns.iter().zip(lattices) {
-            if let Some((marker, share)) = lattice.null_markers() {
-                self.control.notice(format!(
-                    "{:.0} % of column {:?} are exactly {marker}: if that means NULL, add --null '{marker}'",
-                    share * 100.0,
-                    column.name
-                ));
-            }
-        }
-    }
 }
 
 fn format_by_name(inputs: &[Input]) -> Format {
@@ -431,37 +256,4 @@ fn target_name(options: &LoadOptions, inputs: &[Input]) -> Result<TableName, Err
         Error::usage("standard input has no name").with_hint("name the table: --table NAME")
     })?;
     TableName::exact(&stem)
-}
-
-fn new_table(
-    schema: String,
-    name: &TableName,
-    mapping: &Mapping,
-    creation: &Creation,
-    is_logged: bool,
-) -> Table {
-    let column = |pair: &Pair| Column {
-        name: pair.target.clone(),
-        type_name: InferredType::Text.sql().to_owned(),
-        shape: TypeShape::Base { oid: InferredType::Text.oid() },
-        typmod: -1,
-        base_type: (InferredType::Text.oid(), -1),
-        not_null: creation.is_key(&pair.target),
-        not_null_domain: None,
-        generated: false,
-        has_default: false,
-        is_declared: pair.is_file_name,
-    };
-    Table {
-        oid: 0,
-        schema,
-        name: name.table.clone(),
-        kind: Kind::Table,
-        is_logged,
-        columns: mapping.pairs.iter().map(column).collect(),
-        hazards: Hazards::default(),
-        can_refuse_rows: creation.has_key_first(),
-        has_row_triggers: false,
-        row_security: false,
-    }
 }
