@@ -96,7 +96,7 @@ def contenders(*, install: bool = False) -> list[dict[str, Any]]:
         description = tomllib.loads(file.read_text())
         failure = prepare(file.parent, description) if install else None
         for entry in description["contender"]:
-            reason = failure or missing(entry, install=install)
+            reason = failure or missing(description | entry, install=install)
             said, wrong = run([argument.format(**PLACES) for argument in entry["version"]], file.parent)
             reason = reason or wrong
             found.append(
