@@ -65,6 +65,7 @@ ODD = {
     ],
 }
 CONTENDERS = setup.contenders()
+PARQUET = [entry for entry in CONTENDERS if "parquet" in entry["inputs"]]
 
 
 @pytest.fixture(scope="session")
@@ -108,6 +109,9 @@ class Data:
     def load(self, contender: dict[str, Any], file: Path) -> subprocess.CompletedProcess[str]:
         """Run a contender as the harness does, into a new table."""
         psql(self.url, self.create("loaded"))
+        return self.run(contender["run"], contender["directory"], file)
+
+    def run(self, command: list[str], directory: str, file: Path) -> subprocess.CompletedProcess[str]:
         task = {
             "CONTENDER_URL": self.url,
             "CONTENDER_TABLE": "loaded",
@@ -117,8 +121,8 @@ class Data:
             "CONTENDER_CONNECTIONS": "1",
         }
         return subprocess.run(
-            contender["run"],
-            cwd=contender["directory"],
+            command,
+            cwd=directory,
             env=os.environ | task,
             input="GO\n",
             capture_output=True,
@@ -148,15 +152,30 @@ def rows_of(url: str, table: str) -> str:
 @pytest.fixture(params=CONTENDERS, ids=[entry["name"] for entry in CONTENDERS])
 def contender(request: pytest.FixtureRequest) -> dict[str, Any]:
     entry: dict[str, Any] = request.param
+    skip_unless_available(entry)
+    return entry
+
+
+def skip_unless_available(entry: dict[str, Any]) -> None:
     if not entry["available"]:
         pytest.skip(f"{entry['reason']} (make contenders)")
-    return entry
 
 
 def test_stores_what_psql_stores_and_counts_it(contender: dict[str, Any], data: Data) -> None:
     done = data.load(contender, data.file)
     assert done.stdout.splitlines() == ["READY", f"DONE {ROWS + 3}"], done.stderr
     assert done.returncode == 0
+    assert rows_of(data.url, "loaded") == data.expected
+
+
+@pytest.mark.parametrize("contender", PARQUET, ids=[entry["name"] for entry in PARQUET])
+def test_stores_the_same_from_parquet(contender: dict[str, Any], data: Data, tmp_path: Path) -> None:
+    skip_unless_available(contender)
+    file = tmp_path / "data.parquet"
+    made = data.run([contender["run"][0], "to_parquet.py", str(file)], contender["directory"], data.file)
+    assert made.returncode == 0, made.stderr
+    done = data.load(contender, file)
+    assert done.stdout.splitlines() == ["READY", f"DONE {ROWS + 3}"], done.stderr
     assert rows_of(data.url, "loaded") == data.expected
 
 

@@ -2,7 +2,7 @@
 
 import adbc_driver_postgresql.dbapi as adbc
 
-import arrow_csv
+import arrow_file
 from contract import Task, go, run
 
 
@@ -10,7 +10,7 @@ def load(task: Task) -> int:
     """Append to the table that is there."""
     with adbc.connect(task.url) as connection, connection.cursor() as cursor:
         go()
-        rows = cursor.adbc_ingest(task.table, arrow_csv.documents(task), mode="append")
+        rows = cursor.adbc_ingest(task.table, arrow_file.documents(task), mode="append")
         connection.commit()
     return int(rows)
 

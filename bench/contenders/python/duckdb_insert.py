@@ -6,14 +6,14 @@ from pathlib import Path
 import duckdb
 import duckdb_extension_postgres_scanner as extension
 
-import arrow_csv
+import arrow_file
 from contract import Task, go, run
 
 TYPES = {"jsonb": "JSON", "text": "VARCHAR", "double precision": "DOUBLE"}
 
 
 def load(task: Task) -> int:
-    """Let DuckDB read the file, or take the batches that pyarrow reads; it writes one COPY."""
+    """Let DuckDB read the file, or take the batches that pyarrow reads; it commits once."""
     wheel = Path(extension.__file__).parent
     file = wheel / f"extensions/v{duckdb.__version__}/postgres_scanner.duckdb_extension"
     types = {name: TYPES.get(type_, type_) for name, type_ in task.columns.items()}
@@ -21,15 +21,17 @@ def load(task: Task) -> int:
         connection.load_extension(str(file))
         connection.execute(f"ATTACH '{task.url}' AS pg (TYPE postgres)")
         connection.execute("SET TimeZone = 'UTC'")
-        insert = f"INSERT INTO pg.{task.table} ({task.names})"
         go()
         if "arrow" in sys.argv[1:]:
-            connection.register("batches", arrow_csv.reader(task))
-            result = connection.execute(f"{insert} SELECT * FROM batches").fetchone()
+            connection.register("batches", arrow_file.reader(task))
+            source = "batches"
+        elif task.input.suffix == ".parquet":
+            source = f"read_parquet('{task.input}')"
         else:
             source = f"read_csv('{task.input}', header = true, columns = {types})"
-            result = connection.execute(f"{insert} SELECT * FROM {source}").fetchone()
-    return int(result[0]) if result else 0
+        connection.execute(f"INSERT INTO pg.{task.table} ({task.names}) SELECT * FROM {source}")
+        inserted = connection.fetchone()
+    return int(inserted[0]) if inserted else 0
 
 
 if __name__ == "__main__":

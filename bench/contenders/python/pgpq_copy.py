@@ -5,7 +5,7 @@ from pgpq import ArrowToPostgresBinaryEncoder
 from pgpq.encoders import StringEncoderBuilder
 from pgpq.schema import Jsonb
 
-import arrow_csv
+import arrow_file
 from contract import Task, go, run
 
 
@@ -13,7 +13,7 @@ def load(task: Task) -> int:
     """Encode documents as jsonb, so that no second table is needed; moments in UTC are timestamptz."""
     with psycopg.connect(task.url) as connection, connection.cursor() as cursor:
         go()
-        reader = arrow_csv.reader(task)
+        reader = arrow_file.reader(task)
         encoders = {field.name: ArrowToPostgresBinaryEncoder.infer_encoder(field) for field in reader.schema}
         for name, type_ in task.columns.items():
             if type_ == "jsonb":

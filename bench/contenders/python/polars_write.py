@@ -24,7 +24,11 @@ def load(task: Task) -> int:
     documents = [pl.col(name).ext.to(JSON) for name, type_ in task.columns.items() if type_ == "jsonb"]
     with adbc.connect(task.url) as connection:
         go()
-        frame = pl.read_csv(task.input, schema_overrides=types).with_columns(documents)
+        if task.input.suffix == ".parquet":
+            frame = pl.read_parquet(task.input)
+        else:
+            frame = pl.read_csv(task.input, schema_overrides=types)
+        frame = frame.with_columns(documents)
         rows = frame.write_database(task.table, connection, engine="adbc", if_table_exists="append")
         connection.commit()
     return int(rows)

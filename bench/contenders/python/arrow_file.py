@@ -1,6 +1,7 @@
-"""The CSV file as Arrow batches of the columns' types, for the contenders that take Arrow."""
+"""The CSV or Parquet file as Arrow batches of the columns' types, for the contenders that take Arrow."""
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyarrow import csv
 
 from contract import Task
@@ -32,8 +33,11 @@ def documents(task: Task) -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(schema, map(mark, batches))
 
 
-def reader(task: Task) -> csv.CSVStreamingReader:
+def reader(task: Task) -> pa.RecordBatchReader:
     """Open the file; records may span lines, an empty field is null."""
+    if task.input.suffix == ".parquet":
+        file = pq.ParquetFile(task.input)
+        return pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches())
     types = {name: TYPES[type_] for name, type_ in task.columns.items()}
     return csv.open_csv(
         task.input,
