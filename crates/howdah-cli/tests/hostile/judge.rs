@@ -72,6 +72,13 @@ pub(crate) fn judge(database: &Database, sample: &Sample<'_>) -> Result<Verdict,
         // A header whose names are not asked for is passed over, whatever it is; psql reads it first.
         return Ok(Verdict { refused: None, rejects });
     }
+    if sample.header
+        && is_about_the_whole(&stopped, sample)
+        && first_record(sample).len() == sample.bytes.len()
+    {
+        // A quote that is opened in the header and never closed: psql takes all of the file for the header, and is content.
+        return Ok(Verdict { refused: None, rejects });
+    }
     match &by_psql {
         Answer::Taken if stopped.code != 0 => {
             return Err(format!("psql takes it, we refuse: {}", stopped.said()));
@@ -214,13 +221,6 @@ fn same_refusal(stopped: &Run, refusal: &Refusal, sample: &Sample<'_>) -> Result
         return Err(format!("we take what psql refuses: {psql}"));
     }
     let error = &stopped.report["error"];
-    let sqlstate = error["sqlstate"].as_str().unwrap_or("none");
-    // The server alone judges json, and is not asked about a row that lacks a value it must have.
-    let json_was_not_reached = sqlstate == "23502" && psql.contains("json");
-    if sqlstate.get(..2) != refusal.sqlstate.get(..2) && !json_was_not_reached {
-        return Err(format!("another class than psql's: {}; psql: {psql}", stopped.said()));
-    }
-    let Some(psql_line) = refusal.line else { return Ok(()) };
     let offset = error["location"]["byte_offset"].as_u64();
     let bom = if sample.bytes.starts_with(BOM) { BOM.len() } else { 0 };
     let offset = offset.and_then(|offset| usize::try_from(offset).ok()?.checked_sub(bom));
@@ -228,8 +228,20 @@ fn same_refusal(stopped: &Run, refusal: &Refusal, sample: &Sample<'_>) -> Result
     let found = lines.iter().find(|(start, ..)| Some(*start) == offset);
     // Where the server reads the values, it has not read the records before one that we refuse ourselves.
     let left_to_the_server = psql.contains("json") || stopped.stderr.contains("rows travel as text");
+    if let (Some((.., as_copy)), Some(psql_line)) = (found, refusal.line)
+        && left_to_the_server
+        && psql_line < as_copy.start
+    {
+        return Ok(());
+    }
+    let sqlstate = error["sqlstate"].as_str().unwrap_or("none");
+    // The server alone judges json, and is not asked about a row that lacks a value it must have.
+    let json_was_not_reached = sqlstate == "23502" && psql.contains("json");
+    if sqlstate.get(..2) != refusal.sqlstate.get(..2) && !json_was_not_reached {
+        return Err(format!("another class than psql's: {}; psql: {psql}", stopped.said()));
+    }
+    let Some(psql_line) = refusal.line else { return Ok(()) };
     match found {
-        Some((.., as_copy)) if left_to_the_server && psql_line < as_copy.start => Ok(()),
         Some((_, line, as_copy)) if as_copy.contains(&psql_line) => {
             if error["location"]["line"].as_u64() == Some(*line) {
                 return Ok(());
