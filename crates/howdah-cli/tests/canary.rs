@@ -20,19 +20,10 @@ fn howdah(args: &[&str], variables: &[(&str, &str)]) -> Output {
         .expect("the command runs")
 }
 
-/// The value of a keyword in the test server's connection string.
-fn value<'a>(conninfo: &'a str, keyword: &str) -> &'a str {
-    // The last one counts.
-    let after = conninfo.rsplit(&format!("{keyword}=")).next().expect("a piece");
-    after.trim_start_matches('\'').split([' ', '\'']).next().expect("a piece")
-}
-
 #[test]
 fn a_password_is_never_shown_in_whatever_form_it_was_given() {
     let database = Database::new();
-    let conninfo = database.conninfo();
-    let (host, port) = (value(&conninfo, "host"), value(&conninfo, "port"));
-    let dbname = value(&conninfo, "dbname");
+    let [host, port, dbname] = ["host", "port", "dbname"].map(|keyword| database.setting(keyword));
     let role = format!("canary_{}", std::process::id());
     database.sql(&format!(
         "CREATE ROLE {role} LOGIN PASSWORD '{CANARY}'; GRANT CREATE ON SCHEMA public TO {role}"
@@ -84,7 +75,7 @@ fn a_password_is_never_shown_in_whatever_form_it_was_given() {
 fn a_password_on_the_command_line_is_not_in_the_list_of_processes() {
     let database = Database::new();
     let conninfo = format!("{} application_name='it''s' ", database.conninfo()).replace("it''s", "shown");
-    let secret = value(&conninfo, "password").to_owned();
+    let secret = database.setting("password");
     assert!(secret.len() > 8);
     let dbname = format!("--dbname={conninfo}");
     for given in [vec!["-d", &conninfo], vec![dbname.as_str()]] {

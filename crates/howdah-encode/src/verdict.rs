@@ -51,6 +51,12 @@ impl NotEncoded {
         Self::invalid("22P02", format!("invalid input syntax for type {type_name}: \"{}\"", shown(literal)))
     }
 
+    /// `value … is out of range for type …`.
+    #[cold]
+    pub(crate) fn out_of_range(type_name: &str, literal: &[u8]) -> Self {
+        Self::invalid("22003", format!("value \"{}\" is out of range for type {type_name}", shown(literal)))
+    }
+
     #[cold]
     pub(crate) fn too_long(bytes: usize) -> Self {
         let limit = crate::wire::MAX_FIELD_BYTES;

@@ -50,6 +50,13 @@ impl Database {
         format!("{} dbname={}", server().conninfo(), self.name)
     }
 
+    /// What [`Database::conninfo`] says of `keyword`; of a keyword that stands there twice the last counts.
+    pub fn setting(&self, keyword: &str) -> String {
+        let conninfo = self.conninfo();
+        let rest = conninfo.rsplit(&format!("{keyword}=")).next().unwrap();
+        rest.trim_start_matches('\'').split([' ', '\'']).next().unwrap().to_owned()
+    }
+
     /// The directory of the server's programs.
     pub fn bin_dir(&self) -> PathBuf {
         server().bin_dir().to_owned()
@@ -102,6 +109,19 @@ impl Database {
         ));
         std::fs::read(path).unwrap()
     }
+}
+
+/// A value in quotes, as CSV writes it.
+pub fn quoted_field(value: &str, quote: char, escape: char) -> String {
+    let mut field = String::from(quote);
+    for c in value.chars() {
+        if c == quote || c == escape {
+            field.push(escape);
+        }
+        field.push(c);
+    }
+    field.push(quote);
+    field
 }
 
 /// A number that the environment gives, for tests that can run longer, or from another seed; `usual` is what `make test`

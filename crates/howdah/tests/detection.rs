@@ -6,7 +6,7 @@ mod common;
 use common::{load, options, try_load};
 use howdah::options::{HeaderOption, OnError};
 use howdah::{ErrorKind, LoadOptions, Report};
-use howdah_testkit::{Database, real_data};
+use howdah_testkit::{Database, quoted_field, real_data};
 
 /// Values that need every kind of care; no record of them is like another in any delimiter.
 const ROWS: &[[&str; 3]] = &[
@@ -31,14 +31,7 @@ fn written(delimiter: char, quote: char, escape: char, all: bool, eol: &str) -> 
                 text.push_str(value);
                 continue;
             }
-            text.push(quote);
-            for c in value.chars() {
-                if c == quote || c == escape {
-                    text.push(escape);
-                }
-                text.push(c);
-            }
-            text.push(quote);
+            text.push_str(&quoted_field(value, quote, escape));
         }
         text.push_str(eol);
     }

@@ -20,12 +20,6 @@ use socket2::{Domain, Socket, Type};
 /// So many bytes reach the server; then the machine is gone.
 const LIFE: usize = 3 << 20;
 
-/// The value of a keyword in the test server's connection string.
-fn value(conninfo: &str, keyword: &str) -> String {
-    let rest = conninfo.rsplit(&format!("{keyword}=")).next().unwrap();
-    rest.trim_start_matches('\'').split([' ', '\'']).next().unwrap().to_owned()
-}
-
 /// Takes one connection, forwards a part of it and falls silent, without closing anything; like a machine without
 /// power it takes no further connection, since its queue of such is full.
 fn dying_machine(server: String) -> (SocketAddr, mpsc::Sender<()>) {
@@ -62,7 +56,7 @@ fn a_machine_that_is_gone_ends_the_load_within_thirty_seconds() {
     let database = Database::new();
     database.sql("CREATE TABLE t (x text)");
     let conninfo = database.conninfo();
-    let server = format!("{}/.s.PGSQL.{}", value(&conninfo, "host"), value(&conninfo, "port"));
+    let server = format!("{}/.s.PGSQL.{}", database.setting("host"), database.setting("port"));
     let (address, end) = dying_machine(server);
     let through = format!("{conninfo} host=127.0.0.1 port={} connect_timeout=60", address.port());
     let connect = ConnectOptions { conninfo: Some(through), ..ConnectOptions::default() };

@@ -31,11 +31,6 @@ impl Pooler {
             println!("skipped: no {PGBOUNCER}");
             return None;
         }
-        let conninfo = database.conninfo();
-        let value = |keyword: &str| {
-            let rest = conninfo.rsplit(&format!("{keyword}=")).next().unwrap();
-            rest.trim_start_matches('\'').split([' ', '\'']).next().unwrap().to_owned()
-        };
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let settings = database.file(
             "pgbouncer.ini",
@@ -43,10 +38,10 @@ impl Pooler {
                 "[databases]\n{} = host={} port={} user={} password={}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
                  listen_port = {port}\nunix_socket_dir =\nauth_type = any\npool_mode = transaction\ndefault_pool_size = 6\n",
                 database.name(),
-                value("host"),
-                value("port"),
-                value("user"),
-                value("password"),
+                database.setting("host"),
+                database.setting("port"),
+                database.setting("user"),
+                database.setting("password"),
             ),
         );
         // It refuses to be root, and must get at the server's socket.
@@ -54,7 +49,7 @@ impl Pooler {
         std::fs::set_permissions(database.path(""), std::fs::Permissions::from_mode(0o755)).unwrap();
         let mut command = Command::new(PGBOUNCER);
         if is_root() {
-            let owner = std::fs::metadata(value("host")).unwrap().uid();
+            let owner = std::fs::metadata(database.setting("host")).unwrap().uid();
             command.args(["-u", &name_of(owner)]);
         }
         let child = command.arg(&settings).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

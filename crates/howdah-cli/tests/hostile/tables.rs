@@ -1,7 +1,7 @@
 //! Whole random tables through the command: types, constraints, names, formats, line ends and values nobody thought of
 //! together. `HOWDAH_TABLES` cases from `HOWDAH_SEED`; `make hostile` asks for thousands.
 use howdah_encode::literals::{TYPES, literals};
-use howdah_testkit::{Database, knob};
+use howdah_testkit::{Database, knob, quoted_field};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
@@ -254,15 +254,7 @@ fn written(dialect: &Dialect, value: &str) -> String {
     {
         return value.to_owned();
     }
-    let mut field = String::from(quote);
-    for c in value.chars() {
-        if c == quote || c == escape {
-            field.push(escape);
-        }
-        field.push(c);
-    }
-    field.push(quote);
-    field
+    quoted_field(value, quote, escape)
 }
 
 trait IntoChars {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::digits::{all_digits, load8, load16, signed8_within, value8};
 use super::trimmed;
-use crate::verdict::{NotEncoded, shown};
+use crate::verdict::NotEncoded;
 
 #[inline]
 pub(super) fn parse_i16(literal: &[u8]) -> Result<i16, NotEncoded> {
@@ -91,10 +91,7 @@ fn parse_any<T: TryFrom<i64>>(literal: &[u8], type_name: &str, min: i64, max: i6
             Some(next) if (min..=max).contains(&next) => value = next,
             // Whether the server complains of the size or of what follows depends on its version.
             _ if junk => return Err(NotEncoded::Unsure),
-            _ => {
-                let reason = format!("value \"{}\" is out of range for type {type_name}", shown(literal));
-                return Err(NotEncoded::invalid("22003", reason));
-            }
+            _ => return Err(NotEncoded::out_of_range(type_name, literal)),
         }
     }
     if junk {

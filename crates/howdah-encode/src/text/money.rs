@@ -1,7 +1,7 @@
 //! `money` as the C locale writes it: `$1,234.56`, in cents.
 
 use super::is_space;
-use crate::verdict::{NotEncoded, shown};
+use crate::verdict::NotEncoded;
 
 const TYPE_NAME: &str = "money";
 /// Digits after the point, where the locale does not say.
@@ -15,12 +15,12 @@ pub(super) fn parse_money(literal: &[u8]) -> Result<i64, NotEncoded> {
     let Some(negative) = after_number(after, negative) else {
         return Err(match cents {
             Some(_) => NotEncoded::syntax(TYPE_NAME, literal),
-            None => out_of_range(literal),
+            None => NotEncoded::out_of_range(TYPE_NAME, literal),
         });
     };
     // The lowest amount has no positive counterpart.
     let cents = if negative { cents } else { cents.and_then(i64::checked_neg) };
-    cents.ok_or_else(|| out_of_range(literal))
+    cents.ok_or_else(|| NotEncoded::out_of_range(TYPE_NAME, literal))
 }
 
 /// What follows signs, blanks and dollars, and whether a sign was negative.
@@ -94,12 +94,6 @@ impl Cents {
         let next = |cents: i64| cents.checked_mul(10)?.checked_sub(i64::from(digit));
         self.0 = self.0.and_then(next);
     }
-}
-
-#[cold]
-fn out_of_range(literal: &[u8]) -> NotEncoded {
-    let reason = format!("value \"{}\" is out of range for type {TYPE_NAME}", shown(literal));
-    NotEncoded::invalid("22003", reason)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `oid`: plain decimal digits. Signs, leading zeros and other bases mean different things to different versions.
 
 use super::trimmed;
-use crate::verdict::{NotEncoded, shown};
+use crate::verdict::NotEncoded;
 
 const TYPE_NAME: &str = "oid";
 
@@ -14,7 +14,7 @@ pub(super) fn parse_oid(literal: &[u8]) -> Result<u32, NotEncoded> {
     digits
         .iter()
         .try_fold(0_u32, |value, byte| value.checked_mul(10)?.checked_add(u32::from(byte - b'0')))
-        .ok_or_else(|| out_of_range(literal))
+        .ok_or_else(|| NotEncoded::out_of_range(TYPE_NAME, literal))
 }
 
 /// Whether there are digits only, the first of them no zero that another follows.
@@ -36,12 +36,6 @@ fn refusal(literal: &[u8], text: &[u8]) -> NotEncoded {
         _ if digits > CERTAIN_DIGITS => NotEncoded::Unsure,
         _ => NotEncoded::syntax(TYPE_NAME, literal),
     }
-}
-
-#[cold]
-fn out_of_range(literal: &[u8]) -> NotEncoded {
-    let reason = format!("value \"{}\" is out of range for type {TYPE_NAME}", shown(literal));
-    NotEncoded::invalid("22003", reason)
 }
 
 #[cfg(test)]

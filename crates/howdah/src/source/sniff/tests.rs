@@ -1,3 +1,4 @@
+use howdah_testkit::quoted_field;
 use proptest::prelude::*;
 
 use super::super::dialect::Eol;
@@ -157,14 +158,7 @@ fn write(rows: &[Vec<String>], dialect: &Dialect, quoting: Quoting, eol: &str) -
                 text.push_str(value);
                 continue;
             }
-            text.push(quote);
-            for c in value.chars() {
-                if c == quote || c == escape {
-                    text.push(escape);
-                }
-                text.push(c);
-            }
-            text.push(quote);
+            text.push_str(&quoted_field(value, quote, escape));
         }
         text.push_str(eol);
     }
