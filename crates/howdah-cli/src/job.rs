@@ -96,7 +96,18 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
         write_path: match args.writing.write_path {
             WritePathArg::CopyBinary => WritePath::CopyBinary,
             WritePathArg::CopyText => WritePath::CopyText,
+            WritePathArg::Insert => WritePath::Insert,
+            WritePathArg::InsertPrepared => WritePath::InsertPrepared,
+            WritePathArg::InsertPipelined => WritePath::InsertPipelined,
+            WritePathArg::InsertRewritten => WritePath::InsertRewritten,
+            WritePathArg::Values => WritePath::Values,
+            WritePathArg::ValuesPrepared => WritePath::ValuesPrepared,
+            WritePathArg::Unnest => WritePath::Unnest,
         },
+        rows_per_statement: args
+            .writing
+            .rows_per_statement
+            .map(|rows| usize::try_from(rows).unwrap_or(usize::MAX)),
         unlogged: args.target.unlogged,
         freeze: args.writing.freeze,
         analyze: args.writing.analyze,

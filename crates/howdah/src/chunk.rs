@@ -18,7 +18,7 @@ pub(crate) struct Chunk {
 }
 
 /// The two forms rows travel in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum RowForm {
     /// COPY BINARY tuples.
     Binary,

@@ -178,7 +178,7 @@ async fn serve(
 }
 
 async fn carry(connection: Arc<Connection>, pid: i32, freight: &Freight, feed: &Feed) -> Result<Sent, Error> {
-    let mut lane = Lane::new(connection, pid);
+    let mut lane = Lane::new(connection, pid, freight);
     let mut encoder = Encoder::new(freight.plan.clone(), freight.dense.clone(), freight.control.clone());
     let mut spare = Vec::new();
     let mut spent = Spent::default();

@@ -16,6 +16,7 @@ use crate::resolver::Resolver;
 use crate::source::Piece;
 use crate::spent::Spent;
 use crate::watcher::collision;
+use crate::write::Writer;
 
 /// What lanes share during one load.
 pub(crate) struct Freight {
@@ -39,6 +40,7 @@ pub(crate) struct Freight {
 /// One connection of a load.
 pub(crate) struct Lane {
     connection: Arc<Connection>,
+    writer: Arc<Writer>,
     pid: i32,
     part: Option<Part>,
     sent: Sent,
@@ -61,11 +63,12 @@ pub(crate) struct Sent {
 
 impl Lane {
     /// A lane over an open connection, in a transaction.
-    pub(crate) fn new(connection: Arc<Connection>, pid: i32) -> Self {
-        Lane { connection, pid, part: None, sent: Sent::default() }
+    pub(crate) fn new(connection: Arc<Connection>, pid: i32, freight: &Freight) -> Self {
+        let writer = Writer::new(connection.clone(), freight.plan.clone(), freight.relation.clone());
+        Lane { connection, writer: Arc::new(writer), pid, part: None, sent: Sent::default() }
     }
 
-    /// Finishes the last COPY and checks deferred constraints, while the watcher watches: a check too can wait for another
+    /// Finishes the last part and checks deferred constraints, while the watcher watches: a check too can wait for another
     /// lane. The transaction stays open.
     ///
     /// # Errors
@@ -104,7 +107,7 @@ impl Lane {
         }
         let part = match &mut self.part {
             Some(part) => part,
-            none => none.insert(Part::start(&self.connection, form, freight).await?),
+            none => none.insert(Part::start(&self.writer, form, freight).await?),
         };
         part.send(chunk, held).await?;
         match form {
@@ -126,13 +129,21 @@ impl Lane {
                 }
                 rows
             }
-            Err(error) if freight.narrow && narrow::is_about_a_row(&error) => {
-                narrow::narrow(&self.connection, freight, form, &chunks, error).await?
+            Err(refusal) if freight.narrow && narrow::is_about_a_row(&refusal.error) => {
+                narrow::narrow(&self.writer, freight, form, &chunks, refusal).await?
             }
-            Err(error) => {
-                let row = part::named_row(&error, freight);
+            Err(refusal) => {
+                let row = part::named_row(&refusal, freight);
+                let row = row.or_else(|| refusal.rows.as_ref().map(|rows| rows.start));
                 let location = row.and_then(|row| part::locate(&chunks, row));
-                return Err(part::explain(error, location, freight, self.pid));
+                let among = refusal.rows.map_or(1, |rows| rows.len());
+                let error = part::explain(refusal.error, location, freight, self.pid);
+                return Err(match error.hint() {
+                    None if among > 1 => error.with_hint(format!(
+                        "one of {among} rows that start here; --write-path copy-binary tells which one"
+                    )),
+                    _ => error,
+                });
             }
         };
         Ok(())

@@ -49,6 +49,7 @@ mod table;
 mod types;
 mod usage;
 mod watcher;
+mod write;
 
 pub use control::Control;
 pub use error::{Error, ErrorKind, Location};

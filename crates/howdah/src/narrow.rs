@@ -2,17 +2,17 @@
 //! does not want is known and all others are in.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use tokio_postgres::Statement;
 
 use crate::chunk::RowForm;
-use crate::connect::Connection;
 use crate::error::{Error, ErrorKind};
 use crate::lane::Freight;
-use crate::part::{self, Carried, Copy, Held};
+use crate::part::{self, Carried, Held};
 use crate::rejects::Reject;
 use crate::source::Splitter;
+use crate::write::{Refusal, Writer};
 
 /// The first segment after a refused row: a row that the server names costs the rows behind it in the segment, so bad rows
 /// that stand close together call for short segments, which double while they succeed.
@@ -32,11 +32,11 @@ pub(crate) fn is_about_a_row(error: &tokio_postgres::Error) -> bool {
 /// # Errors
 /// Anything but the refusal of a row; too many refused rows.
 pub(crate) async fn narrow(
-    connection: &Connection,
+    writer: &Arc<Writer>,
     freight: &Freight,
     form: RowForm,
     chunks: &[Carried],
-    first: tokio_postgres::Error,
+    first: Refusal,
 ) -> Result<u64, Error> {
     let rows = chunks
         .iter()
@@ -46,11 +46,11 @@ pub(crate) async fn narrow(
             ends.into_iter().enumerate().map(move |(at, bytes)| Row { chunk, held, at, bytes })
         })
         .collect();
-    connection.client().batch_execute("ROLLBACK TO SAVEPOINT howdah").await?;
-    let copy = connection.client().prepare(&freight.plan.copy_sql(&freight.relation, form)).await?;
-    let mut narrowing = Narrowing { connection, freight, form, copy, rows, accepted: 0 };
+    let client = writer.connection().client();
+    client.batch_execute("ROLLBACK TO SAVEPOINT howdah").await?;
+    let mut narrowing = Narrowing { writer, freight, form, rows, accepted: 0 };
     narrowing.settle(first).await?;
-    connection.client().batch_execute("RELEASE SAVEPOINT howdah").await?;
+    client.batch_execute("RELEASE SAVEPOINT howdah").await?;
     Ok(narrowing.accepted)
 }
 
@@ -65,10 +65,9 @@ struct Row<'c> {
 }
 
 struct Narrowing<'a> {
-    connection: &'a Connection,
+    writer: &'a Arc<Writer>,
     freight: &'a Freight,
     form: RowForm,
-    copy: Statement,
     rows: Vec<Row<'a>>,
     accepted: u64,
 }
@@ -76,11 +75,11 @@ struct Narrowing<'a> {
 impl Narrowing<'_> {
     /// Goes through the rows in order. A row counts as refused only when the server refused it with all rows before it
     /// settled, since one bad row can be the reason for another (a duplicate of a row that is itself refused is none).
-    async fn settle(&mut self, first: tokio_postgres::Error) -> Result<(), Error> {
+    async fn settle(&mut self, first: Refusal) -> Result<(), Error> {
         let total = self.rows.len();
         let (mut at, mut size) = (0, total);
         // The row that the server named, while the rows before it are sent.
-        let mut named: Option<(usize, tokio_postgres::Error)> = None;
+        let mut named: Option<(usize, Refusal)> = None;
         // Somewhere before this row stands one that the server refused without naming it.
         let mut bad_before = 0;
         let mut result = Err(first);
@@ -128,11 +127,11 @@ impl Narrowing<'_> {
     }
 
     /// Sends rows on top of the open savepoint; the inner error is a refusal. Afterwards the savepoint is open again.
-    async fn send(&self, rows: Range<usize>) -> Result<Result<u64, tokio_postgres::Error>, Error> {
+    async fn send(&self, rows: Range<usize>) -> Result<Result<u64, Refusal>, Error> {
         if self.freight.control.is_cancelled() {
             return Err(Error::new(ErrorKind::Cancelled, "stopped on request"));
         }
-        let mut copy = Copy::start(self.connection, &self.copy, self.form).await?;
+        let mut sink = self.writer.start(self.form).await?;
         let mut rows = self.rows[rows].iter().peekable();
         while let Some(first) = rows.next() {
             let mut end = first.bytes.end;
@@ -141,25 +140,25 @@ impl Narrowing<'_> {
             {
                 end = next.bytes.end;
             }
-            copy.feed(first.held.bytes.slice(first.bytes.start..end)).await?;
+            sink.feed(first.held.bytes.slice(first.bytes.start..end)).await?;
         }
-        let client = self.connection.client();
-        match copy.finish().await {
+        let client = self.writer.connection().client();
+        match sink.finish().await {
             Ok(count) => {
                 client.batch_execute("RELEASE SAVEPOINT howdah; SAVEPOINT howdah").await?;
                 Ok(Ok(count))
             }
-            Err(error) if is_about_a_row(&error) => {
+            Err(refusal) if is_about_a_row(&refusal.error) => {
                 client.batch_execute("ROLLBACK TO SAVEPOINT howdah").await?;
-                Ok(Err(error))
+                Ok(Err(refusal))
             }
-            Err(error) => Err(error.into()),
+            Err(refusal) => Err(refusal.error.into()),
         }
     }
 
-    fn refuse(&self, row: usize, error: tokio_postgres::Error) -> Result<(), Error> {
+    fn refuse(&self, row: usize, refusal: Refusal) -> Result<(), Error> {
         let row = &self.rows[row];
-        let error = part::explain(error, row.chunk.rows.locate(row.at), self.freight, 0);
+        let error = part::explain(refusal.error, row.chunk.rows.locate(row.at), self.freight, 0);
         let Some(rejects) = &self.freight.rejects else { return Err(error) };
         rejects.add(&[Reject { error, raw: self.raw(row) }])
     }
@@ -179,7 +178,7 @@ impl Narrowing<'_> {
 }
 
 /// Where each row lies in a chunk's bytes.
-fn row_ends(form: RowForm, bytes: &Bytes) -> Vec<Range<usize>> {
+pub(crate) fn row_ends(form: RowForm, bytes: &Bytes) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut start = 0;
     while start < bytes.len() {

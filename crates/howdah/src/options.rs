@@ -61,6 +61,9 @@ pub struct LoadOptions {
     pub jobs: Option<usize>,
     /// The write path; default [`WritePath::CopyBinary`].
     pub write_path: WritePath,
+    /// Rows in one statement where the write path leaves that open; default: 1,000, or 5,000 for [`WritePath::Unnest`], or
+    /// 128 for [`WritePath::InsertRewritten`].
+    pub rows_per_statement: Option<usize>,
     /// New tables are UNLOGGED: fast, emptied by a crash of the server.
     pub unlogged: bool,
     /// COPY … FREEZE; needs a table made or truncated by this load, and one connection.
@@ -229,4 +232,73 @@ pub enum WritePath {
     CopyBinary,
     /// COPY's text format; the server parses every value.
     CopyText,
+    /// INSERT of one row, parsed and planned anew for each.
+    Insert,
+    /// INSERT of one row, prepared once.
+    InsertPrepared,
+    /// The same, sent without waiting for answers.
+    InsertPipelined,
+    /// INSERTs of 128, 64, … 1 rows, sent without waiting, as a batch that JDBC rewrites.
+    InsertRewritten,
+    /// INSERT of many rows as literals.
+    Values,
+    /// INSERT of many rows as parameters, prepared.
+    ValuesPrepared,
+    /// INSERT of many rows out of one array a column, prepared.
+    Unnest,
+}
+
+/// A statement has at most so many parameters.
+const MOST_PARAMETERS: usize = 65_535;
+
+/// The largest statement of a batch that JDBC rewrites.
+const MOST_REWRITTEN: usize = 128;
+
+impl WritePath {
+    /// As `--write-path` spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            WritePath::CopyBinary => "copy-binary",
+            WritePath::CopyText => "copy-text",
+            WritePath::Insert => "insert",
+            WritePath::InsertPrepared => "insert-prepared",
+            WritePath::InsertPipelined => "insert-pipelined",
+            WritePath::InsertRewritten => "insert-rewritten",
+            WritePath::Values => "values",
+            WritePath::ValuesPrepared => "values-prepared",
+            WritePath::Unnest => "unnest",
+        }
+    }
+
+    /// Whether rows travel in COPY.
+    pub fn is_copy(self) -> bool {
+        matches!(self, WritePath::CopyBinary | WritePath::CopyText)
+    }
+
+    /// Whether values travel as parameters.
+    pub(crate) fn binds(self) -> bool {
+        !self.is_copy() && self != WritePath::Values
+    }
+
+    /// Whether the rows of a statement are a choice.
+    pub(crate) fn has_rows_per_statement(self) -> bool {
+        use WritePath::{InsertRewritten, Unnest, Values, ValuesPrepared};
+        matches!(self, InsertRewritten | Values | ValuesPrepared | Unnest)
+    }
+
+    /// Rows in one statement for rows of `columns` columns, when `asked` for so many.
+    pub(crate) fn rows_per_statement(self, asked: Option<usize>, columns: usize) -> usize {
+        let most = MOST_PARAMETERS / columns.max(1);
+        match self {
+            WritePath::CopyBinary | WritePath::CopyText => usize::MAX,
+            WritePath::Insert | WritePath::InsertPrepared | WritePath::InsertPipelined => 1,
+            WritePath::InsertRewritten => {
+                let most = asked.unwrap_or(MOST_REWRITTEN).min(most).max(1);
+                1 << most.ilog2()
+            }
+            WritePath::Values => asked.unwrap_or(1000),
+            WritePath::ValuesPrepared => asked.unwrap_or(1000).min(most),
+            WritePath::Unnest => asked.unwrap_or(5000),
+        }
+    }
 }

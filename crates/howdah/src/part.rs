@@ -1,18 +1,15 @@
-//! A part: the chunks of one COPY statement, and the server's answer to it led back to the input.
+//! A part: the chunks that are sent together, in one statement where the write path is COPY, and the server's answer to it led back to the input.
 
-use std::pin::Pin;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::SinkExt;
-use howdah_encode::wire;
-use tokio_postgres::{CopyInSink, ToStatement};
 
 use crate::chunk::{Chunk, RowForm, RowOrigins};
-use crate::connect::Connection;
 use crate::error::{Error, ErrorKind, Location};
 use crate::lane::Freight;
 use crate::source::Piece;
 use crate::watcher::collision;
+use crate::write::{Refusal, Sink, Writer};
 
 /// Chunks in one COPY statement. The server's answer to a bad row comes when a COPY ends, so a part bounds what is sent
 /// in vain (16 MiB of input), and what a lane must remember to lead an error back to its line.
@@ -23,53 +20,6 @@ const HELD_PART_CHUNKS: usize = 8;
 
 /// ... and what may be held: huge records make short parts.
 const HELD_BYTES: usize = 32 * 1024 * 1024;
-
-/// One CopyData message holds at most so much: tokio-postgres copies each message into its write buffer, which must not
-/// grow with a huge record.
-const MESSAGE_BYTES: usize = 1024 * 1024;
-
-/// A COPY statement under way.
-pub(crate) struct Copy(Pin<Box<CopyInSink<Bytes>>>, RowForm);
-
-impl Copy {
-    /// Starts the COPY statement that [`Plan::copy_sql`](crate::plan::Plan::copy_sql) makes for `form`.
-    ///
-    /// # Errors
-    /// The server's: it lacks the relation, or the role the right.
-    pub(crate) async fn start<S: ToStatement + ?Sized>(
-        connection: &Connection,
-        statement: &S,
-        form: RowForm,
-    ) -> Result<Copy, tokio_postgres::Error> {
-        let mut sink = Box::pin(connection.client().copy_in(statement).await?);
-        if form == RowForm::Binary {
-            sink.feed(Bytes::from_static(&wire::HEADER)).await?;
-        }
-        Ok(Copy(sink, form))
-    }
-
-    /// Sends whole rows.
-    ///
-    /// # Errors
-    /// The connection broke; what the server thinks of rows is known at [`Copy::finish`].
-    pub(crate) async fn feed(&mut self, mut rows: Bytes) -> Result<(), tokio_postgres::Error> {
-        while rows.len() > MESSAGE_BYTES {
-            self.0.feed(rows.split_to(MESSAGE_BYTES)).await?;
-        }
-        self.0.feed(rows).await
-    }
-
-    /// Ends the COPY; how many rows the server counted.
-    ///
-    /// # Errors
-    /// The server refused a row, or the connection broke.
-    pub(crate) async fn finish(mut self) -> Result<u64, tokio_postgres::Error> {
-        if self.1 == RowForm::Binary {
-            self.0.feed(Bytes::from_static(&wire::TRAILER)).await?;
-        }
-        self.0.as_mut().finish().await
-    }
-}
 
 /// A chunk that was sent and whose rows the server may yet refuse.
 pub(crate) struct Carried {
@@ -84,32 +34,26 @@ pub(crate) struct Held {
     pub(crate) piece: Piece,
 }
 
-/// A COPY under way with what it carries.
+/// A part under way with what it carries.
 pub(crate) struct Part {
-    copy: Copy,
+    sink: Sink,
     pub(crate) form: RowForm,
     pub(crate) chunks: Vec<Carried>,
 }
 
 impl Part {
-    pub(crate) async fn start(
-        connection: &Connection,
-        form: RowForm,
-        freight: &Freight,
-    ) -> Result<Part, Error> {
+    pub(crate) async fn start(writer: &Arc<Writer>, form: RowForm, freight: &Freight) -> Result<Part, Error> {
         if freight.narrow {
-            connection.client().batch_execute("SAVEPOINT howdah").await?;
+            writer.connection().client().batch_execute("SAVEPOINT howdah").await?;
         }
-        let sql = freight.plan.copy_sql(&freight.relation, form);
-        let copy = Copy::start(connection, sql.as_str(), form).await?;
-        Ok(Part { copy, form, chunks: Vec::new() })
+        Ok(Part { sink: writer.start(form).await?, form, chunks: Vec::new() })
     }
 
     /// Sends a chunk; `piece` is kept with it where single rows can be refused.
     pub(crate) async fn send(&mut self, chunk: Chunk, piece: Option<Piece>) -> Result<(), Error> {
         let held = piece.map(|piece| Held { bytes: chunk.bytes.clone(), piece });
         self.chunks.push(Carried { rows: chunk.rows, held });
-        Ok(self.copy.feed(chunk.bytes).await?)
+        Ok(self.sink.feed(chunk.bytes).await?)
     }
 
     /// Whether the next chunk belongs to a new part.
@@ -120,13 +64,13 @@ impl Part {
             || (held && bytes().sum::<usize>() > HELD_BYTES)
     }
 
-    /// Ends the COPY. Gives back the chunks: the server's refusal may concern a single row of them.
-    pub(crate) async fn finish(self) -> (Result<u64, tokio_postgres::Error>, RowForm, Vec<Carried>) {
-        (self.copy.finish().await, self.form, self.chunks)
+    /// Ends the part. Gives back the chunks: the server's refusal may concern a single row of them.
+    pub(crate) async fn finish(self) -> (Result<u64, Refusal>, RowForm, Vec<Carried>) {
+        (self.sink.finish().await, self.form, self.chunks)
     }
 }
 
-/// Where row `row` (from 0) of a COPY over `chunks` stands in the input.
+/// Where row `row` (from 0) of a part of `chunks` stands in the input.
 pub(crate) fn locate(chunks: &[Carried], row: usize) -> Option<Location> {
     let mut row = row;
     for chunk in chunks {
@@ -139,8 +83,12 @@ pub(crate) fn locate(chunks: &[Carried], row: usize) -> Option<Location> {
     None
 }
 
-/// The row of a COPY statement, from 0, that the server's error names.
-pub(crate) fn named_row(error: &tokio_postgres::Error, freight: &Freight) -> Option<usize> {
+/// The row of a part, from 0, that the server refused, when it is known which one.
+pub(crate) fn named_row(refusal: &Refusal, freight: &Freight) -> Option<usize> {
+    if let Some(rows) = &refusal.rows {
+        return (rows.len() == 1).then_some(rows.start);
+    }
+    let error = &refusal.error;
     let context = error.as_db_error()?.where_()?;
     let (line, _) = copy_context(context, &freight.relation_name)?;
     usize::try_from(line).ok()?.checked_sub(1)

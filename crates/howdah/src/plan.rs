@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use howdah_encode::{SessionRules, TextCodec};
+use howdah_encode::{SessionRules, TextCodec, TypeShape};
 
 use crate::chunk::RowForm;
 use crate::date_format::{self, DateFormat};
@@ -16,6 +16,12 @@ use crate::options::{LoadOptions, OnNul, WritePath};
 use crate::source::split;
 use crate::source::{Dialect, Field};
 use crate::table::Table;
+
+/// The OID of `text`.
+const TEXT_OID: u32 = 25;
+
+/// The OID of `interval`, the one type whose modifier decides how literals are read.
+pub(crate) const INTERVAL_OID: u32 = 1186;
 
 /// Everything an encoder and a lane need to know.
 #[derive(Debug)]
@@ -51,6 +57,8 @@ pub(crate) struct Plan {
     /// The target's bare name, for messages in the server's words.
     pub(crate) relation_name: String,
     freeze: bool,
+    pub(crate) write_path: WritePath,
+    pub(crate) rows_per_statement: usize,
     /// The column after all others that says where in the input a row stood; for rows that are staged.
     pub(crate) ordinal: Option<String>,
 }
@@ -77,6 +85,9 @@ pub(crate) struct PlanColumn {
     pub(crate) has_date_format: bool,
     /// `None`: only the server can read the type.
     pub(crate) codec: Option<TextCodec>,
+    /// Its field in a binary row is the literal itself: only the server can read the type, or the write path cannot carry it
+    /// otherwise.
+    pub(crate) as_text: bool,
     /// Columns of one type have one kind: the index of the first of them.
     pub(crate) kind: usize,
     /// The column's place in the table, when NULL is certain to be refused.
@@ -150,6 +161,16 @@ impl Plan {
                     codec.filter(|codec| rules.server_encoding != "SQL_ASCII" && *codec != TextCodec::Xml);
                 codec = codec.map(|codec| codec.judging(rules.server_encoding == "UTF8"));
             }
+            // Arrays of arrays do not exist, and an array of intervals has one way of reading them; a dry run judges what a
+            // load would leave to the server.
+            let not_in_arrays = matches!(column.shape, TypeShape::Array { .. })
+                || column.base_type.0 == INTERVAL_OID && column.base_type.1 != -1;
+            let as_text = rules.write_path.binds()
+                && !rules.options.dry_run
+                && (codec.is_none() || not_in_arrays && rules.write_path == WritePath::Unnest);
+            if as_text {
+                codec = TextCodec::for_type(TEXT_OID, -1, rules.session);
+            }
             if codec.is_none() {
                 foreign.push(format!("{} ({})", column.name, column.type_name));
             }
@@ -165,12 +186,14 @@ impl Plan {
                 decimal_comma: rules.decimal_comma && decimal::is_decimal(column.base_type.0),
                 has_date_format: rules.date_format.is_some() && date_format::is_temporal(column.base_type.0),
                 codec,
+                as_text,
                 kind,
                 not_null_at: (column.not_null && table.checks_not_null_itself()).then_some(position),
                 not_null_domain: column.not_null_domain.clone(),
             });
         }
-        let reason = if rules.write_path == WritePath::CopyText || rules.observe {
+        let sends_text = matches!(rules.write_path, WritePath::CopyText | WritePath::Values);
+        let reason = if sends_text || rules.observe {
             None
         } else if dialect.default.is_some() {
             Some("--default needs the text format".to_owned())
@@ -181,9 +204,11 @@ impl Plan {
         } else {
             None
         };
-        let text = rules.write_path == WritePath::CopyText || rules.observe || reason.is_some();
+        let text = sends_text || rules.observe || reason.is_some();
         // PostgreSQL allows 1,600 columns.
         let count = u16::try_from(columns.len() + usize::from(rules.ordinal.is_some())).unwrap_or(u16::MAX);
+        let rows_per_statement =
+            rules.write_path.rows_per_statement(rules.options.rows_per_statement, usize::from(count));
         let careful = rules.decimal_comma
             || rules.date_format.is_some()
             || columns.iter().any(|column| column.is_file_name || column.forced.is_some());
@@ -205,6 +230,8 @@ impl Plan {
             date_format: rules.date_format.cloned(),
             relation_name: table.name.clone(),
             freeze: rules.freeze,
+            write_path: rules.write_path,
+            rows_per_statement,
             ordinal: rules.ordinal.map(str::to_owned),
         };
         (plan, reason)
@@ -217,10 +244,14 @@ impl Plan {
             .map(|format| format!("dates are written {:?} (--date-format)", format.as_str()))
     }
 
+    /// The columns of a row, quoted.
+    pub(crate) fn column_list(&self) -> String {
+        let names = self.columns.iter().map(|column| &column.name).chain(&self.ordinal);
+        names.map(|name| quote(name)).collect::<Vec<_>>().join(", ")
+    }
+
     /// The COPY statement that takes rows of `form` into `relation` (quoted).
     pub(crate) fn copy_sql(&self, relation: &str, form: RowForm) -> String {
-        let names = self.columns.iter().map(|column| &column.name).chain(&self.ordinal);
-        let columns: Vec<String> = names.map(|name| quote(name)).collect();
         let mut options = vec![match form {
             RowForm::Binary => "FORMAT binary".to_owned(),
             RowForm::Text => "FORMAT text".to_owned(),
@@ -231,6 +262,6 @@ impl Plan {
         if self.freeze {
             options.push("FREEZE".to_owned());
         }
-        format!("COPY {relation} ({}) FROM STDIN ({})", columns.join(", "), options.join(", "))
+        format!("COPY {relation} ({}) FROM STDIN ({})", self.column_list(), options.join(", "))
     }
 }

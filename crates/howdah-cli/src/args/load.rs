@@ -214,19 +214,23 @@ pub(crate) struct Writing {
     #[arg(long, short = 'j', value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 
-    /// copy-binary or copy-text (parsed by the server)
+    /// COPY, unnest or INSERT: docs/write-paths.md
     #[arg(long, value_name = "PATH", default_value = "copy-binary", hide_possible_values = true)]
     pub(crate) write_path: WritePathArg,
 
-    /// COPY FREEZE; for a table made or truncated here, one job [default: off]
+    /// Rows in one INSERT [default: by the write path]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) rows_per_statement: Option<u32>,
+
+    /// COPY FREEZE; table made or emptied here, one job [default: off]
     #[arg(long)]
     pub(crate) freeze: bool,
 
-    /// SQL before the first row, in its transaction; repeatable [default: none]
+    /// SQL before row 1, in its transaction; repeatable [default: none]
     #[arg(long, value_name = "SQL")]
     pub(crate) before: Vec<String>,
 
-    /// SQL after the last row, in its transaction; repeatable [default: none]
+    /// SQL after all rows, in their transaction; repeatable [default: none]
     #[arg(long, value_name = "SQL")]
     pub(crate) after: Vec<String>,
 
@@ -310,6 +314,20 @@ pub(crate) enum WritePathArg {
     CopyBinary,
     /// As text; the server parses every value
     CopyText,
+    /// One row a statement, none prepared
+    Insert,
+    /// One row a statement, prepared once
+    InsertPrepared,
+    /// The same, sent without waiting
+    InsertPipelined,
+    /// Statements of 128, 64, … 1 rows, sent without waiting
+    InsertRewritten,
+    /// Many rows a statement, as literals
+    Values,
+    /// Many rows a statement, as parameters, prepared
+    ValuesPrepared,
+    /// Many rows a statement, one array a column
+    Unnest,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -25,6 +25,7 @@ use crate::session::Session;
 use crate::source::{Dialect, Input};
 use crate::staged::{Apply, Staging};
 use crate::table::{self, Column, Hazards, Kind, Table};
+use crate::write;
 
 impl Load<'_> {
     #[expect(clippy::too_many_arguments, reason = "everything that was found out comes together here, once")]
@@ -67,6 +68,7 @@ impl Load<'_> {
             .with_hint("make the table first, or save the stream to a file"));
         }
         force::check(options, mapping)?;
+        write::check(options)?;
         let rules = FormRules {
             options,
             write_path: options.write_path,
@@ -100,8 +102,17 @@ impl Load<'_> {
                 (table, Some(creation))
             }
         };
+        write::check_columns(options, mapping, &table)?;
         let judged = staging.as_ref().map(|staging| staging.apply.judged(&table));
         let (plan, reason) = Plan::new(dialect.clone(), mapping, judged.as_ref().unwrap_or(&table), &rules);
+        if let Some(asked) = options.rows_per_statement.filter(|asked| plan.rows_per_statement < *asked) {
+            self.control.notice(format!(
+                "{} rows a statement instead of {asked}: {} with {} columns takes no more",
+                plan.rows_per_statement,
+                options.write_path.name(),
+                plan.columns.len()
+            ));
+        }
         let landing = match staging {
             Some(staging) => Landing::Staged(staging),
             None => self.landing(connection, &table, creation, inputs, jobs.count).await?,

@@ -4,8 +4,10 @@ use super::{Decision, Load};
 use crate::chunk::RowForm;
 use crate::landing::Landing;
 use crate::mapping::Mapping;
+use crate::options::WritePath;
 use crate::report::{DialectSummary, PlanSummary, PlannedColumn};
 use crate::session::Session;
+use crate::write;
 
 impl Load<'_> {
     /// Puts the plan and what follows from it into the report.
@@ -20,7 +22,7 @@ impl Load<'_> {
         let (_, relation) = landing.relation(table);
         let mut statements = self.options.before.clone();
         statements.extend(landing.before(table));
-        statements.push(plan.copy_sql(&relation, plan.form));
+        statements.push(write::planned_sql(plan, &relation));
         statements.extend(landing.after(table, plan, &[]));
         statements.extend(landing.publish(table));
         statements.extend(self.options.after.iter().cloned());
@@ -34,7 +36,10 @@ impl Load<'_> {
         report.table = table.display();
         report.jobs = jobs.count;
         report.jobs_reason.clone_from(&jobs.reason);
-        report.write_path = if plan.form == RowForm::Binary { "copy-binary" } else { "copy-text" };
+        report.write_path = match plan.write_path {
+            WritePath::CopyBinary if plan.form == RowForm::Text => WritePath::CopyText.name(),
+            path => path.name(),
+        };
         report.copy_format = form;
         report.durability =
             session.durability(if *creates { !self.options.unlogged } else { table.is_logged });

@@ -55,7 +55,9 @@ impl Load<'_> {
         let Decision { plan, table, landing, rejects, .. } = decision;
         let (relation_name, relation) = landing.relation(table);
         // Elsewhere than in UTF-8, characters of the input may have no place.
-        let can_refuse = landing.can_refuse_rows(table) || !decision.server_is_utf8;
+        // And a literal that travels unread is judged where it arrives.
+        let unread = plan.columns.iter().any(|column| column.as_text);
+        let can_refuse = landing.can_refuse_rows(table) || !decision.server_is_utf8 || unread;
         Freight {
             plan: plan.clone(),
             relation,

@@ -1,0 +1,193 @@
+//! The write paths: how the rows of a part reach the table over one connection.
+
+mod array;
+mod copy;
+mod fields;
+mod statements;
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use tokio::sync::OnceCell;
+use tokio_postgres::Statement;
+
+use crate::chunk::RowForm;
+use crate::connect::Connection;
+use crate::error::Error;
+use crate::mapping::Mapping;
+use crate::options::{LoadOptions, WritePath};
+use crate::plan::Plan;
+use crate::table::Table;
+use copy::Copy;
+use statements::{Element, Statements};
+
+/// `interval[]`: a modifier of its elements decides how their literals are read, which only COPY tells the server.
+const INTERVAL_ARRAY: u32 = 1187;
+
+/// One lane's way of writing: the connection, and what was prepared on it.
+pub(crate) struct Writer {
+    connection: Arc<Connection>,
+    plan: Arc<Plan>,
+    /// Quoted and qualified.
+    relation: String,
+    /// By the rows they take, and their form.
+    prepared: Mutex<HashMap<(usize, RowForm), Statement>>,
+    /// The elements of `unnest`'s arrays, once they were looked up.
+    elements: OnceCell<Vec<Element>>,
+}
+
+/// Why the server did not take a part.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) error: tokio_postgres::Error,
+    /// The rows of the refused statement, as the part counts them. `None` for COPY, whose errors name the row.
+    pub(crate) rows: Option<Range<usize>>,
+}
+
+impl From<tokio_postgres::Error> for Refusal {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Refusal { error, rows: None }
+    }
+}
+
+/// Where the rows of one part go.
+pub(crate) enum Sink {
+    /// One COPY statement.
+    Copy(Copy),
+    /// INSERT statements.
+    Statements(Statements),
+}
+
+impl Sink {
+    /// Sends whole rows.
+    ///
+    /// # Errors
+    /// The connection broke; what the server thinks of rows is known at [`Sink::finish`].
+    #[inline]
+    pub(crate) async fn feed(&mut self, rows: Bytes) -> Result<(), tokio_postgres::Error> {
+        match self {
+            Sink::Copy(copy) => copy.feed(rows).await,
+            Sink::Statements(statements) => {
+                statements.feed(&rows).await;
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends the part; how many rows the server counted.
+    ///
+    /// # Errors
+    /// The server refused a row, or the connection broke.
+    pub(crate) async fn finish(self) -> Result<u64, Refusal> {
+        match self {
+            Sink::Copy(copy) => Ok(copy.finish().await?),
+            Sink::Statements(statements) => statements.finish().await,
+        }
+    }
+}
+
+impl Writer {
+    /// Over an open connection; nothing is sent yet.
+    pub(crate) fn new(connection: Arc<Connection>, plan: Arc<Plan>, relation: String) -> Self {
+        Writer { connection, plan, relation, prepared: Mutex::default(), elements: OnceCell::new() }
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Starts a part.
+    ///
+    /// # Errors
+    /// The server's: it lacks the relation, or the role the right.
+    pub(crate) async fn start(self: &Arc<Self>, form: RowForm) -> Result<Sink, tokio_postgres::Error> {
+        if !self.plan.write_path.is_copy() {
+            return Ok(Sink::Statements(Statements::new(self.clone(), form)));
+        }
+        let sql = || self.plan.copy_sql(&self.relation, form);
+        let statement = self.prepared(0, form, sql).await?;
+        Ok(Sink::Copy(Copy::start(&self.connection, &statement, form).await?))
+    }
+
+    /// A statement for so many rows, prepared when it is used first.
+    async fn prepared(
+        &self,
+        rows: usize,
+        form: RowForm,
+        sql: impl FnOnce() -> String,
+    ) -> Result<Statement, tokio_postgres::Error> {
+        let known = || self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known().get(&(rows, form)).cloned();
+        if let Some(statement) = found {
+            return Ok(statement);
+        }
+        let statement = self.connection.client().prepare(&sql()).await?;
+        known().insert((rows, form), statement.clone());
+        Ok(statement)
+    }
+}
+
+/// The statement that a plan shows.
+pub(crate) fn planned_sql(plan: &Plan, relation: &str) -> String {
+    match plan.write_path {
+        WritePath::CopyBinary | WritePath::CopyText => plan.copy_sql(relation, plan.form),
+        WritePath::Unnest => {
+            let arrays = 1..=plan.columns.len() + usize::from(plan.ordinal.is_some());
+            let arrays: Vec<String> = arrays.map(|n| format!("unnest(${n})")).collect();
+            format!("{} SELECT {}", statements::insert_into(plan, relation), arrays.join(", "))
+        }
+        _ => statements::values_sql(plan, relation, 1, plan.form),
+    }
+}
+
+/// Refuses options that a write path cannot keep.
+///
+/// # Errors
+/// A usage error that names the option.
+pub(crate) fn check(options: &LoadOptions) -> Result<(), Error> {
+    let path = options.write_path;
+    let refused =
+        |what: &str| Err(Error::usage(format!("{what} does not go with --write-path {}", path.name())));
+    if options.rows_per_statement == Some(0) {
+        return Err(Error::usage("--rows-per-statement must be at least 1"));
+    }
+    if options.rows_per_statement.is_some() && !path.has_rows_per_statement() {
+        return refused("--rows-per-statement");
+    }
+    if path.is_copy() {
+        return Ok(());
+    }
+    if options.freeze {
+        return refused("--freeze");
+    }
+    if options.dialect.default.is_some() && path != WritePath::Values {
+        return refused("--default")
+            .map_err(|error| error.with_hint("copy-text, copy-binary and values know DEFAULT"));
+    }
+    Ok(())
+}
+
+/// Refuses columns that only COPY can fill.
+///
+/// # Errors
+/// A usage error that names the column.
+pub(crate) fn check_columns(options: &LoadOptions, mapping: &Mapping, table: &Table) -> Result<(), Error> {
+    let loaded = |name: &String| mapping.pairs.iter().any(|pair| pair.target == *name);
+    let mut columns = table.columns.iter();
+    let odd = columns.find(|column| {
+        column.base_type.0 == INTERVAL_ARRAY && column.base_type.1 != -1 && loaded(&column.name)
+    });
+    match odd {
+        Some(column) if !options.write_path.is_copy() => Err(Error::usage(format!(
+            "--write-path {} cannot fill {:?} ({})",
+            options.write_path.name(),
+            column.name,
+            column.type_name
+        ))
+        .with_detail("the type's modifier decides how its literals are read, which an INSERT does not tell")
+        .with_hint("--write-path copy-binary or copy-text can")),
+        _ => Ok(()),
+    }
+}
