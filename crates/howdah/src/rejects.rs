@@ -27,7 +27,7 @@ pub(crate) struct Reject {
 }
 
 /// How the refused records were read and where they were meant to go: what loading the mended file needs to know.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub(crate) struct Provenance {
     /// The target, as the command line takes it.
     pub(crate) table: String,
@@ -132,16 +132,21 @@ impl Rejects {
             state.file = Some(self.open()?);
         }
         for reject in rejects {
+            // Another thread may have passed the limit: one record beyond it is kept, and no more.
+            self.judge_rows(state.count)?;
             if let Some(file) = &mut state.file {
                 self.write(file, reject).map_err(|error| self.cannot_write(&error))?;
             }
             state.count += 1;
-            match self.limit {
-                Some(RejectLimit::Rows(most)) if state.count > most => return Err(self.too_many(state.count)),
-                _ => {}
-            }
         }
-        Ok(())
+        self.judge_rows(state.count)
+    }
+
+    fn judge_rows(&self, count: u64) -> Result<(), Error> {
+        match self.limit {
+            Some(RejectLimit::Rows(most)) if count > most => Err(self.too_many(count)),
+            _ => Ok(()),
+        }
     }
 
     /// How many were refused so far.
@@ -228,5 +233,25 @@ impl Rejects {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_come_late_add_nothing_to_what_was_too_much() {
+        let directory = tempfile::tempdir().unwrap();
+        let limit = Some(RejectLimit::Rows(2));
+        let rejects =
+            Rejects::new(&directory.path().join("r"), false, limit, Provenance::default(), BTreeMap::new())
+                .unwrap();
+        let record = || Reject { raw: b"x".to_vec().into(), error: Error::new(ErrorKind::Data, "no row") };
+        rejects.add(&[record(), record()]).unwrap();
+        for _ in 0..2 {
+            assert!(rejects.add(&[record(), record()]).is_err());
+            assert_eq!(rejects.count(), 3);
+        }
     }
 }
