@@ -7,6 +7,7 @@ pub mod floor;
 pub mod load;
 pub mod machine;
 pub mod measure;
+pub mod process;
 pub mod record;
 pub mod rounds;
 pub mod scenario;

@@ -1,4 +1,4 @@
-//! CPU time of a PostgreSQL server on this machine, and of the machine as a whole, from /proc.
+//! CPU time of a PostgreSQL server on this machine, of a group of processes, and of the machine as a whole, from /proc.
 
 use std::fs;
 use std::thread;
@@ -17,13 +17,8 @@ impl ServerCpu {
     #[must_use]
     pub fn of(postmaster: u32) -> Option<Self> {
         let own = Stat::of(postmaster)?;
-        let children =
-            fs::read_dir("/proc").ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-        let living: Vec<u64> = children
-            .filter_map(Stat::of)
-            .filter(|child| child.parent == postmaster)
-            .map(|child| child.own_ticks)
-            .collect();
+        let living: Vec<u64> =
+            Stat::of_all()?.filter(|child| child.parent == postmaster).map(|child| child.own_ticks).collect();
         let ticks = own.own_ticks + own.reaped_ticks + living.iter().sum::<u64>();
         Some(ServerCpu { ticks, processes: living.len() })
     }
@@ -45,6 +40,12 @@ impl ServerCpu {
     }
 }
 
+/// CPU seconds that the living processes of a group, and those they have waited for, have used so far.
+pub(crate) fn group_s(group: u32) -> Option<f64> {
+    let members = Stat::of_all()?.filter(|process| process.group == group);
+    Some(in_seconds(members.map(|process| process.own_ticks + process.reaped_ticks).sum()))
+}
+
 /// CPU seconds that all cores together were not idle since boot, time stolen by the hypervisor included.
 #[must_use]
 pub fn machine_busy_s() -> Option<f64> {
@@ -64,6 +65,7 @@ pub fn machine_busy_s() -> Option<f64> {
 /// The part of /proc/PID/stat that counts here.
 struct Stat {
     parent: u32,
+    group: u32,
     own_ticks: u64,
     reaped_ticks: u64,
 }
@@ -73,6 +75,12 @@ impl Stat {
         Stat::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 
+    /// Those of all processes that can be seen.
+    fn of_all() -> Option<impl Iterator<Item = Self>> {
+        let entries = fs::read_dir("/proc").ok()?;
+        Some(entries.filter_map(|entry| Stat::of(entry.ok()?.file_name().to_str()?.parse().ok()?)))
+    }
+
     /// The second field is the program's name in parentheses and may hold anything, also parentheses and spaces.
     fn parse(text: &str) -> Option<Self> {
         let fields: Vec<&str> = text.get(text.rfind(')')? + 1..)?.split_whitespace().collect();
@@ -80,6 +88,7 @@ impl Stat {
         let ticks = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
         Some(Stat {
             parent: fields.get(1)?.parse().ok()?,
+            group: fields.get(2)?.parse().ok()?,
             own_ticks: ticks(14)? + ticks(15)?,
             reaped_ticks: ticks(16)? + ticks(17)?,
         })
@@ -97,9 +106,9 @@ mod tests {
 
     #[test]
     fn a_process_name_with_parentheses_does_not_shift_the_fields() {
-        let text = "77 (a) b (c) S 42 77 77 0 -1 4194560 1 2 3 4 100 50 7 8 20 0 1 0 12 13 14";
+        let text = "77 (a) b (c) S 42 70 77 0 -1 4194560 1 2 3 4 100 50 7 8 20 0 1 0 12 13 14";
         let stat = Stat::parse(text).unwrap();
-        assert_eq!((stat.parent, stat.own_ticks, stat.reaped_ticks), (42, 150, 15));
+        assert_eq!((stat.parent, stat.group, stat.own_ticks, stat.reaped_ticks), (42, 70, 150, 15));
     }
 
     #[test]
