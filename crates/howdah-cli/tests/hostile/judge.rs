@@ -250,7 +250,7 @@ fn same_refusal(stopped: &Run, refusal: &Refusal, sample: &Sample<'_>) -> Result
         }
         // COPY looks one byte past a carriage return, and names the line before for what it finds there.
         Some((start, _, as_copy))
-            if sqlstate == "22021"
+            if refusal.sqlstate == "22021"
                 && psql_line + 1 == as_copy.start
                 && sample.bytes[..bom + start].ends_with(b"\r") =>
         {
