@@ -1,7 +1,9 @@
 //! Data sets and honest measurements.
 
+pub mod cell;
 pub mod database;
 pub mod dataset;
+pub mod environment;
 pub mod error;
 pub mod floor;
 pub mod load;
@@ -10,7 +12,10 @@ pub mod measure;
 pub mod process;
 pub mod record;
 pub mod rounds;
+pub mod runner;
 pub mod scenario;
+pub mod scenarios;
 pub mod scratch;
 pub mod server_cpu;
 pub mod table;
+pub mod worker;

@@ -9,11 +9,11 @@ use crate::database::Database;
 use crate::error::Error;
 use crate::table::Table;
 
-/// A table of facts, as markdown.
+/// A table of facts, as markdown; `program` is the measured program and its version.
 ///
 /// # Errors
 /// The server did not answer.
-pub fn facts(database: &Database, howdah: &Path) -> Result<String, Error> {
+pub fn facts(database: &Database, program: &str) -> Result<String, Error> {
     let mut table = Table::new(["fact", "value"]);
     table.row(["cores".to_owned(), thread::available_parallelism().map_or(0, usize::from).to_string()]);
     table.row(["processor", &proc_line("/proc/cpuinfo", "model name").unwrap_or_default()]);
@@ -22,8 +22,22 @@ pub fn facts(database: &Database, howdah: &Path) -> Result<String, Error> {
     table.row(["kernel", kernel.trim()]);
     table.row(["server", &database.row("SELECT version()")?.concat()]);
     table.row(["settings other than the defaults", &settings(database)?]);
-    table.row(["program", &version(howdah)]);
+    table.row(["program", program]);
     Ok(table.render())
+}
+
+/// What a program says of its version.
+#[must_use]
+pub fn version(program: &Path) -> String {
+    let output = Command::new(program).arg("--version").output();
+    output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default()
+}
+
+/// The three load averages.
+#[must_use]
+pub fn load_average() -> String {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').take(3).collect::<Vec<_>>().join(" ")
 }
 
 /// Settings that somebody chose; those of the locale and of the address say nothing about speed.
@@ -36,11 +50,6 @@ fn settings(database: &Database) -> Result<String, Error> {
     )?;
     let all = rows.concat().join(", ");
     Ok(if all.is_empty() { "none".to_owned() } else { all })
-}
-
-fn version(program: &Path) -> String {
-    let output = Command::new(program).arg("--version").output();
-    output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default()
 }
 
 /// The value of the first `key : value` line of a file.

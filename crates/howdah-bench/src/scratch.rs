@@ -38,6 +38,12 @@ impl Scratch {
         })
     }
 
+    /// Whether [`Scratch::csv`] finds the file made.
+    #[must_use]
+    pub fn has_csv(&self, dataset: Dataset, rows: u64) -> bool {
+        self.directory.join(self.stem(dataset, rows) + ".csv").exists()
+    }
+
     /// The data set as gzipped CSV.
     ///
     /// # Errors

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+mod bench;
 mod load;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
 
+pub(crate) use bench::{Bench, BenchAction, BenchRun};
 pub(crate) use load::{
     Connection, FormatArg, Load, ModeArg, NamesArg, OnErrorArg, OnNulArg, ReportArg, WritePathArg,
 };
@@ -42,6 +44,8 @@ pub(crate) enum Command {
     Load(Box<Load>),
     /// Manage howdah's own PostgreSQL servers
     Server(Server),
+    /// Measure every way of writing to PostgreSQL
+    Bench(Bench),
     /// Make test data: the same rows on every machine
     Dataset(Dataset),
     /// Print a completion script for a shell
@@ -178,9 +182,9 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = MAN_EXAMPLES)]
 pub(crate) struct Man {
-    /// Of this command: load, server, dataset, completions, man [default: of howdah]
+    /// Of this command: load, server, bench, dataset, completions, man [default: of howdah]
     #[arg(value_name = "COMMAND", hide_possible_values = true,
-        value_parser = ["load", "server", "dataset", "completions", "man"])]
+        value_parser = ["load", "server", "bench", "dataset", "completions", "man"])]
     pub(crate) command: Option<String>,
 }
 

@@ -46,6 +46,7 @@ fn run(args: Vec<OsString>) -> u8 {
         Ok(cli) => match &cli.command {
             Command::Load(args) => commands::load::run(args),
             Command::Server(args) => commands::server::run(args),
+            Command::Bench(args) => commands::bench::run(args),
             Command::Dataset(args) => commands::dataset::run(args),
             Command::Completions(args) => commands::completions::run(args),
             Command::Man(args) => commands::man::run(args),

@@ -255,6 +255,24 @@ const MOST_PARAMETERS: usize = 65_535;
 const MOST_REWRITTEN: usize = 128;
 
 impl WritePath {
+    /// Every write path, the default first.
+    pub const ALL: [WritePath; 9] = [
+        WritePath::CopyBinary,
+        WritePath::CopyText,
+        WritePath::Insert,
+        WritePath::InsertPrepared,
+        WritePath::InsertPipelined,
+        WritePath::InsertRewritten,
+        WritePath::Values,
+        WritePath::ValuesPrepared,
+        WritePath::Unnest,
+    ];
+
+    /// The write path of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        WritePath::ALL.into_iter().find(|path| path.name() == name)
+    }
+
     /// As `--write-path` spells it.
     pub fn name(self) -> &'static str {
         match self {

@@ -10,18 +10,6 @@ use howdah_encode::copy_text;
 use howdah_encode::literals::{NESTED_SETUP, TYPES, literals, nested_literals, nested_types};
 use howdah_testkit::Database;
 
-const ALL: [WritePath; 9] = [
-    WritePath::CopyBinary,
-    WritePath::CopyText,
-    WritePath::Insert,
-    WritePath::InsertPrepared,
-    WritePath::InsertPipelined,
-    WritePath::InsertRewritten,
-    WritePath::Values,
-    WritePath::ValuesPrepared,
-    WritePath::Unnest,
-];
-
 /// Those whose statements can have any number of rows.
 const MANY: [WritePath; 4] =
     [WritePath::InsertRewritten, WritePath::Values, WritePath::ValuesPrepared, WritePath::Unnest];
@@ -76,7 +64,7 @@ fn every_type_arrives_by_every_path_as_by_psql() {
         let file = database.file("accepted.copy", content);
         database.sql(&format!("\\copy by_psql FROM '{file}'"));
         let wanted = database.binary_rows("by_psql");
-        for path in ALL {
+        for path in WritePath::ALL {
             database.sql(&format!("DROP TABLE IF EXISTS by_us; CREATE TABLE by_us (n int, v {name})"));
             let options = LoadOptions {
                 header: HeaderOption::No,
@@ -105,7 +93,7 @@ fn hostile_strings_nulls_and_empty_strings_arrive_as_they_are() {
     database
         .sql(&format!("CREATE TABLE by_psql (n int, s text, a text[]);\n\\copy by_psql FROM '{file}' CSV"));
     let wanted = database.binary_rows("by_psql");
-    for path in ALL {
+    for path in WritePath::ALL {
         for conforming in ["on", "off"] {
             database.sql(&format!(
                 "SELECT format('ALTER DATABASE %I SET standard_conforming_strings = {conforming}', current_database()) \\gexec"
@@ -124,7 +112,7 @@ fn a_row_that_only_the_server_refuses_is_named_and_the_others_are_in() {
     let database = Database::new();
     let content: String = (0..300).map(|n| format!("{n},{}\n", if n % 97 == 5 { -1 } else { n })).collect();
     let file = database.file("rows.csv", content);
-    for path in ALL {
+    for path in WritePath::ALL {
         database.sql("DROP TABLE IF EXISTS t; CREATE TABLE t (n int GENERATED ALWAYS AS IDENTITY, v int CHECK (v >= 0))");
         let wanted = LoadOptions {
             header: HeaderOption::No,
@@ -156,7 +144,7 @@ fn an_interval_s_modifier_reads_its_literals_also_where_rows_travel_as_text() {
     };
     database.sql(&format!("{}\n\\copy by_psql FROM '{file}' CSV", table("by_psql")));
     let wanted = database.binary_rows("by_psql");
-    for path in ALL {
+    for path in WritePath::ALL {
         database.sql(&table("by_us"));
         let asked = LoadOptions { header: HeaderOption::No, write_path: path, ..options(&file, "by_us") };
         let report = load(&database, &asked);
@@ -172,7 +160,7 @@ fn no_row_is_lost_where_several_connections_write_or_a_statement_is_full() {
     let text = "x".repeat(700_000);
     let content: String = (0..60).map(|n| format!("{n},{text}{n}\n")).collect();
     let file = database.file("long.csv", content);
-    for path in ALL {
+    for path in WritePath::ALL {
         database.sql("DROP TABLE IF EXISTS t; CREATE TABLE t (n int, v text)");
         let asked =
             LoadOptions { header: HeaderOption::No, write_path: path, jobs: Some(2), ..options(&file, "t") };
@@ -188,7 +176,7 @@ fn a_choice_that_a_write_path_does_not_have_is_refused() {
     let database = Database::new();
     database.sql("CREATE TABLE t (n int)");
     let file = database.file("n.csv", "1\n");
-    for path in ALL.iter().filter(|path| !MANY.contains(path)) {
+    for path in WritePath::ALL.iter().filter(|path| !MANY.contains(path)) {
         let asked = LoadOptions { write_path: *path, rows_per_statement: Some(10), ..options(&file, "t") };
         let error = try_load(&database, &asked).unwrap_err();
         assert!(error.to_string().contains("--rows-per-statement"), "{error}");

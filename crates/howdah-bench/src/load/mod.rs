@@ -109,7 +109,7 @@ pub fn measure(options: &Options, say: &mut dyn Write) -> Result<(), Error> {
     let server = server::choose(options)?;
     let database = Database::connect(&server.conninfo)?;
     let programs = Programs::find(options, &server, scratch.waste())?;
-    let facts = machine::facts(&database, &programs.howdah)?;
+    let facts = machine::facts(&database, &machine::version(&programs.howdah))?;
     tell(say, &format!("{facts}\n"))?;
 
     let mut bench = Bench {

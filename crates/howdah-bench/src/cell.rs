@@ -1,0 +1,213 @@
+//! A cell: one method under one set of conditions, which is run several times.
+
+use std::collections::BTreeMap;
+
+use crate::dataset::Dataset;
+use crate::record::Durability;
+
+/// What is run, and all that decides how fast it can be.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    /// The scenario's name.
+    pub scenario: &'static str,
+    /// The section's name.
+    pub section: &'static str,
+    /// The name within the section's chart.
+    pub series: String,
+    /// The place on the section's axis.
+    pub x: Option<f64>,
+    /// The rows' data set.
+    pub dataset: Dataset,
+    /// How many of its rows.
+    pub rows: u64,
+    /// The table that they go into.
+    pub table: Shape,
+    /// Who writes, and how.
+    pub method: Method,
+    /// Server settings other than the defaults.
+    pub settings: Vec<(&'static str, &'static str)>,
+    /// Milliseconds that are added to every round trip.
+    pub latency_ms: f64,
+}
+
+/// The table before the first row.
+#[derive(Debug, Clone, Default)]
+pub struct Shape {
+    /// Its rows are not in the write-ahead log.
+    pub unlogged: bool,
+    /// All columns are text.
+    pub all_text: bool,
+    /// When its keys are made, if it has any.
+    pub keys: Keys,
+    /// Statements that are run once the table is there, with `{table}` for its name.
+    pub extra: Vec<&'static str>,
+    /// What `extra` does, for people.
+    pub extra_is: &'static str,
+}
+
+/// When the data set's keys are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Keys {
+    /// Never.
+    #[default]
+    None,
+    /// Before the rows.
+    Before,
+    /// After the rows, as a phase of its own.
+    After,
+}
+
+/// Who writes.
+#[derive(Debug, Clone)]
+pub enum Method {
+    /// A write path of `howdah load`.
+    Load(Loading),
+    /// The server reads a file of its own machine.
+    ServerFile {
+        /// COPY FREEZE, in the transaction that empties the table.
+        freeze: bool,
+    },
+    /// The server unnests rows that it has as arrays, 50 in each.
+    NestedUnnest {
+        /// The arrays stand in a file that file_fdw reads; otherwise in a table.
+        file: bool,
+    },
+}
+
+/// How `howdah load` writes.
+#[derive(Debug, Clone)]
+pub struct Loading {
+    /// As `--write-path` spells it.
+    pub write_path: &'static str,
+    /// Connections.
+    pub jobs: u32,
+    /// Rows of a statement; None: the write path's own choice.
+    pub rows_per_statement: Option<u64>,
+    /// COPY FREEZE, in the transaction that empties the table.
+    pub freeze: bool,
+    /// Nothing is written: what the program itself takes.
+    pub dry_run: bool,
+}
+
+impl Loading {
+    /// Over one connection.
+    #[must_use]
+    pub fn by(write_path: &'static str) -> Self {
+        Loading { write_path, jobs: 1, rows_per_statement: None, freeze: false, dry_run: false }
+    }
+
+    /// Over `jobs` connections.
+    #[must_use]
+    pub fn over(self, jobs: u32) -> Self {
+        Loading { jobs, ..self }
+    }
+
+    /// With so many rows in a statement.
+    #[must_use]
+    pub fn rows_per_statement(self, rows: u64) -> Self {
+        Loading { rows_per_statement: Some(rows), ..self }
+    }
+
+    /// Everything but the writing.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Loading { dry_run: true, ..Loading::by("copy-binary") }
+    }
+}
+
+impl Cell {
+    /// A durable load into a plain table on a server with default settings; what differs is set afterwards.
+    #[must_use]
+    pub fn new(
+        place: (&'static str, &'static str),
+        series: impl Into<String>,
+        data: (Dataset, u64),
+        method: Method,
+    ) -> Self {
+        Cell {
+            scenario: place.0,
+            section: place.1,
+            series: series.into(),
+            x: None,
+            dataset: data.0,
+            rows: data.1,
+            table: Shape::default(),
+            method,
+            settings: Vec::new(),
+            latency_ms: 0.0,
+        }
+    }
+
+    /// What a crash of the server leaves of the rows.
+    #[must_use]
+    pub fn durability(&self) -> Durability {
+        let off = |name: &'static str| self.settings.contains(&(name, "off"));
+        if off("fsync") || off("full_page_writes") {
+            Durability::LabOnly
+        } else if self.table.unlogged {
+            Durability::NotCrashSafe
+        } else if off("synchronous_commit") {
+            Durability::LosesLastCommits
+        } else {
+            Durability::Durable
+        }
+    }
+
+    /// The table in words.
+    #[must_use]
+    pub fn table_in_words(&self) -> String {
+        let Shape { unlogged, all_text, keys, extra_is, .. } = &self.table;
+        let mut words = vec![if *unlogged { "unlogged" } else { "logged" }];
+        words.extend(all_text.then_some("all text"));
+        words.push(match keys {
+            Keys::None => "no keys",
+            Keys::Before => "keys kept",
+            Keys::After => "keys built afterwards",
+        });
+        words.extend((!extra_is.is_empty()).then_some(*extra_is));
+        words.join(", ")
+    }
+
+    /// The settings, for records.
+    #[must_use]
+    pub fn settings_map(&self) -> BTreeMap<String, String> {
+        self.settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    /// Connections that write.
+    #[must_use]
+    pub fn connections(&self) -> u32 {
+        match &self.method {
+            Method::Load(loading) => loading.jobs,
+            Method::ServerFile { .. } | Method::NestedUnnest { .. } => 1,
+        }
+    }
+
+    /// Whether the rows are only read.
+    #[must_use]
+    pub fn is_control(&self) -> bool {
+        matches!(&self.method, Method::Load(loading) if loading.dry_run)
+    }
+
+    /// What is run, for people.
+    #[must_use]
+    pub fn command(&self) -> String {
+        match &self.method {
+            Method::Load(loading) => {
+                let mut command =
+                    format!("howdah load --write-path {} --jobs {}", loading.write_path, loading.jobs);
+                if let Some(rows) = loading.rows_per_statement {
+                    command += &format!(" --rows-per-statement {rows}");
+                }
+                command += if loading.freeze { " --mode truncate --freeze" } else { "" };
+                command + if loading.dry_run { " --dry-run" } else { "" }
+            }
+            Method::ServerFile { freeze: false } => "COPY … FROM '/file' (FORMAT csv)".to_owned(),
+            Method::ServerFile { freeze: true } => {
+                "BEGIN; TRUNCATE …; COPY … FROM '/file' (FORMAT csv, FREEZE); COMMIT".to_owned()
+            }
+            Method::NestedUnnest { file: false } => "INSERT … SELECT unnest(…) FROM arrays".to_owned(),
+            Method::NestedUnnest { file: true } => "INSERT … SELECT unnest(…) FROM file_fdw table".to_owned(),
+        }
+    }
+}

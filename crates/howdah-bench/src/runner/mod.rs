@@ -1,0 +1,255 @@
+//! Runs cells: in turns and in random order, each on a fresh server, every run a line of `raw.jsonl`.
+
+mod run;
+mod site;
+mod watch;
+
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use run::Context;
+
+use crate::cell::Cell;
+use crate::dataset::{Checksum, Dataset};
+use crate::error::Error;
+use crate::record::{Outcome, Record};
+use crate::rounds::orders;
+use crate::scratch::Scratch;
+
+/// Rows of the first warm-up of a cell that may be slow.
+const PROBE: u64 = 1_000;
+/// A warm-up that took so many seconds says how fast a method is.
+const TELLING: f64 = 0.5;
+/// A prefix takes so much of the time allowed, so that a slower repetition is not killed.
+const MARGIN: f64 = 0.7;
+/// A run is killed after so many times what is allowed.
+const PATIENCE: f64 = 3.0;
+/// Data sets' seed: published figures are of the same rows.
+const SEED: u64 = 1;
+
+/// What to run with.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Results go here.
+    pub output: PathBuf,
+    /// Generated files are kept here.
+    pub scratch: PathBuf,
+    /// Runs of each cell, the warm-up not counted.
+    pub repeat: u32,
+    /// Seconds that a run may take; slower methods load a first part of the rows.
+    pub max_seconds: f64,
+    /// The server; None: a new cluster of our own for each run.
+    pub conninfo: Option<String>,
+    /// Runs that `raw.jsonl` holds already are not repeated.
+    pub resume: bool,
+    /// The words that run this program as a worker.
+    pub worker: Vec<OsString>,
+}
+
+/// What the runner tells while it works.
+pub enum Event<'a> {
+    /// A file of rows is being made.
+    Making(Dataset, u64),
+    /// A run is over.
+    Ran {
+        /// Its record.
+        record: &'a Record,
+        /// How many are over.
+        done: usize,
+        /// Of so many.
+        of: usize,
+        /// What the others will take, if they take as long.
+        left: Duration,
+    },
+}
+
+/// Runs all cells; returns every record, those of an earlier run that is resumed included.
+///
+/// # Errors
+/// The harness itself failed: a server or a file could not be made.
+pub fn run(cells: &[Cell], options: &Options, tell: &mut dyn FnMut(Event)) -> Result<Vec<Record>, Error> {
+    std::fs::create_dir_all(&options.output)
+        .map_err(Error::io(format!("could not make {}", options.output.display())))?;
+    let path = options.output.join("raw.jsonl");
+    let mut records = if options.resume { read(&path)? } else { Vec::new() };
+    let mut file = OpenOptions::new();
+    file.create(true).write(true).append(options.resume).truncate(!options.resume);
+    let file = file.open(&path).map_err(Error::io(format!("could not open {}", path.display())))?;
+    let mut runner = Runner {
+        options,
+        scratch: Scratch::new(&options.scratch, SEED)?,
+        raw: BufWriter::new(file),
+        sums: BTreeMap::new(),
+        tell,
+    };
+    let known: HashSet<Place> = records.iter().map(Place::of).collect();
+    // The warm-up is the one that is numbered 0.
+    let repetitions = 0..=options.repeat;
+    let wanted = |cell: &Cell, repetition| !known.contains(&Place::at(cell, repetition));
+    let missing = |cell| repetitions.clone().filter(|repetition| wanted(cell, *repetition)).count();
+    let of = cells.iter().map(missing).sum();
+    let (clock, mut done) = (Instant::now(), 0);
+    for group in cells.chunk_by(|a, b| (a.scenario, a.section) == (b.scenario, b.section)) {
+        // The warm-up finds out how many rows each method can carry in the time allowed.
+        let mut rows = vec![None; group.len()];
+        let turns = orders(group.len(), repetitions.clone().count(), SEED);
+        for (repetition, order) in repetitions.clone().zip(turns) {
+            for at in order {
+                let cell = &group[at];
+                if !wanted(cell, repetition) {
+                    continue;
+                }
+                let mut record = match (repetition, rows[at]) {
+                    (1.., Some(rows)) => runner.once(cell, rows)?,
+                    _ => {
+                        let (record, fit) = runner.probe(cell, &records)?;
+                        rows[at] = Some(fit);
+                        if repetition == 0 { record } else { runner.once(cell, fit)? }
+                    }
+                };
+                record.repetition = repetition;
+                runner.keep(&record)?;
+                done += 1;
+                let each = clock.elapsed() / u32::try_from(done).unwrap_or(u32::MAX);
+                let left = each * u32::try_from(of - done).unwrap_or(u32::MAX);
+                (runner.tell)(Event::Ran { record: &record, done, of, left });
+                records.push(record);
+            }
+        }
+    }
+    Ok(records)
+}
+
+/// Reads the records of a directory of results.
+///
+/// # Errors
+/// The file cannot be read, or a line of it is no record. A file that is not there has no records.
+pub fn read(path: &Path) -> Result<Vec<Record>, Error> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io(format!("could not read {}", path.display()))(error)),
+    };
+    let line = |(number, line): (usize, &str)| {
+        serde_json::from_str(line)
+            .map_err(|error| Error::Usage(format!("{}, line {number}: {error}", path.display())))
+    };
+    (1..).zip(text.lines()).map(line).collect()
+}
+
+/// Which run of which cell a record is of.
+#[derive(PartialEq, Eq, Hash)]
+struct Place(String, String, String, Option<u64>, u32);
+
+impl Place {
+    fn of(record: &Record) -> Place {
+        let Record { scenario, section, series, x, repetition, .. } = record.clone();
+        Place(scenario, section, series, x.map(f64::to_bits), repetition)
+    }
+
+    fn at(cell: &Cell, repetition: u32) -> Place {
+        let Cell { scenario, section, series, x, .. } = cell.clone();
+        Place(scenario.to_owned(), section.to_owned(), series, x.map(f64::to_bits), repetition)
+    }
+}
+
+struct Runner<'a> {
+    options: &'a Options,
+    scratch: Scratch,
+    raw: BufWriter<File>,
+    sums: BTreeMap<(&'static str, u64), Checksum>,
+    tell: &'a mut dyn FnMut(Event),
+}
+
+impl Runner<'_> {
+    fn once(&mut self, cell: &Cell, rows: u64) -> Result<Record, Error> {
+        let csv = self.csv(cell.dataset, rows)?;
+        let expected = self.sums.entry((cell.dataset.name(), rows));
+        let expected = *expected.or_insert_with(|| cell.dataset.recipe(rows, SEED).checksum());
+        let context = Context {
+            worker: &self.options.worker,
+            given: self.options.conninfo.as_deref(),
+            limit: Duration::from_secs_f64(self.options.max_seconds * PATIENCE),
+        };
+        run::once(&context, cell, rows, &csv, expected)
+    }
+
+    /// Runs the cell over more and more rows, until it is known how many it carries in the time allowed.
+    fn probe(&mut self, cell: &Cell, before: &[Record]) -> Result<(Record, u64), Error> {
+        // A resumed run has the warm-up of the one before.
+        let warm = before.iter().find(|record| Place::of(record) == Place::at(cell, 0));
+        if let Some(warm) = warm.filter(|warm| warm.outcome.counts()) {
+            return Ok((warm.clone(), self.fitting(cell, warm)));
+        }
+        let mut rows = cell.rows.min(PROBE);
+        loop {
+            let record = self.once(cell, rows)?;
+            let is_telling = record.seconds >= TELLING.min(self.options.max_seconds);
+            if !record.outcome.counts() || rows == cell.rows || is_telling {
+                let fit = self.fitting(cell, &record);
+                return Ok((record, fit));
+            }
+            // All of them at once, where that is sure to be quick.
+            let rate = rows as f64 / record.seconds.max(1e-3);
+            let sure = cell.rows as f64 / rate < self.options.max_seconds * MARGIN;
+            rows = if sure { cell.rows } else { cell.rows.min(rows * 10) };
+        }
+    }
+
+    fn fitting(&self, cell: &Cell, record: &Record) -> u64 {
+        if !record.outcome.counts() || record.rows == 0 {
+            return cell.rows.min(PROBE);
+        }
+        let most = record.rows as f64 / record.seconds.max(1e-6) * self.options.max_seconds * MARGIN;
+        if cell.rows as f64 <= most / MARGIN { cell.rows } else { round_down(most).max(1) }
+    }
+
+    fn csv(&mut self, dataset: Dataset, rows: u64) -> Result<PathBuf, Error> {
+        if !self.scratch.has_csv(dataset, rows) {
+            (self.tell)(Event::Making(dataset, rows));
+        }
+        let path = self.scratch.csv(dataset, rows)?;
+        // A server under another account reads it too.
+        let readable = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+        std::fs::set_permissions(&path, readable)
+            .map_err(Error::io(format!("could not share {}", path.display())))?;
+        Ok(path)
+    }
+
+    fn keep(&mut self, record: &Record) -> Result<(), Error> {
+        let written = serde_json::to_writer(&mut self.raw, record).map_err(Into::into);
+        written
+            .and_then(|()| self.raw.write_all(b"\n"))
+            .and_then(|()| self.raw.flush())
+            .map_err(Error::io("could not write raw.jsonl"))
+    }
+}
+
+/// To two digits: prefixes of a like size share a file.
+#[expect(clippy::cast_possible_truncation, reason = "row counts stay far below 2^53")]
+fn round_down(rows: f64) -> u64 {
+    let unit = 10_f64.powf((rows.max(1.0).log10().floor() - 1.0).max(0.0));
+    ((rows / unit).floor() * unit) as u64
+}
+
+/// Whether any of the records says that something other than the rows arrived.
+#[must_use]
+pub fn has_wrong(records: &[Record]) -> bool {
+    records.iter().any(|record| record.outcome == Outcome::Wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_is_never_more_than_what_fits() {
+        for (rows, down) in [(1.0, 1), (99.9, 99), (1_234.0, 1_200), (987_654.0, 980_000)] {
+            assert_eq!(round_down(rows), down);
+        }
+    }
+}

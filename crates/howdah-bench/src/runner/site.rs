@@ -1,0 +1,78 @@
+//! The server that a run gets: a new cluster of its own, or a given server that is cleaned up as far as it lets us.
+
+use std::path::PathBuf;
+
+use howdah_server::{Settings, Throwaway};
+
+use crate::cell::Cell;
+use crate::database::Database;
+use crate::error::Error;
+
+/// The table that rows go into.
+pub(super) const TABLE: &str = "howdah_bench";
+
+/// A server that is ready for one run.
+pub(super) struct Site {
+    pub(super) conninfo: String,
+    pub(super) database: Database,
+    /// The postmaster, when the server is our own.
+    pub(super) pid: Option<u32>,
+    /// Where the server itself may write, when it is our own.
+    pub(super) server_directory: Option<PathBuf>,
+    /// As records say it.
+    pub(super) fresh: &'static str,
+    /// Ends the server with this.
+    _own: Option<Throwaway>,
+}
+
+impl Site {
+    /// A new cluster with the cell's settings, or the given server.
+    ///
+    /// # Errors
+    /// No server came about.
+    pub(super) fn open(given: Option<&str>, cell: &Cell) -> Result<Site, Error> {
+        match given {
+            Some(conninfo) => Site::given(conninfo),
+            None => Site::own(cell),
+        }
+    }
+
+    fn own(cell: &Cell) -> Result<Site, Error> {
+        let settings = cell
+            .settings
+            .iter()
+            .fold(Settings::new(), |settings, (name, value)| settings.with(*name, *value));
+        let own = Throwaway::start(&settings)?;
+        // Over TCP, as contenders are: not every driver knows sockets.
+        let conninfo = own.tcp_conninfo();
+        Ok(Site {
+            database: Database::connect(&conninfo)?,
+            conninfo,
+            pid: Some(own.pid()),
+            server_directory: Some(own.data_dir().to_owned()),
+            fresh: "new cluster",
+            _own: Some(own),
+        })
+    }
+
+    fn given(conninfo: &str) -> Result<Site, Error> {
+        let database = Database::connect(conninfo)?;
+        database.run(&format!("DROP TABLE IF EXISTS {TABLE}"))?;
+        let fresh = if database.checkpoint()? { "new table, checkpoint" } else { "new table" };
+        let conninfo = conninfo.to_owned();
+        Ok(Site { conninfo, database, pid: None, server_directory: None, fresh, _own: None })
+    }
+
+    /// Why the cell cannot run here, if so.
+    pub(super) fn obstacle(given: Option<&str>, cell: &Cell) -> Option<String> {
+        let settings: Vec<&str> = cell.settings.iter().map(|(name, _)| *name).collect();
+        if given.is_some() && !settings.is_empty() {
+            return Some(format!("the given server keeps its own {}", settings.join(", ")));
+        }
+        let needs_own = matches!(
+            cell.method,
+            crate::cell::Method::ServerFile { .. } | crate::cell::Method::NestedUnnest { file: true }
+        );
+        (given.is_some() && needs_own).then(|| "needs a file on the server's machine".to_owned())
+    }
+}

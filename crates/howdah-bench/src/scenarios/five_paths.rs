@@ -1,0 +1,140 @@
+//! Study 1: five ways of writing a million GitHub events, and the ladder between the first and the last that it lacks.
+
+use super::Scale;
+use crate::cell::{Cell, Loading, Method};
+use crate::dataset::Dataset;
+use crate::scenario::{Chart, Published, Scenario, Section};
+
+const NAME: &str = "five-paths";
+const PATHS: (&str, &str) = (NAME, "paths");
+const LADDER: (&str, &str) = (NAME, "ladder");
+
+const fn published(series: &'static str, rows_per_s: f64, but: &'static str) -> Published {
+    Published { series, x: None, rows_per_s, but }
+}
+
+pub(super) const SCENARIO: Scenario = Scenario {
+    name: NAME,
+    title: "Five paths for a million events",
+    question: "How much faster than a row at a time can typed rows become, and what makes it so?",
+    study: Some(1),
+    sections: &[
+        Section {
+            name: "paths",
+            title: "The study's five paths, and howdah's own",
+            chart: Chart::Bars,
+            note: "The study's last path differs from the one before in seven things at once, and three of them give \
+                   up the data after a crash. The ladder takes them one by one.",
+            published: &[
+                published("naive INSERT", 983.0, "its commits wait for a network disk"),
+                published("batched INSERT", 32_927.0, "stores '' where the COPY paths store NULL"),
+                published("COPY CSV", 255_754.0, ""),
+                published("COPY CSV, unlogged", 308_642.0, "also without synchronous_commit"),
+                published(
+                    "raw landing",
+                    775_194.0,
+                    "also unlogged, FREEZE, a file on the server, and fsync, full_page_writes and \
+                     synchronous_commit off: not the price of parsing types",
+                ),
+            ],
+        },
+        Section {
+            name: "ladder",
+            title: "The ladder: one change a step",
+            chart: Chart::Waterfall,
+            note: "Each step keeps what the steps before it changed. From \"unlogged\" on the rows are no longer safe, \
+                   and the last steps belong in a laboratory.",
+            published: &[],
+        },
+    ],
+    caveats: &[
+        "No index, no key, no trigger: tables in use have them.",
+        "The landing paths leave all values as text: validating and casting them is still to be done.",
+    ],
+};
+
+/// Study 1's server for its last path.
+const LAB: [(&str, &str); 6] = [
+    ("fsync", "off"),
+    ("synchronous_commit", "off"),
+    ("full_page_writes", "off"),
+    ("checkpoint_timeout", "30min"),
+    ("max_wal_size", "8GB"),
+    ("shared_buffers", "512MB"),
+];
+
+pub(super) fn cells(scale: &Scale) -> Vec<Cell> {
+    let rows = scale.rows(1_000_000, 20_000);
+    let data = (Dataset::GithubEvents, rows);
+    let load = |place, series: &str, loading| Cell::new(place, series, data, Method::Load(loading));
+
+    let mut unlogged = load(PATHS, "COPY CSV, unlogged", Loading::by("copy-csv"));
+    unlogged.table.unlogged = true;
+    unlogged.settings = vec![("synchronous_commit", "off"), ("maintenance_work_mem", "1GB")];
+    let mut landing = Cell::new(PATHS, "raw landing", data, Method::ServerFile { freeze: true });
+    landing.table.unlogged = true;
+    landing.table.all_text = true;
+    landing.settings = LAB.to_vec();
+    let mut cells = vec![
+        load(PATHS, "naive INSERT", Loading::by("insert-autocommit")),
+        load(PATHS, "batched INSERT", Loading::by("values").rows_per_statement(7_000)),
+        load(PATHS, "COPY CSV", Loading::by("copy-csv")),
+        unlogged,
+        landing,
+        load(PATHS, "howdah, binary COPY", Loading::by("copy-binary")),
+        load(PATHS, "howdah, binary COPY, a connection a core", Loading::by("copy-binary").over(scale.cores)),
+        load(PATHS, "no-op", Loading::nothing()),
+    ];
+    cells.extend(ladder(data));
+    cells
+}
+
+fn ladder(data: (Dataset, u64)) -> Vec<Cell> {
+    let load = |series: &str, path| Cell::new(LADDER, series, data, Method::Load(Loading::by(path)));
+    let mut cells = vec![
+        load("naive INSERT", "insert-autocommit"),
+        load("one commit", "insert"),
+        load("prepared", "insert-prepared"),
+        load("without waiting", "insert-pipelined"),
+        load("1,000 rows a statement", "values-prepared"),
+        load("COPY text", "copy-text"),
+        load("COPY binary", "copy-binary"),
+    ];
+    let mut step = load("all-text table", "copy-csv");
+    step.table.all_text = true;
+    cells.push(step.clone());
+    let mut next = |series: &str, change: &dyn Fn(&mut Cell)| {
+        series.clone_into(&mut step.series);
+        change(&mut step);
+        cells.push(step.clone());
+    };
+    next("file on the server", &|step| step.method = Method::ServerFile { freeze: false });
+    next("unlogged", &|step| step.table.unlogged = true);
+    next("FREEZE", &|step| step.method = Method::ServerFile { freeze: true });
+    next("synchronous_commit off", &|step| step.settings.push(("synchronous_commit", "off")));
+    next("full_page_writes off", &|step| step.settings.push(("full_page_writes", "off")));
+    next("fsync off", &|step| step.settings.push(("fsync", "off")));
+    next("fewer checkpoints, more memory", &|step| step.settings = LAB.to_vec());
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Durability;
+
+    #[test]
+    fn a_step_of_the_ladder_changes_one_thing_and_says_what_a_crash_leaves() {
+        let steps = ladder((Dataset::GithubEvents, 1));
+        let what = |cell: &Cell| (cell.command(), cell.table_in_words(), cell.settings_map());
+        for pair in steps.windows(2) {
+            let (before, after) = (what(&pair[0]), what(&pair[1]));
+            let changed = [before.0 != after.0, before.1 != after.1, before.2 != after.2];
+            let allowed = if pair[1].series == "all-text table" { 2 } else { 1 };
+            assert_eq!(changed.into_iter().filter(|changed| *changed).count(), allowed, "{}", pair[1].series);
+        }
+        let labels: Vec<Durability> = steps.iter().map(Cell::durability).collect();
+        assert!(labels.is_sorted(), "no step makes rows safer: {labels:?}");
+        assert_eq!(labels.last(), Some(&Durability::LabOnly));
+    }
+}

@@ -1,0 +1,233 @@
+//! `howdah bench`: run scenarios, tell how they go, and write what came of them.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use howdah::{Error, ErrorKind};
+use howdah_bench::cell::Cell;
+use howdah_bench::record::{Outcome, Record};
+use howdah_bench::runner::{self, Event, Options};
+use howdah_bench::scenario::Scenario;
+use howdah_bench::scenarios::{self, Scale};
+use howdah_bench::{environment, worker};
+
+use crate::args::{Bench, BenchAction, BenchRun};
+use crate::figures::{count, counted, rate, remaining, visible};
+use crate::render::Console;
+use crate::{conceal, exit, program};
+
+/// Runs the action; 1 when a run stored something wrong, or a comparison found a regression.
+pub(crate) fn run(args: &Bench) -> u8 {
+    let console = Console::new(false);
+    let done = match &args.action {
+        BenchAction::List => {
+            console.result(&list());
+            Ok(exit::DONE)
+        }
+        BenchAction::Methods { scenario } => methods(scenario.as_deref(), console),
+        BenchAction::Run(args) => measure(args, console),
+        BenchAction::Report { directory } => report(directory, console),
+        BenchAction::Clean => clean(console),
+        BenchAction::Worker => return worker(),
+    };
+    done.unwrap_or_else(|error| {
+        console.error(&error);
+        exit::code(&error, None)
+    })
+}
+
+fn list() -> String {
+    let width = scenarios::ALL.iter().map(|scenario| scenario.name.len()).max().unwrap_or(0);
+    let line = |scenario: &Scenario| {
+        let study = scenario.study.map_or_else(String::new, |study| format!(" (study {study})"));
+        format!("{:width$}  {}{study}\n{:width$}    {}", scenario.name, scenario.title, "", scenario.question)
+    };
+    scenarios::ALL.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn methods(name: Option<&str>, console: Console) -> Result<u8, Error> {
+    let chosen = match name {
+        Some(name) => vec![*scenario(name)?],
+        None => scenarios::ALL.to_vec(),
+    };
+    let scale = Scale { quick: false, rows: None, cores: cores() };
+    let mut lines = Vec::new();
+    for scenario in &chosen {
+        for section in scenario.sections {
+            lines.push(format!("{}, {}", scenario.name, section.title));
+            let mut seen = BTreeSet::new();
+            for cell in scenarios::cells(scenario, &scale) {
+                if cell.section == section.name && seen.insert(cell.series.clone()) {
+                    lines.push(format!("  {:<44}  {}", cell.series, cell.command()));
+                }
+            }
+        }
+    }
+    console.result(&lines.join("\n"));
+    Ok(exit::DONE)
+}
+
+fn scenario(name: &str) -> Result<&'static Scenario, Error> {
+    scenarios::find(name).ok_or_else(|| {
+        let names: Vec<&str> = scenarios::ALL.iter().map(|scenario| scenario.name).collect();
+        Error::usage(format!("there is no scenario {name:?}"))
+            .with_hint(format!("one of: {}", names.join(", ")))
+    })
+}
+
+fn measure(args: &BenchRun, console: Console) -> Result<u8, Error> {
+    if let Some(conninfo) = &args.dbname {
+        conceal::password_of(conninfo);
+    }
+    let chosen: Vec<&Scenario> =
+        args.scenarios.iter().map(|name| scenario(name)).collect::<Result<_, _>>()?;
+    let scale = Scale { quick: args.quick, rows: args.rows, cores: cores() };
+    let wanted = |cell: &Cell| {
+        args.method.is_empty() || args.method.iter().any(|text| cell.series.contains(text.as_str()))
+    };
+    let cells: Vec<Cell> =
+        chosen.iter().flat_map(|scenario| scenarios::cells(scenario, &scale)).filter(wanted).collect();
+    if cells.is_empty() {
+        return Err(Error::usage("no method has such a name")
+            .with_hint(format!("{} bench methods lists them", program::name())));
+    }
+    let options = Options {
+        output: args.output.clone(),
+        scratch: scratch(),
+        repeat: args.repeat.unwrap_or(if args.quick { 1 } else { 3 }),
+        max_seconds: args.max_seconds.unwrap_or(if args.quick { 3.0 } else { 60.0 }),
+        conninfo: args.dbname.clone(),
+        resume: args.resume,
+        worker: myself()?,
+    };
+    if !options.resume && options.output.join("raw.jsonl").exists() {
+        return Err(Error::usage(format!("{} holds results already", options.output.display()))
+            .with_hint("add --resume to go on with them, or -o DIR to keep both"));
+    }
+    let environment = environment::describe(options.conninfo.as_deref()).map_err(failed)?;
+    let records = runner::run(&cells, &options, &mut |event| tell(console, &event)).map_err(failed)?;
+    write(&options.output, &records, &environment)?;
+    for line in unwelcome(&records) {
+        console.labelled("warning", &line);
+    }
+    let report = options.output.join("report.html");
+    console.say(&format!("report: {}", visible(&report.display().to_string())));
+    Ok(if runner::has_wrong(&records) { exit::FAILED } else { exit::DONE })
+}
+
+fn report(directory: &Path, console: Console) -> Result<u8, Error> {
+    let records = runner::read(&directory.join("raw.jsonl")).map_err(failed)?;
+    if records.is_empty() {
+        return Err(Error::usage(format!("{} holds no results", directory.display())));
+    }
+    let path = directory.join("environment.md");
+    let environment = std::fs::read_to_string(&path)
+        .map_err(|error| Error::new(ErrorKind::Source, format!("cannot read {}: {error}", path.display())))?;
+    write(directory, &records, &environment)?;
+    console.say(&format!("report: {}", visible(&directory.join("report.html").display().to_string())));
+    Ok(exit::DONE)
+}
+
+fn clean(console: Console) -> Result<u8, Error> {
+    let scratch = scratch();
+    match std::fs::remove_dir_all(&scratch) {
+        Ok(()) => console.say(&format!("removed {}", visible(&scratch.display().to_string()))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => console.say("nothing to remove"),
+        Err(error) => {
+            let what = format!("cannot remove {}: {error}", scratch.display());
+            return Err(Error::new(ErrorKind::Source, what));
+        }
+    }
+    Ok(exit::DONE)
+}
+
+fn write(directory: &Path, records: &[Record], environment: &str) -> Result<(), Error> {
+    let path = directory.join("environment.md");
+    std::fs::write(&path, environment).map_err(|error| {
+        Error::new(ErrorKind::Source, format!("cannot write {}: {error}", path.display()))
+    })?;
+    let _ = records;
+    Ok(())
+}
+
+/// What somebody must not overlook.
+fn unwelcome(records: &[Record]) -> Vec<String> {
+    let counts = |outcome| {
+        records.iter().filter(|record| record.outcome == outcome && record.repetition > 0).count() as u64
+    };
+    let line = |outcome, one: &str, many: &str| match counts(outcome) {
+        0 => None,
+        n => Some(counted(n, one, many)),
+    };
+    [
+        line(Outcome::Wrong, "run stored something wrong", "runs stored something wrong"),
+        line(Outcome::Failed, "run failed", "runs failed"),
+        line(Outcome::Skipped, "run could not take place here", "runs could not take place here"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn tell(console: Console, event: &Event) {
+    match event {
+        Event::Making(dataset, rows) => {
+            console.say(&format!("making {} rows of {}", count(*rows), dataset.name()));
+        }
+        Event::Ran { record, done, of, left } => {
+            let x = record.x.map_or_else(String::new, |x| format!(" at {x}"));
+            let turn = match record.repetition {
+                0 => "warm-up".to_owned(),
+                n => format!("run {n}"),
+            };
+            let result = match (record.rows_per_s(), &record.reason) {
+                (Some(rows), None) => format!("{} rows/s", rate(rows)),
+                (Some(rows), Some(reason)) => format!("{} rows/s ({reason})", rate(rows)),
+                (None, reason) => reason.clone().unwrap_or_default(),
+            };
+            let left =
+                if *done < *of { format!(", {} left", remaining(left.as_secs_f64())) } else { String::new() };
+            console.say(&visible(&format!(
+                "[{done}/{of}{left}] {}, {}, {}{x}, {turn}: {result}",
+                record.scenario, record.section, record.series
+            )));
+        }
+    }
+}
+
+/// Does the work of one run; the words go to the runner.
+#[expect(clippy::disallowed_methods, reason = "the order comes from the runner that started us")]
+fn worker() -> u8 {
+    worker::main(&std::env::var(worker::VARIABLE).unwrap_or_default())
+}
+
+/// The words that run this program: in a Python process the executable is the interpreter.
+fn myself() -> Result<Vec<OsString>, Error> {
+    let failed = |error| Error::new(ErrorKind::Source, format!("cannot find this program: {error}"));
+    let program = std::env::current_exe().map_err(failed)?;
+    let mut words = vec![program.clone().into_os_string()];
+    let is_python = program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"));
+    if is_python {
+        words.extend(["-m".into(), "howdah".into()]);
+    }
+    words.extend(["bench".into(), "worker".into()]);
+    Ok(words)
+}
+
+/// Where a server under another account can read too.
+fn scratch() -> PathBuf {
+    std::env::temp_dir().join("howdah-bench-files")
+}
+
+fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(1))
+}
+
+fn failed(error: howdah_bench::error::Error) -> Error {
+    let kind = match error {
+        howdah_bench::error::Error::Usage(_) => ErrorKind::Usage,
+        _ => ErrorKind::Source,
+    };
+    Error::new(kind, error.to_string())
+}
