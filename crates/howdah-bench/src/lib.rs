@@ -1,8 +1,10 @@
 //! Data sets and honest measurements.
 
+mod alarm;
 pub mod cell;
 pub mod database;
 pub mod dataset;
+pub mod delay_proxy;
 pub mod environment;
 pub mod error;
 pub mod floor;
