@@ -21,3 +21,4 @@ pub mod scratch;
 pub mod server_cpu;
 pub mod table;
 pub mod worker;
+pub mod writers;

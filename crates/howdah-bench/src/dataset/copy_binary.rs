@@ -6,10 +6,10 @@ use super::BUFFER;
 use super::value::{Sink, Value};
 
 /// Signature, flags and length of the header extension.
-pub(super) const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
+pub(crate) const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
 /// The field count that ends a file.
-pub(super) const TRAILER: &[u8] = &[0xff, 0xff];
+pub(crate) const TRAILER: &[u8] = &[0xff, 0xff];
 
 /// Seconds from 1970-01-01 to 2000-01-01, where PostgreSQL's timestamps begin.
 const POSTGRES_EPOCH: i64 = 946_684_800;

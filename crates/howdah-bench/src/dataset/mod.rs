@@ -20,6 +20,7 @@ mod tasks;
 mod value;
 
 pub use checksum::Checksum;
+pub(crate) use copy_binary::{HEADER as COPY_HEADER, TRAILER as COPY_TRAILER};
 pub(crate) use file::write_whole;
 pub use recipe::Recipe;
 

@@ -1,0 +1,250 @@
+//! Many connections that write at once, each its next few rows in a transaction of its own: study 5's load, without what
+//! made its figures void. Connections are open and statements prepared, and rows encoded, before the clock starts.
+
+use std::num::NonZero;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use futures_util::future::{join_all, try_join_all};
+use serde::{Deserialize, Serialize};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Notify;
+
+use crate::alarm::Alarm;
+use crate::dataset::Dataset;
+use crate::error::Error;
+
+mod latency;
+mod parameter;
+mod rows;
+mod session;
+mod shape;
+
+pub use latency::Latency;
+pub use rows::Rows;
+pub use shape::Shape;
+
+use latency::Recorder;
+use session::Session;
+
+/// What is written how, over how many connections.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work {
+    /// What rows there are.
+    pub dataset: Dataset,
+    /// A table with the data set's columns; the name goes into statements as it is.
+    pub table: String,
+    /// The statement.
+    pub shape: Shape,
+    /// Rows of one statement, which are one transaction.
+    pub rows_per_statement: usize,
+    /// Connections, each with one statement under way at most.
+    pub connections: usize,
+}
+
+/// When a statement begins.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Pace {
+    /// As soon as a connection is free. A slow answer delays the next request, and so hides what others would have
+    /// waited: latencies are those of statements alone.
+    Closed,
+    /// At moments that the rate sets, or as soon after as a connection is free; latencies count from those moments.
+    Open {
+        /// Rows a second over all connections.
+        rows_per_s: f64,
+    },
+}
+
+/// What was written.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Rows that the server acknowledged: the first ones of those given, all of them unless time was up.
+    pub rows: u64,
+    /// Statements, each a transaction.
+    pub statements: u64,
+    /// Seconds from the first statement's beginning to the last one's end.
+    pub seconds: f64,
+    /// Of a statement, begun to committed.
+    pub latency: Latency,
+}
+
+/// Connections that are open and wait.
+#[derive(Debug)]
+pub struct Writers {
+    work: Work,
+    crews: Vec<Crew>,
+}
+
+/// A thread's share of the connections.
+#[derive(Debug)]
+struct Crew {
+    runtime: Runtime,
+    sessions: Vec<Session>,
+}
+
+/// What the connections of one run share.
+struct Run<'a> {
+    rows: &'a Rows,
+    work: &'a Work,
+    next: AtomicUsize,
+    failed: AtomicBool,
+    start: Instant,
+    limit: Option<Duration>,
+    /// The time between the beginnings of two statements, and what wakes at it.
+    interval: Option<(f64, Alarm)>,
+}
+
+impl Writers {
+    /// Opens all connections, each a backend of its own, and prepares what they will run.
+    ///
+    /// # Errors
+    /// The shape cannot hold the data set's rows, or the server did not let all of them in.
+    pub fn connect(conninfo: &str, work: Work) -> Result<Writers, Error> {
+        work.shape.check(work.dataset, work.rows_per_statement)?;
+        if work.connections == 0 || work.rows_per_statement == 0 {
+            return Err(Error::Usage(
+                "writing takes at least one connection, and a row at a time".to_owned(),
+            ));
+        }
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        // A thread of this program keeps two cores of backends busy.
+        let threads = (cores / 2).clamp(1, work.connections);
+        let crew = |index: usize| {
+            let runtime = Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .map_err(Error::io("could not start a runtime"))?;
+            let share = (index..work.connections).step_by(threads);
+            let sessions = share.map(|_| Session::connect(conninfo, &work));
+            let sessions = runtime.block_on(try_join_all(sessions))?;
+            Ok(Crew { runtime, sessions })
+        };
+        let crews = (0..threads).map(crew).collect::<Result<_, Error>>()?;
+        let writers = Writers { work, crews };
+        let mut pids = writers.backend_pids();
+        pids.sort_unstable();
+        pids.dedup();
+        if pids.len() != writers.work.connections {
+            let asked = writers.work.connections;
+            let text = format!("{asked} connections are {} backends: is there a pooler between?", pids.len());
+            return Err(Error::Wrong(text));
+        }
+        Ok(writers)
+    }
+
+    /// The process ids of the backends, as `pg_stat_activity` shows them.
+    #[must_use]
+    pub fn backend_pids(&self) -> Vec<i32> {
+        self.crews.iter().flat_map(|crew| &crew.sessions).map(Session::backend_pid).collect()
+    }
+
+    /// Writes `rows` in their order, until all are written or `limit` has passed: then no statement is begun any more,
+    /// and those under way end, so that a first part of the rows is in the table and nothing else.
+    ///
+    /// # Errors
+    /// A statement failed, or `rows` were made for another shape.
+    pub fn run(&mut self, rows: &Rows, pace: Pace, limit: Option<Duration>) -> Result<Outcome, Error> {
+        rows.check(self.work.dataset, self.work.shape)?;
+        let interval = match pace {
+            Pace::Closed => None,
+            Pace::Open { rows_per_s } if rows_per_s > 0.0 && rows_per_s.is_finite() => {
+                let alarm =
+                    Alarm::start().map_err(Error::io("could not start the thread that keeps the pace"))?;
+                // Exact: row counts stay far below 2^53.
+                Some((self.work.rows_per_statement as f64 / rows_per_s, alarm))
+            }
+            Pace::Open { rows_per_s } => {
+                return Err(Error::Usage(format!("no pace can be kept at {rows_per_s} rows a second")));
+            }
+        };
+        let last = rows.len() % self.work.rows_per_statement;
+        for crew in &mut self.crews {
+            let prepared = crew.sessions.iter_mut().map(|session| session.prepare_last(&self.work, last));
+            crew.runtime.block_on(try_join_all(prepared))?;
+        }
+        let run = Run {
+            rows,
+            work: &self.work,
+            next: AtomicUsize::new(0),
+            failed: AtomicBool::new(false),
+            start: Instant::now(),
+            limit,
+            interval,
+        };
+        let ended: Vec<Result<Recorder, Error>> = thread::scope(|scope| {
+            let (first, others) = self.crews.split_at(1);
+            let others: Vec<_> = others.iter().map(|crew| scope.spawn(|| crew.write(&run))).collect();
+            let mut ended: Vec<_> = first.iter().map(|crew| crew.write(&run)).collect();
+            for crew in others {
+                ended.push(crew.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            ended
+        });
+        let seconds = run.start.elapsed().as_secs_f64();
+        let mut total = Recorder::default();
+        for recorder in ended {
+            total.add(&recorder?);
+        }
+        let begun = run.next.into_inner().saturating_mul(self.work.rows_per_statement).min(rows.len());
+        if total.rows() != begun as u64 {
+            let text = format!("{begun} rows were written, {} acknowledged", total.rows());
+            return Err(Error::Wrong(text));
+        }
+        Ok(Outcome { rows: total.rows(), statements: total.statements(), seconds, latency: total.latency() })
+    }
+}
+
+impl Crew {
+    fn write(&self, run: &Run<'_>) -> Result<Recorder, Error> {
+        let written = self.runtime.block_on(join_all(self.sessions.iter().map(|session| run.write(session))));
+        let mut total = Recorder::default();
+        for recorder in written {
+            total.add(&recorder?);
+        }
+        Ok(total)
+    }
+}
+
+impl Run<'_> {
+    /// Takes batch after batch until there are none.
+    async fn write(&self, session: &Session) -> Result<Recorder, Error> {
+        let mut recorder = Recorder::default();
+        let bell = Arc::new(Notify::new());
+        while let Some(index) = self.take() {
+            let begin = match &self.interval {
+                None => Instant::now(),
+                Some((seconds, alarm)) => {
+                    let begin = self.start + Duration::from_secs_f64(seconds * index as f64);
+                    if begin > Instant::now() {
+                        alarm.ring(begin, &bell);
+                        bell.notified().await;
+                    }
+                    begin
+                }
+            };
+            let first = index * self.work.rows_per_statement;
+            let batch = first..self.rows.len().min(first + self.work.rows_per_statement);
+            match session.write(self.work, self.rows, batch).await {
+                Ok(rows) => recorder.record(rows, begin.elapsed()),
+                Err(error) => {
+                    self.failed.store(true, Ordering::Relaxed);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(recorder)
+    }
+
+    /// The next batch, which is then written whatever happens: so those that were taken are the first ones, all of them.
+    fn take(&self) -> Option<usize> {
+        let late = self.limit.is_some_and(|limit| self.start.elapsed() >= limit);
+        if late || self.failed.load(Ordering::Relaxed) {
+            return None;
+        }
+        let batches = self.rows.len().div_ceil(self.work.rows_per_statement);
+        let next = |index: usize| (index < batches).then_some(index + 1);
+        self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok()
+    }
+}
