@@ -13,7 +13,8 @@ pub struct Record {
     pub section: String,
     /// What is compared within the section: a line or a bar of its chart.
     pub series: String,
-    /// The place on the section's axis, where it has one: rows, connections, rows per statement.
+    /// The place on the section's axis, where it has one: rows, connections, rows per statement; of a waterfall, the
+    /// number of the step.
     pub x: Option<f64>,
     /// Counted from 1; 0 is the warm-up, which no summary counts.
     pub repetition: u32,
