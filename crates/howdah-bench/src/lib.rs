@@ -13,6 +13,7 @@ pub mod machine;
 pub mod measure;
 pub mod process;
 pub mod record;
+pub mod report;
 pub mod rounds;
 pub mod runner;
 pub mod scenario;

@@ -1,0 +1,197 @@
+//! One method at one place of a section: what its runs amount to.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::record::{Conditions, Outcome, Record};
+use crate::rounds::{Interval, Spread};
+
+/// The runs of one method at one place.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cell {
+    /// The line or bar.
+    pub series: String,
+    /// The place on the axis, where there is one.
+    pub x: Option<f64>,
+    /// Runs that count.
+    pub runs: usize,
+    /// Whether some of them loaded only a first part of the rows.
+    pub prefix: bool,
+    /// Runs that do not count, those of the warm-up among them.
+    pub troubles: Vec<Trouble>,
+    /// Rows of a run (the median one's where they differ).
+    pub rows: Option<f64>,
+    /// Seconds of the ingest.
+    pub seconds: Option<Spread>,
+    /// Rows a second.
+    pub rate: Option<Spread>,
+    /// Rows a second of each run, in their order.
+    pub values: Vec<f64>,
+    /// Where the median of [`Cell::rate`] lies.
+    pub interval: Option<Interval>,
+    /// How many times the slowest method's rows a second; None for the slowest itself and where nothing compares.
+    pub to_slowest: Option<f64>,
+    /// The share of the fastest method's rows a second, 1 for the fastest.
+    pub of_best: Option<f64>,
+    /// In a waterfall, how many times the step before.
+    pub step: Option<f64>,
+    /// In a waterfall, what differs from the step before.
+    pub changes: Vec<String>,
+    /// Within 20 % of what the harness can do at all: the figure may be the harness's, not the method's.
+    pub near_ceiling: bool,
+    /// Whether this is the control, which writes nothing.
+    pub control: bool,
+    /// How it was done.
+    pub conditions: Conditions,
+    /// Whether all its runs were done that way.
+    pub same_conditions: bool,
+    /// Median seconds of each phase.
+    pub phases: Vec<(String, f64)>,
+    /// Median CPU seconds of the writing program.
+    pub client_cpu_s: Option<f64>,
+    /// Median CPU seconds of the server.
+    pub server_cpu_s: Option<f64>,
+    /// The highest peak memory of the writing program.
+    pub peak_rss_bytes: Option<f64>,
+    /// Median bytes of write-ahead log.
+    pub wal_bytes: Option<f64>,
+    /// Median checkpoints begun.
+    pub checkpoints: Option<f64>,
+    /// Mean shares of samples by what backends did or waited for, the largest first.
+    pub waits: Vec<(String, f64)>,
+}
+
+/// Runs that came to nothing, for one reason.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Trouble {
+    /// What came of them.
+    pub outcome: Outcome,
+    /// Why.
+    pub reason: String,
+    /// How many.
+    pub runs: usize,
+}
+
+impl Cell {
+    /// What `records`, which are all of one method at one place, amount to. None if there are none.
+    pub(super) fn of(records: &[&Record]) -> Option<Self> {
+        let first = *records.first()?;
+        let counting: Vec<&Record> = records
+            .iter()
+            .copied()
+            .filter(|record| record.repetition > 0 && record.outcome.counts())
+            .collect();
+        let rates = || counting.iter().filter_map(|record| record.rows_per_s());
+        let median = |of: &dyn Fn(&Record) -> Option<f64>| {
+            Spread::of(counting.iter().filter_map(|record| of(record))).map(|spread| spread.median)
+        };
+        // Counters stay far below 2^53.
+        let count = |value: Option<u64>| value.map(|value| value as f64);
+        let shown = counting.first().copied().unwrap_or(first);
+        let memory = counting.iter().filter_map(|record| count(record.evidence.peak_rss_bytes));
+        Some(Cell {
+            series: first.series.clone(),
+            x: first.x,
+            runs: counting.len(),
+            prefix: counting.iter().any(|record| record.outcome == Outcome::Prefix),
+            troubles: troubles(records),
+            rows: median(&|record| Some(record.rows as f64)),
+            seconds: Spread::of(counting.iter().map(|record| record.seconds)),
+            rate: Spread::of(rates()),
+            values: rates().collect(),
+            interval: Interval::of_median(rates()),
+            to_slowest: None,
+            of_best: None,
+            step: None,
+            changes: Vec::new(),
+            near_ceiling: false,
+            control: first.series == super::rank::CONTROL,
+            conditions: shown.conditions.clone(),
+            same_conditions: counting.iter().all(|record| record.conditions == shown.conditions),
+            phases: phases(&counting),
+            client_cpu_s: median(&|record| record.evidence.client_cpu_s),
+            server_cpu_s: median(&|record| record.evidence.server_cpu_s),
+            peak_rss_bytes: Spread::of(memory).map(|spread| spread.max),
+            wal_bytes: median(&|record| count(record.evidence.wal_bytes)),
+            checkpoints: median(&|record| count(record.evidence.checkpoints)),
+            waits: waits(&counting),
+        })
+    }
+
+    /// The median of rows a second.
+    #[must_use]
+    pub fn median(&self) -> Option<f64> {
+        self.rate.map(|rate| rate.median)
+    }
+
+    /// What a reader must know of its runs, in a few words each; empty where all is well.
+    #[must_use]
+    pub fn marks(&self) -> Vec<String> {
+        let mut marks = Vec::new();
+        if self.prefix {
+            let asked = self.conditions.rows_asked as f64;
+            let share = self.rows.filter(|_| asked > 0.0).map(|rows| rows / asked * 100.0);
+            marks.push(match share {
+                Some(share) => format!("first {} % of the rows", super::number::thousands(share)),
+                None => "a first part of the rows".to_owned(),
+            });
+        }
+        for trouble in &self.troubles {
+            let word = match trouble.outcome {
+                Outcome::Wrong => "WRONG",
+                Outcome::Failed => "failed",
+                _ => "skipped",
+            };
+            let times = if trouble.runs > 1 { format!(" {} times", trouble.runs) } else { String::new() };
+            marks.push(format!("{word}{times}: {}", trouble.reason));
+        }
+        if self.runs == 0 && self.troubles.is_empty() {
+            marks.push("only the warm-up ran".to_owned());
+        }
+        if self.near_ceiling {
+            marks.push("within 20 % of the harness's own ceiling".to_owned());
+        }
+        if !self.same_conditions {
+            marks.push("its runs were not done alike".to_owned());
+        }
+        marks
+    }
+}
+
+fn troubles(records: &[&Record]) -> Vec<Trouble> {
+    let mut troubles: Vec<Trouble> = Vec::new();
+    for record in records.iter().filter(|record| !record.outcome.counts()) {
+        let reason = record.reason.as_deref().unwrap_or("no reason was recorded");
+        match troubles.iter_mut().find(|it| it.outcome == record.outcome && it.reason == reason) {
+            Some(same) => same.runs += 1,
+            None => troubles.push(Trouble { outcome: record.outcome, reason: reason.to_owned(), runs: 1 }),
+        }
+    }
+    troubles
+}
+
+fn phases(records: &[&Record]) -> Vec<(String, f64)> {
+    let mut phases: Vec<(String, Vec<f64>)> = Vec::new();
+    for (name, seconds) in records.iter().flat_map(|record| &record.phases) {
+        match phases.iter_mut().find(|(known, _)| known == name) {
+            Some((_, all)) => all.push(*seconds),
+            None => phases.push((name.clone(), vec![*seconds])),
+        }
+    }
+    let median = |all: Vec<f64>| Spread::of(all).map_or(0.0, |spread| spread.median);
+    phases.into_iter().map(|(name, all)| (name, median(all))).collect()
+}
+
+/// A wait that a run never saw was 0 in it.
+fn waits(records: &[&Record]) -> Vec<(String, f64)> {
+    let sampled: Vec<_> = records.iter().filter(|record| !record.evidence.waits.is_empty()).collect();
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    for (name, share) in sampled.iter().flat_map(|record| &record.evidence.waits) {
+        *sums.entry(name).or_default() += share;
+    }
+    let runs = sampled.len() as f64;
+    let mut waits: Vec<_> = sums.into_iter().map(|(name, sum)| (name.to_owned(), sum / runs)).collect();
+    waits.sort_by(|a, b| b.1.total_cmp(&a.1));
+    waits
+}

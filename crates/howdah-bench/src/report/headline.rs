@@ -1,0 +1,107 @@
+//! What a section comes to, in a sentence or two.
+
+use super::cell::Cell;
+use super::number::{thousands, times};
+use crate::record::Durability;
+use crate::scenario::Chart;
+
+/// The sentence above a section's chart; empty where nothing was measured.
+pub(super) fn of(chart: Chart, cells: &[Cell]) -> String {
+    let measured: Vec<&Cell> = cells.iter().filter(|cell| !cell.control && cell.rate.is_some()).collect();
+    if measured.is_empty() {
+        return "Nothing could be measured.".to_owned();
+    }
+    match chart {
+        Chart::Curves { axis } => curves(axis, &measured),
+        Chart::Bars => bars(&measured),
+        Chart::Waterfall => waterfall(&measured),
+    }
+}
+
+fn rate(cell: &Cell) -> f64 {
+    cell.median().unwrap_or(0.0)
+}
+
+fn extremes<'a>(cells: &[&'a Cell]) -> Option<(&'a Cell, &'a Cell)> {
+    let best = cells.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
+    let slowest = cells.iter().min_by(|a, b| rate(a).total_cmp(&rate(b)))?;
+    Some((best, slowest))
+}
+
+fn bars(cells: &[&Cell]) -> String {
+    let Some((best, slowest)) = extremes(cells) else { return String::new() };
+    let figure = format!("{} rows/s", thousands(rate(best)));
+    if cells.len() == 1 {
+        return format!("{} reaches {figure}.", best.series);
+    }
+    let ratio = times(rate(best) / rate(slowest));
+    format!("{} is {ratio} {}: {figure}.{}", best.series, slowest.series, durable_instead(best, cells))
+}
+
+/// The fastest that a crash does not touch, where the fastest of all is not.
+fn durable_instead(best: &Cell, cells: &[&Cell]) -> String {
+    if best.conditions.durability == Durability::Durable {
+        return String::new();
+    }
+    let durable: Vec<&Cell> =
+        cells.iter().copied().filter(|cell| cell.conditions.durability == Durability::Durable).collect();
+    let label = best.conditions.durability.label();
+    match extremes(&durable) {
+        Some((cell, _)) => format!(
+            " But that is {label}; the fastest durable way is {}, {} rows/s.",
+            cell.series,
+            thousands(rate(cell))
+        ),
+        None => format!(" But that is {label}."),
+    }
+}
+
+fn curves(axis: &str, cells: &[&Cell]) -> String {
+    let mut places: Vec<f64> = cells.iter().filter_map(|cell| cell.x).collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    let at = |x: f64| cells.iter().copied().filter(|cell| cell.x == Some(x)).collect::<Vec<_>>();
+    let shared = places.iter().rev().find(|x| at(**x).len() > 1);
+    let Some(&x) = shared else {
+        let Some((best, _)) = extremes(cells) else { return String::new() };
+        let place = best.x.map_or(String::new(), |x| format!(" at {} {axis}", thousands(x)));
+        return format!("{} is fastest{place}: {} rows/s.", best.series, thousands(rate(best)));
+    };
+    let here = at(x);
+    let Some((best, slowest)) = extremes(&here) else { return String::new() };
+    let mut text = format!(
+        "At {} {axis}, {} is {} {}: {} rows/s.",
+        thousands(x),
+        best.series,
+        times(rate(best) / rate(slowest)),
+        slowest.series,
+        thousands(rate(best))
+    );
+    // Where another leads at the small end, that is the crossover readers look for.
+    let leader = |x: f64| extremes(&at(x)).map(|(best, _)| best.series.as_str());
+    let shared: Vec<f64> = places.iter().copied().filter(|x| at(*x).len() > 1).collect();
+    if let Some(first) = shared.first().and_then(|x| leader(*x)).filter(|first| *first != best.series) {
+        let until = shared.iter().take_while(|x| leader(**x) == Some(first)).last();
+        if let Some(until) = until {
+            text += &format!(" Up to {} {axis}, {first} leads.", thousands(*until));
+        }
+    }
+    text + &durable_instead(best, &here)
+}
+
+fn waterfall(cells: &[&Cell]) -> String {
+    let (Some(first), Some(last)) = (cells.first(), cells.last()) else { return String::new() };
+    let mut text = format!(
+        "From {} to {}: {}, from {} to {} rows/s.",
+        first.series,
+        last.series,
+        times(rate(last) / rate(first)),
+        thousands(rate(first)),
+        thousands(rate(last))
+    );
+    let largest = cells.iter().max_by(|a, b| a.step.unwrap_or(0.0).total_cmp(&b.step.unwrap_or(0.0)));
+    if let Some((cell, step)) = largest.and_then(|cell| Some((cell, cell.step.filter(|step| *step > 1.0)?))) {
+        text += &format!(" The largest single step is {}, {}.", cell.series, times(step));
+    }
+    text + &durable_instead(last, cells)
+}

@@ -1,0 +1,73 @@
+//! What cells of a section are to each other: the fastest, the slowest, the step before, the ceiling.
+
+use super::cell::Cell;
+use crate::record::Conditions;
+
+/// The series that runs through the harness and writes nothing.
+pub(super) const CONTROL: &str = "no-op";
+
+/// From this share of the control's rows a second, a figure may be the harness's own.
+const NEAR: f64 = 0.8;
+
+/// Compares the cells that stand at the same place.
+pub(super) fn compare(cells: &mut [Cell]) {
+    let others: Vec<(Option<f64>, bool, Option<f64>)> =
+        cells.iter().map(|cell| (cell.x, cell.control, cell.median())).collect();
+    for cell in cells.iter_mut() {
+        let at_place = |control: bool| {
+            let x = cell.x;
+            others.iter().filter(move |it| it.0 == x && it.1 == control).filter_map(|it| it.2)
+        };
+        let Some(own) = cell.median().filter(|_| !cell.control) else { continue };
+        let best = at_place(false).fold(0.0, f64::max);
+        let slowest = at_place(false).fold(f64::INFINITY, f64::min);
+        cell.of_best = Some(own / best);
+        cell.to_slowest = (own > slowest).then(|| own / slowest);
+        // The control may have been measured once for the whole section.
+        let everywhere = others.iter().filter(|it| it.1 && it.0.is_none()).filter_map(|it| it.2);
+        let ceiling = at_place(true).chain(everywhere).reduce(f64::min);
+        cell.near_ceiling = ceiling.is_some_and(|ceiling| own >= NEAR * ceiling);
+    }
+}
+
+/// Compares each step of a waterfall with the one before that was measured.
+pub(super) fn steps(cells: &mut [Cell]) {
+    let mut before: Option<(Option<f64>, Conditions)> = None;
+    for cell in cells.iter_mut().filter(|cell| !cell.control) {
+        if let Some((rate, conditions)) = &before {
+            cell.step = cell.median().zip(*rate).map(|(own, before)| own / before);
+            cell.changes = changes(conditions, &cell.conditions);
+        }
+        if cell.rate.is_some() {
+            before = Some((cell.median(), cell.conditions.clone()));
+        }
+    }
+}
+
+/// What differs between two ways of doing it, in words; the command is left out, as every step has another.
+fn changes(before: &Conditions, after: &Conditions) -> Vec<String> {
+    let mut changes = Vec::new();
+    let mut other = |name: &str, before: String, after: String| {
+        if before != after {
+            changes.push(format!("{name}: {before} → {after}"));
+        }
+    };
+    other("data set", before.dataset.clone(), after.dataset.clone());
+    other("rows", before.rows_asked.to_string(), after.rows_asked.to_string());
+    other("table", before.table.clone(), after.table.clone());
+    other("connections", before.connections.to_string(), after.connections.to_string());
+    let statement = |rows: Option<u64>| rows.map_or("—".to_owned(), |rows| rows.to_string());
+    other("rows per statement", statement(before.rows_per_statement), statement(after.rows_per_statement));
+    other("added latency", format!("{} ms", before.latency_ms), format!("{} ms", after.latency_ms));
+    let mut names: Vec<&String> = before.settings.keys().chain(after.settings.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        let value = |conditions: &Conditions| {
+            conditions.settings.get(name).map_or("default".to_owned(), String::clone)
+        };
+        other(name, value(before), value(after));
+    }
+    other("durability", before.durability.label().to_owned(), after.durability.label().to_owned());
+    changes
+}

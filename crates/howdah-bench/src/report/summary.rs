@@ -1,0 +1,207 @@
+//! What all the records say, scenario by scenario: the one source of every form of the report.
+
+use serde::Serialize;
+
+pub use super::cell::{Cell, Trouble};
+use super::{headline, rank};
+use crate::record::Record;
+use crate::scenario::{Chart, Scenario, Section};
+
+/// Everything that was measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    /// In the order of the scenarios given; those that nobody knows any more come last.
+    pub scenarios: Vec<ScenarioSummary>,
+    /// Runs that count.
+    pub runs: usize,
+    /// Runs that came to nothing.
+    pub troubles: usize,
+}
+
+/// One scenario.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ScenarioSummary {
+    /// Its name on the command line.
+    pub name: String,
+    /// Its heading.
+    pub title: String,
+    /// What it answers.
+    pub question: String,
+    /// What its figures do not say.
+    pub caveats: Vec<String>,
+    /// Those that were run.
+    pub sections: Vec<SectionSummary>,
+}
+
+/// One section.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SectionSummary {
+    /// Its name.
+    pub name: String,
+    /// Its heading.
+    pub title: String,
+    /// What to look at.
+    pub note: String,
+    /// The form of its chart: `curves`, `bars` or `waterfall`.
+    pub chart: &'static str,
+    /// What the axis counts, where there is one.
+    pub axis: Option<String>,
+    /// What it comes to, in a sentence or two.
+    pub headline: String,
+    /// In the order of the chart.
+    pub cells: Vec<Cell>,
+    /// What a study printed, beside ours.
+    pub published: Vec<PublishedFigure>,
+}
+
+/// A printed figure and ours.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PublishedFigure {
+    /// The series of ours that does the same.
+    pub series: String,
+    /// The place on the axis.
+    pub x: Option<f64>,
+    /// Rows a second as printed.
+    pub rows_per_s: f64,
+    /// Rows a second here; None where it was not measured.
+    pub measured: Option<f64>,
+    /// Where the printed one misleads.
+    pub but: String,
+}
+
+impl Summary {
+    /// Sums up `records`; `scenarios` say how to read them.
+    #[must_use]
+    pub fn of(records: &[Record], scenarios: &[Scenario]) -> Self {
+        let names = in_order(
+            scenarios.iter().map(|scenario| scenario.name),
+            records.iter().map(|record| record.scenario.as_str()),
+        );
+        let counts = |record: &&Record| record.repetition > 0 && record.outcome.counts();
+        Summary {
+            scenarios: names.into_iter().map(|name| one_scenario(name, records, scenarios)).collect(),
+            runs: records.iter().filter(counts).count(),
+            troubles: records.iter().filter(|record| !record.outcome.counts()).count(),
+        }
+    }
+
+    /// Every cell with the scenario and section it stands in.
+    pub fn cells(&self) -> impl Iterator<Item = (&ScenarioSummary, &SectionSummary, &Cell)> {
+        self.scenarios.iter().flat_map(|scenario| {
+            let sections = scenario.sections.iter();
+            sections.flat_map(move |section| section.cells.iter().map(move |cell| (scenario, section, cell)))
+        })
+    }
+}
+
+/// The names that occur, the known ones first.
+fn in_order<'a>(
+    known: impl Iterator<Item = &'a str>,
+    occurring: impl Iterator<Item = &'a str>,
+) -> Vec<&'a str> {
+    let mut all: Vec<&str> = Vec::new();
+    for name in occurring {
+        if !all.contains(&name) {
+            all.push(name);
+        }
+    }
+    let mut ordered: Vec<&str> = known.filter(|name| all.contains(name)).collect();
+    ordered.extend(all.iter().filter(|name| !ordered.contains(*name)).copied().collect::<Vec<_>>());
+    ordered
+}
+
+fn one_scenario(name: &str, records: &[Record], scenarios: &[Scenario]) -> ScenarioSummary {
+    let own: Vec<&Record> = records.iter().filter(|record| record.scenario == name).collect();
+    let known = scenarios.iter().find(|scenario| scenario.name == name);
+    let sections = known.map_or(&[][..], |scenario| scenario.sections);
+    let names = in_order(
+        sections.iter().map(|section| section.name),
+        own.iter().map(|record| record.section.as_str()),
+    );
+    let summarize = |section: &str| {
+        let own: Vec<&Record> = own.iter().copied().filter(|record| record.section == section).collect();
+        one_section(section, &own, sections.iter().find(|known| known.name == section))
+    };
+    ScenarioSummary {
+        name: name.to_owned(),
+        title: known.map_or(name, |scenario| scenario.title).to_owned(),
+        question: known.map_or("", |scenario| scenario.question).to_owned(),
+        caveats: known.map_or(&[][..], |it| it.caveats).iter().map(|&it| it.to_owned()).collect(),
+        sections: names.into_iter().map(summarize).collect(),
+    }
+}
+
+fn one_section(name: &str, records: &[&Record], known: Option<&Section>) -> SectionSummary {
+    let mut cells = cells(records);
+    // A section that no scenario knows any more is shown all the same.
+    let places = cells.iter().any(|cell| cell.x.is_some());
+    let chart = known.map_or(if places { Chart::Curves { axis: "x" } } else { Chart::Bars }, |it| it.chart);
+    match chart {
+        Chart::Curves { .. } | Chart::Bars => rank::compare(&mut cells),
+        Chart::Waterfall => {
+            cells.sort_by(|a, b| place(a.x).total_cmp(&place(b.x)));
+            rank::steps(&mut cells);
+            // Steps have numbers, but they are compared with each other.
+            let numbers: Vec<_> = cells.iter_mut().map(|cell| cell.x.take()).collect();
+            rank::compare(&mut cells);
+            cells.iter_mut().zip(numbers).for_each(|(cell, number)| cell.x = number);
+        }
+    }
+    if chart == Chart::Bars {
+        cells.sort_by(|a, b| {
+            place(a.x)
+                .total_cmp(&place(b.x))
+                .then(b.median().unwrap_or(-1.0).total_cmp(&a.median().unwrap_or(-1.0)))
+        });
+    }
+    let published = known.map_or(&[][..], |section| section.published).iter().map(|figure| PublishedFigure {
+        series: figure.series.to_owned(),
+        x: figure.x,
+        rows_per_s: figure.rows_per_s,
+        measured: cells
+            .iter()
+            .find(|cell| cell.series == figure.series && (figure.x.is_none() || cell.x == figure.x))
+            .and_then(Cell::median),
+        but: figure.but.to_owned(),
+    });
+    let published = published.collect();
+    SectionSummary {
+        name: name.to_owned(),
+        title: known.map_or(name, |section| section.title).to_owned(),
+        note: known.map_or("", |section| section.note).to_owned(),
+        chart: match chart {
+            Chart::Curves { .. } => "curves",
+            Chart::Bars => "bars",
+            Chart::Waterfall => "waterfall",
+        },
+        axis: match chart {
+            Chart::Curves { axis } => Some(axis.to_owned()),
+            Chart::Bars | Chart::Waterfall => None,
+        },
+        headline: headline::of(chart, &cells),
+        cells,
+        published,
+    }
+}
+
+/// Series in the order in which they first occur, each along the axis.
+fn cells(records: &[&Record]) -> Vec<Cell> {
+    let mut groups: Vec<Vec<&Record>> = Vec::new();
+    let mut series: Vec<&str> = Vec::new();
+    for record in records {
+        if !series.contains(&record.series.as_str()) {
+            series.push(&record.series);
+        }
+        match groups.iter_mut().find(|group| group[0].series == record.series && group[0].x == record.x) {
+            Some(group) => group.push(record),
+            None => groups.push(vec![record]),
+        }
+    }
+    let rank = |group: &[&Record]| series.iter().position(|name| *name == group[0].series);
+    groups.sort_by(|a, b| rank(a).cmp(&rank(b)).then(place(a[0].x).total_cmp(&place(b[0].x))));
+    groups.iter().filter_map(|group| Cell::of(group)).collect()
+}
+
+fn place(x: Option<f64>) -> f64 {
+    x.unwrap_or(f64::NEG_INFINITY)
+}

@@ -1,0 +1,127 @@
+// The tables below the charts, and the Markdown of the environment.
+
+// Cells are strings or nodes; a column whose heading begins with "#" holds figures.
+function table(headings, body) {
+  const numeric = headings.map((heading) => heading.startsWith("#"));
+  const cell = (tag, content, column, extra) => element(tag, { class: [numeric[column] ? "num" : "", extra || ""].join(" ").trim() }, content);
+  const head = element("tr", {}, headings.map((heading, column) => cell("th", heading.replace(/^#/, ""), column)));
+  const lines = body.map(({ cells, classes, void: empty }) =>
+    element("tr", empty ? { class: "void" } : {}, cells.map((content, column) => cell("td", content, column, (classes || {})[column]))));
+  return element("div", { class: "table" }, element("table", {}, element("thead", {}, head), element("tbody", {}, lines)));
+}
+
+function marksOf(cell) {
+  const marks = [];
+  if (cell.prefix) marks.push(`first ${Format.share(cell.rows / cell.conditions.rows_asked)} of the rows`);
+  for (const { outcome, reason, runs } of cell.troubles) marks.push(`${outcome === "wrong" ? "WRONG" : outcome}${runs > 1 ? ` ${runs} times` : ""}: ${reason}`);
+  if (!cell.runs && !cell.troubles.length) marks.push("only the warm-up ran");
+  if (cell.near_ceiling) marks.push("within 20 % of the harness's own ceiling");
+  if (!cell.same_conditions) marks.push("its runs were not done alike");
+  if (cell.control) marks.push(CONTROL);
+  return marks.join("; ");
+}
+
+// The axis down, the series across.
+function overview(section) {
+  const names = [...new Set(section.cells.map((cell) => cell.series))];
+  const places = [...new Set(section.cells.map((cell) => cell.x))].sort((a, b) => a - b);
+  const find = (name, x) => section.cells.find((cell) => cell.series === name && cell.x === x);
+  const lines = places.map((x) => {
+    const found = names.map((name) => find(name, x));
+    const classes = Object.fromEntries(found.map((cell, index) => [index + 1, cell && cell.of_best === 1 ? "best" : ""]));
+    return { cells: [x === null ? "—" : Format.number(x), ...found.map((cell) => (cell && cell.rate ? Format.number(cell.rate.median) + (cell.prefix ? " *" : "") : "—"))], classes };
+  });
+  const made = table([section.axis || "", ...names.map((name) => `#${name}`)], lines);
+  const starred = section.cells.some((cell) => cell.prefix) ? " * a first part of the rows: all of them would have taken longer than allowed." : "";
+  return [made, element("p", { class: "caption" }, `Rows/s, medians; the best of each line is bold.${starred}`)];
+}
+
+function rates(section) {
+  const waterfall = section.chart === "waterfall";
+  const headings = ["", "#rows/s", "#min to max", "#interval of the median", "#runs", "#× slowest", "#of best", ...(waterfall ? ["#step", "what changed"] : []), "after a crash", ""];
+  return table(headings, section.cells.map((cell) => {
+    const marks = marksOf(cell);
+    const interval = cell.interval && [`${Format.number(cell.interval.low)} to ${Format.number(cell.interval.high)}`, element("span", { class: "sub" }, Format.share(cell.interval.confidence))];
+    const cells = [
+      nameOf(section, cell),
+      cell.rate ? Format.number(cell.rate.median) : "—",
+      cell.rate ? `${Format.number(cell.rate.min)} to ${Format.number(cell.rate.max)}` : "—",
+      interval || "—",
+      `${cell.runs}`,
+      cell.to_slowest ? Format.times(cell.to_slowest) : "—",
+      cell.of_best === null ? "—" : Format.share(cell.of_best),
+    ];
+    if (waterfall) cells.push(cell.step ? Format.gain(cell.step) : "—", cell.changes.join("; "));
+    cells.push(cell.conditions.durability, marks);
+    const wide = waterfall ? { [cells.length - 3]: "wide" } : {};
+    return { cells, void: !cell.rate, classes: { 1: cell.of_best === 1 ? "best" : "", ...wide, [cells.length - 1]: marks ? `wide ${cell.control || cell.prefix && !cell.troubles.length ? "" : "flag"}` : "" } };
+  }));
+}
+
+function publishedTable(section) {
+  return table(["", "#published rows/s", "#here", "#here ÷ published", "but"], section.published.map((figure) => ({
+    cells: [
+      figure.x === null ? figure.series : `${figure.series}, ${Format.number(figure.x)} ${section.axis || ""}`,
+      Format.number(figure.rows_per_s),
+      figure.measured === null ? "not measured" : Format.number(figure.measured),
+      figure.measured === null ? "—" : Format.times(figure.measured / figure.rows_per_s),
+      figure.but,
+    ],
+    classes: { 4: "wide" },
+  })));
+}
+
+// What was seen beside the clock, and how it was done.
+function evidence(section) {
+  const or = (value, format) => (value === null ? "—" : format(value));
+  const settings = (cell) => Object.entries(cell.conditions.settings).map(([name, value]) => `${name} = ${value}`).join(", ");
+  const how = (cell) => {
+    const { conditions: c } = cell;
+    const parts = [c.dataset, c.table, c.connections > 1 ? `${c.connections} connections` : "", c.rows_per_statement ? `${Format.number(c.rows_per_statement)} rows a statement` : "", c.latency_ms ? `${c.latency_ms} ms added latency` : "", settings(cell), c.fresh, c.version ? `version ${c.version}` : ""];
+    return [element("code", {}, c.command), element("span", { class: "sub" }, parts.filter(Boolean).join("; "))];
+  };
+  return table(["", "#rows", "#seconds", "#client CPU", "#server CPU", "#peak memory", "#WAL", "#WAL a row", "#checkpoints", "how"], section.cells.map((cell) => ({
+    cells: [
+      nameOf(section, cell),
+      or(cell.rows, Format.number),
+      cell.seconds ? Format.seconds(cell.seconds.median) : "—",
+      or(cell.client_cpu_s, Format.seconds),
+      or(cell.server_cpu_s, Format.seconds),
+      or(cell.peak_rss_bytes, Format.bytes),
+      or(cell.wal_bytes, Format.bytes),
+      cell.wal_bytes !== null && cell.rows ? Format.bytes(cell.wal_bytes / cell.rows) : "—",
+      or(cell.checkpoints, Format.number),
+      how(cell),
+    ],
+    classes: { 9: "wide" },
+    void: !cell.rate,
+  })));
+}
+
+// As much Markdown as environment.md has: headings, tables, lists, code, paragraphs.
+function markdown(text) {
+  const inline = (words) => words.split(/`([^`]*)`/).map((part, index) => (index % 2 ? element("code", {}, part) : part.replace(/\*\*/g, "")));
+  const split = (line) => line.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/).map((cell) => cell.trim().replace(/\\\|/g, "|"));
+  const blocks = [];
+  let fence = null;
+  for (const line of text.split("\n")) {
+    const last = blocks.at(-1);
+    if (fence) {
+      if (line.startsWith("```")) fence = null;
+      else fence.push(line);
+    } else if (line.startsWith("```")) blocks.push({ kind: "code", lines: (fence = []) });
+    else if (/^#{1,4} /.test(line)) blocks.push({ kind: `h${Math.min(4, line.indexOf(" ") + 1)}`, lines: [line.replace(/^#+ /, "")] });
+    else {
+      const kind = !line.trim() ? "gap" : line.startsWith("|") ? "table" : /^\s*[-*] /.test(line) ? "list" : "p";
+      if (last && last.kind === kind) last.lines.push(line);
+      else blocks.push({ kind, lines: [line] });
+    }
+  }
+  return blocks.filter(({ kind }) => kind !== "gap").map(({ kind, lines }) => {
+    if (kind === "code") return element("pre", {}, element("code", {}, lines.join("\n")));
+    if (kind === "list") return element("ul", {}, lines.map((line) => element("li", {}, inline(line.replace(/^\s*[-*] /, "")))));
+    if (kind !== "table") return element(kind, {}, inline(lines.join(" ")));
+    const [head, ...body] = lines.filter((line) => !/^[|\s:-]+$/.test(line)).map(split);
+    return table(head || [], body.map((cells) => ({ cells: cells.map((cell) => element("span", {}, inline(cell))) })));
+  });
+}
