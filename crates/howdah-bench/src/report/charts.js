@@ -180,7 +180,7 @@ function bars(section) {
   function draw(svg, width, view) {
     const cells = section.cells.filter((cell) => !cell.rate || !view.hidden.has(kindOf(cell)));
     const beside = (cell) => (view.hidden.has(PUBLISHED) ? undefined : printed(cell));
-    const frame = rows(svg, width, cells, { title: (cell) => nameOf(section, cell), detail: () => "", ends: width > 620 ? 150 : 122 });
+    const frame = rows(svg, width, cells, { title: (cell) => nameOf(section, cell), detail: () => "", ends: width > 620 ? (section.cells.some((cell) => cell.near_ceiling) ? 200 : 150) : 122 });
     const values = cells.flatMap((cell) => (cell.rate ? [cell.rate.min, cell.rate.max] : [])).concat(cells.flatMap((cell) => beside(cell)?.rows_per_s ?? []));
     const top = Math.max(1, ...values);
     const from = view.log ? 10 ** Math.floor(Math.log10(Math.min(top, ...values) * 0.9)) : 0;
@@ -200,7 +200,7 @@ function bars(section) {
       const end = Math.max(at, x(cell.rate.max), figure && x(figure.rows_per_s) < at + 90 ? x(figure.rows_per_s) : 0) + 10;
       const text = shape(group, "text", { x: end, y: y + 4 });
       shape(text, "tspan", { class: "strong" }, Format.number(cell.rate.median));
-      shape(text, "tspan", { dx: 8, class: "small" }, `${cell.to_slowest ? Format.times(cell.to_slowest) : ""}${cell.near_ceiling ? " ⌃" : ""}`);
+      shape(text, "tspan", { dx: 8, class: "small" }, `${cell.to_slowest ? Format.times(cell.to_slowest) : ""}${cell.near_ceiling && width > 620 ? " near the ceiling" : ""}`);
       group.onpointermove = group.onpointerdown = (event) => view.tip(event, nameOf(section, cell), rateRows(cell).concat(figure ? [["published", Format.number(figure.rows_per_s)]] : []));
     });
     svg.onpointerleave = () => view.tip(null);
@@ -255,7 +255,10 @@ function ladder(section) {
 // Where the time went: the parts of each method's time as shares, since a slow method would make slivers of the others.
 function stacks(section, cells, parts, format) {
   const names = [...new Set(cells.flatMap((cell) => parts(cell).map(([name]) => name)))];
-  const colourOf = (name) => `var(--c${names.indexOf(name) % COLOURS})`;
+  // The largest part has the first colour, in whatever order they come.
+  const weight = (name) => cells.flatMap((cell) => parts(cell)).reduce((all, [other, value]) => all + (other === name ? value : 0), 0);
+  const ranked = [...names].sort((a, b) => weight(b) - weight(a));
+  const colourOf = (name) => `var(--c${ranked.indexOf(name) % COLOURS})`;
   return { classes: names.map((name) => ({ name, colour: colourOf(name), kind: 1 })), draw };
 
   function draw(svg, width, view) {

@@ -6,7 +6,7 @@ const SVG = "http://www.w3.org/2000/svg";
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes || {})) made.setAttribute(name, value);
-  for (const child of children.flat()) if (child !== null && child !== undefined && child !== "") made.append(child);
+  for (const child of children.flat(Infinity)) if (child !== null && child !== undefined && child !== "") made.append(child);
   return made;
 }
 
@@ -70,7 +70,7 @@ function scale(kind, [from, to], [start, end]) {
 
 function decades(from, to, wanted) {
   const spans = Math.log10(to / from);
-  const within = spans > 2.2 ? [1] : spans > 1.1 ? [1, 3] : [1, 2, 5];
+  const within = spans > 3.2 ? [1] : spans > 1.1 ? [1, 3] : [1, 2, 5];
   const all = [];
   for (let power = Math.floor(Math.log10(from)); power <= Math.log10(to); power++)
     for (const digit of within) all.push(digit * 10 ** power);

@@ -40,19 +40,21 @@ fn bars(cells: &[&Cell]) -> String {
 
 /// The fastest that a crash does not touch, where the fastest of all is not.
 fn durable_instead(best: &Cell, cells: &[&Cell]) -> String {
-    if best.conditions.durability == Durability::Durable {
-        return String::new();
-    }
     let durable: Vec<&Cell> =
         cells.iter().copied().filter(|cell| cell.conditions.durability == Durability::Durable).collect();
-    let label = best.conditions.durability.label();
+    let what = match best.conditions.durability {
+        Durability::Durable => return String::new(),
+        Durability::LosesLastCommits => "loses the last commits on a crash",
+        Durability::NotCrashSafe => "is not crash-safe",
+        Durability::LabOnly => "is for the lab only",
+    };
+    let name = &best.series;
     match extremes(&durable) {
-        Some((cell, _)) => format!(
-            " But that is {label}; the fastest durable way is {}, {} rows/s.",
-            cell.series,
-            thousands(rate(cell))
-        ),
-        None => format!(" But that is {label}."),
+        Some((cell, _)) => {
+            let figure = thousands(rate(cell));
+            format!(" But {name} {what}; the fastest durable way is {}, {figure} rows/s.", cell.series)
+        }
+        None => format!(" But {name} {what}."),
     }
 }
 

@@ -36,6 +36,11 @@ function switchOf(label, choices, chosen, choose) {
   return group;
 }
 
+// On paper every chart is drawn as on a wide screen and scaled down.
+const PAPER = 900;
+let printing = false;
+const redraws = [];
+
 // A chart with its legend; `make` gives the classes and the drawing, anew after each choice of the switch.
 function figure(name, make, choices, chosen) {
   const plot = element("div", { class: "plot" });
@@ -72,7 +77,7 @@ function figure(name, make, choices, chosen) {
     const svg = document.createElementNS(SVG, "svg");
     svg.setAttribute("role", "img");
     svg.setAttribute("aria-label", name);
-    chart.draw(svg, Math.max(300, plot.clientWidth || 900), view);
+    chart.draw(svg, printing ? PAPER : Math.max(300, plot.clientWidth || PAPER), view);
     plot.replaceChildren(svg);
   }
   function showTip(event, title, rows) {
@@ -93,11 +98,12 @@ function figure(name, make, choices, chosen) {
   // Drawn when it has a width, and again when that changes.
   let width = 0;
   new ResizeObserver(() => {
-    if (!plot.clientWidth || plot.clientWidth === width) return;
+    if (printing || !plot.clientWidth || plot.clientWidth === width) return;
     width = plot.clientWidth;
     requestAnimationFrame(redraw);
   }).observe(plot);
   choose(chosen);
+  redraws.push(redraw);
   return whole;
 }
 
@@ -128,7 +134,7 @@ function sectionOf(section, id) {
   const drawable = section.cells.some((cell) => cell.rate);
   const chosen = make().log ? "log" : "linear";
   const all = element("details", {}, element("summary", {}, "Memory, write-ahead log, how each was done"), evidence(section));
-  const every = element("details", section.chart === "curves" ? {} : { open: "" }, element("summary", {}, "Every figure with its spread"), rates(section));
+  const every = element("details", { class: "figures", ...(section.chart === "curves" ? {} : { open: "" }) }, element("summary", {}, "Every figure with its spread"), rates(section));
   return element("section", { class: "section", id },
     element("h3", {}, section.title),
     element("p", { class: "headline" }, section.headline),
@@ -173,18 +179,22 @@ function theme() {
   button.onclick = () => set(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
   // Paper is white and cannot unfold.
   let screen;
-  const unfolded = [];
+  let unfolded = [];
+  const print = (paper) => {
+    printing = paper;
+    for (const redraw of redraws) redraw();
+  };
   addEventListener("beforeprint", () => {
     screen = document.documentElement.dataset.theme;
     set("light");
-    for (const folded of document.querySelectorAll("details:not([open])")) {
-      folded.open = true;
-      unfolded.push(folded);
-    }
+    unfolded = [...document.querySelectorAll("details.figures:not([open])")];
+    for (const folded of unfolded) folded.open = true;
+    print(true);
   });
   addEventListener("afterprint", () => {
     set(screen);
-    for (const folded of unfolded.splice(0)) folded.open = false;
+    for (const folded of unfolded) folded.open = false;
+    print(false);
   });
 }
 

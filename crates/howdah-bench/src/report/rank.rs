@@ -1,6 +1,7 @@
 //! What cells of a section are to each other: the fastest, the slowest, the step before, the ceiling.
 
 use super::cell::Cell;
+use super::number::thousands;
 use crate::record::Conditions;
 
 /// The series that runs through the harness and writes nothing.
@@ -53,10 +54,16 @@ fn changes(before: &Conditions, after: &Conditions) -> Vec<String> {
         }
     };
     other("data set", before.dataset.clone(), after.dataset.clone());
-    other("rows", before.rows_asked.to_string(), after.rows_asked.to_string());
-    other("table", before.table.clone(), after.table.clone());
+    other("rows", thousands(before.rows_asked as f64), thousands(after.rows_asked as f64));
+    // Of a table's traits only those that changed.
+    let traits = |of: &Conditions, not: &Conditions| {
+        let others: Vec<&str> = not.table.split(", ").collect();
+        let own = of.table.split(", ").filter(|it| !others.contains(it));
+        own.collect::<Vec<_>>().join(", ")
+    };
+    other("table", traits(before, after), traits(after, before));
     other("connections", before.connections.to_string(), after.connections.to_string());
-    let statement = |rows: Option<u64>| rows.map_or("—".to_owned(), |rows| rows.to_string());
+    let statement = |rows: Option<u64>| rows.map_or("none".to_owned(), |rows| thousands(rows as f64));
     other("rows per statement", statement(before.rows_per_statement), statement(after.rows_per_statement));
     other("added latency", format!("{} ms", before.latency_ms), format!("{} ms", after.latency_ms));
     let mut names: Vec<&String> = before.settings.keys().chain(after.settings.keys()).collect();

@@ -38,15 +38,16 @@ function overview(section) {
 
 function rates(section) {
   const waterfall = section.chart === "waterfall";
-  const headings = ["", "#rows/s", "#min to max", "#interval of the median", "#runs", "#× slowest", "#of best", ...(waterfall ? ["#step", "what changed"] : []), "after a crash", ""];
+  const headings = ["", "#rows/s", "#min to max", "#runs", "#× slowest", "#of best", ...(waterfall ? ["#step", "what changed"] : []), "after a crash", ""];
   return table(headings, section.cells.map((cell) => {
     const marks = marksOf(cell);
-    const interval = cell.interval && [`${Format.number(cell.interval.low)} to ${Format.number(cell.interval.high)}`, element("span", { class: "sub" }, Format.share(cell.interval.confidence))];
+    // With few runs the interval is from the least to the greatest, and once is enough.
+    const narrower = cell.interval && (cell.interval.low > cell.rate.min || cell.interval.high < cell.rate.max);
+    const interval = narrower ? element("span", { class: "sub" }, `median ${Format.share(cell.interval.confidence)}: ${Format.number(cell.interval.low)} to ${Format.number(cell.interval.high)}`) : "";
     const cells = [
       nameOf(section, cell),
       cell.rate ? Format.number(cell.rate.median) : "—",
-      cell.rate ? `${Format.number(cell.rate.min)} to ${Format.number(cell.rate.max)}` : "—",
-      interval || "—",
+      cell.rate ? [`${Format.number(cell.rate.min)} to ${Format.number(cell.rate.max)}`, interval].filter(Boolean) : "—",
       `${cell.runs}`,
       cell.to_slowest ? Format.times(cell.to_slowest) : "—",
       cell.of_best === null ? "—" : Format.share(cell.of_best),
@@ -54,7 +55,7 @@ function rates(section) {
     if (waterfall) cells.push(cell.step ? Format.gain(cell.step) : "—", cell.changes.join("; "));
     cells.push(cell.conditions.durability, marks);
     const wide = waterfall ? { [cells.length - 3]: "wide" } : {};
-    return { cells, void: !cell.rate, classes: { 1: cell.of_best === 1 ? "best" : "", ...wide, [cells.length - 1]: marks ? `wide ${cell.control || cell.prefix && !cell.troubles.length ? "" : "flag"}` : "" } };
+    return { cells, void: !cell.rate, classes: { 1: cell.of_best === 1 ? "best" : "", [cells.length - 2]: "tight", ...wide, [cells.length - 1]: marks ? `wide ${cell.control || cell.prefix && !cell.troubles.length ? "" : "flag"}` : "" } };
   }));
 }
 
