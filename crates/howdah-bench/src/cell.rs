@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::dataset::Dataset;
 use crate::record::Durability;
+use crate::writers::Shape;
 
 /// What is run, and all that decides how fast it can be.
 #[derive(Debug, Clone)]
@@ -21,7 +22,7 @@ pub struct Cell {
     /// How many of its rows.
     pub rows: u64,
     /// The table that they go into.
-    pub table: Shape,
+    pub table: Target,
     /// Who writes, and how.
     pub method: Method,
     /// Server settings other than the defaults.
@@ -32,13 +33,15 @@ pub struct Cell {
 
 /// The table before the first row.
 #[derive(Debug, Clone, Default)]
-pub struct Shape {
+pub struct Target {
     /// Its rows are not in the write-ahead log.
     pub unlogged: bool,
     /// All columns are text.
     pub all_text: bool,
     /// When its keys are made, if it has any.
     pub keys: Keys,
+    /// Only the first so many of the data set's columns.
+    pub columns: Option<usize>,
     /// Statements that are run once the table is there, with `{table}` for its name.
     pub extra: Vec<&'static str>,
     /// What `extra` does, for people.
@@ -71,6 +74,22 @@ pub enum Method {
     NestedUnnest {
         /// The arrays stand in a file that file_fdw reads; otherwise in a table.
         file: bool,
+    },
+    /// Many connections write small batches, each a transaction, as services do.
+    Writers {
+        /// What a batch is sent as.
+        shape: Shape,
+        /// Connections.
+        connections: u32,
+        /// Rows of a batch.
+        rows_per_statement: u64,
+    },
+    /// Somebody else's program, by its name in `bench/contenders`.
+    Contender {
+        /// The name.
+        name: &'static str,
+        /// Connections, where the tool can use more than one.
+        connections: u32,
     },
 }
 
@@ -131,7 +150,7 @@ impl Cell {
             x: None,
             dataset: data.0,
             rows: data.1,
-            table: Shape::default(),
+            table: Target::default(),
             method,
             settings: Vec::new(),
             latency_ms: 0.0,
@@ -156,7 +175,7 @@ impl Cell {
     /// The table in words.
     #[must_use]
     pub fn table_in_words(&self) -> String {
-        let Shape { unlogged, all_text, keys, extra_is, .. } = &self.table;
+        let Target { unlogged, all_text, keys, extra_is, .. } = &self.table;
         let mut words = vec![if *unlogged { "unlogged" } else { "logged" }];
         words.extend(all_text.then_some("all text"));
         words.push(match keys {
@@ -179,14 +198,42 @@ impl Cell {
     pub fn connections(&self) -> u32 {
         match &self.method {
             Method::Load(loading) => loading.jobs,
+            Method::Writers { connections, .. } | Method::Contender { connections, .. } => *connections,
             Method::ServerFile { .. } | Method::NestedUnnest { .. } => 1,
         }
+    }
+
+    /// Rows of one statement, where the cell says.
+    #[must_use]
+    pub fn rows_per_statement(&self) -> Option<u64> {
+        match &self.method {
+            Method::Load(loading) => loading.rows_per_statement,
+            Method::Writers { rows_per_statement, .. } => Some(*rows_per_statement),
+            _ => None,
+        }
+    }
+
+    /// The columns of the data set that the table has, with their types.
+    #[must_use]
+    pub fn columns(&self) -> &'static [(&'static str, &'static str)] {
+        let all = self.dataset.columns();
+        &all[..self.table.columns.unwrap_or(all.len()).min(all.len())]
+    }
+
+    /// On which line of its chart the cell lies.
+    #[must_use]
+    pub fn at(self, x: f64) -> Self {
+        Cell { x: Some(x), ..self }
     }
 
     /// Whether the rows are only read.
     #[must_use]
     pub fn is_control(&self) -> bool {
-        matches!(&self.method, Method::Load(loading) if loading.dry_run)
+        match &self.method {
+            Method::Load(loading) => loading.dry_run,
+            Method::Writers { shape, .. } => !shape.writes(),
+            _ => false,
+        }
     }
 
     /// What is run, for people.
@@ -206,6 +253,11 @@ impl Cell {
             Method::ServerFile { freeze: true } => {
                 "BEGIN; TRUNCATE …; COPY … FROM '/file' (FORMAT csv, FREEZE); COMMIT".to_owned()
             }
+            Method::Writers { shape, connections, rows_per_statement } => {
+                format!("{connections} writers, {shape:?} of {rows_per_statement} rows each time")
+            }
+            Method::Contender { name, connections: 1 } => (*name).to_owned(),
+            Method::Contender { name, connections } => format!("{name}, {connections} connections"),
             Method::NestedUnnest { file: false } => "INSERT … SELECT unnest(…) FROM arrays".to_owned(),
             Method::NestedUnnest { file: true } => "INSERT … SELECT unnest(…) FROM file_fdw table".to_owned(),
         }

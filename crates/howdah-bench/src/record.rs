@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::writers::Latency;
+
 /// A run, with all that somebody needs to believe it or to repeat it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
@@ -26,9 +28,10 @@ pub struct Record {
     pub conditions: Conditions,
     /// Rows that arrived.
     pub rows: u64,
-    /// Seconds from the first byte sent to the last commit; 0 where nothing was measured.
+    /// Seconds from the first byte sent to the last commit, and until keys are built that are built afterwards; 0 where
+    /// nothing was measured.
     pub seconds: f64,
-    /// Seconds of each phase that took place, in their order; `ingest` is [`Record::seconds`].
+    /// Seconds of each phase that took place, in their order; `ingest` and `index` add up to [`Record::seconds`].
     pub phases: Vec<(String, f64)>,
     /// What else was seen.
     pub evidence: Evidence,
@@ -132,6 +135,9 @@ pub struct Evidence {
     pub io: BTreeMap<String, u64>,
     /// Shares (0 to 1) of samples in which a writing backend was on the CPU (`CPU`), or waited for `type:event`.
     pub waits: BTreeMap<String, f64>,
+    /// Milliseconds of a batch, begun to committed: mean, median, percentiles; where each is a transaction of its own.
+    #[serde(default)]
+    pub latency: Option<Latency>,
     /// Backends of the writing program that were connected at once, as `pg_stat_activity` shows them.
     pub connections_seen: Option<u32>,
 }

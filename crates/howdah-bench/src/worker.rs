@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::Builder;
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
+use crate::dataset::Dataset;
+use crate::writers::{self, Latency, Pace, Rows, Shape, Writers};
+
 /// The variable in which a worker finds its [`Order`], as JSON: nobody else can read a process's environment.
 pub const VARIABLE: &str = "HOWDAH_BENCH_WORK";
 
@@ -39,8 +42,27 @@ pub enum Work {
         rows_per_statement: Option<u64>,
         /// COPY FREEZE, in the transaction that empties the table.
         freeze: bool,
+        /// Columns of the file that the table does not have.
+        skip_columns: Vec<String>,
         /// Nothing is written.
         dry_run: bool,
+    },
+    /// Batches over many connections, each batch a transaction.
+    Write {
+        /// The data set's name; its rows are made before GO.
+        dataset: String,
+        /// How many of them.
+        rows: u64,
+        /// From which seed.
+        seed: u64,
+        /// The table.
+        table: String,
+        /// What a batch is sent as.
+        shape: Shape,
+        /// Rows of a batch.
+        rows_per_statement: u64,
+        /// Connections.
+        connections: u32,
     },
     /// Statements that the server carries out by itself, in one transaction.
     Statements(String),
@@ -54,6 +76,8 @@ pub struct Told {
     pub seconds: f64,
     /// Seconds of phases within the load and before it.
     pub phases: Vec<(String, f64)>,
+    /// Of batches, where each is a transaction of its own.
+    pub latency: Option<Latency>,
 }
 
 /// The line that begins what a worker tells.
@@ -89,7 +113,7 @@ pub fn main(order: &str) -> u8 {
 fn carry_out(order: Order, out: &mut impl Write) -> Result<(u64, Told), String> {
     let said = |error: howdah::Error| format!("{error}");
     match order.work {
-        Work::Load { input, table, write_path, jobs, rows_per_statement, freeze, dry_run } => {
+        Work::Load { input, table, write_path, jobs, rows_per_statement, freeze, skip_columns, dry_run } => {
             let options = LoadOptions {
                 inputs: vec![input],
                 table: Some(TableName::parse(&table).map_err(said)?),
@@ -100,6 +124,7 @@ fn carry_out(order: Order, out: &mut impl Write) -> Result<(u64, Told), String> 
                 rows_per_statement: rows_per_statement
                     .map(|rows| usize::try_from(rows).unwrap_or(usize::MAX)),
                 freeze,
+                skip_columns,
                 dry_run,
                 ..LoadOptions::default()
             };
@@ -124,8 +149,23 @@ fn carry_out(order: Order, out: &mut impl Write) -> Result<(u64, Told), String> 
                     ("wait for the server".to_owned(), phases.wait_s),
                     ("commit".to_owned(), phases.commit_s),
                 ],
+                latency: None,
             };
             Ok((rows, told))
+        }
+        Work::Write { dataset, rows, seed, table, shape, rows_per_statement, connections } => {
+            let said = |error: crate::error::Error| error.to_string();
+            let dataset =
+                Dataset::from_name(&dataset).ok_or_else(|| format!("there is no data set {dataset}"))?;
+            let rows = Rows::new(dataset.recipe(rows, seed), shape).map_err(said)?;
+            let rows_per_statement = usize::try_from(rows_per_statement).unwrap_or(usize::MAX);
+            let connections = connections as usize;
+            let work = writers::Work { dataset, table, shape, rows_per_statement, connections };
+            let mut writers = Writers::connect(&order.conninfo, work).map_err(said)?;
+            await_go(out)?;
+            let outcome = writers.run(&rows, Pace::Closed, None).map_err(said)?;
+            let latency = Some(outcome.latency);
+            Ok((outcome.rows, Told { seconds: outcome.seconds, phases: Vec::new(), latency }))
         }
         Work::Statements(sql) => statements(&order.conninfo, &sql, out),
     }
@@ -148,7 +188,7 @@ fn statements(conninfo: &str, sql: &str, out: &mut impl Write) -> Result<(u64, T
             SimpleQueryMessage::CommandComplete(rows) => Some(*rows),
             _ => None,
         });
-        let told = Told { seconds: clock.elapsed().as_secs_f64(), phases: Vec::new() };
+        let told = Told { seconds: clock.elapsed().as_secs_f64(), phases: Vec::new(), latency: None };
         Ok((rows.max().unwrap_or(0), told))
     })
 }

@@ -53,10 +53,17 @@ pub(super) fn sql(columns: &[(&str, &str)], table: &str) -> String {
 pub(super) struct Adder {
     total: Checksum,
     row: i64,
+    /// Columns of a row that count, and those that were seen of this one.
+    width: usize,
+    seen: usize,
     text: Vec<u8>,
 }
 
 impl Adder {
+    pub(super) fn of(width: usize) -> Self {
+        Adder { width, ..Adder::default() }
+    }
+
     pub(super) fn finish(self) -> Checksum {
         self.total
     }
@@ -65,9 +72,14 @@ impl Adder {
 impl Sink for Adder {
     fn begin(&mut self, _: usize) {
         self.row = 0;
+        self.seen = 0;
     }
 
     fn put(&mut self, value: Value<'_>) {
+        self.seen += 1;
+        if self.seen > self.width {
+            return;
+        }
         let out = &mut self.text;
         out.clear();
         match value {

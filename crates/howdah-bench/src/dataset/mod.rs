@@ -186,7 +186,13 @@ impl Dataset {
     /// The statement that makes the typed table, without its keys. `table` goes into the statement as it is.
     #[must_use]
     pub fn create_table_sql(self, table: &str) -> String {
-        let columns = self.filled_columns().iter().chain(self.columns());
+        self.create_narrow_table_sql(table, self.columns().len())
+    }
+
+    /// The same with only the first `width` of the columns that files hold.
+    #[must_use]
+    pub fn create_narrow_table_sql(self, table: &str, width: usize) -> String {
+        let columns = self.filled_columns().iter().chain(self.columns().iter().take(width));
         let columns = columns.map(|(name, r#type)| format!("{name} {type}"));
         format!("CREATE TABLE {table} ({})", columns.collect::<Vec<_>>().join(", "))
     }
@@ -215,7 +221,14 @@ impl Dataset {
     /// The query over the typed table that answers with a [`Checksum`], as its text. `table` goes into it as it is.
     #[must_use]
     pub fn checksum_sql(self, table: &str) -> String {
-        checksum::sql(self.columns(), table)
+        self.narrow_checksum_sql(table, self.columns().len())
+    }
+
+    /// The same over a table of the first `width` columns; see [`Recipe::narrow_checksum`].
+    #[must_use]
+    pub fn narrow_checksum_sql(self, table: &str, width: usize) -> String {
+        let columns = self.columns();
+        checksum::sql(&columns[..width.min(columns.len())], table)
     }
 }
 

@@ -5,10 +5,12 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use super::SEED;
 use super::site::{Site, TABLE};
 use super::watch::Watch;
 use crate::cell::{Cell, Keys, Method};
 use crate::dataset::Checksum;
+use crate::delay_proxy::{DelayProxy, Target};
 use crate::error::Error;
 use crate::process::{End, Process};
 use crate::record::{Conditions, Evidence, Outcome, Record};
@@ -53,13 +55,18 @@ pub(super) fn once(
     let site = Site::open(context.given, cell)?;
     record.conditions.fresh = site.fresh.to_owned();
     lap(&mut record.phases, "server");
-    let prepared = prepare(&site, cell, csv);
+    let prepared = prepare(&site, cell, rows, csv);
     lap(&mut record.phases, "schema");
     let work = match prepared {
         Ok(work) => work,
         Err(error) => return Ok(failed(record, error.to_string())),
     };
-    let order = Order { conninfo: site.conninfo.clone(), work };
+    let proxy = match cell.latency_ms {
+        0.0 => None,
+        ms => Some(DelayProxy::start(Target::of(&site.conninfo)?, Duration::from_secs_f64(ms / 1e3))?),
+    };
+    let conninfo = proxy.as_ref().map(|proxy| proxy.conninfo(&site.conninfo)).transpose()?;
+    let order = Order { conninfo: conninfo.unwrap_or_else(|| site.conninfo.clone()), work };
     let order = serde_json::to_string(&order).map_err(|error| Error::Wrong(error.to_string()))?;
     let mut command = Command::new(&context.worker[0]);
     command.args(&context.worker[1..]).env(VARIABLE, order);
@@ -68,6 +75,11 @@ pub(super) fn once(
         Err(error) => return Ok(failed(record, error.to_string())),
     };
     site.database.checkpoint()?;
+    let open = site.other_backends()?;
+    if matches!(cell.method, Method::Writers { .. }) && open != cell.connections() {
+        let wanted = cell.connections();
+        return Ok(failed(record, format!("{wanted} connections were to be open, and {open} are")));
+    }
     let watch = Watch::start(&site.conninfo, &site.database, site.pid)?;
     let run = process.go(context.limit);
     let seen = watch.finish(&site.database)?;
@@ -91,6 +103,7 @@ pub(super) fn once(
     if cell.table.keys == Keys::After {
         cell.dataset.keys_sql(TABLE).iter().try_for_each(|sql| site.database.run(sql))?;
         lap(&mut record.phases, "index");
+        record.seconds += record.phases.last().map_or(0.0, |(_, seconds)| *seconds);
     }
     let arrived = if cell.is_control() { expected.to_string() } else { checksum(&site, cell)? };
     lap(&mut record.phases, "verify");
@@ -110,11 +123,11 @@ pub(super) fn once(
 }
 
 /// Makes the table, and what else has to be there before the clock starts.
-fn prepare(site: &Site, cell: &Cell, csv: &Path) -> Result<Work, Error> {
+fn prepare(site: &Site, cell: &Cell, rows: u64, csv: &Path) -> Result<Work, Error> {
     let (database, dataset) = (&site.database, cell.dataset);
     let create = match cell.table.all_text {
         true => dataset.all_text_table_sql(TABLE),
-        false => dataset.create_table_sql(TABLE),
+        false => dataset.create_narrow_table_sql(TABLE, cell.columns().len()),
     };
     let create = match cell.table.unlogged {
         true => create.replacen("CREATE TABLE", "CREATE UNLOGGED TABLE", 1),
@@ -125,7 +138,7 @@ fn prepare(site: &Site, cell: &Cell, csv: &Path) -> Result<Work, Error> {
         dataset.keys_sql(TABLE).iter().try_for_each(|sql| database.run(sql))?;
     }
     for extra in &cell.table.extra {
-        let sql = extra.replace("{table}", TABLE).replace("{rows}", &cell.rows.to_string());
+        let sql = extra.replace("{table}", TABLE).replace("{rows}", &rows.to_string());
         database.run(&sql)?;
     }
     let input = csv.to_string_lossy().into_owned();
@@ -139,7 +152,20 @@ fn prepare(site: &Site, cell: &Cell, csv: &Path) -> Result<Work, Error> {
             jobs: loading.jobs,
             rows_per_statement: loading.rows_per_statement,
             freeze: loading.freeze,
+            skip_columns: dataset.columns()[cell.columns().len()..]
+                .iter()
+                .map(|(name, _)| (*name).to_owned())
+                .collect(),
             dry_run: loading.dry_run,
+        },
+        Method::Writers { shape, connections, rows_per_statement } => Work::Write {
+            dataset: dataset.name().to_owned(),
+            rows,
+            seed: SEED,
+            table: TABLE.to_owned(),
+            shape: *shape,
+            rows_per_statement: *rows_per_statement,
+            connections: *connections,
         },
         Method::ServerFile { freeze: false } => {
             Work::Statements(format!("COPY {TABLE} ({columns}) FROM '{file}' (FORMAT csv, HEADER)"))
@@ -187,7 +213,7 @@ fn nested(site: &Site, cell: &Cell, csv: &str, in_file: bool) -> Result<Work, Er
 /// The checksum of the table, whose columns are cast first where they are text.
 fn checksum(site: &Site, cell: &Cell) -> Result<String, Error> {
     let table = if cell.table.all_text {
-        let typed = cell.dataset.columns().iter().map(|(name, r#type)| {
+        let typed = cell.columns().iter().map(|(name, r#type)| {
             let r#type = r#type.split(" NOT NULL").next().and_then(|left| left.split(" DEFAULT").next());
             format!("{name}::{} AS {name}", r#type.unwrap_or_default())
         });
@@ -195,15 +221,12 @@ fn checksum(site: &Site, cell: &Cell) -> Result<String, Error> {
     } else {
         TABLE.to_owned()
     };
-    Ok(site.database.row(&cell.dataset.checksum_sql(&table))?.concat())
+    let sql = cell.dataset.narrow_checksum_sql(&table, cell.columns().len());
+    Ok(site.database.row(&sql)?.concat())
 }
 
 /// The record of a run that has not begun.
 fn blank(cell: &Cell) -> Record {
-    let rows_per_statement = match &cell.method {
-        Method::Load(loading) => loading.rows_per_statement,
-        Method::ServerFile { .. } | Method::NestedUnnest { .. } => None,
-    };
     Record {
         scenario: cell.scenario.to_owned(),
         section: cell.section.to_owned(),
@@ -216,7 +239,7 @@ fn blank(cell: &Cell) -> Record {
             dataset: cell.dataset.name().to_owned(),
             rows_asked: cell.rows,
             connections: cell.connections(),
-            rows_per_statement,
+            rows_per_statement: cell.rows_per_statement(),
             table: cell.table_in_words(),
             settings: cell.settings_map(),
             durability: cell.durability(),

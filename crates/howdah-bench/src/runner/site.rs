@@ -63,6 +63,13 @@ impl Site {
         Ok(Site { conninfo, database, pid: None, server_directory: None, fresh, _own: None })
     }
 
+    /// Client backends besides this harness.
+    pub(super) fn other_backends(&self) -> Result<u32, Error> {
+        let count = "SELECT count(*) FROM pg_stat_activity
+                      WHERE backend_type = 'client backend' AND datname = current_database() AND pid <> pg_backend_pid()";
+        Ok(self.database.row(count)?.concat().parse().unwrap_or_default())
+    }
+
     /// Why the cell cannot run here, if so.
     pub(super) fn obstacle(given: Option<&str>, cell: &Cell) -> Option<String> {
         let settings: Vec<&str> = cell.settings.iter().map(|(name, _)| *name).collect();

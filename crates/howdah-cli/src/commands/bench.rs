@@ -147,8 +147,7 @@ fn write(directory: &Path, records: &[Record], environment: &str) -> Result<(), 
     std::fs::write(&path, environment).map_err(|error| {
         Error::new(ErrorKind::Source, format!("cannot write {}: {error}", path.display()))
     })?;
-    let _ = records;
-    Ok(())
+    howdah_bench::report::write(directory, records, scenarios::ALL, environment).map_err(failed)
 }
 
 /// What somebody must not overlook.
