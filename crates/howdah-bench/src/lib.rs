@@ -2,6 +2,7 @@
 
 mod alarm;
 pub mod cell;
+pub mod contender;
 pub mod database;
 pub mod dataset;
 pub mod delay_proxy;

@@ -58,8 +58,8 @@ pub struct Run {
     pub start_s: f64,
     /// Seconds from GO until DONE or FAILED was read, or until the program was gone without either.
     pub wall_s: f64,
-    /// CPU seconds from GO until the end of the program, those of children that it waited for included. What was used
-    /// before GO is known to a hundredth of a second only.
+    /// CPU seconds from GO until the end of the program, those of children that it waited for included. What children
+    /// and threads that had ended before GO used is known to a hundredth of a second only.
     pub cpu_s: Option<f64>,
     /// The largest peak of resident memory among the program and its children since their start. Linux starts this
     /// figure at the peak of the process that spawned them, so the measuring program itself has to stay small.

@@ -43,7 +43,24 @@ impl ServerCpu {
 /// CPU seconds that the living processes of a group, and those they have waited for, have used so far.
 pub(crate) fn group_s(group: u32) -> Option<f64> {
     let members = Stat::of_all()?.filter(|process| process.group == group);
-    Some(in_seconds(members.map(|process| process.own_ticks + process.reaped_ticks).sum()))
+    // Ticks are hundredths of a second, cut off; the scheduler's own account is finer, but forgets ended threads.
+    Some(
+        members
+            .map(|process| {
+                in_seconds(process.own_ticks).max(threads_s(process.pid)) + in_seconds(process.reaped_ticks)
+            })
+            .sum(),
+    )
+}
+
+/// CPU seconds of the living threads of a process; 0 where the kernel does not keep this account.
+fn threads_s(pid: u32) -> f64 {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return 0.0 };
+    let nanoseconds = |thread: fs::DirEntry| {
+        let account = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        account.split(' ').next()?.parse::<u64>().ok()
+    };
+    Duration::from_nanos(threads.filter_map(|thread| nanoseconds(thread.ok()?)).sum()).as_secs_f64()
 }
 
 /// CPU seconds that all cores together were not idle since boot, time stolen by the hypervisor included.
@@ -64,6 +81,7 @@ pub fn machine_busy_s() -> Option<f64> {
 
 /// The part of /proc/PID/stat that counts here.
 struct Stat {
+    pid: u32,
     parent: u32,
     group: u32,
     own_ticks: u64,
@@ -87,6 +105,7 @@ impl Stat {
         // proc(5) counts from 1 and this slice begins at its field 3.
         let ticks = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
         Some(Stat {
+            pid: text.split(' ').next()?.parse().ok()?,
             parent: fields.get(1)?.parse().ok()?,
             group: fields.get(2)?.parse().ok()?,
             own_ticks: ticks(14)? + ticks(15)?,
@@ -108,7 +127,10 @@ mod tests {
     fn a_process_name_with_parentheses_does_not_shift_the_fields() {
         let text = "77 (a) b (c) S 42 70 77 0 -1 4194560 1 2 3 4 100 50 7 8 20 0 1 0 12 13 14";
         let stat = Stat::parse(text).unwrap();
-        assert_eq!((stat.parent, stat.group, stat.own_ticks, stat.reaped_ticks), (42, 70, 150, 15));
+        assert_eq!(
+            (stat.pid, stat.parent, stat.group, stat.own_ticks, stat.reaped_ticks),
+            (77, 42, 70, 150, 15)
+        );
     }
 
     #[test]

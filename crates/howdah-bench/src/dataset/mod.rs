@@ -167,6 +167,12 @@ impl Dataset {
         }
     }
 
+    /// Names and types of the same columns without constraints and defaults.
+    pub fn types(self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let end = |full: &str| [" NOT NULL", " DEFAULT"].iter().filter_map(|word| full.find(word)).min();
+        self.columns().iter().map(move |(name, full)| (*name, &full[..end(full).unwrap_or(full.len())]))
+    }
+
     /// The columns that the server fills; they stand before the others.
     fn filled_columns(self) -> &'static [(&'static str, &'static str)] {
         const ID: (&str, &str) = ("id", "bigint GENERATED ALWAYS AS IDENTITY");

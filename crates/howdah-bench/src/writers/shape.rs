@@ -89,11 +89,8 @@ impl Shape {
             Shape::Values => values(rows),
             Shape::Pipeline => values(1),
             Shape::Unnest => {
-                let array = |(index, (_, full)): (usize, &(&str, &str))| {
-                    let end = full.find(" NOT NULL").or_else(|| full.find(" DEFAULT")).unwrap_or(full.len());
-                    format!("${}::{}[]", index + 1, &full[..end])
-                };
-                let arrays = join(columns.iter().enumerate().map(array));
+                let array = |(index, (_, r#type))| format!("${}::{type}[]", index + 1);
+                let arrays = join(dataset.types().enumerate().map(array));
                 format!("INSERT INTO {table} ({names}) SELECT * FROM unnest({arrays})")
             }
             Shape::CopyBinary => format!("COPY {table} ({names}) FROM STDIN (FORMAT binary)"),
