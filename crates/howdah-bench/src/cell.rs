@@ -90,6 +90,8 @@ pub enum Method {
         name: &'static str,
         /// Connections, where the tool can use more than one.
         connections: u32,
+        /// It reads a Parquet file that was made before.
+        parquet: bool,
     },
 }
 
@@ -256,8 +258,7 @@ impl Cell {
             Method::Writers { shape, connections, rows_per_statement } => {
                 format!("{connections} writers, {shape:?} of {rows_per_statement} rows each time")
             }
-            Method::Contender { name, connections: 1 } => (*name).to_owned(),
-            Method::Contender { name, connections } => format!("{name}, {connections} connections"),
+            Method::Contender { name, .. } => format!("bench/contenders: {name}"),
             Method::NestedUnnest { file: false } => "INSERT … SELECT unnest(…) FROM arrays".to_owned(),
             Method::NestedUnnest { file: true } => "INSERT … SELECT unnest(…) FROM file_fdw table".to_owned(),
         }

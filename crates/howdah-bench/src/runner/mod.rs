@@ -1,5 +1,6 @@
 //! Runs cells: in turns and in random order, each on a fresh server, every run a line of `raw.jsonl`.
 
+mod prepare;
 mod run;
 mod site;
 mod watch;
@@ -11,9 +12,10 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use run::Context;
+use run::{Context, Rows};
 
 use crate::cell::Cell;
+use crate::contender::{self, Contender};
 use crate::dataset::{Checksum, Dataset};
 use crate::error::Error;
 use crate::record::{Outcome, Record};
@@ -79,11 +81,14 @@ pub fn run(cells: &[Cell], options: &Options, tell: &mut dyn FnMut(Event)) -> Re
     let mut file = OpenOptions::new();
     file.create(true).write(true).append(options.resume).truncate(!options.resume);
     let file = file.open(&path).map_err(Error::io(format!("could not open {}", path.display())))?;
+    // Without them their cells are skipped, each with the reason.
+    let contenders = contender::installed(Path::new(contender::AVAILABLE)).unwrap_or_default();
     let mut runner = Runner {
         options,
         scratch: Scratch::new(&options.scratch, SEED)?,
         raw: BufWriter::new(file),
         sums: BTreeMap::new(),
+        contenders,
         tell,
     };
     let known: HashSet<Place> = records.iter().map(Place::of).collect();
@@ -161,6 +166,7 @@ struct Runner<'a> {
     options: &'a Options,
     scratch: Scratch,
     raw: BufWriter<File>,
+    contenders: Vec<Contender>,
     sums: BTreeMap<(&'static str, u64, usize), Checksum>,
     tell: &'a mut dyn FnMut(Event),
 }
@@ -173,10 +179,11 @@ impl Runner<'_> {
         let expected = *expected.or_insert_with(|| cell.dataset.recipe(rows, SEED).narrow_checksum(width));
         let context = Context {
             worker: &self.options.worker,
+            contenders: &self.contenders,
             given: self.options.conninfo.as_deref(),
             limit: Duration::from_secs_f64(self.options.max_seconds * PATIENCE),
         };
-        run::once(&context, cell, rows, &csv, expected)
+        run::once(&context, cell, Rows { count: rows, csv: &csv, checksum: expected })
     }
 
     /// Runs the cell over more and more rows, until it is known how many it carries in the time allowed.

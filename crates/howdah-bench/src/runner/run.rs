@@ -5,209 +5,210 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use super::SEED;
+use super::prepare;
 use super::site::{Site, TABLE};
 use super::watch::Watch;
 use crate::cell::{Cell, Keys, Method};
+use crate::contender::{self, Contender, Task};
 use crate::dataset::Checksum;
 use crate::delay_proxy::{DelayProxy, Target};
 use crate::error::Error;
 use crate::process::{End, Process};
 use crate::record::{Conditions, Evidence, Outcome, Record};
-use crate::worker::{Order, Told, VARIABLE, Work};
+use crate::worker::{Order, Told, VARIABLE};
 
-/// How long a worker may take to be ready: it only connects.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Rows in an array of arrays, as in study 4.
-const NESTED: u64 = 50;
+/// How long a program may take to be ready: a JVM, or rows that are made in memory.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Rows a batch of contenders that have batches.
+const BATCH: u64 = 1_000;
 
 /// What a run needs besides its cell.
 pub(super) struct Context<'a> {
     /// The words that run this program as a worker.
     pub(super) worker: &'a [OsString],
+    /// Other people's programs.
+    pub(super) contenders: &'a [Contender],
     /// The server to use, if it is not to be our own.
     pub(super) given: Option<&'a str>,
     /// After so long the program is killed.
     pub(super) limit: Duration,
 }
 
-/// Runs the cell once over `rows` rows, which stand in `csv` and have the checksum `expected`.
+/// The rows of a run.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<'a> {
+    /// How many, from the data set's first.
+    pub(super) count: u64,
+    /// They stand in this file.
+    pub(super) csv: &'a Path,
+    /// And have this checksum.
+    pub(super) checksum: Checksum,
+}
+
+/// Why there is no figure: the method failed, or cannot run here.
+enum Hitch {
+    Failed(String),
+    Skipped(String),
+}
+
+impl From<Error> for Hitch {
+    fn from(error: Error) -> Self {
+        Hitch::Failed(error.to_string())
+    }
+}
+
+/// Measures one phase after the other.
+struct Laps {
+    clock: Instant,
+}
+
+impl Laps {
+    fn end(&mut self, name: &str, record: &mut Record) -> f64 {
+        let seconds = self.clock.elapsed().as_secs_f64();
+        record.phases.push((name.to_owned(), seconds));
+        self.clock = Instant::now();
+        seconds
+    }
+}
+
+/// Runs the cell once.
 ///
 /// # Errors
-/// The harness itself failed; a method that fails is a record.
-pub(super) fn once(
-    context: &Context,
-    cell: &Cell,
-    rows: u64,
-    csv: &Path,
-    expected: Checksum,
-) -> Result<Record, Error> {
+/// There is no server; a method that fails is a record.
+pub(super) fn once(context: &Context, cell: &Cell, rows: Rows) -> Result<Record, Error> {
     let mut record = blank(cell);
-    if let Some(obstacle) = Site::obstacle(context.given, cell) {
-        record.reason = Some(obstacle);
-        return Ok(record);
-    }
-    let mut clock = Instant::now();
-    let mut lap = |phases: &mut Vec<(String, f64)>, name: &str| {
-        phases.push((name.to_owned(), clock.elapsed().as_secs_f64()));
-        clock = Instant::now();
-    };
-    let site = Site::open(context.given, cell)?;
-    record.conditions.fresh = site.fresh.to_owned();
-    lap(&mut record.phases, "server");
-    let prepared = prepare(&site, cell, rows, csv);
-    lap(&mut record.phases, "schema");
-    let work = match prepared {
-        Ok(work) => work,
-        Err(error) => return Ok(failed(record, error.to_string())),
-    };
-    let proxy = match cell.latency_ms {
-        0.0 => None,
-        ms => Some(DelayProxy::start(Target::of(&site.conninfo)?, Duration::from_secs_f64(ms / 1e3))?),
-    };
-    let conninfo = proxy.as_ref().map(|proxy| proxy.conninfo(&site.conninfo)).transpose()?;
-    let order = Order { conninfo: conninfo.unwrap_or_else(|| site.conninfo.clone()), work };
-    let order = serde_json::to_string(&order).map_err(|error| Error::Wrong(error.to_string()))?;
-    let mut command = Command::new(&context.worker[0]);
-    command.args(&context.worker[1..]).env(VARIABLE, order);
-    let process = match Process::start(command, PATIENCE) {
-        Ok(process) => process,
-        Err(error) => return Ok(failed(record, error.to_string())),
-    };
-    site.database.checkpoint()?;
-    let open = site.other_backends()?;
-    if matches!(cell.method, Method::Writers { .. }) && open != cell.connections() {
-        let wanted = cell.connections();
-        return Ok(failed(record, format!("{wanted} connections were to be open, and {open} are")));
-    }
-    let watch = Watch::start(&site.conninfo, &site.database, site.pid)?;
-    let run = process.go(context.limit);
-    let seen = watch.finish(&site.database)?;
-    record.evidence = Evidence { client_cpu_s: run.cpu_s, peak_rss_bytes: run.peak_rss_bytes, ..seen };
-    let told = Told::find(&run.said).unwrap_or(Told { seconds: run.wall_s, phases: Vec::new() });
-    record.phases.extend(told.phases);
-    record.phases.push(("ingest".to_owned(), told.seconds));
-    record.seconds = told.seconds;
-    let counted = match run.end {
-        End::Done { rows } => rows,
-        End::Failed(reason) => return Ok(failed(record, reason)),
-        End::TimedOut => {
-            return Ok(failed(record, format!("took longer than {:.0} s", context.limit.as_secs_f64())));
+    let mut laps = Laps { clock: Instant::now() };
+    let measured = match Site::obstacle(context.given, cell) {
+        Some(obstacle) => Err(Hitch::Skipped(obstacle)),
+        None => {
+            let site = Site::open(context.given, cell)?;
+            record.conditions.fresh = site.fresh.to_owned();
+            laps.end("server", &mut record);
+            measure(context, cell, rows, &site, &mut laps, &mut record)
         }
     };
-    clock = Instant::now();
-    let mut lap = |phases: &mut Vec<(String, f64)>, name: &str| {
-        phases.push((name.to_owned(), clock.elapsed().as_secs_f64()));
-        clock = Instant::now();
-    };
-    if cell.table.keys == Keys::After {
-        cell.dataset.keys_sql(TABLE).iter().try_for_each(|sql| site.database.run(sql))?;
-        lap(&mut record.phases, "index");
-        record.seconds += record.phases.last().map_or(0.0, |(_, seconds)| *seconds);
-    }
-    let arrived = if cell.is_control() { expected.to_string() } else { checksum(&site, cell)? };
-    lap(&mut record.phases, "verify");
-    record.rows = counted;
-    let expected = expected.to_string();
-    if arrived == expected && counted == rows {
-        record.outcome = if rows == cell.rows { Outcome::Verified } else { Outcome::Prefix };
-        record.reason = (rows != cell.rows)
-            .then(|| format!("the first {rows} of {} rows: more would have taken too long", cell.rows));
-    } else {
-        record.outcome = Outcome::Wrong;
-        record.reason = Some(format!(
-            "counted {counted} of {rows} rows; the table's checksum is {arrived} and should be {expected}"
-        ));
+    match measured {
+        Ok(()) => {}
+        Err(Hitch::Failed(reason)) => (record.outcome, record.reason) = (Outcome::Failed, Some(reason)),
+        Err(Hitch::Skipped(reason)) => (record.outcome, record.reason) = (Outcome::Skipped, Some(reason)),
     }
     Ok(record)
 }
 
-/// Makes the table, and what else has to be there before the clock starts.
-fn prepare(site: &Site, cell: &Cell, rows: u64, csv: &Path) -> Result<Work, Error> {
-    let (database, dataset) = (&site.database, cell.dataset);
-    let create = match cell.table.all_text {
-        true => dataset.all_text_table_sql(TABLE),
-        false => dataset.create_narrow_table_sql(TABLE, cell.columns().len()),
+fn measure(
+    context: &Context,
+    cell: &Cell,
+    rows: Rows,
+    site: &Site,
+    laps: &mut Laps,
+    record: &mut Record,
+) -> Result<(), Hitch> {
+    prepare::table(site, cell, rows.count)?;
+    laps.end("schema", record);
+    let proxy = match cell.latency_ms {
+        0.0 => None,
+        ms => Some(DelayProxy::start(Target::of(&site.conninfo)?, Duration::from_secs_f64(ms / 1e3))?),
     };
-    let create = match cell.table.unlogged {
-        true => create.replacen("CREATE TABLE", "CREATE UNLOGGED TABLE", 1),
-        false => create,
+    let conninfo = match &proxy {
+        Some(proxy) => proxy.conninfo(&site.conninfo)?,
+        None => site.conninfo.clone(),
     };
-    database.run(&create)?;
-    if cell.table.keys == Keys::Before {
-        dataset.keys_sql(TABLE).iter().try_for_each(|sql| database.run(sql))?;
+    let process = start(context, cell, rows, site, conninfo, record)?;
+    site.database.checkpoint()?;
+    laps.end("start", record);
+
+    let open = site.other_backends()?;
+    if matches!(cell.method, Method::Writers { .. }) && open != cell.connections() {
+        let wanted = cell.connections();
+        return Err(Hitch::Failed(format!("{wanted} connections were to be open, and {open} are")));
     }
-    for extra in &cell.table.extra {
-        let sql = extra.replace("{table}", TABLE).replace("{rows}", &rows.to_string());
-        database.run(&sql)?;
-    }
-    let input = csv.to_string_lossy().into_owned();
-    let columns = dataset.header();
-    let file = input.replace('\'', "''");
-    Ok(match &cell.method {
-        Method::Load(loading) => Work::Load {
-            input,
-            table: TABLE.to_owned(),
-            write_path: loading.write_path.to_owned(),
-            jobs: loading.jobs,
-            rows_per_statement: loading.rows_per_statement,
-            freeze: loading.freeze,
-            skip_columns: dataset.columns()[cell.columns().len()..]
-                .iter()
-                .map(|(name, _)| (*name).to_owned())
-                .collect(),
-            dry_run: loading.dry_run,
-        },
-        Method::Writers { shape, connections, rows_per_statement } => Work::Write {
-            dataset: dataset.name().to_owned(),
-            rows,
-            seed: SEED,
-            table: TABLE.to_owned(),
-            shape: *shape,
-            rows_per_statement: *rows_per_statement,
-            connections: *connections,
-        },
-        Method::ServerFile { freeze: false } => {
-            Work::Statements(format!("COPY {TABLE} ({columns}) FROM '{file}' (FORMAT csv, HEADER)"))
+    let watch = Watch::start(&site.conninfo, &site.database, site.pid)?;
+    let run = process.go(context.limit);
+    let seen = watch.finish(&site.database)?;
+    let told = Told::find(&run.said).unwrap_or_else(|| Told { seconds: run.wall_s, ..Told::default() });
+    record.evidence = Evidence {
+        client_cpu_s: run.cpu_s,
+        peak_rss_bytes: run.peak_rss_bytes,
+        latency: told.latency,
+        // Short runs are over before the first sample.
+        connections_seen: seen.connections_seen.max(Some(open)),
+        ..seen
+    };
+    record.phases.extend(told.phases);
+    record.phases.push(("ingest".to_owned(), told.seconds));
+    record.seconds = told.seconds;
+    record.rows = match run.end {
+        End::Done { rows } => rows,
+        End::Failed(reason) => return Err(Hitch::Failed(reason)),
+        End::TimedOut => {
+            let limit = context.limit.as_secs_f64();
+            return Err(Hitch::Failed(format!("took longer than {limit:.0} s")));
         }
-        Method::ServerFile { freeze: true } => Work::Statements(format!(
-            "TRUNCATE {TABLE}; COPY {TABLE} ({columns}) FROM '{file}' (FORMAT csv, HEADER, FREEZE)"
-        )),
-        Method::NestedUnnest { file } => nested(site, cell, &input, *file)?,
-    })
+    };
+    laps.clock = Instant::now();
+    if cell.table.keys == Keys::After {
+        cell.dataset.keys_sql(TABLE).iter().try_for_each(|sql| site.database.run(sql))?;
+        record.seconds += laps.end("index", record);
+    }
+    verify(site, cell, rows, record)?;
+    laps.end("verify", record);
+    Ok(())
 }
 
-/// Puts the rows into arrays, and says how they come out again.
-fn nested(site: &Site, cell: &Cell, csv: &str, in_file: bool) -> Result<Work, Error> {
-    let (database, dataset) = (&site.database, cell.dataset);
-    let names: Vec<&str> = dataset.columns().iter().map(|(name, _)| *name).collect();
-    let each = |form: &str| names.iter().map(|name| form.replace('#', name)).collect::<Vec<_>>().join(", ");
-    let (list, csv) = (names.join(", "), csv.replace('\'', "''"));
-    database.run(&dataset.create_table_sql("flat"))?;
-    database.run("ALTER TABLE flat ADD COLUMN place bigint GENERATED ALWAYS AS IDENTITY")?;
-    database.run(&format!("COPY flat ({list}) FROM '{csv}' (FORMAT csv, HEADER)"))?;
-    database.run(&format!(
-        "CREATE TABLE arrays AS SELECT {} FROM flat GROUP BY (place - 1) / {NESTED} ORDER BY min(place)",
-        each("array_agg(# ORDER BY place) AS #")
-    ))?;
-    let mut from = "arrays";
-    if in_file {
-        let directory = site.server_directory.clone().unwrap_or_default();
-        let file = directory.join("arrays.csv").to_string_lossy().replace('\'', "''");
-        database.run(&format!("COPY arrays TO '{file}' (FORMAT csv)"))?;
-        let types =
-            "SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ' ORDER BY attnum)
-                       FROM pg_attribute WHERE attrelid = 'arrays'::regclass AND attnum > 0";
-        let columns = database.row(types)?.concat();
-        database.run(&format!(
-            "CREATE EXTENSION file_fdw; CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
-             CREATE FOREIGN TABLE arrays_file ({columns}) SERVER files
-             OPTIONS (filename '{file}', format 'csv')"
-        ))?;
-        from = "arrays_file";
+/// Starts who writes, up to READY.
+fn start(
+    context: &Context,
+    cell: &Cell,
+    rows: Rows,
+    site: &Site,
+    conninfo: String,
+    record: &mut Record,
+) -> Result<Process, Hitch> {
+    let Method::Contender { name, connections, parquet } = &cell.method else {
+        let work = prepare::work(site, cell, rows)?;
+        let order = serde_json::to_string(&Order { conninfo, work });
+        let mut command = Command::new(&context.worker[0]);
+        command.args(&context.worker[1..]);
+        command.env(VARIABLE, order.map_err(|error| Hitch::Failed(error.to_string()))?);
+        return Ok(Process::start(command, PATIENCE)?);
+    };
+    let contender = context.contenders.iter().find(|contender| contender.name == *name);
+    let Some(contender) = contender else {
+        return Err(Hitch::Skipped(format!("make contenders has not made {name}")));
+    };
+    let url = contender::url(&conninfo)?;
+    let (dataset, connections) = (cell.dataset, *connections);
+    let task = Task { url: &url, table: TABLE, dataset, input: rows.csv, batch: BATCH, connections };
+    let other = rows.csv.with_extension("parquet");
+    let task = if *parquet { Task { input: &other, ..task } } else { task };
+    if let Some(obstacle) = contender.obstacle(task.input) {
+        return Err(Hitch::Skipped(obstacle));
     }
-    database.run("DROP TABLE flat")?;
-    Ok(Work::Statements(format!("INSERT INTO {TABLE} ({list}) SELECT {} FROM {from}", each("unnest(#)"))))
+    if *parquet && !other.exists() {
+        contender.to_parquet(&Task { input: rows.csv, ..task }, &other)?;
+    }
+    record.conditions.version = Some(contender.version.clone());
+    record.conditions.connections = contender.uses(connections);
+    Ok(contender.start(&task, PATIENCE)?)
+}
+
+/// Compares what is in the table with what should be.
+fn verify(site: &Site, cell: &Cell, rows: Rows, record: &mut Record) -> Result<(), Error> {
+    let expected = rows.checksum.to_string();
+    let arrived = if cell.is_control() { expected.clone() } else { checksum(site, cell)? };
+    if arrived != expected || record.rows != rows.count {
+        record.outcome = Outcome::Wrong;
+        record.reason = Some(format!(
+            "counted {} of {} rows; the table's checksum is {arrived} and should be {expected}",
+            record.rows, rows.count
+        ));
+    } else if rows.count < cell.rows {
+        record.outcome = Outcome::Prefix;
+        record.reason = Some(format!("the first {} rows: more would have taken too long", rows.count));
+    } else {
+        record.outcome = Outcome::Verified;
+    }
+    Ok(())
 }
 
 /// The checksum of the table, whose columns are cast first where they are text.
@@ -253,8 +254,4 @@ fn blank(cell: &Cell) -> Record {
         phases: Vec::new(),
         evidence: Evidence::default(),
     }
-}
-
-fn failed(record: Record, reason: String) -> Record {
-    Record { outcome: Outcome::Failed, reason: Some(reason), ..record }
 }

@@ -1,0 +1,106 @@
+//! What has to be there before the clock starts: the table, arrays of rows, and the words that tell a worker what to do.
+
+use super::SEED;
+use super::run::Rows;
+use super::site::{Site, TABLE};
+use crate::cell::{Cell, Keys, Method};
+use crate::error::Error;
+use crate::worker::Work;
+
+/// Rows in an array of arrays, as in study 4.
+const NESTED: u64 = 50;
+
+/// Makes the table.
+pub(super) fn table(site: &Site, cell: &Cell, rows: u64) -> Result<(), Error> {
+    let (database, dataset) = (&site.database, cell.dataset);
+    let create = match cell.table.all_text {
+        true => dataset.all_text_table_sql(TABLE),
+        false => dataset.create_narrow_table_sql(TABLE, cell.columns().len()),
+    };
+    let create = match cell.table.unlogged {
+        true => create.replacen("CREATE TABLE", "CREATE UNLOGGED TABLE", 1),
+        false => create,
+    };
+    database.run(&create)?;
+    if cell.table.keys == Keys::Before {
+        dataset.keys_sql(TABLE).iter().try_for_each(|sql| database.run(sql))?;
+    }
+    for extra in &cell.table.extra {
+        let sql = extra.replace("{table}", TABLE).replace("{rows}", &rows.to_string());
+        database.run(&sql)?;
+    }
+    Ok(())
+}
+
+/// What a worker does for the cell.
+pub(super) fn work(site: &Site, cell: &Cell, rows: Rows) -> Result<Work, Error> {
+    let dataset = cell.dataset;
+    let input = rows.csv.to_string_lossy().into_owned();
+    let columns = dataset.header();
+    let file = input.replace('\'', "''");
+    Ok(match &cell.method {
+        Method::Load(loading) => Work::Load {
+            input,
+            table: TABLE.to_owned(),
+            write_path: loading.write_path.to_owned(),
+            jobs: loading.jobs,
+            rows_per_statement: loading.rows_per_statement,
+            freeze: loading.freeze,
+            skip_columns: dataset.columns()[cell.columns().len()..]
+                .iter()
+                .map(|(name, _)| (*name).to_owned())
+                .collect(),
+            dry_run: loading.dry_run,
+        },
+        Method::Writers { shape, connections, rows_per_statement } => Work::Write {
+            dataset: dataset.name().to_owned(),
+            rows: rows.count,
+            seed: SEED,
+            table: TABLE.to_owned(),
+            shape: *shape,
+            rows_per_statement: *rows_per_statement,
+            connections: *connections,
+        },
+        Method::ServerFile { freeze: false } => {
+            Work::Statements(format!("COPY {TABLE} ({columns}) FROM '{file}' (FORMAT csv, HEADER)"))
+        }
+        Method::ServerFile { freeze: true } => Work::Statements(format!(
+            "TRUNCATE {TABLE}; COPY {TABLE} ({columns}) FROM '{file}' (FORMAT csv, HEADER, FREEZE)"
+        )),
+        Method::NestedUnnest { file } => nested(site, cell, &input, *file)?,
+        Method::Contender { name, .. } => return Err(Error::Usage(format!("{name} is no worker"))),
+    })
+}
+
+/// Puts the rows into arrays, and says how they come out again.
+fn nested(site: &Site, cell: &Cell, csv: &str, in_file: bool) -> Result<Work, Error> {
+    let (database, dataset) = (&site.database, cell.dataset);
+    let names: Vec<&str> = dataset.columns().iter().map(|(name, _)| *name).collect();
+    let each = |form: &str| names.iter().map(|name| form.replace('#', name)).collect::<Vec<_>>().join(", ");
+    let (list, csv) = (names.join(", "), csv.replace('\'', "''"));
+    database.run(&dataset.create_table_sql("flat"))?;
+    database.run("ALTER TABLE flat ADD COLUMN place bigint GENERATED ALWAYS AS IDENTITY")?;
+    database.run(&format!("COPY flat ({list}) FROM '{csv}' (FORMAT csv, HEADER)"))?;
+    database.run(&format!(
+        "CREATE TABLE arrays AS SELECT {} FROM flat GROUP BY (place - 1) / {NESTED} ORDER BY min(place)",
+        each("array_agg(# ORDER BY place) AS #")
+    ))?;
+    let mut from = "arrays";
+    if in_file {
+        let directory = site.server_directory.clone().unwrap_or_default();
+        let file = directory.join("arrays.csv").to_string_lossy().replace('\'', "''");
+        database.run(&format!("COPY arrays TO '{file}' (FORMAT csv)"))?;
+        let types =
+            "SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ' ORDER BY attnum)
+                       FROM pg_attribute WHERE attrelid = 'arrays'::regclass AND attnum > 0";
+        let columns = database.row(types)?.concat();
+        database.run(&format!(
+            "CREATE EXTENSION file_fdw; CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
+             CREATE FOREIGN TABLE arrays_file ({columns}) SERVER files
+             OPTIONS (filename '{file}', format 'csv')"
+        ))?;
+        from = "arrays_file";
+    }
+    database.run("DROP TABLE flat")?;
+    Ok(Work::Statements(format!("INSERT INTO {TABLE} ({list}) SELECT {} FROM {from}", each("unnest(#)"))))
+}
