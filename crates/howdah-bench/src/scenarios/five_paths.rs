@@ -1,17 +1,13 @@
 //! Study 1: five ways of writing a million GitHub events, and the ladder between the first and the last that it lacks.
 
-use super::Scale;
+use super::{LAB, Scale, published};
 use crate::cell::{Cell, Loading, Method};
 use crate::dataset::Dataset;
-use crate::scenario::{Chart, Published, Scenario, Section};
+use crate::scenario::{Chart, Scenario, Section};
 
 const NAME: &str = "five-paths";
 const PATHS: (&str, &str) = (NAME, "paths");
 const LADDER: (&str, &str) = (NAME, "ladder");
-
-const fn published(series: &'static str, rows_per_s: f64, but: &'static str) -> Published {
-    Published { series, x: None, rows_per_s, but }
-}
 
 pub(super) const SCENARIO: Scenario = Scenario {
     name: NAME,
@@ -52,16 +48,6 @@ pub(super) const SCENARIO: Scenario = Scenario {
         "The landing paths leave all values as text: validating and casting them is still to be done.",
     ],
 };
-
-/// Study 1's server for its last path.
-const LAB: [(&str, &str); 6] = [
-    ("fsync", "off"),
-    ("synchronous_commit", "off"),
-    ("full_page_writes", "off"),
-    ("checkpoint_timeout", "30min"),
-    ("max_wal_size", "8GB"),
-    ("shared_buffers", "512MB"),
-];
 
 pub(super) fn cells(scale: &Scale) -> Vec<Cell> {
     let rows = scale.rows(1_000_000, 20_000);

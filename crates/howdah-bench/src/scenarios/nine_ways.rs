@@ -1,0 +1,98 @@
+//! Study 2: nine ways of writing sensor readings, from a hundred rows to a million, and its sweep of batch sizes.
+
+use super::{Scale, published_at};
+use crate::cell::{Cell, Keys, Loading, Method};
+use crate::dataset::Dataset;
+use crate::scenario::{Chart, Published, Scenario, Section};
+
+const NAME: &str = "nine-ways";
+const ROWS: (&str, &str) = (NAME, "rows");
+const BATCH: (&str, &str) = (NAME, "batch");
+
+/// Series, and what the study printed for 100, 1,000, 10,000, 100,000 and 1,000,000 rows.
+const PUBLISHED: [Published; 45] = published_at(
+    [100.0, 1e3, 1e4, 1e5, 1e6],
+    [
+        ("single INSERTs", [11_057.0, 25_612.0, 37_589.0, 37_733.0, 39_225.0]),
+        ("batch", [72_420.0, 147_246.0, 155_544.0, 157_907.0, 161_990.0]),
+        ("batch, rewritten", [69_433.0, 196_576.0, 276_876.0, 266_216.0, 292_091.0]),
+        ("multi-row VALUES", [71_185.0, 127_238.0, 251_090.0, 258_964.0, 252_504.0]),
+        ("unnest", [74_810.0, 155_451.0, 247_087.0, 255_124.0, 242_437.0]),
+        ("COPY CSV", [110_549.0, 249_664.0, 310_479.0, 359_671.0, 360_420.0]),
+        ("COPY binary", [51_234.0, 205_923.0, 621_596.0, 670_830.0, 712_418.0]),
+        ("DuckDB", [33_531.0, 133_547.0, 247_228.0, 282_339.0, 305_362.0]),
+        ("Arrow, DuckDB", [23_937.0, 91_756.0, 254_744.0, 344_363.0, 353_263.0]),
+    ],
+);
+
+pub(super) const SCENARIO: Scenario = Scenario {
+    name: NAME,
+    title: "Nine ways, from a hundred rows to a million",
+    question: "From how many rows on does each way pay, and where do the curves cross?",
+    study: Some(2),
+    sections: &[
+        Section {
+            name: "rows",
+            title: "Rows a second by number of rows",
+            chart: Chart::Curves { axis: "rows" },
+            note: "One connection, one transaction, the table with its key. Connecting and planning are not timed, as in \
+                   the study; reading and encoding the file are, which the study's rows in memory did not need.",
+            published: &PUBLISHED,
+        },
+        Section {
+            name: "batch",
+            title: "Rows a second by rows in a statement",
+            chart: Chart::Curves { axis: "rows per statement" },
+            note: "The study printed this sweep on a console only. Statements of more than 65,535 parameters do not \
+                   exist: multi-row VALUES of nine columns end at 7,281 rows.",
+            published: &[],
+        },
+    ],
+    caveats: &[
+        "The study's COPY CSV builds the whole text in memory first, so its factor of two for binary is that client's.",
+        "The study's rows hold no NULL, no quote and no character beyond ASCII.",
+        "At a hundred rows a run lasts a few milliseconds; look at the spread before the median.",
+    ],
+};
+
+pub(super) fn cells(scale: &Scale) -> Vec<Cell> {
+    let sizes: &[u64] =
+        if scale.quick { &[100, 1_000, 5_000] } else { &[100, 1_000, 10_000, 100_000, 1_000_000] };
+    let mut cells = Vec::new();
+    for &rows in sizes {
+        let cell = |series: &str, method| keyed(ROWS, series, rows, method).at(rows as f64);
+        let load = |series: &str, path| cell(series, Method::Load(Loading::by(path)));
+        cells.extend([
+            load("single INSERTs", "insert-prepared"),
+            load("batch", "insert-pipelined"),
+            load("batch, rewritten", "insert-rewritten"),
+            load("multi-row VALUES", "values-prepared"),
+            load("unnest", "unnest"),
+            load("COPY CSV", "copy-csv"),
+            load("COPY binary", "copy-binary"),
+            cell("no-op", Method::Load(Loading::nothing())),
+        ]);
+        for (series, name) in [("DuckDB", "duckdb"), ("Arrow, DuckDB", "arrow-duckdb")] {
+            cells.push(cell(series, Method::Contender { name, connections: 1, parquet: false }));
+        }
+    }
+    let rows = scale.rows(100_000, 5_000);
+    let batches: &[u64] = if scale.quick { &[50, 1_000] } else { &[50, 100, 500, 1_000, 5_000, 10_000] };
+    for &batch in batches {
+        for (series, path) in [
+            ("multi-row VALUES", "values-prepared"),
+            ("batch, rewritten", "insert-rewritten"),
+            ("unnest", "unnest"),
+        ] {
+            let loading = Loading::by(path).rows_per_statement(batch);
+            cells.push(keyed(BATCH, series, rows, Method::Load(loading)).at(batch as f64));
+        }
+    }
+    cells
+}
+
+fn keyed(place: (&'static str, &'static str), series: &str, rows: u64, method: Method) -> Cell {
+    let mut cell = Cell::new(place, series, (Dataset::SensorReadings, rows), method);
+    cell.table.keys = Keys::Before;
+    cell
+}
