@@ -117,8 +117,9 @@ impl Writers {
                 .build()
                 .map_err(Error::io("could not start a runtime"))?;
             let share = (index..work.connections).step_by(threads);
-            let sessions = share.map(|_| Session::connect(conninfo, &work));
-            let sessions = runtime.block_on(try_join_all(sessions))?;
+            // One after the other: a Unix socket refuses those for whom its queue has no room.
+            let sessions = share.map(|_| runtime.block_on(Session::connect(conninfo, &work)));
+            let sessions = sessions.collect::<Result<_, Error>>()?;
             Ok(Crew { runtime, sessions })
         };
         let crews = (0..threads).map(crew).collect::<Result<_, Error>>()?;
