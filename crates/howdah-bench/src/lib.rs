@@ -2,6 +2,7 @@
 
 mod alarm;
 pub mod cell;
+pub mod compare;
 pub mod contender;
 pub mod database;
 pub mod dataset;

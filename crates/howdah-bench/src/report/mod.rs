@@ -7,7 +7,7 @@ mod csv;
 mod headline;
 mod html;
 mod markdown;
-mod number;
+pub(crate) mod number;
 mod rank;
 
 use std::fs;

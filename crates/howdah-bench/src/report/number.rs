@@ -1,7 +1,7 @@
 //! Figures as people read them: thousands apart, no more digits than the measurement holds.
 
 /// `1,234,567`; decimals only below 100.
-pub(super) fn thousands(value: f64) -> String {
+pub(crate) fn thousands(value: f64) -> String {
     let decimals = match value.abs() {
         0.0 => 0,
         size if size < 1.0 => 3,
@@ -28,7 +28,7 @@ pub(super) fn thousands(value: f64) -> String {
 }
 
 /// `3.1×`, `240×`.
-pub(super) fn times(ratio: f64) -> String {
+pub(crate) fn times(ratio: f64) -> String {
     match ratio {
         small if small < 0.1 => format!("{small:.3}×"),
         small if small < 1.0 => format!("{small:.2}×"),
@@ -38,14 +38,14 @@ pub(super) fn times(ratio: f64) -> String {
 }
 
 /// `+190 %`, `−3 %`.
-pub(super) fn gain(ratio: f64) -> String {
+pub(crate) fn gain(ratio: f64) -> String {
     let percent = ((ratio - 1.0) * 100.0).round();
     let sign = if percent > 0.0 { "+" } else { "" };
     format!("{sign}{} %", thousands(percent))
 }
 
 /// `1.5 GiB`.
-pub(super) fn bytes(count: f64) -> String {
+pub(crate) fn bytes(count: f64) -> String {
     let mut value = count;
     for unit in ["B", "KiB", "MiB", "GiB"] {
         if value < 1024.0 {
@@ -74,7 +74,7 @@ mod tests {
         ] {
             assert_eq!(thousands(value), text);
         }
-        assert_eq!([times(0.5), times(3.14), times(1240.4)], ["0.50×", "3.1×", "1,240×"]);
+        assert_eq!([times(0.5), times(3.12), times(1240.4)], ["0.50×", "3.1×", "1,240×"]);
         assert_eq!([gain(2.9), gain(0.97), gain(1.0)], ["+190 %", "−3 %", "0 %"]);
         assert_eq!(
             [bytes(12.0), bytes(1536.0), bytes(3.0 * 1024.0_f64.powi(3))],
