@@ -49,6 +49,7 @@ function figure(name, make, choices, chosen) {
   const controls = element("div", { class: "controls" }, legend);
   const whole = element("figure", { "data-chart": name }, controls, plot, tip);
   let chart;
+  let width = 0;
   const view = { hidden: new Set(), log: false, tip: showTip };
 
   function choose(value) {
@@ -57,7 +58,6 @@ function figure(name, make, choices, chosen) {
     const known = new Set(chart.classes.map((it) => it.name));
     view.hidden = new Set([...view.hidden].filter((name) => known.has(name)));
     legend.replaceChildren(...chart.classes.map(entry));
-    redraw();
   }
   function entry({ name, colour, kind, hollow, dash }) {
     const sample = document.createElementNS(SVG, "svg");
@@ -77,7 +77,8 @@ function figure(name, make, choices, chosen) {
     const svg = document.createElementNS(SVG, "svg");
     svg.setAttribute("role", "img");
     svg.setAttribute("aria-label", name);
-    chart.draw(svg, printing ? PAPER : Math.max(300, plot.clientWidth || PAPER), view);
+    width = plot.clientWidth;
+    chart.draw(svg, printing ? PAPER : Math.max(300, width), view);
     plot.replaceChildren(svg);
   }
   function showTip(event, title, rows) {
@@ -94,12 +95,13 @@ function figure(name, make, choices, chosen) {
 
   const first = make(chosen);
   view.hidden = new Set(first.off || []);
-  if (choices.length > 1) controls.append(switchOf("What is shown", choices, chosen, choose));
-  // Drawn when it has a width, and again when that changes.
-  let width = 0;
+  if (choices.length > 1) controls.append(switchOf("What is shown", choices, chosen, (value) => {
+    choose(value);
+    redraw();
+  }));
+  // Drawn once it stands in the page, and again when its width changes.
   new ResizeObserver(() => {
     if (printing || !plot.clientWidth || plot.clientWidth === width) return;
-    width = plot.clientWidth;
     requestAnimationFrame(redraw);
   }).observe(plot);
   choose(chosen);
@@ -164,6 +166,7 @@ function build() {
       scenario.caveats.length ? element("aside", { class: "caveats" }, element("h3", {}, "What these figures do not say"), element("ul", {}, scenario.caveats.map((text) => element("li", {}, text)))) : ""));
   if (DATA.environment.trim()) page.push(element("section", { class: "environment", id: "environment" }, markdown(DATA.environment)));
   document.getElementById("report").replaceChildren(...page);
+  for (const redraw of redraws) redraw();
 }
 
 // Light or dark as the system says, until the button says otherwise.
