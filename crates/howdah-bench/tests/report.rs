@@ -143,6 +143,17 @@ fn missing_evidence_is_a_dash_and_not_a_zero() {
 }
 
 #[test]
+fn time_is_not_counted_twice_nor_is_the_harness_time_the_method_s() {
+    let section = section(&rates("at-1m", "copy-text", &[1.0, 100.0, 100.0]), "at-1m");
+    let time = &cell(&section, "copy-text").time;
+    let names: Vec<&str> = time.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["connect and plan", "encode", "wait for the server", "commit", "other"]);
+    // 10 s of ingest, and connecting before.
+    let sum: f64 = time.iter().map(|(_, seconds)| seconds).sum();
+    assert!((sum - 10.016).abs() < 1e-9, "{time:?}");
+}
+
+#[test]
 fn records_that_no_scenario_knows_are_reported_all_the_same() {
     let gone = run("renamed", "old", "copy", Some(10.0), 10, 5.0);
     let summary = Summary::of(&[gone], &SCENARIOS);

@@ -46,8 +46,10 @@ pub struct Cell {
     pub conditions: Conditions,
     /// Whether all its runs were done that way.
     pub same_conditions: bool,
-    /// Median seconds of each phase.
+    /// Median seconds of each phase, the harness's own among them.
     pub phases: Vec<(String, f64)>,
+    /// Where the method's own time went: its phases, none within another.
+    pub time: Vec<(String, f64)>,
     /// Median CPU seconds of the writing program.
     pub client_cpu_s: Option<f64>,
     /// Median CPU seconds of the server.
@@ -89,6 +91,7 @@ impl Cell {
         // Counters stay far below 2^53.
         let count = |value: Option<u64>| value.map(|value| value as f64);
         let shown = counting.first().copied().unwrap_or(first);
+        let phases = phases(&counting);
         let memory = counting.iter().filter_map(|record| count(record.evidence.peak_rss_bytes));
         Some(Cell {
             series: first.series.clone(),
@@ -109,7 +112,8 @@ impl Cell {
             control: first.series == super::rank::CONTROL,
             conditions: shown.conditions.clone(),
             same_conditions: counting.iter().all(|record| record.conditions == shown.conditions),
-            phases: phases(&counting),
+            time: own_time(&phases),
+            phases,
             client_cpu_s: median(&|record| record.evidence.client_cpu_s),
             server_cpu_s: median(&|record| record.evidence.server_cpu_s),
             peak_rss_bytes: Spread::of(memory).map(|spread| spread.max),
@@ -181,6 +185,25 @@ fn phases(records: &[&Record]) -> Vec<(String, f64)> {
     }
     let median = |all: Vec<f64>| Spread::of(all).map_or(0.0, |spread| spread.median);
     phases.into_iter().map(|(name, all)| (name, median(all))).collect()
+}
+
+/// Phases that are the harness's: a new server, an empty table, the checksum.
+const HARNESS: [&str; 3] = ["server", "schema", "verify"];
+/// The phase that others are parts of.
+const WHOLE: &str = "ingest";
+/// Its parts, where a method tells them.
+const PARTS: [&str; 4] = ["read", "encode", "wait for the server", "commit"];
+
+/// What of the ingest no part accounts for is shown as a part of its own.
+fn own_time(phases: &[(String, f64)]) -> Vec<(String, f64)> {
+    let is_part = |name: &str| PARTS.contains(&name);
+    let parts: f64 = phases.iter().filter(|(name, _)| is_part(name)).map(|(_, seconds)| seconds).sum();
+    let own = phases.iter().filter(|(name, _)| !HARNESS.contains(&name.as_str()));
+    let apart = own.map(|(name, seconds)| match name.as_str() {
+        WHOLE if parts > 0.0 => ("other".to_owned(), (seconds - parts).max(0.0)),
+        _ => (name.clone(), *seconds),
+    });
+    apart.collect()
 }
 
 /// A wait that a run never saw was 0 in it.

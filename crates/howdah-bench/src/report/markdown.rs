@@ -130,7 +130,11 @@ fn rates(section: &SectionSummary) -> Table {
         let mut row = vec![
             label(section, cell),
             or_dash(cell.median().map(thousands)),
-            or_dash(cell.rate.map(|rate| format!("{} to {}", thousands(rate.min), thousands(rate.max)))),
+            or_dash(
+                cell.rate
+                    .filter(|_| cell.runs > 1)
+                    .map(|rate| format!("{} to {}", thousands(rate.min), thousands(rate.max))),
+            ),
             cell.runs.to_string(),
             or_dash(cell.to_slowest.map(times)),
             or_dash(cell.of_best.map(percent)),

@@ -115,7 +115,7 @@ function timeFigure(section) {
   const cpu = (cell) => [["client", cell.client_cpu_s], ["server", cell.server_cpu_s]].filter(([, value]) => value !== null);
   const perMillion = (parts) => (cell) => parts(cell).map(([name, value]) => [name, (value * 1e6) / (cell.rows || 1)]);
   const kinds = [
-    ["phases", "phases", perMillion((cell) => cell.phases), Format.seconds, "Shares of each phase; at the end of each bar, the seconds that a million rows take."],
+    ["phases", "phases", perMillion((cell) => cell.time), Format.seconds, "Shares of the method's own phases; at the end of each bar, the seconds that a million rows take."],
     ["cpu", "CPU time", perMillion(cpu), Format.seconds, "CPU time of client and server; at the end of each bar, CPU seconds a million rows."],
     ["waits", "backends", (cell) => cell.waits, Format.share, "What the writing backends were doing when looked at, in shares of the samples."],
   ].filter(([, , parts]) => cells.some((cell) => parts(cell).length));
@@ -152,16 +152,21 @@ function sectionOf(section, id) {
 function build() {
   const { scenarios } = DATA.summary;
   const anchor = (...parts) => parts.join("-").replace(/[^A-Za-z0-9-]+/g, "-");
-  const title = scenarios.length === 1 ? scenarios[0].title : "Ways into PostgreSQL, measured";
+  const single = scenarios.length === 1;
+  const title = single ? scenarios[0].title : "Ways into PostgreSQL, measured";
   document.title = `${title} · howdah bench`;
-  const page = [element("h1", {}, title), element("p", { class: "lede" }, DATA.counts), element("p", { class: "caption" }, DATA.reading)];
-  if (scenarios.length > 1)
+  const page = [
+    element("h1", {}, title),
+    single && scenarios[0].question ? element("p", { class: "lede" }, scenarios[0].question) : "",
+    element("p", single ? { class: "caption" } : { class: "lede" }, DATA.counts),
+    element("p", { class: "caption" }, DATA.reading),
+  ];
+  if (!single)
     page.push(element("nav", { "aria-label": "Scenarios" }, element("ol", {}, scenarios.map((scenario) =>
       element("li", {}, element("a", { href: `#${anchor(scenario.name)}` }, scenario.title), element("span", {}, scenario.question))))));
   for (const scenario of scenarios)
-    page.push(element("article", { class: "scenario", id: anchor(scenario.name) },
-      scenarios.length > 1 ? element("h2", {}, scenario.title) : "",
-      scenario.question && element("p", { class: "lede" }, scenario.question),
+    page.push(element("article", { class: single ? "" : "scenario", id: anchor(scenario.name) },
+      single ? "" : [element("h2", {}, scenario.title), scenario.question && element("p", { class: "lede" }, scenario.question)],
       scenario.sections.map((section) => sectionOf(section, anchor(scenario.name, section.name))),
       scenario.caveats.length ? element("aside", { class: "caveats" }, element("h3", {}, "What these figures do not say"), element("ul", {}, scenario.caveats.map((text) => element("li", {}, text)))) : ""));
   if (DATA.environment.trim()) page.push(element("section", { class: "environment", id: "environment" }, markdown(DATA.environment)));

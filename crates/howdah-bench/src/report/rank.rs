@@ -47,7 +47,19 @@ pub(super) fn steps(cells: &mut [Cell]) {
 
 /// What differs between two ways of doing it, in words; the command is left out, as every step has another.
 fn changes(before: &Conditions, after: &Conditions) -> Vec<String> {
-    let mut changes = Vec::new();
+    // Of a table's traits only those that changed.
+    let traits = |of: &Conditions, not: &Conditions| {
+        let others: Vec<&str> = not.table.split(", ").collect();
+        let own = of.table.split(", ").filter(|it| !others.contains(it));
+        own.collect::<Vec<_>>().join(", ")
+    };
+    let table = match (traits(before, after), traits(after, before)) {
+        (gone, come) if gone == come => None,
+        (gone, come) if gone.is_empty() => Some(format!("table: also {come}")),
+        (gone, come) if come.is_empty() => Some(format!("table: no longer {gone}")),
+        (gone, come) => Some(format!("table: {gone} → {come}")),
+    };
+    let mut changes: Vec<String> = table.into_iter().collect();
     let mut other = |name: &str, before: String, after: String| {
         if before != after {
             changes.push(format!("{name}: {before} → {after}"));
@@ -55,13 +67,6 @@ fn changes(before: &Conditions, after: &Conditions) -> Vec<String> {
     };
     other("data set", before.dataset.clone(), after.dataset.clone());
     other("rows", thousands(before.rows_asked as f64), thousands(after.rows_asked as f64));
-    // Of a table's traits only those that changed.
-    let traits = |of: &Conditions, not: &Conditions| {
-        let others: Vec<&str> = not.table.split(", ").collect();
-        let own = of.table.split(", ").filter(|it| !others.contains(it));
-        own.collect::<Vec<_>>().join(", ")
-    };
-    other("table", traits(before, after), traits(after, before));
     other("connections", before.connections.to_string(), after.connections.to_string());
     let statement = |rows: Option<u64>| rows.map_or("none".to_owned(), |rows| thousands(rows as f64));
     other("rows per statement", statement(before.rows_per_statement), statement(after.rows_per_statement));

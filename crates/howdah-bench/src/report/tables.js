@@ -47,7 +47,7 @@ function rates(section) {
     const cells = [
       nameOf(section, cell),
       cell.rate ? Format.number(cell.rate.median) : "—",
-      cell.rate ? [`${Format.number(cell.rate.min)} to ${Format.number(cell.rate.max)}`, interval].filter(Boolean) : "—",
+      cell.runs > 1 ? [`${Format.number(cell.rate.min)} to ${Format.number(cell.rate.max)}`, interval].filter(Boolean) : cell.runs ? "one run" : "—",
       `${cell.runs}`,
       cell.to_slowest ? Format.times(cell.to_slowest) : "—",
       cell.of_best === null ? "—" : Format.share(cell.of_best),
@@ -79,7 +79,8 @@ function evidence(section) {
   const how = (cell) => {
     const { conditions: c } = cell;
     const parts = [c.dataset, c.table, c.connections > 1 ? `${c.connections} connections` : "", c.rows_per_statement ? `${Format.number(c.rows_per_statement)} rows a statement` : "", c.latency_ms ? `${c.latency_ms} ms added latency` : "", settings(cell), c.fresh, c.version ? `version ${c.version}` : ""];
-    return [element("code", {}, c.command), element("span", { class: "sub" }, parts.filter(Boolean).join("; "))];
+    const phases = cell.phases.map(([name, seconds]) => `${name} ${Format.seconds(seconds)}`).join(", ");
+    return [element("code", {}, c.command), element("span", { class: "sub" }, parts.filter(Boolean).join("; ")), element("span", { class: "sub" }, phases)];
   };
   return table(["", "#rows", "#seconds", "#client CPU", "#server CPU", "#peak memory", "#WAL", "#WAL a row", "#checkpoints", "how"], section.cells.map((cell) => ({
     cells: [
