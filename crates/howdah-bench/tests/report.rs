@@ -117,7 +117,7 @@ fn steps_of_the_ladder_stay_in_order_however_runs_were_interleaved() {
     );
     assert_eq!(cell(&section, "unlogged table").changes[0], "table: logged, bigint key → unlogged, no key");
     let headline = &section.headline;
-    assert!(headline.contains("the fastest durable way is COPY binary"), "{headline}");
+    assert!(headline.contains("the fastest durable way is “COPY binary”"), "{headline}");
 }
 
 #[test]

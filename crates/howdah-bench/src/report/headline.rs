@@ -18,6 +18,15 @@ pub(super) fn of(chart: Chart, cells: &[Cell]) -> String {
     }
 }
 
+/// In quotation marks where it would run into the sentence.
+fn name(cell: &Cell) -> String {
+    if cell.series.contains(char::is_whitespace) {
+        format!("“{}”", cell.series)
+    } else {
+        cell.series.clone()
+    }
+}
+
 fn rate(cell: &Cell) -> f64 {
     cell.median().unwrap_or(0.0)
 }
@@ -32,10 +41,10 @@ fn bars(cells: &[&Cell]) -> String {
     let Some((best, slowest)) = extremes(cells) else { return String::new() };
     let figure = format!("{} rows/s", thousands(rate(best)));
     if cells.len() == 1 {
-        return format!("{} reaches {figure}.", best.series);
+        return format!("{} reaches {figure}.", name(best));
     }
     let ratio = times(rate(best) / rate(slowest));
-    format!("{} is {ratio} {}: {figure}.{}", best.series, slowest.series, durable_instead(best, cells))
+    format!("{} is {ratio} {}: {figure}.{}", name(best), name(slowest), durable_instead(best, cells))
 }
 
 /// The fastest that a crash does not touch, where the fastest of all is not.
@@ -48,13 +57,13 @@ fn durable_instead(best: &Cell, cells: &[&Cell]) -> String {
         Durability::NotCrashSafe => "is not crash-safe",
         Durability::LabOnly => "is for the lab only",
     };
-    let name = &best.series;
+    let best = name(best);
     match extremes(&durable) {
         Some((cell, _)) => {
             let figure = thousands(rate(cell));
-            format!(" But {name} {what}; the fastest durable way is {}, {figure} rows/s.", cell.series)
+            format!(" But {best} {what}; the fastest durable way is {}, {figure} rows/s.", name(cell))
         }
-        None => format!(" But {name} {what}."),
+        None => format!(" But {best} {what}."),
     }
 }
 
@@ -67,25 +76,26 @@ fn curves(axis: &str, cells: &[&Cell]) -> String {
     let Some(&x) = shared else {
         let Some((best, _)) = extremes(cells) else { return String::new() };
         let place = best.x.map_or(String::new(), |x| format!(" at {} {axis}", thousands(x)));
-        return format!("{} is fastest{place}: {} rows/s.", best.series, thousands(rate(best)));
+        return format!("{} is fastest{place}: {} rows/s.", name(best), thousands(rate(best)));
     };
     let here = at(x);
     let Some((best, slowest)) = extremes(&here) else { return String::new() };
     let mut text = format!(
         "At {} {axis}, {} is {} {}: {} rows/s.",
         thousands(x),
-        best.series,
+        name(best),
         times(rate(best) / rate(slowest)),
-        slowest.series,
+        name(slowest),
         thousands(rate(best))
     );
     // Where another leads at the small end, that is the crossover readers look for.
-    let leader = |x: f64| extremes(&at(x)).map(|(best, _)| best.series.as_str());
+    let leader = |x: f64| extremes(&at(x)).map(|(best, _)| best);
     let shared: Vec<f64> = places.iter().copied().filter(|x| at(*x).len() > 1).collect();
-    if let Some(first) = shared.first().and_then(|x| leader(*x)).filter(|first| *first != best.series) {
-        let until = shared.iter().take_while(|x| leader(**x) == Some(first)).last();
+    if let Some(first) = shared.first().and_then(|x| leader(*x)).filter(|first| first.series != best.series) {
+        let until =
+            shared.iter().take_while(|x| leader(**x).is_some_and(|it| it.series == first.series)).last();
         if let Some(until) = until {
-            text += &format!(" Up to {} {axis}, {first} leads.", thousands(*until));
+            text += &format!(" Up to {} {axis}, {} leads.", thousands(*until), name(first));
         }
     }
     text + &durable_instead(best, &here)
@@ -95,15 +105,15 @@ fn waterfall(cells: &[&Cell]) -> String {
     let (Some(first), Some(last)) = (cells.first(), cells.last()) else { return String::new() };
     let mut text = format!(
         "From {} to {}: {}, from {} to {} rows/s.",
-        first.series,
-        last.series,
+        name(first),
+        name(last),
         times(rate(last) / rate(first)),
         thousands(rate(first)),
         thousands(rate(last))
     );
     let largest = cells.iter().max_by(|a, b| a.step.unwrap_or(0.0).total_cmp(&b.step.unwrap_or(0.0)));
     if let Some((cell, step)) = largest.and_then(|cell| Some((cell, cell.step.filter(|step| *step > 1.0)?))) {
-        text += &format!(" The largest single step is {}, {}.", cell.series, times(step));
+        text += &format!(" The largest single step is {}, {}.", name(cell), times(step));
     }
     text + &durable_instead(last, cells)
 }
