@@ -72,6 +72,7 @@ mod tests {
                 quote: Some('\''),
                 escape: Some('\\'),
                 null: String::new(),
+                encoding: "UTF8",
                 guessed: vec!["quote", "escape"],
             },
             header: "record 1: its fields are distinct and age does not fit bigint".into(),

@@ -84,7 +84,7 @@ fn inputs_and_options(options: &LoadOptions) -> Result<(Vec<Input>, LoadOptions)
         Format::Rejects => mended::resolve(&inputs, options),
         format => {
             let inputs = inputs.into_iter().map(|input| input.written_in(options.encoding)).collect();
-            Ok((inputs, LoadOptions { format: Some(format), ..options.clone() }))
+            Ok((Input::guessing(inputs), LoadOptions { format: Some(format), ..options.clone() }))
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::layout::Layout;
 use crate::options::OnNul;
 use crate::plan::Plan;
 use crate::source::split::{Fault, MOST_FIELDS, OPEN_QUOTE, PlainRecord, Span};
-use crate::source::{Field, Piece, Splitter, encoding, transcode};
+use crate::source::{Field, Piece, Splitter, guess, transcode};
 
 /// One record that has the plan's fields.
 pub(crate) struct Record<'r> {
@@ -248,11 +248,11 @@ fn not_text(piece: &Piece, span: Span, at: usize, length: usize, with_hint: bool
         None => {
             let reason = format!("invalid byte sequence for encoding \"UTF8\": {}", hex(sequence));
             let detail = format!("the bad byte is at offset {place}");
-            let hint = if is_nul && encoding::guess_utf16(piece.bytes()).is_none() {
+            let hint = if is_nul && guess::utf16(piece.bytes()).is_none() {
                 "PostgreSQL cannot store the character NUL in text; --on-nul strip drops it".to_owned()
             } else if with_hint {
-                let guess = encoding::guess(piece.bytes()).name();
-                format!("the input is not UTF-8; it looks like {guess}: --encoding {guess}")
+                let likely = guess::likely(piece.bytes()).name();
+                format!("the input is not UTF-8; it looks like {likely}: --encoding {likely}")
             } else {
                 String::new()
             };

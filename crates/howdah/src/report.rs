@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::options::Mode;
 use crate::source::sniff::shown;
-use crate::source::{Dialect, Family};
+use crate::source::{Dialect, Encoding, Family};
 
 /// A load that is over: the figures, and the error when it failed.
 #[derive(Debug)]
@@ -146,18 +146,21 @@ pub struct DialectSummary {
     pub escape: Option<char>,
     /// What stands for NULL.
     pub null: String,
+    /// What the first input is written in, by PostgreSQL's name.
+    pub encoding: &'static str,
     /// The options that nobody gave and whose values are not COPY's defaults.
     pub guessed: Vec<&'static str>,
 }
 
 impl DialectSummary {
-    pub(crate) fn new(dialect: &Dialect, usual: &Dialect) -> Self {
+    pub(crate) fn new(dialect: &Dialect, usual: &Dialect, (encoding, is_guessed): (Encoding, bool)) -> Self {
         let is_csv = dialect.family == Family::Csv;
         let differs = [
             ("delimiter", dialect.delimiter != usual.delimiter),
             ("quote", dialect.quote != usual.quote),
             ("escape", dialect.escape != usual.escape && dialect.escape != dialect.quote),
             ("null", dialect.null != usual.null),
+            ("encoding", is_guessed),
         ];
         DialectSummary {
             format: if is_csv { "csv" } else { "text" },
@@ -165,6 +168,7 @@ impl DialectSummary {
             quote: is_csv.then_some(char::from(dialect.quote)),
             escape: is_csv.then_some(char::from(dialect.escape)),
             null: String::from_utf8_lossy(&dialect.null).into_owned(),
+            encoding: encoding.name(),
             guessed: differs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect(),
         }
     }
@@ -181,6 +185,9 @@ impl std::fmt::Display for DialectSummary {
         }
         if self.guessed.contains(&"null") {
             write!(f, ", null \"{}\"", self.null)?;
+        }
+        if !matches!(self.encoding, "" | "UTF8") {
+            write!(f, ", encoding {}", self.encoding)?;
         }
         let options: Vec<String> = self.guessed.iter().map(|name| format!("--{name}")).collect();
         match &options[..] {

@@ -303,18 +303,120 @@ fn input_that_ends_within_a_character_is_refused() {
 }
 
 #[test]
-fn input_that_is_not_utf8_is_refused_with_the_option_that_reads_it() {
+fn an_encoding_that_nobody_names_is_guessed_and_said_and_read_as_by_psql() {
     let database = Database::new();
-    let long = "Die Größe der Bäume über dem Fluß können wir später prüfen, für das Öl reicht es\n".repeat(5);
-    let mut detector = encoding_samples(&long);
-    detector.push(("UTF-16LE", utf16(&format!("s\n{long}"), false)));
-    detector.push(("UTF-16BE", utf16(&format!("s\n{long}"), true)));
-    for (encoding, bytes) in detector {
+    database.sql("CREATE TABLE t (id int, s text, n int); CREATE TABLE by_psql (LIKE t)");
+    let mut inputs: Vec<_> = ["WIN1252", "WIN1251", "SJIS", "GBK"]
+        .into_iter()
+        .map(|encoding| {
+            database.file("utf8.csv", names(encoding));
+            let file = database.path("input.csv");
+            database.sql(&format!(
+                "TRUNCATE by_psql;
+                 \\copy by_psql FROM '{}' (FORMAT csv, HEADER)
+                 \\copy by_psql TO '{file}' (FORMAT csv, HEADER, ENCODING '{encoding}')",
+                database.path("utf8.csv")
+            ));
+            (encoding, names(encoding), std::fs::read(&file).unwrap())
+        })
+        .collect();
+    for (encoding, big) in [("UTF-16LE", false), ("UTF-16BE", true)] {
+        inputs.push((encoding, names("WIN1252"), utf16(&names("WIN1252"), big)));
+    }
+    for (encoding, utf8, bytes) in inputs {
+        database.file("utf8.csv", utf8);
+        let compressed = zstd::encode_all(&*bytes, 1).unwrap();
+        let (plain, packed) = (database.file("input.csv", bytes), database.file("input.csv.zst", compressed));
+        database.sql(&format!(
+            "TRUNCATE by_psql; \\copy by_psql FROM '{}' (FORMAT csv, HEADER)",
+            database.path("utf8.csv")
+        ));
+        for file in [plain, packed] {
+            database.sql("TRUNCATE t; DROP TABLE IF EXISTS made");
+            for table in ["t", "made"] {
+                let (report, notices) = try_load(&database, &options(&file, table)).unwrap();
+                let dialect = &report.plan.as_ref().unwrap().dialect;
+                assert_eq!((dialect.encoding, &*dialect.guessed), (encoding, &["encoding"][..]));
+                // Once, however often the file is opened.
+                let said = format!("encoding {encoding} (guessed; --encoding overrides)");
+                assert_eq!(notices.iter().filter(|notice| notice.contains(&said)).count(), 1, "{notices:?}");
+                assert!(!notices.iter().any(|notice| notice.starts_with("format:")), "{notices:?}");
+            }
+            assert!(database.binary_rows("t") == database.binary_rows("by_psql"), "{encoding}");
+            assert_eq!(
+                database.sql("SELECT count(*) FROM made JOIN by_psql USING (id, s)"),
+                "400",
+                "{encoding}"
+            );
+        }
+        let asked =
+            LoadOptions { encoding: Some(Encoding::UTF8), ..options(&database.path("input.csv"), "t") };
+        let error = try_load(&database, &asked).unwrap_err();
+        assert_eq!(error.sqlstate(), Some("22021"), "{encoding}: {error:?}");
+    }
+}
+
+#[test]
+fn each_file_has_its_own_encoding_and_each_encoding_is_said_once() {
+    let database = Database::new();
+    let encoded = |label: &str, text: &str| {
+        let encoding = encoding_rs::Encoding::for_label(label.as_bytes()).unwrap();
+        encoding.encode(text).0.into_owned()
+    };
+    database.file("part1.csv", encoded("windows-1252", &names("WIN1252")));
+    database.file("part2.csv", names("SJIS"));
+    database.file("part3.csv", encoded("shift_jis", &names("SJIS").replace("id,", "no,")));
+    database.file("part4.csv", encoded("windows-1252", &names("WIN1252")));
+    let wanted = options(&database.path("part*.csv"), "parts");
+    let (report, notices) = try_load(&database, &wanted).unwrap();
+    assert_eq!(report.rows, 1600);
+    let said: Vec<_> =
+        notices.iter().filter_map(|notice| Some(notice.split_once(": encoding ")?.1)).collect();
+    assert_eq!(said, ["WIN1252 (guessed; --encoding overrides)", "SJIS (guessed; --encoding overrides)"]);
+    let broken = "SELECT count(*) FROM parts WHERE s NOT IN ('Müller','Größe','Bäcker','Jürgen','Köln','東京','大阪','田中太郎','表示','名古屋市')";
+    assert_eq!(database.sql(broken), "0");
+}
+
+#[test]
+fn two_encodings_that_fit_are_an_error_that_shows_both_readings() {
+    let database = Database::new();
+    let text = format!("{}400,5€,1\n", names("WIN1252"));
+    let latin9 = encoding_rs::ISO_8859_15.encode(&text).0.into_owned();
+    let file = database.file("input.csv", latin9);
+    let error = try_load(&database, &options(&file, "t")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage);
+    assert_eq!(error.detail(), Some("as WIN1252: 5¤\nas LATIN9: 5€"));
+    assert_eq!(error.hint(), Some("say which: --encoding WIN1252, or --encoding LATIN9"));
+    let told = LoadOptions { encoding: Some(Encoding::named("LATIN9").unwrap()), ..options(&file, "t") };
+    load(&database, &told);
+    assert_eq!(database.sql("SELECT s FROM t WHERE id = 400"), "5€");
+}
+
+#[test]
+fn a_damaged_byte_in_utf8_or_one_far_behind_the_start_is_no_letter() {
+    let database = Database::new();
+    let mut damaged = names("WIN1252").into_bytes();
+    let at = damaged.iter().rposition(|byte| !byte.is_ascii()).unwrap();
+    damaged[at] = b'x';
+    let plain: String = (0..60_000).map(|n| format!("{n},plain text,1\n")).collect();
+    let late =
+        [b"id,s,n\n", plain.as_bytes(), &encoding_rs::WINDOWS_1252.encode(&names("WIN1252")).0].concat();
+    for bytes in [damaged, late] {
         let file = database.file("input.csv", bytes);
         let error = try_load(&database, &options(&file, "t")).unwrap_err();
-        let hint = error.hint().unwrap_or_default();
-        assert!(hint.ends_with(&format!("--encoding {encoding}")), "{encoding}: {error:?}");
+        assert_eq!((error.kind(), error.sqlstate()), (ErrorKind::Data, Some("22021")), "{error:?}");
+        assert!(error.location().unwrap().line.unwrap() > 300, "{error:?}");
+        assert!(error.hint().unwrap().starts_with("the input is not UTF-8; it looks like"), "{error:?}");
     }
+}
+
+#[test]
+fn too_few_words_for_a_guess_are_refused_with_the_option_that_reads_them() {
+    let database = Database::new();
+    let file = database.file("input.csv", b"id,s\n1,a\n2,M\xfcller\n");
+    let error = try_load(&database, &options(&file, "t")).unwrap_err();
+    assert!(error.hint().unwrap().ends_with("it looks like WIN1252: --encoding WIN1252"), "{error:?}");
+    assert_eq!(error.location().unwrap().line, Some(3));
     // Names that are not text are not made into columns.
     let file = database.file("input.csv", b"gr\xf6\xdfe,stra\xdfe\n1,a\n2,b\n");
     let error = try_load(&database, &options(&file, "t")).unwrap_err();
@@ -323,17 +425,16 @@ fn input_that_is_not_utf8_is_refused_with_the_option_that_reads_it() {
     assert_eq!(database.sql("SELECT count(*) FROM pg_class WHERE relname = 't'"), "0");
 }
 
-fn encoding_samples(german: &str) -> Vec<(&'static str, Vec<u8>)> {
-    let encode = |label: &str, text: &str| {
-        let encoding = encoding_rs::Encoding::for_label(label.as_bytes()).unwrap();
-        encoding.encode(&format!("s\n{text}\n")).0.into_owned()
+/// 400 rows of names that `encoding` has.
+fn names(encoding: &str) -> String {
+    let names = match encoding {
+        "WIN1251" => ["Москва", "Иванов", "Пётр", "Сергей", "Новосибирск"],
+        "SJIS" => ["東京", "大阪", "田中太郎", "表示", "名古屋市"],
+        "GBK" => ["北京", "上海", "张伟", "王芳", "简体字"],
+        _ => ["Müller", "Größe", "Bäcker", "Jürgen", "Köln"],
     };
-    vec![
-        ("WIN1252", encode("windows-1252", german)),
-        ("WIN1251", encode("windows-1251", "Съешь ещё этих мягких французских булок да выпей чаю")),
-        ("SJIS", encode("shift_jis", "これは日本語の文章です。漢字とカタカナがあります。")),
-        ("GBK", encode("gbk", "这是一段中文文字，用来检测编码。我们希望它能正确识别。")),
-    ]
+    let rows = (0..400).map(|n| format!("{n},{},{}\n", names[n % names.len()], n * 7919 % 1000));
+    format!("id,s,n\n{}", rows.collect::<String>())
 }
 
 fn xz(bytes: &[u8]) -> Vec<u8> {

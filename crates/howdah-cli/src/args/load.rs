@@ -106,7 +106,7 @@ pub(crate) struct Input {
     #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) format: Option<FormatArg>,
 
-    /// UTF8, LATIN1, WIN1252, SJIS, UTF-16LE … [default: by BOM, else UTF8]
+    /// UTF8, LATIN1, WIN1252, SJIS, UTF-16LE … [default: by BOM, or guessed]
     #[arg(long, value_name = "NAME")]
     pub(crate) encoding: Option<String>,
 

@@ -48,12 +48,14 @@ impl Load<'_> {
             }
             let dialect = Arc::new(dialect);
             decimal::check(&options, &dialect)?;
+            let summary = DialectSummary::new(&dialect, &usual, cutter.encoding());
             cutter.set_dialect(dialect.clone());
             let head = Head::read(cutter.peek()?, &dialect, &options);
-            Ok(Look { cutter, summary: DialectSummary::new(&dialect, &usual), dialect, head })
+            Ok(Look { cutter, summary, dialect, head })
         };
         let look = feed::off_thread(self.control, look).await??;
-        if !look.summary.guessed.is_empty() {
+        // The encoding was told when the input was opened.
+        if look.summary.guessed.iter().any(|guessed| *guessed != "encoding") {
             self.control.notice(format!("format: {}", look.summary));
         }
         Ok(look)

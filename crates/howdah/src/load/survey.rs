@@ -40,7 +40,9 @@ impl Load<'_> {
             return Ok((head, Layouts::new()));
         }
         let (inputs, dialect, skip) = (inputs.to_vec(), dialect.clone(), options.skip_lines);
-        let headers = feed::off_thread(self.control, move || headers(&inputs, &dialect, skip)).await??;
+        let notices = self.control.clone();
+        let read = move || headers(&inputs, &dialect, skip, &notices);
+        let headers = feed::off_thread(self.control, read).await??;
         if headers.iter().all(|(_, header)| *header == head.first) {
             return Ok((head, Layouts::new()));
         }
@@ -74,13 +76,20 @@ impl Load<'_> {
 }
 
 /// Record 1 of every input that has one.
-fn headers(inputs: &[Input], dialect: &Arc<Dialect>, skip_lines: u64) -> Result<Vec<Header>, Error> {
+fn headers(
+    inputs: &[Input],
+    dialect: &Arc<Dialect>,
+    skip_lines: u64,
+    notices: &Control,
+) -> Result<Vec<Header>, Error> {
     let mut headers = Vec::with_capacity(inputs.len());
     for input in inputs {
         // A control of its own: these bytes are read again.
-        let mut cutter = Cutter::new(vec![input.clone()], dialect.clone(), Control::new(), HEADER_BYTES)
+        let control = Control::new();
+        let mut cutter = Cutter::new(vec![input.clone()], dialect.clone(), control.clone(), HEADER_BYTES)
             .skipping_lines(skip_lines);
         let names = Head::read(cutter.peek()?, dialect, &LoadOptions::default()).names()?;
+        control.take_notices().into_iter().for_each(|notice| notices.notice(notice));
         if !names.is_empty() {
             headers.push((input.name.clone(), names));
         }

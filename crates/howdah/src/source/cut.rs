@@ -152,6 +152,13 @@ impl Cutter {
         Ok(Sample { bytes, is_whole: bytes.len() < self.target })
     }
 
+    /// What the input of [`Cutter::sample`] is written in, and whether that was guessed.
+    pub(crate) fn encoding(&self) -> (Encoding, bool) {
+        let stream = self.current.as_ref().map(|current| &current.stream);
+        let encoding = stream.and_then(|stream| stream.encoding).unwrap_or(Encoding::UTF8);
+        (encoding, stream.is_some_and(|stream| stream.is_guessed))
+    }
+
     /// Reads records of `dialect` from here on.
     pub(crate) fn set_dialect(&mut self, dialect: Arc<Dialect>) {
         self.dialect = dialect;

@@ -143,9 +143,37 @@ impl Encoding {
         Some((0x80..=0xFF).map(meaning).collect())
     }
 
+    /// What `bytes` are in this encoding; `None` if it does not define some of them.
+    pub(super) fn reads(&self, bytes: &[u8]) -> Option<String> {
+        match self.decoding {
+            Decoding::Utf8 => std::str::from_utf8(bytes).ok().map(str::to_owned),
+            Decoding::Bytewise(_) => {
+                let high = self.high_half()?;
+                let meaning = |byte: &u8| match byte.checked_sub(0x80) {
+                    Some(at) => high.get(usize::from(at)).copied().flatten(),
+                    None => Some(char::from(*byte)),
+                };
+                bytes.iter().map(meaning).collect()
+            }
+            Decoding::Utf16 => encoding_rs::UTF_16LE
+                .decode_without_bom_handling_and_without_replacement(bytes)
+                .map(Into::into),
+            Decoding::Sequences(table) => {
+                table.decode_without_bom_handling_and_without_replacement(bytes).map(Into::into)
+            }
+        }
+    }
+
     /// Whether an input that is said to be in this encoding may start with the byte order mark of `marked`.
     pub(super) fn admits(&self, marked: Encoding) -> bool {
         *self == marked || (self.decoding == Decoding::Utf16 && marked != Encoding::UTF8)
+    }
+
+    /// Whether it adds letters to those of ASCII, and no other script.
+    pub(super) fn is_latin(&self) -> bool {
+        let e_acute = usize::from(0xE9_u8 - 0x80);
+        let meaning = self.high_half().and_then(|high| high.get(e_acute).copied().flatten());
+        meaning.is_some_and(|c| matches!(c, '\u{c0}'..='\u{24f}'))
     }
 
     /// Whether one byte is one character.
@@ -164,27 +192,6 @@ impl Decoding {
             Decoding::Sequences(found)
         }
     }
-}
-
-/// The encoding that text which is not UTF-8 is probably written in.
-pub(crate) fn guess(bytes: &[u8]) -> Encoding {
-    guess_utf16(bytes).unwrap_or_else(|| {
-        let mut detector = chardetng::EncodingDetector::new(chardetng::Iso2022JpDetection::Deny);
-        detector.feed(bytes, true);
-        Encoding::from_whatwg(detector.guess(None, chardetng::Utf8Detection::Deny))
-    })
-}
-
-/// UTF-16 without its byte order mark shows by its NULs: every other byte of what is mostly ASCII.
-pub(crate) fn guess_utf16(bytes: &[u8]) -> Option<Encoding> {
-    let nuls = |from: usize| bytes.iter().skip(from).step_by(2).filter(|byte| **byte == 0).count();
-    let (even, odd) = (nuls(0), nuls(1));
-    // Delimiters, digits and line ends are ASCII in any language's table.
-    (even.max(odd) > bytes.len() / 10).then_some(if odd > even {
-        Encoding::UTF16LE
-    } else {
-        Encoding::UTF16BE
-    })
 }
 
 fn simplified(name: &str) -> String {

@@ -5,6 +5,7 @@ mod decompress;
 pub mod dialect;
 pub(crate) mod encoding;
 mod field;
+pub(crate) mod guess;
 pub(crate) mod mended;
 pub mod open;
 pub(crate) mod reading;

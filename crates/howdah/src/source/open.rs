@@ -3,9 +3,10 @@
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::encoding::Encoding;
+use super::guess::{self, Guess};
 use super::mended::{LineMap, MendedReader};
 use super::{decompress, transcode};
 use crate::control::Control;
@@ -22,6 +23,8 @@ pub struct Input {
     is_rejects: bool,
     /// What its text is written in; `None`: what its byte order mark says, else UTF-8.
     encoding: Option<Encoding>,
+    /// Whether it is guessed where neither says it, and what was told of that already; all inputs of a load share it.
+    guesses: Option<Arc<Mutex<Vec<&'static str>>>>,
 }
 
 #[derive(Debug, Clone)]
@@ -80,7 +83,7 @@ impl Input {
     }
 
     fn new(name: Arc<str>, place: Place) -> Self {
-        Input { name, place, is_rejects: false, encoding: None }
+        Input { name, place, is_rejects: false, encoding: None, guesses: None }
     }
 
     fn file(path: PathBuf) -> Self {
@@ -97,6 +100,13 @@ impl Input {
     pub fn written_in(mut self, encoding: Option<Encoding>) -> Self {
         self.encoding = encoding;
         self
+    }
+
+    /// The same inputs, whose encoding is guessed where nothing says it.
+    pub(crate) fn guessing(inputs: Vec<Input>) -> Vec<Input> {
+        let told = Arc::default();
+        let guessing = |input: Input| Input { guesses: Some(Arc::clone(&told)), ..input };
+        inputs.into_iter().map(guessing).collect()
     }
 
     /// The same file, read for the refused records it holds, and where these were meant to go.
@@ -168,13 +178,45 @@ impl Input {
         };
         let raw = Counting { raw, control: control.clone() };
         let content = decompress::reader(raw).map_err(fail)?;
-        let (reader, encoding) = transcode::reader(content, self.encoding).map_err(fail)?;
+        let (content, guessed) = match &self.guesses {
+            Some(told) if self.encoding.is_none() => self.guess(content, told, control)?,
+            _ => (content, None),
+        };
+        let (reader, encoding) = transcode::reader(content, self.encoding.or(guessed)).map_err(fail)?;
+        let is_guessed = guessed.is_some();
+        let name = self.name.clone();
         if self.is_rejects {
             let lines = LineMap::default();
             let reader = Box::new(MendedReader::new(reader, lines.clone()));
-            return Ok(ByteStream { reader, name: self.name.clone(), lines: Some(lines), encoding });
+            return Ok(ByteStream { reader, name, lines: Some(lines), encoding, is_guessed });
         }
-        Ok(ByteStream { reader, name: self.name.clone(), lines: None, encoding })
+        Ok(ByteStream { reader, name, lines: None, encoding, is_guessed })
+    }
+
+    /// The same content, and the encoding that its first part speaks for; each encoding is told once.
+    fn guess(
+        &self,
+        mut content: Box<dyn Read + Send>,
+        told: &Mutex<Vec<&'static str>>,
+        control: &Control,
+    ) -> Result<(Box<dyn Read + Send>, Option<Encoding>), Error> {
+        let mut first = vec![0; guess::FIRST_PART_BYTES];
+        let got = read_full(&mut content, &mut first).map_err(|error| cannot_read(&self.name, &error))?;
+        first.truncate(got);
+        let guessed = match guess::guess(&first, got < guess::FIRST_PART_BYTES) {
+            Guess::Utf8 => None,
+            Guess::Is(encoding) => Some(encoding),
+            Guess::Either(two) => return Err(guess::ambiguous(&self.name, &two)),
+        };
+        if let Some(encoding) = guessed {
+            let name = encoding.name();
+            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+            if !told.contains(&name) {
+                told.push(name);
+                control.notice(format!("{}: encoding {name} (guessed; --encoding overrides)", self.name));
+            }
+        }
+        Ok((Box::new(Cursor::new(first).chain(content)), guessed))
     }
 }
 
@@ -186,6 +228,7 @@ pub struct ByteStream {
     pub(crate) lines: Option<LineMap>,
     /// What it was decoded from, if not UTF-8.
     pub(crate) encoding: Option<Encoding>,
+    pub(crate) is_guessed: bool,
 }
 
 impl ByteStream {
