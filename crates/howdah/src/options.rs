@@ -187,7 +187,7 @@ pub enum Mode {
     Truncate,
     /// Rows whose key is there replace what they bring of that row, the others are inserted.
     Upsert,
-    /// Rows whose key is there are skipped, the others are inserted.
+    /// Rows whose key is there are skipped, the others are inserted: of several with one key the last.
     Ignore,
     /// Rows whose key is there replace what they bring of that row, the others are skipped.
     Update,

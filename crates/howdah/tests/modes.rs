@@ -83,8 +83,10 @@ fn every_mode_does_what_its_statement_does_row_by_row() {
             Mode::Update => "UPDATE expected SET note = r.note WHERE \"Id\" = r.\"Id\" AND region = r.region",
             _ => "DELETE FROM expected WHERE \"Id\" = r.\"Id\" AND region = r.region",
         };
+        // The last row of a key is what the input says of it, whether that is new or not.
+        let direction = if mode == Mode::Ignore { "DESC" } else { "ASC" };
         database.sql(&format!(
-            "{} DO $$ DECLARE r record; BEGIN FOR r IN SELECT * FROM input ORDER BY n LOOP {statement}; END LOOP; END $$",
+            "{} DO $$ DECLARE r record; BEGIN FOR r IN SELECT * FROM input ORDER BY n {direction} LOOP {statement}; END LOOP; END $$",
             fresh("expected")
         ));
         let columns = "\"Id\", region, note, kind, n";
@@ -127,6 +129,23 @@ fn values_that_travel_as_text_keep_their_order_too() {
         database.sql("TRUNCATE t");
         load(&database, &options);
         assert_eq!(database.sql("TABLE t ORDER BY id"), "1|1999-01-08\n2|2020-01-01");
+    }
+}
+
+#[test]
+fn of_new_rows_with_one_key_the_last_is_inserted_and_rows_that_are_there_stay() {
+    let database = Database::new();
+    let csv = "id,note\n1,first\n2,first\n1,second\n3,only\n2,second\n2,last\n";
+    for (mode, rows, expected) in [
+        (Mode::Ignore, "1|second\n2|old\n3|only", [2, 0, 0, 1, 3]),
+        (Mode::Upsert, "1|second\n2|last\n3|only", [2, 1, 0, 0, 3]),
+    ] {
+        for jobs in [1, 2] {
+            database.sql("DROP TABLE IF EXISTS t; CREATE TABLE t (id int PRIMARY KEY, note text); INSERT INTO t VALUES (2, 'old')");
+            let file = database.file("data.csv", csv);
+            assert_eq!(counts(&load(&database, &matching(mode, &file, "t", jobs))), expected, "{mode}");
+            assert_eq!(database.sql("TABLE t ORDER BY id"), rows, "{mode}");
+        }
     }
 }
 

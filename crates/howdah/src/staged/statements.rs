@@ -79,7 +79,7 @@ impl Staging {
             Apply::Insert { .. } => format!("{into} SELECT {list} FROM {relation} ORDER BY {ordinal}"),
             Apply::Ignore(key) => format!(
                 "{into} SELECT {list} FROM ({}) AS s ORDER BY {} ON CONFLICT ({}) DO NOTHING",
-                self.one_row_a_key(key, "ASC"),
+                self.last_row_a_key(key),
                 key.list(""),
                 key.list(""),
             ),
@@ -98,7 +98,7 @@ impl Staging {
                      SELECT count(*) FILTER (WHERE is_new), count(*) FILTER (WHERE NOT is_new) FROM applied",
                     met("no"),
                     others.iter().map(|name| format!(", {name}")).collect::<String>(),
-                    self.one_row_a_key(key, "DESC"),
+                    self.last_row_a_key(key),
                     key.list("s."),
                     key.list(""),
                 )
@@ -108,14 +108,14 @@ impl Staging {
                  SELECT count(*), count(DISTINCT origin) FROM applied",
                 self.target,
                 self.assignments(key, "s"),
-                self.one_row_a_key(key, "DESC"),
+                self.last_row_a_key(key),
                 key.equal(),
             ),
             Apply::Delete(key) => format!(
                 "WITH applied AS (DELETE FROM {} AS t USING ({}) AS s WHERE {} RETURNING s.{ordinal} AS origin) \
                  SELECT count(*), count(DISTINCT origin) FROM applied",
                 self.target,
-                self.one_row_a_key(key, "DESC"),
+                self.last_row_a_key(key),
                 key.equal(),
             ),
         }
@@ -127,12 +127,12 @@ impl Staging {
         assignments.join(", ")
     }
 
-    /// The first (`ASC`) or last (`DESC`) row of each key.
-    fn one_row_a_key(&self, key: &Key, which: &str) -> String {
+    /// The last row of each key: the others of the input give way to it, in every mode.
+    fn last_row_a_key(&self, key: &Key) -> String {
         let (_, relation) = self.relation();
         let distinction = self.distinction(key);
         format!(
-            "SELECT DISTINCT ON ({distinction}) * FROM {relation} ORDER BY {distinction}, {} {which}",
+            "SELECT DISTINCT ON ({distinction}) * FROM {relation} ORDER BY {distinction}, {} DESC",
             quote(&self.ordinal)
         )
     }
