@@ -3,8 +3,8 @@
 use bytes::Bytes;
 
 use crate::error::Location;
-use crate::source::Origin;
 use crate::source::split::Span;
+use crate::source::{Origin, Piece};
 
 /// Encoded rows of one piece of input.
 #[derive(Debug)]
@@ -24,6 +24,27 @@ pub(crate) enum RowForm {
     Binary,
     /// COPY text lines.
     Text,
+}
+
+/// The place of a record in the input, as a number that grows with it: its piece, and where it starts in that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Ordinal(pub(crate) u64);
+
+impl Ordinal {
+    pub(crate) fn of(piece: &Piece, record: Span) -> Self {
+        // A piece has less than 2^31 bytes.
+        Ordinal((piece.ordinal << 32) | record.start as u64)
+    }
+
+    /// The piece.
+    pub(crate) fn piece(self) -> u64 {
+        self.0 >> 32
+    }
+
+    /// The first byte of the record in the piece.
+    pub(crate) fn start(self) -> usize {
+        usize::try_from(self.0 & u64::from(u32::MAX)).unwrap_or(usize::MAX)
+    }
 }
 
 /// Leads the n-th row of a chunk back to its record in the input.

@@ -7,7 +7,7 @@ use howdah_encode::{NotEncoded, copy_text};
 
 use crate::answers::{Answers, Open};
 use crate::buffers::Buffers;
-use crate::chunk::{Chunk, RowForm, RowOrigins};
+use crate::chunk::{Chunk, Ordinal, RowForm, RowOrigins};
 use crate::control::Control;
 use crate::decimal;
 use crate::error::Error;
@@ -17,7 +17,7 @@ use crate::records::{BadRecord, Record, Records};
 use crate::rejects::Reject;
 use crate::resolver::Answer;
 use crate::row::{NotRow, Row};
-use crate::source::split::PlainRecord;
+use crate::source::split::{PlainRecord, Span};
 use crate::source::{Field, Form, Piece};
 
 /// A value may have so many bytes; PostgreSQL's limit on any value, its length word included.
@@ -162,8 +162,9 @@ impl Encoder {
             {
                 let end = record.end();
                 if plain_row(record, &plan, &mut out) {
-                    end_row(form, &plan, piece, rows.len(), &mut out);
-                    rows.push(records.take_plain(end));
+                    let span = records.take_plain(end);
+                    end_row(form, &plan, piece, span, &mut out);
+                    rows.push(span);
                     continue;
                 }
                 // The way below finds out what is the matter with it.
@@ -178,7 +179,7 @@ impl Encoder {
                     };
                     match row {
                         Ok(()) => {
-                            end_row(form, &plan, piece, rows.len(), &mut out);
+                            end_row(form, &plan, piece, record.span, &mut out);
                             rows.push(record.span);
                             continue;
                         }
@@ -357,12 +358,11 @@ fn respelled<'v>(
     }
 }
 
-/// Ends row `row` of `piece`, with its place in the input where that is asked for: the piece, and the row in it.
+/// Ends a row, with the place of its record in the input where that is asked for.
 #[inline]
-fn end_row(form: RowForm, plan: &Plan, piece: &Piece, row: u64, out: &mut Vec<u8>) {
+fn end_row(form: RowForm, plan: &Plan, piece: &Piece, record: Span, out: &mut Vec<u8>) {
     if plan.ordinal.is_some() {
-        // A piece has less than 2^31 bytes.
-        let place = (piece.ordinal << 32) | row;
+        let place = Ordinal::of(piece, record).0;
         match form {
             RowForm::Binary => {
                 out.extend_from_slice(&8i32.to_be_bytes());

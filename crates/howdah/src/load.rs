@@ -7,6 +7,7 @@ mod describe;
 mod judge;
 mod look;
 mod mended;
+mod settle;
 mod survey;
 mod tolerance;
 
@@ -114,7 +115,7 @@ impl Load<'_> {
     async fn run(mut self) -> Result<(), Error> {
         let planning = Instant::now();
         let options = self.options;
-        let inputs = std::mem::take(&mut self.inputs);
+        let inputs = self.inputs.clone();
         let usual = Arc::new(Dialect::resolve(options.format.unwrap_or(Format::Csv), &options.dialect)?);
         let name = target_name(options, &inputs)?;
         let connection = Arc::new(self.unless_cancelled(self.target.connect()).await?);
@@ -232,7 +233,18 @@ impl Load<'_> {
     }
 
     fn cutter(&self, inputs: &[Input], dialect: &Arc<Dialect>, has_header: bool) -> Cutter {
-        Cutter::new(inputs.to_vec(), dialect.clone(), self.control.clone(), PIECE_BYTES)
+        self.cutter_under(self.control.clone(), inputs, dialect, has_header)
+    }
+
+    /// A cutter that tells another `control` what it does: what it reads was read, or will be.
+    fn cutter_under(
+        &self,
+        control: Control,
+        inputs: &[Input],
+        dialect: &Arc<Dialect>,
+        has_header: bool,
+    ) -> Cutter {
+        Cutter::new(inputs.to_vec(), dialect.clone(), control, PIECE_BYTES)
             .skipping_lines(self.options.skip_lines)
             .limited(self.options.limit, has_header)
     }

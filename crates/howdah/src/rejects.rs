@@ -149,6 +149,14 @@ impl Rejects {
         }
     }
 
+    /// How many more may be refused.
+    pub(crate) fn room(&self) -> u64 {
+        match self.limit {
+            Some(RejectLimit::Rows(most)) => most.saturating_sub(self.count()),
+            _ => u64::MAX,
+        }
+    }
+
     /// How many were refused so far.
     pub(crate) fn count(&self) -> u64 {
         self.lock().count

@@ -1,9 +1,11 @@
 //! Rows that reach their table by a statement instead of by COPY: what is to become of them, and where they are staged.
 
 mod key;
+mod rounds;
 mod statements;
 
 pub(crate) use key::Key;
+pub(crate) use rounds::Round;
 
 use tokio_postgres::types::Type;
 
@@ -198,7 +200,8 @@ impl Staging {
             columns.push((pair.target.clone(), format!("{}{collation}", column.type_name)));
         }
         let mut ordinal = "howdah_ordinal".to_owned();
-        while columns.iter().any(|(name, _)| *name == ordinal) {
+        // Its rank among the rows that are tried one by one has a longer name.
+        while columns.iter().any(|(name, _)| name.starts_with(&ordinal)) {
             ordinal.push('_');
         }
         let lockable = matches!(table.kind, Kind::Table | Kind::Partitioned);

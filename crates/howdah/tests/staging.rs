@@ -6,7 +6,7 @@ mod common;
 use std::fmt::Write;
 
 use common::{load, options};
-use howdah::options::Mode;
+use howdah::options::{Mode, OnError};
 use howdah::{LoadOptions, Report};
 use howdah_testkit::Database;
 
@@ -173,6 +173,26 @@ fn a_role_under_row_level_security_loads_and_its_policy_holds() {
         assert!(error.message().contains("violates row-level security policy"), "{error:?}");
         assert_eq!(database.sql("TABLE t"), "1|other");
     }
+    // Kept apart it is one record; what the role may not do at all is no record's fault.
+    let rejects = database.path("rejects.jsonl");
+    let tolerant = |mode| LoadOptions {
+        on_error: OnError::Ignore,
+        rejects: Some(rejects.clone().into()),
+        ..matching(mode, &foreign, "t", 1)
+    };
+    for mode in [Mode::Append, Mode::Upsert, Mode::Ignore] {
+        let outcome = load_as(&database, "tenant", &tolerant(mode));
+        assert!(outcome.error.is_none(), "{:?}", outcome.error);
+        assert_eq!((outcome.report.rows, outcome.report.rows_rejected), (1, 1));
+        let rejected = std::fs::read_to_string(&rejects).unwrap();
+        assert!(rejected.contains("42501") && rejected.contains("\"raw\":\"5,other\""), "{rejected}");
+        database.sql("DELETE FROM t WHERE id > 1");
+    }
+    database.sql("REVOKE INSERT ON t FROM tenant");
+    let outcome = load_as(&database, "tenant", &tolerant(Mode::Ignore));
+    assert_eq!(outcome.error.unwrap().sqlstate(), Some("42501"));
+    assert_eq!(outcome.report.rows_rejected, 0);
+    database.sql("GRANT INSERT ON t TO tenant");
     // What the policy hides is not there to be updated or deleted.
     let all = database.file("all.csv", "id,owner\n1,tenant\n2,tenant\n");
     assert!(run(Mode::Upsert, &mine, 1).error.is_none());
@@ -182,6 +202,31 @@ fn a_role_under_row_level_security_loads_and_its_policy_holds() {
     let outcome = run(Mode::Truncate, &mine, 1);
     assert!(outcome.error.is_none(), "{:?}", outcome.error);
     assert_eq!(database.sql("TABLE t ORDER BY id"), "2|tenant\n3|tenant");
+}
+
+#[test]
+fn a_stream_whose_rows_the_table_refuses_ends_the_load_with_a_way_out() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (id int PRIMARY KEY, n int CHECK (n < 10))");
+    let pipe = database.path("pipe.csv");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for (csv, is_good) in [("id,n\n1,5\nx,5\n", true), ("id,n\n2,5\n3,10\n", false)] {
+        let wanted = LoadOptions {
+            on_error: OnError::Ignore,
+            rejects: Some(database.path("rejects.jsonl").into()),
+            ..matching(Mode::Upsert, &pipe, "t", 1)
+        };
+        let outcome = std::thread::scope(|scope| {
+            scope.spawn(|| std::fs::write(&pipe, csv).unwrap());
+            howdah::load(&wanted, &common::target(&database), &howdah::Control::new())
+        });
+        assert_eq!(outcome.error.is_none(), is_good, "{:?}", outcome.error);
+        if let Some(error) = outcome.error {
+            assert_eq!(error.sqlstate(), Some("23514"), "{error:?}");
+            assert!(error.hint().unwrap().contains("save it to a file"), "{error:?}");
+        }
+        assert_eq!(database.sql("TABLE t"), "1|5");
+    }
 }
 
 #[test]

@@ -2,11 +2,32 @@
 
 use std::time::Instant;
 
-use super::Load;
+use tokio_postgres::Row;
+
+use super::{Decision, Load};
 use crate::connect::Connection;
 use crate::control::Phase;
 use crate::error::{Error, ErrorKind};
 use crate::staged::{Apply, Staging};
+
+/// What a statement did with staged rows.
+#[derive(Debug, Default)]
+pub(super) struct Applied {
+    inserted: u64,
+    updated: u64,
+    deleted: u64,
+    /// Rows of the input that it found a use for.
+    used: u64,
+}
+
+impl Applied {
+    pub(super) fn add(&mut self, other: &Applied) {
+        self.inserted += other.inserted;
+        self.updated += other.updated;
+        self.deleted += other.deleted;
+        self.used += other.used;
+    }
+}
 
 impl Load<'_> {
     /// Applies the `staged` rows to the table in the open transaction. How many rows of the input that concerns.
@@ -14,6 +35,7 @@ impl Load<'_> {
         &mut self,
         connection: &Connection,
         staging: &Staging,
+        decision: &Decision,
         staged: u64,
     ) -> Result<u64, Error> {
         let start = Instant::now();
@@ -22,34 +44,19 @@ impl Load<'_> {
         let preparations: Vec<String> =
             staging.lock_sql().into_iter().chain(staging.truncate_sql()).collect();
         self.run_all(connection, &preparations).await?;
-        let sql = staging.apply_sql();
-        let (mut inserted, mut updated, mut deleted) = (0, 0, 0);
-        // Rows of the input that the statement found a use for.
-        let used = match &staging.apply {
-            Apply::Insert { .. } | Apply::Ignore(_) => {
-                let running = connection.client().execute_typed(&sql, &[]);
-                inserted = self.stoppable(connection, running).await?;
-                inserted
+        let (applied, refused) = match &decision.rejects {
+            Some(rejects) => {
+                let before = rejects.count();
+                let applied = self.apply_tolerantly(connection, staging, decision, rejects).await?;
+                (applied, rejects.count() - before)
             }
-            Apply::Upsert(_) => {
-                [inserted, updated] = self.counts(connection, &sql).await?;
-                inserted + updated
-            }
-            Apply::Update(_) => {
-                let matched;
-                [updated, matched] = self.counts(connection, &sql).await?;
-                matched
-            }
-            Apply::Delete(_) => {
-                let matched;
-                [deleted, matched] = self.counts(connection, &sql).await?;
-                matched
-            }
+            None => (self.run_apply(connection, staging, &staging.apply_sql()).await??, 0),
         };
         // What is deferred is checked now, while there is somebody to tell.
         self.run_all(connection, &["SET CONSTRAINTS ALL IMMEDIATE".to_owned()]).await?;
+        let staged = staged - refused;
         // Where every row was used there is nothing to tell apart; counting takes a fifth of the statement's time.
-        let distinct = match staging.count_sql().filter(|_| used < staged) {
+        let distinct = match staging.count_sql().filter(|_| applied.used < staged) {
             Some(sql) => {
                 let [distinct] = self.counts(connection, &sql).await?;
                 distinct
@@ -57,22 +64,54 @@ impl Load<'_> {
             None => staged,
         };
         let report = &mut *self.report;
-        (report.rows_inserted, report.rows_updated, report.rows_deleted) = (inserted, updated, deleted);
+        (report.rows_inserted, report.rows_updated, report.rows_deleted) =
+            (applied.inserted, applied.updated, applied.deleted);
         report.rows_duplicate = staged.saturating_sub(distinct);
-        report.rows_skipped = distinct.saturating_sub(used);
+        report.rows_skipped = distinct.saturating_sub(applied.used);
         report.phases.apply_s = start.elapsed().as_secs_f64();
         match staging.apply {
-            Apply::Insert { .. } => Ok(inserted),
+            Apply::Insert { .. } => Ok(applied.inserted),
             _ => Ok(staged),
         }
     }
 
-    /// The numbers that a statement answers with.
-    async fn counts<const N: usize>(&self, connection: &Connection, sql: &str) -> Result<[u64; N], Error> {
-        let rows = self.stoppable(connection, connection.client().query_typed(sql, &[])).await?;
-        let row = rows
-            .first()
-            .ok_or_else(|| Error::new(ErrorKind::Internal, "the server did not answer with its counts"))?;
-        Ok(std::array::from_fn(|at| u64::try_from(row.get::<_, i64>(at)).unwrap_or(0)))
+    /// Runs a statement that applies staged rows; the inner error is the server's.
+    pub(super) async fn run_apply(
+        &self,
+        connection: &Connection,
+        staging: &Staging,
+        sql: &str,
+    ) -> Result<Result<Applied, tokio_postgres::Error>, Error> {
+        if matches!(staging.apply, Apply::Insert { .. } | Apply::Ignore(_)) {
+            let running = connection.client().execute_typed(sql, &[]);
+            let inserted = self.answer(connection, running).await?;
+            return Ok(inserted.map(|inserted| Applied { inserted, used: inserted, ..Applied::default() }));
+        }
+        let [touched, other] =
+            match self.answer(connection, connection.client().query_typed(sql, &[])).await? {
+                Ok(rows) => numbers(&rows)?,
+                Err(error) => return Ok(Err(error)),
+            };
+        Ok(Ok(match &staging.apply {
+            Apply::Update(_) => Applied { updated: touched, used: other, ..Applied::default() },
+            Apply::Delete(_) => Applied { deleted: touched, used: other, ..Applied::default() },
+            _ => Applied { inserted: touched, updated: other, used: touched + other, deleted: 0 },
+        }))
     }
+
+    /// The numbers that a statement answers with.
+    pub(super) async fn counts<const N: usize>(
+        &self,
+        connection: &Connection,
+        sql: &str,
+    ) -> Result<[u64; N], Error> {
+        numbers(&self.stoppable(connection, connection.client().query_typed(sql, &[])).await?)
+    }
+}
+
+fn numbers<const N: usize>(rows: &[Row]) -> Result<[u64; N], Error> {
+    let row = rows
+        .first()
+        .ok_or_else(|| Error::new(ErrorKind::Internal, "the server did not answer with its counts"))?;
+    Ok(std::array::from_fn(|at| u64::try_from(row.get::<_, i64>(at)).unwrap_or(0)))
 }

@@ -109,7 +109,8 @@ impl Load<'_> {
             self.show_found_types(plan, &found);
         }
         if let Landing::Staged(staging) = landing {
-            rows = self.apply(connection, staging, rows).await?;
+            rows = self.apply(connection, staging, decision, rows).await?;
+            self.close_rejects(decision)?;
         } else {
             self.run_all(connection, &landing.after(table, plan, &found)).await?;
             self.report.phases.index_s = indexing.elapsed().as_secs_f64();
@@ -217,9 +218,18 @@ impl Load<'_> {
         connection: &Connection,
         running: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, Error> {
+        Ok(self.answer(connection, running).await??)
+    }
+
+    /// The same with the server's own error, which somebody wants to look at.
+    pub(super) async fn answer<T>(
+        &self,
+        connection: &Connection,
+        running: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<Result<T, tokio_postgres::Error>, Error> {
         tokio::pin!(running);
         tokio::select! {
-            done = &mut running => Ok(done?),
+            done = &mut running => Ok(done),
             () = self.control.cancelled() => {
                 // Waited for: a cancel request that arrives late would hit the next statement.
                 let told = async {

@@ -69,17 +69,28 @@ impl Staging {
     /// The statement that applies the rows. Those of `upsert`, `update` and `delete` answer with their counts: rows inserted
     /// and updated; rows of the table touched and rows of the input that matched.
     pub(crate) fn apply_sql(&self) -> String {
+        match &self.apply {
+            Apply::Insert { .. } => {
+                let (_, relation) = self.relation();
+                self.apply_rows_sql(&format!("SELECT * FROM {relation}"))
+            }
+            Apply::Upsert(key) | Apply::Ignore(key) | Apply::Update(key) | Apply::Delete(key) => {
+                self.apply_rows_sql(&self.last_row_a_key(key))
+            }
+        }
+    }
+
+    /// The same for `rows`, a query of which no two rows have one key.
+    pub(super) fn apply_rows_sql(&self, rows: &str) -> String {
         let names: Vec<String> = self.columns.iter().map(|(name, _)| quote(name)).collect();
         let list = names.join(", ");
         let overriding = if self.overrides_identity { " OVERRIDING SYSTEM VALUE" } else { "" };
         let into = format!("INSERT INTO {} AS t ({list}){overriding}", self.target);
         let ordinal = quote(&self.ordinal);
-        let (_, relation) = self.relation();
         match &self.apply {
-            Apply::Insert { .. } => format!("{into} SELECT {list} FROM {relation} ORDER BY {ordinal}"),
+            Apply::Insert { .. } => format!("{into} SELECT {list} FROM ({rows}) AS s ORDER BY {ordinal}"),
             Apply::Ignore(key) => format!(
-                "{into} SELECT {list} FROM ({}) AS s ORDER BY {} ON CONFLICT ({}) DO NOTHING",
-                self.last_row_a_key(key),
+                "{into} SELECT {list} FROM ({rows}) AS s ORDER BY {} ON CONFLICT ({}) DO NOTHING",
                 key.list(""),
                 key.list(""),
             ),
@@ -93,29 +104,26 @@ impl Staging {
                     .split_first()
                     .map_or(("", [].as_slice()), |(first, others)| (first.as_str(), others));
                 format!(
-                    "WITH applied AS ({into} SELECT CASE WHEN {} THEN {first} END{} FROM ({}) AS s ORDER BY {} \
+                    "WITH applied AS ({into} SELECT CASE WHEN {} THEN {first} END{} FROM ({rows}) AS s ORDER BY {} \
                      ON CONFLICT ({}) DO {action} RETURNING pg_catalog.current_setting('howdah.met') = 'no' AS is_new) \
                      SELECT count(*) FILTER (WHERE is_new), count(*) FILTER (WHERE NOT is_new) FROM applied",
                     met("no"),
                     others.iter().map(|name| format!(", {name}")).collect::<String>(),
-                    self.last_row_a_key(key),
                     key.list("s."),
                     key.list(""),
                 )
             }
             Apply::Update(key) => format!(
-                "WITH applied AS (UPDATE {} AS t SET {} FROM ({}) AS s WHERE {} RETURNING s.{ordinal} AS origin) \
+                "WITH applied AS (UPDATE {} AS t SET {} FROM ({rows}) AS s WHERE {} RETURNING s.{ordinal} AS origin) \
                  SELECT count(*), count(DISTINCT origin) FROM applied",
                 self.target,
                 self.assignments(key, "s"),
-                self.last_row_a_key(key),
                 key.equal(),
             ),
             Apply::Delete(key) => format!(
-                "WITH applied AS (DELETE FROM {} AS t USING ({}) AS s WHERE {} RETURNING s.{ordinal} AS origin) \
+                "WITH applied AS (DELETE FROM {} AS t USING ({rows}) AS s WHERE {} RETURNING s.{ordinal} AS origin) \
                  SELECT count(*), count(DISTINCT origin) FROM applied",
                 self.target,
-                self.last_row_a_key(key),
                 key.equal(),
             ),
         }
@@ -128,7 +136,7 @@ impl Staging {
     }
 
     /// The last row of each key: the others of the input give way to it, in every mode.
-    fn last_row_a_key(&self, key: &Key) -> String {
+    pub(super) fn last_row_a_key(&self, key: &Key) -> String {
         let (_, relation) = self.relation();
         let distinction = self.distinction(key);
         format!(

@@ -1,0 +1,180 @@
+//! Staged rows of which the server refused some: they are applied in segments, each under a savepoint, until every row that it
+//! does not want is known and all others are in. What the input had there is read again.
+
+use std::sync::Arc;
+
+use super::apply::Applied;
+use super::{Decision, Load};
+use crate::chunk::Ordinal;
+use crate::connect::Connection;
+use crate::control::Control;
+use crate::error::{Error, ErrorKind};
+use crate::feed;
+use crate::narrow;
+use crate::rejects::{Reject, Rejects};
+use crate::source::{Cutter, Dialect, Input, Splitter};
+use crate::staged::{Round, Staging};
+
+/// Refused rows that wait for their records: reading the input again takes time, remembering takes memory.
+const REFUSED_AT_ONCE: usize = 50_000;
+
+/// What happened so far is not undone by the next refusal.
+const SETTLED: &str = "RELEASE SAVEPOINT howdah; SAVEPOINT howdah";
+
+/// A refused row.
+type Refused = (Ordinal, Error);
+
+impl Load<'_> {
+    /// Applies all `staged` rows but those that the server refuses, which are kept apart.
+    pub(super) async fn apply_tolerantly(
+        &self,
+        connection: &Connection,
+        staging: &Staging,
+        decision: &Decision,
+        rejects: &Arc<Rejects>,
+    ) -> Result<Applied, Error> {
+        // A deferred constraint would speak up when nobody can tell any more which row it means.
+        let first = "SET CONSTRAINTS ALL IMMEDIATE; SAVEPOINT howdah".to_owned();
+        self.run_all(connection, &[first]).await?;
+        let error = match self.try_rows(connection, staging, &staging.apply_sql()).await? {
+            Ok(applied) => return Ok(applied),
+            Err(error) => error,
+        };
+        if !self.inputs.iter().all(Input::is_rewindable) {
+            return Err(Error::from(error).with_hint(
+                "only the table itself could see that, and a stream cannot be read again to find the record: save it to a file first",
+            ));
+        }
+        let mut applied = Applied::default();
+        let mut round = Round::first(staging);
+        loop {
+            self.run_all(connection, &round.create_sql()).await?;
+            self.run_all(connection, &[SETTLED.to_owned()]).await?;
+            let [total] = self.counts(connection, &round.count_sql()).await?;
+            let refused =
+                self.settle(connection, staging, &round, total, &mut applied, decision, rejects).await?;
+            self.run_all(connection, &[round.forget_refused_sql()]).await?;
+            match round.next().filter(|_| refused > 0) {
+                Some(next) => round = next,
+                None => break,
+            }
+        }
+        self.run_all(connection, &[round.drop_sql(), "RELEASE SAVEPOINT howdah".to_owned()]).await?;
+        Ok(applied)
+    }
+
+    /// Goes through the rows of one round in order; how many the server refused.
+    #[expect(clippy::too_many_arguments, reason = "the state of one loop")]
+    async fn settle(
+        &self,
+        connection: &Connection,
+        staging: &Staging,
+        round: &Round<'_>,
+        total: u64,
+        applied: &mut Applied,
+        decision: &Decision,
+        rejects: &Arc<Rejects>,
+    ) -> Result<u64, Error> {
+        let mut refused: Vec<Refused> = Vec::new();
+        let mut count = 0;
+        // Somewhere before `bad_before` stands a row that the server refused without naming it.
+        let (mut at, mut size, mut bad_before) = (0, total, 0);
+        while at < total {
+            size = size.min(total - at);
+            match self.try_rows(connection, staging, &round.apply_sql(at, at + size)).await? {
+                Ok(some) => {
+                    applied.add(&some);
+                    at += size;
+                    size =
+                        if at < bad_before { ((bad_before - at) / 2).max(1) } else { size.saturating_mul(2) };
+                }
+                Err(_) if size > 1 => {
+                    bad_before = at + size;
+                    size /= 2;
+                }
+                Err(error) => {
+                    let [place] = self.counts(connection, &round.refuse_sql(at)).await?;
+                    self.run_all(connection, &[SETTLED.to_owned()]).await?;
+                    refused.push((Ordinal(place), error.into()));
+                    count += 1;
+                    if refused.len() >= REFUSED_AT_ONCE || refused.len() as u64 > rejects.room() {
+                        self.keep(std::mem::take(&mut refused), decision, rejects).await?;
+                    }
+                    (at, size, bad_before) = (at + 1, 1, 0);
+                }
+            }
+        }
+        self.keep(refused, decision, rejects).await?;
+        Ok(count)
+    }
+
+    /// Runs `sql` on top of the open savepoint; the inner error is the refusal of a row. Afterwards the savepoint is open again.
+    async fn try_rows(
+        &self,
+        connection: &Connection,
+        staging: &Staging,
+        sql: &str,
+    ) -> Result<Result<Applied, tokio_postgres::Error>, Error> {
+        match self.run_apply(connection, staging, sql).await? {
+            Ok(applied) => {
+                self.run_all(connection, &[SETTLED.to_owned()]).await?;
+                Ok(Ok(applied))
+            }
+            Err(error) if is_about_a_row(&error) => {
+                self.run_all(connection, &["ROLLBACK TO SAVEPOINT howdah".to_owned()]).await?;
+                Ok(Err(error))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Keeps the records of refused rows.
+    async fn keep(
+        &self,
+        mut refused: Vec<Refused>,
+        decision: &Decision,
+        rejects: &Arc<Rejects>,
+    ) -> Result<(), Error> {
+        if refused.is_empty() {
+            return Ok(());
+        }
+        refused.sort_by_key(|(place, _)| *place);
+        let plan = &decision.plan;
+        let cutter = self.cutter_under(Control::new(), &self.inputs, &plan.dialect, plan.header.is_some());
+        let (dialect, rejects) = (plan.dialect.clone(), rejects.clone());
+        let work = move || rejects.add(&records(cutter, refused, &dialect)?);
+        feed::off_thread(self.control, work).await?
+    }
+}
+
+/// Whether the server refused a row of the statement, rather than the statement.
+fn is_about_a_row(error: &tokio_postgres::Error) -> bool {
+    let Some(db) = error.as_db_error() else { return false };
+    // What a role may not do or a statement cannot name it cannot with any row; a policy judges rows.
+    let is_policy = db.routine() == Some("ExecWithCheckOptions");
+    narrow::is_about_a_row(error) && (is_policy || !db.code().code().starts_with("42"))
+}
+
+/// The records that became the refused rows, which are in order.
+fn records(mut cutter: Cutter, refused: Vec<Refused>, dialect: &Dialect) -> Result<Vec<Reject>, Error> {
+    let changed = || Error::new(ErrorKind::Source, "the input changed while it was loaded");
+    let mut rejects = Vec::with_capacity(refused.len());
+    let mut refused = refused.into_iter().peekable();
+    let mut spare = Vec::new();
+    while refused.peek().is_some() {
+        let piece = cutter.cut(spare)?.ok_or_else(changed)?;
+        while let Some((place, error)) = refused.next_if(|(place, _)| place.piece() == piece.ordinal) {
+            let start = place.start();
+            let (before, bytes) = piece.bytes().split_at_checked(start).ok_or_else(changed)?;
+            let lines = memchr::memchr_iter(piece.eol.last_byte(), before).count() as u64;
+            let raw = match Splitter::new(bytes, dialect, piece.eol).next_record(&mut Vec::new()) {
+                Ok(Some(span)) => bytes[span.start..span.end].to_vec(),
+                _ => return Err(changed()),
+            };
+            let error = error.at(piece.origin.locate(start as u64, lines)).of_kind(ErrorKind::Data);
+            rejects.push(Reject { error, raw });
+        }
+        spare = piece.into_spare();
+    }
+    Ok(rejects)
+}
