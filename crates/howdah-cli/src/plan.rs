@@ -20,6 +20,9 @@ pub(crate) fn text(plan: &PlanSummary, report: &Report) -> String {
     }
     out.push_str(&format!("  jobs: {}\n", jobs(report)));
     out.push_str(&format!("  write path: {}\n", report.write_path));
+    if report.commit == "row" {
+        out.push_str("  commit: each row by itself; a failure leaves the rows before it in the table\n");
+    }
     if let Some(staging) = &plan.staging {
         out.push_str(&format!("  staging: {}\n", visible(staging)));
     }

@@ -71,6 +71,9 @@ impl Crew {
         let carried = try_join_all(results).await;
         if carried.is_err() {
             feed.stop();
+            if let Some(commits) = &freight.commits {
+                commits.halt();
+            }
             // A lane with an earlier piece in hand may yet find the failure that stands before.
             let rest = self.members.iter_mut().map(Member::finish);
             let _ = tokio::time::timeout(std::time::Duration::from_secs(1), join_all(rest)).await;
@@ -79,6 +82,22 @@ impl Crew {
             Some(failure) => Err(failure),
             None => carried,
         }
+    }
+
+    /// Waits until no lane sends any more, telling the server when it takes long. Whether all came to an end.
+    pub(crate) async fn settle(&mut self) -> bool {
+        for _ in 0..2 {
+            let all =
+                join_all(self.members.iter_mut().filter(|member| member.sent.is_some()).map(Member::settle));
+            if tokio::time::timeout(std::time::Duration::from_secs(1), all).await.is_ok() {
+                return true;
+            }
+            // A row may wait for a lock of somebody else.
+            for member in &self.members {
+                let _ = member.connection.cancel().await;
+            }
+        }
+        false
     }
 
     /// Sends everybody home; connections close, open COPYs are aborted.
@@ -125,6 +144,13 @@ impl Member {
             let _ = work.send((freight.clone(), feed.clone()));
         }
         self.finish().await
+    }
+
+    async fn settle(&mut self) {
+        if let Some(sent) = &mut self.sent {
+            let _ = sent.await;
+            self.sent = None;
+        }
     }
 
     async fn finish(&mut self) -> Result<Sent, Error> {

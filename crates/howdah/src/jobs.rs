@@ -42,7 +42,9 @@ pub(crate) fn choose(
     };
     let hazards = table
         .filter(|_| !staged)
-        .filter(|_| options.mode != Mode::Replace || options.on_error == OnError::Ignore);
+        .filter(|_| options.mode != Mode::Replace || options.on_error == OnError::Ignore)
+        // Rows that commit at once keep others waiting for moments.
+        .filter(|_| !options.write_path.commits_rows() || options.on_error == OnError::Ignore);
     let hazards = hazards.map(|table| table.hazards.0.join(" and ")).filter(|hazards| !hazards.is_empty());
     let key_first = table.is_none() && !options.key.is_empty() && options.on_error == OnError::Ignore;
     let hazards = hazards.or(key_first.then(|| "a primary key".to_owned()));

@@ -13,6 +13,7 @@ use crate::part::{self, Part};
 use crate::plan::Plan;
 use crate::rejects::Rejects;
 use crate::resolver::Resolver;
+use crate::row_commits::RowCommits;
 use crate::source::Piece;
 use crate::spent::Spent;
 use crate::watcher::collision;
@@ -35,6 +36,15 @@ pub(crate) struct Freight {
     pub(crate) rejects: Option<Arc<Rejects>>,
     /// A part that the server refuses is narrowed down to the row, and only that is refused.
     pub(crate) narrow: bool,
+    /// Where every row commits by itself; `None`: lanes are in transactions.
+    pub(crate) commits: Option<Arc<RowCommits>>,
+}
+
+impl Freight {
+    /// Whether parts are sent under savepoints, to which a lane goes back when the server refuses a row.
+    pub(crate) fn has_savepoints(&self) -> bool {
+        self.narrow && self.commits.is_none()
+    }
 }
 
 /// One connection of a load.
@@ -64,7 +74,7 @@ pub(crate) struct Sent {
 impl Lane {
     /// A lane over an open connection, in a transaction.
     pub(crate) fn new(connection: Arc<Connection>, pid: i32, freight: &Freight) -> Self {
-        let writer = Writer::new(connection.clone(), freight.plan.clone(), freight.relation.clone());
+        let writer = Writer::new(connection.clone(), freight);
         Lane { connection, writer: Arc::new(writer), pid, part: None, sent: Sent::default() }
     }
 
@@ -79,6 +89,9 @@ impl Lane {
         lattices: Vec<ColumnLattice>,
     ) -> Result<Sent, Error> {
         self.finish_part(freight).await?;
+        if freight.commits.is_some() {
+            return Ok(Sent { lattices, ..self.sent });
+        }
         let checked = self.connection.client().batch_execute("SET CONSTRAINTS ALL IMMEDIATE").await;
         checked.map_err(|error| collision(&error, freight, self.pid).unwrap_or_else(|| error.into()))?;
         Ok(Sent { lattices, ..self.sent })
@@ -124,7 +137,7 @@ impl Lane {
         self.sent.parts += 1;
         self.sent.rows += match finished {
             Ok(rows) => {
-                if freight.narrow {
+                if freight.has_savepoints() {
                     self.connection.client().batch_execute("RELEASE SAVEPOINT howdah").await?;
                 }
                 rows

@@ -40,6 +40,7 @@ mod replace;
 pub mod report;
 mod resolver;
 mod row;
+mod row_commits;
 mod session;
 mod snake;
 pub mod source;

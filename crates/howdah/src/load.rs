@@ -7,6 +7,7 @@ mod describe;
 mod judge;
 mod look;
 mod mended;
+mod row_by_row;
 mod settle;
 mod survey;
 mod tolerance;
@@ -29,10 +30,12 @@ use crate::options::{Format, LoadOptions, Mode};
 use crate::plan::Plan;
 use crate::rejects::Rejects;
 use crate::report::{Outcome, Report, ReportedError};
+use crate::row_commits::RowCommits;
 use crate::session::Session;
 use crate::source::{Cutter, Dialect, Input, PIECE_BYTES};
 use crate::table::Table;
 use crate::usage::Usage;
+use crate::write;
 
 /// Carries `options.inputs` into a table of `target`. Blocks until the load is over; stop it with [`Control::cancel`].
 pub fn load(options: &LoadOptions, target: &Target, control: &Control) -> Outcome {
@@ -42,7 +45,7 @@ pub fn load(options: &LoadOptions, target: &Target, control: &Control) -> Outcom
     let mut report = Report {
         load_id: id.to_string(),
         mode: options.mode,
-        commit: "all",
+        commit: if options.write_path.commits_rows() { "row" } else { "all" },
         outcome: "failed",
         ..Report::default()
     };
@@ -64,10 +67,12 @@ pub fn load(options: &LoadOptions, target: &Target, control: &Control) -> Outcom
     report.peak_rss_bytes = usage.peak_rss_bytes;
     let error = result.err().map(|error| advice::advise(error, options, target.user(), &report.table));
     if let Some(error) = &error {
-        report.rows = 0;
-        (report.rows_inserted, report.rows_updated, report.rows_deleted) = (0, 0, 0);
-        (report.rows_skipped, report.rows_duplicate) = (0, 0);
-        report.rows_per_s = 0.0;
+        if !options.write_path.commits_rows() {
+            report.rows = 0;
+            (report.rows_inserted, report.rows_updated, report.rows_deleted) = (0, 0, 0);
+            (report.rows_skipped, report.rows_duplicate) = (0, 0);
+            report.rows_per_s = 0.0;
+        }
         report.outcome = match error.kind() {
             ErrorKind::Cancelled => "cancelled",
             ErrorKind::PartlyCommitted => "partly_committed",
@@ -109,12 +114,15 @@ struct Decision {
     server_version_num: i32,
     server_is_utf8: bool,
     rejects: Option<Arc<Rejects>>,
+    /// Where every row commits by itself.
+    commits: Option<Arc<RowCommits>>,
 }
 
 impl Load<'_> {
     async fn run(mut self) -> Result<(), Error> {
         let planning = Instant::now();
         let options = self.options;
+        write::check(options)?;
         let inputs = self.inputs.clone();
         let usual = Arc::new(Dialect::resolve(options.format.unwrap_or(Format::Csv), &options.dialect)?);
         let name = target_name(options, &inputs)?;
@@ -131,7 +139,10 @@ impl Load<'_> {
         if options.dry_run {
             return self.judge(&connection, cutter, &decision).await;
         }
-        self.carry(connection, cutter, decision).await
+        match decision.commits.clone() {
+            Some(commits) => self.carry_row_by_row(connection, cutter, decision, &commits).await,
+            None => self.carry(connection, cutter, decision).await,
+        }
     }
 
     /// Looks at the server and the input, and decides; changes nothing.

@@ -1,5 +1,5 @@
 //! Narrowing: a part that the server refused is sent again in segments, each under a savepoint, until every row that it
-//! does not want is known and all others are in.
+//! does not want is known and all others are in. Where every row commits by itself, only the rest is sent.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -47,8 +47,12 @@ pub(crate) async fn narrow(
         })
         .collect();
     let client = writer.connection().client();
-    client.batch_execute("ROLLBACK TO SAVEPOINT howdah").await?;
     let mut narrowing = Narrowing { writer, freight, form, rows, accepted: 0 };
+    if !freight.has_savepoints() {
+        narrowing.go_on(first).await?;
+        return Ok(narrowing.accepted);
+    }
+    client.batch_execute("ROLLBACK TO SAVEPOINT howdah").await?;
     narrowing.settle(first).await?;
     client.batch_execute("RELEASE SAVEPOINT howdah").await?;
     Ok(narrowing.accepted)
@@ -126,8 +130,44 @@ impl Narrowing<'_> {
         }
     }
 
+    /// Where every row commits by itself: those before a refused one are in, and those after it follow.
+    async fn go_on(&mut self, first: Refusal) -> Result<(), Error> {
+        let (mut start, mut result) = (0, Err(first));
+        loop {
+            let refusal = match result {
+                Ok(count) => {
+                    self.accepted += count;
+                    return Ok(());
+                }
+                Err(refusal) if is_about_a_row(&refusal.error) => refusal,
+                Err(refusal) => return Err(refusal.error.into()),
+            };
+            self.accepted += refusal.counted;
+            let at = start + refusal.rows.as_ref().map_or(0, |rows| rows.start);
+            self.refuse(at, refusal)?;
+            start = at + 1;
+            result = self.feed(start..self.rows.len()).await?;
+        }
+    }
+
     /// Sends rows on top of the open savepoint; the inner error is a refusal. Afterwards the savepoint is open again.
     async fn send(&self, rows: Range<usize>) -> Result<Result<u64, Refusal>, Error> {
+        let client = self.writer.connection().client();
+        match self.feed(rows).await? {
+            Ok(count) => {
+                client.batch_execute("RELEASE SAVEPOINT howdah; SAVEPOINT howdah").await?;
+                Ok(Ok(count))
+            }
+            Err(refusal) if is_about_a_row(&refusal.error) => {
+                client.batch_execute("ROLLBACK TO SAVEPOINT howdah").await?;
+                Ok(Err(refusal))
+            }
+            Err(refusal) => Err(refusal.error.into()),
+        }
+    }
+
+    /// Sends rows; the inner error is the server's answer to them.
+    async fn feed(&self, rows: Range<usize>) -> Result<Result<u64, Refusal>, Error> {
         if self.freight.control.is_cancelled() {
             return Err(Error::new(ErrorKind::Cancelled, "stopped on request"));
         }
@@ -142,18 +182,7 @@ impl Narrowing<'_> {
             }
             sink.feed(first.held.bytes.slice(first.bytes.start..end)).await?;
         }
-        let client = self.writer.connection().client();
-        match sink.finish().await {
-            Ok(count) => {
-                client.batch_execute("RELEASE SAVEPOINT howdah; SAVEPOINT howdah").await?;
-                Ok(Ok(count))
-            }
-            Err(refusal) if is_about_a_row(&refusal.error) => {
-                client.batch_execute("ROLLBACK TO SAVEPOINT howdah").await?;
-                Ok(Err(refusal))
-            }
-            Err(refusal) => Err(refusal.error.into()),
-        }
+        Ok(sink.finish().await)
     }
 
     fn refuse(&self, row: usize, refusal: Refusal) -> Result<(), Error> {

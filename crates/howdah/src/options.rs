@@ -232,6 +232,8 @@ pub enum WritePath {
     CopyBinary,
     /// COPY's text format; the server parses every value.
     CopyText,
+    /// INSERT of one row, parsed and planned anew for each, and committed by itself.
+    InsertAutocommit,
     /// INSERT of one row, parsed and planned anew for each.
     Insert,
     /// INSERT of one row, prepared once.
@@ -256,9 +258,10 @@ const MOST_REWRITTEN: usize = 128;
 
 impl WritePath {
     /// Every write path, the default first.
-    pub const ALL: [WritePath; 9] = [
+    pub const ALL: [WritePath; 10] = [
         WritePath::CopyBinary,
         WritePath::CopyText,
+        WritePath::InsertAutocommit,
         WritePath::Insert,
         WritePath::InsertPrepared,
         WritePath::InsertPipelined,
@@ -278,6 +281,7 @@ impl WritePath {
         match self {
             WritePath::CopyBinary => "copy-binary",
             WritePath::CopyText => "copy-text",
+            WritePath::InsertAutocommit => "insert-autocommit",
             WritePath::Insert => "insert",
             WritePath::InsertPrepared => "insert-prepared",
             WritePath::InsertPipelined => "insert-pipelined",
@@ -291,6 +295,11 @@ impl WritePath {
     /// Whether rows travel in COPY.
     pub fn is_copy(self) -> bool {
         matches!(self, WritePath::CopyBinary | WritePath::CopyText)
+    }
+
+    /// Whether every row is committed by itself, instead of all together.
+    pub fn commits_rows(self) -> bool {
+        self == WritePath::InsertAutocommit
     }
 
     /// Whether values travel as parameters.
@@ -309,7 +318,10 @@ impl WritePath {
         let most = MOST_PARAMETERS / columns.max(1);
         match self {
             WritePath::CopyBinary | WritePath::CopyText => usize::MAX,
-            WritePath::Insert | WritePath::InsertPrepared | WritePath::InsertPipelined => 1,
+            WritePath::InsertAutocommit
+            | WritePath::Insert
+            | WritePath::InsertPrepared
+            | WritePath::InsertPipelined => 1,
             WritePath::InsertRewritten => {
                 let most = asked.unwrap_or(MOST_REWRITTEN).min(most).max(1);
                 1 << most.ilog2()

@@ -43,7 +43,7 @@ pub(crate) struct Part {
 
 impl Part {
     pub(crate) async fn start(writer: &Arc<Writer>, form: RowForm, freight: &Freight) -> Result<Part, Error> {
-        if freight.narrow {
+        if freight.has_savepoints() {
             writer.connection().client().batch_execute("SAVEPOINT howdah").await?;
         }
         Ok(Part { sink: writer.start(form).await?, form, chunks: Vec::new() })

@@ -58,7 +58,7 @@ pub struct Report {
     pub write_path: &'static str,
     /// What travelled: `binary`, `text`, or `mixed`.
     pub copy_format: &'static str,
-    /// `all`.
+    /// `all` together, or each `row` by itself.
     pub commit: &'static str,
     /// COPY statements run.
     pub parts: u64,

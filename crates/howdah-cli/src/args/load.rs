@@ -314,6 +314,8 @@ pub(crate) enum WritePathArg {
     CopyBinary,
     /// As text; the server parses every value
     CopyText,
+    /// One row a statement, none prepared, each committed by itself
+    InsertAutocommit,
     /// One row a statement, none prepared
     Insert,
     /// One row a statement, prepared once

@@ -132,7 +132,7 @@ impl Load<'_> {
     }
 
     /// Lets the crew work until the input is sent, one of them fails, or somebody says stop.
-    async fn send(
+    pub(super) async fn send(
         &self,
         connection: &Connection,
         target: &Target,
@@ -144,6 +144,8 @@ impl Load<'_> {
         let watch = async {
             match pids.len() {
                 1 => std::future::pending().await,
+                // A row that waits for another's commit waits for moments.
+                _ if freight.commits.is_some() => std::future::pending().await,
                 _ => watcher::watch(connection, pids, freight).await,
             }
         };
@@ -165,7 +167,7 @@ impl Load<'_> {
     }
 
     /// Compares what was read with what the server counted.
-    fn account(&mut self, sent: &[Sent], table: &Table) -> Result<u64, Error> {
+    pub(super) fn account(&mut self, sent: &[Sent], table: &Table) -> Result<u64, Error> {
         let rows: u64 = sent.iter().map(|sent| sent.rows).sum();
         self.report.parts = sent.iter().map(|sent| sent.parts).sum();
         let spent: Spent = sent.iter().map(|sent| sent.spent).sum();
@@ -261,7 +263,7 @@ impl Load<'_> {
         }
     }
 
-    async fn analyze(&mut self, connection: &Connection, table: &Table) -> Result<(), Error> {
+    pub(super) async fn analyze(&mut self, connection: &Connection, table: &Table) -> Result<(), Error> {
         if !self.options.analyze {
             return Ok(());
         }

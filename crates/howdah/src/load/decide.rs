@@ -43,6 +43,8 @@ impl Load<'_> {
         let options = self.options;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let apply = match &existing {
+            // INSERT obeys row-level security by itself.
+            Some(_) if options.write_path.commits_rows() => None,
             Some(table) => Apply::choose(connection, table, options, mapping).await?,
             None => None,
         };
@@ -67,8 +69,14 @@ impl Load<'_> {
             ))
             .with_hint("make the table first, or save the stream to a file"));
         }
+        if observe && options.write_path.commits_rows() {
+            return Err(Error::usage(format!(
+                "--write-path {} into a new table needs a file: the types of a stream are known only at its end",
+                options.write_path.name()
+            ))
+            .with_hint("make the table first, or save the stream to a file"));
+        }
         force::check(options, mapping)?;
-        write::check(options)?;
         let rules = FormRules {
             options,
             write_path: options.write_path,
@@ -130,6 +138,7 @@ impl Load<'_> {
             server_version_num: session.version_num,
             server_is_utf8: session.encoding == "UTF8",
             rejects,
+            commits: options.write_path.commits_rows().then(Arc::default),
         })
     }
 
@@ -143,7 +152,9 @@ impl Load<'_> {
     ) -> Result<Landing, Error> {
         let options = self.options;
         Ok(match (creation, options.mode) {
-            (Some(creation), _) if jobs == 1 => Landing::Create(creation),
+            (Some(creation), _) if jobs == 1 || options.write_path.commits_rows() => {
+                Landing::Create(creation)
+            }
             (Some(creation), _) => Landing::Hidden(Hidden::new(self.id, Content::New(creation))),
             (None, Mode::Truncate) => Landing::Truncate,
             (None, Mode::Replace) => {

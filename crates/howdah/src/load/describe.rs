@@ -22,8 +22,15 @@ impl Load<'_> {
         let (_, relation) = landing.relation(table);
         let mut statements = self.options.before.clone();
         statements.extend(landing.before(table));
-        statements.push(write::planned_sql(plan, &relation));
-        statements.extend(landing.after(table, plan, &[]));
+        let after = landing.after(table, plan, &[]);
+        let insert = write::planned_sql(plan, &relation);
+        if decision.commits.is_some() {
+            statements.extend(after);
+            statements.push(format!("{insert} -- once a row, and each commits"));
+        } else {
+            statements.push(insert);
+            statements.extend(after);
+        }
         statements.extend(landing.publish(table));
         statements.extend(self.options.after.iter().cloned());
         if self.options.analyze {

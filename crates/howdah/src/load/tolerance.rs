@@ -68,6 +68,7 @@ impl Load<'_> {
             dense: Arc::new(AtomicBool::new(false)),
             rejects: rejects.clone(),
             narrow: rejects.is_some() && can_refuse,
+            commits: decision.commits.clone(),
         }
     }
 }

@@ -16,9 +16,11 @@ use tokio_postgres::Statement;
 use crate::chunk::RowForm;
 use crate::connect::Connection;
 use crate::error::Error;
+use crate::lane::Freight;
 use crate::mapping::Mapping;
-use crate::options::{LoadOptions, WritePath};
+use crate::options::{LoadOptions, Mode, WritePath};
 use crate::plan::Plan;
+use crate::row_commits::RowCommits;
 use crate::table::Table;
 use copy::Copy;
 use statements::{Element, Statements};
@@ -36,6 +38,8 @@ pub(crate) struct Writer {
     prepared: Mutex<HashMap<(usize, RowForm), Statement>>,
     /// The elements of `unnest`'s arrays, once they were looked up.
     elements: OnceCell<Vec<Element>>,
+    /// Where every row commits by itself.
+    commits: Option<Arc<RowCommits>>,
 }
 
 /// Why the server did not take a part.
@@ -44,11 +48,13 @@ pub(crate) struct Refusal {
     pub(crate) error: tokio_postgres::Error,
     /// The rows of the refused statement, as the part counts them. `None` for COPY, whose errors name the row.
     pub(crate) rows: Option<Range<usize>>,
+    /// Rows of the part that the server counted before: they are in where every row commits by itself.
+    pub(crate) counted: u64,
 }
 
 impl From<tokio_postgres::Error> for Refusal {
     fn from(error: tokio_postgres::Error) -> Self {
-        Refusal { error, rows: None }
+        Refusal { error, rows: None, counted: 0 }
     }
 }
 
@@ -90,8 +96,15 @@ impl Sink {
 
 impl Writer {
     /// Over an open connection; nothing is sent yet.
-    pub(crate) fn new(connection: Arc<Connection>, plan: Arc<Plan>, relation: String) -> Self {
-        Writer { connection, plan, relation, prepared: Mutex::default(), elements: OnceCell::new() }
+    pub(crate) fn new(connection: Arc<Connection>, freight: &Freight) -> Self {
+        Writer {
+            connection,
+            plan: freight.plan.clone(),
+            relation: freight.relation.clone(),
+            prepared: Mutex::default(),
+            elements: OnceCell::new(),
+            commits: freight.commits.clone(),
+        }
     }
 
     pub(crate) fn connection(&self) -> &Connection {
@@ -158,6 +171,20 @@ pub(crate) fn check(options: &LoadOptions) -> Result<(), Error> {
     }
     if path.is_copy() {
         return Ok(());
+    }
+    if path.commits_rows() {
+        if !matches!(options.mode, Mode::Append | Mode::CreateAppend | Mode::Create) {
+            return refused(&format!("--mode {}", options.mode)).map_err(|error| {
+                error.with_hint("it needs one transaction, and here every row has its own")
+            });
+        }
+        for (option, texts) in [("--before", &options.before), ("--after", &options.after)] {
+            if !texts.is_empty() {
+                return refused(option).map_err(|error| {
+                    error.with_hint("it is part of the load's transaction, and here every row has its own")
+                });
+            }
+        }
     }
     if options.freeze {
         return refused("--freeze");

@@ -14,6 +14,7 @@ use crate::chunk::RowForm;
 use crate::narrow::row_ends;
 use crate::options::WritePath;
 use crate::plan::{INTERVAL_OID, Plan};
+use crate::row_commits::RowCommits;
 
 /// Statements that are sent before the first of them is answered, where the write path does not wait: enough to hide the
 /// way to a far server, few enough that their parameters are soon gone.
@@ -80,7 +81,7 @@ impl Statements {
     pub(super) async fn finish(mut self) -> Result<u64, Refusal> {
         self.flush().await;
         match self.refused {
-            Some(refusal) => Err(refusal),
+            Some(refusal) => Err(Refusal { counted: self.counted, ..refusal }),
             None => Ok(self.counted),
         }
     }
@@ -88,9 +89,16 @@ impl Statements {
     async fn flush(&mut self) {
         let rows = std::mem::take(&mut self.pending);
         self.pending_bytes = 0;
-        if self.refused.is_none() && !rows.is_empty() {
+        let commits = self.writer.commits.as_deref();
+        let is_over = self.refused.is_some() || commits.is_some_and(RowCommits::is_halted);
+        if !is_over && !rows.is_empty() {
             match send(&self.writer, self.form, &rows).await {
-                Ok(counted) => self.counted += counted,
+                Ok(counted) => {
+                    self.counted += counted;
+                    if let Some(commits) = commits {
+                        commits.add(counted);
+                    }
+                }
                 Err(mut refusal) => {
                     if let Some(rows) = &mut refusal.rows {
                         *rows = rows.start + self.done..rows.end + self.done;
@@ -124,13 +132,13 @@ async fn send(writer: &Writer, form: RowForm, rows: &[Bytes]) -> Result<u64, Ref
         let prepared = match prepared {
             Ok(prepared) => prepared,
             Err(error) => {
-                refused = Some(Refusal { error, rows: Some(range) });
+                refused = Some(Refusal { error, rows: Some(range), counted: 0 });
                 break;
             }
         };
         flying.push_back(async move {
             let sent = execute(writer, form, &rows[range.clone()], prepared).await;
-            sent.map_err(|error| Refusal { error, rows: Some(range) })
+            sent.map_err(|error| Refusal { error, rows: Some(range), counted: 0 })
         });
         start += size;
         if flying.len() >= in_flight
@@ -163,7 +171,7 @@ async fn prepare(
 ) -> Result<Option<Statement>, tokio_postgres::Error> {
     let (plan, relation) = (&writer.plan, &writer.relation);
     match plan.write_path {
-        WritePath::Insert | WritePath::Values => Ok(None),
+        WritePath::Insert | WritePath::InsertAutocommit | WritePath::Values => Ok(None),
         WritePath::Unnest => {
             let elements = writer.elements.get_or_try_init(|| elements(writer)).await?;
             writer.prepared(0, form, || unnest_sql(plan, relation, elements)).await.map(Some)

@@ -1,0 +1,73 @@
+//! The carrying where every row commits by itself: what is in stays in, and a failure says how much that is.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::{Decision, Load};
+use crate::connect::Connection;
+use crate::control::Phase;
+use crate::crew::Crew;
+use crate::error::{Error, ErrorKind};
+use crate::feed::Feed;
+use crate::row_commits::RowCommits;
+use crate::source::Cutter;
+
+impl Load<'_> {
+    /// Makes the table when there is none, which commits too, then moves the rows.
+    pub(super) async fn carry_row_by_row(
+        mut self,
+        connection: Arc<Connection>,
+        cutter: Cutter,
+        decision: Decision,
+        commits: &Arc<RowCommits>,
+    ) -> Result<(), Error> {
+        let Decision { plan, table, landing, jobs, .. } = &decision;
+        let feed = Feed::new(cutter);
+        let target = self.target.pinned_to(&connection);
+        let freight = Arc::new(self.freight(&decision, &target));
+        let mut crew = Crew::muster(&connection, &target, jobs.count).await?;
+        let loading = Instant::now();
+        self.control.enter(Phase::Loading);
+        // Sent as one message, which is one transaction.
+        let making = [landing.before(table), landing.after(table, plan, &[])].concat();
+        self.run_all(&connection, &making).await?;
+        let sent = self.send(&connection, &target, &feed, &freight, &mut crew).await;
+        if sent.is_err() {
+            feed.stop();
+            commits.halt();
+        }
+        let settled = sent.is_ok() || crew.settle().await;
+        let closed = self.close_rejects(&decision);
+        let carried = sent.and_then(|sent| closed.and_then(|()| self.account(&sent, table)));
+        self.report.phases.load_s = loading.elapsed().as_secs_f64();
+        self.report.rows = commits.rows();
+        self.report.rows_inserted = commits.rows();
+        match carried {
+            Ok(_) => {
+                self.report.outcome = "loaded";
+                self.analyze(&connection, table).await
+            }
+            Err(error) => Err(what_is_in(error, commits.rows(), settled, &decision)),
+        }
+    }
+}
+
+/// The failure, with what it left in the table. Unless all lanes `settled`, or where a connection broke, a row was sent of
+/// which nobody knows.
+fn what_is_in(error: Error, rows: u64, settled: bool, decision: &Decision) -> Error {
+    let is_certain = settled && (error.kind() != ErrorKind::Server || error.sqlstate().is_some());
+    if rows == 0 && is_certain && !decision.creates {
+        return error.with_visible("nothing was changed");
+    }
+    let table = decision.table.display();
+    let counted = match rows {
+        0 => format!("no row is in {table}"),
+        1 => format!("1 row is in {table}"),
+        rows => format!("{rows} rows are in {table}"),
+    };
+    let made = if decision.creates { ", which this load made" } else { "" };
+    let doubt = if is_certain { "" } else { "; rows that were under way may be in too" };
+    error
+        .of_kind(ErrorKind::PartlyCommitted)
+        .with_visible(format!("{counted}{made}: each row was committed by itself{doubt}"))
+}
