@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 mod bench;
 mod load;
+mod promote;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
 
@@ -11,6 +12,8 @@ pub(crate) use bench::{Bench, BenchAction, BenchRun};
 pub(crate) use load::{
     Connection, FormatArg, Load, ModeArg, NamesArg, OnErrorArg, OnNulArg, ReportArg, WritePathArg,
 };
+
+pub(crate) use promote::Promote;
 
 /// Carry data into PostgreSQL as fast as the server can take it.
 #[derive(Debug, Parser)]
@@ -42,6 +45,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Load files and streams into a table
     Load(Box<Load>),
+    /// Read a landing table's text as types, into another table
+    Promote(Promote),
     /// Manage howdah's own PostgreSQL servers
     Server(Server),
     /// Measure every way of writing to PostgreSQL
@@ -182,9 +187,9 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = MAN_EXAMPLES)]
 pub(crate) struct Man {
-    /// Of this command: load, server, bench, dataset, completions, man [default: of howdah]
+    /// Of this command: load, promote, server, bench, dataset, completions, man [default: of howdah]
     #[arg(value_name = "COMMAND", hide_possible_values = true,
-        value_parser = ["load", "server", "bench", "dataset", "completions", "man"])]
+        value_parser = ["load", "promote", "server", "bench", "dataset", "completions", "man"])]
     pub(crate) command: Option<String>,
 }
 
@@ -230,7 +235,7 @@ mod tests {
         let Command::Load(load) = cli.command else { unreachable!() };
         assert_eq!(load.connection.host.as_deref(), Some("db"));
         assert_eq!(load.connection.username.as_deref(), Some("me"));
-        for command in [&[][..], &["load"], &["server"], &["server", "psql"], &["dataset"]] {
+        for command in [&[][..], &["load"], &["promote"], &["server"], &["server", "psql"], &["dataset"]] {
             assert!(help(command).contains("Usage: howdah"), "{command:?}");
         }
     }

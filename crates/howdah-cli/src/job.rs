@@ -104,7 +104,10 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
             WritePathArg::Values => WritePath::Values,
             WritePathArg::ValuesPrepared => WritePath::ValuesPrepared,
             WritePathArg::Unnest => WritePath::Unnest,
+            WritePathArg::Landing => WritePath::Landing,
         },
+        landing_table: args.writing.landing_table.as_deref().map(TableName::parse).transpose()?,
+        keep_landing: args.writing.keep_landing,
         rows_per_statement: args
             .writing
             .rows_per_statement
@@ -292,6 +295,9 @@ mod tests {
             "Src",
             "--date-format",
             "%d.%m.%Y",
+            "--landing-table",
+            "S.L",
+            "--keep-landing",
         ]);
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         assert_eq!((o.force_null, o.force_not_null), (names(&["*"]), names(&["a", "b"])));
@@ -316,6 +322,7 @@ mod tests {
         );
         assert_eq!((o.dialect.null.as_deref(), o.dialect.default.as_deref()), (Some("\\N"), Some("-")));
         assert_eq!((o.header, o.jobs, o.skip_lines, o.limit), (HeaderOption::Yes, Some(4), 3, Some(9)));
+        assert_eq!((o.landing_table.unwrap().to_string().as_str(), o.keep_landing), ("\"s\".\"l\"", true));
         assert_eq!(o.columns.unwrap(), ["a", "B"]);
         assert_eq!(o.map, [("x".into(), "y".into()), ("z".into(), "w".into())]);
         assert_eq!(o.skip_columns, ["C", "d", "e"]);

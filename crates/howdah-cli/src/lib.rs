@@ -45,6 +45,7 @@ fn run(args: Vec<OsString>) -> u8 {
     match Cli::try_parse_from(args) {
         Ok(cli) => match &cli.command {
             Command::Load(args) => commands::load::run(args),
+            Command::Promote(args) => commands::promote::run(args),
             Command::Server(args) => commands::server::run(args),
             Command::Bench(args) => commands::bench::run(args),
             Command::Dataset(args) => commands::dataset::run(args),

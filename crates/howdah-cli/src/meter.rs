@@ -92,6 +92,7 @@ impl Meter {
             Phase::Planning => waiting("planning", elapsed),
             Phase::Indexing => waiting("building indexes", elapsed),
             Phase::Applying => waiting("applying", elapsed),
+            Phase::Promoting => waiting("promoting", elapsed),
             Phase::Committing => waiting("committing", elapsed),
             Phase::Analyzing => waiting("analyzing", elapsed),
         }

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use howdah::options::Mode;
 use howdah::report::Report;
-use howdah::{Error, ErrorKind};
+use howdah::{Error, ErrorKind, PromoteReport};
 
 use crate::figures::{bytes, counted, rate, seconds, visible, visible_lines};
 
@@ -143,7 +143,14 @@ pub(crate) fn judged(report: &Report) -> String {
 
 /// Where ignored records are and what can be done with them.
 pub(crate) fn rejects(report: &Report) -> Option<String> {
-    let path = report.rejects_path.as_deref()?;
+    let places = [
+        report.rejects_path.as_deref().map(str::to_owned),
+        report.rejects_table.as_deref().map(|table| format!("the table {}", visible(table))),
+    ];
+    let path = places.into_iter().flatten().collect::<Vec<_>>().join(" and ");
+    if path.is_empty() {
+        return None;
+    }
     let count = counted(report.rows_rejected, "record was", "records were");
     Some(match report.error {
         None => format!("{count} ignored, with the reasons in {path}"),
@@ -152,8 +159,28 @@ pub(crate) fn rejects(report: &Report) -> Option<String> {
     })
 }
 
-/// The report as one line of JSON: easy to append to a log, and every reader takes it.
-pub(crate) fn json(report: &Report) -> String {
+/// Where rows are that could not be promoted.
+pub(crate) fn promote_rejects(report: &PromoteReport) -> Option<String> {
+    let table = visible(report.rejects_table.as_deref()?);
+    let count = counted(report.rows_rejected, "row does", "rows do");
+    Some(format!("{count} not fit: kept in {table}, with the reasons"))
+}
+
+/// The lines that end a promotion on standard error; `look` is a command that shows the rows.
+pub(crate) fn promoted(report: &PromoteReport, look: &str) -> String {
+    format!(
+        "{} from {} into {} in {}: {} rows/s\nlook: {}",
+        counted(report.rows, "row", "rows"),
+        visible(&report.landing),
+        visible(&report.table),
+        seconds(report.elapsed_s),
+        rate(report.rows_per_s),
+        visible(look),
+    )
+}
+
+/// A report as one line of JSON: easy to append to a log, and every reader takes it.
+pub(crate) fn json(report: &impl serde::Serialize) -> String {
     serde_json::to_string(report)
         .unwrap_or_else(|error| format!("{{\"outcome\":\"failed\",\"error\":\"{error}\"}}"))
 }

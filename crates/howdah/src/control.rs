@@ -39,6 +39,8 @@ pub enum Phase {
     Indexing,
     /// Staged rows are applied to the table.
     Applying,
+    /// Landed rows are read as their types.
+    Promoting,
     /// Transactions commit.
     Committing,
     /// ANALYZE runs.

@@ -5,6 +5,7 @@ mod carry;
 mod decide;
 mod describe;
 mod judge;
+mod landed;
 mod look;
 mod mended;
 mod row_by_row;
@@ -15,7 +16,7 @@ mod tolerance;
 use std::sync::Arc;
 use std::time::Instant;
 
-use carry::{CLEAN_UP_PATIENCE, cancelled};
+use landed::Landed;
 use look::Look;
 
 use crate::advice;
@@ -26,13 +27,14 @@ use crate::jobs::Jobs;
 use crate::landing::{Landing, LoadId};
 use crate::mapping;
 use crate::name::TableName;
-use crate::options::{Format, LoadOptions, Mode};
+use crate::options::{Format, LoadOptions, Mode, WritePath};
 use crate::plan::Plan;
 use crate::rejects::Rejects;
 use crate::report::{Outcome, Report, ReportedError};
 use crate::row_commits::RowCommits;
 use crate::session::Session;
 use crate::source::{Cutter, Dialect, Input, PIECE_BYTES};
+use crate::stoppable::{CLEAN_UP_PATIENCE, cancelled};
 use crate::table::Table;
 use crate::usage::Usage;
 use crate::write;
@@ -114,6 +116,8 @@ struct Decision {
     server_version_num: i32,
     server_is_utf8: bool,
     rejects: Option<Arc<Rejects>>,
+    /// Where rows land as text first: `table` is then the landing table.
+    landed: Option<Landed>,
     /// Where every row commits by itself.
     commits: Option<Arc<RowCommits>>,
 }
@@ -141,7 +145,17 @@ impl Load<'_> {
         }
         match decision.commits.clone() {
             Some(commits) => self.carry_row_by_row(connection, cutter, decision, &commits).await,
-            None => self.carry(connection, cutter, decision).await,
+            None => {
+                self.carry(&connection, cutter, &decision).await?;
+                let table = match &decision.landed {
+                    Some(landed) => {
+                        self.promote_landed(&connection, &decision, landed).await?;
+                        &landed.into
+                    }
+                    None => &decision.table,
+                };
+                self.analyze(&connection, table).await
+            }
         }
     }
 
@@ -208,6 +222,11 @@ impl Load<'_> {
                     .with_sqlstate("42P01")
                     .with_hint(format!("--mode {mode} needs rows to match; --mode create makes the table")));
             }
+            (_, None) if self.options.write_path == WritePath::Landing => {
+                return Err(Error::usage(format!("table {name} does not exist"))
+                    .with_sqlstate("42P01")
+                    .with_hint("landed rows are promoted into a typed table: make it first; a load with another --write-path makes one, and --dry-run shows its script"));
+            }
             (Mode::Append | Mode::Truncate, None) => {
                 return Err(Error::usage(format!("table {name} does not exist"))
                     .with_sqlstate("42P01")
@@ -217,7 +236,7 @@ impl Load<'_> {
                 Mode::Append | Mode::CreateAppend | Mode::Upsert | Mode::Ignore | Mode::Update | Mode::Delete,
                 Some(table),
             ) => {
-                if self.options.unlogged {
+                if self.options.unlogged && self.options.write_path != WritePath::Landing {
                     return Err(Error::usage(format!(
                         "--unlogged is for new tables, and {} exists",
                         table.display()

@@ -64,7 +64,11 @@ pub struct LoadOptions {
     /// Rows in one statement where the write path leaves that open; default: 1,000, or 5,000 for [`WritePath::Unnest`], or
     /// 128 for [`WritePath::InsertRewritten`].
     pub rows_per_statement: Option<usize>,
-    /// New tables are UNLOGGED: fast, emptied by a crash of the server.
+    /// Where rows land with [`WritePath::Landing`]; default: `<table>_landing`, beside the table.
+    pub landing_table: Option<TableName>,
+    /// It stays after they were promoted.
+    pub keep_landing: bool,
+    /// New tables, a landing table among them, are UNLOGGED: fast, emptied by a crash of the server.
     pub unlogged: bool,
     /// COPY … FREEZE; needs a table made or truncated by this load, and one connection.
     pub freeze: bool,
@@ -99,6 +103,16 @@ pub enum RejectLimit {
     Rows(u64),
     /// So many in a hundred of those read, judged at the end.
     Percent(f64),
+}
+
+impl RejectLimit {
+    /// Whether `refused` of the records `read` are too many.
+    pub(crate) fn is_passed(self, refused: u64, read: u64) -> bool {
+        match self {
+            RejectLimit::Rows(most) => refused > most,
+            RejectLimit::Percent(most) => refused as f64 * 100.0 > most * read as f64,
+        }
+    }
 }
 
 impl std::fmt::Display for RejectLimit {
@@ -248,6 +262,8 @@ pub enum WritePath {
     ValuesPrepared,
     /// INSERT of many rows out of one array a column, prepared.
     Unnest,
+    /// Everything as text into a landing table by COPY, from which it is promoted into the target.
+    Landing,
 }
 
 /// A statement has at most so many parameters.
@@ -258,7 +274,7 @@ const MOST_REWRITTEN: usize = 128;
 
 impl WritePath {
     /// Every write path, the default first.
-    pub const ALL: [WritePath; 10] = [
+    pub const ALL: [WritePath; 11] = [
         WritePath::CopyBinary,
         WritePath::CopyText,
         WritePath::InsertAutocommit,
@@ -269,6 +285,7 @@ impl WritePath {
         WritePath::Values,
         WritePath::ValuesPrepared,
         WritePath::Unnest,
+        WritePath::Landing,
     ];
 
     /// The write path of that name.
@@ -289,12 +306,13 @@ impl WritePath {
             WritePath::Values => "values",
             WritePath::ValuesPrepared => "values-prepared",
             WritePath::Unnest => "unnest",
+            WritePath::Landing => "landing",
         }
     }
 
     /// Whether rows travel in COPY.
     pub fn is_copy(self) -> bool {
-        matches!(self, WritePath::CopyBinary | WritePath::CopyText)
+        matches!(self, WritePath::CopyBinary | WritePath::CopyText | WritePath::Landing)
     }
 
     /// Whether every row is committed by itself, instead of all together.
@@ -317,7 +335,7 @@ impl WritePath {
     pub(crate) fn rows_per_statement(self, asked: Option<usize>, columns: usize) -> usize {
         let most = MOST_PARAMETERS / columns.max(1);
         match self {
-            WritePath::CopyBinary | WritePath::CopyText => usize::MAX,
+            WritePath::CopyBinary | WritePath::CopyText | WritePath::Landing => usize::MAX,
             WritePath::InsertAutocommit
             | WritePath::Insert
             | WritePath::InsertPrepared

@@ -192,7 +192,8 @@ impl Plan {
                 not_null_domain: column.not_null_domain.clone(),
             });
         }
-        let sends_text = matches!(rules.write_path, WritePath::CopyText | WritePath::Values);
+        let sends_text =
+            matches!(rules.write_path, WritePath::CopyText | WritePath::Values | WritePath::Landing);
         let reason = if sends_text || rules.observe {
             None
         } else if dialect.default.is_some() {

@@ -177,9 +177,7 @@ impl Rejects {
             file.flush().map_err(|error| self.cannot_write(&error))?;
         }
         match self.limit {
-            Some(RejectLimit::Percent(most)) if state.count as f64 * 100.0 > most * rows_read as f64 => {
-                Err(self.too_many(state.count))
-            }
+            Some(limit) if limit.is_passed(state.count, rows_read) => Err(self.too_many(state.count)),
             _ => Ok(()),
         }
     }
@@ -255,7 +253,7 @@ mod tests {
         let rejects =
             Rejects::new(&directory.path().join("r"), false, limit, Provenance::default(), BTreeMap::new())
                 .unwrap();
-        let record = || Reject { raw: b"x".to_vec().into(), error: Error::new(ErrorKind::Data, "no row") };
+        let record = || Reject { raw: b"x".to_vec(), error: Error::new(ErrorKind::Data, "no row") };
         rejects.add(&[record(), record()]).unwrap();
         for _ in 0..2 {
             assert!(rejects.add(&[record(), record()]).is_err());

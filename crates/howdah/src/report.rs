@@ -43,6 +43,9 @@ pub struct Report {
     pub rows_duplicate: u64,
     /// The file that holds them.
     pub rejects_path: Option<String>,
+    /// The table that holds those which landed and could not be promoted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rejects_table: Option<String>,
     /// Bytes of input read, as on disk.
     pub bytes_read: u64,
     /// Wall-clock seconds of the whole load, connecting included.
@@ -102,6 +105,8 @@ pub struct Phases {
     pub index_s: f64,
     /// Applying staged rows to the table.
     pub apply_s: f64,
+    /// Promoting landed rows into the table.
+    pub promote_s: f64,
     /// ANALYZE.
     pub analyze_s: f64,
 }

@@ -124,6 +124,11 @@ fn a_row_that_only_the_server_refuses_is_named_and_the_others_are_in() {
         };
         let report = load(&database, &wanted);
         assert_eq!((report.rows, report.rows_rejected), (296, 4), "{}", path.name());
+        if path == WritePath::Landing {
+            let kept = database.sql("SELECT count(*), min(v), max(v) FROM t_landing_rejects");
+            assert_eq!(kept, "4|-1|-1");
+            continue;
+        }
         let rejects = std::fs::read_to_string(database.path("t.rejects.jsonl")).unwrap();
         let line =
             |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap()["line"].as_u64().unwrap();

@@ -214,9 +214,17 @@ pub(crate) struct Writing {
     #[arg(long, short = 'j', value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 
-    /// COPY, unnest or INSERT: docs/write-paths.md
+    /// How rows travel: docs/write-paths.md
     #[arg(long, value_name = "PATH", default_value = "copy-binary", hide_possible_values = true)]
     pub(crate) write_path: WritePathArg,
+
+    /// landing: the table of text where rows land [default: TABLE_landing]
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) landing_table: Option<String>,
+
+    /// landing: it stays after its rows were promoted [default: dropped]
+    #[arg(long)]
+    pub(crate) keep_landing: bool,
 
     /// Rows in one INSERT [default: by the write path]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -330,6 +338,8 @@ pub(crate) enum WritePathArg {
     ValuesPrepared,
     /// Many rows a statement, one array a column
     Unnest,
+    /// As text into a landing table, from there into the table
+    Landing,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -5,4 +5,5 @@ pub(crate) mod completions;
 pub(crate) mod dataset;
 pub(crate) mod load;
 pub(crate) mod man;
+pub(crate) mod promote;
 pub(crate) mod server;

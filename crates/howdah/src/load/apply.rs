@@ -9,6 +9,7 @@ use crate::connect::Connection;
 use crate::control::Phase;
 use crate::error::{Error, ErrorKind};
 use crate::staged::{Apply, Staging};
+use crate::stoppable::stoppable;
 
 /// What a statement did with staged rows.
 #[derive(Debug, Default)]
@@ -84,11 +85,11 @@ impl Load<'_> {
     ) -> Result<Result<Applied, tokio_postgres::Error>, Error> {
         if matches!(staging.apply, Apply::Insert { .. } | Apply::Ignore(_)) {
             let running = connection.client().execute_typed(sql, &[]);
-            let inserted = self.answer(connection, running).await?;
+            let inserted = stoppable(connection, self.control, running).await?;
             return Ok(inserted.map(|inserted| Applied { inserted, used: inserted, ..Applied::default() }));
         }
         let [touched, other] =
-            match self.answer(connection, connection.client().query_typed(sql, &[])).await? {
+            match stoppable(connection, self.control, connection.client().query_typed(sql, &[])).await? {
                 Ok(rows) => numbers(&rows)?,
                 Err(error) => return Ok(Err(error)),
             };

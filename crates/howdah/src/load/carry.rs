@@ -20,11 +20,9 @@ use crate::peer;
 use crate::plan::Plan;
 use crate::source::Cutter;
 use crate::spent::Spent;
+use crate::stoppable::{CLEAN_UP_PATIENCE, cancelled, stoppable};
 use crate::table::Table;
 use crate::watcher;
-
-/// Somebody who asked us to stop waits: what cleaning up cannot do in this time, closing the connections does.
-pub(super) const CLEAN_UP_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Less than this autovacuum sees to, and nobody needs to know.
 const DEAD_SPACE_WORTH_SAYING: u64 = 1_000_000;
@@ -32,38 +30,38 @@ const DEAD_SPACE_WORTH_SAYING: u64 = 1_000_000;
 impl Load<'_> {
     /// Moves the rows and makes them visible, or leaves nothing behind.
     pub(super) async fn carry(
-        mut self,
-        connection: Arc<Connection>,
+        &mut self,
+        connection: &Arc<Connection>,
         cutter: Cutter,
-        decision: Decision,
+        decision: &Decision,
     ) -> Result<(), Error> {
-        let Decision { table, landing, jobs, .. } = &decision;
-        for name in landing::sweep(&connection, &table.schema).await? {
+        let Decision { table, landing, jobs, .. } = decision;
+        for name in landing::sweep(connection, &table.schema).await? {
             self.control.notice(format!("removed {name}, left by a load that died"));
         }
         let size_before = match landing {
-            Landing::Append | Landing::Staged(_) => table.size(&connection).await?,
+            Landing::Append | Landing::Staged(_) => table.size(connection).await?,
             _ => u64::MAX,
         };
         let feed = Feed::new(cutter);
-        let target = self.target.pinned_to(&connection);
-        let freight = Arc::new(self.freight(&decision, &target));
-        let mut crew = Crew::muster(&connection, &target, jobs.count).await?;
+        let target = self.target.pinned_to(connection);
+        let freight = Arc::new(self.freight(decision, &target));
+        let mut crew = Crew::muster(connection, &target, jobs.count).await?;
         if jobs.count > 1 {
-            landing.prepare_apart(&connection, table).await?;
+            landing.prepare_apart(connection, table).await?;
         }
         let Err(error) =
-            self.send_and_publish(&connection, &target, &feed, &decision, &freight, &mut crew).await
+            self.send_and_publish(connection, &target, &feed, decision, &freight, &mut crew).await
         else {
-            return self.analyze(&connection, table).await;
+            return Ok(());
         };
         feed.stop();
         // On failure too the file tells what was refused so far.
-        let _ = self.close_rejects(&decision);
+        let _ = self.close_rejects(decision);
         if error.kind() == ErrorKind::PartlyCommitted {
             return Err(error);
         }
-        Err(clean_up(&connection, crew, &decision, size_before, error).await)
+        Err(clean_up(connection, crew, decision, size_before, error).await)
     }
 
     async fn send_and_publish(
@@ -220,28 +218,7 @@ impl Load<'_> {
         connection: &Connection,
         running: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, Error> {
-        Ok(self.answer(connection, running).await??)
-    }
-
-    /// The same with the server's own error, which somebody wants to look at.
-    pub(super) async fn answer<T>(
-        &self,
-        connection: &Connection,
-        running: impl Future<Output = Result<T, tokio_postgres::Error>>,
-    ) -> Result<Result<T, tokio_postgres::Error>, Error> {
-        tokio::pin!(running);
-        tokio::select! {
-            done = &mut running => Ok(done),
-            () = self.control.cancelled() => {
-                // Waited for: a cancel request that arrives late would hit the next statement.
-                let told = async {
-                    let _ = connection.cancel().await;
-                    let _ = running.await;
-                };
-                let _ = tokio::time::timeout(CLEAN_UP_PATIENCE, told).await;
-                Err(cancelled())
-            }
-        }
+        Ok(stoppable(connection, self.control, running).await??)
     }
 
     pub(super) async fn unless_cancelled<T>(
@@ -275,10 +252,6 @@ impl Load<'_> {
         self.report.phases.analyze_s = start.elapsed().as_secs_f64();
         Ok(())
     }
-}
-
-pub(super) fn cancelled() -> Error {
-    Error::new(ErrorKind::Cancelled, "stopped on request")
 }
 
 /// Ends every lane's backend and removes the hidden table; the error then says what is visible.

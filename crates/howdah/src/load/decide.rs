@@ -18,7 +18,7 @@ use crate::landing::{Content, Hidden, Landing};
 use crate::lattice::{ColumnLattice, InferredType};
 use crate::mapping::{Mapping, Pair};
 use crate::name::TableName;
-use crate::options::{Mode, OnError};
+use crate::options::{Mode, OnError, WritePath};
 use crate::plan::{FormRules, Plan};
 use crate::replace::Replacement;
 use crate::session::Session;
@@ -41,6 +41,14 @@ impl Load<'_> {
         sizes: Option<u64>,
     ) -> Result<Decision, Error> {
         let options = self.options;
+        let (existing, landed) = match existing {
+            Some(into) if options.write_path == WritePath::Landing => {
+                write::check_columns(options, mapping, &into)?;
+                (None, Some(self.landed(connection, session, into, mapping).await?))
+            }
+            existing => (existing, None),
+        };
+        let name = landed.as_ref().map_or(name, |landed| &landed.name);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let apply = match &existing {
             // INSERT obeys row-level security by itself.
@@ -56,7 +64,7 @@ impl Load<'_> {
             }
             _ => None,
         };
-        let observe = existing.is_none() && !inputs.iter().all(Input::is_rewindable);
+        let observe = existing.is_none() && landed.is_none() && !inputs.iter().all(Input::is_rewindable);
         if observe && options.freeze {
             return Err(Error::usage(
                 "--freeze into a new table needs a file: the types of a stream are known only at its end",
@@ -102,8 +110,10 @@ impl Load<'_> {
                     table::creation_schema(connection, name, options.create_schema).await?;
                 let mut creation = Creation::new(options, mapping, inputs, with_schema, observe)?;
                 let mut table = new_table(schema, name, mapping, &creation, !options.unlogged);
-                declared::apply(connection, &mut table, true, &options.types, &session.rules).await?;
-                if !observe {
+                if landed.is_none() {
+                    declared::apply(connection, &mut table, true, &options.types, &session.rules).await?;
+                }
+                if !observe && landed.is_none() {
                     creation.findings =
                         self.infer(&mut table, inputs, dialect, mapping, &rules, jobs.count).await?;
                 }
@@ -138,6 +148,7 @@ impl Load<'_> {
             server_version_num: session.version_num,
             server_is_utf8: session.encoding == "UTF8",
             rejects,
+            landed,
             commits: options.write_path.commits_rows().then(Arc::default),
         })
     }

@@ -32,15 +32,23 @@ impl Load<'_> {
             statements.extend(after);
         }
         statements.extend(landing.publish(table));
+        if let Some(landed) = &decision.landed {
+            statements.extend(landed.promotion.planned_sql());
+        }
         statements.extend(self.options.after.iter().cloned());
+        // A landing table is on the way only.
+        let (is_new, target) = match &decision.landed {
+            Some(landed) => (false, &landed.into),
+            None => (*creates, table),
+        };
         if self.options.analyze {
-            statements.push(format!("ANALYZE {}", table.sql()));
+            statements.push(format!("ANALYZE {}", target.sql()));
         }
         let planned = |name: &String| plan.columns.iter().any(|column| column.name == *name);
-        let unfilled = table.columns.iter().filter(|column| !planned(&column.name));
+        let unfilled = target.columns.iter().filter(|column| !planned(&column.name));
         let form = if plan.form == RowForm::Binary { "binary" } else { "text" };
         let report = &mut self.report;
-        report.table = table.display();
+        report.table = target.display();
         report.jobs = jobs.count;
         report.jobs_reason.clone_from(&jobs.reason);
         report.write_path = match plan.write_path {
@@ -49,10 +57,10 @@ impl Load<'_> {
         };
         report.copy_format = form;
         report.durability =
-            session.durability(if *creates { !self.options.unlogged } else { table.is_logged });
+            session.durability(if is_new { !self.options.unlogged } else { target.is_logged });
         report.plan = Some(PlanSummary {
-            table: table.display(),
-            creates_table: *creates,
+            table: target.display(),
+            creates_table: is_new,
             dialect,
             header: mapping.header_reason.clone(),
             columns: plan
@@ -64,7 +72,8 @@ impl Load<'_> {
                     r#type: if plan.observe && !column.is_declared {
                         "found while loading".into()
                     } else {
-                        column.type_name.clone()
+                        let of_target = target.columns.iter().find(|found| found.name == column.name);
+                        of_target.map_or(&column.type_name, |found| &found.type_name).clone()
                     },
                     form,
                 })
@@ -83,7 +92,7 @@ impl Load<'_> {
                 Landing::Staged(staging) => Some(staging.reason()),
                 _ => None,
             },
-            create_table: landing.creation().map(|creation| creation.script(table)),
+            create_table: landing.creation().filter(|_| is_new).map(|creation| creation.script(table)),
             statements,
         });
     }

@@ -145,7 +145,7 @@ impl Writer {
 /// The statement that a plan shows.
 pub(crate) fn planned_sql(plan: &Plan, relation: &str) -> String {
     match plan.write_path {
-        WritePath::CopyBinary | WritePath::CopyText => plan.copy_sql(relation, plan.form),
+        path if path.is_copy() => plan.copy_sql(relation, plan.form),
         WritePath::Unnest => {
             let arrays = 1..=plan.columns.len() + usize::from(plan.ordinal.is_some());
             let arrays: Vec<String> = arrays.map(|n| format!("unnest(${n})")).collect();
@@ -168,6 +168,13 @@ pub(crate) fn check(options: &LoadOptions) -> Result<(), Error> {
     }
     if options.rows_per_statement.is_some() && !path.has_rows_per_statement() {
         return refused("--rows-per-statement");
+    }
+    if path == WritePath::Landing {
+        return check_landing(options);
+    }
+    if options.landing_table.is_some() || options.keep_landing {
+        let option = if options.keep_landing { "--keep-landing" } else { "--landing-table" };
+        return refused(option).map_err(|error| error.with_hint("it is for --write-path landing"));
     }
     if path.is_copy() {
         return Ok(());
@@ -196,6 +203,31 @@ pub(crate) fn check(options: &LoadOptions) -> Result<(), Error> {
     Ok(())
 }
 
+/// What needs the values' types on the way, or one transaction around it all.
+fn check_landing(options: &LoadOptions) -> Result<(), Error> {
+    let mode = format!("--mode {}", options.mode);
+    let refused = [
+        (
+            !matches!(options.mode, Mode::Append | Mode::CreateAppend),
+            mode.as_str(),
+            "landing adds to a table",
+        ),
+        (options.dry_run, "--dry-run", "with --write-path copy-text it judges every value"),
+        (options.freeze, "--freeze", "the table exists, and may hold rows"),
+        (options.dialect.default.is_some(), "--default", "copy-text, copy-binary and values know DEFAULT"),
+        (options.decimal_comma, "--decimal ,", "copy-text and copy-binary know it"),
+        (options.date_format.is_some(), "--date-format", "copy-text and copy-binary know it"),
+        (!options.before.is_empty(), "--before", "landing and promoting are two transactions"),
+        (!options.after.is_empty(), "--after", "landing and promoting are two transactions"),
+    ];
+    match refused.into_iter().find(|(is_asked, ..)| *is_asked) {
+        Some((_, option, why)) => {
+            Err(Error::usage(format!("{option} does not go with --write-path landing")).with_hint(why))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Refuses columns that only COPY can fill.
 ///
 /// # Errors
@@ -207,14 +239,18 @@ pub(crate) fn check_columns(options: &LoadOptions, mapping: &Mapping, table: &Ta
         column.base_type.0 == INTERVAL_ARRAY && column.base_type.1 != -1 && loaded(&column.name)
     });
     match odd {
-        Some(column) if !options.write_path.is_copy() => Err(Error::usage(format!(
-            "--write-path {} cannot fill {:?} ({})",
-            options.write_path.name(),
-            column.name,
-            column.type_name
-        ))
-        .with_detail("the type's modifier decides how its literals are read, which an INSERT does not tell")
-        .with_hint("--write-path copy-binary or copy-text can")),
+        Some(column) if !options.write_path.is_copy() || options.write_path == WritePath::Landing => {
+            Err(Error::usage(format!(
+                "--write-path {} cannot fill {:?} ({})",
+                options.write_path.name(),
+                column.name,
+                column.type_name
+            ))
+            .with_detail(
+                "the type's modifier decides how its literals are read, which an INSERT does not tell",
+            )
+            .with_hint("--write-path copy-binary or copy-text can"))
+        }
         _ => Ok(()),
     }
 }

@@ -1,0 +1,127 @@
+//! The landing path: rows land as text in a table of their own, from which they are promoted into the target.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Decision, Load};
+use crate::connect::Connection;
+use crate::declared;
+use crate::error::{Error, ErrorKind};
+use crate::mapping::Mapping;
+use crate::name::TableName;
+use crate::options::OnError;
+use crate::promote::{Promotion, rejects_name};
+use crate::session::Session;
+use crate::table::Table;
+
+/// Dropping a table waits for whoever looks at it; longer than this nobody is kept.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What follows once the rows have landed.
+pub(super) struct Landed {
+    pub(super) promotion: Promotion,
+    /// The typed target.
+    pub(super) into: Table,
+    /// The landing table, which this load makes.
+    pub(super) name: TableName,
+}
+
+impl Load<'_> {
+    /// Decides where rows land on their way into `into`.
+    ///
+    /// # Errors
+    /// A usage error: the landing table is there already.
+    pub(super) async fn landed(
+        &self,
+        connection: &Connection,
+        session: &Session,
+        mut into: Table,
+        mapping: &Mapping,
+    ) -> Result<Landed, Error> {
+        let options = self.options;
+        declared::apply(connection, &mut into, false, &options.types, &session.rules).await?;
+        let usual =
+            || TableName { schema: Some(into.schema.clone()), table: format!("{}_landing", into.name) };
+        let name = options.landing_table.clone().unwrap_or_else(usual);
+        if let Some(there) = Table::lookup(connection, &name, &session.rules).await? {
+            return Err(Error::usage(format!("the landing table {} exists already", there.display()))
+                .with_sqlstate("42P07")
+                .with_hint(format!(
+                    "howdah promote {0} --into {1} promotes what is in it; --landing-table names another",
+                    there.display(),
+                    into.display()
+                )));
+        }
+        let schema = name.schema.clone().unwrap_or_else(|| into.schema.clone());
+        let name = TableName { schema: Some(schema.clone()), table: name.table };
+        crate::name::check(&name.table)?;
+        let landing = Table { oid: 0, schema, name: name.table.clone(), ..into.clone() };
+        let names: Vec<&str> = mapping.pairs.iter().map(|pair| pair.target.as_str()).collect();
+        let mut promotion = Promotion::new(connection, session, &landing, &into, &names).await?;
+        if options.on_error == OnError::Ignore {
+            promotion.keep_rejects(&rejects_name(&landing), true);
+        }
+        if !options.keep_landing {
+            promotion.drop_landing();
+        }
+        Ok(Landed { promotion, into, name })
+    }
+
+    /// Promotes what has landed. Unless that works, the target is as it was.
+    pub(super) async fn promote_landed(
+        &mut self,
+        connection: &Arc<Connection>,
+        decision: &Decision,
+        landed: &Landed,
+    ) -> Result<(), Error> {
+        let mut promotion = landed.promotion.clone();
+        if let Some(limit) = self.options.reject_limit {
+            promotion.limit_rejects(limit, self.report.rows_rejected, self.control.snapshot().rows_read);
+        }
+        let target = self.target.pinned_to(connection);
+        let promoted = match promotion.run(connection, &target, self.control).await {
+            Ok(promoted) => promoted,
+            Err(error) => return Err(self.not_promoted(connection, decision, landed, error).await),
+        };
+        let sent = self.report.rows;
+        if promoted.rows + promoted.rows_rejected != sent {
+            self.control.notice(format!("{sent} rows landed; triggers let {} of them in", promoted.rows));
+        }
+        let report = &mut *self.report;
+        report.rejects_table = promotion.rejects_display(promoted.rows_rejected);
+        report.rows_rejected += promoted.rows_rejected;
+        (report.rows, report.rows_inserted) = (promoted.rows, promoted.rows);
+        report.phases.promote_s = promoted.promote_s;
+        report.phases.commit_s += promoted.commit_s;
+        Ok(())
+    }
+
+    /// Removes the landing table, unless it is wanted; the error then says what is there.
+    async fn not_promoted(
+        &self,
+        connection: &Connection,
+        decision: &Decision,
+        landed: &Landed,
+        error: Error,
+    ) -> Error {
+        if error.kind() == ErrorKind::PartlyCommitted {
+            return error;
+        }
+        let (landing, into) = (decision.table.display(), landed.into.display());
+        let kept = |error: Error| {
+            let visible = format!("nothing was changed in {into}; the rows are in {landing}, as text");
+            let hint =
+                format!("howdah promote {landing} --into {into} keeps rows apart that cannot be promoted");
+            let error = error.with_visible(visible);
+            if error.hint().is_none() { error.with_hint(hint) } else { error }
+        };
+        if self.options.keep_landing {
+            return kept(error);
+        }
+        let sql = format!("DROP TABLE {}", decision.table.sql());
+        match tokio::time::timeout(PATIENCE, connection.client().batch_execute(&sql)).await {
+            Ok(Ok(())) => error.with_visible("nothing was changed"),
+            _ => kept(error),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! One promotion under way: first all rows at once; where the server refuses some, these are found and kept apart.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::statements::RejectsTable;
+use super::{Promoted, Promotion, segments};
+use crate::commit::commit_all;
+use crate::connect::{Connection, Target};
+use crate::control::Control;
+use crate::error::{Error, ErrorKind};
+use crate::narrow::is_about_a_row;
+use crate::stoppable::stoppable;
+
+/// The class of SQLSTATEs for rows whose values are fine and that break a rule of the table.
+const VIOLATIONS: &str = "23";
+
+/// What the steps of a promotion share.
+pub(super) struct Run<'a> {
+    pub(super) promotion: &'a Promotion,
+    pub(super) connection: &'a Arc<Connection>,
+    pub(super) control: &'a Control,
+}
+
+impl Run<'_> {
+    /// Everything, in one transaction, which is open when this fails.
+    pub(super) async fn promote(&self, target: &Target) -> Result<Promoted, Error> {
+        let start = Instant::now();
+        // All statements see the same rows of the landing table, whoever else writes into it. A deferred constraint would
+        // speak up when nobody can tell any more which row it means.
+        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SET CONSTRAINTS ALL IMMEDIATE; SAVEPOINT howdah";
+        self.execute(begin).await?;
+        let (rows, rows_rejected) = match self.attempt(&self.promotion.insert_sql("")).await? {
+            Ok(rows) => (rows, 0),
+            Err(refusal) => self.sort_out(refusal).await?,
+        };
+        if let Some((limit, refused, read)) = self.promotion.reject_limit
+            && limit.is_passed(refused + rows_rejected, read)
+        {
+            let refused = refused + rows_rejected;
+            return Err(Error::new(
+                ErrorKind::TooManyRejects,
+                format!("{refused} records were refused, more than --reject-limit {limit} allows"),
+            )
+            .with_hint("without --reject-limit they are kept in a table, with the reasons"));
+        }
+        if self.promotion.drops_landing {
+            self.execute(&self.promotion.drop_sql()).await?;
+        }
+        let promote_s = start.elapsed().as_secs_f64();
+        commit_all(std::slice::from_ref(self.connection), target).await?;
+        Ok(Promoted { rows, rows_rejected, promote_s, commit_s: start.elapsed().as_secs_f64() - promote_s })
+    }
+
+    /// What can be promoted after the server refused some row, and how many go to the table for such rows.
+    async fn sort_out(&self, refusal: tokio_postgres::Error) -> Result<(u64, u64), Error> {
+        let promotion = self.promotion;
+        if !is_about_a_row(&refusal) || is_violation(&refusal) && !promotion.rejects_violations {
+            return Err(refusal.into());
+        }
+        self.execute("ROLLBACK TO SAVEPOINT howdah").await?;
+        let Some(rejects) = &promotion.rejects else { return Err(self.in_column(refusal).await) };
+        self.execute(&promotion.create_rejects_sql(rejects)).await?;
+        self.execute("RELEASE SAVEPOINT howdah; SAVEPOINT howdah").await?;
+        let (mut rejected, mut filter) = (0, "true".to_owned());
+        if let Some(kept) = self.judge(rejects).await? {
+            (rejected, filter) = (kept, promotion.is_valid());
+            match self.attempt(&promotion.insert_sql(&filter)).await? {
+                Ok(rows) => return Ok((rows, rejected)),
+                Err(refusal) if !is_about_a_row(&refusal) || self.ends_with(&refusal) => {
+                    return Err(refusal.into());
+                }
+                Err(_) => self.execute("ROLLBACK TO SAVEPOINT howdah").await?,
+            }
+        }
+        let counts = segments::promote(self, rejects, &filter).await?;
+        rejected += counts.rejected;
+        Ok((counts.inserted, rejected))
+    }
+
+    /// Keeps the rows apart that have a value which is none. `None`: the server cannot tell, since it is too old or an input
+    /// function raises its errors instead of reporting them. The savepoint is where it was, behind them.
+    async fn judge(&self, rejects: &RejectsTable) -> Result<Option<u64>, Error> {
+        let Some(sql) = self.promotion.reject_sql(rejects).filter(|_| self.promotion.has_soft_errors) else {
+            return Ok(None);
+        };
+        match self.attempt(&sql).await? {
+            Ok(rows) => {
+                self.execute("RELEASE SAVEPOINT howdah; SAVEPOINT howdah").await?;
+                Ok(Some(rows))
+            }
+            Err(error) if is_about_a_row(&error) => {
+                self.execute("ROLLBACK TO SAVEPOINT howdah").await?;
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The refusal, with the column where the server can tell it.
+    async fn in_column(&self, refusal: tokio_postgres::Error) -> Error {
+        let error: Error = refusal.into();
+        let Some(sql) = self.promotion.bad_column_sql().filter(|_| self.promotion.has_soft_errors) else {
+            return error;
+        };
+        let found = stoppable(self.connection, self.control, self.connection.client().query_typed(&sql, &[]));
+        match found.await {
+            Ok(Ok(rows)) if error.column().is_none() && !rows.is_empty() => {
+                error.in_column(rows[0].get::<_, String>(0))
+            }
+            _ => error,
+        }
+    }
+
+    /// Whether the refusal of a row ends the promotion.
+    pub(super) fn ends_with(&self, refusal: &tokio_postgres::Error) -> bool {
+        is_violation(refusal) && !self.promotion.rejects_violations
+    }
+
+    /// Runs a statement that the server may refuse; how many rows it counted.
+    pub(super) async fn attempt(&self, sql: &str) -> Result<Result<u64, tokio_postgres::Error>, Error> {
+        stoppable(self.connection, self.control, self.connection.client().execute_typed(sql, &[])).await
+    }
+
+    /// Runs statements that must work.
+    pub(super) async fn execute(&self, sql: &str) -> Result<(), Error> {
+        Ok(stoppable(self.connection, self.control, self.connection.client().batch_execute(sql)).await??)
+    }
+}
+
+fn is_violation(error: &tokio_postgres::Error) -> bool {
+    error.as_db_error().is_some_and(|db| db.code().code().starts_with(VIOLATIONS))
+}
