@@ -58,7 +58,7 @@ function curves(section, styles) {
     const values = shown.flatMap((cell) => [cell.rate.min, cell.rate.max]).concat(beside.map((figure) => figure.rows_per_s));
     const span = view.log ? [Math.min(...values) / 1.35, Math.max(...values) * 1.35] : [0, Math.max(...values) * 1.06];
     const logX = places[0] > 0 && places.at(-1) / places[0] >= 8;
-    const x = scale(logX ? "log" : "linear", [places[0], places.at(-1)], [left + 14, right - 14]);
+    const x = scale(logX ? "log" : "linear", [places[0], places.at(-1)], places.length > 1 ? [left + 14, right - 14] : [(left + right) / 2, right]);
     const y = scale(view.log ? "log" : "linear", span, [bottom, top]);
     for (const tick of y.ticks(6)) {
       shape(svg, "line", { x1: left, x2: right, y1: y(tick), y2: y(tick), class: "grid" });

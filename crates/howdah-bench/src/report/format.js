@@ -64,7 +64,8 @@ function scale(kind, [from, to], [start, end]) {
   const of = kind === "log" ? (value) => Math.log10(Math.max(value, 1e-9)) : (value) => value;
   const span = of(to) - of(from) || 1;
   const map = (value) => start + ((of(value) - of(from)) / span) * (end - start);
-  map.ticks = (wanted) => (kind === "log" ? decades(from, to, wanted) : steps(from, to, wanted));
+  // Within less than a decade, round steps say more than powers.
+  map.ticks = (wanted) => (kind === "log" && to / from > 6 ? decades(from, to, wanted) : steps(from, to, wanted));
   return map;
 }
 
