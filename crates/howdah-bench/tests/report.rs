@@ -116,6 +116,7 @@ fn steps_of_the_ladder_stay_in_order_however_runs_were_interleaved() {
         ["fsync: default → off", "durability: not crash-safe → lab only"]
     );
     assert_eq!(cell(&section, "unlogged table").changes[0], "table: logged, bigint key → unlogged, no key");
+    assert_eq!(cell(&section, "COPY binary").changes, ["command: copy-text → copy-binary"]);
     let headline = &section.headline;
     assert!(headline.contains("the fastest durable way is “COPY binary”"), "{headline}");
 }

@@ -45,21 +45,11 @@ pub(super) fn steps(cells: &mut [Cell]) {
     }
 }
 
-/// What differs between two ways of doing it, in words; the command is left out, as every step has another.
+/// What differs between two ways of doing it, in words.
 fn changes(before: &Conditions, after: &Conditions) -> Vec<String> {
-    // Of a table's traits only those that changed.
-    let traits = |of: &Conditions, not: &Conditions| {
-        let others: Vec<&str> = not.table.split(", ").collect();
-        let own = of.table.split(", ").filter(|it| !others.contains(it));
-        own.collect::<Vec<_>>().join(", ")
-    };
-    let table = match (traits(before, after), traits(after, before)) {
-        (gone, come) if gone == come => None,
-        (gone, come) if gone.is_empty() => Some(format!("table: also {come}")),
-        (gone, come) if come.is_empty() => Some(format!("table: no longer {gone}")),
-        (gone, come) => Some(format!("table: {gone} → {come}")),
-    };
-    let mut changes: Vec<String> = table.into_iter().collect();
+    let command = parts("command", (&before.command, &after.command), " ");
+    let table = parts("table", (&before.table, &after.table), ", ");
+    let mut changes: Vec<String> = command.into_iter().chain(table).collect();
     let mut other = |name: &str, before: String, after: String| {
         if before != after {
             changes.push(format!("{name}: {before} → {after}"));
@@ -82,4 +72,19 @@ fn changes(before: &Conditions, after: &Conditions) -> Vec<String> {
     }
     other("durability", before.durability.label().to_owned(), after.durability.label().to_owned());
     changes
+}
+
+/// Of a list only what came and what went.
+fn parts(name: &str, (before, after): (&str, &str), separator: &str) -> Option<String> {
+    let only_in = |of: &str, other: &str| {
+        let others: Vec<&str> = other.split(separator).collect();
+        let own = of.split(separator).filter(|part| !others.contains(part));
+        own.collect::<Vec<_>>().join(separator)
+    };
+    match (only_in(before, after), only_in(after, before)) {
+        (gone, come) if gone == come => None,
+        (gone, come) if gone.is_empty() => Some(format!("{name}: also {come}")),
+        (gone, come) if come.is_empty() => Some(format!("{name}: no longer {gone}")),
+        (gone, come) => Some(format!("{name}: {gone} → {come}")),
+    }
 }

@@ -109,7 +109,7 @@ pub(crate) fn run(
             durability: Durability::Durable,
             latency_ms: 0.0,
             fresh: "new cluster".to_owned(),
-            command: format!("howdah bench run {scenario} --method {series}"),
+            command: "howdah load --write-path copy-text --jobs 1".to_owned(),
             version: None,
         },
         rows: u64::from(rows),
@@ -225,6 +225,9 @@ fn ladder(records: &mut Vec<Record>) {
         of.conditions.durability = durability;
         of.conditions.settings = settings;
         of.conditions.rows_per_statement = (number == 3).then_some(1_000);
+        if number > 4 {
+            of.conditions.command = "howdah load --write-path copy-binary --jobs 1".to_owned();
+        }
         if number > 5 {
             of.conditions.table = "unlogged, no key, typed columns".to_owned();
         }
