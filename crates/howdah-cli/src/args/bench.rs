@@ -10,7 +10,8 @@ Each run gets a new PostgreSQL of howdah's own, unless -d names a server. What a
 Examples:
   howdah bench list
   howdah bench run five-paths --quick           minutes; then open howdah-bench/report.html
-  howdah bench run five-paths scale -o results  all of two scenarios";
+  howdah bench run five-paths scale -o results  all of two scenarios
+  howdah bench compare before after             exit code 1 when something became slower";
 
 /// Measure every way of writing to PostgreSQL, and see why one wins.
 #[derive(Debug, Args)]
@@ -37,6 +38,15 @@ pub(crate) enum BenchAction {
         /// The directory
         #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
         directory: PathBuf,
+    },
+    /// Say what changed beyond noise between two directories of results
+    Compare {
+        /// The results before
+        #[arg(value_name = "BEFORE", value_hint = ValueHint::DirPath)]
+        before: PathBuf,
+        /// The results after
+        #[arg(value_name = "AFTER", value_hint = ValueHint::DirPath)]
+        after: PathBuf,
     },
     /// Remove the generated files
     Clean,

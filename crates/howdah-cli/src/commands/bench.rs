@@ -28,6 +28,7 @@ pub(crate) fn run(args: &Bench) -> u8 {
         BenchAction::Methods { scenario } => methods(scenario.as_deref(), console),
         BenchAction::Run(args) => measure(args, console),
         BenchAction::Report { directory } => report(directory, console),
+        BenchAction::Compare { before, after } => compare(before, after, console),
         BenchAction::Clean => clean(console),
         BenchAction::Worker => return worker(),
     };
@@ -117,16 +118,28 @@ fn measure(args: &BenchRun, console: Console) -> Result<u8, Error> {
 }
 
 fn report(directory: &Path, console: Console) -> Result<u8, Error> {
-    let records = runner::read(&directory.join("raw.jsonl")).map_err(failed)?;
-    if records.is_empty() {
-        return Err(Error::usage(format!("{} holds no results", directory.display())));
-    }
+    let records = results(directory)?;
     let path = directory.join("environment.md");
     let environment = std::fs::read_to_string(&path)
         .map_err(|error| Error::new(ErrorKind::Source, format!("cannot read {}: {error}", path.display())))?;
     write(directory, &records, &environment)?;
     console.say(&format!("report: {}", visible(&directory.join("report.html").display().to_string())));
     Ok(exit::DONE)
+}
+
+fn compare(before: &Path, after: &Path, console: Console) -> Result<u8, Error> {
+    let [a, b] = [results(before)?, results(after)?];
+    let comparison = howdah_bench::compare::compare(&a, &b);
+    console.result(comparison.markdown().trim_end());
+    Ok(if comparison.has_regression() { exit::FAILED } else { exit::DONE })
+}
+
+fn results(directory: &Path) -> Result<Vec<Record>, Error> {
+    let records = runner::read(&directory.join("raw.jsonl")).map_err(failed)?;
+    if records.is_empty() {
+        return Err(Error::usage(format!("{} holds no results", directory.display())));
+    }
+    Ok(records)
 }
 
 fn clean(console: Console) -> Result<u8, Error> {
