@@ -461,6 +461,27 @@ fn a_row_that_gave_way_to_a_refused_one_takes_its_place() {
 }
 
 #[test]
+fn a_row_whose_parent_comes_later_in_the_input_is_no_orphan() {
+    let database = Database::new();
+    // Each refers to a row with a larger key, and every fifth of those to one that is nowhere.
+    let csv: String =
+        (1..=60).map(|id| format!("{id},{}\n", if id % 5 == 0 { 1000 } else { id / 5 * 5 + 61 })).collect();
+    let roots: String = (1..=61).map(|id| format!("{},\n", id + 60)).collect();
+    let file = database.file("data.csv", format!("id,parent\n{csv}{roots}"));
+    for jobs in [1, 2] {
+        database.sql("DROP TABLE IF EXISTS t; CREATE TABLE t (id int PRIMARY KEY, parent int REFERENCES t)");
+        let wanted = LoadOptions {
+            on_error: OnError::Ignore,
+            rejects: Some(database.path("r.jsonl").into()),
+            ..matching(Mode::Upsert, &file, "t", jobs)
+        };
+        let report = load(&database, &wanted);
+        assert_eq!((counts(&report), report.rows_rejected), ([109, 0, 0, 0, 0], 12));
+        assert_eq!(database.sql("SELECT count(*) FROM t WHERE parent IS NOT NULL"), "48");
+    }
+}
+
+#[test]
 fn refused_rows_of_several_files_stand_where_they_say_and_the_limit_holds() {
     let database = Database::new();
     database.sql("CREATE TABLE t (id int PRIMARY KEY, n int CHECK (n < 10), note text)");

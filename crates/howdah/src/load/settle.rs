@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use tokio_postgres::error::SqlState;
+
 use super::apply::Applied;
 use super::{Decision, Load};
 use crate::chunk::Ordinal;
@@ -63,7 +65,8 @@ impl Load<'_> {
         Ok(applied)
     }
 
-    /// Goes through the rows of one round in order; how many the server refused.
+    /// Goes through the rows of one round in order; how many the server refused. What refers to a row that is not there is
+    /// tried again in the end: it may be there by then.
     #[expect(clippy::too_many_arguments, reason = "the state of one loop")]
     async fn settle(
         &self,
@@ -75,10 +78,12 @@ impl Load<'_> {
         decision: &Decision,
         rejects: &Arc<Rejects>,
     ) -> Result<u64, Error> {
-        let mut refused: Vec<Refused> = Vec::new();
+        let mut refused = Vec::new();
+        let mut orphans = Vec::new();
         let mut count = 0;
         // Somewhere before `bad_before` stands a row that the server refused without naming it.
         let (mut at, mut size, mut bad_before) = (0, total, 0);
+        let mut clean_from = 0;
         while at < total {
             size = size.min(total - at);
             match self.try_rows(connection, staging, &round.apply_sql(at, at + size)).await? {
@@ -93,19 +98,54 @@ impl Load<'_> {
                     size /= 2;
                 }
                 Err(error) => {
-                    let [place] = self.counts(connection, &round.refuse_sql(at)).await?;
-                    self.run_all(connection, &[SETTLED.to_owned()]).await?;
-                    refused.push((Ordinal(place), error.into()));
-                    count += 1;
-                    if refused.len() >= REFUSED_AT_ONCE || refused.len() as u64 > rejects.room() {
-                        self.keep(std::mem::take(&mut refused), decision, rejects).await?;
+                    let is_orphan = error.code() == Some(&SqlState::FOREIGN_KEY_VIOLATION);
+                    if is_orphan && orphans.len() < REFUSED_AT_ONCE {
+                        orphans.push((at, error));
+                    } else {
+                        refused.push(self.refuse(connection, round, at, error).await?);
+                        count += 1;
                     }
-                    (at, size, bad_before) = (at + 1, 1, 0);
+                    // The next is probably as far away as this one was.
+                    size = ((at - clean_from) / 2).max(1);
+                    (at, bad_before) = (at + 1, 0);
+                    clean_from = at;
+                }
+            }
+            let is_much = refused.len() >= REFUSED_AT_ONCE || refused.len() as u64 > rejects.room();
+            if is_much {
+                self.keep(std::mem::take(&mut refused), decision, rejects).await?;
+            }
+        }
+        let mut before = usize::MAX;
+        while orphans.len() < before {
+            before = orphans.len();
+            // In turn from either end: a chain of rows is in order from one of them.
+            for (at, _) in std::mem::take(&mut orphans).into_iter().rev() {
+                match self.try_rows(connection, staging, &round.apply_sql(at, at + 1)).await? {
+                    Ok(one) => applied.add(&one),
+                    Err(error) => orphans.push((at, error)),
                 }
             }
         }
+        for (at, error) in orphans {
+            refused.push(self.refuse(connection, round, at, error).await?);
+            count += 1;
+        }
         self.keep(refused, decision, rejects).await?;
         Ok(count)
+    }
+
+    /// Takes row `at` out of the staged ones.
+    async fn refuse(
+        &self,
+        connection: &Connection,
+        round: &Round<'_>,
+        at: u64,
+        error: tokio_postgres::Error,
+    ) -> Result<Refused, Error> {
+        let [place] = self.counts(connection, &round.refuse_sql(at)).await?;
+        self.run_all(connection, &[SETTLED.to_owned()]).await?;
+        Ok((Ordinal(place), error.into()))
     }
 
     /// Runs `sql` on top of the open savepoint; the inner error is the refusal of a row. Afterwards the savepoint is open again.
