@@ -59,21 +59,35 @@ impl Cluster {
     /// Makes the data directory, its superuser and its database inside `root`, which holds nothing yet; `sql` makes the
     /// database. The programs join `process_group`, a watchdog's.
     pub(crate) fn initialise(&self, sql: &str, process_group: i32) -> Result<()> {
-        let marker = self.root.join(MARKER);
-        fs::write(&marker, "this directory belongs to a howdah server; `howdah server delete` removes it\n")
-            .map_err(Error::io(format!("write {}", marker.display())))?;
-        self.account.create_private_dir(&self.data_dir())?;
-        self.account.create_private_dir(&self.socket_dir())?;
-        secret::write_private(&self.password_file(), &secret::random_hex::<16>()?)?;
-        // initdb reads it as the server's account; a connection's owner, root or the same user, can too.
-        self.account.give(&self.password_file())?;
-
+        self.furnish(&secret::random_hex::<16>()?)?;
         let mut initdb = self.initdb("C.UTF-8", process_group)?;
         if !initdb.status.success() && String::from_utf8_lossy(&initdb.stderr).contains("locale") {
             initdb = self.initdb("C", process_group)?;
         }
         check("initdb", &initdb, initdb.status.success())?;
         self.execute_alone(sql, process_group)
+    }
+
+    /// Makes the data directory a copy of that of `template`, which no server runs on, inside `root`, which holds nothing yet.
+    pub(crate) fn copy(&self, template: &Cluster, process_group: i32) -> Result<()> {
+        self.furnish(&template.password()?)?;
+        let mut command = self.account.command("cp");
+        command.arg("-R").arg(template.data_dir().join(".")).arg(self.data_dir());
+        command.current_dir(self.data_dir()).process_group(process_group);
+        let output = command.output().map_err(|error| self.run_error("cp", error))?;
+        check("cp", &output, output.status.success())
+    }
+
+    /// Directories, the password and the marker.
+    fn furnish(&self, password: &str) -> Result<()> {
+        let marker = self.root.join(MARKER);
+        fs::write(&marker, "this directory belongs to a howdah server; `howdah server delete` removes it\n")
+            .map_err(Error::io(format!("write {}", marker.display())))?;
+        self.account.create_private_dir(&self.data_dir())?;
+        self.account.create_private_dir(&self.socket_dir())?;
+        secret::write_private(&self.password_file(), password)?;
+        // initdb reads it as the server's account; a connection's owner, root or the same user, can too.
+        self.account.give(&self.password_file())
     }
 
     fn initdb(&self, locale: &str, process_group: i32) -> Result<Output> {

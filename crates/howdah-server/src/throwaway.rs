@@ -39,20 +39,62 @@ impl Throwaway {
     /// # Errors
     /// No programs found, or what initdb or the server complained about.
     pub fn start(settings: &Settings) -> Result<Throwaway> {
-        let account = Account::for_new_server()?;
-        let binaries = Binaries::find(&account, None, None)?;
-        let root = temporary_root(&account)?;
-        let watchdog = Watchdog::start(&root)?;
-        let cluster = Cluster { root, account, binaries };
-        // A fourth database of 300 files would take as long as the rest of the start; nobody looks for `postgres` here.
-        let rename = format!("ALTER DATABASE postgres RENAME TO {NAME}");
-        cluster.initialise(&rename, watchdog.process_group())?;
+        let (cluster, watchdog) = place()?;
+        initialise(&cluster, &watchdog)?;
+        Throwaway::of(cluster, watchdog, settings)
+    }
+
+    /// The same as a copy of `template`, which takes a fraction of the time; both have one password.
+    ///
+    /// # Errors
+    /// As [`Throwaway::start`].
+    pub fn copy_of(template: &Template, settings: &Settings) -> Result<Throwaway> {
+        let (cluster, watchdog) = place()?;
+        cluster.copy(&template.cluster, watchdog.process_group())?;
+        Throwaway::of(cluster, watchdog, settings)
+    }
+
+    fn of(cluster: Cluster, watchdog: Watchdog, settings: &Settings) -> Result<Throwaway> {
         cluster.configure(settings)?;
         let (process, postmaster) =
             cluster.start(port::free_port()?, &cluster.socket_dir(), watchdog.process_group())?;
         let server = Server::new("throwaway", &cluster, postmaster)?;
         Ok(Throwaway { server, process, _watchdog: watchdog })
     }
+}
+
+/// A data directory without a server, to be copied; it is removed when this is dropped or its owner is killed.
+#[derive(Debug)]
+pub struct Template {
+    cluster: Cluster,
+    _watchdog: Watchdog,
+}
+
+impl Template {
+    /// Makes one, with PostgreSQL's defaults.
+    ///
+    /// # Errors
+    /// No programs found, or what initdb complained about.
+    pub fn make() -> Result<Template> {
+        let (cluster, watchdog) = place()?;
+        initialise(&cluster, &watchdog)?;
+        Ok(Template { cluster, _watchdog: watchdog })
+    }
+}
+
+/// An empty place for a server, which a watchdog removes.
+fn place() -> Result<(Cluster, Watchdog)> {
+    let account = Account::for_new_server()?;
+    let binaries = Binaries::find(&account, None, None)?;
+    let root = temporary_root(&account)?;
+    let watchdog = Watchdog::start(&root)?;
+    Ok((Cluster { root, account, binaries }, watchdog))
+}
+
+fn initialise(cluster: &Cluster, watchdog: &Watchdog) -> Result<()> {
+    // A fourth database of 300 files would take as long as the rest of the start; nobody looks for `postgres` here.
+    let rename = format!("ALTER DATABASE postgres RENAME TO {NAME}");
+    cluster.initialise(&rename, watchdog.process_group())
 }
 
 impl Deref for Throwaway {

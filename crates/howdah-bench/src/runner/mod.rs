@@ -12,6 +12,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use howdah_server::Template;
 use run::{Context, Rows};
 
 use crate::cell::Cell;
@@ -89,6 +90,7 @@ pub fn run(cells: &[Cell], options: &Options, tell: &mut dyn FnMut(Event)) -> Re
         raw: BufWriter::new(file),
         sums: BTreeMap::new(),
         contenders,
+        template: None,
         tell,
     };
     let known: HashSet<Place> = records.iter().map(Place::of).collect();
@@ -167,6 +169,8 @@ struct Runner<'a> {
     scratch: Scratch,
     raw: BufWriter<File>,
     contenders: Vec<Contender>,
+    /// What new clusters are copies of.
+    template: Option<Template>,
     sums: BTreeMap<(&'static str, u64, usize), Checksum>,
     tell: &'a mut dyn FnMut(Event),
 }
@@ -183,7 +187,7 @@ impl Runner<'_> {
             given: self.options.conninfo.as_deref(),
             limit: Duration::from_secs_f64(self.options.max_seconds * PATIENCE),
         };
-        run::once(&context, cell, Rows { count: rows, csv: &csv, checksum: expected })
+        run::once(&context, &mut self.template, cell, Rows { count: rows, csv: &csv, checksum: expected })
     }
 
     /// Runs the cell over more and more rows, until it is known how many it carries in the time allowed.

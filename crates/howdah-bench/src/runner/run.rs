@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use howdah_server::Template;
+
 use super::prepare;
 use super::site::{Site, TABLE};
 use super::watch::Watch;
@@ -75,13 +77,18 @@ impl Laps {
 ///
 /// # Errors
 /// There is no server; a method that fails is a record.
-pub(super) fn once(context: &Context, cell: &Cell, rows: Rows) -> Result<Record, Error> {
+pub(super) fn once(
+    context: &Context,
+    template: &mut Option<Template>,
+    cell: &Cell,
+    rows: Rows,
+) -> Result<Record, Error> {
     let mut record = blank(cell);
     let mut laps = Laps { clock: Instant::now() };
     let measured = match Site::obstacle(context.given, cell) {
         Some(obstacle) => Err(Hitch::Skipped(obstacle)),
         None => {
-            let site = Site::open(context.given, cell)?;
+            let site = Site::open(context.given, template, cell)?;
             record.conditions.fresh = site.fresh.to_owned();
             laps.end("server", &mut record);
             measure(context, cell, rows, &site, &mut laps, &mut record)

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use howdah_server::{Settings, Throwaway};
+use howdah_server::{Settings, Template, Throwaway};
 
 use crate::cell::Cell;
 use crate::database::Database;
@@ -26,23 +26,31 @@ pub(super) struct Site {
 }
 
 impl Site {
-    /// A new cluster with the cell's settings, or the given server.
+    /// A new cluster with the cell's settings, or the given server. A cluster is a copy of `template`, made with the first.
     ///
     /// # Errors
     /// No server came about.
-    pub(super) fn open(given: Option<&str>, cell: &Cell) -> Result<Site, Error> {
+    pub(super) fn open(
+        given: Option<&str>,
+        template: &mut Option<Template>,
+        cell: &Cell,
+    ) -> Result<Site, Error> {
         match given {
             Some(conninfo) => Site::given(conninfo),
-            None => Site::own(cell),
+            None => Site::own(template, cell),
         }
     }
 
-    fn own(cell: &Cell) -> Result<Site, Error> {
+    fn own(template: &mut Option<Template>, cell: &Cell) -> Result<Site, Error> {
         let settings = cell
             .settings
             .iter()
             .fold(Settings::new(), |settings, (name, value)| settings.with(*name, *value));
-        let own = Throwaway::start(&settings)?;
+        let template = match template {
+            Some(template) => template,
+            None => template.insert(Template::make()?),
+        };
+        let own = Throwaway::copy_of(template, &settings)?;
         // Over TCP, as contenders are: not every driver knows sockets.
         let conninfo = own.tcp_conninfo();
         Ok(Site {
