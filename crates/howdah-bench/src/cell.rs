@@ -238,6 +238,16 @@ impl Cell {
         }
     }
 
+    /// Whether its rows are to be frozen.
+    #[must_use]
+    pub fn freezes(&self) -> bool {
+        match &self.method {
+            Method::Load(loading) => loading.freeze,
+            Method::ServerFile { freeze } => *freeze,
+            _ => false,
+        }
+    }
+
     /// What is run, for people.
     #[must_use]
     pub fn command(&self) -> String {

@@ -60,6 +60,10 @@ pub struct Cell {
     pub wal_bytes: Option<f64>,
     /// Median checkpoints begun.
     pub checkpoints: Option<f64>,
+    /// Median over the runs of what half of the batches took at most, in milliseconds.
+    pub latency_p50_ms: Option<f64>,
+    /// The same of ninety-nine in a hundred.
+    pub latency_p99_ms: Option<f64>,
     /// Mean shares of samples by what backends did or waited for, the largest first.
     pub waits: Vec<(String, f64)>,
 }
@@ -119,6 +123,8 @@ impl Cell {
             peak_rss_bytes: Spread::of(memory).map(|spread| spread.max),
             wal_bytes: median(&|record| count(record.evidence.wal_bytes)),
             checkpoints: median(&|record| count(record.evidence.checkpoints)),
+            latency_p50_ms: median(&|record| Some(record.evidence.latency?.p50_ms)),
+            latency_p99_ms: median(&|record| Some(record.evidence.latency?.p99_ms)),
             waits: waits(&counting),
         })
     }
@@ -187,8 +193,8 @@ fn phases(records: &[&Record]) -> Vec<(String, f64)> {
     phases.into_iter().map(|(name, all)| (name, median(all))).collect()
 }
 
-/// Phases that are the harness's: a new server, an empty table, the checksum.
-const HARNESS: [&str; 3] = ["server", "schema", "verify"];
+/// Phases that are the harness's: a new server, an empty table, the program up to READY, the checksum.
+const HARNESS: [&str; 4] = ["server", "schema", "start", "verify"];
 /// The phase that others are parts of.
 const WHOLE: &str = "ingest";
 /// Its parts, where a method tells them.

@@ -5,7 +5,7 @@ use super::summary::{Cell, SectionSummary, Summary};
 const HEADER: &str = "scenario,section,series,x,runs,outcome,rows,seconds,rows_per_s,rows_per_s_min,rows_per_s_max,\
                       interval_low,interval_high,interval_confidence,times_slowest,share_of_best,times_step_before,\
                       near_harness_ceiling,durability,client_cpu_s,server_cpu_s,peak_rss_bytes,wal_bytes,\
-                      checkpoints,published_rows_per_s,command";
+                      checkpoints,latency_p50_ms,latency_p99_ms,published_rows_per_s,command";
 
 pub(super) fn render(summary: &Summary) -> String {
     let mut text = format!("{HEADER}\n");
@@ -52,6 +52,8 @@ fn fields_of(section: &SectionSummary, cell: &Cell) -> Vec<String> {
         figure(cell.peak_rss_bytes),
         figure(cell.wal_bytes),
         figure(cell.checkpoints),
+        figure(cell.latency_p50_ms),
+        figure(cell.latency_p99_ms),
         figure(published.map(|it| it.rows_per_s)),
         cell.conditions.command.clone(),
     ]

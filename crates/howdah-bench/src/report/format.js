@@ -37,6 +37,7 @@ const Format = {
     return `${percent > 0 ? "+" : percent < 0 ? "−" : ""}${Math.abs(percent).toLocaleString("en")} %`;
   },
   share: (share) => (share > 0 && share < 0.01 ? "< 1 %" : `${Math.round(share * 100)} %`),
+  milliseconds: (value) => `${value >= 10 ? value.toFixed(0) : value.toPrecision(2)} ms`,
   seconds: (value) => `${value >= 100 ? Format.number(value) : value >= 1 ? value.toFixed(2) : value.toPrecision(2)} s`,
   bytes(value) {
     const units = ["B", "KiB", "MiB", "GiB", "TiB"];

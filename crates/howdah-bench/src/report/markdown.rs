@@ -215,7 +215,10 @@ fn evidence(section: &SectionSummary) -> Option<Table> {
     }
     let mut header = vec!["".to_owned()];
     header.extend(phases.iter().map(|name| format!("{} s", line(name))));
-    header.extend(["client CPU s", "server CPU s", "peak memory", "WAL", "backends"].map(str::to_owned));
+    header.extend(
+        ["client CPU s", "server CPU s", "peak memory", "WAL", "p99 of a batch", "backends"]
+            .map(str::to_owned),
+    );
     let mut table = Table::new(header);
     for cell in cells {
         let seconds = |value: Option<f64>| value.map_or("—".to_owned(), |value| format!("{value:.3}"));
@@ -226,6 +229,7 @@ fn evidence(section: &SectionSummary) -> Option<Table> {
         row.extend(phases.iter().map(|name| seconds(phase(name))));
         row.extend([seconds(cell.client_cpu_s), seconds(cell.server_cpu_s)]);
         row.extend([size(cell.peak_rss_bytes), size(cell.wal_bytes)]);
+        row.push(cell.latency_p99_ms.map_or("—".to_owned(), |ms| format!("{ms:.1} ms")));
         let waits: Vec<String> =
             cell.waits.iter().take(3).map(|(name, share)| format!("{:.0} % {name}", share * 100.0)).collect();
         row.push(line(&waits.join(", ")));

@@ -82,7 +82,7 @@ function evidence(section) {
     const phases = cell.phases.map(([name, seconds]) => `${name} ${Format.seconds(seconds)}`).join(", ");
     return [element("code", {}, c.command), element("span", { class: "sub" }, parts.filter(Boolean).join("; ")), element("span", { class: "sub" }, phases)];
   };
-  return table(["", "#rows", "#seconds", "#client CPU", "#server CPU", "#peak memory", "#WAL", "#WAL a row", "#checkpoints", "how"], section.cells.map((cell) => ({
+  return table(["", "#rows", "#seconds", "#client CPU", "#server CPU", "#peak memory", "#WAL", "#WAL a row", "#checkpoints", "#p50", "#p99", "how"], section.cells.map((cell) => ({
     cells: [
       nameOf(section, cell),
       or(cell.rows, Format.number),
@@ -93,9 +93,11 @@ function evidence(section) {
       or(cell.wal_bytes, Format.bytes),
       cell.wal_bytes !== null && cell.rows ? Format.bytes(cell.wal_bytes / cell.rows) : "—",
       or(cell.checkpoints, Format.number),
+      or(cell.latency_p50_ms, Format.milliseconds),
+      or(cell.latency_p99_ms, Format.milliseconds),
       how(cell),
     ],
-    classes: { 9: "wide" },
+    classes: { 11: "wide" },
     void: !cell.rate,
   })));
 }

@@ -1,5 +1,6 @@
 //! Runs cells: in turns and in random order, each on a fresh server, every run a line of `raw.jsonl`.
 
+mod applied;
 mod prepare;
 mod run;
 mod site;
@@ -43,6 +44,8 @@ pub struct Options {
     pub scratch: PathBuf,
     /// Runs of each cell, the warm-up not counted.
     pub repeat: u32,
+    /// Whether there is a warm-up; without one a slow method's first run may be one of several that find out its speed.
+    pub warm_up: bool,
     /// Seconds that a run may take; slower methods load a first part of the rows.
     pub max_seconds: f64,
     /// The server; None: a new cluster of our own for each run.
@@ -95,13 +98,13 @@ pub fn run(cells: &[Cell], options: &Options, tell: &mut dyn FnMut(Event)) -> Re
     };
     let known: HashSet<Place> = records.iter().map(Place::of).collect();
     // The warm-up is the one that is numbered 0.
-    let repetitions = 0..=options.repeat;
+    let repetitions = u32::from(!options.warm_up)..=options.repeat;
     let wanted = |cell: &Cell, repetition| !known.contains(&Place::at(cell, repetition));
     let missing = |cell| repetitions.clone().filter(|repetition| wanted(cell, *repetition)).count();
     let of = cells.iter().map(missing).sum();
     let (clock, mut done) = (Instant::now(), 0);
     for group in cells.chunk_by(|a, b| (a.scenario, a.section) == (b.scenario, b.section)) {
-        // The warm-up finds out how many rows each method can carry in the time allowed.
+        // The first run finds out how many rows each method can carry in the time allowed.
         let mut rows = vec![None; group.len()];
         let turns = orders(group.len(), repetitions.clone().count(), SEED);
         for (repetition, order) in repetitions.clone().zip(turns) {
@@ -115,7 +118,8 @@ pub fn run(cells: &[Cell], options: &Options, tell: &mut dyn FnMut(Event)) -> Re
                     _ => {
                         let (record, fit) = runner.probe(cell, &records)?;
                         rows[at] = Some(fit);
-                        if repetition == 0 { record } else { runner.once(cell, fit)? }
+                        let is_all = record.rows == fit || !record.outcome.counts();
+                        if repetition == 0 || is_all { record } else { runner.once(cell, fit)? }
                     }
                 };
                 record.repetition = repetition;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use howdah_server::Template;
 
+use super::applied;
 use super::prepare;
 use super::site::{Site, TABLE};
 use super::watch::Watch;
@@ -55,7 +56,13 @@ enum Hitch {
 
 impl From<Error> for Hitch {
     fn from(error: Error) -> Self {
-        Hitch::Failed(error.to_string())
+        match error {
+            // Where our own program lies says nothing.
+            Error::Program { status, stderr, .. } => {
+                Hitch::Failed([status, stderr].join(": ").trim_end_matches([':', ' ']).to_owned())
+            }
+            other => Hitch::Failed(other.to_string()),
+        }
     }
 }
 
@@ -124,6 +131,9 @@ fn measure(
     site.database.checkpoint()?;
     laps.end("start", record);
 
+    if let Some(missing) = applied::missing(site, cell)? {
+        return Err(Hitch::Failed(missing));
+    }
     let open = site.other_backends()?;
     if matches!(cell.method, Method::Writers { .. }) && open != cell.connections() {
         let wanted = cell.connections();
@@ -156,6 +166,9 @@ fn measure(
     if cell.table.keys == Keys::After {
         cell.dataset.keys_sql(TABLE).iter().try_for_each(|sql| site.database.run(sql))?;
         record.seconds += laps.end("index", record);
+    }
+    if cell.freezes() && !applied::is_frozen(site)? {
+        return Err(Hitch::Failed("the rows are not frozen".to_owned()));
     }
     verify(site, cell, rows, record)?;
     laps.end("verify", record);

@@ -43,7 +43,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             name: "batch",
             title: "Rows a second by rows in a batch, over 10 connections",
             chart: Chart::Curves { axis: "rows per batch" },
-            note: "Each batch is a transaction. ping sends the same bytes and writes nothing: it is what the \
+            note: "Each batch is a transaction. The no-op sends the same bytes and writes nothing: it is what the \
                    generator and the way to the server can do, and figures near it say nothing about the server.",
             published: &[at(
                 "COPY",
@@ -87,7 +87,7 @@ pub(super) fn cells(scale: &Scale) -> Vec<Cell> {
             ("multi-row VALUES", Shape::Values),
             ("unnest", Shape::Unnest),
             ("COPY", Shape::CopyBinary),
-            ("ping", Shape::Ping),
+            ("no-op", Shape::Ping),
         ] {
             let method = Method::Writers { shape, connections: 10, rows_per_statement: size };
             cells.push(keyed(BATCH, series, rows, method).at(size as f64));

@@ -97,6 +97,7 @@ fn measure(args: &BenchRun, console: Console) -> Result<u8, Error> {
         output: args.output.clone(),
         scratch: scratch(),
         repeat: args.repeat.unwrap_or(if args.quick { 1 } else { 3 }),
+        warm_up: !args.quick,
         max_seconds: args.max_seconds.unwrap_or(if args.quick { 3.0 } else { 60.0 }),
         conninfo: args.dbname.clone(),
         resume: args.resume,

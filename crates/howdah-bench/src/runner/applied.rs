@@ -1,0 +1,50 @@
+//! Whether the server really is as a cell says: a factor that was not applied must not become a figure.
+
+use super::site::{Site, TABLE};
+use crate::cell::{Cell, Keys};
+use crate::error::Error;
+
+/// What is not as the cell says, if anything.
+pub(super) fn missing(site: &Site, cell: &Cell) -> Result<Option<String>, Error> {
+    for (name, value) in &cell.settings {
+        // The server compares: it knows units.
+        let sql = format!(
+            "SELECT source = 'configuration file' AND pg_catalog.current_setting(name) = v.value
+               FROM pg_settings, (SELECT set_config(name, '{value}', false) AS value
+                                    FROM pg_settings WHERE name = '{name}' AND context IN ('user', 'superuser')
+                                   UNION ALL SELECT '{value}' FROM pg_settings
+                                    WHERE name = '{name}' AND context NOT IN ('user', 'superuser')) v
+              WHERE name = '{name}'"
+        );
+        if site.database.row(&sql)?.concat() != "t" {
+            return Ok(Some(format!("{name} is not {value}")));
+        }
+    }
+    let found = format!(
+        "SELECT relpersistence, (SELECT count(*) FROM pg_index WHERE indrelid = oid),
+                (SELECT count(*) FROM pg_attribute
+                  WHERE attrelid = oid AND attnum > 0 AND atttypid <> 'text'::regtype)
+           FROM pg_class WHERE oid = '{TABLE}'::regclass"
+    );
+    let [persistence, indexes, typed] = &site.database.row(&found)?[..] else {
+        return Ok(Some("the table is missing".to_owned()));
+    };
+    let table = &cell.table;
+    let wrong = [
+        ((persistence == "u") != table.unlogged, "the table's persistence"),
+        ((indexes == "0") == (table.keys == Keys::Before), "the table's keys"),
+        ((typed == "0") != table.all_text, "the table's types"),
+    ];
+    let wrong = wrong.into_iter().find(|(wrong, _)| *wrong && table.extra.is_empty());
+    Ok(wrong.map(|(_, what)| format!("{what} are not as they should be")))
+}
+
+/// Whether pages of the table are marked as frozen; where nobody can tell, they are taken to be. The table may have
+/// been extended by more pages than its rows fill.
+pub(super) fn is_frozen(site: &Site) -> Result<bool, Error> {
+    if site.database.run("CREATE EXTENSION IF NOT EXISTS pg_visibility").is_err() {
+        return Ok(true);
+    }
+    let sql = format!("SELECT all_frozen > 0 FROM pg_visibility_map_summary('{TABLE}')");
+    Ok(site.database.row(&sql)?.concat() == "t")
+}
