@@ -96,6 +96,7 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
         write_path: match args.writing.write_path {
             WritePathArg::CopyBinary => WritePath::CopyBinary,
             WritePathArg::CopyText => WritePath::CopyText,
+            WritePathArg::CopyCsv => WritePath::CopyCsv,
             WritePathArg::InsertAutocommit => WritePath::InsertAutocommit,
             WritePathArg::Insert => WritePath::Insert,
             WritePathArg::InsertPrepared => WritePath::InsertPrepared,

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use crate::error::Location;
 use crate::source::split::Span;
-use crate::source::{Origin, Piece};
+use crate::source::{Eol, Origin, Piece};
 
 /// Encoded rows of one piece of input.
 #[derive(Debug)]
@@ -17,13 +17,15 @@ pub(crate) struct Chunk {
     pub(crate) rows: RowOrigins,
 }
 
-/// The two forms rows travel in.
+/// The forms rows travel in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum RowForm {
     /// COPY BINARY tuples.
     Binary,
     /// COPY text lines.
     Text,
+    /// The input's own CSV; one COPY takes one kind of line end.
+    Csv(Eol),
 }
 
 /// The place of a record in the input, as a number that grows with it: its piece, and where it starts in that.
@@ -57,11 +59,22 @@ pub(crate) struct RowOrigins {
     lines: Vec<u32>,
     /// Records before the first row (the header).
     skipped_lines: u32,
+    /// Rows of CSV, from 0, for which COPY counts more than one line, with how many more.
+    longer: Vec<(usize, usize)>,
+    /// How many more for the first row, if the COPY starts with it.
+    first_more: usize,
 }
 
 impl RowOrigins {
     pub(crate) fn new(origin: Origin) -> Self {
-        RowOrigins { origin, starts: Vec::new(), lines: Vec::new(), skipped_lines: 0 }
+        RowOrigins {
+            origin,
+            starts: Vec::new(),
+            lines: Vec::new(),
+            skipped_lines: 0,
+            longer: Vec::new(),
+            first_more: 0,
+        }
     }
 
     /// Notes the next row's record.
@@ -81,6 +94,34 @@ impl RowOrigins {
         }
         #[expect(clippy::cast_possible_truncation, reason = "the cutter holds pieces below 2^31 bytes")]
         self.starts.push(record.start as u32);
+    }
+
+    /// Notes how many more lines than one COPY counts for the last row: line feeds, or carriage returns where these end
+    /// records, and also in the first record of all, when COPY does not know yet what does.
+    pub(crate) fn note_lines(&mut self, line_feeds: usize, carriage_returns: usize, eol: Eol) {
+        let more = if eol == Eol::Nl { line_feeds } else { carriage_returns };
+        if self.starts.len() == 1 {
+            self.first_more = carriage_returns;
+        }
+        if more > 0 {
+            self.longer.push((self.starts.len() - 1, more));
+        }
+    }
+
+    /// The row in which COPY counts line `line`, both from 0; or by how many lines it lies behind the last row. The first
+    /// chunk of a COPY `starts` it.
+    pub(crate) fn row_of_line(&self, line: usize, starts: bool) -> Result<usize, usize> {
+        let first = Some((0, self.first_more)).filter(|_| starts);
+        let rest = self.longer.iter().copied().filter(|(row, _)| !starts || *row > 0);
+        let mut before = 0;
+        for (row, more) in first.into_iter().chain(rest) {
+            if line <= row + before + more {
+                return Ok(row.min(line - before));
+            }
+            before += more;
+        }
+        let row = line - before;
+        if row < self.starts.len() { Ok(row) } else { Err(row - self.starts.len()) }
     }
 
     /// How many rows.
@@ -122,5 +163,20 @@ mod tests {
         assert_eq!(at(2), Some((15, 140)));
         assert_eq!(at(3), Some((16, 150)));
         assert_eq!(at(4), None);
+    }
+
+    #[test]
+    fn a_line_that_copy_counts_leads_to_the_row_that_has_it() {
+        let origin = Origin { source: "f".into(), byte_offset: 0, first_line: 1, lines: None };
+        let mut rows = RowOrigins::new(origin);
+        for (start, more) in [(0, 0), (1, 2), (4, 0), (5, 1)] {
+            rows.push(Span { start, end: start, lines_before: 0 });
+            rows.note_lines(more, usize::from(start == 0), Eol::Nl);
+        }
+        // Lines: 0 | 1 2 3 | 4 | 5 6
+        let found: Vec<_> = (0..9).map(|line| rows.row_of_line(line, false)).collect();
+        assert_eq!(found, [Ok(0), Ok(1), Ok(1), Ok(1), Ok(2), Ok(3), Ok(3), Err(0), Err(1)]);
+        // Lines: 0 1 | 2 3 4 | 5 | 6 7
+        assert_eq!([1, 2, 7].map(|line| rows.row_of_line(line, true)), [Ok(0), Ok(1), Ok(3)]);
     }
 }

@@ -12,6 +12,7 @@ use crate::control::Control;
 use crate::decimal;
 use crate::error::Error;
 use crate::lattice::ColumnLattice;
+use crate::pass_on;
 use crate::plan::{Plan, PlanColumn};
 use crate::records::{BadRecord, Record, Records};
 use crate::rejects::Reject;
@@ -99,6 +100,12 @@ impl Encoder {
     /// # Errors
     /// Otherwise the first such record of the piece; what `keep` said.
     pub(crate) fn encode(&mut self, piece: &Piece, keep: &mut Keep<'_>) -> Result<Encoded, Error> {
+        if self.plan.passes_on() {
+            let mut out = self.buffers.take();
+            let rows = pass_on::rows(piece, &self.plan, &mut self.fields, &mut out)?;
+            let chunk = Chunk { bytes: self.buffers.lend(out), form: RowForm::Csv(piece.eol), rows };
+            return Ok(Encoded::Chunk(chunk, 0));
+        }
         let text = self.plan.form == RowForm::Text || self.dense.load(Ordering::Relaxed);
         let form = if text { RowForm::Text } else { RowForm::Binary };
         let (chunk, rejected, records) = self.rows(piece, form, keep)?;
@@ -175,7 +182,7 @@ impl Encoder {
                 Some(Ok(record)) => {
                     let row = match form {
                         RowForm::Binary => self.binary_row(piece, &record, &plan, &mut out),
-                        RowForm::Text => self.text_row(piece, &record, &plan, &mut out),
+                        RowForm::Text | RowForm::Csv(_) => self.text_row(piece, &record, &plan, &mut out),
                     };
                     match row {
                         Ok(()) => {
@@ -368,7 +375,7 @@ fn end_row(form: RowForm, plan: &Plan, piece: &Piece, record: Span, out: &mut Ve
                 out.extend_from_slice(&8i32.to_be_bytes());
                 out.extend_from_slice(&place.to_be_bytes());
             }
-            RowForm::Text => out.extend_from_slice(format!("\t{place}").as_bytes()),
+            RowForm::Text | RowForm::Csv(_) => out.extend_from_slice(format!("\t{place}").as_bytes()),
         }
     }
     if form == RowForm::Text {

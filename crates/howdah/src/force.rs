@@ -25,6 +25,11 @@ impl Forced {
         (forced != Forced::default()).then_some(forced)
     }
 
+    /// Whether FORCE_NULL and FORCE_NOT_NULL name the column.
+    pub(crate) fn options(self) -> [bool; 2] {
+        [self.null, self.not_null]
+    }
+
     /// The value of a field, from what it is without force.
     pub(crate) fn value<'v>(self, form: Form, value: Option<&'v [u8]>, null: &'v [u8]) -> Option<&'v [u8]> {
         match value {

@@ -126,6 +126,7 @@ impl Lane {
         match form {
             RowForm::Binary => self.sent.binary = true,
             RowForm::Text => self.sent.text = true,
+            RowForm::Csv(_) => {}
         }
         freight.control.add_rows_sent(rows);
         Ok(spare)
@@ -147,6 +148,10 @@ impl Lane {
             }
             Err(refusal) => {
                 let row = part::named_row(&refusal, freight);
+                let row = match form {
+                    RowForm::Csv(_) => row.and_then(|line| part::row_of_line(&chunks, line)),
+                    _ => row,
+                };
                 let row = row.or_else(|| refusal.rows.as_ref().map(|rows| rows.start));
                 let location = row.and_then(|row| part::locate(&chunks, row));
                 let among = refusal.rows.map_or(1, |rows| rows.len());

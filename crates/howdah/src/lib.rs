@@ -32,6 +32,7 @@ mod narrow;
 mod null_marker;
 pub mod options;
 mod part;
+mod pass_on;
 mod peer;
 mod plan;
 mod promote;

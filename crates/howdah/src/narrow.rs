@@ -212,7 +212,9 @@ pub(crate) fn row_ends(form: RowForm, bytes: &Bytes) -> Vec<Range<usize>> {
     let mut start = 0;
     while start < bytes.len() {
         let end = match form {
-            RowForm::Text => memchr::memchr(b'\n', &bytes[start..]).map(|at| start + at + 1),
+            RowForm::Text | RowForm::Csv(_) => {
+                memchr::memchr(b'\n', &bytes[start..]).map(|at| start + at + 1)
+            }
             RowForm::Binary => binary_row_end(bytes, start),
         };
         let end = end.unwrap_or(bytes.len());

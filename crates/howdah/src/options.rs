@@ -246,6 +246,8 @@ pub enum WritePath {
     CopyBinary,
     /// COPY's text format; the server parses every value.
     CopyText,
+    /// The input's CSV passed on to COPY; the server takes it apart and parses every value.
+    CopyCsv,
     /// INSERT of one row, parsed and planned anew for each, and committed by itself.
     InsertAutocommit,
     /// INSERT of one row, parsed and planned anew for each.
@@ -274,9 +276,10 @@ const MOST_REWRITTEN: usize = 128;
 
 impl WritePath {
     /// Every write path, the default first.
-    pub const ALL: [WritePath; 11] = [
+    pub const ALL: [WritePath; 12] = [
         WritePath::CopyBinary,
         WritePath::CopyText,
+        WritePath::CopyCsv,
         WritePath::InsertAutocommit,
         WritePath::Insert,
         WritePath::InsertPrepared,
@@ -298,6 +301,7 @@ impl WritePath {
         match self {
             WritePath::CopyBinary => "copy-binary",
             WritePath::CopyText => "copy-text",
+            WritePath::CopyCsv => "copy-csv",
             WritePath::InsertAutocommit => "insert-autocommit",
             WritePath::Insert => "insert",
             WritePath::InsertPrepared => "insert-prepared",
@@ -312,7 +316,8 @@ impl WritePath {
 
     /// Whether rows travel in COPY.
     pub fn is_copy(self) -> bool {
-        matches!(self, WritePath::CopyBinary | WritePath::CopyText | WritePath::Landing)
+        use WritePath::{CopyBinary, CopyCsv, CopyText, Landing};
+        matches!(self, CopyBinary | CopyText | CopyCsv | Landing)
     }
 
     /// Whether every row is committed by itself, instead of all together.
@@ -335,7 +340,9 @@ impl WritePath {
     pub(crate) fn rows_per_statement(self, asked: Option<usize>, columns: usize) -> usize {
         let most = MOST_PARAMETERS / columns.max(1);
         match self {
-            WritePath::CopyBinary | WritePath::CopyText | WritePath::Landing => usize::MAX,
+            WritePath::CopyBinary | WritePath::CopyText | WritePath::CopyCsv | WritePath::Landing => {
+                usize::MAX
+            }
             WritePath::InsertAutocommit
             | WritePath::Insert
             | WritePath::InsertPrepared

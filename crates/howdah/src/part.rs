@@ -83,7 +83,20 @@ pub(crate) fn locate(chunks: &[Carried], row: usize) -> Option<Location> {
     None
 }
 
-/// The row of a part, from 0, that the server refused, when it is known which one.
+/// The row of a part of CSV, from 0, in which COPY counts line `line`.
+pub(crate) fn row_of_line(chunks: &[Carried], line: usize) -> Option<usize> {
+    let (mut line, mut rows) = (line, 0);
+    for (at, chunk) in chunks.iter().enumerate() {
+        match chunk.rows.row_of_line(line, at == 0) {
+            Ok(row) => return Some(rows + row),
+            Err(behind) => line = behind,
+        }
+        rows += usize::try_from(chunk.rows.len()).ok()?;
+    }
+    None
+}
+
+/// The row of a part, from 0 (of CSV: the line), that the server refused, when it is known which one.
 pub(crate) fn named_row(refusal: &Refusal, freight: &Freight) -> Option<usize> {
     if let Some(rows) = &refusal.rows {
         return (rows.len() == 1).then_some(rows.start);

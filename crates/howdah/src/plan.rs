@@ -23,6 +23,9 @@ const TEXT_OID: u32 = 25;
 /// The OID of `interval`, the one type whose modifier decides how literals are read.
 pub(crate) const INTERVAL_OID: u32 = 1186;
 
+/// From this version on `\.` is a value like others in CSV.
+const MARKER_IS_DATA: i32 = 180_000;
+
 /// Everything an encoder and a lane need to know.
 #[derive(Debug)]
 pub(crate) struct Plan {
@@ -56,6 +59,8 @@ pub(crate) struct Plan {
     pub(crate) careful: bool,
     /// The target's bare name, for messages in the server's words.
     pub(crate) relation_name: String,
+    /// A line of CSV that is `\.` means the end of the data to the server.
+    pub(crate) marker_ends_data: bool,
     freeze: bool,
     pub(crate) write_path: WritePath,
     pub(crate) rows_per_statement: usize,
@@ -125,6 +130,7 @@ pub(crate) struct FormRules<'a> {
     pub(crate) session: &'a SessionRules,
     /// As PostgreSQL names it.
     pub(crate) server_encoding: &'a str,
+    pub(crate) server_version_num: i32,
     pub(crate) freeze: bool,
     pub(crate) observe: bool,
     pub(crate) keep_rejects: bool,
@@ -192,8 +198,10 @@ impl Plan {
                 not_null_domain: column.not_null_domain.clone(),
             });
         }
-        let sends_text =
-            matches!(rules.write_path, WritePath::CopyText | WritePath::Values | WritePath::Landing);
+        let sends_text = matches!(
+            rules.write_path,
+            WritePath::CopyText | WritePath::CopyCsv | WritePath::Values | WritePath::Landing
+        );
         let reason = if sends_text || rules.observe {
             None
         } else if dialect.default.is_some() {
@@ -230,6 +238,7 @@ impl Plan {
             decimal_comma: rules.decimal_comma,
             date_format: rules.date_format.cloned(),
             relation_name: table.name.clone(),
+            marker_ends_data: rules.server_version_num < MARKER_IS_DATA,
             freeze: rules.freeze,
             write_path: rules.write_path,
             rows_per_statement,
@@ -251,12 +260,18 @@ impl Plan {
         names.map(|name| quote(name)).collect::<Vec<_>>().join(", ")
     }
 
+    /// Whether the input's bytes travel as they are.
+    pub(crate) fn passes_on(&self) -> bool {
+        self.write_path == WritePath::CopyCsv && !self.judge
+    }
+
     /// The COPY statement that takes rows of `form` into `relation` (quoted).
     pub(crate) fn copy_sql(&self, relation: &str, form: RowForm) -> String {
-        let mut options = vec![match form {
-            RowForm::Binary => "FORMAT binary".to_owned(),
-            RowForm::Text => "FORMAT text".to_owned(),
-        }];
+        let mut options = match form {
+            RowForm::Binary => vec!["FORMAT binary".to_owned()],
+            RowForm::Text => vec!["FORMAT text".to_owned()],
+            RowForm::Csv(_) => self.csv_options(),
+        };
         if form == RowForm::Text && self.dialect.default.is_some() {
             options.push(format!("DEFAULT{}", quote_literal(&String::from_utf8_lossy(DEFAULT_MARKER))));
         }
@@ -264,5 +279,29 @@ impl Plan {
             options.push("FREEZE".to_owned());
         }
         format!("COPY {relation} ({}) FROM STDIN ({})", self.column_list(), options.join(", "))
+    }
+
+    /// What COPY must know to read the input's CSV. Every input is UTF-8 by now.
+    fn csv_options(&self) -> Vec<String> {
+        let text = |bytes: &[u8]| quote_literal(&String::from_utf8_lossy(bytes));
+        let Dialect { delimiter, quote: quotes, escape, null, default, .. } = &*self.dialect;
+        let mut options = vec![
+            "FORMAT csv".to_owned(),
+            format!("DELIMITER {}", text(&[*delimiter])),
+            format!("QUOTE {}", text(&[*quotes])),
+            format!("ESCAPE {}", text(&[*escape])),
+            format!("NULL {}", text(null)),
+            "ENCODING 'UTF8'".to_owned(),
+        ];
+        options.extend(default.as_ref().map(|default| format!("DEFAULT {}", text(default))));
+        for (at, option) in ["FORCE_NULL", "FORCE_NOT_NULL"].into_iter().enumerate() {
+            let is_forced = |column: &&PlanColumn| column.forced.is_some_and(|forced| forced.options()[at]);
+            let names: Vec<String> =
+                self.columns.iter().filter(is_forced).map(|column| quote(&column.name)).collect();
+            if !names.is_empty() {
+                options.push(format!("{option} ({})", names.join(", ")));
+            }
+        }
+        options
     }
 }

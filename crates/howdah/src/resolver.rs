@@ -207,7 +207,7 @@ async fn values(
     let value = match form {
         RowForm::Binary => reader.to_owned(),
         // Looked at, and nothing sent back.
-        RowForm::Text => format!("({reader} is null)"),
+        RowForm::Text | RowForm::Csv(_) => format!("({reader} is null)"),
     };
     let sql = format!(
         "select {value} from pg_catalog.unnest($1::text[]) with ordinality as t(literal, n) order by t.n"
@@ -219,7 +219,7 @@ async fn values(
             Ok(match form {
                 RowForm::Binary if is_text_only(&field, &row.columns()[0]) => Answer::TextOnly,
                 RowForm::Binary => Answer::Value(field),
-                RowForm::Text => Answer::Value(Box::default()),
+                RowForm::Text | RowForm::Csv(_) => Answer::Value(Box::default()),
             })
         })
         .collect()

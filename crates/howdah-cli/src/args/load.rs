@@ -322,6 +322,8 @@ pub(crate) enum WritePathArg {
     CopyBinary,
     /// As text; the server parses every value
     CopyText,
+    /// The input's CSV passed on; the server takes it apart
+    CopyCsv,
     /// One row a statement, none prepared, each committed by itself
     InsertAutocommit,
     /// One row a statement, none prepared

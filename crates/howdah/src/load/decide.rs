@@ -85,11 +85,15 @@ impl Load<'_> {
             .with_hint("make the table first, or save the stream to a file"));
         }
         force::check(options, mapping)?;
+        if options.write_path == WritePath::CopyCsv {
+            write::check_passed_on(mapping, staging.is_some(), observe)?;
+        }
         let rules = FormRules {
             options,
             write_path: options.write_path,
             session: &session.rules,
             server_encoding: &session.encoding,
+            server_version_num: session.version_num,
             freeze: options.freeze,
             observe,
             keep_rejects: options.on_error == OnError::Ignore,

@@ -46,7 +46,11 @@ impl Load<'_> {
         }
         let planned = |name: &String| plan.columns.iter().any(|column| column.name == *name);
         let unfilled = target.columns.iter().filter(|column| !planned(&column.name));
-        let form = if plan.form == RowForm::Binary { "binary" } else { "text" };
+        let form = match plan.form {
+            _ if plan.write_path == WritePath::CopyCsv => "csv",
+            RowForm::Binary => "binary",
+            _ => "text",
+        };
         let report = &mut self.report;
         report.table = target.display();
         report.jobs = jobs.count;

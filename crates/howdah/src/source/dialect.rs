@@ -101,7 +101,7 @@ impl Dialect {
 }
 
 /// What ends a record; the first record end of an input decides, as in COPY.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Eol {
     /// Line feed.
     Nl,
@@ -112,6 +112,15 @@ pub enum Eol {
 }
 
 impl Eol {
+    /// The line end itself.
+    pub(crate) fn bytes(self) -> &'static [u8] {
+        match self {
+            Eol::Nl => b"\n",
+            Eol::Cr => b"\r",
+            Eol::CrNl => b"\r\n",
+        }
+    }
+
     /// The last byte of the line end: where a piece may be cut, and what counts as a physical line.
     pub(crate) fn last_byte(self) -> u8 {
         match self {

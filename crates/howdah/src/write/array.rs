@@ -14,7 +14,7 @@ pub(super) fn of<'a>(
 ) -> Field<'static> {
     let bytes = match form {
         RowForm::Binary => binary(values, element_oid),
-        RowForm::Text => literal(values, delimiter),
+        RowForm::Text | RowForm::Csv(_) => literal(values, delimiter),
     };
     Field { value: Some(Cow::Owned(bytes)), form }
 }

@@ -34,7 +34,7 @@ impl ToSql for Field<'_> {
     fn encode_format(&self, _: &Type) -> Format {
         match self.form {
             RowForm::Binary => Format::Binary,
-            RowForm::Text => Format::Text,
+            RowForm::Text | RowForm::Csv(_) => Format::Text,
         }
     }
 
@@ -58,7 +58,7 @@ pub(super) fn split<'r>(row: &'r [u8], form: RowForm, plan: &Plan, fields: &mut 
                 rest = after;
             }
         }
-        RowForm::Text => {
+        RowForm::Text | RowForm::Csv(_) => {
             for raw in raw_text_fields(row) {
                 let value = (raw != copy_text::NULL).then(|| unescaped(raw));
                 fields.push(Field { value, form });

@@ -18,15 +18,19 @@ use crate::connect::Connection;
 use crate::error::Error;
 use crate::lane::Freight;
 use crate::mapping::Mapping;
-use crate::options::{LoadOptions, Mode, WritePath};
+use crate::options::{Format, LoadOptions, Mode, OnError, OnNul, WritePath};
 use crate::plan::Plan;
 use crate::row_commits::RowCommits;
+use crate::source::Eol;
 use crate::table::Table;
 use copy::Copy;
 use statements::{Element, Statements};
 
 /// `interval[]`: a modifier of its elements decides how their literals are read, which only COPY tells the server.
 const INTERVAL_ARRAY: u32 = 1187;
+
+/// What to do where the input cannot be passed on.
+const OTHERS_CAN: &str = "--write-path copy-binary (the default) and copy-text can";
 
 /// One lane's way of writing: the connection, and what was prepared on it.
 pub(crate) struct Writer {
@@ -145,6 +149,8 @@ impl Writer {
 /// The statement that a plan shows.
 pub(crate) fn planned_sql(plan: &Plan, relation: &str) -> String {
     match plan.write_path {
+        // No line end is part of the statement.
+        WritePath::CopyCsv => plan.copy_sql(relation, RowForm::Csv(Eol::Nl)),
         path if path.is_copy() => plan.copy_sql(relation, plan.form),
         WritePath::Unnest => {
             let arrays = 1..=plan.columns.len() + usize::from(plan.ordinal.is_some());
@@ -175,6 +181,9 @@ pub(crate) fn check(options: &LoadOptions) -> Result<(), Error> {
     if options.landing_table.is_some() || options.keep_landing {
         let option = if options.keep_landing { "--keep-landing" } else { "--landing-table" };
         return refused(option).map_err(|error| error.with_hint("it is for --write-path landing"));
+    }
+    if path == WritePath::CopyCsv {
+        return check_copy_csv(options);
     }
     if path.is_copy() {
         return Ok(());
@@ -226,6 +235,47 @@ fn check_landing(options: &LoadOptions) -> Result<(), Error> {
         }
         None => Ok(()),
     }
+}
+
+/// What needs a look at every value, where the input's bytes travel as they are.
+fn check_copy_csv(options: &LoadOptions) -> Result<(), Error> {
+    let refused = [
+        (options.format == Some(Format::Text), "--format text"),
+        (options.decimal_comma, "--decimal ,"),
+        (options.date_format.is_some(), "--date-format"),
+        (options.on_error == OnError::Ignore, "--on-error ignore"),
+        (options.on_nul == OnNul::Strip, "--on-nul strip"),
+        (options.file_column.is_some(), "--file-column"),
+    ];
+    match refused.into_iter().find(|(is_asked, _)| *is_asked) {
+        Some((_, option)) => {
+            Err(Error::usage(format!("{option} does not go with --write-path copy-csv"))
+                .with_hint(OTHERS_CAN))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses inputs whose bytes are not COPY's as they are: a record must have the loaded columns and no others.
+///
+/// # Errors
+/// A usage error that says why.
+pub(crate) fn check_passed_on(mapping: &Mapping, is_staged: bool, is_observed: bool) -> Result<(), Error> {
+    let in_order = mapping.pairs.iter().enumerate().all(|(at, pair)| pair.field == at);
+    let why = if is_staged {
+        "rows are staged with their places in the input, which the input does not have"
+    } else if is_observed {
+        "the types of a stream are found while its values are read"
+    } else if mapping.pairs.len() != mapping.fields || !in_order {
+        "COPY cannot skip a field of the input"
+    } else if !mapping.layouts.is_empty() {
+        "the columns of the files differ"
+    } else {
+        return Ok(());
+    };
+    Err(Error::usage("--write-path copy-csv cannot pass this input on")
+        .with_detail(why)
+        .with_hint(OTHERS_CAN))
 }
 
 /// Refuses columns that only COPY can fill.
