@@ -199,3 +199,50 @@ fn what_landing_cannot_keep_is_refused() {
     let error = try_load(&database, &LoadOptions { keep_landing: true, ..options(&file, "t") }).unwrap_err();
     assert!(error.message().contains("--keep-landing"), "{error}");
 }
+
+#[test]
+fn a_promotion_that_is_stopped_leaves_nothing_behind_and_soon() {
+    let database = Database::new();
+    database.sql(
+        "CREATE TABLE t (n int); CREATE TABLE raw (n text); INSERT INTO raw SELECT i::text FROM generate_series(1, 5000) i;
+         CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.005); RETURN NEW; END';
+         CREATE TRIGGER slow BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION slow()",
+    );
+    let file = database.file("t.csv", (0..5000).map(|n| format!("{n}\n")).collect::<String>());
+    let stopped = |work: &dyn Fn(&Control) -> Error| {
+        let control = Control::new();
+        let stopping = control.clone();
+        let stop = std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(1500));
+            stopping.cancel();
+        });
+        let start = std::time::Instant::now();
+        let error = work(&control);
+        stop.join().unwrap();
+        assert_eq!((error.kind(), error.visible()), (ErrorKind::Cancelled, Some("nothing was changed")));
+        assert!(start.elapsed().as_secs() < 6, "{:?}", start.elapsed());
+        assert_eq!(database.sql("SELECT count(*), to_regclass('t_landing') IS NULL FROM t"), "0|t");
+    };
+    stopped(&|control| howdah::promote(&asked("raw", "t"), &target(&database), control).1.unwrap());
+    stopped(&|control| howdah::load(&landing(&file, "t"), &target(&database), control).error.unwrap());
+}
+
+#[test]
+fn a_table_of_rejects_that_is_there_is_added_to() {
+    let database = Database::new();
+    database.sql(
+        "CREATE TABLE t (n int); CREATE TABLE raw (n text, reject_reason text); INSERT INTO raw VALUES ('x', 'own');
+         ALTER TABLE t ADD reject_reason text",
+    );
+    for rows in ["1", "2"] {
+        assert_eq!(promote(&database, &asked("raw", "t")).unwrap().rows_rejected, 1);
+        let found = database.sql("SELECT count(*), min(reject_reason), min(reject_column), min(reject_reason_) LIKE 'invalid%' FROM raw_rejects");
+        assert_eq!(found, format!("{rows}|own|n|t"));
+    }
+    // One that cannot hold them ends it, and nothing is promoted.
+    database.sql("CREATE TABLE other (a int); INSERT INTO raw VALUES ('1')");
+    let other = Some(TableName::parse("other").unwrap());
+    let error =
+        promote(&database, &PromoteOptions { rejects_table: other, ..asked("raw", "t") }).unwrap_err();
+    assert_eq!((error.sqlstate(), database.sql("SELECT count(*) FROM t").as_str()), (Some("42703"), "0"));
+}
