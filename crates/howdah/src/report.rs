@@ -57,9 +57,9 @@ pub struct Report {
     /// Why so many, when the choice was ours and not plain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jobs_reason: Option<String>,
-    /// `copy-binary` or `copy-text`.
+    /// As `--write-path` spells it; `copy-text` too where not a value could be encoded here.
     pub write_path: &'static str,
-    /// What travelled: `binary`, `text`, or `mixed`.
+    /// What travelled: `binary`, `text`, `mixed`, or `csv`.
     pub copy_format: &'static str,
     /// `all` together, or each `row` by itself.
     pub commit: &'static str,
