@@ -1,14 +1,21 @@
 //! The connection that prepares and checks tables while nothing is being timed.
 
+use howdah::connect::{ConnectOptions, Connection, Environment};
 use tokio::runtime::{Builder, Runtime};
-use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
+use tokio_postgres::SimpleQueryMessage;
 
 use crate::error::Error;
 
 /// A blocking connection; its answers are text.
 pub struct Database {
-    client: Client,
+    connection: Connection,
     runtime: Runtime,
+}
+
+/// Connects as `howdah load` does, with libpq's meanings.
+pub(crate) async fn open(conninfo: &str) -> Result<Connection, Error> {
+    let options = ConnectOptions { conninfo: Some(conninfo.to_owned()), ..ConnectOptions::default() };
+    Ok(options.resolve(&Environment::from_process())?.connect().await?)
 }
 
 impl Database {
@@ -21,13 +28,7 @@ impl Database {
             .enable_all()
             .build()
             .map_err(Error::io("could not start a runtime"))?;
-        let client = runtime.block_on(async {
-            let (client, connection) = tokio_postgres::connect(conninfo, NoTls).await?;
-            // An error of the connection is told by the next query.
-            tokio::spawn(connection);
-            Ok(client)
-        });
-        Ok(Database { client: client.map_err(Error::server("could not connect"))?, runtime })
+        Ok(Database { connection: runtime.block_on(open(conninfo))?, runtime })
     }
 
     /// Runs statements that return nothing of interest.
@@ -35,7 +36,7 @@ impl Database {
     /// # Errors
     /// The server refused one of them.
     pub fn run(&self, sql: &str) -> Result<(), Error> {
-        self.runtime.block_on(self.client.batch_execute(sql)).map_err(Error::server(sql))
+        self.runtime.block_on(self.connection.client().batch_execute(sql)).map_err(Error::server(sql))
     }
 
     /// Runs a query; NULL comes back as the empty string.
@@ -43,7 +44,8 @@ impl Database {
     /// # Errors
     /// The server refused it.
     pub fn rows(&self, sql: &str) -> Result<Vec<Vec<String>>, Error> {
-        let messages = self.runtime.block_on(self.client.simple_query(sql)).map_err(Error::server(sql))?;
+        let messages =
+            self.runtime.block_on(self.connection.client().simple_query(sql)).map_err(Error::server(sql))?;
         let rows = messages.iter().filter_map(|message| match message {
             SimpleQueryMessage::Row(row) => {
                 Some((0..row.len()).map(|column| row.get(column).unwrap_or_default().to_owned()).collect())

@@ -24,6 +24,9 @@ pub enum Error {
         /// What the server said.
         source: tokio_postgres::Error,
     },
+    /// There is no connection.
+    #[error("could not connect: {0}")]
+    Connect(#[from] howdah::Error),
     /// There is no server of our own.
     #[error(transparent)]
     OwnServer(#[from] howdah_server::Error),

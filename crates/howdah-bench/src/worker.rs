@@ -8,8 +8,9 @@ use howdah::options::{LoadOptions, Mode, WritePath};
 use howdah::{Control, load};
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Builder;
-use tokio_postgres::{NoTls, SimpleQueryMessage};
+use tokio_postgres::SimpleQueryMessage;
 
+use crate::database::open;
 use crate::dataset::Dataset;
 use crate::writers::{self, Latency, Pace, Rows, Shape, Writers};
 
@@ -179,11 +180,10 @@ fn statements(conninfo: &str, sql: &str, out: &mut impl Write) -> Result<(u64, T
     };
     let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
     runtime.block_on(async {
-        let (client, connection) = tokio_postgres::connect(conninfo, NoTls).await.map_err(said)?;
-        tokio::spawn(connection);
+        let connection = open(conninfo).await.map_err(|error| error.to_string())?;
         await_go(out)?;
         let clock = std::time::Instant::now();
-        let answers = client.simple_query(sql).await.map_err(said)?;
+        let answers = connection.client().simple_query(sql).await.map_err(said)?;
         let rows = answers.iter().filter_map(|answer| match answer {
             SimpleQueryMessage::CommandComplete(rows) => Some(*rows),
             _ => None,

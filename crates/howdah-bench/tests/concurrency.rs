@@ -226,7 +226,8 @@ fn connections_that_cannot_be_opened_are_not_left_out() {
     let server = Throwaway::start(&settings).unwrap();
     let database = Database::connect(&server.conninfo()).unwrap();
     database.run(&Dataset::Tasks.create_table_sql("written")).unwrap();
-    let error = Writers::connect(&server.conninfo(), work(Dataset::Tasks, Shape::Values, 30, 1)).unwrap_err();
+    let error =
+        Writers::connect(&server.conninfo(), work(Dataset::Tasks, Shape::Values, 30, 1)).err().unwrap();
     assert!(error.to_string().contains("53300"), "{error}");
     assert!(Writers::connect(&server.conninfo(), work(Dataset::Tasks, Shape::Values, 0, 1)).is_err());
 }

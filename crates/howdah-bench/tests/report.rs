@@ -140,7 +140,7 @@ fn missing_evidence_is_a_dash_and_not_a_zero() {
     let [_, markdown, _] = written(&records);
     let line = markdown.lines().rfind(|line| line.starts_with("| insert")).unwrap();
     let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-    assert_eq!(cells, ["", "insert", "—", "—", "—", "4.0 KiB", "", ""]);
+    assert_eq!(cells, ["", "insert", "—", "—", "—", "4.0 KiB", "—", "", ""]);
 }
 
 #[test]

@@ -78,29 +78,31 @@ fn nested(site: &Site, cell: &Cell, csv: &str, in_file: bool) -> Result<Work, Er
     let names: Vec<&str> = dataset.columns().iter().map(|(name, _)| *name).collect();
     let each = |form: &str| names.iter().map(|name| form.replace('#', name)).collect::<Vec<_>>().join(", ");
     let (list, csv) = (names.join(", "), csv.replace('\'', "''"));
-    database.run(&dataset.create_table_sql("flat"))?;
-    database.run("ALTER TABLE flat ADD COLUMN place bigint GENERATED ALWAYS AS IDENTITY")?;
-    database.run(&format!("COPY flat ({list}) FROM '{csv}' (FORMAT csv, HEADER)"))?;
+    database.run(&dataset.create_table_sql(&format!("{TABLE}_flat")))?;
+    database
+        .run(&format!("ALTER TABLE {TABLE}_flat ADD COLUMN place bigint GENERATED ALWAYS AS IDENTITY"))?;
+    database.run(&format!("COPY {TABLE}_flat ({list}) FROM '{csv}' (FORMAT csv, HEADER)"))?;
     database.run(&format!(
-        "CREATE TABLE arrays AS SELECT {} FROM flat GROUP BY (place - 1) / {NESTED} ORDER BY min(place)",
+        "CREATE TABLE {TABLE}_arrays AS SELECT {} FROM {TABLE}_flat GROUP BY (place - 1) / {NESTED} ORDER BY min(place)",
         each("array_agg(# ORDER BY place) AS #")
     ))?;
-    let mut from = "arrays";
+    let mut from = format!("{TABLE}_arrays");
     if in_file {
         let directory = site.server_directory.clone().unwrap_or_default();
         let file = directory.join("arrays.csv").to_string_lossy().replace('\'', "''");
-        database.run(&format!("COPY arrays TO '{file}' (FORMAT csv)"))?;
-        let types =
+        database.run(&format!("COPY {from} TO '{file}' (FORMAT csv)"))?;
+        let types = format!(
             "SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ' ORDER BY attnum)
-                       FROM pg_attribute WHERE attrelid = 'arrays'::regclass AND attnum > 0";
-        let columns = database.row(types)?.concat();
+               FROM pg_attribute WHERE attrelid = '{from}'::regclass AND attnum > 0"
+        );
+        let columns = database.row(&types)?.concat();
+        from = format!("{TABLE}_file");
         database.run(&format!(
             "CREATE EXTENSION file_fdw; CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
-             CREATE FOREIGN TABLE arrays_file ({columns}) SERVER files
+             CREATE FOREIGN TABLE {from} ({columns}) SERVER files
              OPTIONS (filename '{file}', format 'csv')"
         ))?;
-        from = "arrays_file";
     }
-    database.run("DROP TABLE flat")?;
+    database.run(&format!("DROP TABLE {TABLE}_flat"))?;
     Ok(Work::Statements(format!("INSERT INTO {TABLE} ({list}) SELECT {} FROM {from}", each("unnest(#)"))))
 }

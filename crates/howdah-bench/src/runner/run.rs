@@ -189,6 +189,13 @@ fn start(
         let order = serde_json::to_string(&Order { conninfo, work });
         let mut command = Command::new(&context.worker[0]);
         command.args(&context.worker[1..]);
+        if context.given.is_none() {
+            // They are meant for the user's servers.
+            let variables = std::env::vars_os().map(|(name, _)| name);
+            for name in variables.filter(|name| name.to_string_lossy().starts_with("PG")) {
+                command.env_remove(name);
+            }
+        }
         command.env(VARIABLE, order.map_err(|error| Hitch::Failed(error.to_string()))?);
         return Ok(Process::start(command, PATIENCE)?);
     };

@@ -65,10 +65,15 @@ impl Site {
 
     fn given(conninfo: &str) -> Result<Site, Error> {
         let database = Database::connect(conninfo)?;
-        database.run(&format!("DROP TABLE IF EXISTS {TABLE}"))?;
+        database.run(&clean_up())?;
         let fresh = if database.checkpoint()? { "new table, checkpoint" } else { "new table" };
         let conninfo = conninfo.to_owned();
         Ok(Site { conninfo, database, pid: None, server_directory: None, fresh, _own: None })
+    }
+
+    /// Whether the server is somebody else's.
+    fn is_given(&self) -> bool {
+        self.pid.is_none()
     }
 
     /// Client backends besides this harness.
@@ -90,4 +95,17 @@ impl Site {
         );
         (given.is_some() && needs_own).then(|| "needs a file on the server's machine".to_owned())
     }
+}
+
+impl Drop for Site {
+    /// Nothing of ours stays on somebody else's server.
+    fn drop(&mut self) {
+        if self.is_given() {
+            let _ = self.database.run(&clean_up());
+        }
+    }
+}
+
+fn clean_up() -> String {
+    format!("DROP TABLE IF EXISTS {TABLE}, {TABLE}_flat, {TABLE}_arrays, {TABLE}_parents CASCADE")
 }

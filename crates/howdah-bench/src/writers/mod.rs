@@ -71,14 +71,12 @@ pub struct Outcome {
 }
 
 /// Connections that are open and wait.
-#[derive(Debug)]
 pub struct Writers {
     work: Work,
     crews: Vec<Crew>,
 }
 
 /// A thread's share of the connections.
-#[derive(Debug)]
 struct Crew {
     runtime: Runtime,
     sessions: Vec<Session>,

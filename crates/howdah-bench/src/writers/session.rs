@@ -8,19 +8,20 @@ use std::task::Poll;
 use bytes::Bytes;
 use futures_util::SinkExt;
 use futures_util::future::maybe_done;
-use tokio_postgres::{Client, NoTls, Statement};
+use howdah::connect::Connection;
+use tokio_postgres::{Client, Statement};
 
 use super::Work;
 use super::parameter::{Column, Field};
 use super::rows::Rows;
 use super::shape::Shape;
+use crate::database::open;
 use crate::dataset::{COPY_HEADER, COPY_TRAILER};
 use crate::error::Error;
 
 /// An open connection with its statements prepared.
-#[derive(Debug)]
 pub(super) struct Session {
-    client: Client,
+    connection: Connection,
     backend_pid: i32,
     statement: Statement,
     /// For the last batch, where it is a smaller one.
@@ -32,15 +33,14 @@ pub(super) struct Session {
 impl Session {
     pub(super) async fn connect(conninfo: &str, work: &Work) -> Result<Session, Error> {
         let failed = || Error::server("could not open all connections");
-        let (client, connection) = tokio_postgres::connect(conninfo, NoTls).await.map_err(failed())?;
-        // An error of the connection is told by the next statement.
-        tokio::spawn(connection);
+        let connection = open(conninfo).await?;
+        let client = connection.client();
         let pid = client.query_one("SELECT pg_backend_pid()", &[]).await.map_err(failed())?;
         let backend_pid = pid.try_get(0).map_err(failed())?;
-        let statement = prepare(&client, work, work.rows_per_statement).await?;
+        let statement = prepare(client, work, work.rows_per_statement).await?;
         let begin = client.prepare("BEGIN").await.map_err(failed())?;
         let commit = client.prepare("COMMIT").await.map_err(failed())?;
-        Ok(Session { client, backend_pid, statement, last: None, begin, commit })
+        Ok(Session { connection, backend_pid, statement, last: None, begin, commit })
     }
 
     pub(super) fn backend_pid(&self) -> i32 {
@@ -50,7 +50,7 @@ impl Session {
     /// Prepares for a last batch of `rows` rows, where those of a batch count in the statement.
     pub(super) async fn prepare_last(&mut self, work: &Work, rows: usize) -> Result<(), Error> {
         self.last = match work.shape {
-            Shape::Values if rows > 0 => Some(prepare(&self.client, work, rows).await?),
+            Shape::Values if rows > 0 => Some(prepare(self.connection.client(), work, rows).await?),
             _ => None,
         };
         Ok(())
@@ -63,14 +63,17 @@ impl Session {
             Shape::Values => {
                 let full = count == work.rows_per_statement;
                 let statement = self.last.as_ref().filter(|_| !full).unwrap_or(&self.statement);
-                self.client.execute_raw(statement, rows.fields(batch)).await
+                self.connection.client().execute_raw(statement, rows.fields(batch)).await
             }
             Shape::Pipeline => self.pipeline(rows, batch).await,
             Shape::Unnest => {
                 let fields = rows.fields(batch);
                 let step = work.dataset.columns().len();
                 let column = |first| Column { fields: &fields, first, step };
-                self.client.execute_raw(&self.statement, (0..step).map(column).collect::<Vec<_>>()).await
+                self.connection
+                    .client()
+                    .execute_raw(&self.statement, (0..step).map(column).collect::<Vec<_>>())
+                    .await
             }
             Shape::CopyBinary => {
                 let parts =
@@ -89,10 +92,10 @@ impl Session {
     }
 
     async fn pipeline(&self, rows: &Rows, batch: Range<usize>) -> Result<u64, tokio_postgres::Error> {
-        let alone = |statement| self.client.execute_raw(statement, Vec::<Field>::new());
+        let alone = |statement| self.connection.client().execute_raw(statement, Vec::<Field>::new());
         let mut sent = vec![Box::pin(maybe_done(alone(&self.begin)))];
         for row in batch {
-            let insert = self.client.execute_raw(&self.statement, rows.fields(row..row + 1));
+            let insert = self.connection.client().execute_raw(&self.statement, rows.fields(row..row + 1));
             sent.push(Box::pin(maybe_done(insert)));
         }
         sent.push(Box::pin(maybe_done(alone(&self.commit))));
@@ -118,7 +121,7 @@ impl Session {
     }
 
     async fn copy<const N: usize>(&self, parts: [Bytes; N]) -> Result<u64, tokio_postgres::Error> {
-        let mut sink = pin!(self.client.copy_in(&self.statement).await?);
+        let mut sink = pin!(self.connection.client().copy_in(&self.statement).await?);
         for part in parts {
             sink.feed(part).await?;
         }
@@ -126,7 +129,7 @@ impl Session {
     }
 
     async fn ping(&self, bytes: &[u8], rows: usize) -> Result<u64, Error> {
-        let answer = self.client.query_one(&self.statement, &[&Field(Some(bytes))]).await;
+        let answer = self.connection.client().query_one(&self.statement, &[&Field(Some(bytes))]).await;
         let length =
             answer.and_then(|row| row.try_get::<_, i32>(0)).map_err(Error::server("a ping failed"))?;
         if usize::try_from(length) == Ok(bytes.len()) {
@@ -138,7 +141,8 @@ impl Session {
     async fn read(&self, batch: Range<usize>) -> Result<u64, tokio_postgres::Error> {
         // A number of a row in memory fits.
         let id = |row: usize| i64::try_from(row).unwrap_or(i64::MAX);
-        let answer = self.client.query(&self.statement, &[&id(batch.start + 1), &id(batch.end)]).await?;
+        let answer =
+            self.connection.client().query(&self.statement, &[&id(batch.start + 1), &id(batch.end)]).await?;
         Ok(answer.len() as u64)
     }
 }

@@ -80,7 +80,7 @@ pub(crate) struct BenchRun {
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) max_seconds: Option<f64>,
 
-    /// A server to measure; its table howdah_bench is replaced [default: new ones]
+    /// A server to measure, in tables howdah_bench… that are dropped [default: new ones]
     #[arg(long = "dbname", short = 'd', value_name = "CONNINFO")]
     pub(crate) dbname: Option<String>,
 

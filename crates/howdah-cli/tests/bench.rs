@@ -1,0 +1,197 @@
+//! `howdah bench`, every scenario with few rows: what is published must be true, and each factor really applied.
+#![expect(clippy::unwrap_used, reason = "a step of a test that fails is a failed test")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use howdah_bench::record::{Durability, Outcome, Record};
+use howdah_bench::scenarios;
+use howdah_testkit::Database;
+use tempfile::tempdir;
+
+fn bench(directory: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_howdah"))
+        .arg("bench")
+        .args(args)
+        .current_dir(directory)
+        .output()
+        .unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+fn records(directory: &Path) -> Vec<Record> {
+    let text = fs::read_to_string(directory.join("raw.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Runs a scenario on a few rows; contenders are not installed where tests run.
+fn quick(scenario: &str) -> Vec<Record> {
+    let directory = tempdir().unwrap();
+    let args = ["run", scenario, "--quick", "--rows", "300", "--max-seconds", "5", "-o", "out"];
+    let output = bench(directory.path(), &args);
+    assert!(output.status.success(), "{}", said(&output));
+    let out = directory.path().join("out");
+    let records = records(&out);
+    for record in &records {
+        let contender = record.conditions.command.starts_with("bench/contenders");
+        let wanted = if contender { Outcome::Skipped } else { Outcome::Verified };
+        assert_eq!(record.outcome, wanted, "{record:?}");
+        assert!(contender || record.seconds > 0.0 && record.rows > 0, "{record:?}");
+    }
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    let titles = scenarios::find(scenario).unwrap().sections.iter().map(|section| section.title);
+    assert!(titles.clone().count() > 0);
+    for file in ["summary.csv", "summary.md", "environment.md"] {
+        assert!(out.join(file).metadata().unwrap().len() > 100, "{file}");
+    }
+    assert!(page.contains(scenarios::find(scenario).unwrap().title));
+    records
+}
+
+fn of<'r>(records: &'r [Record], section: &str, series: &str) -> Vec<&'r Record> {
+    let found: Vec<&Record> =
+        records.iter().filter(|record| record.section == section && record.series == series).collect();
+    assert!(!found.is_empty(), "{section}, {series}");
+    found
+}
+
+#[test]
+fn five_paths_are_true_and_say_what_a_crash_leaves() {
+    let records = quick("five-paths");
+    let landing = of(&records, "paths", "raw landing")[0];
+    assert_eq!(landing.conditions.durability, Durability::LabOnly);
+    assert_eq!(landing.conditions.settings["fsync"], "off");
+    assert_eq!(of(&records, "paths", "COPY CSV")[0].conditions.durability, Durability::Durable);
+    let wal = |series: &str| of(&records, "ladder", series)[0].evidence.wal_bytes.unwrap();
+    // Each row of an unlogged table would take some 250 bytes.
+    assert!(
+        wal("unlogged") + 50_000 < wal("file on the server"),
+        "{} {}",
+        wal("unlogged"),
+        wal("file on the server")
+    );
+}
+
+#[test]
+fn nine_ways_are_true() {
+    quick("nine-ways");
+}
+
+#[test]
+fn six_techniques_are_true() {
+    let records = quick("six-techniques");
+    let built = of(&records, "keys", "ascending bigint key, built afterwards")[0];
+    let phase = |name: &str| built.phases.iter().find(|(phase, _)| phase == name).unwrap().1;
+    assert!((phase("ingest") + phase("index") - built.seconds).abs() < 1e-9, "{built:?}");
+}
+
+#[test]
+fn scale_is_true_at_every_width() {
+    let records = quick("scale");
+    let narrow = of(&records, "width", "COPY binary");
+    let wal: BTreeMap<u64, u64> = narrow
+        .iter()
+        .map(|record| (record.x.map(f64::to_bits).unwrap(), record.evidence.wal_bytes.unwrap()))
+        .collect();
+    assert!(wal[&1_f64.to_bits()] < wal[&9_f64.to_bits()], "a narrow table takes less: {wal:?}");
+}
+
+#[test]
+fn concurrency_is_of_connections_that_are_open_and_latency_that_is_there() {
+    let records = quick("concurrency");
+    for record in records.iter().filter(|record| record.section != "batch") {
+        let asked = record.x.unwrap();
+        assert!(record.evidence.connections_seen.map(f64::from) >= Some(asked), "{record:?}");
+        let p50 = record.evidence.latency.unwrap().p50_ms;
+        assert!(record.conditions.latency_ms == 0.0 || p50 >= 2.0, "{record:?}");
+    }
+}
+
+#[test]
+fn errata_and_peers_are_true() {
+    quick("errata");
+    quick("peers");
+}
+
+#[test]
+fn a_given_server_is_measured_and_its_settings_are_left_alone() {
+    let (database, directory) = (Database::new(), tempdir().unwrap());
+    let method = ["--method", "COPY", "--method", "batched"];
+    let args = ["run", "five-paths", "--quick", "--rows", "500", "-d", &database.conninfo(), "-o", "out"];
+    let output = bench(directory.path(), &[&args[..], &method].concat());
+    assert!(output.status.success(), "{}", said(&output));
+    let records = records(&directory.path().join("out"));
+    let changed = |record: &Record| !record.conditions.settings.is_empty();
+    assert!(records.iter().any(changed) && !records.iter().all(changed));
+    for record in &records {
+        let wanted = if changed(record) { Outcome::Skipped } else { Outcome::Verified };
+        assert_eq!(record.outcome, wanted, "{record:?}");
+        assert!(changed(record) || record.conditions.fresh.starts_with("new table"), "{record:?}");
+    }
+    assert_eq!(database.sql("SELECT count(*) FROM pg_class WHERE relname LIKE 'howdah%'"), "0");
+}
+
+#[test]
+fn a_slow_method_loads_a_first_part_and_is_marked() {
+    let directory = tempdir().unwrap();
+    let run = ["run", "five-paths", "--rows", "200000", "--repeat", "1", "--max-seconds", "0.4", "-o", "out"];
+    let method = ["--method", "one commit"];
+    let output = bench(directory.path(), &[&run[..], &method].concat());
+    assert!(output.status.success(), "{}", said(&output));
+    let records = records(&directory.path().join("out"));
+    let last = records.last().unwrap();
+    assert_eq!((last.repetition, last.outcome), (1, Outcome::Prefix), "{last:?}");
+    assert!(last.rows < 200_000 && last.conditions.rows_asked == 200_000, "{last:?}");
+}
+
+#[test]
+fn results_are_gone_on_with_compared_and_never_overwritten() {
+    let directory = tempdir().unwrap();
+    let run = ["run", "five-paths", "--rows", "500", "--method", "COPY text", "-o", "out"];
+    let first = bench(directory.path(), &[&run[..], &["--repeat", "1"]].concat());
+    assert!(first.status.success(), "{}", said(&first));
+    let again = bench(directory.path(), &run);
+    assert_eq!(again.status.code(), Some(2), "{}", said(&again));
+    assert!(said(&again).contains("--resume"));
+    let before = records(&directory.path().join("out"));
+    let resumed = bench(directory.path(), &[&run[..], &["--repeat", "3", "--resume"]].concat());
+    assert!(resumed.status.success(), "{}", said(&resumed));
+    let after = records(&directory.path().join("out"));
+    assert_eq!((before.len(), after.len()), (2, 4));
+    assert_eq!(after[..2], before[..]);
+
+    let same = bench(directory.path(), &["compare", "out", "out"]);
+    assert!(same.status.success(), "{}", said(&same));
+    let slower: String = after
+        .iter()
+        .map(|record| Record { seconds: record.seconds * 9.0, ..record.clone() })
+        .map(|record| serde_json::to_string(&record).unwrap() + "\n")
+        .collect();
+    fs::create_dir(directory.path().join("slow")).unwrap();
+    fs::write(directory.path().join("slow/raw.jsonl"), slower).unwrap();
+    let regression = bench(directory.path(), &["compare", "out", "slow"]);
+    assert_eq!(regression.status.code(), Some(1), "{}", said(&regression));
+    assert!(said(&regression).contains("COPY text"));
+
+    fs::remove_file(directory.path().join("out/report.html")).unwrap();
+    assert!(bench(directory.path(), &["report", "out"]).status.success());
+    assert!(directory.path().join("out/report.html").exists());
+}
+
+#[test]
+fn what_there_is_can_be_listed() {
+    let directory = tempdir().unwrap();
+    let list = said(&bench(directory.path(), &["list"]));
+    let methods = said(&bench(directory.path(), &["methods"]));
+    for scenario in scenarios::ALL {
+        assert!(list.contains(scenario.name) && methods.contains(scenario.name), "{list}");
+    }
+    let unknown = bench(directory.path(), &["run", "six-paths"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(said(&unknown).contains("five-paths"));
+}
