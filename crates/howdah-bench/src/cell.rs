@@ -27,8 +27,8 @@ pub struct Cell {
     pub method: Method,
     /// Server settings other than the defaults.
     pub settings: Vec<(&'static str, &'static str)>,
-    /// Milliseconds that are added to every round trip.
-    pub latency_ms: f64,
+    /// Milliseconds that a proxy of ours adds to every round trip; None: there is no proxy.
+    pub latency_ms: Option<f64>,
 }
 
 /// The table before the first row.
@@ -155,7 +155,7 @@ impl Cell {
             table: Target::default(),
             method,
             settings: Vec::new(),
-            latency_ms: 0.0,
+            latency_ms: None,
         }
     }
 

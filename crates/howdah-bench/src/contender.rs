@@ -145,6 +145,15 @@ impl Contender {
         }
     }
 
+    /// What a reader of its figures has to know, where it is not what others do.
+    #[must_use]
+    pub fn terms(&self) -> String {
+        let batch = matches!(self.transaction, Transaction::OneABatch).then_some("commits batch by batch");
+        let startup = matches!(self.startup, Startup::Counted).then_some("its start is counted");
+        let terms: Vec<&str> = batch.into_iter().chain(startup).collect();
+        if terms.is_empty() { String::new() } else { format!(" ({})", terms.join(", ")) }
+    }
+
     /// Starts it and waits, at most `patience`, until it is READY to load.
     ///
     /// # Errors

@@ -14,21 +14,37 @@ pub struct Database {
 
 /// Connects as `howdah load` does, with libpq's meanings.
 pub(crate) async fn open(conninfo: &str) -> Result<Connection, Error> {
+    open_under(conninfo, &Environment::from_process()).await
+}
+
+async fn open_under(conninfo: &str, environment: &Environment) -> Result<Connection, Error> {
     let options = ConnectOptions { conninfo: Some(conninfo.to_owned()), ..ConnectOptions::default() };
-    Ok(options.resolve(&Environment::from_process())?.connect().await?)
+    Ok(options.resolve(environment)?.connect().await?)
 }
 
 impl Database {
+    /// Connects to a server of our own: variables that are meant for the user's servers do not count.
+    ///
+    /// # Errors
+    /// No connection.
+    pub fn own(conninfo: &str) -> Result<Self, Error> {
+        Database::under(conninfo, &Environment::default())
+    }
+
     /// Connects. `conninfo` is what the measured programs are given too.
     ///
     /// # Errors
     /// No connection.
     pub fn connect(conninfo: &str) -> Result<Self, Error> {
+        Database::under(conninfo, &Environment::from_process())
+    }
+
+    fn under(conninfo: &str, environment: &Environment) -> Result<Self, Error> {
         let runtime = Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(Error::io("could not start a runtime"))?;
-        Ok(Database { connection: runtime.block_on(open(conninfo))?, runtime })
+        Ok(Database { connection: runtime.block_on(open_under(conninfo, environment))?, runtime })
     }
 
     /// Runs statements that return nothing of interest.

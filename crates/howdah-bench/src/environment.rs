@@ -25,7 +25,7 @@ pub fn describe(conninfo: Option<&str>) -> Result<String, Error> {
         Some(conninfo) => machine::facts(&Database::connect(conninfo)?, PROGRAM)?,
         None => {
             let own = Throwaway::start(&Settings::new())?;
-            machine::facts(&Database::connect(&own.conninfo())?, PROGRAM)?
+            machine::facts(&Database::own(&own.conninfo())?, PROGRAM)?
         }
     };
     let mut more = Table::new(["of this run", "value"]);

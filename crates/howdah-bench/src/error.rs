@@ -24,6 +24,9 @@ pub enum Error {
         /// What the server said.
         source: tokio_postgres::Error,
     },
+    /// Somebody asked to stop.
+    #[error("stopped")]
+    Stopped,
     /// There is no connection.
     #[error("could not connect: {0}")]
     Connect(#[from] howdah::Error),

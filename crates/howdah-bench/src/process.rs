@@ -276,6 +276,14 @@ impl Drop for Process {
     }
 }
 
+/// Takes away the variables with which libpq and others would connect otherwise than they are told.
+pub(crate) fn without_variables(command: &mut Command) {
+    let variables = std::env::vars_os().map(|(name, _)| name);
+    for name in variables.filter(|name| name.to_string_lossy().starts_with("PG")) {
+        command.env_remove(name);
+    }
+}
+
 fn word(line: &str) -> Option<Word> {
     let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
     match first {

@@ -4,11 +4,14 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use howdah_bench::record::{Durability, Outcome, Record};
 use howdah_bench::scenarios;
 use howdah_testkit::Database;
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::tempdir;
 
 fn bench(directory: &Path, args: &[&str]) -> Output {
@@ -164,6 +167,15 @@ fn results_are_gone_on_with_compared_and_never_overwritten() {
     let after = records(&directory.path().join("out"));
     assert_eq!((before.len(), after.len()), (2, 4));
     assert_eq!(after[..2], before[..]);
+    assert!(
+        after[2].seconds != before[0].seconds && after[2].seconds != before[1].seconds,
+        "a run is no copy"
+    );
+    let other = bench(
+        directory.path(),
+        &["run", "five-paths", "--rows", "600", "--method", "COPY text", "-o", "out", "--resume"],
+    );
+    assert_eq!(other.status.code(), Some(2), "{}", said(&other));
 
     let same = bench(directory.path(), &["compare", "out", "out"]);
     assert!(same.status.success(), "{}", said(&same));
@@ -181,6 +193,40 @@ fn results_are_gone_on_with_compared_and_never_overwritten() {
     fs::remove_file(directory.path().join("out/report.html")).unwrap();
     assert!(bench(directory.path(), &["report", "out"]).status.success());
     assert!(directory.path().join("out/report.html").exists());
+}
+
+#[test]
+fn ctrl_c_leaves_nothing_running_and_nothing_on_a_given_server() {
+    let (database, directory) = (Database::new(), tempdir().unwrap());
+    let child = Command::new(env!("CARGO_BIN_EXE_howdah"))
+        .args([
+            "bench",
+            "run",
+            "five-paths",
+            "--rows",
+            "200000",
+            "--method",
+            "one commit",
+            "--max-seconds",
+            "60",
+        ])
+        .args(["-d", &database.conninfo(), "-o", "out"])
+        .current_dir(directory.path())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let writing = "SELECT count(*) > 0 FROM pg_stat_activity
+                    WHERE datname = current_database() AND query LIKE 'INSERT INTO%howdah_bench%'";
+    while database.sql(writing) != "t" {
+        thread::sleep(Duration::from_millis(20));
+    }
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    assert!(said(&output).contains("--resume"), "{}", said(&output));
+    let left = "SELECT count(*) FROM pg_class WHERE relname LIKE 'howdah%'";
+    assert_eq!(database.sql(left), "0");
+    assert!(directory.path().join("out/environment.md").exists());
 }
 
 #[test]

@@ -14,6 +14,11 @@ const NEAR: f64 = 0.8;
 pub(super) fn compare(cells: &mut [Cell]) {
     let others: Vec<(Option<f64>, bool, Option<f64>)> =
         cells.iter().map(|cell| (cell.x, cell.control, cell.median())).collect();
+    let controls: Vec<(Option<f64>, Conditions, f64)> = cells
+        .iter()
+        .filter(|cell| cell.control)
+        .filter_map(|cell| Some((cell.x, cell.conditions.clone(), cell.median()?)))
+        .collect();
     for cell in cells.iter_mut() {
         let at_place = |control: bool| {
             let x = cell.x;
@@ -25,10 +30,23 @@ pub(super) fn compare(cells: &mut [Cell]) {
         cell.of_best = Some(own / best);
         cell.to_slowest = (own > slowest).then(|| own / slowest);
         // The control may have been measured once for the whole section.
-        let everywhere = others.iter().filter(|it| it.1 && it.0.is_none()).filter_map(|it| it.2);
-        let ceiling = at_place(true).chain(everywhere).reduce(f64::min);
+        let here = controls.iter().filter(|(x, ..)| *x == cell.x || x.is_none());
+        let ceiling = here
+            .filter(|(_, conditions, _)| does_the_same(conditions, &cell.conditions))
+            .map(|(.., rate)| *rate)
+            .reduce(f64::min);
         cell.near_ceiling = ceiling.is_some_and(|ceiling| own >= NEAR * ceiling);
     }
+}
+
+/// Whether a control does all that a method does but the writing: a limit of one client is none of another.
+fn does_the_same(control: &Conditions, method: &Conditions) -> bool {
+    let writers = |conditions: &Conditions| conditions.command.contains(" writers, ");
+    let same_writers = writers(control)
+        && writers(method)
+        && control.connections == method.connections
+        && control.rows_per_statement == method.rows_per_statement;
+    same_writers || control.command.trim_end_matches(" --dry-run") == method.command
 }
 
 /// Compares each step of a waterfall with the one before that was measured.

@@ -1,5 +1,7 @@
 //! Whether the server really is as a cell says: a factor that was not applied must not become a figure.
 
+use std::time::Instant;
+
 use super::site::{Site, TABLE};
 use crate::cell::{Cell, Keys};
 use crate::error::Error;
@@ -7,16 +9,10 @@ use crate::error::Error;
 /// What is not as the cell says, if anything.
 pub(super) fn missing(site: &Site, cell: &Cell) -> Result<Option<String>, Error> {
     for (name, value) in &cell.settings {
-        // The server compares: it knows units.
         let sql = format!(
-            "SELECT source = 'configuration file' AND pg_catalog.current_setting(name) = v.value
-               FROM pg_settings, (SELECT set_config(name, '{value}', false) AS value
-                                    FROM pg_settings WHERE name = '{name}' AND context IN ('user', 'superuser')
-                                   UNION ALL SELECT '{value}' FROM pg_settings
-                                    WHERE name = '{name}' AND context NOT IN ('user', 'superuser')) v
-              WHERE name = '{name}'"
+            "SELECT count(*) FROM pg_file_settings WHERE name = '{name}' AND setting = '{value}' AND applied"
         );
-        if site.database.row(&sql)?.concat() != "t" {
+        if site.database.row(&sql)?.concat() == "0" {
             return Ok(Some(format!("{name} is not {value}")));
         }
     }
@@ -37,6 +33,22 @@ pub(super) fn missing(site: &Site, cell: &Cell) -> Result<Option<String>, Error>
     ];
     let wrong = wrong.into_iter().find(|(wrong, _)| *wrong && table.extra.is_empty());
     Ok(wrong.map(|(_, what)| format!("{what} are not as they should be")))
+}
+
+/// Measures a round trip over `conninfo`.
+///
+/// # Errors
+/// It takes less than `ms` milliseconds.
+pub(super) fn latency(site: &Site, conninfo: &str, ms: f64) -> Result<(), Error> {
+    let database = site.connect_through(conninfo)?;
+    let clock = Instant::now();
+    database.run("SELECT 1")?;
+    let took = clock.elapsed().as_secs_f64() * 1e3;
+    if took < ms {
+        Err(Error::Wrong(format!("a round trip takes {took:.2} ms instead of {ms}")))
+    } else {
+        Ok(())
+    }
 }
 
 /// Whether pages of the table are marked as frozen; where nobody can tell, they are taken to be. The table may have

@@ -13,6 +13,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use howdah::Control;
 use howdah_server::Template;
 use run::{Context, Rows};
 
@@ -25,7 +26,7 @@ use crate::rounds::orders;
 use crate::scratch::Scratch;
 
 /// Rows of the first warm-up of a cell that may be slow.
-const PROBE: u64 = 1_000;
+const PROBE: u64 = 100;
 /// A warm-up that took so many seconds says how fast a method is.
 const TELLING: f64 = 0.5;
 /// A prefix takes so much of the time allowed, so that a slower repetition is not killed.
@@ -76,8 +77,14 @@ pub enum Event<'a> {
 /// Runs all cells; returns every record, those of an earlier run that is resumed included.
 ///
 /// # Errors
-/// The harness itself failed: a server or a file could not be made.
-pub fn run(cells: &[Cell], options: &Options, tell: &mut dyn FnMut(Event)) -> Result<Vec<Record>, Error> {
+/// The harness itself failed: a server or a file could not be made. [`Error::Stopped`] when `control` was cancelled; the
+/// runs so far are kept.
+pub fn run(
+    cells: &[Cell],
+    options: &Options,
+    control: &Control,
+    tell: &mut dyn FnMut(Event),
+) -> Result<Vec<Record>, Error> {
     std::fs::create_dir_all(&options.output)
         .map_err(Error::io(format!("could not make {}", options.output.display())))?;
     let path = options.output.join("raw.jsonl");
@@ -86,7 +93,7 @@ pub fn run(cells: &[Cell], options: &Options, tell: &mut dyn FnMut(Event)) -> Re
     file.create(true).write(true).append(options.resume).truncate(!options.resume);
     let file = file.open(&path).map_err(Error::io(format!("could not open {}", path.display())))?;
     // Without them their cells are skipped, each with the reason.
-    let contenders = contender::installed(Path::new(contender::AVAILABLE)).unwrap_or_default();
+    let contenders = contender::installed(Path::new(contender::AVAILABLE)).map_err(|error| error.to_string());
     let mut runner = Runner {
         options,
         scratch: Scratch::new(&options.scratch, SEED)?,
@@ -94,8 +101,12 @@ pub fn run(cells: &[Cell], options: &Options, tell: &mut dyn FnMut(Event)) -> Re
         sums: BTreeMap::new(),
         contenders,
         template: None,
+        control,
         tell,
     };
+    for cell in cells {
+        check(cell, &records)?;
+    }
     let known: HashSet<Place> = records.iter().map(Place::of).collect();
     // The warm-up is the one that is numbered 0.
     let repetitions = u32::from(!options.warm_up)..=options.repeat;
@@ -118,8 +129,11 @@ pub fn run(cells: &[Cell], options: &Options, tell: &mut dyn FnMut(Event)) -> Re
                     _ => {
                         let (record, fit) = runner.probe(cell, &records)?;
                         rows[at] = Some(fit);
-                        let is_all = record.rows == fit || !record.outcome.counts();
-                        if repetition == 0 || is_all { record } else { runner.once(cell, fit)? }
+                        let is_all = |record: &Record| record.rows == fit || !record.outcome.counts();
+                        match record.filter(|record| repetition == 0 || is_all(record)) {
+                            Some(record) => record,
+                            None => runner.once(cell, fit)?,
+                        }
                     }
                 };
                 record.repetition = repetition;
@@ -152,6 +166,22 @@ pub fn read(path: &Path) -> Result<Vec<Record>, Error> {
     (1..).zip(text.lines()).map(line).collect()
 }
 
+/// Refuses to go on with results that were measured otherwise.
+fn check(cell: &Cell, records: &[Record]) -> Result<(), Error> {
+    let other = records.iter().find(|record| {
+        let of_cell = Place::of(record) == Place::at(cell, record.repetition);
+        let conditions = &record.conditions;
+        of_cell && (conditions.rows_asked != cell.rows || conditions.settings != cell.settings_map())
+    });
+    match other {
+        None => Ok(()),
+        Some(record) => Err(Error::Usage(format!(
+            "{} was measured with {} rows before, and now {} are asked for: use another directory",
+            cell.series, record.conditions.rows_asked, cell.rows
+        ))),
+    }
+}
+
 /// Which run of which cell a record is of.
 #[derive(PartialEq, Eq, Hash)]
 struct Place(String, String, String, Option<u64>, u32);
@@ -172,10 +202,11 @@ struct Runner<'a> {
     options: &'a Options,
     scratch: Scratch,
     raw: BufWriter<File>,
-    contenders: Vec<Contender>,
+    contenders: Result<Vec<Contender>, String>,
     /// What new clusters are copies of.
     template: Option<Template>,
     sums: BTreeMap<(&'static str, u64, usize), Checksum>,
+    control: &'a Control,
     tell: &'a mut dyn FnMut(Event),
 }
 
@@ -187,19 +218,20 @@ impl Runner<'_> {
         let expected = *expected.or_insert_with(|| cell.dataset.recipe(rows, SEED).narrow_checksum(width));
         let context = Context {
             worker: &self.options.worker,
-            contenders: &self.contenders,
+            contenders: self.contenders.as_deref().map_err(String::as_str),
             given: self.options.conninfo.as_deref(),
             limit: Duration::from_secs_f64(self.options.max_seconds * PATIENCE),
+            control: self.control,
         };
         run::once(&context, &mut self.template, cell, Rows { count: rows, csv: &csv, checksum: expected })
     }
 
-    /// Runs the cell over more and more rows, until it is known how many it carries in the time allowed.
-    fn probe(&mut self, cell: &Cell, before: &[Record]) -> Result<(Record, u64), Error> {
-        // A resumed run has the warm-up of the one before.
+    /// Finds out how many rows the cell carries in the time allowed: runs it over more and more of them, unless a resumed
+    /// run has a warm-up. Returns the last of these runs.
+    fn probe(&mut self, cell: &Cell, before: &[Record]) -> Result<(Option<Record>, u64), Error> {
         let warm = before.iter().find(|record| Place::of(record) == Place::at(cell, 0));
         if let Some(warm) = warm.filter(|warm| warm.outcome.counts()) {
-            return Ok((warm.clone(), self.fitting(cell, warm)));
+            return Ok((None, self.fitting(cell, warm)));
         }
         let mut rows = cell.rows.min(PROBE);
         loop {
@@ -207,7 +239,7 @@ impl Runner<'_> {
             let is_telling = record.seconds >= TELLING.min(self.options.max_seconds);
             if !record.outcome.counts() || rows == cell.rows || is_telling {
                 let fit = self.fitting(cell, &record);
-                return Ok((record, fit));
+                return Ok((Some(record), fit));
             }
             // All of them at once, where that is sure to be quick.
             let rate = rows as f64 / record.seconds.max(1e-3);

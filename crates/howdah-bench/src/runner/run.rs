@@ -3,9 +3,13 @@
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
+use howdah::Control;
 use howdah_server::Template;
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::applied;
 use super::prepare;
@@ -16,12 +20,14 @@ use crate::contender::{self, Contender, Task};
 use crate::dataset::Checksum;
 use crate::delay_proxy::{DelayProxy, Target};
 use crate::error::Error;
-use crate::process::{End, Process};
+use crate::process::{End, Process, Run, without_variables};
 use crate::record::{Conditions, Evidence, Outcome, Record};
 use crate::worker::{Order, Told, VARIABLE};
 
 /// How long a program may take to be ready: a JVM, or rows that are made in memory.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// How often somebody may have asked to stop.
+const POLL: Duration = Duration::from_millis(20);
 /// Rows a batch of contenders that have batches.
 const BATCH: u64 = 1_000;
 
@@ -30,11 +36,13 @@ pub(super) struct Context<'a> {
     /// The words that run this program as a worker.
     pub(super) worker: &'a [OsString],
     /// Other people's programs.
-    pub(super) contenders: &'a [Contender],
+    pub(super) contenders: Result<&'a [Contender], &'a str>,
     /// The server to use, if it is not to be our own.
     pub(super) given: Option<&'a str>,
     /// After so long the program is killed.
     pub(super) limit: Duration,
+    /// Asked to stop, it is killed too.
+    pub(super) control: &'a Control,
 }
 
 /// The rows of a run.
@@ -95,12 +103,21 @@ pub(super) fn once(
     let measured = match Site::obstacle(context.given, cell) {
         Some(obstacle) => Err(Hitch::Skipped(obstacle)),
         None => {
-            let site = Site::open(context.given, template, cell)?;
-            record.conditions.fresh = site.fresh.to_owned();
-            laps.end("server", &mut record);
-            measure(context, cell, rows, &site, &mut laps, &mut record)
+            match Site::open(context.given, template, cell) {
+                Ok(site) => {
+                    record.conditions.fresh = site.fresh.to_owned();
+                    laps.end("server", &mut record);
+                    measure(context, cell, rows, &site, &mut laps, &mut record)
+                }
+                // A machine may be too small for a setting.
+                Err(error) if !cell.settings.is_empty() => Err(error.into()),
+                Err(error) => return Err(error),
+            }
         }
     };
+    if context.control.is_cancelled() {
+        return Err(Error::Stopped);
+    }
     match measured {
         Ok(()) => {}
         Err(Hitch::Failed(reason)) => (record.outcome, record.reason) = (Outcome::Failed, Some(reason)),
@@ -120,13 +137,17 @@ fn measure(
     prepare::table(site, cell, rows.count)?;
     laps.end("schema", record);
     let proxy = match cell.latency_ms {
-        0.0 => None,
-        ms => Some(DelayProxy::start(Target::of(&site.conninfo)?, Duration::from_secs_f64(ms / 1e3))?),
+        None => None,
+        Some(ms) => Some(DelayProxy::start(Target::of(&site.conninfo)?, Duration::from_secs_f64(ms / 1e3))?),
     };
     let conninfo = match &proxy {
         Some(proxy) => proxy.conninfo(&site.conninfo)?,
         None => site.conninfo.clone(),
     };
+    if let (Some(ms), Some(_)) = (cell.latency_ms, &proxy) {
+        applied::latency(site, &conninfo, ms)?;
+    }
+    let others = site.backends()?;
     let process = start(context, cell, rows, site, conninfo, record)?;
     site.database.checkpoint()?;
     laps.end("start", record);
@@ -134,15 +155,26 @@ fn measure(
     if let Some(missing) = applied::missing(site, cell)? {
         return Err(Hitch::Failed(missing));
     }
-    let open = site.other_backends()?;
+    let open = site.backends()?.iter().filter(|pid| !others.contains(pid)).count();
+    let open = u32::try_from(open).unwrap_or(u32::MAX);
     if matches!(cell.method, Method::Writers { .. }) && open != cell.connections() {
         let wanted = cell.connections();
         return Err(Hitch::Failed(format!("{wanted} connections were to be open, and {open} are")));
     }
-    let watch = Watch::start(&site.conninfo, &site.database, site.pid)?;
-    let run = process.go(context.limit);
-    let seen = watch.finish(&site.database)?;
+    let watch = Watch::start(site, &others)?;
+    let run = go(process, context);
     let told = Told::find(&run.said).unwrap_or_else(|| Told { seconds: run.wall_s, ..Told::default() });
+    record.phases.extend(told.phases);
+    record.phases.push(("ingest".to_owned(), told.seconds));
+    record.seconds = told.seconds;
+    laps.clock = Instant::now();
+    // What is built afterwards is part of the method: its log and CPU count too.
+    let is_done = matches!(run.end, End::Done { .. });
+    if is_done && cell.table.keys == Keys::After {
+        cell.dataset.keys_sql(TABLE).iter().try_for_each(|sql| site.database.run(sql))?;
+        record.seconds += laps.end("index", record);
+    }
+    let seen = watch.finish(&site.database)?;
     record.evidence = Evidence {
         client_cpu_s: run.cpu_s,
         peak_rss_bytes: run.peak_rss_bytes,
@@ -151,9 +183,6 @@ fn measure(
         connections_seen: seen.connections_seen.max(Some(open)),
         ..seen
     };
-    record.phases.extend(told.phases);
-    record.phases.push(("ingest".to_owned(), told.seconds));
-    record.seconds = told.seconds;
     record.rows = match run.end {
         End::Done { rows } => rows,
         End::Failed(reason) => return Err(Hitch::Failed(reason)),
@@ -163,16 +192,31 @@ fn measure(
         }
     };
     laps.clock = Instant::now();
-    if cell.table.keys == Keys::After {
-        cell.dataset.keys_sql(TABLE).iter().try_for_each(|sql| site.database.run(sql))?;
-        record.seconds += laps.end("index", record);
-    }
     if cell.freezes() && !applied::is_frozen(site)? {
         return Err(Hitch::Failed("the rows are not frozen".to_owned()));
     }
     verify(site, cell, rows, record)?;
     laps.end("verify", record);
     Ok(())
+}
+
+/// Says GO; kills the program when somebody asks to stop.
+fn go(process: Process, context: &Context) -> Run {
+    let (group, over) = (Pid::from_raw(process.id().cast_signed()), AtomicBool::new(false));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                if context.control.is_cancelled() {
+                    let _ = group.map(|group| kill_process_group(group, Signal::KILL));
+                    return;
+                }
+                thread::sleep(POLL);
+            }
+        });
+        let run = process.go(context.limit);
+        over.store(true, Ordering::Relaxed);
+        run
+    })
 }
 
 /// Starts who writes, up to READY.
@@ -190,16 +234,13 @@ fn start(
         let mut command = Command::new(&context.worker[0]);
         command.args(&context.worker[1..]);
         if context.given.is_none() {
-            // They are meant for the user's servers.
-            let variables = std::env::vars_os().map(|(name, _)| name);
-            for name in variables.filter(|name| name.to_string_lossy().starts_with("PG")) {
-                command.env_remove(name);
-            }
+            without_variables(&mut command);
         }
         command.env(VARIABLE, order.map_err(|error| Hitch::Failed(error.to_string()))?);
         return Ok(Process::start(command, PATIENCE)?);
     };
-    let contender = context.contenders.iter().find(|contender| contender.name == *name);
+    let all = context.contenders.map_err(|reason| Hitch::Skipped(reason.to_owned()))?;
+    let contender = all.iter().find(|contender| contender.name == *name);
     let Some(contender) = contender else {
         return Err(Hitch::Skipped(format!("make contenders has not made {name}")));
     };
@@ -216,6 +257,7 @@ fn start(
     }
     record.conditions.version = Some(contender.version.clone());
     record.conditions.connections = contender.uses(connections);
+    record.conditions.command += &contender.terms();
     Ok(contender.start(&task, PATIENCE)?)
 }
 
@@ -231,7 +273,7 @@ fn verify(site: &Site, cell: &Cell, rows: Rows, record: &mut Record) -> Result<(
         ));
     } else if rows.count < cell.rows {
         record.outcome = Outcome::Prefix;
-        record.reason = Some(format!("the first {} rows: more would have taken too long", rows.count));
+        record.reason = Some(format!("only the first {} rows", rows.count));
     } else {
         record.outcome = Outcome::Verified;
     }
@@ -271,7 +313,7 @@ fn blank(cell: &Cell) -> Record {
             table: cell.table_in_words(),
             settings: cell.settings_map(),
             durability: cell.durability(),
-            latency_ms: cell.latency_ms,
+            latency_ms: cell.latency_ms.unwrap_or(0.0),
             fresh: String::new(),
             command: cell.command(),
             version: None,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use howdah_server::{Settings, Template, Throwaway};
 
-use crate::cell::Cell;
+use crate::cell::{Cell, Method};
 use crate::database::Database;
 use crate::error::Error;
 
@@ -54,7 +54,7 @@ impl Site {
         // Over TCP, as contenders are: not every driver knows sockets.
         let conninfo = own.tcp_conninfo();
         Ok(Site {
-            database: Database::connect(&conninfo)?,
+            database: Database::own(&conninfo)?,
             conninfo,
             pid: Some(own.pid()),
             server_directory: Some(own.data_dir().to_owned()),
@@ -76,11 +76,21 @@ impl Site {
         self.pid.is_none()
     }
 
-    /// Client backends besides this harness.
-    pub(super) fn other_backends(&self) -> Result<u32, Error> {
-        let count = "SELECT count(*) FROM pg_stat_activity
-                      WHERE backend_type = 'client backend' AND datname = current_database() AND pid <> pg_backend_pid()";
-        Ok(self.database.row(count)?.concat().parse().unwrap_or_default())
+    /// One more connection.
+    pub(super) fn connect(&self) -> Result<Database, Error> {
+        self.connect_through(&self.conninfo)
+    }
+
+    /// One more connection, another way.
+    pub(super) fn connect_through(&self, conninfo: &str) -> Result<Database, Error> {
+        if self.is_given() { Database::connect(conninfo) } else { Database::own(conninfo) }
+    }
+
+    /// The process ids of all client backends, this harness's own among them.
+    pub(super) fn backends(&self) -> Result<Vec<String>, Error> {
+        let pids = "SELECT pid FROM pg_stat_activity
+                     WHERE backend_type = 'client backend' AND datname = current_database()";
+        Ok(self.database.rows(pids)?.into_iter().map(|row| row.concat()).collect())
     }
 
     /// Why the cell cannot run here, if so.
@@ -89,10 +99,7 @@ impl Site {
         if given.is_some() && !settings.is_empty() {
             return Some(format!("the given server keeps its own {}", settings.join(", ")));
         }
-        let needs_own = matches!(
-            cell.method,
-            crate::cell::Method::ServerFile { .. } | crate::cell::Method::NestedUnnest { file: true }
-        );
+        let needs_own = matches!(cell.method, Method::ServerFile { .. } | Method::NestedUnnest { .. });
         (given.is_some() && needs_own).then(|| "needs a file on the server's machine".to_owned())
     }
 }
@@ -107,5 +114,5 @@ impl Drop for Site {
 }
 
 fn clean_up() -> String {
-    format!("DROP TABLE IF EXISTS {TABLE}, {TABLE}_flat, {TABLE}_arrays, {TABLE}_parents CASCADE")
+    format!("DROP TABLE IF EXISTS {TABLE}, {TABLE}_flat, {TABLE}_arrays, {TABLE}_parents")
 }

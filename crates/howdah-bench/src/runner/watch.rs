@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use super::site::Site;
 use crate::database::Database;
 use crate::error::Error;
 use crate::record::Evidence;
@@ -17,12 +18,12 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// How long to wait for backends of the writer to end: their last milliseconds belong to the run.
 const BACKENDS_END: Duration = Duration::from_millis(500);
 
-/// Backends that are not the watcher's or the harness's own. Autovacuum has no application name and is none of these.
+/// What backends do that were not there before the writer.
 const SAMPLE: &str = "SELECT CASE WHEN state IN ('active', 'fastpath function call')
            THEN coalesce(wait_event_type || ':' || wait_event, 'CPU') ELSE '' END
       FROM pg_stat_activity
      WHERE backend_type = 'client backend' AND datname = current_database()
-       AND pid <> pg_backend_pid() AND pid <> ";
+       AND pid <> pg_backend_pid()";
 
 /// Looks at the server while somebody writes.
 pub(super) struct Watch {
@@ -47,14 +48,18 @@ struct Counters {
 }
 
 impl Watch {
-    /// Begins to watch the server at `conninfo`; `database` is the harness's own connection to it.
-    pub(super) fn start(conninfo: &str, database: &Database, pid: Option<u32>) -> Result<Watch, Error> {
-        let before = Counters::read(database)?;
-        let sample = SAMPLE.to_owned() + &database.row("SELECT pg_backend_pid()")?.concat();
+    /// Begins to watch; `others` are backends that do not count.
+    pub(super) fn start(site: &Site, others: &[String]) -> Result<Watch, Error> {
+        let before = Counters::read(&site.database)?;
+        let sample = match others {
+            [] => SAMPLE.to_owned(),
+            others => format!("{SAMPLE} AND pid NOT IN ({})", others.join(", ")),
+        };
         let stop = Arc::new(AtomicBool::new(false));
-        let (conninfo, stopped) = (conninfo.to_owned(), stop.clone());
-        let thread = thread::spawn(move || samples(&conninfo, &sample, &stopped));
-        let cpu = pid.and_then(|pid| Some((pid, ServerCpu::of(pid)?)));
+        // Connected before the clock starts: logging in takes CPU of the server.
+        let (database, stopped) = (site.connect()?, stop.clone());
+        let thread = thread::spawn(move || samples(&database, &sample, &stopped));
+        let cpu = site.pid.and_then(|pid| Some((pid, ServerCpu::of(pid)?)));
         Ok(Watch { stop, thread, before, cpu })
     }
 
@@ -84,10 +89,8 @@ impl Watch {
     }
 }
 
-fn samples(conninfo: &str, sample: &str, stop: &AtomicBool) -> Samples {
+fn samples(database: &Database, sample: &str, stop: &AtomicBool) -> Samples {
     let mut samples = Samples::default();
-    // Without a further connection there are no samples; the run itself does not need them.
-    let Ok(database) = Database::connect(conninfo) else { return samples };
     while !stop.load(Ordering::Relaxed) {
         if let Ok(rows) = database.rows(sample) {
             samples.most_backends = samples.most_backends.max(u32::try_from(rows.len()).unwrap_or(u32::MAX));

@@ -19,8 +19,8 @@ pub(super) const SCENARIO: Scenario = Scenario {
             name: "paths",
             title: "The study's five paths, and howdah's own",
             chart: Chart::Bars,
-            note: "The study's last path differs from the one before in seven things at once, and three of them give \
-                   up the data after a crash. The ladder takes them one by one.",
+            note: "The study's last path differs from the one before in its types, in FREEZE, in who reads the file, and in \
+                   a server that gives up the data after a crash. The ladder takes such changes one by one.",
             published: &[
                 published("naive INSERT", 983.0, "its commits wait for a network disk"),
                 published("batched INSERT", 32_927.0, "stores '' where the COPY paths store NULL"),
@@ -38,8 +38,9 @@ pub(super) const SCENARIO: Scenario = Scenario {
             name: "ladder",
             title: "The ladder: one change a step",
             chart: Chart::Waterfall,
-            note: "Each step keeps what the steps before it changed. From \"unlogged\" on the rows are no longer safe, \
-                   and the last steps belong in a laboratory.",
+            note: "Each step changes one thing of the step before it. From \"unlogged\" on a crash takes the rows, and what the \
+                   last steps turn off matters little to a table that is not in the log: errata and six-techniques \
+                   show such settings on logged tables.",
             published: &[],
         },
     ],
@@ -85,6 +86,7 @@ fn ladder(data: (Dataset, u64)) -> Vec<Cell> {
         load("1,000 rows a statement", "values-prepared"),
         load("COPY text", "copy-text"),
         load("COPY binary", "copy-binary"),
+        load("COPY CSV", "copy-csv"),
     ];
     let mut step = load("all-text table", "copy-csv");
     step.table.all_text = true;
@@ -117,8 +119,7 @@ mod tests {
         for pair in steps.windows(2) {
             let (before, after) = (what(&pair[0]), what(&pair[1]));
             let changed = [before.0 != after.0, before.1 != after.1, before.2 != after.2];
-            let allowed = if pair[1].series == "all-text table" { 2 } else { 1 };
-            assert_eq!(changed.into_iter().filter(|changed| *changed).count(), allowed, "{}", pair[1].series);
+            assert_eq!(changed.into_iter().filter(|changed| *changed).count(), 1, "{}", pair[1].series);
         }
         let labels: Vec<Durability> = steps.iter().map(Cell::durability).collect();
         assert!(labels.is_sorted(), "no step makes rows safer: {labels:?}");

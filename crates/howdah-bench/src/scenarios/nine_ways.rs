@@ -77,15 +77,19 @@ pub(super) fn cells(scale: &Scale) -> Vec<Cell> {
         }
     }
     let rows = scale.rows(100_000, 5_000);
-    let batches: &[u64] = if scale.quick { &[50, 1_000] } else { &[50, 100, 500, 1_000, 5_000, 10_000] };
-    for &batch in batches {
-        for (series, path) in [
-            ("multi-row VALUES", "values-prepared"),
-            ("batch, rewritten", "insert-rewritten"),
-            ("unnest", "unnest"),
-        ] {
-            let loading = Loading::by(path).rows_per_statement(batch);
-            cells.push(keyed(BATCH, series, rows, Method::Load(loading)).at(batch as f64));
+    // A batch is rewritten to statements of a power of two of rows; nine parameters a row end at 7,281.
+    let (any, powers): (&[u64], &[u64]) = match scale.quick {
+        true => (&[50, 1_000], &[64, 1_024]),
+        false => (&[50, 100, 500, 1_000, 5_000, 7_281], &[64, 128, 512, 1_024, 4_096]),
+    };
+    for (series, path, sizes) in [
+        ("multi-row VALUES", "values-prepared", any),
+        ("batch, rewritten", "insert-rewritten", powers),
+        ("unnest", "unnest", any),
+    ] {
+        for &size in sizes {
+            let loading = Loading::by(path).rows_per_statement(size);
+            cells.push(keyed(BATCH, series, rows, Method::Load(loading)).at(size as f64));
         }
     }
     cells

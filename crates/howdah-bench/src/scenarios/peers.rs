@@ -7,9 +7,9 @@ use crate::scenario::{Chart, Scenario, Section};
 
 const NAME: &str = "peers";
 
-const NOTE: &str = "The file is CSV unless the name says Parquet, which the tool itself made beforehand. All are connected \
-                    and ready before the clock starts, and have committed when it stops; bench/contenders says how each is \
-                    used, and whether it commits all rows at once.";
+const NOTE: &str = "The file is CSV, or Parquet that was made of it beforehand. Programs are connected and ready before the \
+                    clock starts, except where the table says that their start is counted, and have committed when it \
+                    stops, some of them batch by batch; bench/contenders says how each is used.";
 
 pub(super) const SCENARIO: Scenario = Scenario {
     name: NAME,

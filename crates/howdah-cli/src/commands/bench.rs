@@ -4,17 +4,18 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use howdah::{Error, ErrorKind};
+use howdah::{Control, Error, ErrorKind};
 use howdah_bench::cell::Cell;
 use howdah_bench::record::{Outcome, Record};
 use howdah_bench::runner::{self, Event, Options};
 use howdah_bench::scenario::Scenario;
 use howdah_bench::scenarios::{self, Scale};
-use howdah_bench::{environment, worker};
+use howdah_bench::{environment, report, worker};
 
 use crate::args::{Bench, BenchAction, BenchRun};
 use crate::figures::{count, counted, rate, remaining, visible};
 use crate::render::Console;
+use crate::signals::SignalWatch;
 use crate::{conceal, exit, program};
 
 /// Runs the action; 1 when a run stored something wrong, or a comparison found a regression.
@@ -27,7 +28,7 @@ pub(crate) fn run(args: &Bench) -> u8 {
         }
         BenchAction::Methods { scenario } => methods(scenario.as_deref(), console),
         BenchAction::Run(args) => measure(args, console),
-        BenchAction::Report { directory } => report(directory, console),
+        BenchAction::Report { directory } => report_again(directory, console),
         BenchAction::Compare { before, after } => compare(before, after, console),
         BenchAction::Clean => clean(console),
         BenchAction::Worker => return worker(),
@@ -107,9 +108,21 @@ fn measure(args: &BenchRun, console: Console) -> Result<u8, Error> {
         return Err(Error::usage(format!("{} holds results already", options.output.display()))
             .with_hint("add --resume to go on with them, or -o DIR to keep both"));
     }
-    let environment = environment::describe(options.conninfo.as_deref()).map_err(failed)?;
-    let records = runner::run(&cells, &options, &mut |event| tell(console, &event)).map_err(failed)?;
-    write(&options.output, &records, &environment)?;
+    let environment = environment(&options)?;
+    let control = Control::new();
+    let signals = SignalWatch::start(&control).ok();
+    let records = match runner::run(&cells, &options, &control, &mut |event| tell(console, &event)) {
+        Err(howdah_bench::error::Error::Stopped) => {
+            let directory = visible(&options.output.display().to_string());
+            console.say(&format!(
+                "stopped; --resume -o {directory} goes on, bench report {directory} shows what is there"
+            ));
+            let signal = signals.and_then(|signals| signals.received());
+            return Ok(signal.map_or(exit::INTERRUPTED, exit::of_signal));
+        }
+        other => other.map_err(failed)?,
+    };
+    report::write(&options.output, &records, scenarios::ALL, &environment).map_err(failed)?;
     for line in unwelcome(&records) {
         console.labelled("warning", &line);
     }
@@ -118,12 +131,12 @@ fn measure(args: &BenchRun, console: Console) -> Result<u8, Error> {
     Ok(if runner::has_wrong(&records) { exit::FAILED } else { exit::DONE })
 }
 
-fn report(directory: &Path, console: Console) -> Result<u8, Error> {
+fn report_again(directory: &Path, console: Console) -> Result<u8, Error> {
     let records = results(directory)?;
     let path = directory.join("environment.md");
     let environment = std::fs::read_to_string(&path)
         .map_err(|error| Error::new(ErrorKind::Source, format!("cannot read {}: {error}", path.display())))?;
-    write(directory, &records, &environment)?;
+    report::write(directory, &records, scenarios::ALL, &environment).map_err(failed)?;
     console.say(&format!("report: {}", visible(&directory.join("report.html").display().to_string())));
     Ok(exit::DONE)
 }
@@ -156,12 +169,18 @@ fn clean(console: Console) -> Result<u8, Error> {
     Ok(exit::DONE)
 }
 
-fn write(directory: &Path, records: &[Record], environment: &str) -> Result<(), Error> {
-    let path = directory.join("environment.md");
-    std::fs::write(&path, environment).map_err(|error| {
-        Error::new(ErrorKind::Source, format!("cannot write {}: {error}", path.display()))
-    })?;
-    howdah_bench::report::write(directory, records, scenarios::ALL, environment).map_err(failed)
+/// Describes the machine before anything is measured; a resumed run keeps the description that is there.
+fn environment(options: &Options) -> Result<String, Error> {
+    let path = options.output.join("environment.md");
+    if options.resume
+        && let Ok(text) = std::fs::read_to_string(&path)
+    {
+        return Ok(text);
+    }
+    let text = environment::describe(options.conninfo.as_deref()).map_err(failed)?;
+    let failed = |error| Error::new(ErrorKind::Source, format!("cannot write {}: {error}", path.display()));
+    std::fs::create_dir_all(&options.output).and_then(|()| std::fs::write(&path, &text)).map_err(failed)?;
+    Ok(text)
 }
 
 /// What somebody must not overlook.
