@@ -65,7 +65,7 @@ impl Cluster {
             initdb = self.initdb("C", process_group)?;
         }
         check("initdb", &initdb, initdb.status.success())?;
-        self.execute_alone(sql, process_group)
+        self.execute_alone("template1", &[sql], process_group)
     }
 
     /// Makes the data directory a copy of that of `template`, which no server runs on, inside `root`, which holds nothing yet.
@@ -104,14 +104,19 @@ impl Cluster {
     }
 
     /// Through a single-user server: a client program is not in every installation.
-    fn execute_alone(&self, sql: &str, process_group: i32) -> Result<()> {
+    pub(crate) fn execute_alone(
+        &self,
+        database: &str,
+        statements: &[&str],
+        process_group: i32,
+    ) -> Result<()> {
         let mut command = self.command("postgres", process_group);
-        command.arg("--single").arg("-D").arg(self.data_dir()).args(["-c", "fsync=off", "template1"]);
+        command.arg("--single").arg("-D").arg(self.data_dir()).args(["-c", "fsync=off", database]);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut process = command.spawn().map_err(|error| self.run_error("postgres", error))?;
         if let Some(mut stdin) = process.stdin.take() {
             // A server that has ended already says why below.
-            let _ = writeln!(stdin, "{sql};");
+            let _ = statements.iter().try_for_each(|sql| writeln!(stdin, "{sql};"));
         }
         let output = process.wait_with_output().map_err(Error::io("wait for postgres"))?;
         // It ends with success even after an error.
