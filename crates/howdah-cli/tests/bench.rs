@@ -181,7 +181,7 @@ fn results_are_gone_on_with_compared_and_never_overwritten() {
     assert!(same.status.success(), "{}", said(&same));
     let slower: String = after
         .iter()
-        .map(|record| Record { seconds: record.seconds * 9.0, ..record.clone() })
+        .map(|record| Record { seconds: record.seconds * 1000.0, ..record.clone() })
         .map(|record| serde_json::to_string(&record).unwrap() + "\n")
         .collect();
     fs::create_dir(directory.path().join("slow")).unwrap();
