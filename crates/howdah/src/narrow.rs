@@ -20,10 +20,26 @@ const SHORT_SEGMENT: usize = 32;
 
 /// Whether the server refused a row, rather than being unable to go on: classes of SQLSTATE that say nothing about data are
 /// the connection, transaction states and rollbacks, resources, locks, operators, the system, and the server's own faults.
+/// Nor does class 42: what a role may not do or a statement cannot name it cannot with any row.
 pub(crate) fn is_about_a_row(error: &tokio_postgres::Error) -> bool {
     const NOT_DATA: [&str; 10] = ["08", "25", "28", "40", "53", "55", "57", "58", "F0", "XX"];
     let Some(db) = error.as_db_error() else { return false };
-    !NOT_DATA.iter().any(|class| db.code().code().starts_with(class))
+    let code = db.code().code();
+    match code.strip_prefix("42") {
+        Some(_) => judges_a_row(code, db.routine().unwrap_or_default()),
+        None => !NOT_DATA.iter().any(|class| code.starts_with(class)),
+    }
+}
+
+/// Whether an error of class 42 is about a row after all: policies and what RAISE says in a trigger judge rows, and input
+/// functions report a value as a syntax error (tsquery, jsonpath) or as the name of nothing (regclass and its like).
+fn judges_a_row(code: &str, routine: &str) -> bool {
+    match routine {
+        "ExecWithCheckOptions" | "exec_stmt_raise" => true,
+        // Of SQL itself.
+        "scanner_yyerror" => false,
+        input => code == "42601" || input.starts_with("reg") && input.ends_with("in"),
+    }
 }
 
 /// Sends the rows of `chunks` again, of which the server refused some with `first`. The savepoint of the failed part is
@@ -238,6 +254,22 @@ fn binary_row_end(bytes: &[u8], start: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_row_is_blamed_for_a_missing_right_or_a_statement() {
+        for (code, routine, expected) in [
+            ("42501", "aclcheck_error", false),
+            ("42501", "ExecWithCheckOptions", true),
+            ("42501", "exec_stmt_raise", true),
+            ("42P01", "parserOpenTable", false),
+            ("42P01", "regclassin", true),
+            ("42601", "scanner_yyerror", false),
+            ("42601", "jsonpath_yyerror", true),
+            ("42703", "", false),
+        ] {
+            assert_eq!(judges_a_row(code, routine), expected, "{code} {routine}");
+        }
+    }
 
     #[test]
     fn rows_are_found_in_both_forms() {

@@ -2,18 +2,22 @@
 //! make tables in another schema.
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up has failed")]
 
-use howdah::connect::{ConnectOptions, Environment};
+use howdah::connect::{ConnectOptions, Environment, Target};
 use howdah::name::TableName;
 use howdah::options::{Mode, OnError, WritePath};
-use howdah::{Control, Error, LoadOptions, Report};
+use howdah::{Control, Error, LoadOptions, PromoteOptions, Report};
 use howdah_testkit::Database;
 
 /// As the role of least privilege.
-fn load(database: &Database, options: &LoadOptions) -> Result<(Report, Vec<String>), Error> {
+fn target(database: &Database) -> Target {
     let conninfo = format!("{} user=loader_{} password=least", database.conninfo(), database.name());
     let connect = ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() };
+    connect.resolve(&Environment::from_pairs([])).unwrap()
+}
+
+fn load(database: &Database, options: &LoadOptions) -> Result<(Report, Vec<String>), Error> {
     let control = Control::new();
-    let outcome = howdah::load(options, &connect.resolve(&Environment::from_pairs([])).unwrap(), &control);
+    let outcome = howdah::load(options, &target(database), &control);
     match outcome.error {
         None => Ok((outcome.report, control.take_notices())),
         Some(error) => Err(error),
@@ -140,5 +144,45 @@ fn what_the_role_may_not_do_is_said_before_any_row_moves() {
         assert_eq!(error.sqlstate(), Some(sqlstate), "{error:?}");
         assert!(error.message().contains(says), "{error:?}");
         assert_eq!(error.visible(), Some("nothing was changed"), "{error:?}");
+    }
+}
+
+#[test]
+fn no_row_is_refused_for_a_right_that_the_role_lacks() {
+    let database = database();
+    let role = format!("loader_{}", database.name());
+    database.sql(&format!(
+        "CREATE TABLE given.closed (n int PRIMARY KEY); CREATE TABLE own.raw (n text);
+         INSERT INTO own.raw VALUES ('1'), ('2'), ('x'); ALTER TABLE own.raw OWNER TO {role}"
+    ));
+    let promoting = PromoteOptions {
+        landing: TableName::parse("own.raw").unwrap(),
+        into: TableName::parse("given.closed").unwrap(),
+        rejects_table: None,
+        rejects_violations: true,
+        drops_landing: true,
+    };
+    let (_, error) = howdah::promote(&promoting, &target(&database), &Control::new());
+    let error = error.unwrap();
+    assert_eq!(
+        (error.sqlstate(), error.visible()),
+        (Some("42501"), Some("nothing was changed")),
+        "{error:?}"
+    );
+    let left = "SELECT count(*), to_regclass('own.raw_rejects') IS NULL FROM own.raw";
+    assert_eq!(database.sql(left), "3|t");
+
+    let file = database.file("n.csv", "n\n1\n2\n");
+    for write_path in [WritePath::Values, WritePath::InsertAutocommit, WritePath::CopyBinary] {
+        let rejects = database.path("closed.rejects.jsonl");
+        let tolerant = LoadOptions {
+            write_path,
+            on_error: OnError::Ignore,
+            rejects: Some(rejects.clone().into()),
+            ..options(&file, "given.closed")
+        };
+        let error = load(&database, &tolerant).unwrap_err();
+        assert_eq!((error.sqlstate(), error.visible()), (Some("42501"), Some("nothing was changed")));
+        assert_eq!(std::fs::read_to_string(rejects).unwrap(), "", "{}", write_path.name());
     }
 }

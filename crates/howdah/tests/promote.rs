@@ -246,3 +246,15 @@ fn a_table_of_rejects_that_is_there_is_added_to() {
         promote(&database, &PromoteOptions { rejects_table: other, ..asked("raw", "t") }).unwrap_err();
     assert_eq!((error.sqlstate(), database.sql("SELECT count(*) FROM t").as_str()), (Some("42703"), "0"));
 }
+
+#[test]
+fn values_that_their_type_reports_as_a_bad_name_or_syntax_are_kept_apart() {
+    let database = Database::new();
+    database.sql(
+        "CREATE TABLE t (q tsquery, p jsonpath); CREATE TABLE raw (q text, p text);
+         INSERT INTO raw VALUES ('a & b', '$.a'), ('a b', NULL), (NULL, '$.'), ('c', NULL)",
+    );
+    let report = promote(&database, &asked("raw", "t")).unwrap();
+    assert_eq!((report.rows, report.rows_rejected), (2, 2));
+    assert_eq!(database.sql("SELECT DISTINCT reject_sqlstate FROM raw_rejects"), "42601");
+}

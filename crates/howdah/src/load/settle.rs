@@ -12,7 +12,7 @@ use crate::connect::Connection;
 use crate::control::Control;
 use crate::error::{Error, ErrorKind};
 use crate::feed;
-use crate::narrow;
+use crate::narrow::is_about_a_row;
 use crate::rejects::{Reject, Rejects};
 use crate::source::{Cutter, Dialect, Input, Splitter};
 use crate::staged::{Round, Staging};
@@ -185,14 +185,6 @@ impl Load<'_> {
         let work = move || rejects.add(&records(cutter, refused, &dialect)?);
         feed::off_thread(self.control, work).await?
     }
-}
-
-/// Whether the server refused a row of the statement, rather than the statement.
-fn is_about_a_row(error: &tokio_postgres::Error) -> bool {
-    let Some(db) = error.as_db_error() else { return false };
-    // What a role may not do or a statement cannot name it cannot with any row; a policy judges rows.
-    let is_policy = db.routine() == Some("ExecWithCheckOptions");
-    narrow::is_about_a_row(error) && (is_policy || !db.code().code().starts_with("42"))
 }
 
 /// The records that became the refused rows, which are in order.
