@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::io::Write;
+
 use common::{load, options, target, try_load};
 use howdah::name::TableName;
 use howdah::options::{HeaderOption, Mode, OnError, RejectLimit, WritePath};
@@ -257,4 +259,39 @@ fn values_that_their_type_reports_as_a_bad_name_or_syntax_are_kept_apart() {
     let report = promote(&database, &asked("raw", "t")).unwrap();
     assert_eq!((report.rows, report.rows_rejected), (2, 2));
     assert_eq!(database.sql("SELECT DISTINCT reject_sqlstate FROM raw_rejects"), "42601");
+}
+
+#[test]
+fn no_row_goes_with_the_landing_table_that_somebody_was_just_writing_into_it() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int); CREATE TABLE raw (n text); INSERT INTO raw VALUES ('1')");
+    let mut writer = database.psql().stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let mut lines = writer.stdin.take().unwrap();
+    lines.write_all(b"BEGIN; INSERT INTO raw VALUES ('2');\n").unwrap();
+    let until = |condition: &str| {
+        let found = format!(
+            "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+              WHERE d.datname = current_database() AND relation = 'raw'::regclass AND {condition}"
+        );
+        let start = std::time::Instant::now();
+        while database.sql(&found) == "0" {
+            assert!(start.elapsed().as_secs() < 20, "{condition}");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    };
+    until("mode = 'RowExclusiveLock'");
+    let dropping = PromoteOptions { drops_landing: true, ..asked("raw", "t") };
+    let report = std::thread::scope(|scope| {
+        let promoting = scope.spawn(|| promote(&database, &dropping).unwrap());
+        until("NOT granted");
+        lines.write_all(b"COMMIT;\n").unwrap();
+        drop(lines);
+        promoting.join().unwrap()
+    });
+    writer.wait().unwrap();
+    assert_eq!(report.rows, 2);
+    assert_eq!(
+        database.sql("SELECT string_agg(n::text, ',' ORDER BY n), to_regclass('raw') IS NULL FROM t"),
+        "1,2|t"
+    );
 }

@@ -26,10 +26,14 @@ impl Run<'_> {
     /// Everything, in one transaction, which is open when this fails.
     pub(super) async fn promote(&self, target: &Target) -> Result<Promoted, Error> {
         let start = Instant::now();
-        // All statements see the same rows of the landing table, whoever else writes into it. A deferred constraint would
-        // speak up when nobody can tell any more which row it means.
-        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SET CONSTRAINTS ALL IMMEDIATE; SAVEPOINT howdah";
-        self.execute(begin).await?;
+        // All statements see the same rows of the landing table, whoever else writes into it; where it is to be dropped nobody
+        // does, or what is committed there meanwhile would go with it. A deferred constraint would speak up when nobody can
+        // tell any more which row it means.
+        let lock = if self.promotion.drops_landing { self.promotion.lock_sql() } else { String::new() };
+        let begin = format!(
+            "BEGIN ISOLATION LEVEL REPEATABLE READ; {lock}SET CONSTRAINTS ALL IMMEDIATE; SAVEPOINT howdah"
+        );
+        self.execute(&begin).await?;
         let (rows, rows_rejected) = match self.attempt(&self.promotion.insert_sql("")).await? {
             Ok(rows) => (rows, 0),
             Err(refusal) => self.sort_out(refusal).await?,

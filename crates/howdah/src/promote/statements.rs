@@ -53,6 +53,11 @@ impl Promotion {
         std::iter::once(self.insert_sql("")).chain(drop).collect()
     }
 
+    /// Keeps writers away until the end; comes before the first query, whose snapshot then has all that they wrote.
+    pub(super) fn lock_sql(&self) -> String {
+        format!("LOCK TABLE ONLY {} IN SHARE ROW EXCLUSIVE MODE; ", self.landing)
+    }
+
     pub(super) fn drop_sql(&self) -> String {
         format!("DROP TABLE {}", self.landing)
     }
