@@ -295,3 +295,36 @@ fn no_row_goes_with_the_landing_table_that_somebody_was_just_writing_into_it() {
         "1,2|t"
     );
 }
+
+#[test]
+fn rows_of_tables_that_inherit_from_the_landing_table_are_not_taken_for_its_own() {
+    let database = Database::new();
+    database.sql(
+        "CREATE TABLE t (n int); CREATE TABLE raw (n text); CREATE TABLE child () INHERITS (raw);
+         INSERT INTO child SELECT CASE i WHEN 1 THEN 'bad' ELSE i::text END FROM generate_series(1, 3000) i;
+         INSERT INTO raw VALUES ('-1'), ('x')",
+    );
+    let report = promote(&database, &asked("raw", "t")).unwrap();
+    assert_eq!((report.rows, report.rows_rejected), (1, 1));
+    assert_eq!(database.sql("SELECT (SELECT string_agg(n::text, ',') FROM t), n FROM raw_rejects"), "-1|x");
+    // Nor do they go with it.
+    let error = promote(&database, &PromoteOptions { drops_landing: true, ..asked("raw", "t") }).unwrap_err();
+    assert_eq!((error.sqlstate(), error.visible()), (Some("2BP01"), Some("nothing was changed")));
+    assert_eq!(database.sql("SELECT count(*) FROM raw"), "3002");
+}
+
+#[test]
+fn what_became_of_rows_that_landed_is_counted_and_not_guessed() {
+    let database = Database::new();
+    database.sql(
+        "CREATE TABLE t (n int);
+         CREATE FUNCTION odd() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN CASE NEW.n % 2 WHEN 1 THEN NEW END; END';
+         CREATE TRIGGER odd BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION odd()",
+    );
+    let file = database.file("t.csv", "1\n2\nx\n3\n");
+    let (report, notices) =
+        try_load(&database, &LoadOptions { on_error: OnError::Ignore, ..landing(&file, "t") }).unwrap();
+    assert_eq!((report.rows, report.rows_rejected), (2, 1));
+    let said = "4 rows landed; the server counted 2 into public.t and 1 apart";
+    assert!(notices.iter().any(|notice| notice.starts_with(said)), "{notices:?}");
+}

@@ -85,7 +85,12 @@ impl Load<'_> {
         };
         let sent = self.report.rows;
         if promoted.rows + promoted.rows_rejected != sent {
-            self.control.notice(format!("{sent} rows landed; triggers let {} of them in", promoted.rows));
+            self.control.notice(format!(
+                "{sent} rows landed; the server counted {} into {} and {} apart: triggers or rules can do that, or somebody who wrote into the landing table",
+                promoted.rows,
+                landed.into.display(),
+                promoted.rows_rejected
+            ));
         }
         let report = &mut *self.report;
         report.rejects_table = promotion.rejects_display(promoted.rows_rejected);

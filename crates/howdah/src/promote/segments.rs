@@ -68,7 +68,7 @@ async fn reject(
     let mut found = None;
     for reader in promotion.readers.iter().filter(|reader| !reader.takes_all) {
         let sql = format!(
-            "SELECT ({}) IS NULL FROM {} l WHERE l.ctid = {place}",
+            "SELECT ({}) IS NULL FROM ONLY {} l WHERE l.ctid = {place}",
             reader.expression, promotion.landing
         );
         if let Err(error) = run.attempt(&sql).await? {

@@ -33,13 +33,13 @@ impl Promotion {
         names.join(", ")
     }
 
-    /// Inserts the rows of the landing table that `condition` picks, all when there is none. Identity columns get what the
-    /// input says, as COPY gives it to them.
+    /// Inserts the rows of the landing table that `condition` picks, all when there is none, and none of tables that inherit
+    /// from it: a row's place says nothing across tables. Identity columns get what the input says, as COPY gives it to them.
     pub(super) fn insert_sql(&self, condition: &str) -> String {
         let expressions: Vec<&str> = self.readers.iter().map(|reader| reader.expression.as_str()).collect();
         let filter = if condition.is_empty() { String::new() } else { format!(" WHERE {condition}") };
         format!(
-            "INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM {} l{filter}",
+            "INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM ONLY {} l{filter}",
             self.into,
             self.column_list(),
             expressions.join(", "),
@@ -91,7 +91,7 @@ impl Promotion {
             })
             .collect();
         format!(
-            "{} l CROSS JOIN LATERAL (
+            "ONLY {} l CROSS JOIN LATERAL (
                 SELECT v.name, v.sql_error_code AS code, pg_catalog.concat_ws(': ', v.message, v.detail) AS reason
                   FROM ({}) v WHERE v.sql_error_code IS NOT NULL ORDER BY v.n LIMIT 1) e
               WHERE NOT ({})",
@@ -124,7 +124,7 @@ impl Promotion {
     /// Puts the row at `place` into `rejects`, with the column, the SQLSTATE and the reason as parameters.
     pub(super) fn reject_one_sql(&self, rejects: &RejectsTable, place: &str) -> String {
         format!(
-            "INSERT INTO {} ({}) SELECT {}, $1, $2, $3 FROM {} l WHERE l.ctid = {place}",
+            "INSERT INTO {} ({}) SELECT {}, $1, $2, $3 FROM ONLY {} l WHERE l.ctid = {place}",
             rejects.sql,
             self.reject_columns(rejects),
             self.landing_list(),
