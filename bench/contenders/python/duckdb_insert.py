@@ -9,7 +9,13 @@ import duckdb_extension_postgres_scanner as extension
 import arrow_file
 from contract import Task, go, run
 
-TYPES = {"jsonb": "JSON", "text": "VARCHAR", "double precision": "DOUBLE"}
+TYPES = {"jsonb": "JSON", "text": "VARCHAR", "double precision": "DOUBLE", "text[]": "VARCHAR"}
+
+
+def value(name: str, type_: str) -> str:
+    """Give the expression for a column: DuckDB writes a list as [a,b], where the file has {a,b}."""
+    column = f'"{name}"'
+    return f"CAST('[' || {column}[2:-2] || ']' AS VARCHAR[])" if type_ == "text[]" else column
 
 
 def load(task: Task) -> int:
@@ -29,7 +35,8 @@ def load(task: Task) -> int:
             source = f"read_parquet('{task.input}')"
         else:
             source = f"read_csv('{task.input}', header = true, columns = {types})"
-        connection.execute(f"INSERT INTO pg.{task.table} ({task.names}) SELECT * FROM {source}")
+        values = ", ".join(value(name, type_) for name, type_ in task.columns.items())
+        connection.execute(f"INSERT INTO pg.{task.table} ({task.names}) SELECT {values} FROM {source}")
         inserted = connection.fetchone()
     return int(inserted[0]) if inserted else 0
 
