@@ -7,7 +7,8 @@ CARGO ?= cargo
 # Programs look for the embedded PostgreSQL in the active environment.
 export VIRTUAL_ENV := $(abspath .venv)
 BIN := $(VIRTUAL_ENV)/bin
-HOWDAH := target/release/howdah
+RELEASE := $(or $(CARGO_TARGET_DIR),target)/release
+HOWDAH := $(RELEASE)/howdah
 
 # make run: the user's own file, or a million made-up GitHub events.
 FILE ?=
@@ -26,7 +27,7 @@ help: ## This list
 	$(BIN)/python -m pip install --quiet --requirement requirements-dev.txt
 	touch $@
 
-$(HOWDAH): .venv/ready $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+$(HOWDAH): .venv/ready $(shell find crates -name '*.rs' -o -name Cargo.toml -o -path '*/src/report/*') Cargo.toml Cargo.lock
 	$(CARGO) build --release --locked -p howdah-cli
 	@touch $@
 
@@ -77,7 +78,7 @@ fmt: .venv/ready ## Format everything
 
 bench-load: .venv/ready ## Measure loads against the floor and psql (ARGS='--quick', '--only readings', …)
 	$(CARGO) build --release --locked -p howdah-cli -p howdah-bench
-	target/release/bench-load --output build/bench-load $(ARGS)
+	$(RELEASE)/bench-load --output build/bench-load $(ARGS)
 
 contenders: .venv/ready ## Install other people's ways of loading into build/contenders, and say which can run
 	$(BIN)/python bench/contenders/setup.py
