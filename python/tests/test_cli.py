@@ -57,3 +57,10 @@ def test_import_brings_no_heavy_module() -> None:
     code = "import sys; before = set(sys.modules); import howdah; print(*(set(sys.modules) - before))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert set(done.stdout.split()) == {"howdah", "howdah._native"}
+
+
+def test_bench_finds_its_worker_in_the_package(tmp_path: Path) -> None:
+    what = ["five-paths", "--quick", "--rows", "200", "--method", "COPY text"]
+    done = run("bench", "run", *what, "-o", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert '"outcome":"verified"' in (tmp_path / "out" / "raw.jsonl").read_text(), done.stderr

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use howdah::{Control, Error, ErrorKind};
@@ -234,13 +235,19 @@ fn worker() -> u8 {
     worker::main(&std::env::var(worker::VARIABLE).unwrap_or_default())
 }
 
-/// The words that run this program: in a Python process the executable is the interpreter.
+/// The words that run this program. In a Python process the executable is an interpreter outside of the environment that
+/// holds howdah: the word by which it was called is the environment's.
 fn myself() -> Result<Vec<OsString>, Error> {
     let failed = |error| Error::new(ErrorKind::Source, format!("cannot find this program: {error}"));
     let program = std::env::current_exe().map_err(failed)?;
-    let mut words = vec![program.clone().into_os_string()];
     let is_python = program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"));
+    let mut words = vec![program.into_os_string()];
     if is_python {
+        let typed = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+        let called = typed.split(|byte| *byte == 0).next().unwrap_or_default();
+        if !called.is_empty() {
+            words = vec![OsString::from_vec(called.to_vec())];
+        }
         words.extend(["-m".into(), "howdah".into()]);
     }
     words.extend(["bench".into(), "worker".into()]);
