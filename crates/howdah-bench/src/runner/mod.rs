@@ -27,8 +27,10 @@ use crate::scratch::Scratch;
 
 /// Rows of the first warm-up of a cell that may be slow.
 const PROBE: u64 = 100;
-/// A warm-up that took so many seconds says how fast a method is.
+/// A warm-up that took so many seconds says how fast a method is ...
 const TELLING: f64 = 0.5;
+/// ... unless that is less than this share of what is allowed: a program's start may be in it, which a longer run dwarfs.
+const TELLING_SHARE: f64 = 0.1;
 /// A prefix takes so much of the time allowed, so that a slower repetition is not killed.
 const MARGIN: f64 = 0.7;
 /// A run is killed after so many times what is allowed.
@@ -236,7 +238,8 @@ impl Runner<'_> {
         let mut rows = cell.rows.min(PROBE);
         loop {
             let record = self.once(cell, rows)?;
-            let is_telling = record.seconds >= TELLING.min(self.options.max_seconds);
+            let allowed = self.options.max_seconds;
+            let is_telling = record.seconds >= TELLING.min(allowed).max(TELLING_SHARE * allowed);
             if !record.outcome.counts() || rows == cell.rows || is_telling {
                 let fit = self.fitting(cell, &record);
                 return Ok((Some(record), fit));
