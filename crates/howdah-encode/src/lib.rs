@@ -4,7 +4,8 @@
 //! that `COPY … (FORMAT binary)` takes. It never guesses: a literal is *encoded* when the stored value is certain to
 //! be the one that the server's input function would have made, *invalid* when the server would certainly refuse it,
 //! and *unsure* otherwise, for the server to decide. [`wire`] writes single values, [`copy_text`] reads and writes
-//! fields of COPY's text format.
+//! fields of COPY's text format. With the cargo feature `arrow`, `arrow` does for values of Arrow arrays what `text`
+//! does for literals.
 //!
 //! ```
 //! use howdah_encode::{SessionRules, TextCodec};
@@ -16,6 +17,8 @@
 //! # Ok::<(), &str>(())
 //! ```
 
+#[cfg(feature = "arrow")]
+pub mod arrow;
 pub mod copy_text;
 #[cfg(feature = "literals")]
 pub mod literals;

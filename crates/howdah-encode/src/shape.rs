@@ -65,6 +65,8 @@ pub enum TypeShape {
 /// A column of a composite type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompositeField {
+    /// `pg_attribute.attname`
+    pub name: String,
     /// `pg_attribute.atttypid`
     pub oid: u32,
     /// `pg_attribute.atttypmod`

@@ -58,7 +58,8 @@ fn shapes() -> Vec<TypeShape> {
     let numbers = array(23, base(23));
     let given = TypeShape::Domain { name: "given".to_owned(), over: base(1043), typmod: 7, not_null: true };
     let fields = [numbers.clone(), given.clone(), *base(1184)];
-    let fields = fields.into_iter().map(|shape| CompositeField { oid: 1, typmod: -1, shape });
+    let fields =
+        fields.into_iter().map(|shape| CompositeField { name: "f".to_owned(), oid: 1, typmod: -1, shape });
     let row = TypeShape::Composite { fields: fields.collect() };
     vec![
         numbers,

@@ -52,8 +52,8 @@ fn multirange(subtype: u32, steps: Steps) -> TypeShape {
 }
 
 fn composite(fields: Vec<(u32, i32, TypeShape)>) -> TypeShape {
-    let field = |(oid, typmod, shape)| CompositeField { oid, typmod, shape };
-    TypeShape::Composite { fields: fields.into_iter().map(field).collect() }
+    let field = |(n, (oid, typmod, shape))| CompositeField { name: format!("f{n}"), oid, typmod, shape };
+    TypeShape::Composite { fields: fields.into_iter().enumerate().map(field).collect() }
 }
 
 /// Types of every kind that is made of others.

@@ -50,6 +50,11 @@ impl Array {
         Array { element: part(&self.element), ..*self }
     }
 
+    #[cfg(feature = "arrow")]
+    pub(super) fn element(&self) -> &TextCodec {
+        &self.element
+    }
+
     /// Appends the array without the length in front.
     pub(super) fn put(&self, literal: &[u8], out: &mut Vec<u8>) -> Verdict {
         let mut reader = Reader { literal, at: 0, delimiter: self.delimiter };

@@ -48,6 +48,8 @@ use crate::wire;
 pub use self::geometry::Shape;
 pub use self::json::is_jsonb;
 pub use self::nested::Nested;
+#[cfg(feature = "arrow")]
+pub(crate) use self::numeric::put_short as put_short_numeric;
 pub use self::numeric::{NUMERIC_INTEGER_DIGITS, NUMERIC_SCALE, NumericLimit};
 
 /// Turns literals of one column into binary fields.

@@ -66,6 +66,36 @@ impl TextCodec {
     }
 }
 
+#[cfg(feature = "arrow")]
+impl TextCodec {
+    /// The codec of the type below all domains.
+    pub(crate) fn below_domains(&self) -> &TextCodec {
+        self.below_not_null().unwrap_or(self)
+    }
+
+    /// Of an array type, the codec of its elements.
+    pub(crate) fn element(&self) -> Option<&TextCodec> {
+        match self {
+            TextCodec::Nested(nested) => match &nested.0 {
+                Kind::Array(array) => Some(array.element()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Of a composite type, the codec of a column.
+    pub(crate) fn column(&self, index: usize) -> Option<&TextCodec> {
+        match self {
+            TextCodec::Nested(nested) => match &nested.0 {
+                Kind::Composite(record) => record.column(index),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
 fn of(shape: &TypeShape, typmod: i32, rules: &SessionRules, depth: usize) -> Option<TextCodec> {
     let depth = depth.checked_sub(1)?;
     let below = |shape: &TypeShape, typmod| of(shape, typmod, rules, depth);
@@ -190,7 +220,12 @@ mod tests {
     #[test]
     fn a_type_with_an_unknown_part_has_no_codec() {
         let unknown = TypeShape::Base { oid: 3614 };
-        let field = |shape: &TypeShape| CompositeField { oid: 1, typmod: -1, shape: shape.clone() };
+        let field = |shape: &TypeShape| CompositeField {
+            name: "f".to_owned(),
+            oid: 1,
+            typmod: -1,
+            shape: shape.clone(),
+        };
         let row = |fields: &[&TypeShape]| TypeShape::Composite {
             fields: fields.iter().map(|f| field(f)).collect(),
         };

@@ -61,6 +61,24 @@ pub(super) fn put_literal(literal: &[u8], limit: Option<NumericLimit>, out: &mut
     Ok(())
 }
 
+/// Appends `mantissa` / 10^`places`; `false`, and nothing appended, when the number is too long or too large for this.
+#[cfg(feature = "arrow")]
+#[inline]
+pub(crate) fn put_short(
+    negative: bool,
+    mantissa: u64,
+    places: usize,
+    limit: Option<NumericLimit>,
+    out: &mut Vec<u8>,
+) -> bool {
+    let is_short = TENS.last().is_some_and(|&end| mantissa < end);
+    match Short::limited((negative, mantissa, places), limit).filter(|_| is_short) {
+        Some(short) => short.put(out),
+        None => return false,
+    }
+    true
+}
+
 /// At most sixteen digits, within the limits of the column.
 struct Short {
     negative: bool,

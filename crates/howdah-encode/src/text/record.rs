@@ -18,6 +18,11 @@ impl Record {
         Record(self.0.iter().map(|(oid, column)| (*oid, codec(column))).collect())
     }
 
+    #[cfg(feature = "arrow")]
+    pub(super) fn column(&self, index: usize) -> Option<&TextCodec> {
+        self.0.get(index).map(|(_, codec)| codec)
+    }
+
     /// Appends the row without the length in front. Columns are judged as they come, as the server does.
     pub(super) fn put(&self, literal: &[u8], out: &mut Vec<u8>) -> Verdict {
         let fault = |detail| malformed_here("record", literal, detail);
