@@ -42,12 +42,21 @@ fn ignore(error: Error, options: &LoadOptions) -> Error {
         return error;
     }
     let ignore = "--on-error ignore keeps such records in a file and loads the others";
+    if let Some(loss) = loss(&error) {
+        let hint = format!("--allow {loss} takes the loss; {ignore}");
+        return error.with_hint(hint);
+    }
     match null_marker(&error) {
         Some(marker) => {
             error.with_hint(format!("if {marker} stands for no value, add --null '{marker}'; {ignore}"))
         }
         None => error.with_hint(ignore),
     }
+}
+
+/// The loss for which the error says that nobody allowed it.
+fn loss(error: &Error) -> Option<&str> {
+    error.message().split_once("the lossy conversion \"")?.1.split('"').next()
 }
 
 /// The value that the error quotes, when programs write it for NULL.
@@ -95,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_server_that_went_away_is_not_called_a_bad_record() {
-        let at = Location { source: "f".into(), line: Some(3), byte_offset: None };
+        let at = Location::of_text("f".into(), 3, None);
         let located = |error: Error| error.of_kind(ErrorKind::Data).at(at.clone());
         assert!(hint(located(server("57P01", "terminating"))).contains("run the same command again"));
         assert!(hint(located(server("53100", "full").with_hint("Check."))).contains("free some space"));
@@ -105,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_marker_for_null_is_recognised_and_an_odd_value_is_not() {
-        let at = Location { source: "f".into(), line: Some(3), byte_offset: None };
+        let at = Location::of_text("f".into(), 3, None);
         let value = |text: &str| {
             let message = format!("invalid input syntax for type date: \"{text}\"");
             hint(server("22007", &message).of_kind(ErrorKind::Data).at(at.clone()))

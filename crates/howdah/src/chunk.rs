@@ -1,12 +1,15 @@
 //! A chunk: encoded rows and where they came from. The unit of queueing, sending and progress.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use crate::error::Location;
+use crate::source::batches::BatchPlace;
 use crate::source::split::Span;
-use crate::source::{Eol, Origin, Piece};
+use crate::source::{Eol, Origin};
 
-/// Encoded rows of one piece of input.
+/// Encoded rows of one morsel of input.
 #[derive(Debug)]
 pub(crate) struct Chunk {
     /// Whole rows, without COPY's header and trailer.
@@ -28,22 +31,23 @@ pub(crate) enum RowForm {
     Csv(Eol),
 }
 
-/// The place of a record in the input, as a number that grows with it: its piece, and where it starts in that.
+/// The place of a record in the input, as a number that grows with it: its morsel, and where it starts in that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ordinal(pub(crate) u64);
 
 impl Ordinal {
-    pub(crate) fn of(piece: &Piece, record: Span) -> Self {
-        // A piece has less than 2^31 bytes.
-        Ordinal((piece.ordinal << 32) | record.start as u64)
+    /// The record that starts at byte, or row, `start` of the morsel `ordinal`.
+    pub(crate) fn new(ordinal: u64, start: usize) -> Self {
+        // A morsel has less than 2^31 bytes, or rows.
+        Ordinal((ordinal << 32) | start as u64)
     }
 
-    /// The piece.
-    pub(crate) fn piece(self) -> u64 {
+    /// The ordinal of the morsel.
+    pub(crate) fn morsel(self) -> u64 {
         self.0 >> 32
     }
 
-    /// The first byte of the record in the piece.
+    /// The first byte of the record in its piece, or the row in its batch.
     pub(crate) fn start(self) -> usize {
         usize::try_from(self.0 & u64::from(u32::MAX)).unwrap_or(usize::MAX)
     }
@@ -52,8 +56,8 @@ impl Ordinal {
 /// Leads the n-th row of a chunk back to its record in the input.
 #[derive(Debug)]
 pub(crate) struct RowOrigins {
-    origin: Origin,
-    /// Offset of each record in the piece.
+    origin: MorselOrigin,
+    /// Offset of each record in the piece, or its number in the batch.
     starts: Vec<u32>,
     /// Physical lines before each record; empty while every record so far took one line.
     lines: Vec<u32>,
@@ -65,8 +69,26 @@ pub(crate) struct RowOrigins {
     first_more: usize,
 }
 
+/// Where the rows of a chunk came from.
+#[derive(Debug)]
+enum MorselOrigin {
+    Text(Origin),
+    /// And the first row.
+    Rows(Arc<BatchPlace>, u64),
+}
+
 impl RowOrigins {
-    pub(crate) fn new(origin: Origin) -> Self {
+    /// Of records of text.
+    pub(crate) fn of_text(origin: Origin) -> Self {
+        RowOrigins::new(MorselOrigin::Text(origin))
+    }
+
+    /// Of rows without lines; `first_row` is that of the morsel.
+    pub(crate) fn of_rows(place: Arc<BatchPlace>, first_row: u64) -> Self {
+        RowOrigins::new(MorselOrigin::Rows(place, first_row))
+    }
+
+    fn new(origin: MorselOrigin) -> Self {
         RowOrigins {
             origin,
             starts: Vec::new(),
@@ -94,6 +116,12 @@ impl RowOrigins {
         }
         #[expect(clippy::cast_possible_truncation, reason = "the cutter holds pieces below 2^31 bytes")]
         self.starts.push(record.start as u32);
+    }
+
+    /// Notes the next row's number in the morsel.
+    #[inline]
+    pub(crate) fn push_row(&mut self, row: u32) {
+        self.starts.push(row);
     }
 
     /// Notes how many more lines than one COPY counts for the last row: line feeds, or carriage returns where these end
@@ -129,19 +157,24 @@ impl RowOrigins {
         self.starts.len() as u64
     }
 
-    /// Where the record of row `row` (from 0) starts in the piece.
+    /// Where the record of row `row` (from 0) starts in the morsel.
     pub(crate) fn start(&self, row: usize) -> Option<usize> {
         self.starts.get(row).map(|start| *start as usize)
     }
 
     /// The record of row `row` (from 0).
     pub(crate) fn locate(&self, row: usize) -> Option<Location> {
-        let start = *self.starts.get(row)?;
-        let line = match self.lines.get(row) {
-            Some(line) => u64::from(*line),
-            None => row as u64 + u64::from(self.skipped_lines),
-        };
-        Some(self.origin.locate(u64::from(start), line))
+        let start = u64::from(*self.starts.get(row)?);
+        Some(match &self.origin {
+            MorselOrigin::Rows(place, first_row) => place.locate(first_row + start),
+            MorselOrigin::Text(origin) => {
+                let line = match self.lines.get(row) {
+                    Some(line) => u64::from(*line),
+                    None => row as u64 + u64::from(self.skipped_lines),
+                };
+                origin.locate(start, line)
+            }
+        })
     }
 }
 
@@ -152,7 +185,7 @@ mod tests {
     #[test]
     fn rows_lead_back_to_their_lines_with_and_without_newlines_in_fields() {
         let origin = Origin { source: "f".into(), byte_offset: 100, first_line: 11, lines: None };
-        let mut rows = RowOrigins::new(origin);
+        let mut rows = RowOrigins::of_text(origin);
         // A header took line 11; the second row takes two lines.
         for (start, lines) in [(10, 1), (20, 2), (40, 4), (50, 5)] {
             rows.push(Span { start, end: start, lines_before: lines });
@@ -168,7 +201,7 @@ mod tests {
     #[test]
     fn a_line_that_copy_counts_leads_to_the_row_that_has_it() {
         let origin = Origin { source: "f".into(), byte_offset: 0, first_line: 1, lines: None };
-        let mut rows = RowOrigins::new(origin);
+        let mut rows = RowOrigins::of_text(origin);
         for (start, more) in [(0, 0), (1, 2), (4, 0), (5, 1)] {
             rows.push(Span { start, end: start, lines_before: 0 });
             rows.note_lines(more, usize::from(start == 0), Eol::Nl);

@@ -6,12 +6,28 @@ use tokio_postgres::types::Type;
 
 use crate::connect::Connection;
 use crate::error::Error;
+use crate::mapping::Mapping;
 use crate::name;
+use crate::options::LoadOptions;
 use crate::table::{Column, Table};
 use crate::types::Types;
 
 /// OIDs from here on are not PostgreSQL's own: such types may have checks.
 pub(crate) const FIRST_OWN_OID: u32 = 16384;
+
+/// The types of a new table's columns that need not be found: those that the user says, and, where they say nothing, those
+/// that the caller knows of the fields.
+pub(crate) fn of_new_table(options: &LoadOptions, mapping: &Mapping) -> Vec<(String, String)> {
+    let mut types = options.types.clone();
+    for (field, type_name) in &options.presumed {
+        let Some(pair) = mapping.pairs.iter().find(|pair| pair.source == *field) else { continue };
+        let target = pair.target.to_lowercase();
+        if !options.types.iter().any(|(named, _)| named.to_lowercase() == target) {
+            types.push((pair.target.clone(), type_name.clone()));
+        }
+    }
+    types
+}
 
 /// Gives the columns of a new table the types that `declared` says, and holds those of an existing one against it.
 ///

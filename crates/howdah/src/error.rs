@@ -55,12 +55,21 @@ pub struct Location {
     pub line: Option<u64>,
     /// Offset in bytes, from 0, of the record in the input, decompressed and in UTF-8.
     pub byte_offset: Option<u64>,
+    /// The row group of a Parquet file, from 0.
+    pub row_group: Option<u64>,
+    /// The row, from 0, in its row group, or in an input that has neither lines nor row groups.
+    pub row: Option<u64>,
 }
 
 impl Location {
     /// The input as a whole.
     pub fn of_source(source: Arc<str>) -> Self {
-        Location { source, line: None, byte_offset: None }
+        Location { source, line: None, byte_offset: None, row_group: None, row: None }
+    }
+
+    /// A record of text: its physical line, from 1, and its first byte, from 0.
+    pub fn of_text(source: Arc<str>, line: u64, byte_offset: Option<u64>) -> Self {
+        Location { line: Some(line), byte_offset, ..Location::of_source(source) }
     }
 }
 
@@ -72,6 +81,12 @@ impl fmt::Display for Location {
         }
         if let Some(offset) = self.byte_offset {
             write!(f, " (byte {offset})")?;
+        }
+        if let Some(group) = self.row_group {
+            write!(f, ", row group {group}")?;
+        }
+        if let Some(row) = self.row {
+            write!(f, ", row {row}")?;
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! What reading threads share: whoever is free takes the cutter's lock and cuts the next piece; the failure that stands
-//! first in the input wins.
+//! What reading threads share: the input, from which whoever is free pulls the next morsel; the failure that stands first in
+//! the input wins.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,38 +12,38 @@ use crate::lattice::ColumnLattice;
 use crate::lattice::ascent::{Ascent, Stretch};
 use crate::plan::Plan;
 use crate::records::Records;
-use crate::source::{Cutter, Field, Piece};
+use crate::source::{Cutter, Field, Hold, Morsel, Piece, Supply};
 
 /// The input, for any number of threads.
 pub(crate) struct Feed {
-    cutter: Mutex<Cutter>,
+    supply: Supply,
     stop: AtomicBool,
     /// The failure that stands first in the input, whichever thread met one first.
     failure: Mutex<Option<(u64, Error)>>,
 }
 
 impl Feed {
-    pub(crate) fn new(cutter: Cutter) -> Arc<Self> {
-        Arc::new(Feed { cutter: Mutex::new(cutter), stop: AtomicBool::new(false), failure: Mutex::new(None) })
+    pub(crate) fn new(supply: Supply) -> Arc<Self> {
+        Arc::new(Feed { supply, stop: AtomicBool::new(false), failure: Mutex::new(None) })
     }
 
-    /// The next piece; `None` at the end, after a failure, and when somebody said stop.
-    pub(crate) fn cut(&self, spare: Vec<u8>) -> Option<Piece> {
-        let mut cutter = lock(&self.cutter);
-        if self.stop.load(Ordering::Relaxed) {
+    /// The next morsel for the thread whose `hold` this is; `None` at the end, after a failure, and when somebody said stop.
+    pub(crate) fn next(&self, hold: &mut Hold) -> Option<Morsel> {
+        if self.is_stopped() {
             return None;
         }
-        match cutter.cut(spare) {
-            Ok(piece) => piece,
+        match self.supply.next(hold) {
+            // Another thread may have stopped everybody meanwhile.
+            Ok(morsel) => morsel.filter(|_| !self.is_stopped()),
             Err(error) => {
-                // What cannot be cut lies behind every piece that was.
+                // What cannot be read lies behind every morsel that was.
                 self.fail(u64::MAX, error);
                 None
             }
         }
     }
 
-    /// Notes why the piece `ordinal` cannot be loaded, and ends the feed.
+    /// Notes why the morsel `ordinal` cannot be loaded, and ends the feed.
     pub(crate) fn fail(&self, ordinal: u64, error: Error) {
         self.stop.store(true, Ordering::Relaxed);
         let mut failure = lock(&self.failure);
@@ -105,26 +105,27 @@ pub(crate) fn infer(
     threads: usize,
     control: &Control,
 ) -> Result<(Vec<ColumnLattice>, bool), Error> {
-    let feed = Feed::new(cutter);
+    let feed = Feed::new(Supply::text(cutter));
     let ascent = Arc::new(Mutex::new(Ascent::default()));
     let threads = (0..threads)
         .map(|_| {
             let (feed, plan, control, ascent) = (feed.clone(), plan.clone(), control.clone(), ascent.clone());
             std::thread::spawn(move || {
                 let mut lattices = vec![ColumnLattice::default(); plan.columns.len()];
-                let (mut fields, mut spare) = (Vec::new(), Vec::new());
-                while let Some(piece) = feed.cut(spare) {
+                let (mut fields, mut hold) = (Vec::new(), Hold::default());
+                while let Some(morsel) = feed.next(&mut hold) {
+                    let Morsel::Text(piece) = &morsel else { break };
                     if control.is_cancelled() {
                         break;
                     }
-                    match observe(&piece, &plan, &mut fields, &mut lattices) {
+                    match observe(piece, &plan, &mut fields, &mut lattices) {
                         Ok(first_column) => lock(&ascent).add(piece.ordinal, first_column),
                         Err(error) => {
                             feed.fail(piece.ordinal, error);
                             break;
                         }
                     }
-                    spare = piece.into_spare();
+                    hold.reuse(morsel);
                 }
                 lattices
             })
@@ -169,6 +170,42 @@ fn observe(
     }
     *fields = records.into_fields();
     Ok(first_column)
+}
+
+/// Shows the whole input to `observers`, each on a thread of its own: every piece to one of them. The observers in the end.
+///
+/// # Errors
+/// The failure to `see` a piece that comes first in the input.
+pub(crate) fn show<O: Send + 'static>(
+    cutter: Cutter,
+    observers: Vec<O>,
+    control: &Control,
+    see: fn(&mut O, &Piece) -> Result<(), Error>,
+) -> Result<Vec<O>, Error> {
+    let feed = Feed::new(Supply::text(cutter));
+    let start = |mut observer: O| {
+        let (feed, control) = (feed.clone(), control.clone());
+        std::thread::spawn(move || {
+            let mut hold = Hold::default();
+            while let Some(morsel) = feed.next(&mut hold).filter(|_| !control.is_cancelled()) {
+                let Morsel::Text(piece) = &morsel else { break };
+                if let Err(error) = see(&mut observer, piece) {
+                    feed.fail(piece.ordinal, error);
+                    break;
+                }
+                hold.reuse(morsel);
+            }
+            observer
+        })
+    };
+    let threads: Vec<JoinHandle<O>> = observers.into_iter().map(start).collect();
+    let panicked = |_| Error::new(ErrorKind::Internal, "a reading thread panicked");
+    let observers: Result<Vec<O>, Error> =
+        threads.into_iter().map(|thread| thread.join().map_err(panicked)).collect();
+    match feed.take_failure() {
+        Some(error) => Err(error),
+        None => observers,
+    }
 }
 
 /// Runs `work` on a thread of its own, so that reading a pipe does not keep the runtime from noticing a request to stop.

@@ -1,11 +1,14 @@
 //! The start of the input: what record 1 and the fields below it look like, and whether record 1 is a header.
 
+use std::sync::Arc;
+
 use crate::date_format::as_spelled;
 use crate::error::Error;
 use crate::lattice::{ColumnLattice, InferredType};
 use crate::mapping::{is_name, listing};
 use crate::options::{HeaderOption, LoadOptions};
 use crate::records;
+use crate::source::json::survey::{self, Question, Seen, Survey};
 use crate::source::split::{self, Splitter};
 use crate::source::{Dialect, Piece};
 use crate::table::Table;
@@ -23,6 +26,10 @@ pub(crate) struct Head {
     fault: Option<Error>,
     /// Whether record 1 is a header, and why, once that was found out.
     decision: Option<(bool, String)>,
+    /// The names are keys of JSON, and `first` has those of all records that were looked at.
+    pub(crate) has_keys: bool,
+    /// What their values look like, where all of the input was looked at.
+    pub(crate) seen: Option<Seen>,
 }
 
 impl Head {
@@ -62,6 +69,41 @@ impl Head {
         }
     }
 
+    /// The head of inputs that name their columns themselves, and may say how many rows they have.
+    pub(crate) fn of_schema(names: Vec<String>, rows: Option<u64>) -> Head {
+        let rows = rows.map_or_else(String::new, |rows| format!(", and has {rows} rows"));
+        let decision = Some((true, format!("the input names its columns{rows}")));
+        Head { first: names, decision, ..Head::default() }
+    }
+
+    /// The head of inputs with so many fields a record, and no header.
+    pub(crate) fn without_header(fields: usize) -> Head {
+        let decision = Some((false, "the input has no header".to_owned()));
+        Head { first: vec![String::new(); fields], decision, ..Head::default() }
+    }
+
+    /// The keys of the first piece's records. Those that are no JSON are passed over.
+    ///
+    /// # Errors
+    /// More keys than a table has columns.
+    pub(crate) fn keys(
+        piece: Option<&Piece>,
+        dialect: &Arc<Dialect>,
+        options: &LoadOptions,
+    ) -> Result<Head, Error> {
+        let mut survey = Survey::new(Question::about_names(dialect, options));
+        if let Some(piece) = piece {
+            survey.see(piece)?;
+        }
+        Ok(Head::of_keys(survey::conclude(vec![survey])?.names))
+    }
+
+    /// Keys take the place of a header.
+    fn of_keys(names: Vec<String>) -> Head {
+        let reason = "the keys of the objects name the columns".to_owned();
+        Head { first: names, has_keys: true, decision: Some((true, reason)), ..Head::default() }
+    }
+
     /// The head once it is found out whether record 1 is a header.
     ///
     /// # Errors
@@ -82,6 +124,11 @@ impl Head {
     /// The same head with the columns of all inputs.
     pub(crate) fn with_names(self, names: Vec<String>) -> Head {
         Head { first: names, ..self }
+    }
+
+    /// The same head with what the whole input showed.
+    pub(crate) fn with_types(self, seen: Seen) -> Head {
+        Head { seen: Some(seen), ..self }
     }
 
     /// Record 1, as the names it is to hold.

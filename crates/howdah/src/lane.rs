@@ -14,7 +14,7 @@ use crate::plan::Plan;
 use crate::rejects::Rejects;
 use crate::resolver::Resolver;
 use crate::row_commits::RowCommits;
-use crate::source::Piece;
+use crate::source::{Hold, Morsel};
 use crate::spent::Spent;
 use crate::watcher::collision;
 use crate::write::Writer;
@@ -97,24 +97,29 @@ impl Lane {
         Ok(Sent { lattices, ..self.sent })
     }
 
-    /// Sends a chunk; a part that is full, or of another form, is finished first. Gives back the memory of `piece`, from
-    /// which the chunk was made, unless it is held.
+    /// Sends a chunk; a part that is full, or of another form, is finished first. The memory of `morsel`, from which the chunk
+    /// was made, goes back to `hold`, unless the part holds it.
     ///
     /// # Errors
     /// The server refused rows, or the connection broke.
     pub(crate) async fn send(
         &mut self,
         chunk: Chunk,
-        piece: Piece,
+        morsel: Morsel,
+        hold: &mut Hold,
         freight: &Freight,
-    ) -> Result<Vec<u8>, Error> {
+    ) -> Result<(), Error> {
         let (rows, form) = (chunk.rows.len(), chunk.form);
-        if rows == 0 {
-            return Ok(piece.into_spare());
-        }
         // A huge record is let go before its row is sent.
-        let (held, spare) =
-            if freight.narrow { (Some(piece), Vec::new()) } else { (None, piece.into_spare()) };
+        let held = if freight.narrow && rows > 0 {
+            Some(morsel)
+        } else {
+            hold.reuse(morsel);
+            None
+        };
+        if rows == 0 {
+            return Ok(());
+        }
         if self.part.as_ref().is_some_and(|part| part.form != form || part.is_full(freight.narrow)) {
             self.finish_part(freight).await?;
         }
@@ -129,7 +134,7 @@ impl Lane {
             RowForm::Csv(_) => {}
         }
         freight.control.add_rows_sent(rows);
-        Ok(spare)
+        Ok(())
     }
 
     async fn finish_part(&mut self, freight: &Freight) -> Result<(), Error> {

@@ -5,6 +5,7 @@
 //! part of a file and [`ColumnLattice::merge`] what they saw.
 
 pub(crate) mod ascent;
+mod json;
 mod number;
 mod temporal;
 #[cfg(test)]

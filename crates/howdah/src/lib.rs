@@ -57,7 +57,7 @@ mod write;
 
 pub use control::Control;
 pub use error::{Error, ErrorKind, Location};
-pub use load::load;
+pub use load::{load, load_inputs};
 pub use options::LoadOptions;
 pub use promote::{PromoteOptions, PromotePhases, PromoteReport, promote};
 pub use report::{Outcome, Report};

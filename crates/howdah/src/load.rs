@@ -1,10 +1,12 @@
 //! The load: look, plan, carry, commit. Reads as the order of events.
 
 mod apply;
+mod batches;
 mod carry;
 mod decide;
 mod describe;
 mod judge;
+mod keys;
 mod landed;
 mod look;
 mod mended;
@@ -12,6 +14,7 @@ mod row_by_row;
 mod settle;
 mod survey;
 mod tolerance;
+mod tuples;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -33,7 +36,8 @@ use crate::rejects::Rejects;
 use crate::report::{Outcome, Report, ReportedError};
 use crate::row_commits::RowCommits;
 use crate::session::Session;
-use crate::source::{Cutter, Dialect, Input, PIECE_BYTES};
+use crate::source::tuples::{SIGNATURE, TupleCutter};
+use crate::source::{Cutter, Dialect, Input, PIECE_BYTES, Supply};
 use crate::stoppable::{CLEAN_UP_PATIENCE, cancelled};
 use crate::table::Table;
 use crate::usage::Usage;
@@ -41,6 +45,20 @@ use crate::write;
 
 /// Carries `options.inputs` into a table of `target`. Blocks until the load is over; stop it with [`Control::cancel`].
 pub fn load(options: &LoadOptions, target: &Target, control: &Control) -> Outcome {
+    run(|| Input::resolve(&options.inputs), options, target, control)
+}
+
+/// As [`load()`], but carries `inputs`, which need not be files.
+pub fn load_inputs(inputs: Vec<Input>, options: &LoadOptions, target: &Target, control: &Control) -> Outcome {
+    run(|| Ok(inputs), options, target, control)
+}
+
+fn run(
+    inputs: impl FnOnce() -> Result<Vec<Input>, Error>,
+    options: &LoadOptions,
+    target: &Target,
+    control: &Control,
+) -> Outcome {
     let start = Instant::now();
     let before = Usage::now();
     let id = LoadId::new();
@@ -53,10 +71,12 @@ pub fn load(options: &LoadOptions, target: &Target, control: &Control) -> Outcom
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result = match runtime {
-        Ok(runtime) => inputs_and_options(options).and_then(|(inputs, options)| {
-            let load = Load { inputs, options: &options, target, control, id, report: &mut report };
-            runtime.block_on(load.run())
-        }),
+        Ok(runtime) => {
+            inputs().and_then(|inputs| inputs_and_options(inputs, options)).and_then(|(inputs, options)| {
+                let load = Load { inputs, options: &options, target, control, id, report: &mut report };
+                runtime.block_on(load.run())
+            })
+        }
         Err(error) => Err(Error::new(ErrorKind::Internal, format!("cannot start the runtime: {error}"))),
     };
     let snapshot = control.snapshot();
@@ -86,11 +106,13 @@ pub fn load(options: &LoadOptions, target: &Target, control: &Control) -> Outcom
 }
 
 /// The inputs, and the options under which they are read.
-fn inputs_and_options(options: &LoadOptions) -> Result<(Vec<Input>, LoadOptions), Error> {
-    let inputs = Input::resolve(&options.inputs)?;
-    match options.format.unwrap_or_else(|| format_by_name(&inputs)) {
+fn inputs_and_options(inputs: Vec<Input>, options: &LoadOptions) -> Result<(Vec<Input>, LoadOptions), Error> {
+    match options.format.unwrap_or_else(|| format_of(&inputs)) {
         Format::Rejects => mended::resolve(&inputs, options),
         format => {
+            if matches!(format, Format::Json | Format::Ndjson) {
+                keys::check(options)?;
+            }
             let inputs = inputs.into_iter().map(|input| input.written_in(options.encoding)).collect();
             Ok((Input::guessing(inputs), LoadOptions { format: Some(format), ..options.clone() }))
         }
@@ -132,7 +154,7 @@ impl Load<'_> {
         let name = target_name(options, &inputs)?;
         let connection = Arc::new(self.unless_cancelled(self.target.connect()).await?);
         let control = self.control;
-        let (cutter, decision) = tokio::select! {
+        let (supply, decision) = tokio::select! {
             prepared = self.prepare(planning, &connection, &inputs, &usual, &name) => prepared?,
             () = control.cancelled() => {
                 // A backend that waits for a lock does not notice that its client is gone: it must be told.
@@ -141,12 +163,12 @@ impl Load<'_> {
             }
         };
         if options.dry_run {
-            return self.judge(&connection, cutter, &decision).await;
+            return self.judge(&connection, supply, &decision).await;
         }
         match decision.commits.clone() {
-            Some(commits) => self.carry_row_by_row(connection, cutter, decision, &commits).await,
+            Some(commits) => self.carry_row_by_row(connection, supply, decision, &commits).await,
             None => {
-                self.carry(&connection, cutter, &decision).await?;
+                self.carry(&connection, supply, &decision).await?;
                 let table = match &decision.landed {
                     Some(landed) => {
                         self.promote_landed(&connection, &decision, landed).await?;
@@ -167,7 +189,7 @@ impl Load<'_> {
         inputs: &[Input],
         usual: &Arc<Dialect>,
         name: &TableName,
-    ) -> Result<(Cutter, Decision), Error> {
+    ) -> Result<(Supply, Decision), Error> {
         let options = self.options;
         let session = Session::read(connection).await?;
         self.report.server_version.clone_from(&session.version);
@@ -180,21 +202,25 @@ impl Load<'_> {
         let existing = self.existing(connection, name, &session).await?;
 
         let sizes: Option<u64> = inputs.iter().map(Input::size).sum();
-        let cutter = self.cutter(inputs, usual, false);
         if let Some(total) = sizes {
             self.control.set_bytes_total(total);
         }
-        let Look { cutter, dialect, summary, head } = self.look(cutter, usual, existing.as_ref()).await?;
-        let (head, layouts) = self.survey(inputs, &dialect, head, existing.as_ref()).await?;
+        let look = match options.format.unwrap_or_default() {
+            Format::Parquet | Format::Arrow => self.look_at_batches(inputs).await?,
+            Format::Binary => self.look_at_tuples(inputs, existing.as_ref()).await?,
+            _ => self.look(self.cutter(inputs, usual, false), usual, existing.as_ref()).await?,
+        };
+        let Look { mut supply, dialect, summary, head, layouts } = look;
         let mapping = match &existing {
             Some(table) => mapping::for_existing(&head, layouts, table, options)?,
             None => mapping::for_new(&head, layouts, options)?,
         };
-        self.report.phases.plan_s = planning.elapsed().as_secs_f64();
-        let decision =
-            self.decide(connection, &session, existing, name, inputs, &dialect, &mapping, sizes).await?;
+        self.report.phases.plan_s = planning.elapsed().as_secs_f64() - self.report.phases.infer_s;
+        let decision = self
+            .decide(connection, &session, existing, name, inputs, &mut supply, &dialect, &mapping, sizes)
+            .await?;
         self.describe(&session, &decision, &mapping, summary);
-        Ok((cutter.limited(options.limit, mapping.header.is_some()), decision))
+        Ok((supply.limited(options.limit, mapping.header.is_some()), decision))
     }
 
     /// The existing table that rows go to or take the place of, by the mode.
@@ -266,6 +292,25 @@ impl Load<'_> {
         self.cutter_under(self.control.clone(), inputs, dialect, has_header)
     }
 
+    /// The whole input once more, to find records that were read before.
+    async fn supply_again(&self, plan: &Plan) -> Result<Supply, Error> {
+        let has_header = plan.header.is_some();
+        let supply = match self.options.format.unwrap_or_default() {
+            Format::Parquet | Format::Arrow => {
+                let mut batches = self.open_batches(self.inputs.clone()).await?;
+                batches.project(&plan.arrow_fields);
+                Supply::Rows(batches)
+            }
+            Format::Binary => {
+                let mut cutter = TupleCutter::new(self.inputs.clone(), Control::new());
+                cutter.expect(plan.columns.len());
+                Supply::Tuples(cutter.into())
+            }
+            _ => Supply::text(self.cutter_under(Control::new(), &self.inputs, &plan.dialect, has_header)),
+        };
+        Ok(supply.limited(self.options.limit, has_header))
+    }
+
     /// A cutter that tells another `control` what it does: what it reads was read, or will be.
     fn cutter_under(
         &self,
@@ -280,12 +325,32 @@ impl Load<'_> {
     }
 }
 
-fn format_by_name(inputs: &[Input]) -> Format {
-    match inputs.first().and_then(Input::ending).as_deref() {
+/// What the first bytes say, or else the name.
+fn format_of(inputs: &[Input]) -> Format {
+    let Some(first) = inputs.first() else { return Format::Csv };
+    if first.is_batches() {
+        return Format::Arrow;
+    }
+    if let Some(format) = first.signature().and_then(|bytes| format_signed(&bytes)) {
+        return format;
+    }
+    match first.ending().as_deref() {
         Some("tsv" | "tab") => Format::Tsv,
         Some("copy" | "pgcopy") => Format::Text,
+        Some("parquet" | "pq" | "parq") => Format::Parquet,
+        Some("arrow" | "arrows" | "ipc" | "feather") => Format::Arrow,
         Some("jsonl") if inputs.iter().all(|input| input.name.contains(".rejects.jsonl")) => Format::Rejects,
+        Some("ndjson" | "jsonl" | "json") => Format::Json,
         _ => Format::Csv,
+    }
+}
+
+fn format_signed(bytes: &[u8]) -> Option<Format> {
+    match bytes {
+        [b'P', b'A', b'R', b'1' | b'E', ..] => Some(Format::Parquet),
+        [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Some(Format::Arrow),
+        bytes if bytes.starts_with(SIGNATURE) => Some(Format::Binary),
+        _ => None,
     }
 }
 

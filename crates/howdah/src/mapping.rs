@@ -10,6 +10,7 @@ use crate::layout::Layouts;
 use crate::name;
 use crate::options::{HeaderOption, LoadOptions, Names};
 use crate::snake::{self, snake};
+use crate::source::json::survey::Seen;
 use crate::source::sniff::Fit;
 use crate::table::{Column, Table};
 
@@ -26,6 +27,21 @@ pub(crate) struct Mapping {
     pub(crate) pairs: Vec<Pair>,
     /// The inputs whose fields are others.
     pub(crate) layouts: Layouts,
+    /// In JSON, where fields are found by their keys: what is known of these.
+    pub(crate) keys: Option<KnownKeys>,
+}
+
+/// The keys of JSON records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KnownKeys {
+    /// Of every field.
+    pub(crate) names: Vec<String>,
+    /// Those that are not loaded.
+    pub(crate) skipped: Vec<String>,
+    /// Neither are any others; otherwise they are errors.
+    pub(crate) passes_over: bool,
+    /// What the whole input showed, where it was looked at for types.
+    pub(crate) seen: Option<Seen>,
 }
 
 /// One field and its column.
@@ -78,10 +94,10 @@ pub(crate) fn for_existing(
     let file_column = file_column_of(table, options)?;
     let insertable =
         || table.columns.iter().filter(|column| !column.generated && Some(&column.name) != file_column);
-    if let Some(columns) = &options.columns {
+    if let Some(columns) = options.columns.as_ref().filter(|_| !head.has_keys) {
         positional(columns, &mut pairs);
     } else if is_header {
-        by_header(&head.first, options, &mut pairs, &mut problems);
+        by_header(head, options, &mut pairs, &mut problems);
     } else {
         refuse_names_without_header(options)?;
         let names: Vec<String> = insertable().map(|column| column.name.clone()).collect();
@@ -122,16 +138,25 @@ pub(crate) fn for_existing(
     }
     if !problems.is_empty() {
         let names: Vec<_> = insertable().map(|column| &column.name).collect();
+        let (what, hint) = if head.has_keys {
+            (
+                "keys",
+                "--map KEY=COLUMN renames, --skip-columns KEY leaves out, --columns a,b,… names the keys to load",
+            )
+        } else {
+            (
+                "record 1",
+                "--map NAME=COLUMN renames, --skip-columns NAME leaves out, --columns a,b,… maps by position",
+            )
+        };
         return Err(mismatch(&problems)
             .with_detail(format!(
-                "columns of {}: {}; record 1: {}",
+                "columns of {}: {}; {what}: {}",
                 table.display(),
                 listing(&names),
                 listing(&head.first)
             ))
-            .with_hint(
-                "--map NAME=COLUMN renames, --skip-columns NAME leaves out, --columns a,b,… maps by position",
-            ));
+            .with_hint(hint));
     }
     finish(head, (is_header, header_reason), pairs, layouts, file_column, options)
 }
@@ -169,14 +194,18 @@ fn file_column_of<'t>(table: &'t Table, options: &LoadOptions) -> Result<Option<
 /// One usage error that lists every name that cannot be a column.
 pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> Result<Mapping, Error> {
     if head.first.is_empty() {
-        return Err(Error::usage("the input is empty: there is nothing to make a table from")
-            .with_hint("create the table first, or name a file with at least a header"));
+        let hint = if head.has_keys {
+            "create the table first, or name a file with at least one object that has a key"
+        } else {
+            "create the table first, or name a file with at least a header"
+        };
+        return Err(Error::usage("the input is empty: there is nothing to make a table from").with_hint(hint));
     }
     let (is_header, header_reason) = head.header_of_new(options.header);
     head.must_be_text(is_header, options)?;
     let mut problems = Vec::new();
     let mut pairs = Vec::new();
-    if let Some(columns) = &options.columns {
+    if let Some(columns) = options.columns.as_ref().filter(|_| !head.has_keys) {
         positional(columns, &mut pairs);
         if columns.len() != head.first.len() {
             problems.push(format!(
@@ -186,7 +215,7 @@ pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> R
             ));
         }
     } else if is_header {
-        by_header(&head.first, options, &mut pairs, &mut problems);
+        by_header(head, options, &mut pairs, &mut problems);
         if options.names == Names::Snake {
             befriend(&mut pairs, options);
         }
@@ -210,8 +239,11 @@ pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> R
     }
     twice(&pairs, &mut problems);
     if !problems.is_empty() {
-        return Err(mismatch(&problems)
-            .with_hint("--columns a,b,… names the columns by position, --map NAME=COLUMN renames one, --header=false takes record 1 as data"));
+        return Err(mismatch(&problems).with_hint(if head.has_keys {
+            "--map KEY=COLUMN renames one, --skip-columns KEY leaves it out, --names snake makes friendly names of all"
+        } else {
+            "--columns a,b,… names the columns by position, --map NAME=COLUMN renames one, --header=false takes record 1 as data"
+        }));
     }
     let file_column = options.file_column.as_ref();
     finish(head, (is_header, header_reason), pairs, layouts, file_column, options)
@@ -228,12 +260,20 @@ fn finish(
     if pairs.is_empty() {
         return Err(Error::usage("no column is left to load"));
     }
-    let fields = if is_header && options.columns.is_none() { head.first.len() } else { pairs.len() };
+    let by_name = is_header && (head.has_keys || options.columns.is_none());
+    let fields = if by_name { head.first.len() } else { pairs.len() };
+    let keys = head.has_keys.then(|| KnownKeys {
+        names: head.first.clone(),
+        skipped: options.skip_columns.clone(),
+        passes_over: options.columns.is_some(),
+        seen: head.seen.clone(),
+    });
     if let Some(name) = file_column {
         let (source, target) = ("the file's name".to_owned(), name.clone());
         pairs.push(Pair { field: fields, source, target, is_file_name: true });
     }
-    Ok(Mapping { header: is_header.then(|| head.first.clone()), header_reason, fields, pairs, layouts })
+    let header = (is_header && !head.has_keys).then(|| head.first.clone());
+    Ok(Mapping { header, header_reason, fields, pairs, layouts, keys })
 }
 
 fn positional(names: &[String], pairs: &mut Vec<Pair>) {
@@ -247,7 +287,8 @@ fn positional(names: &[String], pairs: &mut Vec<Pair>) {
     }
 }
 
-fn by_header(header: &[String], options: &LoadOptions, pairs: &mut Vec<Pair>, problems: &mut Vec<String>) {
+fn by_header(head: &Head, options: &LoadOptions, pairs: &mut Vec<Pair>, problems: &mut Vec<String>) {
+    let header = &head.first;
     for (field, source) in header.iter().enumerate() {
         if !options.skip_columns.contains(source) {
             let target = mapped(source, options).to_owned();
@@ -259,9 +300,12 @@ fn by_header(header: &[String], options: &LoadOptions, pairs: &mut Vec<Pair>, pr
         .iter()
         .map(|(source, _)| ("--map", source))
         .chain(options.skip_columns.iter().map(|s| ("--skip-columns", s)));
+    // A key may be in no record. Those of a mended reject file are known beforehand, and it may have none with some of them.
+    let may_lack = |option: &str| head.has_keys && (option != "--map" || options.header == HeaderOption::Yes);
     for (option, source) in asked {
-        if !header.contains(source) {
-            problems.push(format!("{option} names {source:?}, which is not in the header"));
+        if !header.contains(source) && !may_lack(option) {
+            let where_not = if head.has_keys { "not among the keys" } else { "not in the header" };
+            problems.push(format!("{option} names {source:?}, which is {where_not}"));
         }
     }
 }
@@ -287,6 +331,16 @@ fn refuse_names_without_header(options: &LoadOptions) -> Result<(), Error> {
 
 fn mapped<'a>(source: &'a str, options: &'a LoadOptions) -> &'a str {
     options.map.iter().find(|(from, _)| from == source).map_or(source, |(_, to)| to.as_str())
+}
+
+/// The columns that an input with `keys` does not fill, of those that it could.
+pub(crate) fn unfilled<'t>(table: &'t Table, keys: &[String], options: &LoadOptions) -> Vec<&'t Column> {
+    let loaded = keys.iter().filter(|key| !options.skip_columns.contains(key));
+    let filled: Vec<&Column> =
+        loaded.filter_map(|key| find_column(table, mapped(key, options), options.names)).collect();
+    let by_file = options.file_column.as_ref().and_then(|name| find_column(table, name, options.names));
+    let is_filled = |column: &Column| filled.iter().chain(&by_file).any(|other| other.name == column.name);
+    table.columns.iter().filter(|column| !column.generated && !is_filled(column)).collect()
 }
 
 /// Exact, then unique without regard to case, then, where friendly names are asked for, unique by these.

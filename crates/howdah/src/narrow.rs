@@ -11,7 +11,6 @@ use crate::error::{Error, ErrorKind};
 use crate::lane::Freight;
 use crate::part::{self, Carried, Held};
 use crate::rejects::Reject;
-use crate::source::Splitter;
 use crate::write::{Refusal, Writer};
 
 /// The first segment after a refused row: a row that the server names costs the rows behind it in the segment, so bad rows
@@ -210,15 +209,8 @@ impl Narrowing<'_> {
 
     /// The record that became `row`.
     fn raw(&self, row: &Row<'_>) -> Vec<u8> {
-        let piece = &row.held.piece;
-        let Some(bytes) = row.chunk.rows.start(row.at).and_then(|start| piece.bytes().get(start..)) else {
-            return Vec::new();
-        };
-        let mut splitter = Splitter::new(bytes, &self.freight.plan.dialect, piece.eol);
-        match splitter.next_record(&mut Vec::new()) {
-            Ok(Some(span)) => bytes[span.start..span.end].to_vec(),
-            _ => bytes.to_vec(),
-        }
+        let start = row.chunk.rows.start(row.at);
+        start.and_then(|start| row.held.morsel.raw(start, &self.freight.plan.dialect)).unwrap_or_default()
     }
 }
 

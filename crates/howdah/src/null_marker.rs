@@ -21,7 +21,7 @@ struct Column {
 
 /// The marker that makes values of a type out of what would otherwise be text, if there is exactly one.
 pub(crate) fn guess(sample: Sample<'_>, dialect: &Dialect) -> Option<&'static str> {
-    if dialect.family == Family::Text || !dialect.null.is_empty() || !mentions_marker(sample.bytes) {
+    if dialect.family != Family::Csv || !dialect.null.is_empty() || !mentions_marker(sample.bytes) {
         return None;
     }
     let columns = look(sample, dialect)?;

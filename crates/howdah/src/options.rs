@@ -5,6 +5,7 @@ use std::path::PathBuf;
 pub use crate::date_format::DateFormat;
 use crate::name::TableName;
 pub use crate::source::Encoding;
+pub use howdah_encode::arrow::Allowed;
 
 /// One load: where from, where to, how.
 #[derive(Debug, Clone, Default)]
@@ -29,15 +30,19 @@ pub struct LoadOptions {
     pub force_not_null: Vec<String>,
     /// Whether record 1 names the columns; default [`HeaderOption::Auto`].
     pub header: HeaderOption,
-    /// COPY's positional column list: the n-th field of every record goes into the n-th column named here.
+    /// COPY's positional column list: the n-th field of every record goes into the n-th column named here. In JSON: the keys to
+    /// load; others are passed over.
     pub columns: Option<Vec<String>>,
     /// `(source column, target column)` pairs for header names that differ from the table's.
     pub map: Vec<(String, String)>,
-    /// Source columns (header names) that are not loaded.
+    /// Source columns (header names, keys of JSON) that are not loaded.
     pub skip_columns: Vec<String>,
     /// `(column, type)` pairs: a new table's columns get these types instead of those found; an existing table must have
     /// them.
     pub types: Vec<(String, String)>,
+    /// `(field, type)` pairs: what the caller knows of the input's fields, by their names in the header, or `field N`. A
+    /// new table's columns get these where `types` says nothing; an existing table keeps its own.
+    pub presumed: Vec<(String, String)>,
     /// A column of text that gets the name of the file each row comes from.
     pub file_column: Option<String>,
     /// What columns of a new table are called; default [`Names::Keep`].
@@ -74,6 +79,10 @@ pub struct LoadOptions {
     pub freeze: bool,
     /// ANALYZE the table after the commit.
     pub analyze: bool,
+    /// What values may lose on their way from Parquet and Arrow; default: nothing.
+    pub allow: Allowed,
+    /// `key=value` directories on the way to a file are columns of its rows.
+    pub hive: bool,
     /// What happens when a record cannot be a row; default [`OnError::Stop`].
     pub on_error: OnError,
     /// The most records that may be refused under [`OnError::Ignore`]; default: any number.
@@ -135,16 +144,49 @@ pub enum OnNul {
 }
 
 /// The families of input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
     /// Comma-separated values with COPY's CSV rules.
+    #[default]
     Csv,
     /// CSV rules with a tab between fields.
     Tsv,
     /// COPY's text format: tabs, backslash escapes, `\N`.
     Text,
+    /// JSON: an array of objects, objects one after the other, or one a line; the first bytes tell.
+    Json,
+    /// JSON, an object a line.
+    Ndjson,
     /// A mended reject file of an earlier load: it knows the format of its records and where they were meant to go.
     Rejects,
+    /// COPY's binary format.
+    Binary,
+    /// Apache Parquet.
+    Parquet,
+    /// Apache Arrow's IPC formats, file and stream.
+    Arrow,
+}
+
+impl Format {
+    /// As `--format` spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Csv => "csv",
+            Format::Tsv => "tsv",
+            Format::Text => "text",
+            Format::Rejects => "rejects",
+            Format::Json => "json",
+            Format::Ndjson => "ndjson",
+            Format::Binary => "binary",
+            Format::Parquet => "parquet",
+            Format::Arrow => "arrow",
+        }
+    }
+
+    /// Whether values are something else than text.
+    pub(crate) fn has_types(self) -> bool {
+        matches!(self, Format::Binary | Format::Parquet | Format::Arrow)
+    }
 }
 
 /// COPY's options of the same names. `None` = the format's default.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crate::chunk::{Chunk, RowForm, RowOrigins};
 use crate::error::{Error, ErrorKind, Location};
 use crate::lane::Freight;
-use crate::source::Piece;
+use crate::source::Morsel;
 use crate::watcher::collision;
 use crate::write::{Refusal, Sink, Writer};
 
@@ -28,10 +28,10 @@ pub(crate) struct Carried {
     pub(crate) held: Option<Held>,
 }
 
-/// A chunk's rows and the piece they were made from.
+/// A chunk's rows and the morsel they were made from.
 pub(crate) struct Held {
     pub(crate) bytes: Bytes,
-    pub(crate) piece: Piece,
+    pub(crate) morsel: Morsel,
 }
 
 /// A part under way with what it carries.
@@ -49,9 +49,9 @@ impl Part {
         Ok(Part { sink: writer.start(form).await?, form, chunks: Vec::new() })
     }
 
-    /// Sends a chunk; `piece` is kept with it where single rows can be refused.
-    pub(crate) async fn send(&mut self, chunk: Chunk, piece: Option<Piece>) -> Result<(), Error> {
-        let held = piece.map(|piece| Held { bytes: chunk.bytes.clone(), piece });
+    /// Sends a chunk; `morsel` is kept with it where single rows can be refused.
+    pub(crate) async fn send(&mut self, chunk: Chunk, morsel: Option<Morsel>) -> Result<(), Error> {
+        let held = morsel.map(|morsel| Held { bytes: chunk.bytes.clone(), morsel });
         self.chunks.push(Carried { rows: chunk.rows, held });
         Ok(self.sink.feed(chunk.bytes).await?)
     }

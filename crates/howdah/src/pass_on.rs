@@ -23,7 +23,7 @@ pub(crate) fn rows(
     out: &mut Vec<u8>,
 ) -> Result<RowOrigins, Error> {
     let (bytes, line_end) = (piece.bytes(), piece.eol.bytes());
-    let mut rows = RowOrigins::new(piece.origin.clone());
+    let mut rows = RowOrigins::of_text(piece.origin.clone());
     let mut records = Records::new(piece, plan, std::mem::take(fields))?;
     let mut whole: Option<Range<usize>> = None;
     loop {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use howdah_encode::arrow::ArrowCodec;
 use howdah_encode::{SessionRules, TextCodec, TypeShape};
 
 use crate::chunk::RowForm;
@@ -13,6 +14,7 @@ use crate::layout::Layouts;
 use crate::mapping::Mapping;
 use crate::name::{quote, quote_literal};
 use crate::options::{LoadOptions, OnNul, WritePath};
+use crate::source::json::Keys;
 use crate::source::split;
 use crate::source::{Dialect, Field};
 use crate::table::Table;
@@ -34,6 +36,8 @@ pub(crate) struct Plan {
     pub(crate) header: Option<Vec<String>>,
     /// Fields every record must have.
     pub(crate) fields: usize,
+    /// In JSON: which key is which field.
+    pub(crate) keys: Option<Keys>,
     /// The inputs whose fields are others than these.
     pub(crate) layouts: Layouts,
     /// Some column holds the file's name, behind the fields of every record.
@@ -64,6 +68,10 @@ pub(crate) struct Plan {
     freeze: bool,
     pub(crate) write_path: WritePath,
     pub(crate) rows_per_statement: usize,
+    /// Values travel as they are and unread: the server judges them.
+    pub(crate) is_unread: bool,
+    /// For inputs whose values have types: the fields that are read, in the inputs' order.
+    pub(crate) arrow_fields: Vec<usize>,
     /// The column after all others that says where in the input a row stood; for rows that are staged.
     pub(crate) ordinal: Option<String>,
 }
@@ -90,6 +98,8 @@ pub(crate) struct PlanColumn {
     pub(crate) has_date_format: bool,
     /// `None`: only the server can read the type.
     pub(crate) codec: Option<TextCodec>,
+    /// For an input whose values have types: how they become those of the column; see [`Plan::take_arrow`].
+    pub(crate) arrow: Option<ArrowCodec>,
     /// Its field in a binary row is the literal itself: only the server can read the type, or the write path cannot carry it
     /// otherwise.
     pub(crate) as_text: bool,
@@ -139,6 +149,8 @@ pub(crate) struct FormRules<'a> {
     pub(crate) decimal_comma: bool,
     pub(crate) ordinal: Option<&'a str>,
     pub(crate) date_format: Option<&'a DateFormat>,
+    /// Where rows are promoted to that land as text.
+    pub(crate) promoted_into: Option<&'a Table>,
 }
 
 impl Plan {
@@ -192,6 +204,7 @@ impl Plan {
                 decimal_comma: rules.decimal_comma && decimal::is_decimal(column.base_type.0),
                 has_date_format: rules.date_format.is_some() && date_format::is_temporal(column.base_type.0),
                 codec,
+                arrow: None,
                 as_text,
                 kind,
                 not_null_at: (column.not_null && table.checks_not_null_itself()).then_some(position),
@@ -221,13 +234,25 @@ impl Plan {
         let careful = rules.decimal_comma
             || rules.date_format.is_some()
             || columns.iter().any(|column| column.is_file_name || column.forced.is_some());
+        let has_file_column = mapping.pairs.iter().any(|pair| pair.is_file_name);
+        let shape = |field: usize| {
+            let pair = mapping.pairs.iter().find(|pair| pair.field == field && !pair.is_file_name)?;
+            let table = rules.promoted_into.unwrap_or(table);
+            let column = table.columns.iter().find(|column| column.name == pair.target)?;
+            Some(&column.shape)
+        };
+        let keys = mapping.keys.as_ref().map(|keys| {
+            let width = mapping.fields + usize::from(has_file_column);
+            Keys::new(&keys.names, &keys.skipped, width, keys.passes_over, shape)
+        });
         let plan = Plan {
             careful,
             dialect,
             header: mapping.header.clone(),
             fields: mapping.fields,
+            keys,
             layouts: mapping.layouts.clone(),
-            has_file_column: mapping.pairs.iter().any(|pair| pair.is_file_name),
+            has_file_column,
             columns,
             form: if text { RowForm::Text } else { RowForm::Binary },
             binary_row_start: count.to_be_bytes(),
@@ -242,9 +267,17 @@ impl Plan {
             freeze: rules.freeze,
             write_path: rules.write_path,
             rows_per_statement,
+            is_unread: false,
+            arrow_fields: Vec::new(),
             ordinal: rules.ordinal.map(str::to_owned),
         };
         (plan, reason)
+    }
+
+    /// For rows in COPY's binary format.
+    pub(crate) fn take_tuples(&mut self) {
+        self.form = RowForm::Binary;
+        self.is_unread = true;
     }
 
     /// For a value that is written otherwise.

@@ -1,11 +1,14 @@
-//! The records of a piece, checked: text without NUL, quotes that close, as many fields as the plan says.
+//! The records of a piece, checked: text without NUL, quotes that close, as many fields as the plan says; JSON that is JSON,
+//! with keys that the plan knows.
+
+use std::ops::Range;
 
 use crate::error::{Error, ErrorKind};
 use crate::layout::Layout;
 use crate::options::OnNul;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlanColumn};
 use crate::source::split::{Fault, MOST_FIELDS, OPEN_QUOTE, PlainRecord, Span};
-use crate::source::{Field, Piece, Splitter, guess, transcode};
+use crate::source::{Field, Piece, Splitter, guess, json, transcode};
 
 /// One record that has the plan's fields.
 pub(crate) struct Record<'r> {
@@ -34,6 +37,8 @@ pub(crate) struct Records<'p> {
     plain: bool,
     /// A record without its NULs, when they are to be dropped.
     stripped: Vec<u8>,
+    /// What makes fields of a record of JSON.
+    json: Option<json::Reader>,
     /// The input's own fields, where they are not the plan's.
     layout: Option<&'p Layout>,
     /// Fields that every record must have.
@@ -48,8 +53,8 @@ impl<'p> Records<'p> {
     /// # Errors
     /// The header is not the one the plan was made from.
     pub(crate) fn new(piece: &'p Piece, plan: &'p Plan, fields: Vec<Field>) -> Result<Self, Error> {
-        let splitter = Splitter::new(piece.bytes(), &plan.dialect, piece.eol);
-        let suspect = bad_sequence(piece.bytes()).is_some();
+        let splitter = Splitter::of(piece, &plan.dialect);
+        let suspect = is_suspect(piece);
         let layout = plan.layouts.get(&piece.origin.source);
         let plain = !suspect && !plan.careful && layout.is_none();
         let mut records = Records {
@@ -60,6 +65,7 @@ impl<'p> Records<'p> {
             suspect,
             plain,
             stripped: Vec::new(),
+            json: plan.keys.as_ref().map(json::Reader::new),
             layout,
             expected: layout.map_or(plan.fields, |layout| layout.header.len()),
             arranged: Vec::new(),
@@ -96,6 +102,9 @@ impl<'p> Records<'p> {
             Ok(None) => return None,
             Err(fault) => return Some(Err(self.structural(&fault))),
         };
+        if self.json.is_some() {
+            return Some(self.next_json(span));
+        }
         if self.suspect {
             return Some(self.inspect(span));
         }
@@ -107,6 +116,32 @@ impl<'p> Records<'p> {
             return Some(Ok(Record { bytes: self.piece.bytes(), fields: &self.arranged, span }));
         }
         Some(Ok(Record { bytes: self.piece.bytes(), fields: &self.fields, span }))
+    }
+
+    /// The record of JSON at `span`.
+    #[inline(never)]
+    fn next_json(&mut self, span: Span) -> Result<Record<'_>, BadRecord> {
+        let (piece, plan) = (self.piece, self.plan);
+        let (Some(keys), Some(reader)) = (&plan.keys, &mut self.json) else {
+            return Ok(Record { bytes: piece.bytes(), fields: &self.fields, span });
+        };
+        // A reject file has no hints, and guessing takes a look at the whole piece.
+        let with_hint = !plan.keep_rejects;
+        let text = json_text(piece, span, self.suspect, plan.on_nul, with_hint, &mut self.stripped);
+        let (bytes, range) = text.map_err(|error| BadRecord { span, error })?;
+        let drops_nul = plan.on_nul == OnNul::Strip;
+        // Without its NULs the record stands somewhere else.
+        let skipped = span.start - range.start;
+        match reader.read(keys, bytes, range, drops_nul, &mut self.fields) {
+            Ok(false) => Ok(Record { bytes, fields: &self.fields, span }),
+            Ok(true) => Ok(Record { bytes: reader.altered(), fields: &self.fields, span }),
+            Err(mut refusal) => {
+                if let Some((at, _)) = &mut refusal.fault {
+                    *at += skipped;
+                }
+                Err(BadRecord { span, error: refused(piece, span, refusal, Some(plan)) })
+            }
+        }
     }
 
     /// A record of a piece that is known to hold bytes which are not text.
@@ -180,6 +215,9 @@ impl<'p> Records<'p> {
 
     #[cold]
     fn structural(&self, fault: &Fault) -> BadRecord {
+        if self.json.is_some() {
+            return BadRecord { span: fault.span, error: faulty(self.piece, fault) };
+        }
         let error = data_error(self.piece, fault.span, fault.reason).with_sqlstate("22P04");
         let error = match fault.reason {
             OPEN_QUOTE => error.with_hint(
@@ -274,6 +312,92 @@ fn not_text(piece: &Piece, span: Span, at: usize, length: usize, with_hint: bool
         }
     };
     if hint.is_empty() { error } else { error.with_hint(hint) }
+}
+
+/// Whether some byte of the piece is not text.
+pub(crate) fn is_suspect(piece: &Piece) -> bool {
+    bad_sequence(piece.bytes()).is_some()
+}
+
+/// The record of JSON at `span` as text, without NULs where these are to be dropped, as a range of the piece or of `stripped`.
+///
+/// # Errors
+/// It is not text.
+#[inline]
+pub(crate) fn json_text<'r>(
+    piece: &'r Piece,
+    span: Span,
+    is_suspect: bool,
+    on_nul: OnNul,
+    with_hint: bool,
+    stripped: &'r mut Vec<u8>,
+) -> Result<(&'r [u8], Range<usize>), Error> {
+    let raw = &piece.bytes()[span.start..span.end];
+    if is_suspect {
+        let bad = match on_nul {
+            OnNul::Error => bad_sequence(raw),
+            OnNul::Strip => not_utf8(raw),
+        };
+        if let Some((at, length)) = bad {
+            return Err(not_text(piece, span, at, length, with_hint));
+        }
+        if memchr::memchr(0, raw).is_some() {
+            stripped.clear();
+            stripped.extend(raw.iter().filter(|byte| **byte != 0));
+            return Ok((stripped, 0..stripped.len()));
+        }
+    }
+    Ok((piece.bytes(), span.start..span.end))
+}
+
+/// The error for what stands where a record of JSON should, or does not.
+#[cold]
+pub(crate) fn faulty(piece: &Piece, fault: &Fault) -> Error {
+    let error = data_error(piece, fault.span, fault.reason).with_sqlstate("22P02");
+    if fault.reason == json::CUT_OFF {
+        return error.with_hint("the input was cut off, or a quote or a bracket before its end is lost");
+    }
+    error
+}
+
+/// The error for a record of JSON that is refused; `plan` knows the columns.
+#[cold]
+pub(crate) fn refused(piece: &Piece, span: Span, refusal: json::Refusal, plan: Option<&Plan>) -> Error {
+    let field = refusal.field;
+    let fault = refusal.fault;
+    let mut error = without_place(refusal);
+    if let Some((at, expected)) = fault {
+        // As many bytes as a character may have.
+        let found = piece.bytes().get(at..span.end.min(at + 4)).unwrap_or_default();
+        let found = String::from_utf8_lossy(found).chars().next();
+        let found = found.map_or_else(|| "the end of the record".to_owned(), |c| format!("{c:?}"));
+        error = error.with_detail(match piece.origin.lines {
+            // In a reject file nobody looks for an offset.
+            Some(_) => format!("expected {expected}, found {found}"),
+            None => {
+                let place = piece.origin.byte_offset + at as u64;
+                format!("expected {expected} at offset {place}, found {found}")
+            }
+        });
+    }
+    let of_field = |column: &&PlanColumn| Some(column.field) == field && !column.is_file_name;
+    if let Some(column) = plan.and_then(|plan| plan.columns.iter().find(of_field)) {
+        error = error.in_column(&column.name);
+    }
+    error.at(piece.origin.locate(span.start as u64, u64::from(span.lines_before)))
+}
+
+/// The error for a refusal, which may be about more than one record.
+#[cold]
+pub(crate) fn without_place(refusal: json::Refusal) -> Error {
+    let mut error = Error::new(ErrorKind::Data, refusal.reason).with_sqlstate(refusal.sqlstate);
+    if let Some(detail) = refusal.detail {
+        error = error.with_detail(detail);
+    }
+    if let Some(hint) = refusal.hint {
+        error = error.with_hint(hint);
+    }
+    error
 }
 
 /// What is wrong with the bytes of record 1, which names columns if it is a header.

@@ -33,6 +33,12 @@ pub(crate) struct Provenance {
     pub(crate) table: String,
     /// The column of each field; `None` for a field that is not loaded.
     pub(crate) columns: Vec<Option<String>>,
+    /// In JSON, the key of each field.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub(crate) keys: Vec<String>,
+    /// In JSON, other keys are passed over.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub(crate) passes_over: bool,
     /// The mode, where rows are matched with those of the table: inserting them instead would be wrong.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) mode: Option<Mode>,
@@ -70,6 +76,10 @@ struct Line<'a> {
     file: &'a str,
     line: Option<u64>,
     byte_offset: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    row_group: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    row: Option<u64>,
     column: Option<&'a str>,
     sqlstate: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -190,6 +200,8 @@ impl Rejects {
             file: location.map_or("", |at| &at.source),
             line: location.and_then(|at| at.line),
             byte_offset: location.and_then(|at| at.byte_offset),
+            row_group: location.and_then(|at| at.row_group),
+            row: location.and_then(|at| at.row),
             column: error.column(),
             sqlstate: error.sqlstate(),
             constraint: error.constraint(),

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::options::Mode;
+use crate::options::{Format, Mode};
 use crate::source::sniff::shown;
 use crate::source::{Dialect, Encoding, Family};
 
@@ -139,25 +139,33 @@ pub struct PlanSummary {
 /// How records are written, and what of it was guessed.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct DialectSummary {
-    /// `csv` or `text`.
+    /// `csv`, `text`, `ndjson`, `json array`, `json objects`, or what else the inputs are.
     pub format: &'static str,
-    /// Between fields.
-    pub delimiter: char,
+    /// Between fields of text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delimiter: Option<char>,
     /// CSV: the quote.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quote: Option<char>,
     /// CSV: what escapes a quote.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub escape: Option<char>,
-    /// What stands for NULL.
-    pub null: String,
+    /// What stands for NULL in text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub null: Option<String>,
     /// What the first input is written in, by PostgreSQL's name.
+    #[serde(skip_serializing_if = "str::is_empty")]
     pub encoding: &'static str,
     /// The options that nobody gave and whose values are not COPY's defaults.
     pub guessed: Vec<&'static str>,
 }
 
 impl DialectSummary {
+    /// Of inputs whose values are not text.
+    pub(crate) fn of(format: Format) -> Self {
+        DialectSummary { format: format.name(), ..DialectSummary::default() }
+    }
+
     pub(crate) fn new(dialect: &Dialect, usual: &Dialect, (encoding, is_guessed): (Encoding, bool)) -> Self {
         let is_csv = dialect.family == Family::Csv;
         let differs = [
@@ -168,11 +176,15 @@ impl DialectSummary {
             ("encoding", is_guessed),
         ];
         DialectSummary {
-            format: if is_csv { "csv" } else { "text" },
-            delimiter: char::from(dialect.delimiter),
+            format: match dialect.family {
+                Family::Csv => "csv",
+                Family::Text => "text",
+                Family::Json | Family::Ndjson => "ndjson",
+            },
+            delimiter: (!dialect.family.is_json()).then_some(char::from(dialect.delimiter)),
             quote: is_csv.then_some(char::from(dialect.quote)),
             escape: is_csv.then_some(char::from(dialect.escape)),
-            null: String::from_utf8_lossy(&dialect.null).into_owned(),
+            null: Some(String::from_utf8_lossy(&dialect.null).into_owned()),
             encoding: encoding.name(),
             guessed: differs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect(),
         }
@@ -181,15 +193,18 @@ impl DialectSummary {
 
 impl std::fmt::Display for DialectSummary {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}, delimiter {}", self.format, shown(self.delimiter))?;
+        f.write_str(self.format)?;
+        if let Some(delimiter) = self.delimiter {
+            write!(f, ", delimiter {}", shown(delimiter))?;
+        }
         if let Some(quote) = self.quote.filter(|quote| *quote != '"') {
             write!(f, ", quote {}", shown(quote))?;
         }
         if let Some(escape) = self.escape.filter(|_| self.escape != self.quote) {
             write!(f, ", escape {}", shown(escape))?;
         }
-        if self.guessed.contains(&"null") {
-            write!(f, ", null \"{}\"", self.null)?;
+        if let Some(null) = self.null.as_ref().filter(|_| self.guessed.contains(&"null")) {
+            write!(f, ", null \"{null}\"")?;
         }
         if !matches!(self.encoding, "" | "UTF8") {
             write!(f, ", encoding {}", self.encoding)?;
@@ -242,6 +257,12 @@ pub struct ReportedLocation {
     pub line: Option<u64>,
     /// Bytes from the start of the (decompressed) input.
     pub byte_offset: Option<u64>,
+    /// The row group of a Parquet file, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub row_group: Option<u64>,
+    /// The row, from 0, where there are no lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub row: Option<u64>,
     /// The column.
     pub column: Option<String>,
 }
@@ -255,6 +276,8 @@ impl From<&Error> for ReportedError {
                 file: at.source.to_string(),
                 line: at.line,
                 byte_offset: at.byte_offset,
+                row_group: at.row_group,
+                row: at.row,
                 column: error.column().map(str::to_owned),
             }),
             detail: error.detail().map(str::to_owned),

@@ -2,11 +2,12 @@
 
 use crate::answers::{Answers, Known};
 use crate::decimal;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::plan::{Plan, PlanColumn};
 use crate::records::data_error;
 use crate::resolver::Answer;
 use crate::source::Piece;
+use crate::source::batches::Batch;
 use crate::source::split::Span;
 
 /// Why a record is not a row.
@@ -16,19 +17,36 @@ pub(crate) enum NotRow {
     Refused(Error),
 }
 
+/// The record that a row is made from.
+#[derive(Clone, Copy)]
+pub(crate) enum Spot<'m> {
+    Text(&'m Piece, Span),
+    /// And its row, from 0.
+    Batch(&'m Batch, usize),
+}
+
+impl Spot<'_> {
+    #[cold]
+    fn error(self, reason: String) -> Error {
+        match self {
+            Spot::Text(piece, span) => data_error(piece, span, reason),
+            Spot::Batch(batch, row) => Error::new(ErrorKind::Data, reason).at(batch.locate(row)),
+        }
+    }
+}
+
 /// A row in the making.
-pub(crate) struct Row<'p> {
-    piece: &'p Piece,
-    span: Span,
+pub(crate) struct Row<'m> {
+    spot: Spot<'m>,
     is_open: bool,
     /// The column that may not be NULL and is, first in the table's order: there the server looks last.
     null_in: Option<usize>,
 }
 
-impl<'p> Row<'p> {
+impl<'m> Row<'m> {
     #[inline]
-    pub(crate) fn new(piece: &'p Piece, span: Span) -> Self {
-        Row { piece, span, is_open: false, null_in: None }
+    pub(crate) fn new(spot: Spot<'m>) -> Self {
+        Row { spot, is_open: false, null_in: None }
     }
 
     #[inline]
@@ -55,8 +73,7 @@ impl<'p> Row<'p> {
             return Err(NotRow::Open);
         }
         let reason = if column.decimal_comma { decimal::as_written(reason) } else { reason.to_owned() };
-        let mut error =
-            data_error(self.piece, self.span, reason).with_sqlstate(sqlstate).in_column(&column.name);
+        let mut error = self.spot.error(reason).with_sqlstate(sqlstate).in_column(&column.name);
         if let Some(detail) = detail {
             error = error.with_detail(detail);
         }
@@ -110,8 +127,7 @@ impl<'p> Row<'p> {
                     "null value in column {name:?} of relation {:?} violates not-null constraint",
                     plan.relation_name
                 );
-                let error = data_error(self.piece, self.span, reason).with_sqlstate("23502").in_column(name);
-                Err(NotRow::Refused(error))
+                Err(NotRow::Refused(self.spot.error(reason).with_sqlstate("23502").in_column(name)))
             }
         }
     }

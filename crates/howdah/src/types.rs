@@ -27,7 +27,7 @@ enum Kind {
     Enum { labels: Vec<String> },
     Range { subtype: u32, steps: Steps },
     Multirange { subtype: u32, steps: Steps },
-    Composite { fields: Vec<(u32, i32)> },
+    Composite { fields: Vec<(String, u32, i32)> },
     Hstore,
     Vector,
 }
@@ -100,7 +100,8 @@ impl Types {
                 TypeShape::Multirange { subtype: part(*subtype), steps: *steps }
             }
             Kind::Composite { fields } => {
-                let field = |(oid, typmod): &(u32, i32)| CompositeField {
+                let field = |(name, oid, typmod): &(String, u32, i32)| CompositeField {
+                    name: name.clone(),
                     oid: *oid,
                     typmod: *typmod,
                     shape: *part(*oid),
@@ -143,7 +144,9 @@ select t.oid, pg_catalog.format_type(t.oid, null), t.typtype::text,
        (select x.extname::text from pg_catalog.pg_depend d join pg_catalog.pg_extension x on x.oid = d.refobjid
          where d.classid = 'pg_catalog.pg_type'::regclass and d.objid = t.oid and d.deptype = 'e'
            and d.refclassid = 'pg_catalog.pg_extension'::regclass and x.extname = t.typname),
-       pg_catalog.current_setting('array_nulls')::bool
+       pg_catalog.current_setting('array_nulls')::bool,
+       array(select a.attname::text from pg_catalog.pg_attribute a
+              where a.attrelid = t.typrelid and a.attnum > 0 and not a.attisdropped order by a.attnum)
   from used
   join pg_catalog.pg_type t on t.oid = used.oid
   left join pg_catalog.pg_range r on r.rngtypid = t.oid or r.rngmultitypid = t.oid
@@ -170,7 +173,9 @@ fn kind(row: &Row) -> Kind {
         ("m", ..) => steps().map_or(Kind::Plain, |(subtype, steps)| Kind::Multirange { subtype, steps }),
         ("c", ..) => {
             let (types, typmods): (Vec<u32>, Vec<i32>) = (row.get(12), row.get(13));
-            Kind::Composite { fields: types.into_iter().zip(typmods).collect() }
+            let names: Vec<String> = row.get(16);
+            let fields = names.into_iter().zip(types).zip(typmods);
+            Kind::Composite { fields: fields.map(|((name, oid), typmod)| (name, oid, typmod)).collect() }
         }
         // Where NULL is a word like others, the server reads arrays.
         (_, Some(_), _) if !row.get::<_, bool>(15) => Kind::Plain,

@@ -58,7 +58,7 @@ fn every_dialect_loads_as_psql_loads_it_when_told() {
                 let dialect = &report.plan.as_ref().unwrap().dialect;
                 assert_eq!(
                     (dialect.delimiter, dialect.quote, dialect.escape),
-                    (delimiter, Some(quote), Some(escape)),
+                    (Some(delimiter), Some(quote), Some(escape)),
                     "{text}"
                 );
                 let said = notices.iter().any(|notice| notice.starts_with("format: csv, delimiter "));
@@ -196,7 +196,7 @@ fn real_files_are_read_as_they_are_written() {
             let dialect = &report.plan.as_ref().unwrap().dialect;
             assert_eq!(
                 (dialect.delimiter, dialect.quote, dialect.escape),
-                (',', Some('"'), Some('"')),
+                (Some(','), Some('"'), Some('"')),
                 "{name}"
             );
             count += 1;

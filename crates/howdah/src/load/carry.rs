@@ -18,7 +18,7 @@ use crate::lane::{Freight, Sent};
 use crate::lattice::{ColumnLattice, InferredType};
 use crate::peer;
 use crate::plan::Plan;
-use crate::source::Cutter;
+use crate::source::Supply;
 use crate::spent::Spent;
 use crate::stoppable::{CLEAN_UP_PATIENCE, cancelled, stoppable};
 use crate::table::Table;
@@ -32,7 +32,7 @@ impl Load<'_> {
     pub(super) async fn carry(
         &mut self,
         connection: &Arc<Connection>,
-        cutter: Cutter,
+        supply: Supply,
         decision: &Decision,
     ) -> Result<(), Error> {
         let Decision { table, landing, jobs, .. } = decision;
@@ -43,7 +43,7 @@ impl Load<'_> {
             Landing::Append | Landing::Staged(_) => table.size(connection).await?,
             _ => u64::MAX,
         };
-        let feed = Feed::new(cutter);
+        let feed = Feed::new(supply);
         let target = self.target.pinned_to(connection);
         let freight = Arc::new(self.freight(decision, &target));
         let mut crew = Crew::muster(connection, &target, jobs.count).await?;

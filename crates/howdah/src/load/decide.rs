@@ -1,11 +1,12 @@
 //! The decision: connections, landing place, types of a new table and the plan, from everything that was found out.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use howdah_encode::TypeShape;
 
-use super::{Decision, Load};
+use super::batches::created_types;
+use super::{Decision, Load, keys};
 use crate::connect::Connection;
 use crate::control::Phase;
 use crate::creation::{self, Creation, Findings};
@@ -22,7 +23,7 @@ use crate::options::{Mode, OnError, WritePath};
 use crate::plan::{FormRules, Plan};
 use crate::replace::Replacement;
 use crate::session::Session;
-use crate::source::{Dialect, Input};
+use crate::source::{Dialect, Input, Supply};
 use crate::staged::{Apply, Staging};
 use crate::table::{self, Column, Hazards, Kind, Table};
 use crate::write;
@@ -36,6 +37,7 @@ impl Load<'_> {
         existing: Option<Table>,
         name: &TableName,
         inputs: &[Input],
+        supply: &mut Supply,
         dialect: &Arc<Dialect>,
         mapping: &Mapping,
         sizes: Option<u64>,
@@ -64,7 +66,9 @@ impl Load<'_> {
             }
             _ => None,
         };
-        let observe = existing.is_none() && landed.is_none() && !inputs.iter().all(Input::is_rewindable);
+        let has_types = !matches!(supply, Supply::Text(_));
+        let observe =
+            existing.is_none() && landed.is_none() && !has_types && !inputs.iter().all(Input::is_rewindable);
         if observe && options.freeze {
             return Err(Error::usage(
                 "--freeze into a new table needs a file: the types of a stream are known only at its end",
@@ -102,6 +106,7 @@ impl Load<'_> {
             decimal_comma: options.decimal_comma,
             ordinal: staging.as_ref().map(Staging::ordinal),
             date_format: options.date_format.as_ref(),
+            promoted_into: landed.as_ref().map(|landed| &landed.into),
         };
         let creates = existing.is_none();
         let (table, creation) = match existing {
@@ -115,9 +120,13 @@ impl Load<'_> {
                 let mut creation = Creation::new(options, mapping, inputs, with_schema, observe)?;
                 let mut table = new_table(schema, name, mapping, &creation, !options.unlogged);
                 if landed.is_none() {
-                    declared::apply(connection, &mut table, true, &options.types, &session.rules).await?;
+                    let mut types = declared::of_new_table(options, mapping);
+                    if let Supply::Rows(batches) = supply {
+                        types.extend(created_types(batches, mapping, &types)?);
+                    }
+                    declared::apply(connection, &mut table, true, &types, &session.rules).await?;
                 }
-                if !observe && landed.is_none() {
+                if !observe && !has_types && landed.is_none() {
                     creation.findings =
                         self.infer(&mut table, inputs, dialect, mapping, &rules, jobs.count).await?;
                 }
@@ -126,7 +135,20 @@ impl Load<'_> {
         };
         write::check_columns(options, mapping, &table)?;
         let judged = staging.as_ref().map(|staging| staging.apply.judged(&table));
-        let (plan, reason) = Plan::new(dialect.clone(), mapping, judged.as_ref().unwrap_or(&table), &rules);
+        let judged = judged.as_ref().unwrap_or(&table);
+        let (mut plan, mut reason) = Plan::new(dialect.clone(), mapping, judged, &rules);
+        match supply {
+            Supply::Text(_) => {}
+            Supply::Rows(batches) => {
+                let typed = landed.as_ref().map_or(judged, |landed| &landed.into);
+                plan.take_arrow(batches, typed, options)?;
+            }
+            Supply::Tuples(cutter) => {
+                plan.take_tuples();
+                cutter.get_mut().unwrap_or_else(PoisonError::into_inner).expect(plan.columns.len());
+                reason = None;
+            }
+        }
         if let Some(asked) = options.rows_per_statement.filter(|asked| plan.rows_per_statement < *asked) {
             self.control.notice(format!(
                 "{} rows a statement instead of {asked}: {} with {} columns takes no more",
@@ -192,6 +214,9 @@ impl Load<'_> {
         rules: &FormRules<'_>,
         threads: usize,
     ) -> Result<Findings, Error> {
+        if let Some(seen) = mapping.keys.as_ref().and_then(|keys| keys.seen.as_ref()) {
+            return Ok(keys::settle(table, mapping, seen));
+        }
         let start = Instant::now();
         self.control.enter(Phase::Inferring);
         let peeked = self.control.snapshot().bytes_read;

@@ -11,20 +11,20 @@ use crate::encode::Encoder;
 use crate::error::{Error, ErrorKind};
 use crate::feed::{self, Feed};
 use crate::lane::Freight;
-use crate::source::Cutter;
+use crate::source::{Hold, Supply};
 
 impl Load<'_> {
     /// Reads the whole input and keeps refused records apart, or names the first.
     pub(super) async fn judge(
         &mut self,
         connection: &Connection,
-        cutter: Cutter,
+        supply: Supply,
         decision: &Decision,
     ) -> Result<(), Error> {
         let start = Instant::now();
         self.control.enter(Phase::Judging);
         let freight = Arc::new(self.freight(decision, &self.target.pinned_to(connection)));
-        let feed = Feed::new(cutter);
+        let feed = Feed::new(supply);
         let threads = (0..decision.jobs.count).map(|_| {
             let (feed, freight) = (feed.clone(), freight.clone());
             feed::off_thread(self.control, move || read(&feed, &freight))
@@ -47,13 +47,13 @@ fn read(feed: &Feed, freight: &Freight) -> Result<(), Error> {
     let runtime = runtime
         .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot start a runtime: {error}")))?;
     let mut encoder = Encoder::new(freight.plan.clone(), freight.dense.clone(), freight.control.clone());
-    let mut spare = Vec::new();
-    while let Some(piece) = feed.cut(spare) {
-        if let Err(error) = runtime.block_on(crew::encode(&mut encoder, &piece, freight)) {
-            feed.fail(piece.ordinal, error);
+    let mut hold = Hold::default();
+    while let Some(morsel) = feed.next(&mut hold) {
+        if let Err(error) = runtime.block_on(crew::encode(&mut encoder, &morsel, freight)) {
+            feed.fail(morsel.ordinal(), error);
             break;
         }
-        spare = piece.into_spare();
+        hold.reuse(morsel);
     }
     Ok(())
 }

@@ -7,30 +7,33 @@ use crate::decimal;
 use crate::error::Error;
 use crate::feed;
 use crate::head::Head;
+use crate::layout::Layouts;
 use crate::mapping;
 use crate::null_marker;
 use crate::report::DialectSummary;
 use crate::source::sniff::{self, Unsaid};
-use crate::source::{Cutter, Dialect};
+use crate::source::{Cutter, Dialect, Supply, json};
 use crate::table::Table;
 
-/// What was seen, and the cutter, from which nothing was taken.
+/// What was seen, and where rows come from, of which nothing was taken.
 pub(super) struct Look {
-    pub(super) cutter: Cutter,
+    pub(super) supply: Supply,
     pub(super) dialect: Arc<Dialect>,
     pub(super) summary: DialectSummary,
     pub(super) head: Head,
+    /// The inputs whose fields are not those of the head.
+    pub(super) layouts: Layouts,
 }
 
 impl Load<'_> {
     /// Looks at the first piece of what `cutter` reads; `usual` is the dialect unless the input says otherwise.
     pub(super) async fn look(
-        &self,
+        &mut self,
         mut cutter: Cutter,
         usual: &Arc<Dialect>,
         existing: Option<&Table>,
     ) -> Result<Look, Error> {
-        let (options, existing, usual) = (self.options.clone(), existing.cloned(), usual.clone());
+        let (options, table, usual) = (self.options.clone(), existing.cloned(), usual.clone());
         let look = move || -> Result<Look, Error> {
             let given = &options.dialect;
             let unsaid = Unsaid {
@@ -39,7 +42,7 @@ impl Load<'_> {
                 escape: given.escape.is_none(),
                 decimal_comma: options.decimal_comma,
             };
-            let fit = |first: &[String]| mapping::fit(first, existing.as_ref(), &options);
+            let fit = |first: &[String]| mapping::fit(first, table.as_ref(), &options);
             let mut dialect = sniff::sniff(cutter.sample()?, &usual, unsaid, &fit)?;
             if given.null.is_none()
                 && let Some(marker) = null_marker::guess(cutter.sample()?, &dialect)
@@ -48,16 +51,25 @@ impl Load<'_> {
             }
             let dialect = Arc::new(dialect);
             decimal::check(&options, &dialect)?;
-            let summary = DialectSummary::new(&dialect, &usual, cutter.encoding());
+            let mut summary = DialectSummary::new(&dialect, &usual, cutter.encoding());
             cutter.set_dialect(dialect.clone());
-            let head = Head::read(cutter.peek()?, &dialect, &options);
-            Ok(Look { cutter, summary, dialect, head })
+            let first = cutter.peek()?;
+            let head = if dialect.family.is_json() {
+                summary.format = first.map_or("ndjson", |piece| json::form_name(piece.eol));
+                Head::keys(first, &dialect, &options)?
+            } else {
+                Head::read(first, &dialect, &options)
+            };
+            Ok(Look { supply: Supply::text(cutter), summary, dialect, head, layouts: Layouts::new() })
         };
-        let look = feed::off_thread(self.control, look).await??;
+        let mut look = feed::off_thread(self.control, look).await??;
         // The encoding was told when the input was opened.
-        if look.summary.guessed.iter().any(|guessed| *guessed != "encoding") {
+        let is_guessed = look.summary.guessed.iter().any(|guessed| *guessed != "encoding");
+        if is_guessed || look.summary.format.starts_with("json") {
             self.control.notice(format!("format: {}", look.summary));
         }
+        let inputs = self.inputs.clone();
+        (look.head, look.layouts) = self.survey(&inputs, &look.dialect, look.head, existing).await?;
         Ok(look)
     }
 }

@@ -43,12 +43,19 @@ pub(super) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<In
     options.decimal_comma |= load.decimal == Some(',');
     options.force_null.extend(load.force_null);
     options.force_not_null.extend(load.force_not_null);
+    if load.format == "binary" {
+        return Err(Error::usage("rows of binary COPY files cannot be mended: they are no text"));
+    }
+    if load.format == "ndjson" {
+        know_keys(&mut options, &load.keys, &load.columns, load.passes_over, load.file_column.as_ref());
+    }
     options.format = Some(match load.format.as_str() {
+        "ndjson" => Format::Ndjson,
         "tsv" => Format::Tsv,
         "text" => Format::Text,
         _ => Format::Csv,
     });
-    if options.format != Some(Format::Text) {
+    if matches!(options.format, Some(Format::Csv | Format::Tsv)) {
         // The file says it all: nothing is left to be guessed.
         let dialect = &mut options.dialect;
         dialect.delimiter.get_or_insert(if options.format == Some(Format::Csv) { b',' } else { b'\t' });
@@ -68,7 +75,31 @@ pub(super) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<In
         options.table = Some(TableName::parse(&load.table)?);
     }
     options.header = HeaderOption::Yes;
-    let skipped = load.columns.iter().enumerate().filter(|(_, column)| column.is_none());
-    options.skip_columns.extend(skipped.map(|(at, _)| format!("{SKIPPED}{at}")));
+    if options.format != Some(Format::Ndjson) {
+        let skipped = load.columns.iter().enumerate().filter(|(_, column)| column.is_none());
+        options.skip_columns.extend(skipped.map(|(at, _)| format!("{SKIPPED}{at}")));
+    }
     Ok((found, options))
+}
+
+/// Each key goes where it was to go. `file_column` is the column, and here the key, of the file that a record comes from.
+fn know_keys(
+    options: &mut LoadOptions,
+    keys: &[String],
+    columns: &[Option<String>],
+    passes_over: bool,
+    file_column: Option<&String>,
+) {
+    for (key, column) in keys.iter().zip(columns) {
+        match column {
+            None => options.skip_columns.push(key.clone()),
+            Some(column) if column != key => options.map.push((key.clone(), column.clone())),
+            Some(_) => {}
+        }
+    }
+    if passes_over && options.columns.is_none() {
+        let loaded = keys.iter().zip(columns).filter(|(_, column)| column.is_some());
+        let loaded = loaded.map(|(key, _)| key).chain(file_column);
+        options.columns = Some(loaded.cloned().collect());
+    }
 }

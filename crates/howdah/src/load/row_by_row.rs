@@ -10,19 +10,19 @@ use crate::crew::Crew;
 use crate::error::{Error, ErrorKind};
 use crate::feed::Feed;
 use crate::row_commits::RowCommits;
-use crate::source::Cutter;
+use crate::source::Supply;
 
 impl Load<'_> {
     /// Makes the table when there is none, which commits too, then moves the rows.
     pub(super) async fn carry_row_by_row(
         mut self,
         connection: Arc<Connection>,
-        cutter: Cutter,
+        supply: Supply,
         decision: Decision,
         commits: &Arc<RowCommits>,
     ) -> Result<(), Error> {
         let Decision { plan, table, landing, jobs, .. } = &decision;
-        let feed = Feed::new(cutter);
+        let feed = Feed::new(supply);
         let target = self.target.pinned_to(&connection);
         let freight = Arc::new(self.freight(&decision, &target));
         let mut crew = Crew::muster(&connection, &target, jobs.count).await?;

@@ -9,12 +9,11 @@ use super::apply::Applied;
 use super::{Decision, Load};
 use crate::chunk::Ordinal;
 use crate::connect::Connection;
-use crate::control::Control;
 use crate::error::{Error, ErrorKind};
 use crate::feed;
 use crate::narrow::is_about_a_row;
 use crate::rejects::{Reject, Rejects};
-use crate::source::{Cutter, Dialect, Input, Splitter};
+use crate::source::{Dialect, Hold, Input, Supply};
 use crate::staged::{Round, Staging};
 
 /// Refused rows that wait for their records: reading the input again takes time, remembering takes memory.
@@ -179,34 +178,28 @@ impl Load<'_> {
             return Ok(());
         }
         refused.sort_by_key(|(place, _)| *place);
-        let plan = &decision.plan;
-        let cutter = self.cutter_under(Control::new(), &self.inputs, &plan.dialect, plan.header.is_some());
-        let (dialect, rejects) = (plan.dialect.clone(), rejects.clone());
-        let work = move || rejects.add(&records(cutter, refused, &dialect)?);
+        let supply = self.supply_again(&decision.plan).await?;
+        let (dialect, rejects) = (decision.plan.dialect.clone(), rejects.clone());
+        let work = move || rejects.add(&records(&supply, refused, &dialect)?);
         feed::off_thread(self.control, work).await?
     }
 }
 
 /// The records that became the refused rows, which are in order.
-fn records(mut cutter: Cutter, refused: Vec<Refused>, dialect: &Dialect) -> Result<Vec<Reject>, Error> {
+fn records(supply: &Supply, refused: Vec<Refused>, dialect: &Dialect) -> Result<Vec<Reject>, Error> {
     let changed = || Error::new(ErrorKind::Source, "the input changed while it was loaded");
     let mut rejects = Vec::with_capacity(refused.len());
     let mut refused = refused.into_iter().peekable();
-    let mut spare = Vec::new();
+    let mut hold = Hold::default();
     while refused.peek().is_some() {
-        let piece = cutter.cut(spare)?.ok_or_else(changed)?;
-        while let Some((place, error)) = refused.next_if(|(place, _)| place.piece() == piece.ordinal) {
-            let start = place.start();
-            let (before, bytes) = piece.bytes().split_at_checked(start).ok_or_else(changed)?;
-            let lines = memchr::memchr_iter(piece.eol.last_byte(), before).count() as u64;
-            let raw = match Splitter::new(bytes, dialect, piece.eol).next_record(&mut Vec::new()) {
-                Ok(Some(span)) => bytes[span.start..span.end].to_vec(),
-                _ => return Err(changed()),
-            };
-            let error = error.at(piece.origin.locate(start as u64, lines)).of_kind(ErrorKind::Data);
+        let morsel = supply.next(&mut hold)?.ok_or_else(changed)?;
+        let ordinal = morsel.ordinal();
+        while let Some((place, error)) = refused.next_if(|(place, _)| place.morsel() == ordinal) {
+            let raw = morsel.raw(place.start(), dialect).ok_or_else(changed)?;
+            let error = error.at(morsel.locate(place.start())).of_kind(ErrorKind::Data);
             rejects.push(Reject { error, raw });
         }
-        spare = piece.into_spare();
+        hold.reuse(morsel);
     }
     Ok(rejects)
 }

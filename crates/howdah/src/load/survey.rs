@@ -1,4 +1,5 @@
-//! The headers of all inputs, read before the plan is made: columns may differ from file to file.
+//! The headers of all inputs, read before the plan is made: columns may differ from file to file. The keys of JSON are a
+//! survey of their own.
 
 use std::sync::Arc;
 
@@ -23,12 +24,15 @@ impl Load<'_> {
     /// The head with the columns of all inputs, and where their fields differ from that. Streams cannot be looked at first:
     /// theirs must be equal, as must those of inputs without a header.
     pub(super) async fn survey(
-        &self,
+        &mut self,
         inputs: &[Input],
         dialect: &Arc<Dialect>,
         head: Head,
         existing: Option<&Table>,
     ) -> Result<(Head, Layouts), Error> {
+        if dialect.family.is_json() {
+            return Ok((self.survey_keys(inputs, dialect, head, existing).await?, Layouts::new()));
+        }
         let options = self.options;
         let can_differ =
             inputs.len() > 1 && options.columns.is_none() && inputs.iter().all(Input::is_rewindable);

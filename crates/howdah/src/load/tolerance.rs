@@ -9,7 +9,7 @@ use crate::connect::Target;
 use crate::error::Error;
 use crate::lane::Freight;
 use crate::mapping::Mapping;
-use crate::options::{LoadOptions, OnError};
+use crate::options::{Format, LoadOptions, OnError};
 use crate::rejects::{Provenance, Rejects};
 use crate::resolver::Resolver;
 use crate::source::{Dialect, Family, Input};
@@ -56,7 +56,7 @@ impl Load<'_> {
         let (relation_name, relation) = landing.relation(table);
         // Elsewhere than in UTF-8, characters of the input may have no place.
         // And a literal that travels unread is judged where it arrives.
-        let unread = plan.columns.iter().any(|column| column.as_text);
+        let unread = plan.is_unread || plan.columns.iter().any(|column| column.as_text);
         let can_refuse = landing.can_refuse_rows(table) || !decision.server_is_utf8 || unread;
         Freight {
             plan: plan.clone(),
@@ -96,13 +96,27 @@ fn provenance(
     options: &LoadOptions,
 ) -> Provenance {
     let (format, delimiter, null): (_, _, &[u8]) = match (dialect.family, dialect.delimiter) {
+        _ if options.format == Some(Format::Binary) => ("binary", dialect.delimiter, b""),
+        // Rows that had types are kept as JSON.
+        (_, delimiter) if options.format.unwrap_or_default().has_types() => ("ndjson", delimiter, b""),
         (Family::Text, _) => ("text", b'\t', b"\\N"),
+        (Family::Json | Family::Ndjson, delimiter) => ("ndjson", delimiter, b""),
         (Family::Csv, b'\t') => ("tsv", b'\t', b""),
         (Family::Csv, _) => ("csv", b',', b""),
     };
     let unless = |byte: u8, usual: u8| (byte != usual).then_some(char::from(byte));
     let is_csv = dialect.family == Family::Csv;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let known = mapping.keys.as_ref();
+    let is_new = |key: &&String| known.is_some_and(|known| !known.names.contains(key));
+    // Keys that are skipped and were not met are fields of no record.
+    let unmet: Vec<String> =
+        known.iter().flat_map(|known| known.skipped.iter().filter(is_new)).cloned().collect();
+    let keys = match known {
+        Some(known) => [&known.names[..], &unmet].concat(),
+        None if options.format.unwrap_or_default().has_types() => mapping.header.clone().unwrap_or_default(),
+        None => Vec::new(),
+    };
     Provenance {
         table: table.display(),
         columns: fields
@@ -111,7 +125,10 @@ fn provenance(
                 let pair = mapping.pairs.iter().find(|pair| Some(pair.field) == *field);
                 pair.map(|pair| pair.target.clone())
             })
+            .chain(unmet.iter().map(|_| None))
             .collect(),
+        keys,
+        passes_over: known.is_some_and(|known| known.passes_over),
         mode: Some(options.mode).filter(|mode| mode.matches_rows()),
         key: if options.mode.matches_rows() { options.key.clone() } else { Vec::new() },
         format: format.to_owned(),

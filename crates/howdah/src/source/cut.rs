@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::dialect::{Dialect, Eol, Family};
 use super::encoding::Encoding;
+use super::json;
 use super::mended::LineMap;
 use super::open::{ByteStream, Input};
 use super::reading::Sample;
@@ -31,6 +32,8 @@ pub struct Piece {
     pub eol: Eol,
     /// Whether this is the first piece of its input: the one that starts with the header.
     pub starts_input: bool,
+    /// Whether it is the last one of its input, and whole.
+    pub ends_input: bool,
     /// Counts the pieces of a load from 0, in input order.
     pub ordinal: u64,
     /// What the input was written in, if not UTF-8.
@@ -54,11 +57,9 @@ impl Origin {
     /// The place `bytes` and `lines` behind the start.
     pub fn locate(&self, bytes: u64, lines: u64) -> Location {
         let line = self.first_line + lines;
-        Location {
-            source: self.source.clone(),
-            line: Some(self.lines.as_ref().map_or(line, |map| map.line(line))),
-            byte_offset: self.lines.is_none().then_some(self.byte_offset + bytes),
-        }
+        let line = self.lines.as_ref().map_or(line, |map| map.line(line));
+        let byte_offset = self.lines.is_none().then_some(self.byte_offset + bytes);
+        Location::of_text(self.source.clone(), line, byte_offset)
     }
 }
 
@@ -231,6 +232,7 @@ impl Piece {
         }
         if left == 0 {
             self.len = splitter.position();
+            self.ends_input = false;
         }
         left
     }
@@ -371,23 +373,21 @@ impl Current {
         self.line += count(eol.last_byte(), &buffer[..len]);
         let encoding = self.stream.encoding;
         let starts_input = !std::mem::replace(&mut self.started, true);
-        Ok(Some(Piece { buffer, len, origin, eol, starts_input, ordinal: 0, encoding }))
+        let ends_input = self.ended;
+        Ok(Some(Piece { buffer, len, origin, eol, starts_input, ends_input, ordinal: 0, encoding }))
     }
 
     fn too_long(&self, dialect: &Dialect) -> Error {
-        let at = Location {
-            source: self.name.clone(),
-            line: Some(self.line),
-            byte_offset: Some(self.byte_offset),
-        };
+        let at = Location::of_text(self.name.clone(), self.line, Some(self.byte_offset));
         let error =
             Error::new(ErrorKind::Data, "the record has no end within 1 GiB, the most PostgreSQL can take")
                 .at(at)
                 .with_sqlstate("54000");
-        if dialect.family == Family::Csv {
-            return error.with_hint("is a quote left open? --quote names the quote character");
+        match dialect.family {
+            Family::Csv => error.with_hint("is a quote left open? --quote names the quote character"),
+            Family::Json => error.with_hint("is a brace or a bracket left open?"),
+            Family::Text | Family::Ndjson => error,
         }
-        error
     }
 }
 
@@ -397,6 +397,9 @@ fn count(byte: u8, bytes: &[u8]) -> u64 {
 
 /// The kind of the first record end in `bytes`, which start a record; `None` when more bytes are needed to tell.
 pub(crate) fn first_eol(bytes: &[u8], dialect: &Dialect, eof: bool) -> Option<Eol> {
+    if dialect.family.is_json() {
+        return json::form(bytes, dialect.family == Family::Ndjson, eof);
+    }
     let mut scan = QuoteScan::default();
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
@@ -406,7 +409,7 @@ pub(crate) fn first_eol(bytes: &[u8], dialect: &Dialect, eof: bool) -> Option<Eo
                 at += 2;
                 continue;
             }
-            Family::Text => {}
+            _ => {}
         }
         if !scan.in_quote {
             match (byte, bytes.get(at + 1)) {
@@ -426,6 +429,7 @@ pub(crate) fn first_eol(bytes: &[u8], dialect: &Dialect, eof: bool) -> Option<Eo
 fn last_record_end(window: &[u8], dialect: &Dialect, eol: Eol) -> Option<usize> {
     let line_end = eol.last_byte();
     match dialect.family {
+        Family::Json | Family::Ndjson => json::last_record_end(window, eol),
         Family::Text => {
             // A line end behind an odd number of backslashes belongs to the field.
             let mut before = window.len();

@@ -8,13 +8,13 @@ use liblzma::stream::{CONCATENATED, Stream};
 use super::open::read_full;
 
 /// The longest mark below.
-const MAGIC_BYTES: usize = 10;
+pub(super) const MAGIC_BYTES: usize = 10;
 
 /// Files without text in them that people try all the same: how they begin, what they are, where the text is to be had.
 /// No mark could begin a text.
 const NO_TEXT: [(&[u8], &str, &str); 5] = [
-    (b"PAR1\x15", "it is a Parquet file", "write it as CSV first: duckdb -c \"COPY 'FILE' TO 'FILE.csv'\""),
-    (b"ARROW1\0\0", "it is an Arrow file", "write it as CSV first"),
+    (b"PAR1\x15", "it is a Parquet file", "--format parquet reads it"),
+    (b"ARROW1\0\0", "it is an Arrow file", "--format arrow reads it"),
     (
         b"PK\x03\x04",
         "it is a zip archive or a spreadsheet",
@@ -45,27 +45,51 @@ const XZ_MEMORY_BYTES: u64 = 256 * 1024 * 1024;
 /// File name endings that say how a file is compressed, in lower case.
 pub(super) const ENDINGS: [&str; 5] = ["gz", "zst", "zstd", "xz", "bz2"];
 
-/// The content of `raw`, whatever it is compressed with; anything unknown is content already.
+/// The text of `raw`, whatever it is compressed with; anything unknown is text already.
 ///
 /// # Errors
 /// The first bytes cannot be read, or are those of a file without text.
-pub(super) fn reader(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
-    let mut magic = [0; MAGIC_BYTES];
-    let got = read_full(&mut raw, &mut magic)?;
-    let magic = &magic[..got];
+pub(super) fn text(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    let magic = magic(&mut raw)?;
     if let Some((_, what, hint)) = NO_TEXT.into_iter().find(|(mark, ..)| magic.starts_with(mark)) {
         return Err(io::Error::other(NoText { what, hint }));
     }
-    let whole = Cursor::new(magic.to_vec()).chain(raw);
+    unpacked(magic, raw)
+}
+
+/// The content of `raw`, text or not.
+///
+/// # Errors
+/// The first bytes cannot be read.
+pub(super) fn content(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    let magic = magic(&mut raw)?;
+    unpacked(magic, raw)
+}
+
+/// Whether a file that begins so is compressed.
+pub(super) fn is_compressed(magic: &[u8]) -> bool {
+    matches!(magic, [0x1F, 0x8B, ..] | [0x28, 0xB5, 0x2F, 0xFD, ..] | [0xFD, b'7', b'z', b'X', b'Z', 0, ..])
+        || magic.get(..MAGIC_BYTES).is_some_and(is_bzip2)
+}
+
+fn magic(raw: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut magic = vec![0; MAGIC_BYTES];
+    let got = read_full(raw, &mut magic)?;
+    magic.truncate(got);
+    Ok(magic)
+}
+
+fn unpacked(magic: Vec<u8>, raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    let whole = Cursor::new(magic.clone()).chain(raw);
     let buffered = |whole| BufReader::with_capacity(READ_BUFFER, whole);
-    Ok(match magic {
+    Ok(match &*magic {
         [0x1F, 0x8B, ..] => Box::new(flate2::read::MultiGzDecoder::new(buffered(whole))),
         [0x28, 0xB5, 0x2F, 0xFD, ..] => Box::new(zstd::Decoder::new(whole)?),
         [0xFD, b'7', b'z', b'X', b'Z', 0, ..] => {
             let stream = Stream::new_stream_decoder(XZ_MEMORY_BYTES, CONCATENATED)?;
             Box::new(liblzma::bufread::XzDecoder::new_stream(buffered(whole), stream))
         }
-        _ if is_bzip2(magic) => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered(whole))),
+        magic if is_bzip2(magic) => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered(whole))),
         _ => Box::new(whole),
     })
 }

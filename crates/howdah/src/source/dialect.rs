@@ -6,7 +6,7 @@ use crate::options::{DialectOptions, Format};
 /// A checked dialect. One byte each for the structural characters, as in COPY.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dialect {
-    /// CSV rules or COPY's text rules.
+    /// CSV rules, COPY's text rules, or JSON, of which the others say nothing.
     pub family: Family,
     /// Between fields.
     pub delimiter: u8,
@@ -20,13 +20,32 @@ pub struct Dialect {
     pub default: Option<Vec<u8>>,
 }
 
-/// The two sets of rules COPY knows.
+/// The two sets of rules COPY knows, and JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// Quotes; no backslash escapes.
     Csv,
     /// Backslash escapes; no quotes.
     Text,
+    /// An array of objects, objects one after the other, or one a line: the first bytes of an input tell.
+    Json,
+    /// An object a line, whatever the first bytes look like.
+    Ndjson,
+}
+
+impl Family {
+    /// Whether records are JSON objects, whose keys take the place of a header.
+    pub fn is_json(self) -> bool {
+        matches!(self, Family::Json | Family::Ndjson)
+    }
+}
+
+impl Default for Dialect {
+    /// COPY's CSV.
+    fn default() -> Self {
+        let (null, default) = (Vec::new(), None);
+        Dialect { family: Family::Csv, delimiter: b',', quote: b'"', escape: b'"', null, default }
+    }
 }
 
 impl Dialect {
@@ -35,7 +54,22 @@ impl Dialect {
     /// # Errors
     /// A usage error that names the option, in the cases of `ProcessCopyOptions` in PostgreSQL.
     pub fn resolve(format: Format, options: &DialectOptions) -> Result<Self, Error> {
-        let family = if format == Format::Text { Family::Text } else { Family::Csv };
+        let family = match format {
+            Format::Text => Family::Text,
+            Format::Json => Family::Json,
+            Format::Ndjson => Family::Ndjson,
+            _ => Family::Csv,
+        };
+        if family.is_json() {
+            return Ok(Dialect {
+                family,
+                delimiter: b'\n',
+                quote: b'"',
+                escape: b'\\',
+                null: Vec::new(),
+                default: None,
+            });
+        }
         if family == Family::Text {
             for (given, name) in [(options.quote, "--quote"), (options.escape, "--escape")] {
                 if given.is_some() {
@@ -47,8 +81,8 @@ impl Dialect {
         }
         let quote = options.quote.unwrap_or(b'"');
         let null = options.null.clone().unwrap_or_else(|| match family {
-            Family::Csv => String::new(),
             Family::Text => "\\N".to_owned(),
+            _ => String::new(),
         });
         let dialect = Dialect {
             family,
@@ -109,22 +143,26 @@ pub enum Eol {
     Cr,
     /// Both.
     CrNl,
+    /// The end of a JSON value: records may have several lines, or share one.
+    Value,
+    /// The comma behind an element of a JSON array, or the array's end.
+    Element,
 }
 
 impl Eol {
     /// The line end itself.
     pub(crate) fn bytes(self) -> &'static [u8] {
         match self {
-            Eol::Nl => b"\n",
+            Eol::Nl | Eol::Value | Eol::Element => b"\n",
             Eol::Cr => b"\r",
             Eol::CrNl => b"\r\n",
         }
     }
 
-    /// The last byte of the line end: where a piece may be cut, and what counts as a physical line.
+    /// The last byte of the line end: where a piece of lines may be cut, and what counts as a physical line.
     pub(crate) fn last_byte(self) -> u8 {
         match self {
-            Eol::Nl | Eol::CrNl => b'\n',
+            Eol::Nl | Eol::CrNl | Eol::Value | Eol::Element => b'\n',
             Eol::Cr => b'\r',
         }
     }

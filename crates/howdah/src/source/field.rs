@@ -15,6 +15,9 @@ pub struct Field(u64);
 const OFFSET_BITS: u32 = 30;
 const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
 
+/// What fields are ranges of has no more bytes.
+pub(super) const MOST_BYTES: usize = (1 << OFFSET_BITS) - 1;
+
 impl Field {
     /// A field that is not in the record.
     pub(crate) const NULL: Field = Field((Form::Null as u64) << (2 * OFFSET_BITS));
@@ -39,7 +42,8 @@ impl Field {
             2 => Form::Quoted,
             3 => Form::CsvEscaped,
             4 => Form::CopyEscaped,
-            _ => Form::Default,
+            5 => Form::Default,
+            _ => Form::Nested,
         }
     }
 }
@@ -59,6 +63,8 @@ pub enum Form {
     CopyEscaped = 4,
     /// The column's DEFAULT.
     Default = 5,
+    /// The value itself, which is JSON.
+    Nested = 6,
 }
 
 /// The value of a field, or `None` for NULL and DEFAULT: a slice of the piece where possible, else unescaped into `scratch`.
@@ -71,7 +77,7 @@ pub fn value<'v>(
 ) -> Option<&'v [u8]> {
     let raw = &piece[field.range()];
     match field.form() {
-        Form::Plain | Form::Quoted => Some(raw),
+        Form::Plain | Form::Quoted | Form::Nested => Some(raw),
         Form::Null | Form::Default => None,
         Form::CsvEscaped if dialect.escape == dialect.quote => {
             Some(unescape_doubled(raw, dialect.quote, scratch))

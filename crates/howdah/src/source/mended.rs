@@ -12,6 +12,9 @@ use crate::rejects::Provenance;
 /// What a header calls a field that was not loaded; such names are skipped again.
 pub(crate) const SKIPPED: &str = "howdah skipped field ";
 
+/// The format of records that are JSON.
+const NDJSON: &str = "ndjson";
+
 /// One line of a reject file, as far as loading it again needs to know.
 #[derive(Deserialize)]
 struct Line {
@@ -101,8 +104,11 @@ impl MendedReader {
         let mut bytes = Vec::new();
         match (&self.provenance, line.load) {
             (None, Some(load)) => {
-                bytes = header(&load).into_bytes();
-                self.physical += 1;
+                // Keys take the place of a header.
+                if load.format != NDJSON {
+                    bytes = header(&load).into_bytes();
+                    self.physical += 1;
+                }
                 self.provenance = Some(load);
             }
             (Some(first), Some(load)) if *first != load => {
@@ -117,15 +123,19 @@ impl MendedReader {
             }
             _ => {}
         }
-        let raw = match (line.raw, line.raw_base64) {
+        let mut raw = match (line.raw, line.raw_base64) {
             (Some(raw), None) => raw.into_bytes(),
             (None, Some(encoded)) => base64::engine::general_purpose::STANDARD
                 .decode(encoded)
                 .map_err(|error| invalid(format!("has a raw_base64 that is not base64: {error}")))?,
             _ => return Err(invalid("needs exactly one of raw and raw_base64".into())),
         };
-        if let Some(load) = self.provenance.as_ref().filter(|load| load.file_column.is_some()) {
-            put_first(load, &line.file, &mut bytes);
+        if let Some(load) = &self.provenance {
+            if load.format == NDJSON {
+                raw = one_line(raw, load.file_column.as_deref().map(|column| (column, &*line.file)));
+            } else if load.file_column.is_some() {
+                put_first(load, &line.file, &mut bytes);
+            }
         }
         self.map.note(self.physical + 1, self.line);
         self.physical += 1 + memchr::memchr_iter(b'\n', &raw).count() as u64;
@@ -155,6 +165,21 @@ fn header(load: &Provenance) -> String {
     });
     let names = load.file_column.iter().map(|name| field(load, name)).chain(names);
     names.collect::<Vec<_>>().join(&delimiter(load).to_string()) + "\n"
+}
+
+/// A record of JSON as a line, with the file it came from where that is a column of its own. A carriage return is what a
+/// line feed is: white space between values, and an error in strings.
+fn one_line(mut raw: Vec<u8>, file: Option<(&str, &str)>) -> Vec<u8> {
+    raw.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b'\r');
+    let Some((column, file)) = file else { return raw };
+    let brace = raw.iter().position(|byte| !byte.is_ascii_whitespace()).filter(|at| raw[*at] == b'{');
+    if let Some(brace) = brace {
+        let is_empty = raw[brace + 1..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'}');
+        let comma = if is_empty { "" } else { "," };
+        let member = format!("{}:{}{comma}", serde_json::Value::from(column), serde_json::Value::from(file));
+        drop(raw.splice(brace + 1..brace + 1, member.into_bytes()));
+    }
+    raw
 }
 
 /// What comes before a record where the file it came from is a column of its own.
@@ -210,6 +235,19 @@ mod tests {
             [&b"\"a\",\"howdah skipped field 1\",\"B \"\"x\"\"\"\n1,2,\"x\ny\"\n2,3"[..], &[0xff], b"\n4\n"];
         assert_eq!(bytes, expected.concat());
         assert_eq!([2, 4, 5].map(|physical| map.line(physical)), [1, 3, 4]);
+    }
+
+    #[test]
+    fn records_of_json_come_back_one_a_line_and_a_line_end_in_a_string_stays_an_error() {
+        let load = r#""load":{"table":"t","columns":["a"],"keys":["a"],"format":"ndjson","file_column":"f"}"#;
+        let text = format!(
+            "{{\"file\":\"x\",\"raw\":\"{{\\n\\\"a\\\": \\\"1\\n\\\"}}\",{load}}}\n{{\"file\":\"y\\\"\",\"raw\":\" {{ }}\",{load}}}\n{{\"raw\":\"[\"}}\n"
+        );
+        let (mut reader, map) = reader(&text);
+        let mut bytes = String::new();
+        reader.read_to_string(&mut bytes).unwrap();
+        assert_eq!(bytes, "{\"f\":\"x\",\r\"a\": \"1\r\"}\n {\"f\":\"y\\\"\" }\n[\n");
+        assert_eq!([1, 2, 3].map(|physical| map.line(physical)), [1, 2, 3]);
     }
 
     #[test]

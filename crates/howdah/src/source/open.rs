@@ -5,13 +5,21 @@ use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use arrow_array::RecordBatchReader;
+use bytes::Bytes;
+
+use super::blob::Blob;
 use super::encoding::Encoding;
 use super::guess::{self, Guess};
 use super::mended::{LineMap, MendedReader};
+use super::store::{self, Address, Environment, Failure, Object};
 use super::{decompress, transcode};
 use crate::control::Control;
 use crate::error::{Error, ErrorKind};
 use crate::rejects::Provenance;
+
+/// The longest signature of a format.
+const SIGNATURE_BYTES: u64 = 16;
 
 /// One input, not yet opened.
 #[derive(Debug, Clone)]
@@ -32,16 +40,52 @@ enum Place {
     Stdin,
     File(PathBuf),
     Memory(Arc<[u8]>),
+    Object(Object),
+    Reader(Once<dyn Read + Send>),
+    Batches(Once<dyn RecordBatchReader + Send>),
+}
+
+/// What can be taken only once, by whichever clone of the input comes first.
+struct Once<T: ?Sized>(Arc<Mutex<Option<Box<T>>>>);
+
+impl<T: ?Sized> Once<T> {
+    fn new(what: Box<T>) -> Self {
+        Once(Arc::new(Mutex::new(Some(what))))
+    }
+
+    fn take(&self, name: &str) -> Result<Box<T>, Error> {
+        let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        taken.ok_or_else(|| Error::usage(format!("{name} can be read only once")))
+    }
+}
+
+impl<T: ?Sized> Clone for Once<T> {
+    fn clone(&self) -> Self {
+        Once(Arc::clone(&self.0))
+    }
+}
+
+impl<T: ?Sized> std::fmt::Debug for Once<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Once")
+    }
 }
 
 impl Input {
-    /// Finds the files behind `patterns`, in order; a glob's files are sorted by name.
+    /// Finds the files and objects behind `patterns` and URLs, in order; those of a glob are sorted by name.
     ///
     /// # Errors
-    /// A pattern that matches nothing, a missing file, a directory, standard input named twice.
+    /// A pattern that matches nothing, a missing file, a directory, standard input named twice, a store that refuses.
     pub fn resolve(patterns: &[String]) -> Result<Vec<Input>, Error> {
         let mut inputs = Vec::new();
         for pattern in patterns {
+            if let Some(address) = Address::parse(pattern)? {
+                let found = store::find(&address, &Environment::from_process(), &Control::new())?;
+                inputs.extend(found.into_iter().map(Input::object));
+                continue;
+            }
+            let path = store::local_path(pattern)?;
+            let pattern = path.as_ref().unwrap_or(pattern);
             if pattern == "-" {
                 if inputs.iter().any(|input: &Input| matches!(input.place, Place::Stdin)) {
                     return Err(Error::usage("standard input (-) can be read only once"));
@@ -90,9 +134,24 @@ impl Input {
         Input::new(Arc::from(path.to_string_lossy()), Place::File(path))
     }
 
+    /// An object of a store.
+    pub(super) fn object(object: Object) -> Self {
+        Input::new(object.name().clone(), Place::Object(object))
+    }
+
     /// Bytes at hand, under a name for messages.
     pub fn memory(name: &str, bytes: Arc<[u8]>) -> Self {
         Input::new(Arc::from(name), Place::Memory(bytes))
+    }
+
+    /// Bytes of any format that come one after the other and once, under a name for messages.
+    pub fn reader(name: &str, reader: Box<dyn Read + Send>) -> Self {
+        Input::new(Arc::from(name), Place::Reader(Once::new(reader)))
+    }
+
+    /// Arrow batches that come one after the other and once, under a name for messages.
+    pub fn record_batches(name: &str, reader: Box<dyn RecordBatchReader + Send>) -> Self {
+        Input::new(Arc::from(name), Place::Batches(Once::new(reader)))
     }
 
     /// The same input, whose text is written in `encoding`; `None`: what its byte order mark says, else UTF-8.
@@ -128,7 +187,15 @@ impl Input {
     fn path(&self) -> Option<&Path> {
         match &self.place {
             Place::File(path) => Some(path),
-            Place::Stdin | Place::Memory(_) => None,
+            Place::Stdin | Place::Memory(_) | Place::Object(_) | Place::Reader(_) | Place::Batches(_) => None,
+        }
+    }
+
+    /// The last part of a file's path, or of an object's key.
+    fn file_name(&self) -> Option<String> {
+        match &self.place {
+            Place::Object(object) => object.file_name(),
+            _ => Some(self.path()?.file_name()?.to_string_lossy().into_owned()),
         }
     }
 
@@ -140,8 +207,9 @@ impl Input {
     /// Size in bytes as stored; `None` for pipes.
     pub fn size(&self) -> Option<u64> {
         match &self.place {
-            Place::Stdin => None,
+            Place::Stdin | Place::Reader(_) | Place::Batches(_) => None,
             Place::Memory(bytes) => Some(bytes.len() as u64),
+            Place::Object(object) => Some(object.size()),
             Place::File(path) => {
                 path.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len())
             }
@@ -150,14 +218,14 @@ impl Input {
 
     /// The file's name without directories and endings (`data/events.csv.gz` → `events`); `None` for standard input.
     pub fn stem(&self) -> Option<String> {
-        let name = self.path()?.file_name()?.to_string_lossy().into_owned();
+        let name = self.file_name()?;
         let end = name.char_indices().skip(1).find(|(_, c)| *c == '.').map_or(name.len(), |(at, _)| at);
         Some(name[..end].to_owned())
     }
 
     /// The file name's ending below a compression suffix, in lower case (`x.TSV.gz` → `tsv`).
     pub fn ending(&self) -> Option<String> {
-        let mut path = self.path()?.to_owned();
+        let mut path = PathBuf::from(self.file_name()?);
         let ending = |path: &Path| path.extension().map(|e| e.to_string_lossy().to_lowercase());
         if ending(&path).is_some_and(|ending| decompress::ENDINGS.contains(&&*ending)) {
             path.set_extension("");
@@ -171,13 +239,7 @@ impl Input {
     /// The file cannot be opened or its first bytes cannot be read.
     pub fn open(&self, control: &Control) -> Result<ByteStream, Error> {
         let fail = |error: io::Error| cannot_read(&self.name, &error);
-        let raw: Box<dyn Read + Send> = match &self.place {
-            Place::Stdin => Box::new(io::stdin()),
-            Place::File(path) => Box::new(File::open(path).map_err(fail)?),
-            Place::Memory(bytes) => Box::new(Cursor::new(bytes.clone())),
-        };
-        let raw = Counting { raw, control: control.clone() };
-        let content = decompress::reader(raw).map_err(fail)?;
+        let content = decompress::text(self.raw(control)?).map_err(fail)?;
         let (content, guessed) = match &self.guesses {
             Some(told) if self.encoding.is_none() => self.guess(content, told, control)?,
             _ => (content, None),
@@ -191,6 +253,67 @@ impl Input {
             return Ok(ByteStream { reader, name, lines: Some(lines), encoding, is_guessed });
         }
         Ok(ByteStream { reader, name, lines: None, encoding, is_guessed })
+    }
+
+    /// Opens an input of any format and gives its content, decompressed; bytes read are counted in `control`.
+    ///
+    /// # Errors
+    /// As [`Input::open`].
+    pub(crate) fn content(&self, control: &Control) -> Result<Box<dyn Read + Send>, Error> {
+        decompress::content(self.raw(control)?).map_err(|error| cannot_read(&self.name, &error))
+    }
+
+    /// Whether it is made of Arrow batches.
+    pub(crate) fn is_batches(&self) -> bool {
+        matches!(self.place, Place::Batches(_))
+    }
+
+    /// The first bytes of what is at hand, as far as they can be had: formats are known by them.
+    pub(crate) fn signature(&self) -> Option<Bytes> {
+        match self.place {
+            Place::File(_) | Place::Memory(_) => self.blob(&Control::new()).ok()??.head(SIGNATURE_BYTES).ok(),
+            _ => None,
+        }
+    }
+
+    /// The input as it is stored, if it can be read at any place; `None`: its bytes come one after the other.
+    ///
+    /// # Errors
+    /// It is gone.
+    pub(crate) fn blob(&self, control: &Control) -> Result<Option<Blob>, Error> {
+        match &self.place {
+            Place::File(path) if self.size().is_some() => {
+                Blob::file(path).map(Some).map_err(|error| cannot_read(&self.name, &error))
+            }
+            Place::Memory(bytes) => Ok(Some(Blob::memory(Bytes::from_owner(bytes.clone())))),
+            Place::Object(object) => Ok(Some(Blob::object(object.clone(), control))),
+            Place::Stdin | Place::File(_) | Place::Reader(_) | Place::Batches(_) => Ok(None),
+        }
+    }
+
+    /// The batches, if the input is some.
+    ///
+    /// # Errors
+    /// They were taken already.
+    pub(crate) fn take_batches(&self) -> Result<Option<Box<dyn RecordBatchReader + Send>>, Error> {
+        match &self.place {
+            Place::Batches(batches) => batches.take(&self.name).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn raw(&self, control: &Control) -> Result<Counting, Error> {
+        let raw: Box<dyn Read + Send> = match &self.place {
+            Place::Stdin => Box::new(io::stdin()),
+            Place::File(path) => Box::new(File::open(path).map_err(|error| cannot_read(&self.name, &error))?),
+            Place::Memory(bytes) => Box::new(Cursor::new(bytes.clone())),
+            Place::Object(object) => Box::new(object.reader(control)),
+            Place::Reader(reader) => reader.take(&self.name)?,
+            Place::Batches(_) => {
+                return Err(Error::usage(format!("{} holds Arrow batches and no text", self.name)));
+            }
+        };
+        Ok(Counting { raw, control: control.clone() })
     }
 
     /// The same content, and the encoding that its first part speaks for; each encoding is told once.
@@ -255,9 +378,13 @@ pub(super) fn read_full(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result
     Ok(filled)
 }
 
-fn cannot_read(name: &str, error: &io::Error) -> Error {
+pub(super) fn cannot_read(name: &str, error: &io::Error) -> Error {
     if let Some((what, hint)) = decompress::explain(error) {
         return Error::new(ErrorKind::Source, format!("cannot read {name}: {what}")).with_hint(hint);
+    }
+    let failure = error.get_ref().and_then(|cause| cause.downcast_ref::<Failure>());
+    if let Some((failure, hint)) = failure.and_then(|failure| Some((failure, failure.hint()?))) {
+        return Error::new(ErrorKind::Source, format!("cannot read {name}: {failure}")).with_hint(hint);
     }
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();

@@ -42,7 +42,7 @@ pub(crate) fn sniff(
     unsaid: Unsaid,
     fit: &dyn Fn(&[String]) -> Fit,
 ) -> Result<Dialect, Error> {
-    if usual.family == Family::Text || sample.bytes.is_empty() {
+    if usual.family != Family::Csv || sample.bytes.is_empty() {
         return Ok(usual.clone());
     }
     let plain = |delimiter: u8| Dialect { delimiter, ..usual.clone() };

@@ -1,7 +1,9 @@
 //! Splits a piece of whole records into records and fields, by COPY's rules. Nothing is copied: a field is a range.
 
+use super::cut::Piece;
 use super::dialect::{Dialect, Eol, Family};
 pub use super::field::{Field, Form, value};
+use super::json::Regions;
 use super::structural::Structurals;
 
 /// One record, as a range of the piece.
@@ -59,25 +61,35 @@ pub struct Splitter<'a> {
     two_pass: bool,
     /// A record without quotes can be told by its marks alone.
     plain_is_possible: bool,
+    /// The records of JSON, which have no fields until their keys are looked at.
+    json: Option<Regions<'a>>,
 }
 
 impl<'a> Splitter<'a> {
     /// `bytes` are whole records of at most 1 GiB; the first byte starts a record.
     pub fn new(bytes: &'a [u8], dialect: &'a Dialect, eol: Eol) -> Self {
         let fourth = if dialect.family == Family::Csv { dialect.quote } else { b'\\' };
-        let marks = Structurals::new(bytes, [dialect.delimiter, b'\n', b'\r', fourth]);
+        let json = dialect.family.is_json().then(|| Regions::new(bytes, eol));
+        let marked: &[u8] = if json.is_some() { &[] } else { bytes };
+        let marks = Structurals::new(marked, [dialect.delimiter, b'\n', b'\r', fourth]);
         let two_pass = dialect.family == Family::Csv && dialect.escape != dialect.quote;
         let empty_is_null = dialect.null.is_empty() && dialect.default.is_none();
         let plain_is_possible = dialect.family == Family::Csv && !two_pass && empty_is_null && eol == Eol::Nl;
-        Splitter { bytes, dialect, eol, at: 0, lines: 0, marks, two_pass, plain_is_possible }
+        Splitter { bytes, dialect, eol, at: 0, lines: 0, marks, two_pass, plain_is_possible, json }
+    }
+
+    /// Of a whole piece: at the end of the input, an array of JSON must be closed.
+    pub fn of(piece: &'a Piece, dialect: &'a Dialect) -> Self {
+        let splitter = Splitter::new(piece.bytes(), dialect, piece.eol);
+        Splitter { json: splitter.json.map(|json| json.ending_input(piece.ends_input)), ..splitter }
     }
 
     /// Offset of the first byte that belongs to no record returned so far.
     pub fn position(&self) -> usize {
-        self.at
+        self.json.as_ref().map_or(self.at, Regions::position)
     }
 
-    /// The next record; its fields replace what `fields` held. `None` at the end.
+    /// The next record; its fields replace what `fields` held (a record of JSON has none yet). `None` at the end.
     ///
     /// # Errors
     /// A [`Fault`] where COPY would refuse the record; the next call reads the record after it.
@@ -91,6 +103,7 @@ impl<'a> Splitter<'a> {
             Family::Csv if self.two_pass => self.next_two_pass(fields),
             Family::Csv => self.next_csv(fields),
             Family::Text => self.next_text(fields),
+            Family::Json | Family::Ndjson => return self.json.as_mut().map_or(Ok(None), Regions::next),
         }
         .map(Some)
     }

@@ -241,6 +241,7 @@ fn check_landing(options: &LoadOptions) -> Result<(), Error> {
 fn check_copy_csv(options: &LoadOptions) -> Result<(), Error> {
     let refused = [
         (options.format == Some(Format::Text), "--format text"),
+        (matches!(options.format, Some(Format::Json | Format::Ndjson)), "JSON"),
         (options.decimal_comma, "--decimal ,"),
         (options.date_format.is_some(), "--date-format"),
         (options.on_error == OnError::Ignore, "--on-error ignore"),

@@ -1,0 +1,197 @@
+//! Rows from Arrow arrays: values that have types already, each encoded by its Arrow type and its column's type.
+
+use std::sync::Arc;
+
+use howdah_encode::arrow::ArrowColumn;
+use howdah_encode::{NotEncoded, Verdict, copy_text, wire};
+
+use super::sorting::Sorting;
+use super::{Encoder, Keep, NULL_FIELD, end_row};
+use crate::chunk::{Chunk, Ordinal, RowForm, RowOrigins};
+use crate::error::{Error, ErrorKind};
+use crate::options::WritePath;
+use crate::plan::{Plan, PlanColumn};
+use crate::row::{NotRow, Row, Spot};
+use crate::source::batches::Batch;
+
+/// Where a planned column's values come from.
+enum Values<'b> {
+    /// An array of the batch.
+    Array(ArrowColumn<'b>),
+    /// The input's name, in every row.
+    FileName,
+}
+
+impl Encoder {
+    /// The rows of `batch`, how many of its rows were refused, and how many it has. Refused ones are handed over, once, as long
+    /// as none before them is open.
+    pub(super) fn batch_rows(
+        &mut self,
+        batch: &Batch,
+        form: RowForm,
+        keep: &mut Keep<'_>,
+    ) -> Result<(Chunk, u64, u64), Error> {
+        let plan = Arc::clone(&self.plan);
+        let columns = bound(batch, &plan)?;
+        let mut out = self.buffers.take();
+        let mut rows = RowOrigins::of_rows(batch.place.clone(), batch.first_row);
+        let mut settled = self.settled;
+        let mut sorting = Sorting::new(&plan, &mut settled, keep);
+        for at in 0..batch.rows.num_rows() {
+            let row_start = out.len();
+            let row = match form {
+                RowForm::Binary => self.binary_values(batch, at, &columns, &plan, &mut out),
+                RowForm::Text | RowForm::Csv(_) => self.text_values(batch, at, &columns, &plan, &mut out),
+            };
+            match row {
+                Ok(()) => {
+                    end_row(form, &plan, Ordinal::new(batch.ordinal, at), &mut out);
+                    // A batch has some thousand rows.
+                    rows.push_row(u32::try_from(at).unwrap_or(u32::MAX));
+                    sorting.row();
+                }
+                Err(NotRow::Open) => {
+                    out.truncate(row_start);
+                    sorting.open();
+                }
+                Err(NotRow::Refused(error)) => {
+                    out.truncate(row_start);
+                    if sorting.refuse(error, || batch.raw(at))?.is_break() {
+                        break;
+                    }
+                }
+            }
+        }
+        let (rejected, count) = sorting.finish()?;
+        self.settled = settled;
+        Ok((Chunk { bytes: self.buffers.lend(out), form, rows }, rejected, count))
+    }
+
+    #[inline]
+    fn binary_values(
+        &mut self,
+        batch: &Batch,
+        at: usize,
+        columns: &[Values<'_>],
+        plan: &Plan,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NotRow> {
+        out.extend_from_slice(&plan.binary_row_start);
+        let mut row = Row::new(Spot::Batch(batch, at));
+        for (column, values) in plan.columns.iter().zip(columns) {
+            let verdict = match values {
+                Values::Array(array) if array.is_null(at) => {
+                    out.extend_from_slice(&NULL_FIELD);
+                    row.see_null(column)?;
+                    continue;
+                }
+                Values::Array(array) if column.as_text => self.literal_field(array, at, out),
+                Values::Array(array) => array.put(at, out),
+                Values::FileName => wire::put_bytes(out, batch.place.source.as_bytes()),
+            };
+            match verdict {
+                Ok(()) => {}
+                Err(NotEncoded::Invalid(invalid)) => {
+                    row.refuse(column, &invalid.reason, invalid.sqlstate, None)?;
+                }
+                Err(NotEncoded::Unsure) => {
+                    self.text_only |= self.ask_about(&mut row, column, values, at, out)?;
+                }
+            }
+        }
+        row.finish(plan)
+    }
+
+    fn text_values(
+        &mut self,
+        batch: &Batch,
+        at: usize,
+        columns: &[Values<'_>],
+        plan: &Plan,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NotRow> {
+        let mut row = Row::new(Spot::Batch(batch, at));
+        for (position, (column, values)) in plan.columns.iter().zip(columns).enumerate() {
+            if position > 0 {
+                out.push(b'\t');
+            }
+            let array = match values {
+                Values::FileName => {
+                    copy_text::put_field(out, batch.place.source.as_bytes());
+                    continue;
+                }
+                Values::Array(array) if array.is_null(at) => {
+                    out.extend_from_slice(b"\\N");
+                    // Otherwise the server judges all of the row: one before this one may be worse.
+                    if plan.judge {
+                        row.see_null(column)?;
+                    }
+                    continue;
+                }
+                Values::Array(array) => array,
+            };
+            if plan.judge && plan.write_path != WritePath::Landing {
+                let mut judged = std::mem::take(&mut self.scratch.judged);
+                judged.clear();
+                match array.put(at, &mut judged) {
+                    Ok(()) => {}
+                    Err(NotEncoded::Invalid(invalid)) => {
+                        row.refuse(column, &invalid.reason, invalid.sqlstate, None)?;
+                    }
+                    Err(NotEncoded::Unsure) => {
+                        self.ask_about(&mut row, column, values, at, &mut judged)?;
+                    }
+                }
+                self.scratch.judged = judged;
+            }
+            let mut literal = std::mem::take(&mut self.scratch.unescaped);
+            literal.clear();
+            if let Err(NotEncoded::Invalid(invalid)) = array.literal(at, &mut literal) {
+                row.refuse(column, &invalid.reason, invalid.sqlstate, None)?;
+            }
+            copy_text::put_field(out, &literal);
+            self.scratch.unescaped = literal;
+        }
+        row.finish(plan)
+    }
+
+    /// Appends the literal as a field of its own, for a column that the server reads itself.
+    fn literal_field(&mut self, array: &ArrowColumn<'_>, at: usize, out: &mut Vec<u8>) -> Verdict {
+        let literal = &mut self.scratch.unescaped;
+        literal.clear();
+        array.literal(at, literal)?;
+        wire::put_bytes(out, literal)
+    }
+
+    /// Asks what the server makes of a value that the codec is not sure of.
+    #[cold]
+    fn ask_about(
+        &mut self,
+        row: &mut Row<'_>,
+        column: &PlanColumn,
+        values: &Values<'_>,
+        at: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, NotRow> {
+        let Values::Array(array) = values else { return Ok(false) };
+        let literal = &mut self.scratch.unescaped;
+        literal.clear();
+        match array.literal(at, literal) {
+            Err(NotEncoded::Invalid(invalid)) => {
+                row.refuse(column, &invalid.reason, invalid.sqlstate, None)?;
+                Ok(false)
+            }
+            Ok(()) | Err(NotEncoded::Unsure) => row.ask(&mut self.answers, column, literal, out),
+        }
+    }
+}
+
+/// Typed access to the columns of `batch`, in the plan's order.
+fn bound<'b>(batch: &'b Batch, plan: &'b Plan) -> Result<Vec<Values<'b>>, Error> {
+    let values = |column: &'b PlanColumn| match &column.arrow {
+        Some(codec) => codec.bind(batch.rows.column(column.field).as_ref()).map(Values::Array),
+        None => Ok(Values::FileName),
+    };
+    let bound: Result<Vec<_>, _> = plan.columns.iter().map(values).collect();
+    bound.map_err(|no_mapping| Error::new(ErrorKind::Internal, no_mapping.reason).at(batch.locate(0)))
+}

@@ -1,0 +1,243 @@
+//! Rows from records of text: each field is a literal, which its column's codec reads.
+
+use howdah_encode::{NotEncoded, copy_text};
+
+use super::sorting::Sorting;
+use super::{DEFAULT_MARKER, Encoder, Keep, MAX_VALUE_BYTES, NULL_FIELD, end_row};
+use crate::chunk::{Chunk, Ordinal, RowForm, RowOrigins};
+use crate::decimal;
+use crate::error::Error;
+use crate::plan::{Plan, PlanColumn};
+use crate::records::{Record, Records};
+use crate::row::{NotRow, Row, Spot};
+use crate::source::split::PlainRecord;
+use crate::source::{Form, Piece};
+
+impl Encoder {
+    /// The rows of `piece`, how many of its records were refused, and how many it has. Refused records are handed over, once,
+    /// as long as no record before them is open.
+    pub(super) fn piece_rows(
+        &mut self,
+        piece: &Piece,
+        form: RowForm,
+        keep: &mut Keep<'_>,
+    ) -> Result<(Chunk, u64, u64), Error> {
+        let plan = std::sync::Arc::clone(&self.plan);
+        let bytes = piece.bytes();
+        let mut out = self.buffers.take();
+        out.reserve(bytes.len() + bytes.len() / 4);
+        let mut rows = RowOrigins::of_text(piece.origin.clone());
+        let mut settled = self.settled;
+        let mut sorting = Sorting::new(&plan, &mut settled, keep);
+        let mut records = Records::new(piece, &plan, std::mem::take(&mut self.fields))?;
+        loop {
+            let row_start = out.len();
+            if form == RowForm::Binary
+                && let Some(record) = records.plain()
+            {
+                let end = record.end();
+                if plain_row(record, &plan, &mut out) {
+                    let span = records.take_plain(end);
+                    end_row(form, &plan, Ordinal::new(piece.ordinal, span.start), &mut out);
+                    rows.push(span);
+                    sorting.row();
+                    continue;
+                }
+                // The way below finds out what is the matter with it.
+                out.truncate(row_start);
+            }
+            let (span, error) = match records.next() {
+                None => break,
+                Some(Ok(record)) => {
+                    let span = record.span;
+                    let row = match form {
+                        RowForm::Binary => self.binary_row(piece, &record, &plan, &mut out),
+                        RowForm::Text | RowForm::Csv(_) => self.text_row(piece, &record, &plan, &mut out),
+                    };
+                    match row {
+                        Ok(()) => {
+                            end_row(form, &plan, Ordinal::new(piece.ordinal, span.start), &mut out);
+                            rows.push(span);
+                            sorting.row();
+                            continue;
+                        }
+                        Err(NotRow::Open) => {
+                            out.truncate(row_start);
+                            sorting.open();
+                            continue;
+                        }
+                        Err(NotRow::Refused(error)) => (span, error),
+                    }
+                }
+                Some(Err(bad)) => (bad.span, bad.error),
+            };
+            out.truncate(row_start);
+            if sorting.refuse(error, || bytes[span.start..span.end].to_vec())?.is_break() {
+                break;
+            }
+        }
+        self.fields = records.into_fields();
+        let (rejected, count) = sorting.finish()?;
+        self.settled = settled;
+        Ok((Chunk { bytes: self.buffers.lend(out), form, rows }, rejected, count))
+    }
+
+    fn binary_row(
+        &mut self,
+        piece: &Piece,
+        record: &Record<'_>,
+        plan: &Plan,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NotRow> {
+        out.extend_from_slice(&plan.binary_row_start);
+        let mut row = Row::new(Spot::Text(piece, record.span));
+        for column in &plan.columns {
+            let field = record.fields[column.field];
+            let file = piece.origin.source.as_bytes();
+            let value = column.value(field, record.bytes, file, &plan.dialect, &mut self.scratch.unescaped);
+            let Some(value) = value else {
+                out.extend_from_slice(&NULL_FIELD);
+                row.see_null(column)?;
+                continue;
+            };
+            if field.form() == Form::CopyEscaped {
+                row.check_unescaped(column, value)?;
+            }
+            let value = match respelled(plan, column, value, &mut self.scratch.respelled) {
+                Ok(value) => value,
+                Err(reason) => {
+                    row.refuse(column, &reason, "22007", plan.date_format_detail().as_deref())?;
+                    continue;
+                }
+            };
+            let verdict = match &column.codec {
+                Some(codec) => codec.encode(value, out),
+                None => Err(NotEncoded::Unsure),
+            };
+            match verdict {
+                Ok(()) => {}
+                Err(NotEncoded::Invalid(invalid)) => {
+                    row.refuse(column, &invalid.reason, invalid.sqlstate, None)?;
+                }
+                Err(NotEncoded::Unsure) => {
+                    self.text_only |= row.ask(&mut self.answers, column, value, out)?;
+                }
+            }
+        }
+        row.finish(plan)
+    }
+
+    fn text_row(
+        &mut self,
+        piece: &Piece,
+        record: &Record<'_>,
+        plan: &Plan,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NotRow> {
+        let mut row = Row::new(Spot::Text(piece, record.span));
+        for (at, column) in plan.columns.iter().enumerate() {
+            if at > 0 {
+                out.push(b'\t');
+            }
+            let field = record.fields[column.field];
+            let file = piece.origin.source.as_bytes();
+            let value = column.value(field, record.bytes, file, &plan.dialect, &mut self.scratch.unescaped);
+            if let Some(lattice) = self.lattices.get_mut(at) {
+                if plan.keys.is_some() {
+                    lattice.observe_json(field.form(), value);
+                } else {
+                    lattice.observe(value);
+                }
+            }
+            let Some(value) = value else {
+                if field.form() == Form::Default {
+                    out.extend_from_slice(DEFAULT_MARKER);
+                } else {
+                    out.extend_from_slice(b"\\N");
+                    // Otherwise the server judges all of the row: a record before this one may be worse.
+                    if plan.judge {
+                        row.see_null(column)?;
+                    }
+                }
+                continue;
+            };
+            if field.form() == Form::CopyEscaped {
+                row.check_unescaped(column, value)?;
+            }
+            if value.len() > MAX_VALUE_BYTES {
+                let reason = format!("the value has {} bytes; PostgreSQL takes less than 1 GiB", value.len());
+                row.refuse(column, &reason, "54000", None)?;
+            }
+            let value = match respelled(plan, column, value, &mut self.scratch.respelled) {
+                Ok(value) => value,
+                Err(reason) => {
+                    row.refuse(column, &reason, "22007", plan.date_format_detail().as_deref())?;
+                    continue;
+                }
+            };
+            if plan.judge {
+                self.scratch.judged.clear();
+                let verdict = match &column.codec {
+                    Some(codec) => codec.encode(value, &mut self.scratch.judged),
+                    None => Err(NotEncoded::Unsure),
+                };
+                match verdict {
+                    Ok(()) => {}
+                    Err(NotEncoded::Invalid(invalid)) => {
+                        row.refuse(column, &invalid.reason, invalid.sqlstate, None)?;
+                    }
+                    Err(NotEncoded::Unsure) => {
+                        row.ask(&mut self.answers, column, value, &mut self.scratch.judged)?;
+                    }
+                }
+            }
+            copy_text::put_field(out, value);
+        }
+        row.finish(plan)
+    }
+}
+
+/// The value as PostgreSQL spells it.
+///
+/// # Errors
+/// The reason why it is no value in the load's date format.
+#[inline]
+fn respelled<'v>(
+    plan: &Plan,
+    column: &PlanColumn,
+    value: &'v [u8],
+    scratch: &'v mut Vec<u8>,
+) -> Result<&'v [u8], String> {
+    match &plan.date_format {
+        _ if column.decimal_comma => Ok(decimal::swapped(value, scratch)),
+        Some(format) if column.has_date_format => format.rewritten(value, scratch).ok_or_else(|| {
+            format!(
+                "invalid input syntax for type {}: \"{}\"",
+                column.type_name,
+                String::from_utf8_lossy(value)
+            )
+        }),
+        _ => Ok(value),
+    }
+}
+
+/// Appends the row of a record without quotes; `false` when anything stands in its way, with part of a row appended.
+#[inline]
+fn plain_row(record: PlainRecord<'_, '_>, plan: &Plan, out: &mut Vec<u8>) -> bool {
+    out.extend_from_slice(&plan.binary_row_start);
+    for column in &plan.columns {
+        let field = record.field(column.field);
+        if field.is_empty() {
+            if column.not_null_at.is_some() || column.not_null_domain.is_some() {
+                return false;
+            }
+            out.extend_from_slice(&NULL_FIELD);
+            continue;
+        }
+        let Some(codec) = &column.codec else { return false };
+        if codec.encode_within(record.bytes, field, out).is_err() {
+            return false;
+        }
+    }
+    true
+}

@@ -1,0 +1,152 @@
+//! The keys of JSON records, which take the place of a header: those of the first piece, or of the whole input.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::Load;
+use crate::control::Phase;
+use crate::creation::Findings;
+use crate::error::Error;
+use crate::feed;
+use crate::head::Head;
+use crate::mapping::{self, Mapping};
+use crate::options::{HeaderOption, LoadOptions, OnError};
+use crate::source::json::survey::{self, Question, Seen, Survey};
+use crate::source::{Dialect, Input};
+use crate::table::{Column, Table};
+
+/// Refuses what JSON leaves no choice about.
+///
+/// # Errors
+/// A usage error that names the option.
+pub(super) fn check(options: &LoadOptions) -> Result<(), Error> {
+    let dialect = &options.dialect;
+    let refused = [
+        (dialect.delimiter.is_some(), "--delimiter", "JSON says itself where values end"),
+        (dialect.quote.is_some(), "--quote", "JSON's quotes are its own"),
+        (dialect.escape.is_some(), "--escape", "JSON's escapes are its own"),
+        (dialect.null.is_some(), "--null", "JSON has a null"),
+        (dialect.default.is_some(), "--default", "a column gets its default where no record has its key"),
+        (!options.force_null.is_empty(), "--force-null", "JSON has a null"),
+        (!options.force_not_null.is_empty(), "--force-not-null", "JSON has a null"),
+        (options.header != HeaderOption::Auto, "--header", "keys name the columns"),
+        (options.decimal_comma, "--decimal ,", "numbers of JSON have points"),
+    ];
+    match refused.into_iter().find(|(is_asked, ..)| *is_asked) {
+        Some((_, option, why)) => Err(Error::usage(format!("{option} is not for JSON")).with_hint(why)),
+        None => Ok(()),
+    }
+}
+
+impl Load<'_> {
+    /// The head with the keys to load. A new table's are those of the whole input, with their types. So are an existing
+    /// table's, unless the first piece fills all of its columns: then every other key is a stranger. A stream cannot be
+    /// looked at first: there the keys of the first piece count, and columns that are NULL without a value anyway.
+    pub(super) async fn survey_keys(
+        &mut self,
+        inputs: &[Input],
+        dialect: &Arc<Dialect>,
+        head: Head,
+        existing: Option<&Table>,
+    ) -> Result<Head, Error> {
+        let options = self.options;
+        let is_rewindable = inputs.iter().all(Input::is_rewindable);
+        if let Some(columns) = options.columns.as_ref().filter(|_| existing.is_some() || !is_rewindable) {
+            return Ok(head.with_names(columns.clone()));
+        }
+        // A record with a stranger is then a bad one, and others need not suffer.
+        let known = |names: Vec<String>| match existing {
+            Some(table) if options.on_error == OnError::Ignore => known(names, table, options),
+            _ => names,
+        };
+        let names = known(head.first.clone());
+        let head = head.with_names(names);
+        let unfilled = existing.map(|table| mapping::unfilled(table, &head.first, options));
+        match unfilled {
+            Some(unfilled) if unfilled.is_empty() => Ok(head),
+            None if !is_rewindable => Ok(head),
+            Some(unfilled) if !is_rewindable => {
+                let adds_nulls = options.mode.inserts() && !options.mode.matches_rows();
+                let is_null_anyway = |column: &&&Column| {
+                    adds_nulls && !column.not_null && column.not_null_domain.is_none() && !column.has_default
+                };
+                let more = unfilled.iter().filter(is_null_anyway).map(|column| column.name.clone());
+                let names = head.first.iter().cloned().chain(more).collect();
+                Ok(head.with_names(names))
+            }
+            _ => {
+                let question = match existing {
+                    Some(_) => Question::about_names(dialect, options),
+                    None => Question::about_types(dialect, options, head.first.first()),
+                };
+                let seen = self.look_through(inputs, dialect, &question).await?;
+                let is_unseen = |column: &&String| !seen.names.contains(column);
+                if let Some(column) = options.columns.iter().flatten().find(is_unseen) {
+                    return Err(Error::usage(format!("--columns names {column:?}, which no record has"))
+                        .with_hint("keys are spelled as in the input: --columns 'a,\"b c\"'"));
+                }
+                let head = match existing {
+                    // Nothing to go by, and nothing to load, or records without a value.
+                    Some(table) if seen.names.is_empty() => {
+                        let all = mapping::unfilled(table, &[], options);
+                        return Ok(head.with_names(all.iter().map(|column| column.name.clone()).collect()));
+                    }
+                    Some(_) => head,
+                    None => head.with_types(seen.clone()),
+                };
+                Ok(head.with_names(known(seen.names)))
+            }
+        }
+    }
+
+    /// Reads the whole input.
+    async fn look_through(
+        &mut self,
+        inputs: &[Input],
+        dialect: &Arc<Dialect>,
+        question: &Arc<Question>,
+    ) -> Result<Seen, Error> {
+        let start = Instant::now();
+        self.control.enter(Phase::Inferring);
+        let peeked = self.control.snapshot().bytes_read;
+        self.control.rewind_to(0);
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = self.options.jobs.unwrap_or(cores).clamp(1, cores);
+        let parts = (0..threads).map(|_| Survey::new(question.clone())).collect();
+        let (cutter, control) = (self.cutter(inputs, dialect, false), self.control.clone());
+        let work = move || survey::conclude(feed::show(cutter, parts, &control, Survey::see)?);
+        let seen = feed::off_thread(self.control, work).await??;
+        self.control.rewind_to(peeked);
+        self.control.enter(Phase::Planning);
+        self.report.phases.infer_s = start.elapsed().as_secs_f64();
+        Ok(seen)
+    }
+}
+
+/// The names of columns among `names`; where there is none of them, all are wrong.
+fn known(names: Vec<String>, table: &Table, options: &LoadOptions) -> Vec<String> {
+    let known: Vec<String> =
+        names.iter().filter(|name| mapping::is_name(name, table, options)).cloned().collect();
+    if known.is_empty() { names } else { known }
+}
+
+/// Gives the columns of a new table the types that fit all values of their keys; what else was seen of them.
+pub(super) fn settle(table: &mut Table, mapping: &Mapping, seen: &Seen) -> Findings {
+    let mut findings = Findings::default();
+    let of_keys = mapping.pairs.iter().filter(|pair| !pair.is_file_name);
+    for pair in of_keys {
+        let Some(key) = seen.names.iter().position(|name| *name == pair.source) else { continue };
+        if let Some(column) =
+            table.columns.iter_mut().find(|column| column.name == pair.target && !column.is_declared)
+        {
+            column.infer(seen.types[key]);
+        }
+        if seen.never_null[key] {
+            findings.never_null.push(pair.target.clone());
+        }
+        if key == 0 && seen.first_ascends {
+            findings.ascending = Some(pair.target.clone());
+        }
+    }
+    findings
+}

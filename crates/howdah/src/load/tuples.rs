@@ -1,0 +1,54 @@
+//! Binary COPY files: rows for a table that exists, field by field in the order of its columns, as the server wrote them.
+
+use super::Load;
+use super::batches::check;
+use super::look::Look;
+use crate::error::Error;
+use crate::feed;
+use crate::head::Head;
+use crate::layout::Layouts;
+use crate::options::{Format, LoadOptions, WritePath};
+use crate::report::DialectSummary;
+use crate::source::tuples::TupleCutter;
+use crate::source::{Input, Supply};
+use crate::table::Table;
+
+impl Load<'_> {
+    /// Looks at the first row of `inputs`.
+    pub(super) async fn look_at_tuples(
+        &self,
+        inputs: &[Input],
+        existing: Option<&Table>,
+    ) -> Result<Look, Error> {
+        check(self.options)?;
+        check_tuples(self.options, existing)?;
+        let mut cutter = TupleCutter::new(inputs.to_vec(), self.control.clone());
+        let look = move || cutter.peek().map(|fields| (cutter, fields));
+        let (cutter, fields) = feed::off_thread(self.control, look).await??;
+        Ok(Look {
+            supply: Supply::Tuples(cutter.into()),
+            dialect: Default::default(),
+            summary: DialectSummary::of(Format::Binary),
+            head: Head::without_header(fields.unwrap_or_default()),
+            layouts: Layouts::new(),
+        })
+    }
+}
+
+/// Refuses what cannot be done with values that are not read.
+fn check_tuples(options: &LoadOptions, existing: Option<&Table>) -> Result<(), Error> {
+    if existing.is_none() {
+        return Err(Error::usage("binary COPY files do not say the types of their columns")
+            .with_hint("make the table first"));
+    }
+    if options.write_path != WritePath::CopyBinary {
+        return Err(Error::usage(format!(
+            "--write-path {}: binary COPY files go by copy-binary only",
+            options.write_path.name()
+        )));
+    }
+    if options.file_column.is_some() {
+        return Err(Error::usage("--file-column is not for binary COPY files"));
+    }
+    Ok(())
+}

@@ -1,0 +1,343 @@
+//! Which keys records have, in the order in which they appear, and which types all of their values fit: what a header and the
+//! lattice are to CSV.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::Refusal;
+use super::grammar::{Kind, Member, Members};
+use super::keys::Habit;
+use super::strings::unescape;
+use crate::date_format::as_spelled;
+use crate::error::Error;
+use crate::lattice::ascent::{Ascent, Stretch};
+use crate::lattice::{ColumnLattice, InferredType};
+use crate::options::{LoadOptions, OnError};
+use crate::records;
+use crate::source::{Dialect, Form, Piece, Splitter};
+
+/// Columns that a table of PostgreSQL can have.
+const MOST_KEYS: usize = 1600;
+
+/// What is asked of a survey.
+pub(crate) struct Question {
+    dialect: Arc<Dialect>,
+    options: LoadOptions,
+    /// The values are looked at too.
+    with_types: bool,
+    /// Records that are none are passed over, instead of ending it.
+    is_tolerant: bool,
+    /// The key that could be the table's.
+    first: Option<String>,
+    ascent: Mutex<Ascent>,
+}
+
+/// What was seen of the keys, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) names: Vec<String>,
+    pub(crate) types: Vec<InferredType>,
+    /// Whether every record has a value that is not null.
+    pub(crate) never_null: Vec<bool>,
+    /// The first key's integers grow from record to record.
+    pub(crate) first_ascends: bool,
+}
+
+impl Question {
+    /// About the keys alone, in an input that may have bad records; those are judged later.
+    pub(crate) fn about_names(dialect: &Arc<Dialect>, options: &LoadOptions) -> Arc<Question> {
+        Arc::new(Question {
+            dialect: dialect.clone(),
+            options: options.clone(),
+            with_types: false,
+            is_tolerant: true,
+            first: None,
+            ascent: Mutex::default(),
+        })
+    }
+
+    /// About keys and types; `first` is the first key of all.
+    pub(crate) fn about_types(
+        dialect: &Arc<Dialect>,
+        options: &LoadOptions,
+        first: Option<&String>,
+    ) -> Arc<Question> {
+        Arc::new(Question {
+            dialect: dialect.clone(),
+            options: options.clone(),
+            with_types: true,
+            is_tolerant: options.on_error == OnError::Ignore,
+            first: first.cloned(),
+            ascent: Mutex::default(),
+        })
+    }
+
+    /// Whether a key is to be loaded.
+    fn wants(&self, name: &[u8]) -> bool {
+        let is = |other: &String| other.as_bytes() == name;
+        !self.options.skip_columns.iter().any(is)
+            && self.options.columns.as_ref().is_none_or(|columns| columns.iter().any(is))
+    }
+}
+
+/// One key.
+#[derive(Debug, Clone)]
+struct Key {
+    name: Box<[u8]>,
+    /// The piece and the place in it where the key appeared first.
+    first: (u64, usize),
+    values: u64,
+    nulls: u64,
+    /// Of values that are neither arrays nor objects.
+    lattice: ColumnLattice,
+    is_nested: bool,
+    /// What jsonb does not take is among the values.
+    is_no_document: bool,
+}
+
+impl Key {
+    /// Arrays and objects make a document of everything that stands beside them.
+    fn decide(&self) -> InferredType {
+        match (self.is_nested, self.is_no_document) {
+            (true, false) => InferredType::Jsonb,
+            (true, true) => InferredType::Text,
+            (false, _) => self.lattice.decide(),
+        }
+    }
+
+    fn see(&mut self, form: Form, value: Option<&[u8]>) {
+        self.values += u64::from(value.is_some());
+        self.nulls += u64::from(value.is_none());
+        if form == Form::Nested {
+            self.is_nested = true;
+            self.is_no_document |= !value.is_some_and(howdah_encode::text::is_jsonb);
+        } else {
+            self.lattice.observe_json(form, value);
+        }
+    }
+}
+
+/// One thread's part of a survey.
+pub(crate) struct Survey {
+    question: Arc<Question>,
+    keys: Vec<Key>,
+    by_name: HashMap<Box<[u8]>, usize>,
+    habit: Habit,
+    records: u64,
+    stripped: Vec<u8>,
+    unescaped: Vec<u8>,
+    spelled: [Vec<u8>; 2],
+}
+
+impl Survey {
+    pub(crate) fn new(question: Arc<Question>) -> Survey {
+        Survey {
+            question,
+            keys: Vec::new(),
+            by_name: HashMap::new(),
+            habit: Habit::new(0),
+            records: 0,
+            stripped: Vec::new(),
+            unescaped: Vec::new(),
+            spelled: Default::default(),
+        }
+    }
+
+    /// Looks at all records of a piece.
+    ///
+    /// # Errors
+    /// The first that is none, unless such records are passed over; more keys than a table has columns.
+    pub(crate) fn see(&mut self, piece: &Piece) -> Result<(), Error> {
+        let question = self.question.clone();
+        let on_nul = question.options.on_nul;
+        let suspect = records::is_suspect(piece);
+        let mut stripped = std::mem::take(&mut self.stripped);
+        let mut ascending = Stretch::Empty;
+        let mut splitter = Splitter::of(piece, &question.dialect);
+        loop {
+            let span = match splitter.next_record(&mut Vec::new()) {
+                Ok(None) => break,
+                Ok(Some(span)) => span,
+                Err(_) if question.is_tolerant => continue,
+                Err(fault) => return Err(records::faulty(piece, &fault)),
+            };
+            let text = match records::json_text(piece, span, suspect, on_nul, true, &mut stripped) {
+                Ok((bytes, range)) => &bytes[range],
+                Err(_) if question.is_tolerant => continue,
+                Err(error) => return Err(error),
+            };
+            // Keys of a record that is none must not become columns.
+            if question.is_tolerant && !is_record(text) {
+                continue;
+            }
+            let at = (piece.ordinal, span.start);
+            self.take(&question, text, at, &mut ascending)
+                .map_err(|refusal| records::refused(piece, span, refusal, None))?;
+            self.records += 1;
+        }
+        self.stripped = stripped;
+        question.ascent.lock().unwrap_or_else(PoisonError::into_inner).add(piece.ordinal, ascending);
+        Ok(())
+    }
+
+    /// Looks at one record, which starts at `at`.
+    fn take(
+        &mut self,
+        question: &Question,
+        text: &[u8],
+        at: (u64, usize),
+        ascending: &mut Stretch,
+    ) -> Result<(), Refusal> {
+        self.habit.start();
+        let mut has_first = false;
+        let mut members = Members::of(text).map_err(|wrong| wrong.refusal(at.1))?;
+        while let Some(member) = members.next().map_err(|wrong| wrong.refusal(at.1))? {
+            let Some(key) = self.find(question, &member, (at.0, at.1 + member.value.start))? else {
+                continue;
+            };
+            if !question.with_types {
+                continue;
+            }
+            let raw = &text[member.value.start..member.value.end];
+            let (form, value) = match member.value.kind {
+                Kind::Null => (Form::Null, None),
+                Kind::Scalar => (Form::Plain, Some(raw)),
+                Kind::Nested => (Form::Nested, Some(raw)),
+                Kind::String { escaped } => {
+                    self.unescaped.clear();
+                    // What spells nothing is refused when it is loaded, and no type but text keeps it.
+                    let is_spelled = escaped && unescape(raw, true, &mut self.unescaped).is_ok();
+                    let value = if is_spelled { &self.unescaped[..] } else { raw };
+                    let date_format = question.options.date_format.as_ref();
+                    (Form::Quoted, Some(as_spelled(value, false, date_format, &mut self.spelled)))
+                }
+            };
+            self.keys[key].see(form, value);
+            if question.first.as_ref().is_some_and(|first| first.as_bytes() == &*self.keys[key].name) {
+                ascending.see(value.filter(|_| form == Form::Plain));
+                has_first = true;
+            }
+        }
+        if !has_first {
+            ascending.see(None);
+        }
+        Ok(())
+    }
+
+    /// Which key it is; a new one where it was not met before. `None`: nobody wants it.
+    fn find(
+        &mut self,
+        question: &Question,
+        member: &Member<'_>,
+        at: (u64, usize),
+    ) -> Result<Option<usize>, Refusal> {
+        let expected = self.habit.expected();
+        let is_expected = |key: &Key| !member.key_is_escaped && *key.name == *member.key;
+        let key = if self.keys.get(expected).is_some_and(is_expected) {
+            expected
+        } else {
+            let mut unescaped = Vec::new();
+            let mut name = member.key;
+            if member.key_is_escaped {
+                unescape(name, false, &mut unescaped)?;
+                name = &unescaped;
+            }
+            match self.by_name.get(name) {
+                Some(key) => *key,
+                None if question.wants(name) => self.add(name, at)?,
+                None => return Ok(None),
+            }
+        };
+        self.habit.came(key);
+        Ok(Some(key))
+    }
+
+    fn add(&mut self, name: &[u8], first: (u64, usize)) -> Result<usize, Refusal> {
+        if self.keys.len() >= MOST_KEYS {
+            return Err(too_many());
+        }
+        self.by_name.insert(name.into(), self.keys.len());
+        self.keys.push(Key {
+            name: name.into(),
+            first,
+            values: 0,
+            nulls: 0,
+            lattice: ColumnLattice::default(),
+            is_nested: false,
+            is_no_document: false,
+        });
+        Ok(self.keys.len() - 1)
+    }
+
+    /// Adds what another saw of the same input.
+    fn merge(&mut self, other: Survey) -> Result<(), Refusal> {
+        self.records += other.records;
+        for from in other.keys {
+            let at = match self.by_name.get(&from.name) {
+                Some(at) => *at,
+                None => self.add(&from.name, from.first)?,
+            };
+            let into = &mut self.keys[at];
+            into.first = into.first.min(from.first);
+            into.values += from.values;
+            into.nulls += from.nulls;
+            into.lattice.merge(&from.lattice);
+            into.is_nested |= from.is_nested;
+            into.is_no_document |= from.is_no_document;
+        }
+        Ok(())
+    }
+}
+
+/// What all parts of a survey saw.
+///
+/// # Errors
+/// More keys than a table has columns.
+pub(crate) fn conclude(parts: Vec<Survey>) -> Result<Seen, Error> {
+    let mut parts = parts.into_iter();
+    let Some(mut whole) = parts.next() else { return Ok(Seen::default()) };
+    for part in parts {
+        whole.merge(part).map_err(records::without_place)?;
+    }
+    let mut keys: Vec<&Key> = whole.keys.iter().collect();
+    let columns = whole.question.options.columns.as_deref().unwrap_or_default();
+    let asked = |key: &Key| columns.iter().position(|column| column.as_bytes() == &*key.name);
+    keys.sort_by_key(|key| (asked(key), key.first));
+    Ok(Seen {
+        names: keys.iter().map(|key| String::from_utf8_lossy(&key.name).into_owned()).collect(),
+        types: keys.iter().map(|key| key.decide()).collect(),
+        never_null: keys.iter().map(|key| key.values >= whole.records && key.nulls == 0).collect(),
+        first_ascends: whole.question.ascent.lock().unwrap_or_else(PoisonError::into_inner).holds(),
+    })
+}
+
+/// Whether the text is an object whose keys can be read.
+fn is_record(text: &[u8]) -> bool {
+    let Ok(mut members) = Members::of(text) else { return false };
+    loop {
+        match members.next() {
+            Ok(None) => return true,
+            Ok(Some(member))
+                if member.key_is_escaped && unescape(member.key, false, &mut Vec::new()).is_err() =>
+            {
+                return false;
+            }
+            Ok(Some(_)) => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+#[cold]
+fn too_many() -> Refusal {
+    Refusal {
+        hint: Some(
+            "--columns a,b,… names the keys to load; objects whose keys are data are best loaded whole: docs/ndjson.md"
+                .to_owned(),
+        ),
+        ..Refusal::new("54011", format!("the records have more than {MOST_KEYS} different keys, and a table no more columns"))
+    }
+}
+
+#[cfg(test)]
+mod tests;

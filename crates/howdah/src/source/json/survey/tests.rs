@@ -1,0 +1,70 @@
+use super::*;
+use crate::control::Control;
+use crate::options::{DialectOptions, Format};
+use crate::source::{Cutter, Input};
+
+fn seen(text: &str, target: usize, options: &LoadOptions) -> Result<Seen, Error> {
+    let dialect = Arc::new(Dialect::resolve(Format::Json, &DialectOptions::default()).unwrap());
+    let question = Question::about_types(&dialect, options, Some(&"a".to_owned()));
+    let input = Input::memory("test", text.as_bytes().into());
+    let mut cutter = Cutter::new(vec![input], dialect, Control::new(), target);
+    let mut parts = [Survey::new(question.clone()), Survey::new(question.clone()), Survey::new(question)];
+    let mut next = 0;
+    while let Some(piece) = cutter.cut(Vec::new())? {
+        parts[next % 3].see(&piece)?;
+        next += 1;
+    }
+    conclude(parts.into())
+}
+
+#[test]
+fn keys_come_in_order_of_appearance_with_types_of_all_their_values() {
+    let lines = [
+        r#"{"a":1,"z":"2024-01-01","s":"12","m":1,"d":{"x":1},"n":1.5,"b":true,"e":null,"big":1e3}"#,
+        r#"{"a":2,"z":"2024-01-02T10:00:00","s":"13","m":"x","d":"y","n":2,"b":false,"l":[1]}"#,
+        r#"{"b":null,"a":10,"late":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","s":"x","u":"\u0041"}"#,
+    ];
+    use InferredType::{Bigint, Boolean, DoublePrecision, Jsonb, Numeric, Text, Timestamp, Uuid};
+    for text in [lines.join("\n"), format!("[{}]", lines.join(","))] {
+        for target in [1, 7, 50, 100_000] {
+            let found = seen(&text, target, &LoadOptions::default()).unwrap();
+            assert_eq!(found.names, ["a", "z", "s", "m", "d", "n", "b", "e", "big", "l", "late", "u"]);
+            assert_eq!(
+                found.types,
+                [
+                    Bigint,
+                    Timestamp,
+                    Text,
+                    Text,
+                    Jsonb,
+                    DoublePrecision,
+                    Boolean,
+                    Text,
+                    Numeric,
+                    Jsonb,
+                    Uuid,
+                    Text
+                ]
+            );
+            assert_eq!(found.never_null.iter().filter(|never| **never).count(), 2, "a and s");
+            assert!(found.first_ascends);
+        }
+    }
+}
+
+#[test]
+fn a_bad_record_ends_a_survey_or_leaves_no_column_behind() {
+    let text = "{\"a\":1}\n{\"ghost\":1,\n{\"b\":\"x\ty\"}\n{\"c\":2}\n";
+    let error = seen(text, 1000, &LoadOptions::default()).unwrap_err();
+    assert_eq!((error.location().unwrap().line, error.sqlstate()), (Some(2), Some("22P02")));
+    let tolerant = LoadOptions { on_error: OnError::Ignore, ..LoadOptions::default() };
+    assert_eq!(seen(text, 1000, &tolerant).unwrap().names, ["a", "c"]);
+}
+
+#[test]
+fn keys_without_end_are_refused_and_those_that_are_named_are_not() {
+    let lines: String = (0..2000).map(|n| format!("{{\"k{n}\":1}}\n")).collect();
+    assert_eq!(seen(&lines, 1000, &LoadOptions::default()).unwrap_err().sqlstate(), Some("54011"));
+    let some = LoadOptions { columns: Some(vec!["k1999".into(), "k7".into()]), ..LoadOptions::default() };
+    assert_eq!(seen(&lines, 1000, &some).unwrap().names, ["k1999", "k7"]);
+}
