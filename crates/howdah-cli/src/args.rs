@@ -10,7 +10,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub(crate) use bench::{Bench, BenchAction, BenchRun};
 pub(crate) use load::{
-    Connection, FormatArg, Load, ModeArg, NamesArg, OnErrorArg, OnNulArg, ReportArg, WritePathArg,
+    AllowArg, Connection, FormatArg, Load, ModeArg, NamesArg, OnErrorArg, OnNulArg, ReportArg, WritePathArg,
 };
 
 pub(crate) use promote::Promote;
@@ -140,7 +140,7 @@ pub(crate) struct Dataset {
     #[arg(long)]
     pub(crate) hostile: bool,
 
-    /// csv, binary (COPY's), or sql: the table, its keys, a checksum
+    /// csv, ndjson, parquet, binary (COPY's), or sql: the table, its keys, a checksum
     #[arg(long, value_name = "FORMAT", default_value = "csv", hide_possible_values = true)]
     pub(crate) format: DatasetFormatArg,
 
@@ -152,6 +152,8 @@ pub(crate) struct Dataset {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DatasetFormatArg {
     Csv,
+    Ndjson,
+    Parquet,
     Binary,
     Sql,
 }

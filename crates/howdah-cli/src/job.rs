@@ -2,12 +2,12 @@
 
 use howdah::name::TableName;
 use howdah::options::{
-    DateFormat, DialectOptions, Encoding, Format, HeaderOption, Mode, Names, OnError, OnNul, RejectLimit,
-    WritePath,
+    Allowed, DateFormat, DialectOptions, Encoding, Format, HeaderOption, Mode, Names, OnError, OnNul,
+    RejectLimit, WritePath,
 };
 use howdah::{Error, LoadOptions};
 
-use crate::args::{FormatArg, Load, ModeArg, NamesArg, OnErrorArg, OnNulArg, WritePathArg};
+use crate::args::{AllowArg, FormatArg, Load, ModeArg, NamesArg, OnErrorArg, OnNulArg, WritePathArg};
 use crate::names::{column_list, column_name, map_pair, split_list};
 use crate::types;
 
@@ -28,13 +28,6 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
         return Err(Error::usage("--reject-limit and --rejects are about ignored records")
             .with_hint("add --on-error ignore"));
     }
-    if args.input.format.is_none()
-        && let Some(json) = args.inputs.iter().find(|input| is_json(input))
-    {
-        return Err(Error::usage(format!("{json}: howdah does not take JSON apart yet")).with_hint(
-            "each line as one value: --format csv --header=false --delimiter $'\\x01' --quote $'\\x02'",
-        ));
-    }
     let byte = |option, text: &Option<String>| text.as_deref().map(|text| one_byte(option, text)).transpose();
     let list = |option, text: &Option<String>| match text.as_deref() {
         None => Ok(Vec::new()),
@@ -51,7 +44,12 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
             FormatArg::Csv => Format::Csv,
             FormatArg::Tsv => Format::Tsv,
             FormatArg::Text => Format::Text,
+            FormatArg::Ndjson => Format::Ndjson,
+            FormatArg::Json => Format::Json,
             FormatArg::Rejects => Format::Rejects,
+            FormatArg::Binary => Format::Binary,
+            FormatArg::Parquet => Format::Parquet,
+            FormatArg::Arrow => Format::Arrow,
         }),
         decimal_comma: args.input.decimal.as_deref().map(decimal).transpose()?.unwrap_or_default(),
         date_format: args.input.date_format.as_deref().map(DateFormat::parse).transpose()?,
@@ -66,10 +64,11 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
         force_null: list("--force-null", &args.input.force_null)?,
         force_not_null: list("--force-not-null", &args.input.force_not_null)?,
         header: args.input.header.as_deref().map(header).transpose()?.unwrap_or_default(),
-        columns: args.columns.columns.as_deref().map(|list| column_list("--columns", list)).transpose()?,
+        columns: args.columns.columns.as_deref().map(|list| columns(args, list)).transpose()?,
         map: args.columns.map.iter().map(|pair| map_pair(pair)).collect::<Result<_, _>>()?,
         skip_columns,
         types: types::declared(&args.columns.types)?,
+        presumed: Vec::new(),
         file_column: args.columns.file_column.as_deref().map(column_name).transpose()?,
         names: match args.columns.names {
             NamesArg::Keep => Names::Keep,
@@ -77,6 +76,12 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
         },
         skip_lines: args.input.skip_lines.unwrap_or(0),
         limit: args.input.limit,
+        allow: Allowed {
+            nanoseconds: args.tolerance.allow.contains(&AllowArg::Nanoseconds),
+            decimals: args.tolerance.allow.contains(&AllowArg::Decimals),
+            floats: args.tolerance.allow.contains(&AllowArg::Floats),
+        },
+        hive: args.columns.hive,
         mode: match args.target.mode {
             ModeArg::Append => Mode::Append,
             ModeArg::Create => Mode::Create,
@@ -130,7 +135,20 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
     })
 }
 
-/// Whether the name says JSON. Read as CSV it would come out as columns of pieces of it.
+/// `--columns`: names of columns, or keys, which are spelled in one way only.
+fn columns(args: &Load, list: &str) -> Result<Vec<String>, Error> {
+    let is_json = match args.input.format {
+        Some(format) => matches!(format, FormatArg::Json | FormatArg::Ndjson),
+        None => args.inputs.first().is_some_and(|input| is_json(input)),
+    };
+    if is_json {
+        let keys = split_list("--columns", list)?;
+        return Ok(keys.into_iter().map(|(_, exact)| exact).collect());
+    }
+    column_list("--columns", list)
+}
+
+/// Whether the name says JSON.
 fn is_json(input: &str) -> bool {
     let name = input.to_ascii_lowercase();
     let name = [".gz", ".zst", ".zstd", ".xz", ".bz2"]
@@ -299,7 +317,12 @@ mod tests {
             "--landing-table",
             "S.L",
             "--keep-landing",
+            "--allow",
+            "nanoseconds,floats",
+            "--hive",
         ]);
+        assert_eq!(o.allow, Allowed { nanoseconds: true, decimals: false, floats: true });
+        assert!(o.hive);
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         assert_eq!((o.force_null, o.force_not_null), (names(&["*"]), names(&["a", "b"])));
         assert_eq!((o.key.as_slice(), o.create_schema), (["a".to_owned(), "B".to_owned()].as_slice(), true));
@@ -343,14 +366,22 @@ mod tests {
     }
 
     #[test]
-    fn json_is_not_taken_for_csv() {
-        for json in ["a.json", "A.JSONL", "logs/*.ndjson.gz"] {
-            assert!(refusal(&["x.csv", json]).contains("JSON"), "{json}");
+    fn keys_of_json_keep_their_spelling() {
+        let columns = |line: &[&str]| options(&[line, &["--columns", "userId,\"a b\""]].concat()).columns;
+        let exact = Some(vec!["userId".to_owned(), "a b".to_owned()]);
+        for json in [
+            &["a.json"][..],
+            &["A.JSONL"],
+            &["logs/*.ndjson.gz"],
+            &["-", "--table", "t", "--format", "ndjson"],
+        ] {
+            assert_eq!(columns(json), exact, "{json:?}");
         }
-        for fine in ["json", "a.json.csv", "t.1f.rejects.jsonl"] {
-            assert_eq!(options(&[fine]).inputs, [fine]);
+        for other in [&["json"][..], &["a.json.csv"], &["t.1f.rejects.jsonl"], &["a.json", "--format", "csv"]]
+        {
+            assert_ne!(columns(other), exact, "{other:?}");
         }
-        assert_eq!(options(&["a.json", "--format", "csv"]).format, Some(Format::Csv));
+        assert_eq!(options(&["a", "--format", "json"]).format, Some(Format::Json));
     }
 
     #[test]

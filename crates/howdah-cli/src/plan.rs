@@ -71,10 +71,10 @@ mod tests {
             creates_table: true,
             dialect: DialectSummary {
                 format: "csv",
-                delimiter: '\t',
+                delimiter: Some('\t'),
                 quote: Some('\''),
                 escape: Some('\\'),
-                null: String::new(),
+                null: Some(String::new()),
                 encoding: "UTF8",
                 guessed: vec!["quote", "escape"],
             },

@@ -227,7 +227,7 @@ mod tests {
     fn an_error_says_where_why_what_to_do_and_what_is_visible() {
         let error = Error::new(ErrorKind::Data, "invalid input syntax for type integer: \"x\x1b[2J\"")
             .with_sqlstate("22P02")
-            .at(Location { source: "a\nb.csv".into(), line: Some(7), byte_offset: Some(123) })
+            .at(Location::of_text("a\nb.csv".into(), 7, Some(123)))
             .in_column("age\t")
             .with_detail("first line\nhint: a faked one")
             .with_hint("use --skip-columns age")

@@ -12,6 +12,7 @@ Examples:
   howdah load 'logs/*.csv.gz' --table hits -d shop  several compressed files into a database
   curl -s URL | howdah load - --table t             from a pipe
   howdah load old.tsv --null '\\N' --mode replace    exchange the table's rows in one swap
+  howdah load events.ndjson.gz                      an object a line, keys to columns
   howdah load people.csv --dry-run                  show types, mapping and SQL; change nothing
   howdah load people.csv --on-error ignore          load the rest, keep bad records
   howdah load people.1f2e.rejects.jsonl             load that file again, mended
@@ -19,11 +20,11 @@ Examples:
 Exit codes: 0 done, 1 failed and nothing changed, 2 usage or connection, 3 loaded with some
 records ignored, 4 too many of them and nothing loaded, 5 partly committed, 130 or 143 interrupted.";
 
-/// Load CSV, TSV and COPY text files, plain or compressed (gzip, zstd, xz, bzip2), into a table.
+/// Load CSV, TSV, COPY text and JSON (plain or compressed: gzip, zstd, xz, bzip2), Parquet and Arrow files into a table.
 #[derive(Debug, Args)]
 #[command(after_help = LOAD_EXAMPLES)]
 pub(crate) struct Load {
-    /// Files, glob patterns, or - for standard input
+    /// Files, URLs (s3://, https://, …), glob patterns, or - for standard input
     #[arg(required = true, value_name = "INPUT", value_hint = ValueHint::FilePath)]
     pub(crate) inputs: Vec<String>,
 
@@ -102,7 +103,7 @@ pub(crate) struct Connection {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input (COPY's names and meanings)")]
 pub(crate) struct Input {
-    /// csv, tsv, text (COPY's), rejects [default: by the name, else csv]
+    /// csv, tsv, text, binary, ndjson, json, parquet, arrow [default: by name, content]
     #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) format: Option<FormatArg>,
 
@@ -162,7 +163,7 @@ pub(crate) struct Input {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Columns (matched by the header's names, else by position)")]
 pub(crate) struct Columns {
-    /// Columns of the fields: a,b,"Mixed Case" [default: by name or order]
+    /// Columns of the fields, JSON: keys to load [default: by name or order]
     #[arg(long, value_name = "LIST")]
     pub(crate) columns: Option<String>,
 
@@ -185,6 +186,10 @@ pub(crate) struct Columns {
     /// A column of text for the name of each row's file [default: none]
     #[arg(long, value_name = "NAME")]
     pub(crate) file_column: Option<String>,
+
+    /// Directories like year=2026 on the way to a file are columns [default: off]
+    #[arg(long)]
+    pub(crate) hive: bool,
 }
 
 #[derive(Debug, Args)]
@@ -197,6 +202,10 @@ pub(crate) struct Tolerance {
     /// Most records that may be ignored, or per cent of all [default: any]
     #[arg(long, value_name = "N|P%")]
     pub(crate) reject_limit: Option<String>,
+
+    /// What values may lose: nanoseconds, decimals, floats [default: nothing]
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', hide_possible_values = true)]
+    pub(crate) allow: Vec<AllowArg>,
 
     /// Where ignored records go [default: TABLE.LOAD_ID.rejects.jsonl, here]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -272,7 +281,22 @@ pub(crate) enum FormatArg {
     Csv,
     Tsv,
     Text,
+    Ndjson,
+    Json,
     Rejects,
+    Binary,
+    Parquet,
+    Arrow,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AllowArg {
+    /// What a timestamp has below a microsecond is cut off
+    Nanoseconds,
+    /// Decimals are rounded to what a numeric column keeps
+    Decimals,
+    /// Floats are rounded to integers and to real
+    Floats,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -53,6 +53,8 @@ fn make(args: &Dataset, console: Console) -> Result<u8, Error> {
     let recipe = Recipe { hostile: args.hostile, ..set.recipe(rows, args.seed) };
     let made = match args.format {
         DatasetFormatArg::Csv => recipe.write_csv_file(&output),
+        DatasetFormatArg::Ndjson => recipe.write_ndjson_file(&output),
+        DatasetFormatArg::Parquet => recipe.write_parquet_file(&output),
         DatasetFormatArg::Binary => recipe.write_binary_file(Part::WHOLE, &output),
         DatasetFormatArg::Sql => recipe.write_sql_file(&output),
     };
@@ -73,7 +75,10 @@ fn convert(args: &Dataset, console: Console) -> Result<u8, Error> {
         return Err(Error::usage("gh-archive converts files, and none is named")
             .with_hint("an hour of the archive is a file like 2025-01-01-0.json.gz"));
     }
-    if args.hostile || args.with_tags || args.format == DatasetFormatArg::Sql {
+    if args.hostile
+        || args.with_tags
+        || !matches!(args.format, DatasetFormatArg::Csv | DatasetFormatArg::Binary)
+    {
         return Err(Error::usage("gh-archive converts what is in the files, as csv or binary")
             .with_hint("its table: howdah dataset github-events --format sql"));
     }
@@ -121,7 +126,7 @@ fn written(console: Console, set: Set, format: DatasetFormatArg, rows: u64, file
     let file = file.display().to_string();
     let rows = counted(rows, "row", "rows");
     let (what, next) = match format {
-        DatasetFormatArg::Csv => {
+        DatasetFormatArg::Csv | DatasetFormatArg::Ndjson | DatasetFormatArg::Parquet => {
             (rows, format!("{} load {}", visible(program::name()), visible(&shell_word(&file))))
         }
         DatasetFormatArg::Binary => {

@@ -75,7 +75,8 @@ fn a_file_that_cannot_be_read_is_named_before_a_server_is_looked_for() {
     terminal.file("logs/a.csv", PEOPLE);
     terminal.file("empty.csv", "");
     terminal.file("people.parquet", b"PAR1\x15\x04\x15 and so on");
-    terminal.file("people.jsonl", "{\"id\":1,\"name\":\"Ada\"}\n{\"id\":2,\"name\":\"a \\\"b\\\"\"}\n");
+    terminal.file("bad.jsonl", "{\"id\":1,\"name\":\"Ada\"}\n{\"id\":2,\"name\":\"Bob\",}\n");
+    terminal.file("more.jsonl", "{\"id\":1,\"name\":\"Ada\",\"age\":36}\n");
     terminal.file("people.xlsx", b"PK\x03\x04 and so on");
     terminal.sql(TABLE);
     snapshot(
@@ -89,9 +90,9 @@ fn a_file_that_cannot_be_read_is_named_before_a_server_is_looked_for() {
             "howdah load empty.csv --table people",
             "howdah load people.parquet",
             "howdah load people.xlsx",
-            "howdah load people.jsonl --table lines",
-            "howdah load people.jsonl --table lines --format csv --header=false --delimiter $'\\x01' --quote $'\\x02'",
-            "psql -Atc 'SELECT * FROM lines'",
+            "howdah load bad.jsonl --table lines",
+            "howdah load more.jsonl --table people",
+            "howdah load more.jsonl --table people --delimiter ,",
         ]),
     );
 }
