@@ -17,7 +17,7 @@ ARGS ?=
 ROWS ?= 1000000
 EVENTS := build/github-events-$(ROWS).csv
 
-.PHONY: help run test test-rust test-python oracle hostile lint fmt bench-load contenders contenders-test fuzz deny clean
+.PHONY: help run test test-rust test-python oracle hostile lint fmt bench-load bench-python contenders contenders-test fuzz deny clean
 
 help: ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -80,6 +80,10 @@ bench-load: .venv/ready ## Measure loads against the floor and psql (ARGS='--qui
 	$(CARGO) build --release --locked -p howdah-cli -p howdah-bench
 	$(RELEASE)/bench-load --output build/bench-load $(ARGS)
 
+bench-python: .venv/ready ## Measure tables of polars, pandas and pyarrow beside a Parquet file (ARGS='--rounds 5', …)
+	$(BIN)/maturin develop --release --quiet
+	$(BIN)/python bench/dataframes.py $(ARGS)
+
 contenders: .venv/ready ## Install other people's ways of loading into build/contenders, and say which can run
 	$(BIN)/python bench/contenders/setup.py
 
@@ -89,7 +93,7 @@ contenders-test: .venv/ready ## Load odd rows with every contender that can run 
 	$(BIN)/pytest bench/contenders
 
 # Seeds are written by the targets themselves.
-FUZZ_TARGETS := cutting splitting numbers moments strings networks nested
+FUZZ_TARGETS := cutting splitting json numbers moments strings networks nested
 SECONDS_EACH ?= 60
 
 fuzz: ## Fuzz the reader and the codecs, one target after the other (needs cargo-fuzz; SECONDS_EACH=60)

@@ -10,10 +10,9 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
-
-import tomllib
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parents[1] / "build" / "contenders"

@@ -108,19 +108,27 @@ pub struct Loading {
     pub freeze: bool,
     /// Nothing is written: what the program itself takes.
     pub dry_run: bool,
+    /// `parquet` or `ndjson`; None: CSV.
+    pub format: Option<&'static str>,
 }
 
 impl Loading {
     /// Over one connection.
     #[must_use]
     pub fn by(write_path: &'static str) -> Self {
-        Loading { write_path, jobs: 1, rows_per_statement: None, freeze: false, dry_run: false }
+        Loading { write_path, jobs: 1, rows_per_statement: None, freeze: false, dry_run: false, format: None }
     }
 
     /// Over `jobs` connections.
     #[must_use]
     pub fn over(self, jobs: u32) -> Self {
         Loading { jobs, ..self }
+    }
+
+    /// From a file of another format than CSV.
+    #[must_use]
+    pub fn from(self, format: &'static str) -> Self {
+        Loading { format: Some(format), ..self }
     }
 
     /// With so many rows in a statement.

@@ -11,7 +11,6 @@ use tokio_postgres::config::Host;
 
 use crate::dataset::Dataset;
 use crate::error::Error;
-use crate::measure;
 use crate::process::Process;
 use crate::record::Durability;
 
@@ -163,21 +162,6 @@ impl Contender {
             return Err(Error::Usage(format!("{} cannot be run: {obstacle}", self.name)));
         }
         Process::start(self.command(&self.run, task)?, patience)
-    }
-
-    /// Makes a Parquet file of the task's CSV, as [`Contender::start`] can be given, beside what is measured.
-    ///
-    /// # Errors
-    /// It takes none, or making it failed.
-    pub fn to_parquet(&self, task: &Task, output: &Path) -> Result<(), Error> {
-        if let Some(obstacle) = self.obstacle(output) {
-            return Err(Error::Usage(format!("{} cannot be run: {obstacle}", self.name)));
-        }
-        let output = output.to_string_lossy().into_owned();
-        // All that take Parquet are in Python, in whose directory the program is.
-        let run: Vec<String> =
-            self.run.iter().take(1).cloned().chain(["to_parquet.py".to_owned(), output]).collect();
-        measure::run(vec![self.command(&run, task)?], None).map(drop)
     }
 
     fn command(&self, run: &[String], task: &Task) -> Result<Command, Error> {

@@ -38,6 +38,26 @@ impl Scratch {
         })
     }
 
+    /// The data set as Parquet.
+    ///
+    /// # Errors
+    /// The file could not be written.
+    pub fn parquet(&self, dataset: Dataset, rows: u64) -> Result<PathBuf, Error> {
+        self.file(&(self.stem(dataset, rows) + ".parquet"), |path| {
+            dataset.recipe(rows, self.seed).write_parquet_file(path)
+        })
+    }
+
+    /// The data set as NDJSON.
+    ///
+    /// # Errors
+    /// The file could not be written.
+    pub fn ndjson(&self, dataset: Dataset, rows: u64) -> Result<PathBuf, Error> {
+        self.file(&(self.stem(dataset, rows) + ".ndjson"), |path| {
+            dataset.recipe(rows, self.seed).write_ndjson_file(path)
+        })
+    }
+
     /// Whether [`Scratch::csv`] finds the file made.
     #[must_use]
     pub fn has_csv(&self, dataset: Dataset, rows: u64) -> bool {

@@ -13,6 +13,8 @@ mod github_events;
 mod hash;
 mod hostile;
 mod instest;
+mod ndjson;
+mod parquet;
 mod readings;
 mod recipe;
 mod sensor_readings;

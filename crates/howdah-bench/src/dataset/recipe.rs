@@ -11,6 +11,8 @@ use super::file::write_whole;
 use super::github_events::Events;
 use super::hostile::Hostile;
 use super::instest::Numbers;
+use super::ndjson::Ndjson;
+use super::parquet::Parquet;
 use super::readings::Readings;
 use super::sensor_readings::SensorReadings;
 use super::tasks::Tasks;
@@ -81,6 +83,35 @@ impl Recipe {
     /// The file or standard output could not be written.
     pub fn write_binary_file(self, part: Part, output: &Path) -> io::Result<u64> {
         to_file(output, |mut out| self.write_binary(part, &mut out))
+    }
+
+    /// Writes NDJSON, to `output` as [`Recipe::write_csv_file`] does.
+    ///
+    /// # Errors
+    /// The file or standard output could not be written.
+    pub fn write_ndjson_file(self, output: &Path) -> io::Result<u64> {
+        to_file(output, |mut out| {
+            let mut ndjson = Ndjson::new(self.dataset, &mut out);
+            self.pour(0..self.rows, &mut ndjson)?;
+            ndjson.finish()
+        })
+    }
+
+    /// Writes a Parquet file, to `output` as [`Recipe::write_csv_file`] does.
+    ///
+    /// # Errors
+    /// The file or standard output could not be written.
+    pub fn write_parquet_file(self, output: &Path) -> io::Result<u64> {
+        if output == Path::new("-") {
+            return self.write_parquet(io::stdout());
+        }
+        write_whole(output, |out| self.write_parquet(out))
+    }
+
+    fn write_parquet(self, out: impl Write + Send) -> io::Result<u64> {
+        let mut parquet = Parquet::new(self.dataset, out)?;
+        self.pour(0..self.rows, &mut parquet)?;
+        parquet.finish()
     }
 
     /// Writes SQL that makes the table with its keys, and the query with what it answers once the rows are in.

@@ -17,6 +17,10 @@ pub(super) enum Contender {
     HowdahIgnore,
     /// `howdah load` of the CSV into a table that it makes.
     HowdahCreate,
+    /// `howdah load` of Parquet into an existing table.
+    HowdahParquet,
+    /// `howdah load` of NDJSON into an existing table.
+    HowdahNdjson,
     /// N psql side by side, each with a binary part.
     FloorPsql,
     /// Our minimal client, N connections, each with a binary part.
@@ -30,7 +34,7 @@ pub(super) enum Contender {
 /// What a contender gets.
 pub(super) struct Input<'a> {
     pub(super) table: &'a str,
-    pub(super) csv: &'a PathBuf,
+    pub(super) file: &'a PathBuf,
     /// Binary COPY files, one a connection; only the floors need them.
     pub(super) parts: &'a [PathBuf],
 }
@@ -53,6 +57,8 @@ impl Contender {
             Contender::Howdah => "howdah",
             Contender::HowdahIgnore => "howdah-ignore",
             Contender::HowdahCreate => "howdah-create",
+            Contender::HowdahParquet => "howdah-parquet",
+            Contender::HowdahNdjson => "howdah-ndjson",
             Contender::FloorPsql => "floor-psql",
             Contender::FloorClient => "floor-client",
             Contender::PsqlTyped => "psql-typed",
@@ -66,6 +72,8 @@ impl Contender {
             Contender::Howdah => format!("howdah load, CSV, {jobs} connections"),
             Contender::HowdahIgnore => format!("howdah load --on-error ignore, CSV, {jobs} connections"),
             Contender::HowdahCreate => format!("howdah load, CSV, new table, {jobs} connections"),
+            Contender::HowdahParquet => format!("howdah load, Parquet, {jobs} connections"),
+            Contender::HowdahNdjson => format!("howdah load, NDJSON, {jobs} connections"),
             Contender::FloorPsql => format!("pre-encoded binary, {jobs} × psql"),
             Contender::FloorClient => format!("pre-encoded binary, minimal client, {jobs} connections"),
             Contender::PsqlTyped => "psql \\copy, CSV".to_owned(),
@@ -78,7 +86,7 @@ impl Contender {
     }
 
     pub(super) fn is_howdah(self) -> bool {
-        matches!(self, Contender::Howdah | Contender::HowdahIgnore | Contender::HowdahCreate)
+        !self.is_floor() && !matches!(self, Contender::PsqlTyped | Contender::PsqlText)
     }
 
     /// The exit code that says "loaded, some records ignored", where that is what is measured.
@@ -104,16 +112,18 @@ impl Programs {
 
     /// The processes, all started at once, that are the contender.
     pub(super) fn commands(&self, contender: Contender, input: &Input) -> Vec<Command> {
-        let Input { table, csv, parts } = input;
+        let Input { table, file, parts } = input;
         let csv_options = "(FORMAT csv, HEADER)";
         match contender {
-            Contender::Howdah => vec![self.howdah(csv, table, "append")],
+            Contender::Howdah | Contender::HowdahParquet | Contender::HowdahNdjson => {
+                vec![self.howdah(file, table, "append")]
+            }
             Contender::HowdahIgnore => {
-                let mut command = self.howdah(csv, table, "append");
+                let mut command = self.howdah(file, table, "append");
                 command.args(["--on-error", "ignore", "--rejects"]).arg(&self.waste);
                 vec![command]
             }
-            Contender::HowdahCreate => vec![self.howdah(csv, table, "create")],
+            Contender::HowdahCreate => vec![self.howdah(file, table, "create")],
             Contender::FloorPsql => {
                 parts.iter().map(|part| self.psql(part, table, "(FORMAT binary)")).collect()
             }
@@ -122,13 +132,13 @@ impl Programs {
                 command.args(["floor-client", "--dbname", &self.conninfo, "--table", table]).args(*parts);
                 vec![command]
             }
-            Contender::PsqlTyped | Contender::PsqlText => vec![self.psql(csv, table, csv_options)],
+            Contender::PsqlTyped | Contender::PsqlText => vec![self.psql(file, table, csv_options)],
         }
     }
 
-    fn howdah(&self, csv: &Path, table: &str, mode: &str) -> Command {
+    fn howdah(&self, file: &Path, table: &str, mode: &str) -> Command {
         let mut command = Command::new(&self.howdah);
-        command.arg("load").arg(csv).args(["--table", table, "-d", &self.conninfo, "--mode", mode]);
+        command.arg("load").arg(file).args(["--table", table, "-d", &self.conninfo, "--mode", mode]);
         command.args(["--jobs", &self.jobs.to_string(), "--quiet", "--report", "json"]);
         command
     }

@@ -30,7 +30,7 @@ pub(super) fn measure(bench: &mut Bench) -> Result<Section, Error> {
             for index in order {
                 let contender = CONTENDERS[index];
                 bench.fresh(TABLE, (contender == Contender::Howdah).then_some(&create))?;
-                let input = Input { table: TABLE, csv: &csv, parts: &[] };
+                let input = Input { table: TABLE, file: &csv, parts: &[] };
                 let run = bench.run(contender, &input, rows, Label { measurement: "inference", round })?;
                 if round > 0 {
                     runs[index].push(run);

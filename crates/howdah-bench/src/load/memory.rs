@@ -71,7 +71,7 @@ pub(super) fn measure(bench: &mut Bench) -> Result<Section, Error> {
 
 /// The greatest peak in MiB over a few runs, and the wall seconds of the last.
 fn peak(bench: &mut Bench, csv: &PathBuf, create: &str, rows: u64) -> Result<(f64, f64), Error> {
-    let input = Input { table: TABLE, csv, parts: &[] };
+    let input = Input { table: TABLE, file: csv, parts: &[] };
     let (mut peak, mut wall) = (0, 0.0);
     for round in 1..=bench.scale.memory_rounds {
         bench.fresh(TABLE, Some(create))?;

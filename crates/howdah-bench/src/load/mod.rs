@@ -11,6 +11,7 @@ use crate::machine;
 use crate::scratch::Scratch;
 
 mod contender;
+mod formats;
 mod inference;
 mod memory;
 mod run;
@@ -37,6 +38,8 @@ pub enum Measurement {
     Tolerance,
     /// What finding the types of a new table costs.
     Inference,
+    /// Parquet against the floor, NDJSON against CSV.
+    Formats,
     /// Peak memory by size and compression of the input, and with one very long field.
     Memory,
     /// How long a thousand rows take.
@@ -44,11 +47,12 @@ pub enum Measurement {
 }
 
 impl Measurement {
-    const ALL: [Measurement; 6] = [
+    const ALL: [Measurement; 7] = [
         Measurement::Readings,
         Measurement::Events,
         Measurement::Tolerance,
         Measurement::Inference,
+        Measurement::Formats,
         Measurement::Memory,
         Measurement::Small,
     ];
@@ -133,6 +137,7 @@ pub fn measure(options: &Options, say: &mut dyn Write) -> Result<(), Error> {
             Measurement::Events => throughput::measure(&mut bench, Dataset::GithubEvents)?,
             Measurement::Tolerance => tolerance::measure(&mut bench)?,
             Measurement::Inference => inference::measure(&mut bench)?,
+            Measurement::Formats => formats::measure(&mut bench)?,
             Measurement::Memory => memory::measure(&mut bench)?,
             Measurement::Small => small::measure(&mut bench)?,
         };

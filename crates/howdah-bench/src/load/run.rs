@@ -140,7 +140,7 @@ impl Bench<'_> {
         run: Run,
         report: Option<serde_json::Value>,
     ) -> Result<(), Error> {
-        let files = if contender.is_floor() { input.parts } else { std::slice::from_ref(input.csv) };
+        let files = if contender.is_floor() { input.parts } else { std::slice::from_ref(input.file) };
         let names = files.iter().filter_map(|file| file.file_name()?.to_str()).collect::<Vec<_>>();
         let sizes = files.iter().filter_map(|file| file.metadata().ok()).map(|metadata| metadata.len());
         let line = RawRun {

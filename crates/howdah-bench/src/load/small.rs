@@ -18,7 +18,7 @@ pub(super) fn measure(bench: &mut Bench) -> Result<Section, Error> {
     let dataset = Dataset::Readings;
     let rows = bench.scale.small_rows;
     let csv = bench.scratch.csv(dataset, rows)?;
-    let input = Input { table: TABLE, csv: &csv, parts: &[] };
+    let input = Input { table: TABLE, file: &csv, parts: &[] };
     let create = dataset.create_table_sql(TABLE);
     let mut runs: Vec<Vec<Run>> = vec![Vec::new(); CONTENDERS.len()];
     // Round 0 is the warm-up and does not count.

@@ -36,7 +36,7 @@ pub(super) fn measure(bench: &mut Bench, dataset: Dataset) -> Result<Section, Er
     let csv = bench.scratch.csv(dataset, rows)?;
     let parts = bench.scratch.binary_parts(dataset, rows, bench.programs.jobs)?;
     let table = format!("howdah_bench_{name}");
-    let input = Input { table: &table, csv: &csv, parts: &parts };
+    let input = Input { table: &table, file: &csv, parts: &parts };
 
     let mut runs = vec![Vec::new(); contenders.len()];
     let mut checksums = Vec::new();

@@ -32,7 +32,7 @@ pub(super) fn measure(bench: &mut Bench) -> Result<Section, Error> {
         for index in order {
             let (contender, is_spoilt, ..) = CASES[index];
             let csv = if is_spoilt { &spoilt } else { &clean };
-            let input = Input { table: TABLE, csv, parts: &[] };
+            let input = Input { table: TABLE, file: csv, parts: &[] };
             let good = if is_spoilt { rows - rows / EVERY as u64 } else { rows };
             bench.fresh(TABLE, Some(&create))?;
             let run = bench.run(contender, &input, good, Label { measurement: "tolerance", round })?;

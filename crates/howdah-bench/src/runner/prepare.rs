@@ -1,5 +1,7 @@
 //! What has to be there before the clock starts: the table, arrays of rows, and the words that tell a worker what to do.
 
+use std::path::PathBuf;
+
 use super::SEED;
 use super::run::Rows;
 use super::site::{Site, TABLE};
@@ -32,10 +34,27 @@ pub(super) fn table(site: &Site, cell: &Cell, rows: u64) -> Result<(), Error> {
     Ok(())
 }
 
+/// The file with the rows: CSV, unless another format is named, whose file stands beside it.
+pub(super) fn input(cell: &Cell, rows: Rows, format: Option<&str>) -> Result<PathBuf, Error> {
+    let Some(format) = format else { return Ok(rows.csv.to_owned()) };
+    let file = rows.csv.with_extension(format);
+    if !file.exists() {
+        let recipe = cell.dataset.recipe(rows.count, SEED);
+        let made = match format {
+            "parquet" => recipe.write_parquet_file(&file),
+            "ndjson" => recipe.write_ndjson_file(&file),
+            _ => return Err(Error::Usage(format!("there is no format {format}"))),
+        };
+        made.map_err(Error::io(format!("could not write {}", file.display())))?;
+    }
+    Ok(file)
+}
+
 /// What a worker does for the cell.
 pub(super) fn work(site: &Site, cell: &Cell, rows: Rows) -> Result<Work, Error> {
     let dataset = cell.dataset;
-    let input = rows.csv.to_string_lossy().into_owned();
+    let format = if let Method::Load(loading) = &cell.method { loading.format } else { None };
+    let input = self::input(cell, rows, format)?.to_string_lossy().into_owned();
     let columns = dataset.header();
     let file = input.replace('\'', "''");
     Ok(match &cell.method {

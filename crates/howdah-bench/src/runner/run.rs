@@ -247,13 +247,10 @@ fn start(
     let url = contender::url(&conninfo)?;
     let (dataset, connections) = (cell.dataset, *connections);
     let task = Task { url: &url, table: TABLE, dataset, input: rows.csv, batch: BATCH, connections };
-    let other = rows.csv.with_extension("parquet");
-    let task = if *parquet { Task { input: &other, ..task } } else { task };
+    let other = if *parquet { prepare::input(cell, rows, Some("parquet"))? } else { rows.csv.to_owned() };
+    let task = Task { input: &other, ..task };
     if let Some(obstacle) = contender.obstacle(task.input) {
         return Err(Hitch::Skipped(obstacle));
-    }
-    if *parquet && !other.exists() {
-        contender.to_parquet(&Task { input: rows.csv, ..task }, &other)?;
     }
     record.conditions.version = Some(contender.version.clone());
     record.conditions.connections = contender.uses(connections);

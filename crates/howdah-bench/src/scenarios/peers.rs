@@ -7,7 +7,7 @@ use crate::scenario::{Chart, Scenario, Section};
 
 const NAME: &str = "peers";
 
-const NOTE: &str = "The file is CSV, or Parquet that was made of it beforehand. Programs are connected and ready before the \
+const NOTE: &str = "The file is CSV, or where the table says so Parquet or NDJSON with the same rows. Programs are connected and ready before the \
                     clock starts, except where the table says that their start is counted, and have committed when it \
                     stops, some of them batch by batch; bench/contenders says how each is used.";
 
@@ -71,7 +71,11 @@ pub(super) fn cells(scale: &Scale) -> Vec<Cell> {
         let cell = |series: String, method| Cell::new((NAME, section), series, (dataset, rows), method);
         for jobs in [1, 2] {
             let loading = Loading::by("copy-binary").over(jobs);
-            cells.push(cell(format!("howdah, N = {jobs}"), Method::Load(loading)));
+            cells.push(cell(format!("howdah, N = {jobs}"), Method::Load(loading.clone())));
+            for (format, name) in [("parquet", "Parquet"), ("ndjson", "NDJSON")] {
+                let series = format!("howdah, N = {jobs}, {name}");
+                cells.push(cell(series, Method::Load(loading.clone().from(format))));
+            }
         }
         cells.push(cell("no-op".to_owned(), Method::Load(Loading::nothing())));
         for (name, reads_parquet) in CONTENDERS {
