@@ -1,5 +1,79 @@
-"""Carries data into PostgreSQL as fast as the server can take it, and proves that it arrived."""
+"""Carries data into PostgreSQL as fast as the server can take it, and proves that it arrived.
+
+``howdah.load(data, "table")`` loads files, Arrow tables and rows; ``await howdah.aload(...)`` does so in
+asyncio; ``with howdah.server() as server`` is a throwaway PostgreSQL for tests and notebooks.
+"""
 
 from howdah._native import __version__
 
-__all__ = ["__version__"]
+# As type checkers know it; importing typing would take longer than the rest of this module.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from howdah._errors import (
+        DatabaseError,
+        DataError,
+        Error,
+        IntegrityError,
+        InterfaceError,
+        InternalError,
+        Location,
+        NotSupportedError,
+        OperationalError,
+        ProgrammingError,
+    )
+    from howdah._load import aload, load
+    from howdah._native import Rejects, Server
+    from howdah._progress import Progress
+    from howdah._report import LoadReport
+    from howdah._server import server
+
+__all__ = [
+    "DataError",
+    "DatabaseError",
+    "Error",
+    "IntegrityError",
+    "InterfaceError",
+    "InternalError",
+    "LoadReport",
+    "Location",
+    "NotSupportedError",
+    "OperationalError",
+    "ProgrammingError",
+    "Progress",
+    "Rejects",
+    "Server",
+    "__version__",
+    "aload",
+    "load",
+    "server",
+]
+
+# The command needs none of them, and is to start at once.
+_HOMES = {
+    "LoadReport": "_report",
+    "Progress": "_progress",
+    "Rejects": "_native",
+    "Server": "_native",
+    "aload": "_load",
+    "load": "_load",
+    "server": "_server",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import what is asked for when it is asked for."""
+    if name not in __all__:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    import importlib  # noqa: PLC0415
+
+    home = importlib.import_module(f"howdah.{_HOMES.get(name, '_errors')}")
+    value: object = getattr(home, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Name everything, imported or not."""
+    return sorted(__all__)

@@ -6,6 +6,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 import howdah
 from howdah import _native
 
@@ -57,6 +59,13 @@ def test_import_brings_no_heavy_module() -> None:
     code = "import sys; before = set(sys.modules); import howdah; print(*(set(sys.modules) - before))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert set(done.stdout.split()) == {"howdah", "howdah._native"}
+
+
+def test_stubs_say_what_the_native_module_has() -> None:
+    pytest.importorskip("mypy")
+    command = [sys.executable, "-m", "mypy.stubtest", "howdah._native", "--ignore-disjoint-bases"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout
 
 
 def test_bench_finds_its_worker_in_the_package(tmp_path: Path) -> None:

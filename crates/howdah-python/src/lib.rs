@@ -1,4 +1,20 @@
-//! The native module `howdah._native`: the command for the console script. The only crate that knows Python.
+//! The native module `howdah._native`: loads, servers and the command, for the Python package. The only crate that knows
+//! Python.
+
+mod data;
+mod error;
+mod fork;
+mod json;
+mod literal;
+mod load;
+mod moments;
+mod options;
+mod pull;
+mod rejects;
+mod rows;
+mod server;
+mod shape;
+mod target;
 
 use std::ffi::OsString;
 
@@ -9,6 +25,12 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::cli_main;
+    #[pymodule_export]
+    use super::load::{Control, load};
+    #[pymodule_export]
+    use super::rejects::Rejects;
+    #[pymodule_export]
+    use super::server::Server;
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]

@@ -1,0 +1,352 @@
+//! Python values as the literals from which PostgreSQL's input functions make the same values: what kind of value a type
+//! is, how a value is spelled, and which type a new table's column of them gets.
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{
+    PyBool, PyByteArray, PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyFloat, PyInt, PyList, PyMemoryView,
+    PyString, PyTime, PyTuple, PyType,
+};
+
+use crate::{json, moments};
+
+/// Deeper nested lists and dicts are refused: they may contain themselves.
+const DEEPEST: usize = 256;
+
+/// More types than that are looked at anew each time: somebody makes them by the thousand.
+const MOST_KNOWN: usize = 64;
+
+/// What kind of value a Python type's values are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Null,
+    Bool,
+    Int,
+    Float,
+    Decimal,
+    Text,
+    Bytes,
+    Timestamp,
+    Date,
+    Time,
+    Interval,
+    Uuid,
+    /// Lists, tuples, and numpy's arrays.
+    List,
+    Dict,
+    /// A scalar of numpy's.
+    Scalar,
+    Strange,
+}
+
+/// How a literal stands in JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spelling {
+    /// There is none: the value is NULL.
+    Null,
+    /// As it is: a number, true, false, or JSON itself.
+    Bare,
+    /// In quotes.
+    Quoted,
+}
+
+/// Why a value has no literal.
+pub(crate) enum Trouble {
+    /// Python code failed on the way.
+    Python(PyErr),
+    /// Nobody could say what it is in PostgreSQL.
+    Refused { message: String, hint: Option<&'static str> },
+}
+
+impl<E: Into<PyErr>> From<E> for Trouble {
+    fn from(error: E) -> Self {
+        Trouble::Python(error.into())
+    }
+}
+
+impl Trouble {
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Trouble::Refused { message: message.into(), hint: None }
+    }
+}
+
+/// The kinds of the types met so far: a handful, looked for one by one.
+#[derive(Default)]
+pub(crate) struct Kinds(Vec<(Py<PyType>, Kind)>);
+
+impl Kinds {
+    /// The kind of `value`.
+    pub(crate) fn of(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Kind> {
+        let r#type = value.get_type();
+        if let Some((_, kind)) = self.0.iter().find(|(known, _)| known.is(&r#type)) {
+            return Ok(*kind);
+        }
+        let kind = classify(value, &r#type)?;
+        if self.0.len() < MOST_KNOWN {
+            self.0.push((r#type.unbind(), kind));
+        }
+        Ok(kind)
+    }
+
+    /// Appends the literal of `value`, lists and dicts as JSON.
+    pub(crate) fn spell(&mut self, value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<Spelling, Trouble> {
+        self.spell_at(0, value, out)
+    }
+
+    fn spell_at(
+        &mut self,
+        depth: usize,
+        value: &Bound<'_, PyAny>,
+        out: &mut Vec<u8>,
+    ) -> Result<Spelling, Trouble> {
+        match self.of(value)? {
+            Kind::Null => return Ok(Spelling::Null),
+            Kind::Bool => out.extend_from_slice(if value.is_truthy()? { b"true" } else { b"false" }),
+            Kind::Int => int(value, out)?,
+            Kind::Float => return float(value.extract()?, out),
+            Kind::Decimal => return decimal(value, out),
+            Kind::Text => {
+                out.extend_from_slice(value.cast::<PyString>()?.to_str()?.as_bytes());
+                return Ok(Spelling::Quoted);
+            }
+            Kind::Bytes => return bytes(value, out),
+            Kind::Timestamp => return moments::timestamp(value.cast::<PyDateTime>()?, out),
+            Kind::Date => return Ok(moments::date(value.cast::<PyDate>()?, out)),
+            Kind::Time => return moments::time(value.cast::<PyTime>()?, out),
+            Kind::Interval => return moments::interval(value.cast::<PyDelta>()?, out),
+            Kind::Uuid => {
+                out.extend_from_slice(value.str()?.to_str()?.as_bytes());
+                return Ok(Spelling::Quoted);
+            }
+            Kind::List => self.list(depth, value, out)?,
+            Kind::Dict => self.dict(depth, value.cast::<PyDict>()?, out)?,
+            Kind::Scalar => return self.spell_at(depth + 1, &without_numpy(value)?, out),
+            Kind::Strange => return Err(strange(value)),
+        }
+        Ok(Spelling::Bare)
+    }
+
+    fn list(&mut self, depth: usize, list: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<(), Trouble> {
+        let list = match list.is_instance_of::<PyList>() || list.is_instance_of::<PyTuple>() {
+            true => list.clone(),
+            false => without_numpy(list)?,
+        };
+        out.push(b'[');
+        for (at, item) in list.try_iter()?.enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            self.json(depth + 1, &item?, out)?;
+        }
+        out.push(b']');
+        Ok(())
+    }
+
+    fn dict(&mut self, depth: usize, dict: &Bound<'_, PyDict>, out: &mut Vec<u8>) -> Result<(), Trouble> {
+        out.push(b'{');
+        for (at, (key, item)) in dict.iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            let Ok(key) = key.cast::<PyString>() else {
+                return Err(Trouble::refused(format!("{} is no key that JSON could have", shown(&key))));
+            };
+            json::quote(key.to_str()?.as_bytes(), out);
+            out.push(b':');
+            self.json(depth + 1, &item, out)?;
+        }
+        out.push(b'}');
+        Ok(())
+    }
+
+    /// Appends `value` as JSON: as `to_jsonb` would write it, numbers exactly.
+    fn json(&mut self, depth: usize, value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<(), Trouble> {
+        if depth > DEEPEST {
+            return Err(Trouble::refused(format!("lists or dicts are nested more than {DEEPEST} deep")));
+        }
+        let start = out.len();
+        match self.spell_at(depth, value, out)? {
+            Spelling::Null => out.extend_from_slice(b"null"),
+            Spelling::Bare => {}
+            Spelling::Quoted => {
+                let text = out.split_off(start);
+                json::quote(&text, out);
+            }
+        }
+        Ok(())
+    }
+
+    /// The type of a new table's column for `value`; `None` where any would do.
+    pub(crate) fn column_type(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> {
+        Ok(Some(match self.of(value)? {
+            Kind::Null => return Ok(None),
+            Kind::Bool => "boolean",
+            Kind::Int if value.extract::<i64>().is_ok() => "bigint",
+            Kind::Int | Kind::Decimal => "numeric",
+            Kind::Float => "double precision",
+            Kind::Bytes => "bytea",
+            Kind::Timestamp if moments::is_aware(value)? => "timestamp with time zone",
+            Kind::Timestamp => "timestamp without time zone",
+            Kind::Date => "date",
+            Kind::Time if moments::is_aware(value)? => "time with time zone",
+            Kind::Time => "time without time zone",
+            Kind::Interval => "interval",
+            Kind::Uuid => "uuid",
+            Kind::List | Kind::Dict => "jsonb",
+            Kind::Scalar => match without_numpy(value) {
+                Ok(plain) => return self.column_type(&plain),
+                Err(_) => "text",
+            },
+            Kind::Text | Kind::Strange => "text",
+        }))
+    }
+}
+
+/// The type for values of which some are `one` and some are `other`.
+pub(crate) fn common_type(one: &'static str, other: &'static str) -> &'static str {
+    if one == other {
+        return one;
+    }
+    let are = |a, b| (one, other) == (a, b) || (other, one) == (a, b);
+    if are("bigint", "numeric") {
+        "numeric"
+    } else if are("bigint", "double precision") {
+        "double precision"
+    } else if are("date", "timestamp without time zone") {
+        "timestamp without time zone"
+    } else {
+        "text"
+    }
+}
+
+fn classify(value: &Bound<'_, PyAny>, r#type: &Bound<'_, PyType>) -> PyResult<Kind> {
+    static DECIMAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    static UUID: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let py = value.py();
+    // pandas' NaT is a datetime, and its NA is nothing at all.
+    if value.is_none() || ["NaTType", "NAType"].contains(&&*r#type.name()?.to_string()) {
+        return Ok(Kind::Null);
+    }
+    let is_bytes = value.is_instance_of::<PyBytes>()
+        || value.is_instance_of::<PyByteArray>()
+        || value.is_instance_of::<PyMemoryView>();
+    // bool is an int, and datetime a date.
+    Ok(if value.is_instance_of::<PyBool>() {
+        Kind::Bool
+    } else if value.is_instance_of::<PyInt>() {
+        Kind::Int
+    } else if value.is_instance_of::<PyFloat>() {
+        Kind::Float
+    } else if value.is_instance_of::<PyString>() {
+        Kind::Text
+    } else if is_bytes {
+        Kind::Bytes
+    } else if value.is_instance_of::<PyDateTime>() {
+        Kind::Timestamp
+    } else if value.is_instance_of::<PyDate>() {
+        Kind::Date
+    } else if value.is_instance_of::<PyTime>() {
+        Kind::Time
+    } else if value.is_instance_of::<PyDelta>() {
+        Kind::Interval
+    } else if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+        Kind::List
+    } else if value.is_instance_of::<PyDict>() {
+        Kind::Dict
+    } else if value.is_instance(DECIMAL.import(py, "decimal", "Decimal")?)? {
+        Kind::Decimal
+    } else if value.is_instance(UUID.import(py, "uuid", "UUID")?)? {
+        Kind::Uuid
+    } else if r#type.module()? != "numpy" {
+        Kind::Strange
+    } else if r#type.name()? == "ndarray" {
+        Kind::List
+    } else {
+        Kind::Scalar
+    })
+}
+
+fn int(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<(), Trouble> {
+    match value.extract::<i64>() {
+        Ok(small) => out.extend_from_slice(small.to_string().as_bytes()),
+        // Not str(): an IntEnum may have one of its own.
+        Err(_) => {
+            let digits = value.call_method1("__format__", ("d",))?;
+            out.extend_from_slice(digits.cast::<PyString>()?.to_str()?.as_bytes());
+        }
+    }
+    Ok(())
+}
+
+/// The shortest decimals that are this float and no other.
+fn float(value: f64, out: &mut Vec<u8>) -> Result<Spelling, Trouble> {
+    if value.is_finite() {
+        out.extend_from_slice(format!("{value:?}").as_bytes());
+        return Ok(Spelling::Bare);
+    }
+    let text = if value.is_nan() {
+        "NaN"
+    } else if value > 0.0 {
+        "Infinity"
+    } else {
+        "-Infinity"
+    };
+    out.extend_from_slice(text.as_bytes());
+    Ok(Spelling::Quoted)
+}
+
+fn decimal(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<Spelling, Trouble> {
+    let text = value.str()?;
+    let text = text.to_str()?;
+    out.extend_from_slice(text.as_bytes());
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.E".contains(&byte));
+    Ok(if is_number { Spelling::Bare } else { Spelling::Quoted })
+}
+
+/// bytea's hexadecimal form.
+fn bytes(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<Spelling, Trouble> {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let plain = match value.cast::<PyBytes>() {
+        Ok(bytes) => bytes.clone(),
+        Err(_) => value.py().get_type::<PyBytes>().call1((value,))?.cast_into::<PyBytes>()?,
+    };
+    out.extend_from_slice(b"\\x");
+    for byte in plain.as_bytes() {
+        out.extend([DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+    }
+    Ok(Spelling::Quoted)
+}
+
+/// The Python value of a scalar, the list of an array. Those of numpy's times would be integers, so they are refused.
+fn without_numpy<'py>(value: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Trouble> {
+    let kind = value.getattr("dtype")?.getattr("kind")?.to_string();
+    match kind.as_str() {
+        "b" | "i" | "u" | "f" | "U" | "S" | "O" => {
+            let plain = value.call_method0("tolist")?;
+            // Python has no float as long as numpy's longest.
+            if plain.get_type().is(value.get_type()) { Err(strange(value)) } else { Ok(plain) }
+        }
+        _ => Err(Trouble::Refused {
+            message: format!("{} is of numpy's type {}", shown(value), value.getattr("dtype")?),
+            hint: Some("load a pandas or polars DataFrame instead of rows, or make datetimes of it"),
+        }),
+    }
+}
+
+fn strange(value: &Bound<'_, PyAny>) -> Trouble {
+    let name = value.get_type().fully_qualified_name().map_or_else(|_| "?".into(), |name| name.to_string());
+    Trouble::Refused {
+        message: format!("values of type {name} have no form in PostgreSQL that everybody would agree on"),
+        hint: Some("convert them first, with str() for example"),
+    }
+}
+
+/// A value in a message, not too long.
+pub(crate) fn shown(value: &Bound<'_, PyAny>) -> String {
+    const LONGEST: usize = 80;
+    let text = value.repr().map_or_else(|_| "a value".to_owned(), |text| text.to_string());
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

@@ -1,0 +1,253 @@
+//! `howdah.load`: the engine works in a thread of its own, and the caller's thread looks after Python meanwhile: signals,
+//! progress, and objects that give data.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use howdah::control::Phase;
+use howdah::report::{Outcome, Report, ReportedError};
+use howdah::source::Input;
+use howdah::{Error, ErrorKind, LoadOptions};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::{Value, json};
+
+use crate::data::{Given, Source, Taken};
+use crate::error::{described, in_python, raised};
+use crate::fork;
+use crate::options;
+use crate::pull::Event;
+use crate::target::Chosen;
+
+/// How often signals are looked for: soon enough for whoever pressed Ctrl-C, nothing for the processor.
+const TICK: Duration = Duration::from_millis(50);
+
+/// How often the callback hears of the progress.
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+
+/// The handle by which another thread stops a load.
+#[pyclass(frozen, module = "howdah._native")]
+#[derive(Default)]
+pub(crate) struct Control(howdah::Control);
+
+#[pymethods]
+impl Control {
+    #[new]
+    fn new() -> Self {
+        Control::default()
+    }
+
+    /// Asks the load to stop; it ends soon after, with nothing changed.
+    fn cancel(&self) {
+        self.0.cancel();
+    }
+}
+
+/// Loads `data` and returns the report and, where it failed, the error, as JSON. `progress` is called now and then with
+/// (rows read, rows sent, bytes read, bytes in all or None, phase, input or None).
+///
+/// # Errors
+/// What Python code raised on the way (a generator, a file, the callback, a signal's handler), and what is wrong with the
+/// arguments.
+#[pyfunction]
+#[pyo3(signature = (data, table, dsn, options, control, progress))]
+pub(crate) fn load<'py>(
+    py: Python<'py>,
+    data: &Bound<'py, PyAny>,
+    table: Option<&str>,
+    dsn: Option<String>,
+    options: &Bound<'py, PyDict>,
+    control: &Bound<'py, Control>,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<String> {
+    fork::check().map_err(|error| raised(py, &error))?;
+    let mut options = options::read(table, options)?;
+    let control = control.get().0.clone();
+    let (sender, events) = channel();
+    let mut taken = Taken::of(data, &mut options, &sender)?;
+    let header_lines = taken.header_lines;
+
+    let given = std::mem::take(&mut taken.given);
+    let work = {
+        let control = control.clone();
+        move || {
+            let run = AssertUnwindSafe(|| run(given, &options, dsn, &control));
+            let ended = catch_unwind(run).unwrap_or_else(|_| {
+                Ended::early(internal("howdah has failed in a way it should not: this is a bug"))
+            });
+            // Whoever called us waits for it.
+            let _ = sender.send(Event::Over(Box::new(ended)));
+        }
+    };
+    let thread = std::thread::Builder::new().name("howdah-load".into()).spawn(work);
+    let thread = thread.map_err(|error| raised(py, &internal(&format!("cannot start a thread: {error}"))))?;
+
+    let mut attendant = Attendant { taken, control, progress, failure: None, next_progress: Instant::now() };
+    let ended = attendant.wait(py, events);
+    // It has sent its last word.
+    py.detach(|| drop(thread.join()));
+    attendant.show_end(&ended.outcome);
+    match attendant.failure {
+        Some(failure) => Err(annotated(py, failure, &ended.outcome)),
+        None => Ok(ended.told(&attendant.control, header_lines)),
+    }
+}
+
+/// A load that is over.
+pub(crate) struct Ended {
+    outcome: Outcome,
+    /// The server, in words; empty where it did not come to that.
+    server: String,
+    /// What there is to say of the server.
+    notices: Vec<String>,
+}
+
+impl Ended {
+    /// One that failed before the engine took over.
+    fn early(error: Error) -> Ended {
+        let error = if error.visible().is_some() { error } else { error.with_visible("nothing was changed") };
+        let outcome = if error.kind() == ErrorKind::Cancelled { "cancelled" } else { "failed" };
+        let report = Report { outcome, error: Some(ReportedError::from(&error)), ..Report::default() };
+        Ended { outcome: Outcome { report, error: Some(error) }, server: String::new(), notices: Vec::new() }
+    }
+
+    /// What Python makes a `LoadReport` of, and an exception where there is an error.
+    fn told(self, control: &howdah::Control, header_lines: Option<u64>) -> String {
+        let notices = self.notices.into_iter().chain(control.take_notices());
+        let mut report = serde_json::to_value(&self.outcome.report).unwrap_or_default();
+        report["server"] = json!(self.server);
+        report["notices"] = notices.map(|notice| in_python(&notice)).collect();
+        report["error"] = self.outcome.error.map_or(Value::Null, |error| described(&error, header_lines));
+        report.to_string()
+    }
+}
+
+fn internal(message: &str) -> Error {
+    Error::new(ErrorKind::Internal, message)
+}
+
+/// What the caller's thread does while the engine works.
+struct Attendant<'py> {
+    taken: Taken,
+    control: howdah::Control,
+    progress: Option<Bound<'py, PyAny>>,
+    /// The first exception of Python's: the load then ends, and it is raised again.
+    failure: Option<PyErr>,
+    next_progress: Instant,
+}
+
+impl<'py> Attendant<'py> {
+    fn wait(&mut self, py: Python<'py>, mut events: Receiver<Event>) -> Ended {
+        loop {
+            let event;
+            // It goes along, because a receiver cannot be looked at from elsewhere.
+            (events, event) = py.detach(move || {
+                let event = events.recv_timeout(TICK);
+                (events, event)
+            });
+            let done = match event {
+                Ok(Event::Over(ended)) => return *ended,
+                Ok(Event::Pull(number)) => self.answer(py, number),
+                Err(RecvTimeoutError::Timeout) => Ok(()),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Ended::early(internal("the load's thread has ended without a word"));
+                }
+            };
+            let done = done.and_then(|()| py.check_signals()).and_then(|()| self.show_progress());
+            if let Err(error) = done {
+                self.control.cancel();
+                self.taken.sources.iter_mut().for_each(Source::close);
+                self.failure.get_or_insert(error);
+            }
+        }
+    }
+
+    fn answer(&mut self, py: Python<'py>, number: usize) -> PyResult<()> {
+        self.taken.sources.get_mut(number).map_or(Ok(()), |source| source.answer(py))
+    }
+
+    fn show_progress(&mut self) -> PyResult<()> {
+        if self.failure.is_some() || self.progress.is_none() || Instant::now() < self.next_progress {
+            return Ok(());
+        }
+        self.next_progress = Instant::now() + PROGRESS_EVERY;
+        self.call_progress(phase_name(self.control.snapshot().phase))
+    }
+
+    fn call_progress(&self, phase: &str) -> PyResult<()> {
+        let Some(progress) = &self.progress else { return Ok(()) };
+        let now = self.control.snapshot();
+        let reading = self.control.reading().map(|reading| reading.name.to_string());
+        progress.call1((now.rows_read, now.rows_sent, now.bytes_read, now.bytes_total, phase, reading))?;
+        Ok(())
+    }
+
+    /// Tells the callback how it ended.
+    fn show_end(&mut self, outcome: &Outcome) {
+        if self.failure.is_none() {
+            let phase = if outcome.error.is_none() { "done" } else { "failed" };
+            self.failure = self.call_progress(phase).err();
+        }
+    }
+}
+
+/// The load itself, without Python.
+fn run(given: Vec<Given>, options: &LoadOptions, dsn: Option<String>, control: &howdah::Control) -> Ended {
+    // A server is not looked for, let alone made, for a file that is not there.
+    let prepared = inputs(given).and_then(|inputs| Ok((inputs, Chosen::by(dsn)?)));
+    match prepared {
+        Ok((inputs, Chosen { target, server, notices })) => {
+            let outcome = howdah::load_inputs(inputs, options, &target, control);
+            Ended { outcome, server, notices }
+        }
+        Err(error) => Ended::early(error),
+    }
+}
+
+fn inputs(given: Vec<Given>) -> Result<Vec<Input>, Error> {
+    let mut inputs = Vec::with_capacity(given.len());
+    for given in given {
+        match given {
+            Given::Place(name) => inputs.extend(Input::resolve(&[name])?),
+            Given::Input(input) => inputs.push(input),
+        }
+    }
+    Ok(inputs)
+}
+
+/// `failure` with a note that says what became of the load.
+fn annotated(py: Python<'_>, failure: PyErr, outcome: &Outcome) -> PyErr {
+    // Ours says so itself.
+    if failure.value(py).hasattr("visible").unwrap_or(false) {
+        return failure;
+    }
+    let report = &outcome.report;
+    let note = match &outcome.error {
+        None if report.outcome == "loaded" => {
+            format!("howdah: {} rows into {} had been committed already", report.rows, report.table)
+        }
+        None => "howdah: nothing was changed".to_owned(),
+        Some(error) if error.kind() == ErrorKind::PartlyCommitted => format!("howdah: {error}"),
+        Some(error) => {
+            format!("howdah: the load has ended; {}", error.visible().unwrap_or("nothing was changed"))
+        }
+    };
+    // A note that cannot be added is no reason to hide the failure.
+    let _ = failure.add_note(py, note);
+    failure
+}
+
+fn phase_name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Planning => "planning",
+        Phase::Inferring => "finding types",
+        Phase::Judging => "judging",
+        Phase::Loading => "loading",
+        Phase::Indexing => "building indexes",
+        Phase::Applying => "applying",
+        Phase::Promoting => "promoting",
+        Phase::Committing => "committing",
+        Phase::Analyzing => "analyzing",
+    }
+}

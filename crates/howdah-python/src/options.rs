@@ -1,0 +1,289 @@
+//! The keyword arguments of `howdah.load` in the engine's vocabulary.
+
+use std::path::PathBuf;
+
+use howdah::name::{self, TableName};
+use howdah::options::{
+    DateFormat, Encoding, Format, HeaderOption, Mode, Names, OnError, OnNul, RejectLimit, WritePath,
+};
+use howdah::{Error, LoadOptions};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyString};
+
+use crate::error::raised;
+
+/// Every argument that an option of the command can become.
+pub(crate) const NAMES: &[&str] = &[
+    "after",
+    "allow",
+    "analyze",
+    "before",
+    "columns",
+    "create_schema",
+    "date_format",
+    "decimal",
+    "default",
+    "delimiter",
+    "dry_run",
+    "encoding",
+    "escape",
+    "file_column",
+    "force_not_null",
+    "force_null",
+    "format",
+    "freeze",
+    "header",
+    "hive",
+    "jobs",
+    "keep_landing",
+    "key",
+    "landing_table",
+    "limit",
+    "map",
+    "mode",
+    "names",
+    "null",
+    "on_error",
+    "on_nul",
+    "quote",
+    "reject_limit",
+    "rejects",
+    "rows_per_statement",
+    "skip_columns",
+    "skip_lines",
+    "table",
+    "types",
+    "unlogged",
+    "write_path",
+];
+
+/// The options that `given` asks for; what is not in it has its default.
+pub(crate) fn read(table: Option<&str>, given: &Bound<'_, PyDict>) -> PyResult<LoadOptions> {
+    let py = given.py();
+    let read = || -> Result<LoadOptions, Error> {
+        let mut options =
+            LoadOptions { table: table.map(TableName::parse).transpose()?, ..LoadOptions::default() };
+        for (name, value) in given {
+            let name = name.to_string();
+            set(&mut options, &Argument { name: &name, value: &value })?;
+        }
+        if options.on_error == OnError::Stop && (options.reject_limit.is_some() || options.rejects.is_some())
+        {
+            return Err(Error::usage("reject_limit and rejects are about ignored records")
+                .with_hint("add on_error=\"ignore\""));
+        }
+        Ok(options)
+    };
+    read().map_err(|error| raised(py, &error))
+}
+
+/// One keyword argument.
+struct Argument<'a, 'py> {
+    name: &'a str,
+    value: &'a Bound<'py, PyAny>,
+}
+
+fn set(options: &mut LoadOptions, given: &Argument<'_, '_>) -> Result<(), Error> {
+    let dialect = &mut options.dialect;
+    match given.name {
+        "mode" => options.mode = given.mode()?,
+        "key" => options.key = given.columns()?,
+        "create_schema" => options.create_schema = given.flag()?,
+        "unlogged" => options.unlogged = given.flag()?,
+        "dry_run" => options.dry_run = given.flag()?,
+        "format" => options.format = Some(given.format()?),
+        "encoding" => options.encoding = Some(Encoding::named(&given.text()?)?),
+        "delimiter" => dialect.delimiter = Some(given.byte()?),
+        "null" => dialect.null = Some(given.text()?),
+        "default" => dialect.default = Some(given.text()?),
+        "quote" => dialect.quote = Some(given.byte()?),
+        "escape" => dialect.escape = Some(given.byte()?),
+        "decimal" => options.decimal_comma = given.one_of(&[(".", false), (",", true)])?,
+        "date_format" => options.date_format = Some(DateFormat::parse(&given.text()?)?),
+        "header" => options.header = given.header()?,
+        "hive" => options.hive = given.flag()?,
+        "force_null" => options.force_null = given.names()?,
+        "force_not_null" => options.force_not_null = given.names()?,
+        "skip_lines" => options.skip_lines = given.number()?,
+        "limit" => options.limit = Some(given.number()?),
+        "columns" => options.columns = Some(given.columns()?),
+        "map" => options.map = given.pairs()?,
+        "skip_columns" => options.skip_columns = given.names()?,
+        "types" => options.types = given.pairs()?,
+        "names" => options.names = given.one_of(&[("keep", Names::Keep), ("snake", Names::Snake)])?,
+        "file_column" => {
+            let column = given.text()?;
+            name::check(&column)?;
+            options.file_column = Some(column);
+        }
+        "on_error" => {
+            options.on_error = given.one_of(&[("stop", OnError::Stop), ("ignore", OnError::Ignore)])?;
+        }
+        "reject_limit" => options.reject_limit = Some(given.reject_limit()?),
+        "rejects" => options.rejects = Some(given.path()?),
+        "on_nul" => options.on_nul = given.one_of(&[("error", OnNul::Error), ("strip", OnNul::Strip)])?,
+        "jobs" => options.jobs = Some(given.within(1, 1024)?),
+        "write_path" => options.write_path = given.write_path()?,
+        "landing_table" => options.landing_table = Some(TableName::parse(&given.text()?)?),
+        "keep_landing" => options.keep_landing = given.flag()?,
+        "rows_per_statement" => options.rows_per_statement = Some(given.within(1, 1_000_000)?),
+        "freeze" => options.freeze = given.flag()?,
+        "before" => options.before = given.names()?,
+        "after" => options.after = given.names()?,
+        "analyze" => options.analyze = given.flag()?,
+        "allow" => given.allow(options)?,
+        unknown => return Err(Error::usage(format!("there is no argument {unknown}"))),
+    }
+    Ok(())
+}
+
+impl Argument<'_, '_> {
+    fn refuse(&self, wanted: &str) -> Error {
+        let shown = self.value.repr().map_or_else(|_| "something else".to_owned(), |text| text.to_string());
+        Error::usage(format!("{} takes {wanted}, not {shown}", self.name))
+    }
+
+    fn text(&self) -> Result<String, Error> {
+        self.value.extract().map_err(|_| self.refuse("a string"))
+    }
+
+    fn flag(&self) -> Result<bool, Error> {
+        self.value.extract().map_err(|_| self.refuse("True or False"))
+    }
+
+    fn number(&self) -> Result<u64, Error> {
+        match self.value.is_instance_of::<PyBool>() {
+            true => Err(self.refuse("a number")),
+            false => self.value.extract().map_err(|_| self.refuse("a number that is not negative")),
+        }
+    }
+
+    fn within(&self, least: u64, most: u64) -> Result<usize, Error> {
+        let fits = |number: &u64| (least..=most).contains(number);
+        let number = self.number().ok().filter(fits).and_then(|number| usize::try_from(number).ok());
+        number.ok_or_else(|| self.refuse(&format!("a number from {least} to {most}")))
+    }
+
+    fn path(&self) -> Result<PathBuf, Error> {
+        self.value.extract().map_err(|_| self.refuse("a path"))
+    }
+
+    /// One string, or several in a list; each is a whole name: nothing is folded or taken apart.
+    fn names(&self) -> Result<Vec<String>, Error> {
+        if let Ok(one) = self.value.cast::<PyString>() {
+            return Ok(vec![one.to_string()]);
+        }
+        self.value.extract().map_err(|_| self.refuse("a string or a list of strings"))
+    }
+
+    /// Names of columns that there can be, each once.
+    fn columns(&self) -> Result<Vec<String>, Error> {
+        let names = self.names()?;
+        for (at, column) in names.iter().enumerate() {
+            name::check(column)?;
+            if names[..at].contains(column) {
+                return Err(Error::usage(format!("{} names {column:?} twice", self.name)));
+            }
+        }
+        Ok(names)
+    }
+
+    fn pairs(&self) -> Result<Vec<(String, String)>, Error> {
+        let refuse = || self.refuse("a dict of strings");
+        let dict = self.value.cast::<PyDict>().map_err(|_| refuse())?;
+        let mut pairs = Vec::with_capacity(dict.len());
+        for (name, value) in dict {
+            let name: String = name.extract().map_err(|_| refuse())?;
+            let value: String = value.extract().map_err(|_| refuse())?;
+            pairs.push((name, value));
+        }
+        Ok(pairs)
+    }
+
+    fn one_of<T: Copy>(&self, choices: &[(&str, T)]) -> Result<T, Error> {
+        let text = self.text().unwrap_or_default();
+        let chosen = choices.iter().find(|(name, _)| *name == text);
+        chosen.map(|(_, choice)| *choice).ok_or_else(|| {
+            let names: Vec<String> = choices.iter().map(|(name, _)| format!("{name:?}")).collect();
+            self.refuse(&names.join(" or "))
+        })
+    }
+
+    fn byte(&self) -> Result<u8, Error> {
+        match self.text()?.as_bytes() {
+            [byte] => Ok(*byte),
+            _ => Err(self.refuse("one byte")),
+        }
+    }
+
+    fn mode(&self) -> Result<Mode, Error> {
+        self.one_of(&[
+            ("append", Mode::Append),
+            ("create", Mode::Create),
+            ("create_append", Mode::CreateAppend),
+            ("replace", Mode::Replace),
+            ("truncate", Mode::Truncate),
+            ("upsert", Mode::Upsert),
+            ("ignore", Mode::Ignore),
+            ("update", Mode::Update),
+            ("delete", Mode::Delete),
+        ])
+    }
+
+    fn format(&self) -> Result<Format, Error> {
+        self.one_of(&[
+            ("csv", Format::Csv),
+            ("tsv", Format::Tsv),
+            ("text", Format::Text),
+            ("binary", Format::Binary),
+            ("ndjson", Format::Ndjson),
+            ("json", Format::Json),
+            ("parquet", Format::Parquet),
+            ("arrow", Format::Arrow),
+            ("rejects", Format::Rejects),
+        ])
+    }
+
+    fn write_path(&self) -> Result<WritePath, Error> {
+        let name = self.text()?.replace('_', "-");
+        WritePath::from_name(&name).ok_or_else(|| {
+            let names: Vec<&str> = WritePath::ALL.iter().map(|path| path.name()).collect();
+            self.refuse(&format!("one of {}", names.join(", ")))
+        })
+    }
+
+    fn header(&self) -> Result<HeaderOption, Error> {
+        if let Ok(header) = self.value.extract::<bool>() {
+            return Ok(if header { HeaderOption::Yes } else { HeaderOption::No });
+        }
+        match self.text().as_deref() {
+            Ok("auto") => Ok(HeaderOption::Auto),
+            _ => Err(self.refuse("True, False or \"auto\"")),
+        }
+    }
+
+    /// A number of records, or a share of them as `"5%"`.
+    fn reject_limit(&self) -> Result<RejectLimit, Error> {
+        if let Ok(rows) = self.number() {
+            return Ok(RejectLimit::Rows(rows));
+        }
+        let text = self.text().unwrap_or_default();
+        let share = text.strip_suffix('%').and_then(|percent| percent.trim().parse().ok());
+        share
+            .filter(|share| (0.0..=100.0).contains(share))
+            .map(RejectLimit::Percent)
+            .ok_or_else(|| self.refuse("a number of records or a share such as \"5%\""))
+    }
+
+    fn allow(&self, options: &mut LoadOptions) -> Result<(), Error> {
+        for loss in self.names()? {
+            match loss.as_str() {
+                "nanoseconds" => options.allow.nanoseconds = true,
+                "decimals" => options.allow.decimals = true,
+                "floats" => options.allow.floats = true,
+                _ => return Err(self.refuse("\"nanoseconds\", \"decimals\" or \"floats\"")),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,68 @@
+"""One server for all tests, and a database for each."""
+
+import itertools
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import howdah
+
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Database:
+    """A database that no other test uses."""
+
+    dsn: str
+    psql: Path
+    conninfo: str = ""
+    """The same through the Unix socket, which is faster."""
+
+    def sql(self, statements: str) -> list[str]:
+        """Run it in psql and give the lines that it prints: fields are divided by ``|``, NULL is ``∅``."""
+        command = [str(self.psql), "-XAtq", "-v", "ON_ERROR_STOP=1", "-P", "null=∅", "-d", self.dsn]
+        done = subprocess.run(
+            command, input=statements, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    def value(self, statement: str) -> str:
+        """Give the one line that it prints."""
+        (line,) = self.sql(statement)
+        return line
+
+    def types(self, table: str) -> dict[str, str]:
+        """Give the columns with their types."""
+        lines = self.sql(
+            "SELECT attname || '=' || format_type(atttypid, atttypmod) FROM pg_attribute"
+            f" WHERE attrelid = '{table}'::regclass AND attnum > 0 ORDER BY attnum"
+        )
+        return dict(line.split("=") for line in lines)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[howdah.Server]:
+    with howdah.server() as server:
+        yield server
+
+
+@pytest.fixture
+def database(server: howdah.Server) -> Database:
+    psql = server.bin_dir / "psql"
+    name = f"test_{next(_numbers)}"
+    Database(server.dsn, psql).sql(f"CREATE DATABASE {name} TEMPLATE template0 LOCALE 'C.UTF-8'")
+    dsn = server.dsn.removesuffix("/howdah") + f"/{name}"
+    return Database(dsn, psql, f"{server.conninfo} dbname={name}")
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reject files go where the test is, and no server is found by chance."""
+    monkeypatch.chdir(tmp_path)
+    for variable in ("PGHOST", "PGHOSTADDR", "PGPORT", "PGSERVICE", "PGDATABASE", "PGUSER", "PGPASSWORD"):
+        monkeypatch.delenv(variable, raising=False)

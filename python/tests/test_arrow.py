@@ -1,0 +1,203 @@
+"""Tables of other libraries, none of which howdah imports."""
+
+import datetime as dt
+import subprocess
+import sys
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Database
+
+import howdah
+
+
+def stored(database: Database, table: str = "t") -> list[str]:
+    return database.sql(f"SET timezone = 'UTC'; SELECT * FROM {table} ORDER BY 1")
+
+
+def arrow_table() -> Any:  # noqa: ANN401 - of a library that may be absent
+    pyarrow = pytest.importorskip("pyarrow")
+    columns = {
+        "id": pyarrow.array([1, 2, None], pyarrow.int32()),
+        "name": pyarrow.array(["Ada", None, "Grace"]),
+        "score": pyarrow.array([0.1, None, float("nan")]),
+        "price": pyarrow.array([Decimal("1.10"), None, Decimal("-2.00")], pyarrow.decimal128(9, 2)),
+        "at": pyarrow.array(
+            [dt.datetime(2024, 1, 1, tzinfo=dt.UTC), None, None], pyarrow.timestamp("us", "UTC")
+        ),
+        "tags": pyarrow.array([["a", None], [], None]),
+    }
+    return pyarrow.table(columns)
+
+
+STORED = ["1|Ada|0.1|1.10|2024-01-01 00:00:00+00|{a,NULL}", "2|∅|∅|∅|∅|{}", "∅|Grace|NaN|-2.00|∅|∅"]
+
+
+def test_a_pyarrow_table_makes_a_table_of_its_types(database: Database) -> None:
+    report = howdah.load(arrow_table(), "t", database.dsn)
+    assert (report.rows, report.rows_read, report.copy_format) == (3, 3, "binary")
+    assert database.types("t") == {
+        "id": "integer",
+        "name": "text",
+        "score": "double precision",
+        "price": "numeric(9,2)",
+        "at": "timestamp with time zone",
+        "tags": "text[]",
+    }
+    assert stored(database) == STORED
+
+
+def test_everything_of_pyarrow_s_that_holds_batches_is_loaded(database: Database, tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    dataset = pytest.importorskip("pyarrow.dataset")
+    table = arrow_table()
+    batches = table.to_batches(max_chunksize=2)
+    dataset.write_dataset(table, tmp_path / "set", format="parquet")
+    kinds = {
+        "batch": table.combine_chunks().to_batches()[0],
+        "reader": pyarrow.RecordBatchReader.from_batches(table.schema, iter(batches)),
+        "batches": batches,
+        "generator": (batch for batch in batches),
+        "tables": [table.slice(0, 1), table.slice(1)],
+        "scanner": dataset.dataset(tmp_path / "set").scanner().to_reader(),
+    }
+    for name, data in kinds.items():
+        assert howdah.load(data, name, database.dsn).rows == 3, name
+        assert stored(database, name) == STORED, name
+
+
+def test_columns_go_by_their_names_into_an_existing_table(database: Database) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    database.sql("CREATE TABLE t (b text, a smallint, c numeric)")
+    data = pyarrow.table({"A": [1, 2], "x": ["2", "3"], "skip": [0, 0]})
+    howdah.load(data, "t", database.dsn, map={"x": "c"}, skip_columns="skip")
+    assert database.sql("SELECT * FROM t ORDER BY a") == ["∅|1|2", "∅|2|3"]
+
+
+def test_a_value_out_of_range_is_named_by_its_row(database: Database) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    database.sql("CREATE TABLE t (a smallint)")
+    data = pyarrow.table({"a": [1] * 9_000 + [70_000]})
+    with pytest.raises(howdah.DataError, match="out of range") as caught:
+        howdah.load(data, "t", database.dsn)
+    error = caught.value
+    assert (error.sqlstate, error.column) == ("22003", "a")
+    assert error.location is not None
+    assert error.location.row == 9_000
+    assert database.value("SELECT count(*) FROM t") == "0"
+
+
+def test_what_would_be_lost_is_refused_unless_it_is_allowed(database: Database) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    data = pyarrow.table({"at": pyarrow.array([1_700_000_000_000_000_001], pyarrow.timestamp("ns"))})
+    with pytest.raises(howdah.Error):
+        howdah.load(data, "t", database.dsn)
+    howdah.load(data, "t", database.dsn, allow="nanoseconds")
+    assert database.value("SELECT * FROM t") == "2023-11-14 22:13:20"
+
+
+def test_a_batch_with_other_columns_ends_the_load(database: Database) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    database.sql("CREATE TABLE t (a int, b int)")
+    batches = [pyarrow.record_batch({"a": [1]}), pyarrow.record_batch({"b": [1]})]
+    with pytest.raises(howdah.ProgrammingError, match="batch 1"):
+        howdah.load(iter(batches), "t", database.dsn)
+    assert database.value("SELECT count(*) FROM t") == "0"
+
+
+def test_what_a_reader_s_generator_raises_fails_the_load(database: Database) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+
+    def batches() -> Iterator[object]:
+        yield pyarrow.record_batch({"a": [1]})
+        message = "the well is dry"
+        raise LookupError(message)
+
+    schema = pyarrow.schema([("a", pyarrow.int64())])
+    database.sql("CREATE TABLE t (a bigint)")
+    with pytest.raises(LookupError, match="the well is dry"):
+        howdah.load(batches(), "t", database.dsn)
+    with pytest.raises(howdah.Error, match="the well is dry"):
+        howdah.load(pyarrow.RecordBatchReader.from_batches(schema, batches()), "t", database.dsn)
+    assert database.value("SELECT count(*) FROM t") == "0"
+
+
+def test_a_polars_frame_is_loaded(database: Database) -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(
+        {
+            "id": [1, 2],
+            "name": ["Ada", None],
+            "kind": polars.Series(["a", "b"], dtype=polars.Categorical),
+            "day": [dt.date(2024, 1, 1), None],
+            "tags": [["x"], []],
+        }
+    )
+    assert howdah.load(frame, "t", database.dsn).rows == 2
+    assert stored(database) == ["1|Ada|a|2024-01-01|{x}", "2|∅|b|∅|{}"]
+    big = polars.DataFrame({"n": range(300_000)})
+    assert howdah.load(big, "big", database.dsn, jobs=2).rows == 300_000
+    assert database.value("SELECT count(DISTINCT n), sum(n) FROM big") == f"300000|{300_000 * 299_999 // 2}"
+
+
+def test_a_lazy_frame_is_refused_with_what_to_do(database: Database) -> None:
+    polars = pytest.importorskip("polars")
+    lazy = polars.LazyFrame({"a": [1]})
+    if hasattr(lazy, "__arrow_c_stream__"):
+        pytest.skip("this polars collects by itself")
+    with pytest.raises(howdah.ProgrammingError) as caught:
+        howdah.load(lazy, "t", database.dsn)
+    assert "collect" in str(caught.value.hint)
+
+
+def test_a_pandas_frame_is_loaded_without_the_numbers_of_its_rows(database: Database) -> None:
+    pandas = pytest.importorskip("pandas", minversion="2.2")
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame({"id": [1, 2, 3], "name": ["Ada", None, "Grace"]})
+    assert howdah.load(frame[frame.id > 1], "t", database.dsn).rows == 2
+    assert stored(database) == ["2|∅", "3|Grace"]
+    assert list(database.types("t")) == ["id", "name"]
+    howdah.load(frame.set_index("id").reset_index(), "named", database.dsn)
+    assert set(database.types("named")) == {"id", "name"}
+
+
+def test_a_relation_of_duckdb_s_is_loaded(database: Database) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    relation = duckdb.sql("SELECT range AS id, 'n' || range AS name, range / 4 AS part FROM range(10000)")
+    assert howdah.load(relation, "t", database.dsn).rows == 10_000
+    assert (
+        database.value("SELECT count(*), max(id), max(name), sum(part) FROM t") == "10000|9999|n9999|12498750"
+    )
+
+
+def test_a_column_without_a_table_is_refused(database: Database) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    with pytest.raises((howdah.Error, ValueError, TypeError)):
+        howdah.load(pyarrow.array([1, 2]), "t", database.dsn)
+
+
+def test_parquet_is_loaded_from_a_path_and_from_bytes(database: Database, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "people.parquet"
+    parquet.write_table(arrow_table(), path)
+    assert howdah.load(path, "a", database.dsn).rows == 3
+    with path.open("rb") as file:
+        assert howdah.load(file, "b", database.dsn).rows == 3
+    assert stored(database, "a") == stored(database, "b") == STORED
+
+
+def test_no_library_is_imported_for_rows(database: Database) -> None:
+    heavy = ["asyncio", "numpy", "pandas", "polars", "pyarrow"]
+    code = (
+        "import sys, howdah\n"
+        f"howdah.load([{{'a': 1}}], 't', {database.dsn!r}, progress=False)\n"
+        f"print(*sys.modules.keys() & {heavy})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (0, "\n"), done.stderr
