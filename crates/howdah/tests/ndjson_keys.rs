@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::io::Write;
+
 use common::{load, options, try_load};
 use howdah::options::{HeaderOption, Mode, Names, OnError, WritePath};
 use howdah::{ErrorKind, LoadOptions};
@@ -147,6 +149,32 @@ fn keys_match_columns_as_a_header_does_and_strangers_are_named() {
     }
     let file = database.file("empty.json", "{}\n");
     assert_eq!(load(&database, &options(&file, "full_one")).rows, 1);
+}
+
+#[test]
+fn files_in_different_forms_and_with_different_keys_load_together() {
+    let database = Database::new();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(b"[{\"b\":\"x\",\"a\":1.5}]").unwrap();
+    let files = [
+        database.file("1.ndjson", "{\"a\":1}\n{\"a\":2}\n"),
+        database.file("2.json.gz", gzip.finish().unwrap()),
+        database.file("3.json", "\u{feff}{\n\"c\":true\n}\n"),
+        database.file("4.jsonl", ""),
+    ];
+    for existing in [false, true] {
+        if existing {
+            database.sql("TRUNCATE t");
+        }
+        let wanted =
+            LoadOptions { inputs: files.to_vec(), file_column: Some("f".into()), ..options(&files[0], "t") };
+        assert_eq!(load(&database, &wanted).rows, 4);
+        assert_eq!(columns(&database, "t"), "a:double precision\nb:text\nc:boolean\nf:text");
+        assert_eq!(
+            database.sql("SELECT a, b, c, substring(f from '[0-9][.a-z]+$') FROM t ORDER BY f, a"),
+            "1|||1.ndjson\n2|||1.ndjson\n1.5|x||2.json.gz\n||t|3.json"
+        );
+    }
 }
 
 /// Loads `text` through a pipe.

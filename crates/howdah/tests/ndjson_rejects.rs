@@ -5,7 +5,7 @@ mod common;
 
 use common::{load, options, try_load};
 use howdah::LoadOptions;
-use howdah::options::{Format, OnError};
+use howdah::options::{Format, Mode, OnError};
 use howdah_testkit::Database;
 
 /// Everything but the account that `--on-error ignore` gives of a file: rows, rejects and what lies between them.
@@ -235,4 +235,47 @@ fn a_dry_run_judges_every_record_and_utf_16_is_read() {
     assert_eq!((report.outcome, report.rows_read, report.rows_rejected), ("planned", 2, 1));
     assert_eq!(load(&database, &wanted).rows, 1);
     assert_eq!(database.sql("SELECT n, s FROM t"), "1|ä€😀");
+}
+
+#[test]
+fn what_only_the_server_refuses_is_led_back_to_its_record_in_every_form() {
+    let database = Database::new();
+    let records: Vec<String> = (0..3000)
+        .map(|n| format!("{{\"n\": {n},\n\"s\": \"{}\"}}", if n % 1000 == 7 { "bad" } else { "x" }))
+        .collect();
+    let lines = records.join("\n").replace(",\n", ", ");
+    for (name, text) in
+        [("lines", lines), ("list", format!("[{}]", records.join(" ,\n"))), ("values", records.join("\n"))]
+    {
+        for mode in [Mode::Append, Mode::Upsert] {
+            database.sql(
+                "DROP TABLE IF EXISTS t; CREATE TABLE t (n int PRIMARY KEY, s text CHECK (s <> 'bad'), more text)",
+            );
+            let file = database.file("a.json", &text);
+            let rejects = database.path("rejects.jsonl");
+            let wanted = LoadOptions {
+                mode,
+                on_error: OnError::Ignore,
+                rejects: Some(rejects.clone().into()),
+                ..options(&file, "t")
+            };
+            let report = load(&database, &wanted);
+            assert_eq!((report.rows_read, report.rows_rejected), (3000, 3), "{name} {mode}");
+            for line in std::fs::read_to_string(&rejects).unwrap().lines() {
+                let reject: serde_json::Value = serde_json::from_str(line).unwrap();
+                let (raw, at) = (reject["raw"].as_str().unwrap(), reject["byte_offset"].as_u64().unwrap());
+                let at = usize::try_from(at).unwrap();
+                assert!(raw.ends_with("\"bad\"}") && text[at..].starts_with(raw), "{name} {mode}: {reject}");
+                let line = 1 + text[..at].matches('\n').count() as u64;
+                assert_eq!(
+                    (reject["line"].as_u64(), reject["sqlstate"].as_str()),
+                    (Some(line), Some("23514"))
+                );
+            }
+            assert_eq!(
+                database.sql("SELECT count(*), sum(n) FROM t"),
+                format!("2997|{}", 3000 * 2999 / 2 - 3021)
+            );
+        }
+    }
 }
