@@ -4,10 +4,10 @@ use std::io;
 
 use howdah::connect::{ConnectOptions, Environment, Target};
 use howdah::{Error, ErrorKind};
-use howdah_server::{DEFAULT_NAME, Persistent};
 
 use crate::args::Connection;
 use crate::figures::shell_word;
+use crate::own_server::own_server;
 use crate::program;
 use crate::render::Console;
 
@@ -25,18 +25,11 @@ impl Server {
         let environment = Environment::from_process();
         let options = connect_options(typed);
         if !options.is_given(&environment) {
-            let failed = |error| server_error(&error).of_kind(ErrorKind::Connect);
-            let own = Persistent::named(DEFAULT_NAME).map_err(failed)?;
-            if !own.directory().exists() {
-                // Takes seconds, once; a start takes a tenth of one and needs no announcement.
-                let place = own.directory().display().to_string();
+            let (target, described) = own_server(|directory| {
+                let place = directory.display().to_string();
                 console.labelled("server", &format!("making a PostgreSQL of howdah's own in {place}"));
-            }
-            let own = own.start().map_err(failed)?;
-            console.labelled("server", &own.describe());
-            let options = ConnectOptions { conninfo: Some(own.conninfo()), ..ConnectOptions::default() };
-            // Complete in itself: PGOPTIONS or PGSSLMODE are meant for the user's servers, not for ours.
-            let target = options.resolve(&Environment::default())?;
+            })?;
+            console.labelled("server", &described);
             return Ok(Server { target, embedded: true, asked: false });
         }
         let target = options.resolve(&environment)?;
@@ -108,19 +101,6 @@ fn may_hold_secret(conninfo: &str) -> bool {
         rest.contains('%') || rest.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
     });
     in_uri || conninfo.to_ascii_lowercase().contains("pass")
-}
-
-/// A failure of a server of our own, in the engine's words.
-pub(crate) fn server_error(error: &howdah_server::Error) -> Error {
-    let kind = match error {
-        howdah_server::Error::BadName(_) => ErrorKind::Usage,
-        _ => ErrorKind::Server,
-    };
-    let text = Error::new(kind, error.to_string());
-    match error.hint() {
-        Some(hint) => text.with_hint(hint),
-        None => text,
-    }
 }
 
 fn connect_options(typed: &Connection) -> ConnectOptions {

@@ -159,16 +159,9 @@ fn is_json(input: &str) -> bool {
     [".json", ".jsonl", ".ndjson"].iter().any(ends) && !name.contains(".rejects.jsonl")
 }
 
-/// A number of records, or a share of them with a per cent sign.
 fn reject_limit(text: &str) -> Result<RejectLimit, Error> {
-    let limit = match text.strip_suffix('%') {
-        Some(percent) => {
-            let share = percent.trim().parse().ok().filter(|share| (0.0..=100.0).contains(share));
-            share.map(RejectLimit::Percent)
-        }
-        None => text.parse().ok().map(RejectLimit::Rows),
-    };
-    limit.ok_or_else(|| Error::usage(format!("--reject-limit takes a number of records or P%, not {text:?}")))
+    RejectLimit::parse(text)
+        .ok_or_else(|| Error::usage(format!("--reject-limit takes a number of records or P%, not {text:?}")))
 }
 
 /// The single byte of `--delimiter`, `--quote` or `--escape`; shells make a real tab hard to type.

@@ -217,31 +217,11 @@ impl Argument<'_, '_> {
     }
 
     fn mode(&self) -> Result<Mode, Error> {
-        self.one_of(&[
-            ("append", Mode::Append),
-            ("create", Mode::Create),
-            ("create_append", Mode::CreateAppend),
-            ("replace", Mode::Replace),
-            ("truncate", Mode::Truncate),
-            ("upsert", Mode::Upsert),
-            ("ignore", Mode::Ignore),
-            ("update", Mode::Update),
-            ("delete", Mode::Delete),
-        ])
+        self.one_of(&Mode::ALL.map(|mode| (mode.name(), mode)))
     }
 
     fn format(&self) -> Result<Format, Error> {
-        self.one_of(&[
-            ("csv", Format::Csv),
-            ("tsv", Format::Tsv),
-            ("text", Format::Text),
-            ("binary", Format::Binary),
-            ("ndjson", Format::Ndjson),
-            ("json", Format::Json),
-            ("parquet", Format::Parquet),
-            ("arrow", Format::Arrow),
-            ("rejects", Format::Rejects),
-        ])
+        self.one_of(&Format::ALL.map(|format| (format.name(), format)))
     }
 
     fn write_path(&self) -> Result<WritePath, Error> {
@@ -268,11 +248,7 @@ impl Argument<'_, '_> {
             return Ok(RejectLimit::Rows(rows));
         }
         let text = self.text().unwrap_or_default();
-        let share = text.strip_suffix('%').and_then(|percent| percent.trim().parse().ok());
-        share
-            .filter(|share| (0.0..=100.0).contains(share))
-            .map(RejectLimit::Percent)
-            .ok_or_else(|| self.refuse("a number of records or a share such as \"5%\""))
+        RejectLimit::parse(&text).ok_or_else(|| self.refuse("a number of records or a share such as \"5%\""))
     }
 
     fn allow(&self, options: &mut LoadOptions) -> Result<(), Error> {

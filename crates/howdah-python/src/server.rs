@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use howdah_cli::server_error;
 use howdah_server::{Settings, Throwaway};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::error::raised;
 use crate::fork;
-use crate::target::server_error;
 
 /// A PostgreSQL server in a temporary directory. It ends when it is closed, and with this process at the latest, even when
 /// that is killed.

@@ -1,8 +1,8 @@
 //! Which server a load talks to: the one that was named, or howdah's own.
 
+use howdah::Error;
 use howdah::connect::{ConnectOptions, Environment, Target};
-use howdah::{Error, ErrorKind};
-use howdah_server::{DEFAULT_NAME, Persistent};
+use howdah_cli::own_server;
 
 /// The server of a load.
 pub(crate) struct Chosen {
@@ -23,12 +23,8 @@ impl Chosen {
         let environment = Environment::from_process();
         let options = ConnectOptions { conninfo: dsn, ..ConnectOptions::default() };
         if !options.is_given(&environment) {
-            let failed = |error| server_error(&error).of_kind(ErrorKind::Connect);
-            let own = Persistent::named(DEFAULT_NAME).and_then(|own| own.start()).map_err(failed)?;
-            let options = ConnectOptions { conninfo: Some(own.conninfo()), ..ConnectOptions::default() };
-            // Complete in itself: PGOPTIONS or PGSSLMODE are meant for the user's servers, not for ours.
-            let target = options.resolve(&Environment::default())?;
-            return Ok(Chosen { target, server: own.describe(), notices: Vec::new() });
+            let (target, server) = own_server(|_| ())?;
+            return Ok(Chosen { target, server, notices: Vec::new() });
         }
         let target = options.resolve(&environment)?;
         let mut notices = target.notices().to_vec();
@@ -36,18 +32,5 @@ impl Chosen {
             notices.push("the server is remote, and nobody has verified that it is the right one".to_owned());
         }
         Ok(Chosen { server: target.describe(), target, notices })
-    }
-}
-
-/// A failure of a server of our own, in the engine's words.
-pub(crate) fn server_error(error: &howdah_server::Error) -> Error {
-    let kind = match error {
-        howdah_server::Error::BadName(_) | howdah_server::Error::BadSetting(_) => ErrorKind::Usage,
-        _ => ErrorKind::Server,
-    };
-    let text = Error::new(kind, error.to_string());
-    match error.hint() {
-        Some(hint) => text.with_hint(hint),
-        None => text,
     }
 }

@@ -20,9 +20,6 @@ use crate::rejects::Reject;
 use crate::resolver::Answer;
 use crate::source::{Field, Morsel};
 
-/// A value may have so many bytes; PostgreSQL's limit on any value, its length word included.
-const MAX_VALUE_BYTES: usize = 0x3FFF_FFFF - 4;
-
 /// The length word of NULL in COPY's binary format.
 const NULL_FIELD: [u8; 4] = (-1i32).to_be_bytes();
 

@@ -115,6 +115,17 @@ pub enum RejectLimit {
 }
 
 impl RejectLimit {
+    /// A number of records, or a share of them with a per cent sign; `None`: neither.
+    pub fn parse(text: &str) -> Option<RejectLimit> {
+        match text.strip_suffix('%') {
+            Some(percent) => {
+                let share = percent.trim().parse().ok().filter(|share| (0.0..=100.0).contains(share));
+                share.map(RejectLimit::Percent)
+            }
+            None => text.parse().ok().map(RejectLimit::Rows),
+        }
+    }
+
     /// Whether `refused` of the records `read` are too many.
     pub(crate) fn is_passed(self, refused: u64, read: u64) -> bool {
         match self {
@@ -168,6 +179,19 @@ pub enum Format {
 }
 
 impl Format {
+    /// Every format.
+    pub const ALL: [Format; 9] = [
+        Format::Csv,
+        Format::Tsv,
+        Format::Text,
+        Format::Binary,
+        Format::Ndjson,
+        Format::Json,
+        Format::Parquet,
+        Format::Arrow,
+        Format::Rejects,
+    ];
+
     /// As `--format` spells it.
     pub fn name(self) -> &'static str {
         match self {
@@ -252,6 +276,34 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// Every mode.
+    pub const ALL: [Mode; 9] = [
+        Mode::Append,
+        Mode::Create,
+        Mode::CreateAppend,
+        Mode::Replace,
+        Mode::Truncate,
+        Mode::Upsert,
+        Mode::Ignore,
+        Mode::Update,
+        Mode::Delete,
+    ];
+
+    /// As `--mode` spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Append => "append",
+            Mode::Create => "create",
+            Mode::CreateAppend => "create_append",
+            Mode::Replace => "replace",
+            Mode::Truncate => "truncate",
+            Mode::Upsert => "upsert",
+            Mode::Ignore => "ignore",
+            Mode::Update => "update",
+            Mode::Delete => "delete",
+        }
+    }
+
     /// Whether rows of the input are matched with rows of a table that must be there.
     pub fn matches_rows(self) -> bool {
         matches!(self, Mode::Upsert | Mode::Ignore | Mode::Update | Mode::Delete)
@@ -265,17 +317,7 @@ impl Mode {
 
 impl std::fmt::Display for Mode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Mode::Append => "append",
-            Mode::Create => "create",
-            Mode::CreateAppend => "create_append",
-            Mode::Replace => "replace",
-            Mode::Truncate => "truncate",
-            Mode::Upsert => "upsert",
-            Mode::Ignore => "ignore",
-            Mode::Update => "update",
-            Mode::Delete => "delete",
-        })
+        f.write_str(self.name())
     }
 }
 

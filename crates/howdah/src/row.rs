@@ -1,5 +1,8 @@
 //! A row in the making: what stands between a record and a row, in the order in which the server would say it.
 
+use howdah_encode::wire::MAX_FIELD_BYTES;
+use howdah_encode::{NotEncoded, Verdict};
+
 use crate::answers::{Answers, Known};
 use crate::decimal;
 use crate::error::{Error, ErrorKind};
@@ -90,6 +93,35 @@ impl<'m> Row<'m> {
             return Ok(());
         };
         self.refuse(column, reason, "22021", None)
+    }
+
+    /// Follows a codec's verdict on a value. Whether the value can travel as text only, which `ask` finds out where the codec is
+    /// not sure.
+    #[inline]
+    pub(crate) fn follow(
+        &mut self,
+        column: &PlanColumn,
+        verdict: Verdict,
+        ask: impl FnOnce(&mut Self) -> Result<bool, NotRow>,
+    ) -> Result<bool, NotRow> {
+        match verdict {
+            Ok(()) => Ok(false),
+            Err(NotEncoded::Invalid(invalid)) => {
+                self.refuse(column, &invalid.reason, invalid.sqlstate, None)?;
+                Ok(false)
+            }
+            Err(NotEncoded::Unsure) => ask(self),
+        }
+    }
+
+    /// Refuses a literal that PostgreSQL could not hold; binary fields are measured when they are encoded.
+    #[inline]
+    pub(crate) fn check_size(&self, column: &PlanColumn, literal: &[u8]) -> Result<(), NotRow> {
+        if literal.len() <= MAX_FIELD_BYTES {
+            return Ok(());
+        }
+        let reason = format!("the value has {} bytes; PostgreSQL takes less than 1 GiB", literal.len());
+        self.refuse(column, &reason, "54000", None)
     }
 
     /// Appends what the server said of a literal; the row is open while it has not been asked. Whether the value can travel

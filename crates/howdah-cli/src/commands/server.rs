@@ -9,9 +9,9 @@ use howdah::{Error, ErrorKind};
 use howdah_server::{Persistent, Server as Running, Status};
 
 use crate::args::{Server, ServerAction};
-use crate::connection::server_error;
 use crate::exit;
 use crate::figures::visible;
+use crate::own_server::server_error;
 use crate::program;
 use crate::render::Console;
 

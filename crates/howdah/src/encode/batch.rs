@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use howdah_encode::arrow::ArrowColumn;
-use howdah_encode::{NotEncoded, Verdict, copy_text, wire};
+use howdah_encode::{Verdict, copy_text, wire};
 
 use super::sorting::Sorting;
 use super::{Encoder, Keep, NULL_FIELD, end_row};
@@ -89,15 +89,8 @@ impl Encoder {
                 Values::Array(array) => array.put(at, out),
                 Values::FileName => wire::put_bytes(out, batch.place.source.as_bytes()),
             };
-            match verdict {
-                Ok(()) => {}
-                Err(NotEncoded::Invalid(invalid)) => {
-                    row.refuse(column, &invalid.reason, invalid.sqlstate, None)?;
-                }
-                Err(NotEncoded::Unsure) => {
-                    self.text_only |= self.ask_about(&mut row, column, values, at, out)?;
-                }
-            }
+            self.text_only |=
+                row.follow(column, verdict, |row| self.ask_about(row, column, values, at, out))?;
         }
         row.finish(plan)
     }
@@ -133,22 +126,15 @@ impl Encoder {
             if plan.judge && plan.write_path != WritePath::Landing {
                 let mut judged = std::mem::take(&mut self.scratch.judged);
                 judged.clear();
-                match array.put(at, &mut judged) {
-                    Ok(()) => {}
-                    Err(NotEncoded::Invalid(invalid)) => {
-                        row.refuse(column, &invalid.reason, invalid.sqlstate, None)?;
-                    }
-                    Err(NotEncoded::Unsure) => {
-                        self.ask_about(&mut row, column, values, at, &mut judged)?;
-                    }
-                }
+                let verdict = array.put(at, &mut judged);
+                row.follow(column, verdict, |row| self.ask_about(row, column, values, at, &mut judged))?;
                 self.scratch.judged = judged;
             }
             let mut literal = std::mem::take(&mut self.scratch.unescaped);
             literal.clear();
-            if let Err(NotEncoded::Invalid(invalid)) = array.literal(at, &mut literal) {
-                row.refuse(column, &invalid.reason, invalid.sqlstate, None)?;
-            }
+            let verdict = array.literal(at, &mut literal);
+            row.follow(column, verdict, |_| Ok(false))?;
+            row.check_size(column, &literal)?;
             copy_text::put_field(out, &literal);
             self.scratch.unescaped = literal;
         }
@@ -176,13 +162,9 @@ impl Encoder {
         let Values::Array(array) = values else { return Ok(false) };
         let literal = &mut self.scratch.unescaped;
         literal.clear();
-        match array.literal(at, literal) {
-            Err(NotEncoded::Invalid(invalid)) => {
-                row.refuse(column, &invalid.reason, invalid.sqlstate, None)?;
-                Ok(false)
-            }
-            Ok(()) | Err(NotEncoded::Unsure) => row.ask(&mut self.answers, column, literal, out),
-        }
+        let verdict = array.literal(at, literal);
+        row.follow(column, verdict, |_| Ok(false))?;
+        row.ask(&mut self.answers, column, literal, out)
     }
 }
 

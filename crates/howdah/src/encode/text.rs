@@ -3,7 +3,7 @@
 use howdah_encode::{NotEncoded, copy_text};
 
 use super::sorting::Sorting;
-use super::{DEFAULT_MARKER, Encoder, Keep, MAX_VALUE_BYTES, NULL_FIELD, end_row};
+use super::{DEFAULT_MARKER, Encoder, Keep, NULL_FIELD, end_row};
 use crate::chunk::{Chunk, Ordinal, RowForm, RowOrigins};
 use crate::decimal;
 use crate::error::Error;
@@ -114,15 +114,8 @@ impl Encoder {
                 Some(codec) => codec.encode(value, out),
                 None => Err(NotEncoded::Unsure),
             };
-            match verdict {
-                Ok(()) => {}
-                Err(NotEncoded::Invalid(invalid)) => {
-                    row.refuse(column, &invalid.reason, invalid.sqlstate, None)?;
-                }
-                Err(NotEncoded::Unsure) => {
-                    self.text_only |= row.ask(&mut self.answers, column, value, out)?;
-                }
-            }
+            self.text_only |=
+                row.follow(column, verdict, |row| row.ask(&mut self.answers, column, value, out))?;
         }
         row.finish(plan)
     }
@@ -164,10 +157,7 @@ impl Encoder {
             if field.form() == Form::CopyEscaped {
                 row.check_unescaped(column, value)?;
             }
-            if value.len() > MAX_VALUE_BYTES {
-                let reason = format!("the value has {} bytes; PostgreSQL takes less than 1 GiB", value.len());
-                row.refuse(column, &reason, "54000", None)?;
-            }
+            row.check_size(column, value)?;
             let value = match respelled(plan, column, value, &mut self.scratch.respelled) {
                 Ok(value) => value,
                 Err(reason) => {
@@ -176,20 +166,13 @@ impl Encoder {
                 }
             };
             if plan.judge {
-                self.scratch.judged.clear();
+                let judged = &mut self.scratch.judged;
+                judged.clear();
                 let verdict = match &column.codec {
-                    Some(codec) => codec.encode(value, &mut self.scratch.judged),
+                    Some(codec) => codec.encode(value, judged),
                     None => Err(NotEncoded::Unsure),
                 };
-                match verdict {
-                    Ok(()) => {}
-                    Err(NotEncoded::Invalid(invalid)) => {
-                        row.refuse(column, &invalid.reason, invalid.sqlstate, None)?;
-                    }
-                    Err(NotEncoded::Unsure) => {
-                        row.ask(&mut self.answers, column, value, &mut self.scratch.judged)?;
-                    }
-                }
+                row.follow(column, verdict, |row| row.ask(&mut self.answers, column, value, judged))?;
             }
             copy_text::put_field(out, value);
         }
