@@ -1,7 +1,10 @@
 """One server for all tests, and a database for each."""
 
+import contextlib
 import itertools
+import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +32,8 @@ class Database:
             command, input=statements, capture_output=True, text=True, timeout=60, check=False
         )
         assert done.returncode == 0, done.stderr
-        return done.stdout.splitlines()
+        # Values may hold what Python takes for line ends.
+        return done.stdout.split("\n")[:-1]
 
     def value(self, statement: str) -> str:
         """Give the one line that it prints."""
@@ -43,6 +47,29 @@ class Database:
             f" WHERE attrelid = '{table}'::regclass AND attnum > 0 ORDER BY attnum"
         )
         return dict(line.split("=") for line in lines)
+
+
+def free_port() -> int:
+    """Give a port of this machine that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@contextlib.contextmanager
+def serving(command: list[str], port: int, log: Path) -> Iterator[None]:
+    """Run a server of somebody else, from when it listens."""
+    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
+        try:
+            for _ in range(300):
+                try:
+                    socket.create_connection(("127.0.0.1", port), timeout=5).close()
+                    break
+                except OSError:
+                    time.sleep(0.1)
+            yield
+        finally:
+            process.terminate()
 
 
 @pytest.fixture(scope="session")

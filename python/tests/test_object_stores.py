@@ -1,16 +1,18 @@
 """Objects of an S3 store, on a server that knows more of S3 than the tests of the engine do."""
 
+import contextlib
 import gzip
 import http.client
-import socket
+import shutil
+import ssl
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import Database
+from conftest import Database, free_port, serving
 
 import howdah
 
@@ -19,32 +21,59 @@ pytest.importorskip("moto.server", reason="moto is not installed")
 BUCKET = "data"
 
 
+@contextlib.contextmanager
+def served(directory: Path, *options: str) -> Iterator[int]:
+    """Run the server, and give its port."""
+    port = free_port()
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port), *options]
+    with serving(command, port, directory / "log"):
+        yield port
+
+
 @pytest.fixture(scope="module")
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    log = (tmp_path_factory.mktemp("moto") / "log").open("wb")
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    with log, subprocess.Popen(command, stdout=log, stderr=log) as server:
+    with served(tmp_path_factory.mktemp("moto")) as port:
         url = f"http://127.0.0.1:{port}"
-        try:
-            for _ in range(300):
-                try:
-                    socket.create_connection(("127.0.0.1", port), timeout=5).close()
-                    break
-                except OSError:
-                    time.sleep(0.1)
-            put(url, "", b"")
-            yield url
-        finally:
-            server.terminate()
+        put(url, "", b"")
+        yield url
 
 
-def put(endpoint: str, key: str, content: bytes) -> None:
-    host = endpoint.removeprefix("http://")
+@dataclass(frozen=True)
+class Secured:
+    """A server behind TLS, and who signed its certificate."""
+
+    url: str
+    authority: Path
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl is not there")
+    directory = tmp_path_factory.mktemp("tls")
+    (directory / "names").write_text("subjectAltName=DNS:localhost\n")
+    for command in (
+        "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=Authority -keyout ca.key -out ca.pem",
+        "req -newkey rsa:2048 -nodes -subj /CN=Server -keyout key.pem -out request.pem",
+        "x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -extfile names -out cert.pem",
+    ):
+        subprocess.run([openssl, *command.split()], cwd=directory, check=True, capture_output=True)
+    authority, files = directory / "ca.pem", ("-c", directory / "cert.pem", "-k", directory / "key.pem")
+    with served(directory, *map(str, files)) as port:
+        url = f"https://localhost:{port}"
+        put(url, "", b"", authority)
+        yield Secured(url, authority)
+
+
+def put(endpoint: str, key: str, content: bytes, authority: Path | None = None) -> None:
+    host = endpoint.split("//")[1]
     connection = http.client.HTTPConnection(host, timeout=30)
-    connection.request("PUT", f"/{BUCKET}/{key}", content, {"Content-Type": "application/octet-stream"})
+    if authority is not None:
+        context = ssl.create_default_context(cafile=authority)
+        connection = http.client.HTTPSConnection(host, timeout=30, context=context)
+    headers = {"Content-Type": "application/octet-stream", "x-amz-acl": "public-read"}
+    connection.request("PUT", f"/{BUCKET}/{key}", content, headers)
     assert connection.getresponse().status == 200
     connection.close()
 
@@ -108,3 +137,34 @@ def test_a_missing_object_and_a_missing_bucket_are_said_without_the_secret(datab
         text = f"{caught.value} {caught.value.hint}"
         assert url in text
         assert "secret-canary" not in text
+
+
+def test_a_server_behind_tls_is_read_if_its_authority_is_trusted(
+    secured: Secured, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(secured.url, "tls/a.csv", b"id,name\n1,Ada\n", secured.authority)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", secured.url)
+    monkeypatch.setenv("AWS_ALLOW_HTTP", "false")
+    monkeypatch.setenv("SSL_CERT_FILE", str(secured.authority))
+    assert howdah.load(f"s3://{BUCKET}/tls/a.csv", "by_s3", database.dsn).rows == 1
+    assert howdah.load(f"s3://{BUCKET}/tls/*", "by_pattern", database.dsn).rows == 1
+    assert howdah.load(f"{secured.url}/{BUCKET}/tls/a.csv", "by_https", database.dsn).rows == 1
+    assert database.sql("SELECT * FROM by_s3 NATURAL JOIN by_https NATURAL JOIN by_pattern") == ["1|Ada"]
+
+
+def test_an_authority_that_nobody_trusts_and_a_wrong_name_are_refused(
+    secured: Secured, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(secured.url, "tls/b.csv", b"id\n1\n", secured.authority)
+    by_name, by_number = secured.url, secured.url.replace("localhost", "127.0.0.1")
+    for url, authority, reason in (
+        (by_name, None, "UnknownIssuer"),
+        (by_number, secured.authority, "not valid for name"),
+    ):
+        with monkeypatch.context() as changed:
+            if authority is not None:
+                changed.setenv("SSL_CERT_FILE", str(authority))
+            with pytest.raises(howdah.Error, match=reason) as caught:
+                howdah.load(f"{url}/{BUCKET}/tls/b.csv", "t", database.dsn)
+        assert str(caught.value).startswith(f"cannot read {url}/{BUCKET}/tls/b.csv: ")
+        assert "SSL_CERT_FILE" in str(caught.value.hint)

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::name;
-use crate::options::{LoadOptions, Mode, OnError};
+use crate::options::{Format, LoadOptions, Mode, OnError};
 
 /// Completes the error of a load by `role` into `table` (for SQL; empty while it is not known).
 pub(crate) fn advise(error: Error, options: &LoadOptions, role: &str, table: &str) -> Error {
@@ -46,11 +46,21 @@ fn ignore(error: Error, options: &LoadOptions) -> Error {
         let hint = format!("--allow {loss} takes the loss; {ignore}");
         return error.with_hint(hint);
     }
-    match null_marker(&error) {
-        Some(marker) => {
-            error.with_hint(format!("if {marker} stands for no value, add --null '{marker}'; {ignore}"))
-        }
+    let marked = null_marker(&error).and_then(|marker| null_hint(marker, options.format.unwrap_or_default()));
+    match marked {
+        Some(marked) => error.with_hint(format!("{marked}; {ignore}")),
         None => error.with_hint(ignore),
+    }
+}
+
+/// How a value that stands for no value becomes one in `format`. In formats with types it is the source that is wrong.
+fn null_hint(marker: &str, format: Format) -> Option<String> {
+    match format {
+        Format::Json | Format::Ndjson => Some(format!(
+            "if \"{marker}\" stands for no value, write null without quotes, or leave the key out"
+        )),
+        format if format.has_types() => None,
+        _ => Some(format!("if {marker} stands for no value, add --null '{marker}'")),
     }
 }
 
@@ -121,6 +131,22 @@ mod tests {
         };
         assert!(value("NULL").starts_with("if NULL stands for no value, add --null 'NULL'; --on-error"));
         assert!(value("ANNULL").starts_with("--on-error"));
+    }
+
+    #[test]
+    fn an_option_that_the_format_refuses_is_not_recommended() {
+        let value = |format| {
+            let error =
+                server("22007", "invalid input syntax for type date: \"NULL\"").of_kind(ErrorKind::Data);
+            let error = error.at(Location::of_text("f".into(), 3, None));
+            let options = LoadOptions { format: Some(format), ..LoadOptions::default() };
+            advise(error, &options, "me", "t").hint().unwrap_or_default().to_owned()
+        };
+        for format in [Format::Json, Format::Ndjson] {
+            assert!(value(format).starts_with("if \"NULL\" stands for no value, write null"), "{format:?}");
+        }
+        assert!(value(Format::Tsv).contains("--null 'NULL'"));
+        assert!(value(Format::Parquet).starts_with("--on-error ignore"));
     }
 
     #[test]

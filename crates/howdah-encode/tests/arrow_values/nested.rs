@@ -5,17 +5,16 @@ use std::sync::Arc;
 use arrow_array::builder::{Int32Builder, MapBuilder, StringBuilder};
 use arrow_array::types::{Float32Type, Float64Type, Int32Type};
 use arrow_array::{
-    Array, ArrayRef, FixedSizeListArray, Float64Array, Int32Array, LargeListArray, LargeListViewArray,
-    ListArray, ListViewArray, StringArray, StructArray,
+    Array, ArrayRef, FixedSizeListArray, Float64Array, Int32Array, ListArray, StringArray, StructArray,
 };
-use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields};
 use howdah_encode::arrow::ArrowCodec;
 use howdah_encode::{CompositeField, NotEncoded, TypeShape};
+use howdah_testkit::arrays::{lists, scalars, seeds};
 use proptest::prelude::*;
 
 use crate::oracle::{LOOSE, STRICT, codec, compare, field, literal};
-use crate::scalars::{arrays, seeds};
 
 fn base(oid: u32) -> TypeShape {
     TypeShape::Base { oid }
@@ -29,42 +28,11 @@ fn text(array: &dyn Array, shape: &TypeShape) -> Result<String, (String, String)
     literal(&field(array), array, shape, -1, STRICT)
 }
 
-/// Every layout of lists with the items of `items`, in lists of two.
-fn lists(items: &ArrayRef) -> Vec<ArrayRef> {
-    let item = Arc::new(field(items));
-    let count = items.len() / 2;
-    let nulls = || Some(NullBuffer::from_iter((0..count).map(|row| row % 3 != 2)));
-    let offsets = || OffsetBuffer::<i32>::from_lengths(std::iter::repeat_n(2, count));
-    let large = OffsetBuffer::<i64>::from_lengths(std::iter::repeat_n(2, count));
-    let starts = || (0..count).map(|row| 2 * (count - 1 - row));
-    let paired = items.slice(0, 2 * count);
-    let list = ListArray::new(Arc::clone(&item), offsets(), Arc::clone(items), nulls());
-    vec![
-        Arc::new(list.slice(count / 2, count - count / 2)),
-        Arc::new(LargeListArray::new(Arc::clone(&item), large, Arc::clone(items), nulls())),
-        Arc::new(FixedSizeListArray::new(Arc::clone(&item), 2, paired, nulls())),
-        Arc::new(ListViewArray::new(
-            Arc::clone(&item),
-            starts().map(|start| start as i32).collect::<ScalarBuffer<i32>>(),
-            std::iter::repeat_n(2, count).collect::<ScalarBuffer<i32>>(),
-            Arc::clone(items),
-            nulls(),
-        )),
-        Arc::new(LargeListViewArray::new(
-            item,
-            starts().map(|start| start as i64).collect::<ScalarBuffer<i64>>(),
-            std::iter::repeat_n(2, count).collect::<ScalarBuffer<i64>>(),
-            Arc::clone(items),
-            nulls(),
-        )),
-    ]
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(20))]
 
     #[test]
-    fn a_nested_field_is_what_the_codec_of_its_literal_makes(seeds in seeds()) {
+    fn a_nested_field_is_what_the_codec_of_its_literal_makes(seeds in seeds(1..20)) {
         let shapes = [
             array_of(20),
             array_of(701),
@@ -77,7 +45,7 @@ proptest! {
             base(3802),
             TypeShape::Vector,
         ];
-        for items in arrays(&seeds) {
+        for items in scalars(&seeds) {
             for list in lists(&items) {
                 for shape in &shapes {
                     for allowed in [STRICT, LOOSE] {
@@ -94,8 +62,8 @@ proptest! {
     }
 
     #[test]
-    fn a_row_is_what_the_codec_of_its_literal_makes(seeds in seeds()) {
-        let columns = arrays(&seeds);
+    fn a_row_is_what_the_codec_of_its_literal_makes(seeds in seeds(1..20)) {
+        let columns = scalars(&seeds);
         let (numbers, texts) = (&columns[4], &columns[33]);
         let fields: Fields = vec![
             Field::new("a", numbers.data_type().clone(), true),

@@ -11,7 +11,7 @@ use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{ChunkReader, Length, SerializedPageReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use super::guard::{MAX_PAGE_BYTES, MAX_PAGE_VALUES};
+use super::guard::{MAX_PAGE_BYTES, MAX_PAGE_VALUES, reason};
 use super::thrift::{self, Compact, PageSizes};
 use super::unpack::Unpacker;
 use crate::control::Control;
@@ -201,6 +201,17 @@ impl Pages {
         Ok(Pages { inner, chunk, unpacker, column, values })
     }
 
+    /// The next page, unpacked and checked. Its checksum, where it has one, is that of the bytes as they are stored.
+    fn next_page(&mut self) -> Result<Option<Page>> {
+        let Some(mut page) = self.inner.get_next_page()? else { return Ok(None) };
+        if let Some(unpacker) = self.unpacker {
+            let sizes = *self.chunk.0.sizes.lock().unwrap_or_else(PoisonError::into_inner);
+            unpacker.unpack(&mut page, u64::try_from(sizes.unpacked)?)?;
+        }
+        self.check(&page)?;
+        Ok(Some(page))
+    }
+
     fn check(&self, page: &Page) -> Result<()> {
         let lie = |what: String| Err(ParquetError::General(what));
         let values = u64::from(page.num_values());
@@ -324,13 +335,10 @@ impl Iterator for Pages {
 
 impl PageReader for Pages {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
-        let Some(mut page) = self.inner.get_next_page()? else { return Ok(None) };
-        if let Some(unpacker) = self.unpacker {
-            let sizes = *self.chunk.0.sizes.lock().unwrap_or_else(PoisonError::into_inner);
-            unpacker.unpack(&mut page, u64::try_from(sizes.unpacked)?)?;
-        }
-        self.check(&page)?;
-        Ok(Some(page))
+        self.next_page().map_err(|error| {
+            let column = self.column.path().string();
+            ParquetError::General(format!("column {column}: {}", reason(&error)))
+        })
     }
 
     fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {

@@ -37,7 +37,11 @@ impl Failure {
                 Some("let curl read it: curl URL | howdah load - --table NAME"),
             ),
             _ => {
-                let hint = if said.contains("onnection") || said.contains("dns") || said.contains("resolve") {
+                let hint = if said.contains("certificate") {
+                    Some(
+                        "SSL_CERT_FILE names a file with the authorities to trust, in place of the system's; the certificate must be for the URL's host",
+                    )
+                } else if said.contains("onnection") || said.contains("dns") || said.contains("resolve") {
                     Some(
                         "is the endpoint right? AWS_ENDPOINT_URL, AZURE_STORAGE_ACCOUNT_NAME or the URL's host names it",
                     )
@@ -70,9 +74,8 @@ impl From<Failure> for std::io::Error {
 }
 
 fn missing_hint(kind: Kind) -> Option<&'static str> {
-    (kind != Kind::Http).then_some(
-        "a directory of objects ends in a slash, or is named by a pattern: 's3://BUCKET/DIR/*.parquet'",
-    )
+    (kind != Kind::Http)
+        .then_some("a directory of objects ends in a slash, or is named by a pattern: 'DIR/*.parquet'")
 }
 
 fn access_hint(kind: Kind) -> Option<&'static str> {
