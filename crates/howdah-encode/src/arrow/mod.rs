@@ -26,6 +26,7 @@ mod strings;
 mod target;
 mod value;
 mod vector;
+pub mod written;
 
 pub use self::allowed::Allowed;
 pub use self::codec::{ArrowCodec, ArrowColumn, NoMapping};

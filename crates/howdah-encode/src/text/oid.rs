@@ -14,7 +14,17 @@ pub(super) fn parse_oid(literal: &[u8]) -> Result<u32, NotEncoded> {
     digits
         .iter()
         .try_fold(0_u32, |value, byte| value.checked_mul(10)?.checked_add(u32::from(byte - b'0')))
-        .ok_or_else(|| NotEncoded::out_of_range(TYPE_NAME, literal))
+        .ok_or_else(|| too_large(literal, digits))
+}
+
+/// The server takes the largest numbers of 64 bits for negative ones, which are oids: 18446744073709551615 is -1.
+#[cold]
+fn too_large(literal: &[u8], digits: &[u8]) -> NotEncoded {
+    const DIGITS_OF_64_BITS: usize = 20;
+    if digits.len() == DIGITS_OF_64_BITS {
+        return NotEncoded::Unsure;
+    }
+    NotEncoded::out_of_range(TYPE_NAME, literal)
 }
 
 /// Whether there are digits only, the first of them no zero that another follows.
@@ -69,7 +79,8 @@ mod tests {
 
     #[test]
     fn forms_that_depend_on_the_version_are_left_to_the_server() {
-        for text in ["010", "0x1F", "-1", "+1", "9999999999x", "0b1", "-", "\u{a0}1"] {
+        let wraps = "18446744073709551615";
+        for text in ["010", "0x1F", "-1", "+1", "9999999999x", "0b1", "-", "\u{a0}1", wraps] {
             assert_eq!(parse_oid(text.as_bytes()), Err(NotEncoded::Unsure), "{text}");
         }
     }

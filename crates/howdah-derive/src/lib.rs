@@ -1,0 +1,28 @@
+//! `#[derive(howdah::Row)]`, which howdah exports beside the trait of the same name.
+
+mod name;
+mod row;
+
+use proc_macro::TokenStream;
+
+/// Makes a struct with named fields a row: each field is the value of the column of its name.
+///
+/// ```ignore
+/// #[derive(howdah::Row)]
+/// #[howdah(rename_all = "camelCase")]
+/// struct Event<'e> {
+///     id: i64,
+///     event_type: &'e str,         // the column "eventType"
+///     #[howdah(rename = "payload")]
+///     body: Option<serde_json::Value>,
+///     #[howdah(skip)]
+///     attempts: u32,               // no column
+/// }
+/// ```
+///
+/// `rename_all` takes `snake_case`, `camelCase` and `PascalCase`. Types of generic fields must be values: the bounds are added.
+#[proc_macro_derive(Row, attributes(howdah))]
+pub fn derive_row(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as syn::DeriveInput);
+    row::derive(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
