@@ -14,15 +14,19 @@ mod exit;
 mod figures;
 mod job;
 mod meter;
+mod metrics;
 mod names;
 mod own_server;
 mod phases;
 mod plan;
 mod program;
 mod progress;
+mod reading;
 mod render;
 mod signals;
+mod streaming;
 mod types;
+mod units;
 
 use args::{Cli, Command};
 use render::Console;
@@ -48,6 +52,7 @@ fn run(args: Vec<OsString>) -> u8 {
     match Cli::try_parse_from(args) {
         Ok(cli) => match &cli.command {
             Command::Load(args) => commands::load::run(args),
+            Command::Stream(args) => commands::stream::run(args),
             Command::Promote(args) => commands::promote::run(args),
             Command::Server(args) => commands::server::run(args),
             Command::Bench(args) => commands::bench::run(args),

@@ -5,7 +5,7 @@ use howdah::{Error, ErrorKind};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-use crate::options;
+use crate::{options, writer};
 
 /// The name under which rows of Python objects stand in messages, as a file's name does.
 pub(crate) const ROWS: &str = "rows";
@@ -53,6 +53,8 @@ fn kind(kind: ErrorKind) -> &'static str {
         ErrorKind::Server => "server",
         ErrorKind::Cancelled => "cancelled",
         ErrorKind::PartlyCommitted => "partly_committed",
+        ErrorKind::QueueFull => "queue_full",
+        ErrorKind::Closed => "closed",
         _ => "internal",
     }
 }
@@ -68,7 +70,7 @@ pub(crate) fn in_python(text: &str) -> String {
         let name = &option[..end];
         let stands_alone = out.chars().next_back().is_none_or(|c| c.is_whitespace() || c == '(');
         let argument = name.replace('-', "_");
-        if stands_alone && options::NAMES.contains(&argument.as_str()) {
+        if stands_alone && [options::NAMES, writer::NAMES].concat().contains(&argument.as_str()) {
             out.push_str(&argument);
             rest = &option[end..];
         } else {

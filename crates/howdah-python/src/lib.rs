@@ -1,7 +1,11 @@
 //! The native module `howdah._native`: loads, servers and the command, for the Python package. The only crate that knows
 //! Python.
 
+mod argument;
+mod array;
+mod bulk;
 mod data;
+mod encoder;
 mod error;
 mod fork;
 mod json;
@@ -10,11 +14,14 @@ mod load;
 mod moments;
 mod options;
 mod pull;
+mod record;
 mod rejects;
 mod rows;
 mod server;
 mod shape;
 mod target;
+mod wait;
+mod writer;
 
 use std::ffi::OsString;
 
@@ -24,6 +31,8 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use super::bulk::Bulk;
+    #[pymodule_export]
     use super::cli_main;
     #[pymodule_export]
     use super::load::{Control, load};
@@ -31,6 +40,10 @@ mod _native {
     use super::rejects::Rejects;
     #[pymodule_export]
     use super::server::Server;
+    #[pymodule_export]
+    use super::wait::{Pending, Wakeups};
+    #[pymodule_export]
+    use super::writer::{Ack, Statistics, Writer};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]

@@ -24,4 +24,4 @@ pub use error::{Error, Result};
 pub use persistent::{DEFAULT_NAME, Persistent, Status};
 pub use server::Server;
 pub use settings::Settings;
-pub use throwaway::{Template, Throwaway};
+pub use throwaway::{Shutdown, Template, Throwaway};

@@ -1,16 +1,30 @@
-//! What the tests of several crates share: one server a test program, one database a test, psql as the oracle.
+//! What the tests of several crates share: one server a test program, one database a test, psql as the oracle, random
+//! arrays, and what goes wrong: a proxy with faults, servers to be killed, disks to be filled.
 //!
 //! Everything here panics on failure: it is for tests only.
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up has failed")]
 
-use std::io::Write;
+pub mod arrays;
+mod dice;
+pub mod faults;
+mod own_server;
+mod psql;
+mod tiny_disk;
+
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use howdah_server::{Settings, Throwaway};
 use tempfile::TempDir;
+
+pub use dice::Dice;
+pub use howdah_server::Shutdown;
+pub use own_server::OwnServer;
+use psql::Psql;
+pub use tiny_disk::TinyDisk;
 
 /// The server of this test program. It ends with the program, however that ends.
 fn server() -> &'static Throwaway {
@@ -74,16 +88,19 @@ impl Database {
         self.directory.path().join(name).to_string_lossy().into_owned()
     }
 
+    /// The server's address, for what goes by TCP.
+    pub fn tcp_address(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, server().port()).into()
+    }
+
     /// psql, ready to be given commands.
     pub fn psql(&self) -> Command {
-        let mut psql = Command::new(server().bin_dir().join("psql"));
-        psql.args(["-XAtq", "-v", "ON_ERROR_STOP=1", "-d", &self.conninfo()]);
-        psql
+        self.oracle().command()
     }
 
     /// Runs SQL or psql commands; what they print, without the last line end.
     pub fn sql(&self, commands: &str) -> String {
-        self.try_sql(commands).unwrap_or_else(|error| panic!("{commands}: {error}"))
+        self.oracle().run(commands)
     }
 
     /// Runs SQL or psql commands that may fail.
@@ -91,14 +108,11 @@ impl Database {
     /// # Errors
     /// What psql said on standard error.
     pub fn try_sql(&self, commands: &str) -> Result<String, String> {
-        let mut psql =
-            self.psql().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        psql.stdin.take().unwrap().write_all(commands.as_bytes()).unwrap();
-        let output = psql.wait_with_output().unwrap();
-        if output.status.success() {
-            return Ok(String::from_utf8(output.stdout).unwrap().trim_end_matches('\n').to_owned());
-        }
-        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+        self.oracle().try_run(commands)
+    }
+
+    fn oracle(&self) -> Psql {
+        Psql { bin_dir: self.bin_dir(), conninfo: self.conninfo() }
     }
 
     /// The rows of a table as PostgreSQL sends them in binary, in an order that does not depend on how they came in.

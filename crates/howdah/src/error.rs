@@ -38,6 +38,10 @@ pub enum ErrorKind {
     TooManyRejects,
     /// The server refused or failed.
     Server,
+    /// A writer's queue has no room for the row.
+    QueueFull,
+    /// A writer is closed, or was before the row was sent.
+    Closed,
     /// Somebody asked us to stop.
     Cancelled,
     /// Some transactions are committed and some are not, or nobody knows.

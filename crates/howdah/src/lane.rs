@@ -17,7 +17,7 @@ use crate::row_commits::RowCommits;
 use crate::source::{Hold, Morsel};
 use crate::spent::Spent;
 use crate::watcher::collision;
-use crate::write::Writer;
+use crate::write::Way;
 
 /// What lanes share during one load.
 pub(crate) struct Freight {
@@ -50,7 +50,7 @@ impl Freight {
 /// One connection of a load.
 pub(crate) struct Lane {
     connection: Arc<Connection>,
-    writer: Arc<Writer>,
+    way: Arc<Way>,
     pid: i32,
     part: Option<Part>,
     sent: Sent,
@@ -74,8 +74,8 @@ pub(crate) struct Sent {
 impl Lane {
     /// A lane over an open connection, in a transaction.
     pub(crate) fn new(connection: Arc<Connection>, pid: i32, freight: &Freight) -> Self {
-        let writer = Writer::new(connection.clone(), freight);
-        Lane { connection, writer: Arc::new(writer), pid, part: None, sent: Sent::default() }
+        let way = Way::new(connection.clone(), freight);
+        Lane { connection, way: Arc::new(way), pid, part: None, sent: Sent::default() }
     }
 
     /// Finishes the last part and checks deferred constraints, while the watcher watches: a check too can wait for another
@@ -125,7 +125,7 @@ impl Lane {
         }
         let part = match &mut self.part {
             Some(part) => part,
-            none => none.insert(Part::start(&self.writer, form, freight).await?),
+            none => none.insert(Part::start(&self.way, form, freight).await?),
         };
         part.send(chunk, held).await?;
         match form {
@@ -149,7 +149,7 @@ impl Lane {
                 rows
             }
             Err(refusal) if freight.narrow && narrow::is_about_a_row(&refusal.error) => {
-                narrow::narrow(&self.writer, freight, form, &chunks, refusal).await?
+                narrow::narrow(&self.way, freight, form, &chunks, refusal).await?
             }
             Err(refusal) => {
                 let row = part::named_row(&refusal, freight);

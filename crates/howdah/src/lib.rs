@@ -1,7 +1,7 @@
 //! Carries data into PostgreSQL as fast as the server can take it, and proves that it arrived.
 //!
 //! [`load()`] is the whole engine: files and streams in, rows in a table out, and an [`Outcome`] that says what happened
-//! whether it worked or not. `ARCHITECTURE.md` draws the flow.
+//! whether it worked or not. [`BulkWriter`] takes the rows of a program. `ARCHITECTURE.md` draws the flow.
 
 mod advice;
 mod answers;
@@ -43,21 +43,30 @@ pub mod report;
 mod resolver;
 mod row;
 mod row_commits;
+pub mod rows;
 mod session;
 mod snake;
 pub mod source;
 mod spent;
 mod staged;
 mod stoppable;
+pub mod stream;
 mod table;
 mod types;
 mod usage;
 mod watcher;
 mod write;
+pub mod writer;
 
 pub use control::Control;
+pub use howdah_derive::Row;
+
 pub use error::{Error, ErrorKind, Location};
 pub use load::{load, load_inputs};
 pub use options::LoadOptions;
 pub use promote::{PromoteOptions, PromotePhases, PromoteReport, promote};
 pub use report::{Outcome, Report};
+pub use rows::{
+    BulkWriter, Element, FieldWriter, Fields, Literal, OpenField, Row, RowColumn, RowShape, Uuid, Value,
+};
+pub use writer::{Writer, WriterOptions};

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind};
 use crate::lane::Freight;
 use crate::part::{self, Carried, Held};
 use crate::rejects::Reject;
-use crate::write::{Refusal, Writer};
+use crate::write::{Refusal, Way};
 
 /// The first segment after a refused row: a row that the server names costs the rows behind it in the segment, so bad rows
 /// that stand close together call for short segments, which double while they succeed.
@@ -47,7 +47,7 @@ fn judges_a_row(code: &str, routine: &str) -> bool {
 /// # Errors
 /// Anything but the refusal of a row; too many refused rows.
 pub(crate) async fn narrow(
-    writer: &Arc<Writer>,
+    way: &Arc<Way>,
     freight: &Freight,
     form: RowForm,
     chunks: &[Carried],
@@ -61,8 +61,8 @@ pub(crate) async fn narrow(
             ends.into_iter().enumerate().map(move |(at, bytes)| Row { chunk, held, at, bytes })
         })
         .collect();
-    let client = writer.connection().client();
-    let mut narrowing = Narrowing { writer, freight, form, rows, accepted: 0 };
+    let client = way.connection().client();
+    let mut narrowing = Narrowing { way, freight, form, rows, accepted: 0 };
     if !freight.has_savepoints() {
         narrowing.go_on(first).await?;
         return Ok(narrowing.accepted);
@@ -84,7 +84,7 @@ struct Row<'c> {
 }
 
 struct Narrowing<'a> {
-    writer: &'a Arc<Writer>,
+    way: &'a Arc<Way>,
     freight: &'a Freight,
     form: RowForm,
     rows: Vec<Row<'a>>,
@@ -167,7 +167,7 @@ impl Narrowing<'_> {
 
     /// Sends rows on top of the open savepoint; the inner error is a refusal. Afterwards the savepoint is open again.
     async fn send(&self, rows: Range<usize>) -> Result<Result<u64, Refusal>, Error> {
-        let client = self.writer.connection().client();
+        let client = self.way.connection().client();
         match self.feed(rows).await? {
             Ok(count) => {
                 client.batch_execute("RELEASE SAVEPOINT howdah; SAVEPOINT howdah").await?;
@@ -186,7 +186,7 @@ impl Narrowing<'_> {
         if self.freight.control.is_cancelled() {
             return Err(Error::new(ErrorKind::Cancelled, "stopped on request"));
         }
-        let mut sink = self.writer.start(self.form).await?;
+        let mut sink = self.way.start(self.form).await?;
         let mut rows = self.rows[rows].iter().peekable();
         while let Some(first) = rows.next() {
             let mut end = first.bytes.end;

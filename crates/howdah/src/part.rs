@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Location};
 use crate::lane::Freight;
 use crate::source::Morsel;
 use crate::watcher::collision;
-use crate::write::{Refusal, Sink, Writer};
+use crate::write::{Refusal, Sink, Way};
 
 /// Chunks in one COPY statement. The server's answer to a bad row comes when a COPY ends, so a part bounds what is sent
 /// in vain (16 MiB of input), and what a lane must remember to lead an error back to its line.
@@ -42,11 +42,11 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    pub(crate) async fn start(writer: &Arc<Writer>, form: RowForm, freight: &Freight) -> Result<Part, Error> {
+    pub(crate) async fn start(way: &Arc<Way>, form: RowForm, freight: &Freight) -> Result<Part, Error> {
         if freight.has_savepoints() {
-            writer.connection().client().batch_execute("SAVEPOINT howdah").await?;
+            way.connection().client().batch_execute("SAVEPOINT howdah").await?;
         }
-        Ok(Part { sink: writer.start(form).await?, form, chunks: Vec::new() })
+        Ok(Part { sink: way.start(form).await?, form, chunks: Vec::new() })
     }
 
     /// Sends a chunk; `morsel` is kept with it where single rows can be refused.
@@ -123,23 +123,26 @@ pub(crate) fn explain(
     if out.column().is_none()
         && let Some((_, rest)) = rest
     {
-        let named = freight.plan.columns.iter().map(|column| &column.name);
-        let found = named.filter(|name| {
-            rest.strip_prefix(", column ").is_some_and(|text| text.starts_with(name.as_str()))
-        });
-        if let Some(name) = found.max_by_key(|name| name.len()) {
-            out = out.in_column(name.clone());
+        let names = freight.plan.columns.iter().map(|column| column.name.as_str());
+        if let Some(name) = named_column(rest, names) {
+            out = out.in_column(name);
         }
     }
     out
 }
 
 /// Finds `COPY name, line N` in the server's CONTEXT: the line, and what follows the number.
-fn copy_context<'a>(context: &'a str, relation_name: &str) -> Option<(u64, &'a str)> {
+pub(crate) fn copy_context<'a>(context: &'a str, relation_name: &str) -> Option<(u64, &'a str)> {
     let prefix = format!("COPY {relation_name}, line ");
     let text = &context[context.rfind(&prefix)? + prefix.len()..];
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     Some((text[..end].parse().ok()?, &text[end..]))
+}
+
+/// Which of the columns is named behind the line.
+pub(crate) fn named_column<'n>(rest: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let text = rest.strip_prefix(", column ")?;
+    names.filter(|name| text.starts_with(name)).max_by_key(|name| name.len())
 }
 
 #[cfg(test)]

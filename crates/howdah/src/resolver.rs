@@ -66,8 +66,10 @@ impl Resolver {
             let mut connection = None;
             let mut readers = HashMap::new();
             while let Some(Request { question, reply }) = inbox.recv().await {
-                let _ =
-                    reply.send(answer(&mut connection, &mut readers, &target, version_num, &question).await);
+                let answers = answer(&mut connection, &mut readers, &target, version_num, &question).await;
+                // Whoever asks again gets a connection that works.
+                connection = connection.filter(|connection: &Connection| !connection.client().is_closed());
+                let _ = reply.send(answers);
             }
         });
         Resolver(requests)

@@ -4,7 +4,7 @@ mod key;
 mod rounds;
 mod statements;
 
-pub(crate) use key::Key;
+pub(crate) use key::{Key, Search};
 pub(crate) use rounds::Round;
 
 use tokio_postgres::types::Type;

@@ -12,9 +12,20 @@ use crate::table::{Kind, Table};
 /// Columns of the table that are all in the input.
 pub(crate) struct Key {
     /// In the order of their index, else of the table: the same for every load, whatever its `--key` looks like.
-    pub(super) columns: Vec<String>,
+    pub(crate) columns: Vec<String>,
     /// Two rows with a NULL in the key can both be there.
-    pub(super) nulls_differ: bool,
+    nulls_differ: bool,
+}
+
+/// What a key is looked for by.
+pub(crate) struct Search<'a> {
+    /// The columns that somebody named; none: the key that goes without saying.
+    pub(crate) named: &'a [String],
+    /// How the user says that, and what for.
+    pub(crate) option: &'a str,
+    pub(crate) purpose: String,
+    /// ON CONFLICT goes by it.
+    pub(crate) conflicts: bool,
 }
 
 /// A plain unique index: no expressions, no condition.
@@ -30,23 +41,48 @@ impl Key {
     /// The key of `options`, else the primary key, else the only plain unique index.
     ///
     /// # Errors
-    /// A usage error that says which keys there are, or how to make one.
+    /// As [`Key::search`].
     pub(super) async fn find(
         connection: &Connection,
         table: &Table,
         options: &LoadOptions,
         mapping: &Mapping,
     ) -> Result<Key, Error> {
-        let conflicts = matches!(options.mode, Mode::Upsert | Mode::Ignore);
+        let search = Search {
+            named: &options.key,
+            option: "--key",
+            purpose: format!("--mode {}", options.mode),
+            conflicts: matches!(options.mode, Mode::Upsert | Mode::Ignore),
+        };
+        let loaded = |name: &str| mapping.pairs.iter().any(|pair| pair.target == name);
+        let key = Key::search(connection, table, &search, &loaded).await;
+        key.map_err(|error| match error.hint() {
+            None if error.message().starts_with(LACKS) => error
+                .with_hint("--key a,b names another key; --map NAME=COLUMN renames a column of the input"),
+            _ => error,
+        })
+    }
+
+    /// The key that is named, else the primary key, else the only plain unique index. All its columns must be `loaded`.
+    ///
+    /// # Errors
+    /// A usage error that says which keys there are, or how to make one.
+    pub(crate) async fn search(
+        connection: &Connection,
+        table: &Table,
+        search: &Search<'_>,
+        loaded: &(dyn Fn(&str) -> bool + Sync),
+    ) -> Result<Key, Error> {
+        let conflicts = search.conflicts;
         if conflicts && !matches!(table.kind, Kind::Table | Kind::Partitioned) {
             return Err(Error::usage(format!(
-                "{} is not a table: --mode {} needs one with a unique index",
+                "{} is not a table: {} needs one with a unique index",
                 table.display(),
-                options.mode
+                search.purpose
             )));
         }
         let mut indexes = unique_indexes(connection, table).await?;
-        let asked = asked(table, options)?;
+        let asked = asked(table, search)?;
         let found = match &asked {
             Some(columns) => {
                 let is_it = |index: &Unique| {
@@ -58,24 +94,19 @@ impl Key {
                 indexes.sort_by_key(|index| index.is_deferrable);
                 indexes.into_iter().next()
             }
-            None => Some(only(table, indexes)?),
+            None => Some(only(table, search, indexes)?),
         };
         if conflicts {
-            check_arbiter(table, options, found.as_ref(), asked.as_deref().unwrap_or_default())?;
+            check_arbiter(table, search, found.as_ref(), asked.as_deref().unwrap_or_default())?;
         }
         let key = match found {
             Some(index) => Key { nulls_differ: index.nulls_differ || !conflicts, columns: index.columns },
             None => Key { columns: asked.unwrap_or_default(), nulls_differ: true },
         };
-        let loaded = |name: &String| mapping.pairs.iter().any(|pair| pair.target == *name);
         let missing: Vec<String> =
             key.columns.iter().filter(|name| !loaded(name)).map(|name| display(name)).collect();
         if !missing.is_empty() {
-            return Err(Error::usage(format!(
-                "the input lacks the key: {} is not in it",
-                missing.join(", ")
-            ))
-            .with_hint("--key a,b names another key; --map NAME=COLUMN renames a column of the input"));
+            return Err(Error::usage(format!("{LACKS}: {} is not in it", missing.join(", "))));
         }
         let nullable =
             |name: &String| table.columns.iter().any(|column| column.name == *name && !column.not_null);
@@ -83,12 +114,23 @@ impl Key {
         Ok(Key { nulls_differ, ..key })
     }
 
+    /// What makes two rows rows of one key; `ordinal` is their number. A NULL equals nothing, not even another NULL, so there
+    /// each row is its own.
+    pub(crate) fn distinction(&self, ordinal: &str) -> String {
+        let list = self.list("");
+        if !self.nulls_differ {
+            return list;
+        }
+        let nulls: Vec<String> = self.columns.iter().map(|name| format!("{} IS NULL", quote(name))).collect();
+        format!("{list}, CASE WHEN {} THEN {ordinal} END", nulls.join(" OR "))
+    }
+
     pub(super) fn has(&self, name: &str) -> bool {
         self.columns.iter().any(|column| column == name)
     }
 
     /// The columns, each behind `prefix`.
-    pub(super) fn list(&self, prefix: &str) -> String {
+    pub(crate) fn list(&self, prefix: &str) -> String {
         let names: Vec<String> = self.columns.iter().map(|name| format!("{prefix}{}", quote(name))).collect();
         names.join(", ")
     }
@@ -105,16 +147,20 @@ impl Key {
     }
 }
 
-/// `--key` as columns of the table, in the table's order.
-fn asked(table: &Table, options: &LoadOptions) -> Result<Option<Vec<String>>, Error> {
-    if options.key.is_empty() {
+/// How the message about a missing key begins.
+const LACKS: &str = "the input lacks the key";
+
+/// The named key as columns of the table, in the table's order.
+fn asked(table: &Table, search: &Search<'_>) -> Result<Option<Vec<String>>, Error> {
+    if search.named.is_empty() {
         return Ok(None);
     }
     let mut names = Vec::new();
-    for name in &options.key {
+    for name in search.named {
         let Some(column) = find_column(table, name, Names::Keep) else {
             return Err(Error::usage(format!(
-                "--key names {name:?}, which {} does not have",
+                "{} names {name:?}, which {} does not have",
+                search.option,
                 table.display()
             )));
         };
@@ -125,10 +171,10 @@ fn asked(table: &Table, options: &LoadOptions) -> Result<Option<Vec<String>>, Er
 }
 
 /// The key that goes without saying.
-fn only(table: &Table, indexes: Vec<Unique>) -> Result<Unique, Error> {
+fn only(table: &Table, search: &Search<'_>, indexes: Vec<Unique>) -> Result<Unique, Error> {
     let several = indexes.len() > 1 && !indexes.iter().any(|index| index.is_primary);
     let listed: Vec<String> = indexes.iter().map(Unique::display).collect();
-    let hint = "--key a,b says by which columns rows are matched";
+    let hint = format!("{} a,b says by which columns rows are matched", search.option);
     // A primary key comes first.
     match indexes.into_iter().next() {
         Some(index) if !several => Ok(index),
@@ -147,7 +193,7 @@ fn only(table: &Table, indexes: Vec<Unique>) -> Result<Unique, Error> {
 /// ON CONFLICT works by an index that refuses at once.
 fn check_arbiter(
     table: &Table,
-    options: &LoadOptions,
+    search: &Search<'_>,
     found: Option<&Unique>,
     asked: &[String],
 ) -> Result<(), Error> {
@@ -155,15 +201,15 @@ fn check_arbiter(
     let columns = columns.join(", ");
     match found {
         Some(index) if index.is_deferrable => Err(Error::usage(format!(
-            "{} is deferrable: --mode {} cannot go by it",
+            "{} is deferrable: {} cannot go by it",
             index.display(),
-            options.mode
+            search.purpose
         ))
-        .with_hint("make the constraint NOT DEFERRABLE, or name another --key")),
+        .with_hint(format!("make the constraint NOT DEFERRABLE, or name another {}", search.option))),
         Some(_) => Ok(()),
         None => Err(Error::usage(format!(
-            "--mode {} needs a unique index on exactly {columns}, and {} has none",
-            options.mode,
+            "{} needs a unique index on exactly {columns}, and {} has none",
+            search.purpose,
             table.display()
         ))
         .with_hint(format!("CREATE UNIQUE INDEX ON {} ({columns})", table.display()))),

@@ -39,7 +39,10 @@ impl Staging {
     pub(crate) fn count_sql(&self) -> Option<String> {
         let key = self.apply.key()?;
         let (_, relation) = self.relation();
-        Some(format!("SELECT count(*) FROM (SELECT DISTINCT {} FROM {relation}) AS s", self.distinction(key)))
+        Some(format!(
+            "SELECT count(*) FROM (SELECT DISTINCT {} FROM {relation}) AS s",
+            key.distinction(&quote(&self.ordinal))
+        ))
     }
 
     /// Locks the rows that will be updated or deleted, in the order of the key: those statements take no ORDER BY.
@@ -138,21 +141,11 @@ impl Staging {
     /// The last row of each key: the others of the input give way to it, in every mode.
     pub(super) fn last_row_a_key(&self, key: &Key) -> String {
         let (_, relation) = self.relation();
-        let distinction = self.distinction(key);
+        let distinction = key.distinction(&quote(&self.ordinal));
         format!(
             "SELECT DISTINCT ON ({distinction}) * FROM {relation} ORDER BY {distinction}, {} DESC",
             quote(&self.ordinal)
         )
-    }
-
-    /// What makes two rows rows of one key. A NULL equals nothing, not even another NULL, so there each row is its own.
-    fn distinction(&self, key: &Key) -> String {
-        let list = key.list("");
-        if !key.nulls_differ {
-            return list;
-        }
-        let nulls: Vec<String> = key.columns.iter().map(|name| format!("{} IS NULL", quote(name))).collect();
-        format!("{list}, CASE WHEN {} THEN {} END", nulls.join(" OR "), quote(&self.ordinal))
     }
 }
 

@@ -6,7 +6,7 @@ use super::fields::Field;
 use crate::chunk::RowForm;
 
 /// An array of values, in the form that they have.
-pub(super) fn of<'a>(
+pub(crate) fn of<'a>(
     values: impl Iterator<Item = &'a Field<'a>> + Clone,
     element_oid: u32,
     delimiter: u8,

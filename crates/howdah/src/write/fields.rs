@@ -13,11 +13,23 @@ use crate::plan::Plan;
 
 /// One value as it travels.
 #[derive(Debug)]
-pub(super) struct Field<'r> {
+pub(crate) struct Field<'r> {
     /// `None` for NULL.
-    pub(super) value: Option<Cow<'r, [u8]>>,
+    pub(crate) value: Option<Cow<'r, [u8]>>,
     /// Whether it is read by the type's receive function or by its input function.
-    pub(super) form: RowForm,
+    pub(crate) form: RowForm,
+}
+
+impl<'r> Field<'r> {
+    /// A binary value where it lies; `None` for NULL.
+    pub(crate) fn borrowed(value: Option<&'r [u8]>) -> Field<'r> {
+        Field { value: value.map(Cow::Borrowed), form: RowForm::Binary }
+    }
+
+    /// A binary value.
+    pub(crate) fn owned(value: Vec<u8>) -> Field<'r> {
+        Field { value: Some(Cow::Owned(value)), form: RowForm::Binary }
+    }
 }
 
 impl ToSql for Field<'_> {
@@ -42,7 +54,7 @@ impl ToSql for Field<'_> {
 }
 
 /// Appends the fields of a row of `form`.
-pub(super) fn split<'r>(row: &'r [u8], form: RowForm, plan: &Plan, fields: &mut Vec<Field<'r>>) {
+pub(crate) fn split<'r>(row: &'r [u8], form: RowForm, plan: &Plan, fields: &mut Vec<Field<'r>>) {
     match form {
         RowForm::Binary => {
             let mut rest = row.get(2..).unwrap_or_default();
@@ -68,7 +80,7 @@ pub(super) fn split<'r>(row: &'r [u8], form: RowForm, plan: &Plan, fields: &mut 
 }
 
 /// Appends a text row as SQL: literals that mean the same under any `standard_conforming_strings`.
-pub(super) fn put_literals(row: &[u8], expressions: &[(String, String)], out: &mut Vec<u8>) {
+pub(crate) fn put_literals(row: &[u8], expressions: &[(String, String)], out: &mut Vec<u8>) {
     out.push(b'(');
     for (at, (raw, (before, after))) in raw_text_fields(row).zip(expressions).enumerate() {
         if at > 0 {

@@ -1,8 +1,8 @@
 //! The write paths: how the rows of a part reach the table over one connection.
 
-mod array;
-mod copy;
-mod fields;
+pub(crate) mod array;
+pub(crate) mod copy;
+pub(crate) mod fields;
 mod statements;
 
 use std::collections::HashMap;
@@ -33,7 +33,7 @@ const INTERVAL_ARRAY: u32 = 1187;
 const OTHERS_CAN: &str = "--write-path copy-binary (the default) and copy-text can";
 
 /// One lane's way of writing: the connection, and what was prepared on it.
-pub(crate) struct Writer {
+pub(crate) struct Way {
     connection: Arc<Connection>,
     plan: Arc<Plan>,
     /// Quoted and qualified.
@@ -98,10 +98,10 @@ impl Sink {
     }
 }
 
-impl Writer {
+impl Way {
     /// Over an open connection; nothing is sent yet.
     pub(crate) fn new(connection: Arc<Connection>, freight: &Freight) -> Self {
-        Writer {
+        Way {
             connection,
             plan: freight.plan.clone(),
             relation: freight.relation.clone(),

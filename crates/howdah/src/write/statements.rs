@@ -9,7 +9,7 @@ use tokio_postgres::types::{Kind, ToSql, Type};
 use tokio_postgres::{SimpleQueryMessage, Statement};
 
 use super::fields::{self, Field};
-use super::{Refusal, Writer, array};
+use super::{Refusal, Way, array};
 use crate::chunk::RowForm;
 use crate::narrow::row_ends;
 use crate::options::WritePath;
@@ -39,7 +39,7 @@ pub(super) struct Element {
 
 /// The rows of one part on their way.
 pub(crate) struct Statements {
-    writer: Arc<Writer>,
+    way: Arc<Way>,
     form: RowForm,
     pending: Vec<Bytes>,
     pending_bytes: usize,
@@ -51,14 +51,14 @@ pub(crate) struct Statements {
 }
 
 impl Statements {
-    pub(super) fn new(writer: Arc<Writer>, form: RowForm) -> Self {
+    pub(super) fn new(way: Arc<Way>, form: RowForm) -> Self {
         let (pending, pending_bytes) = (Vec::new(), 0);
-        Statements { writer, form, pending, pending_bytes, done: 0, counted: 0, refused: None }
+        Statements { way, form, pending, pending_bytes, done: 0, counted: 0, refused: None }
     }
 
     /// Takes whole rows and sends what fills statements.
     pub(super) async fn feed(&mut self, rows: &Bytes) {
-        let plan = self.writer.plan.clone();
+        let plan = self.way.plan.clone();
         let batch = match plan.write_path {
             WritePath::InsertPipelined | WritePath::InsertRewritten => {
                 plan.rows_per_statement.max(1) * IN_FLIGHT
@@ -89,10 +89,10 @@ impl Statements {
     async fn flush(&mut self) {
         let rows = std::mem::take(&mut self.pending);
         self.pending_bytes = 0;
-        let commits = self.writer.commits.as_deref();
+        let commits = self.way.commits.as_deref();
         let is_over = self.refused.is_some() || commits.is_some_and(RowCommits::is_halted);
         if !is_over && !rows.is_empty() {
-            match send(&self.writer, self.form, &rows).await {
+            match send(&self.way, self.form, &rows).await {
                 Ok(counted) => {
                     self.counted += counted;
                     if let Some(commits) = commits {
@@ -112,8 +112,8 @@ impl Statements {
 }
 
 /// Sends rows; how many the server counted.
-async fn send(writer: &Writer, form: RowForm, rows: &[Bytes]) -> Result<u64, Refusal> {
-    let path = writer.plan.write_path;
+async fn send(way: &Way, form: RowForm, rows: &[Bytes]) -> Result<u64, Refusal> {
+    let path = way.plan.write_path;
     let in_flight = match path {
         WritePath::InsertPipelined | WritePath::InsertRewritten => IN_FLIGHT,
         _ => 1,
@@ -122,13 +122,13 @@ async fn send(writer: &Writer, form: RowForm, rows: &[Bytes]) -> Result<u64, Ref
     let (mut counted, mut refused, mut start) = (0, None, 0);
     while start < rows.len() && refused.is_none() {
         let left = rows.len() - start;
-        let most = writer.plan.rows_per_statement;
+        let most = way.plan.rows_per_statement;
         let size = match path {
             WritePath::InsertRewritten if left < most => 1 << left.ilog2(),
             _ => left.min(most),
         };
         let range = start..start + size;
-        let prepared = prepare(writer, form, size).await;
+        let prepared = prepare(way, form, size).await;
         let prepared = match prepared {
             Ok(prepared) => prepared,
             Err(error) => {
@@ -137,7 +137,7 @@ async fn send(writer: &Writer, form: RowForm, rows: &[Bytes]) -> Result<u64, Ref
             }
         };
         flying.push_back(async move {
-            let sent = execute(writer, form, &rows[range.clone()], prepared).await;
+            let sent = execute(way, form, &rows[range.clone()], prepared).await;
             sent.map_err(|error| Refusal { error, rows: Some(range), counted: 0 })
         });
         start += size;
@@ -164,32 +164,28 @@ fn note(answer: Result<u64, Refusal>, counted: &mut u64, refused: &mut Option<Re
 }
 
 /// The statement for `rows` rows, where the write path prepares it.
-async fn prepare(
-    writer: &Writer,
-    form: RowForm,
-    rows: usize,
-) -> Result<Option<Statement>, tokio_postgres::Error> {
-    let (plan, relation) = (&writer.plan, &writer.relation);
+async fn prepare(way: &Way, form: RowForm, rows: usize) -> Result<Option<Statement>, tokio_postgres::Error> {
+    let (plan, relation) = (&way.plan, &way.relation);
     match plan.write_path {
         WritePath::Insert | WritePath::InsertAutocommit | WritePath::Values => Ok(None),
         WritePath::Unnest => {
-            let elements = writer.elements.get_or_try_init(|| elements(writer)).await?;
-            writer.prepared(0, form, || unnest_sql(plan, relation, elements)).await.map(Some)
+            let elements = way.elements.get_or_try_init(|| elements(way)).await?;
+            way.prepared(0, form, || unnest_sql(plan, relation, elements)).await.map(Some)
         }
-        _ => writer.prepared(rows, form, || values_sql(plan, relation, rows, form)).await.map(Some),
+        _ => way.prepared(rows, form, || values_sql(plan, relation, rows, form)).await.map(Some),
     }
 }
 
 /// Runs one statement.
 async fn execute(
-    writer: &Writer,
+    way: &Way,
     form: RowForm,
     rows: &[Bytes],
     prepared: Option<Statement>,
 ) -> Result<u64, tokio_postgres::Error> {
-    let (plan, client) = (&writer.plan, writer.connection.client());
+    let (plan, client) = (&way.plan, way.connection.client());
     if plan.write_path == WritePath::Values {
-        let answers = client.simple_query(&literals_sql(plan, &writer.relation, rows)).await?;
+        let answers = client.simple_query(&literals_sql(plan, &way.relation, rows)).await?;
         return Ok(answers
             .iter()
             .map(|answer| match answer {
@@ -202,13 +198,13 @@ async fn execute(
     for row in rows {
         fields::split(row, form, plan, &mut fields);
     }
-    match (prepared, writer.elements.get()) {
+    match (prepared, way.elements.get()) {
         (None, _) => {
             // The server finds the types, as for a client that knows none.
             let unknown = Type::new(String::new(), 0, Kind::Simple, String::new());
             let parameters: Vec<(&(dyn ToSql + Sync), Type)> =
                 fields.iter().map(|field| (field as &(dyn ToSql + Sync), unknown.clone())).collect();
-            let sql = values_sql(plan, &writer.relation, rows.len(), form);
+            let sql = values_sql(plan, &way.relation, rows.len(), form);
             client.execute_typed(&sql, &parameters).await
         }
         (Some(statement), Some(elements)) => {
@@ -242,10 +238,10 @@ fn transposed<'f>(
 }
 
 /// Looks up what the arrays for `unnest` are made of.
-async fn elements(writer: &Writer) -> Result<Vec<Element>, tokio_postgres::Error> {
-    let plan = &writer.plan;
+async fn elements(way: &Way) -> Result<Vec<Element>, tokio_postgres::Error> {
+    let plan = &way.plan;
     let names: Vec<&String> = plan.columns.iter().map(|column| &column.name).chain(&plan.ordinal).collect();
-    let rows = writer
+    let rows = way
         .connection
         .client()
         .query_typed(
@@ -255,7 +251,7 @@ async fn elements(writer: &Writer) -> Result<Vec<Element>, tokio_postgres::Error
                join pg_catalog.pg_attribute a on a.attrelid = $1::pg_catalog.regclass and a.attname = wanted.name
                join pg_catalog.pg_type t on t.oid = a.atttypid
               order by n",
-            &[(&writer.relation, Type::TEXT), (&names, Type::TEXT_ARRAY)],
+            &[(&way.relation, Type::TEXT), (&names, Type::TEXT_ARRAY)],
         )
         .await?;
     let element = |(row, (before, after)): (&tokio_postgres::Row, (String, String))| {

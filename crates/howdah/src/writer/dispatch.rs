@@ -1,0 +1,276 @@
+//! The dispatcher: one task that gives batches to lanes as they fall due, and tells what became of their rows.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use tracing::Instrument;
+
+use super::Shared;
+use super::ack::Fate;
+use super::adaptive::{Controller, Observation};
+use super::lane::{Carried, Lane};
+use super::queue::{Batch, Next, Settling};
+use super::session::Session;
+use super::statistics::{Ages, Flushed, Reason};
+use crate::error::{Error, ErrorKind};
+use crate::resolver::Resolver;
+use crate::rows::OpenRow;
+
+/// The ledger's rows that nobody needs any more are removed when there are so many.
+const FORGET_EVERY: i64 = 1_000;
+
+/// Removing rows of the ledger takes some milliseconds; where it takes longer the connection is not what it was.
+const TIDYING: Duration = Duration::from_secs(1);
+
+/// Whatever ends the dispatcher, a panic or its runtime included, nobody is left waiting.
+struct Rescue(Arc<Shared>);
+
+impl Drop for Rescue {
+    fn drop(&mut self) {
+        let unsent = Error::new(ErrorKind::Closed, "the writer ended before the row was sent")
+            .with_visible("the row is not in the table");
+        let under_way =
+            Error::new(ErrorKind::PartlyCommitted, "the writer ended while the row was under way")
+                .with_visible("unknown: the row was sent, and no answer had come");
+        let lost = self.0.queue.end(&unsent, &under_way);
+        self.0.recorder.lost(lost);
+        self.0.ended.resolve(Fate::default());
+    }
+}
+
+/// A batch that came back.
+struct Landed {
+    lane: Lane,
+    settling: Vec<Settling>,
+    carried: Carried,
+    flight: Flight,
+}
+
+/// What is noted when a batch is sent.
+struct Flight {
+    reason: Reason,
+    began: Instant,
+    /// Itself included.
+    under_way: usize,
+    rows: usize,
+    bytes: usize,
+}
+
+/// Serves the queue until it is closed and empty.
+pub(super) async fn serve(shared: Arc<Shared>, first: Option<Session>) {
+    let _rescue = Rescue(shared.clone());
+    let resolver = Resolver::start(shared.target.clone(), shared.version_num);
+    let mut controller = shared.options.is_adaptive().then(|| Controller::new(&shared.limits()));
+    // The lane that came back last goes first: then no more connections are opened than are needed.
+    let mut idle: Vec<Lane> =
+        (1..shared.options.connections).map(|_| Lane::new(shared.clone(), None)).collect();
+    idle.push(Lane::new(shared.clone(), first));
+    let mut flying = FuturesUnordered::new();
+    let mut forget_at = FORGET_EVERY;
+    let start = Instant::now();
+    loop {
+        let wake = loop {
+            match shared.queue.next(Instant::now()) {
+                Next::Take(batch) if shared.options.discard => throw_away(&shared, batch),
+                Next::Take(batch) => {
+                    // There are as many lanes as flights that the queue allows.
+                    let lane = idle.pop().unwrap_or_else(|| Lane::new(shared.clone(), None));
+                    let flight = Flight::new(&batch, flying.len() + 1);
+                    let span = tracing::debug_span!("howdah_flush", rows = flight.rows, bytes = flight.bytes, reason = ?flight.reason);
+                    flying.push(fly(lane, batch, flight, &resolver).instrument(span));
+                }
+                Next::Wait(wake) => break wake,
+                Next::Over => {
+                    let finished = tokio::time::timeout(TIDYING, finish(&shared, &idle));
+                    return tokio::select! {
+                        _ = finished => {}
+                        () = shared.stop.notified() => {}
+                    };
+                }
+            }
+        };
+        let ripens = async {
+            match wake {
+                Some(wake) => tokio::time::sleep_until(wake.into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            Some(landed) = flying.next() => {
+                let lane = settle(&shared, landed, flying.len() + 1, controller.as_mut(), start);
+                if let Some(ledger) = &shared.ledger
+                    && ledger.oldest_needed() >= forget_at
+                    && let Some(session) = lane.session()
+                {
+                    forget_at = ledger.oldest_needed() + FORGET_EVERY;
+                    let forgetting = ledger.forget_before(session.connection(), ledger.oldest_needed());
+                    // Everybody waits meanwhile, so it must end, and a stop must end it.
+                    tokio::select! {
+                        forgotten = tokio::time::timeout(TIDYING, forgetting) => {
+                            if !matches!(forgotten, Ok(Ok(()))) {
+                                tracing::debug!(?forgotten, "old rows of the ledger stay for now");
+                            }
+                        }
+                        () = shared.stop.notified() => return,
+                    }
+                }
+                idle.push(lane);
+            }
+            () = shared.queue.changed() => {}
+            () = ripens => {}
+            () = shared.stop.notified() => return,
+        }
+    }
+}
+
+/// One batch, from its bytes to its answer.
+async fn fly(mut lane: Lane, batch: Batch, flight: Flight, resolver: &Resolver) -> Landed {
+    let mut open: Vec<(usize, OpenRow)> = Vec::new();
+    let mut before = 0;
+    for segment in &batch.segments {
+        for (row, field) in &segment.open {
+            let number = before + row;
+            match open.last_mut() {
+                Some((last, open)) if *last == number => open.open.push(*field),
+                _ => open.push((number, OpenRow { bytes: Vec::new(), open: vec![*field] })),
+            }
+        }
+        before += segment.rows();
+    }
+    let (mut rows, settling) = batch.split();
+    let mut refused = Vec::new();
+    if !open.is_empty() {
+        let (numbers, mut asked): (Vec<usize>, Vec<OpenRow>) = open.into_iter().unzip();
+        for (number, row) in numbers.iter().zip(&mut asked) {
+            row.bytes = rows[*number].to_vec();
+        }
+        match lane.read(resolver, &asked).await {
+            Ok(answers) => {
+                for (number, answer) in numbers.into_iter().zip(answers) {
+                    match answer {
+                        Ok(bytes) => rows[number] = bytes.into(),
+                        Err(error) => refused.push((number, error)),
+                    }
+                }
+            }
+            Err(error) => refused.extend(numbers.into_iter().map(|number| (number, error.clone()))),
+        }
+    }
+    refused.sort_by_key(|(number, _)| *number);
+    // The rows that are sent, and what each is called in the batch.
+    let mut names: Vec<usize> = Vec::new();
+    if !refused.is_empty() {
+        let is_refused = |row: &usize| refused.binary_search_by_key(row, |(number, _)| *number).is_ok();
+        names = (0..rows.len()).filter(|row| !is_refused(row)).collect();
+        rows = names.iter().map(|row| rows[*row].clone()).collect();
+    }
+    let mut carried = lane.carry(&rows).await;
+    if !refused.is_empty() {
+        carried.failed = carried.failed.into_iter().map(|(row, error)| (names[row], error)).collect();
+        carried.returned = carried.returned.into_iter().map(|(row, written)| (names[row], written)).collect();
+        carried.failed.extend(refused);
+    }
+    Landed { lane, settling, carried, flight }
+}
+
+/// Tells everybody; the lane is free again.
+fn settle(
+    shared: &Shared,
+    landed: Landed,
+    under_way: usize,
+    controller: Option<&mut Controller>,
+    start: Instant,
+) -> Lane {
+    let Landed { lane, settling, mut carried, flight } = landed;
+    let load = shared.queue.load();
+    shared.recorder.queued(load.unsettled.rows, load.unsettled.bytes);
+    let decision = controller.map(|controller| {
+        if carried.is_plain {
+            controller.observe(&Observation {
+                at: start.elapsed(),
+                rows: flight.rows,
+                bytes: flight.bytes,
+                took: flight.began.elapsed(),
+                under_way: under_way.max(flight.under_way),
+                waiting: load.waiting.rows,
+                unsettled: load.unsettled.rows,
+            });
+        }
+        shared.recorder.decided(controller.steady());
+        controller.decision()
+    });
+    // Room and the next batch first: whoever is told may write again at once.
+    shared.queue.settled(&settling, decision);
+    let lost = carried.failed.values().filter(|error| error.kind() == ErrorKind::PartlyCommitted).count();
+    shared.recorder.lost(lost);
+    note(shared, &settling, (carried.failed.len(), lost), &flight);
+    let mut before = 0;
+    for segment in settling {
+        let end = before + segment.rows;
+        let failed = part_of(&mut carried.failed, before, end);
+        let returned = part_of(&mut carried.returned, before, end);
+        segment.group.resolve(Fate { all_failed: None, failed, returned });
+        before = end;
+    }
+    lane
+}
+
+impl Flight {
+    fn new(batch: &Batch, under_way: usize) -> Flight {
+        let (rows, bytes) = (batch.rows(), batch.bytes());
+        Flight { reason: batch.reason, began: Instant::now(), under_way, rows, bytes }
+    }
+}
+
+/// Counts a flight, of whose rows so many are not in, and of so many of these nobody knows.
+fn note(shared: &Shared, settling: &[Settling], (failed, lost): (usize, usize), flight: &Flight) {
+    let now = Instant::now();
+    let age = |segment: &Settling| Ages {
+        rows: segment.rows,
+        oldest: now - segment.first,
+        youngest: now - segment.last,
+    };
+    let ages: Vec<Ages> = settling.iter().map(age).collect();
+    let (rows, refused) = (flight.rows - failed.min(flight.rows), failed - lost);
+    shared.recorder.flushed(&Flushed {
+        reason: flight.reason,
+        rows,
+        refused,
+        bytes: flight.bytes,
+        ages: &ages,
+    });
+}
+
+/// Takes what belongs to the rows of one segment.
+fn part_of<T>(
+    all: &mut std::collections::BTreeMap<usize, T>,
+    start: usize,
+    end: usize,
+) -> std::collections::BTreeMap<u32, T> {
+    let rest = all.split_off(&end);
+    let part = std::mem::replace(all, rest);
+    part.into_iter().map(|(row, value)| (u32::try_from(row - start).unwrap_or(u32::MAX), value)).collect()
+}
+
+/// A batch that goes nowhere.
+fn throw_away(shared: &Shared, batch: Batch) {
+    let flight = Flight::new(&batch, 1);
+    let (_, settling) = batch.split();
+    shared.queue.settled(&settling, None);
+    note(shared, &settling, (0, 0), &flight);
+    for segment in settling {
+        segment.group.resolve(Fate::default());
+    }
+}
+
+/// Leaves nothing in the ledger.
+async fn finish(shared: &Shared, idle: &[Lane]) {
+    let session = idle.iter().rev().find_map(Lane::session);
+    if let (Some(ledger), Some(session)) = (&shared.ledger, session)
+        && let Err(error) = ledger.forget_before(session.connection(), i64::MAX).await
+    {
+        tracing::debug!(%error, "the writer's rows stay in the ledger for some days");
+    }
+}

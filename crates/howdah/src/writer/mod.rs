@@ -1,0 +1,460 @@
+//! The writer: rows of a running program, gathered in memory and written in batches, each acknowledged when it is durable.
+//!
+//! Rows are encoded by whoever writes them and wait in a bounded [`queue`]. The [`dispatch`]er hands batches to [`lane`]s:
+//! at once when nothing is under way, so a lone row does not wait; otherwise when a batch is full or old enough. What a lane
+//! sends is one transaction with a row in the [`ledger`], so it can be sent again, and happens once.
+
+mod ack;
+mod adaptive;
+mod dispatch;
+mod lane;
+mod ledger;
+mod options;
+mod queue;
+mod session;
+mod statements;
+mod statistics;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+use tokio_postgres::types::Type;
+
+pub use ack::{Ack, Written};
+pub use adaptive::Decision;
+pub use options::{Delivery, OnConflict, OnFull, WriterOptions, WriterPath};
+pub use statistics::{Distribution, Flushes, Latency, Statistics};
+
+use ack::Group;
+use adaptive::Limits;
+use ledger::Ledger;
+use queue::Queue;
+use session::Session as Carrier;
+use statements::Statements;
+use statistics::Recorder;
+
+use crate::connect::{Connection, Target};
+use crate::error::{Error, ErrorKind};
+use crate::name::TableName;
+use crate::rows::{OpenField, Row, RowShape};
+use crate::session::Session;
+use crate::table::Table;
+
+/// Writes rows of a program into one table, continuously. Methods take `&self`: share it in an `Arc`.
+///
+/// A writer that is dropped without [`Writer::close`] still writes what it holds, as long as its runtime and the process
+/// live, and warns about it.
+pub struct Writer {
+    shared: Arc<Shared>,
+}
+
+/// What the program's side and the lanes share.
+struct Shared {
+    queue: Queue,
+    options: WriterOptions,
+    target: Target,
+    shape: RowShape,
+    statements: Arc<Statements>,
+    ledger: Option<Ledger>,
+    recorder: Recorder,
+    /// Schema-qualified, for SQL.
+    relation: String,
+    relation_name: Arc<str>,
+    /// The columns and their types, as they were when the rows' encoding was chosen.
+    fingerprint: String,
+    has_row_security: bool,
+    version_num: i32,
+    /// Ends the dispatcher at once.
+    stop: Notify,
+    /// Resolves when it has ended.
+    ended: Arc<Group>,
+    /// Where it runs.
+    handle: Handle,
+}
+
+impl Writer {
+    /// Connects, looks the table up, and starts to serve rows on the caller's runtime, which must be tokio's with I/O and
+    /// time, and must not be blocked. A row that is written then costs no change of threads on a current-thread runtime.
+    ///
+    /// # Errors
+    /// No connection; no such table; options that make no sense, or a ledger that the role may not make.
+    pub async fn connect(target: &Target, table: &str, options: WriterOptions) -> Result<Writer, Error> {
+        let (shared, first) = prepare(target, table, options, Handle::current()).await?;
+        tokio::spawn(dispatch::serve(shared.clone(), Some(first)));
+        Ok(Writer { shared })
+    }
+
+    /// The same on a thread of the writer's own, for programs without a runtime, or with one that is busy.
+    ///
+    /// # Errors
+    /// As [`Writer::connect`].
+    pub fn connect_blocking(target: &Target, table: &str, options: WriterOptions) -> Result<Writer, Error> {
+        let internal = |error: std::io::Error| Error::new(ErrorKind::Internal, error.to_string());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(internal)?;
+        let handle = runtime.handle().clone();
+        let (shared, first) = runtime.block_on(prepare(target, table, options, handle))?;
+        let serving = shared.clone();
+        let serve = move || runtime.block_on(dispatch::serve(serving, Some(first)));
+        std::thread::Builder::new().name("howdah-writer".to_owned()).spawn(serve).map_err(internal)?;
+        Ok(Writer { shared })
+    }
+
+    /// What rows are made of.
+    pub fn shape(&self) -> &RowShape {
+        &self.shared.shape
+    }
+
+    /// Writes a row, waiting for room as the options say.
+    ///
+    /// # Errors
+    /// The row is refused before it was queued: a value that is wrong, no room, a writer that is closed.
+    pub async fn write<R: Row + ?Sized>(&self, row: &R) -> Result<Ack, Error> {
+        self.write_or_wait(row, true).await.and_then(acknowledged)
+    }
+
+    /// The same, blocking the thread while there is no room.
+    ///
+    /// # Errors
+    /// As [`Writer::write`].
+    pub fn write_blocking<R: Row + ?Sized>(&self, row: &R) -> Result<Ack, Error> {
+        self.encoded(row, |bytes, open| self.write_encoded_blocking(bytes, open))
+    }
+
+    /// The same, never waiting.
+    ///
+    /// # Errors
+    /// As [`Writer::write`]; `ErrorKind::QueueFull` where there is no room.
+    pub fn try_write<R: Row + ?Sized>(&self, row: &R) -> Result<Ack, Error> {
+        self.encoded(row, |bytes, open| self.try_write_encoded(bytes, open))
+    }
+
+    /// Writes a row of which nobody will ask what became of it. It is lost when the process dies before it is written, or
+    /// when the server refuses it; [`Writer::flush`] tells of refusals, the statistics count them.
+    ///
+    /// # Errors
+    /// As [`Writer::write`].
+    pub async fn send<R: Row + ?Sized>(&self, row: &R) -> Result<(), Error> {
+        self.write_or_wait(row, false).await.map(drop)
+    }
+
+    /// The same, blocking the thread while there is no room.
+    ///
+    /// # Errors
+    /// As [`Writer::write`].
+    pub fn send_blocking<R: Row + ?Sized>(&self, row: &R) -> Result<(), Error> {
+        self.encoded(row, |bytes, open| self.add_blocking(bytes, open, false).map(drop))
+    }
+
+    /// Writes a row that [`RowShape::encode`] of this writer's shape has made.
+    ///
+    /// # Errors
+    /// As [`Writer::write`].
+    pub async fn write_encoded(&self, row: &[u8], open: &[OpenField]) -> Result<Ack, Error> {
+        self.add(row, open, true).await.and_then(acknowledged)
+    }
+
+    /// The same, blocking the thread while there is no room.
+    ///
+    /// # Errors
+    /// As [`Writer::write`].
+    pub fn write_encoded_blocking(&self, row: &[u8], open: &[OpenField]) -> Result<Ack, Error> {
+        self.add_blocking(row, open, true).and_then(acknowledged)
+    }
+
+    /// The same, never waiting.
+    ///
+    /// # Errors
+    /// As [`Writer::try_write`].
+    pub fn try_write_encoded(&self, row: &[u8], open: &[OpenField]) -> Result<Ack, Error> {
+        self.shared.queue.try_add(row, open, true).and_then(acknowledged)
+    }
+
+    /// [`Writer::send`] of a row that [`RowShape::encode`] of this writer's shape has made.
+    ///
+    /// # Errors
+    /// As [`Writer::write`].
+    pub async fn send_encoded(&self, row: &[u8], open: &[OpenField]) -> Result<(), Error> {
+        self.add(row, open, false).await.map(drop)
+    }
+
+    /// The same, never waiting.
+    ///
+    /// # Errors
+    /// As [`Writer::try_write`].
+    pub fn try_send_encoded(&self, row: &[u8], open: &[OpenField]) -> Result<(), Error> {
+        self.shared.queue.try_add(row, open, false).map(drop)
+    }
+
+    /// Waits until every row that was written before is settled; nothing of it waits for company any more.
+    ///
+    /// # Errors
+    /// The first failure among rows that were not settled yet; their acknowledgements tell the same.
+    pub async fn flush(&self) -> Result<(), Error> {
+        let mut failure = None;
+        for group in self.shared.queue.hurry() {
+            failure = failure.or(group.settled().await);
+        }
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// The same, blocking the thread.
+    ///
+    /// # Errors
+    /// As [`Writer::flush`].
+    pub fn flush_blocking(&self) -> Result<(), Error> {
+        let mut failure = None;
+        for group in self.shared.queue.hurry() {
+            failure = failure.or(group.settled_blocking(None).flatten());
+        }
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// Takes no more rows, writes those that it has, and disconnects. What is not settled after `deadline` fails.
+    ///
+    /// # Errors
+    /// Rows were left at the deadline; their acknowledgements say so.
+    pub async fn close(&self, deadline: Duration) -> Result<Statistics, Error> {
+        self.shared.queue.close();
+        let mut alarm = self.alarm(deadline);
+        let left = tokio::select! {
+            _ = self.shared.ended.clone().settled() => 0,
+            late = &mut alarm => if late.is_ok() { self.shared.queue.load().unsettled.rows } else { 0 },
+        };
+        alarm.abort();
+        self.shared.stop.notify_one();
+        self.shared.ended.clone().settled().await;
+        self.farewell(left)
+    }
+
+    /// The same, blocking the thread.
+    ///
+    /// # Errors
+    /// As [`Writer::close`].
+    pub fn close_blocking(&self, deadline: Duration) -> Result<Statistics, Error> {
+        self.shared.queue.close();
+        let ended = &self.shared.ended;
+        let left = match ended.settled_blocking(Instant::now().checked_add(deadline)) {
+            Some(_) => 0,
+            None => self.shared.queue.load().unsettled.rows,
+        };
+        self.shared.stop.notify_one();
+        ended.settled_blocking(None);
+        self.farewell(left)
+    }
+
+    fn farewell(&self, left: usize) -> Result<Statistics, Error> {
+        match left {
+            0 => Ok(self.statistics()),
+            rows => Err(Error::new(
+                ErrorKind::PartlyCommitted,
+                format!("the writer was closed with {rows} rows that the server had not taken in time"),
+            )
+            .with_visible("those that were acknowledged are in the table")),
+        }
+    }
+
+    /// What happened so far.
+    pub fn statistics(&self) -> Statistics {
+        let load = self.shared.queue.load().unsettled;
+        self.shared.recorder.snapshot(load.rows, load.bytes)
+    }
+
+    async fn write_or_wait<R: Row + ?Sized>(&self, row: &R, wants_ack: bool) -> Result<Option<Ack>, Error> {
+        let queue = &self.shared.queue;
+        let may_wait = self.shared.options.on_full != OnFull::Fail;
+        // Only a row that has to wait needs memory of its own.
+        let waiting = self.encoded(row, |bytes, open| match queue.try_add(bytes, open, wants_ack) {
+            Ok(ack) => Ok(Ok(ack)),
+            Err(error) if may_wait && error.kind() == ErrorKind::QueueFull => {
+                Ok(Err((bytes.to_vec(), open.to_vec())))
+            }
+            Err(error) => Err(error),
+        })?;
+        match waiting {
+            Ok(ack) => Ok(ack),
+            Err((bytes, open)) => self.add(&bytes, &open, wants_ack).await,
+        }
+    }
+
+    /// Encodes a row into memory that the thread keeps for it.
+    fn encoded<R: Row + ?Sized, T>(
+        &self,
+        row: &R,
+        then: impl FnOnce(&[u8], &[OpenField]) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        type Scratch = (Vec<u8>, Vec<OpenField>);
+        thread_local! {
+            static SCRATCH: std::cell::RefCell<Scratch> = const { std::cell::RefCell::new((Vec::new(), Vec::new())) };
+        }
+        // A row that writes a row while it is encoded gets memory of its own.
+        let (mut bytes, mut open) = SCRATCH.take();
+        bytes.clear();
+        open.clear();
+        let encoded = self.shared.shape.encode(row, &mut bytes, &mut open);
+        if encoded.is_err() {
+            self.shared.recorder.refused(1);
+        }
+        let result = encoded.and_then(|()| then(&bytes, &open));
+        if bytes.capacity() <= KEPT_BYTES {
+            SCRATCH.set((bytes, open));
+        }
+        result
+    }
+
+    async fn add(&self, row: &[u8], open: &[OpenField], wants_ack: bool) -> Result<Option<Ack>, Error> {
+        let queue = &self.shared.queue;
+        match self.shared.options.on_full {
+            OnFull::Fail => queue.try_add(row, open, wants_ack),
+            OnFull::Wait => queue.add_when_free(row, open, wants_ack).await,
+            OnFull::WaitFor(patience) => {
+                let mut alarm = self.alarm(patience);
+                let added = tokio::select! {
+                    biased;
+                    added = queue.add_when_free(row, open, wants_ack) => added,
+                    _ = &mut alarm => Err(queue::full()),
+                };
+                alarm.abort();
+                added
+            }
+        }
+    }
+
+    /// Rings after so long, or when the writer's runtime ends, which a timer polled from elsewhere would not survive.
+    fn alarm(&self, after: Duration) -> tokio::task::JoinHandle<()> {
+        self.shared.handle.spawn(async move { tokio::time::sleep(after).await })
+    }
+
+    fn add_blocking(&self, row: &[u8], open: &[OpenField], wants_ack: bool) -> Result<Option<Ack>, Error> {
+        let queue = &self.shared.queue;
+        match self.shared.options.on_full {
+            OnFull::Fail => queue.try_add(row, open, wants_ack),
+            OnFull::Wait => queue.add_blocking(row, open, wants_ack, None),
+            OnFull::WaitFor(patience) => {
+                queue.add_blocking(row, open, wants_ack, Instant::now().checked_add(patience))
+            }
+        }
+    }
+}
+
+/// A thread keeps so much memory for encoding rows.
+const KEPT_BYTES: usize = 1024 * 1024;
+
+fn acknowledged(ack: Option<Ack>) -> Result<Ack, Error> {
+    ack.ok_or_else(|| Error::new(ErrorKind::Internal, "a row was queued without an acknowledgement"))
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if self.shared.queue.close() {
+            let rows = self.shared.queue.load().unsettled.rows;
+            tracing::warn!(
+                rows,
+                table = %self.shared.relation,
+                "a writer was dropped without close: rows that it holds are written only if the process lives on"
+            );
+        }
+    }
+}
+
+/// Everything that is known before the first row.
+async fn prepare(
+    target: &Target,
+    table: &str,
+    options: WriterOptions,
+    handle: Handle,
+) -> Result<(Arc<Shared>, Carrier), Error> {
+    options.check()?;
+    let name = TableName::parse(table)?;
+    let connection = target.connect().await?;
+    // All connections go where the first went, until a failure: then any host of the target will do.
+    let session = Session::read(&connection).await?;
+    let table = Table::lookup(&connection, &name, &session.rules).await?.ok_or_else(|| {
+        Error::usage(format!("relation {name} does not exist"))
+            .with_sqlstate("42P01")
+            .with_hint("a writer does not make tables: CREATE TABLE first")
+    })?;
+    let as_text = options.needs_statements();
+    let shape = RowShape::of(&table, &session.rules, options.columns.as_deref(), as_text)?;
+    let ledger = match options.delivery {
+        Delivery::ExactlyOnce if !options.discard => Some(Ledger::open(&connection, &table.schema).await?),
+        _ => None,
+    };
+    let statements = Arc::new(Statements::new(&connection, &table, &shape, &options, ledger.as_ref()).await?);
+    let relation = table.sql();
+    let fingerprint = fingerprint(&connection, &relation, &shape).await?;
+    let relation_name: Arc<str> = table.name.clone().into();
+    let first = Carrier::new(connection, statements.clone(), relation_name.clone()).await?;
+    let decision = Decision {
+        batch_rows: options.max_rows,
+        connections: options.connections,
+        queue_rows: options.queue_rows,
+    };
+    let recorder = Recorder::default();
+    recorder.decided(decision);
+    let shared = Shared {
+        queue: Queue::new(&options, decision),
+        target: target.clone(),
+        shape,
+        statements,
+        ledger,
+        recorder,
+        relation,
+        relation_name,
+        fingerprint,
+        has_row_security: table.row_security,
+        version_num: session.version_num,
+        stop: Notify::new(),
+        ended: Arc::default(),
+        handle,
+        options,
+    };
+    Ok((Arc::new(shared), first))
+}
+
+impl Shared {
+    fn limits(&self) -> Limits {
+        let options = &self.options;
+        Limits {
+            max_rows: options.max_rows,
+            max_bytes: options.max_bytes,
+            connections: options.connections,
+            queue_rows: options.queue_rows,
+            latency_target: options.latency_target,
+        }
+    }
+
+    /// That the table is still the one that rows are encoded for.
+    ///
+    /// # Errors
+    /// It is gone, or its columns are others.
+    async fn check_unchanged(&self, connection: &Connection) -> Result<(), Error> {
+        if fingerprint(connection, &self.relation, &self.shape).await? == self.fingerprint {
+            return Ok(());
+        }
+        Err(Error::usage(format!(
+            "the columns of {} are not those that the writer was made for",
+            self.relation
+        ))
+        .with_hint("somebody altered the table: make a new writer"))
+    }
+}
+
+/// The columns of rows with their types, as the catalog has them now.
+async fn fingerprint(connection: &Connection, relation: &str, shape: &RowShape) -> Result<String, Error> {
+    let names: Vec<&str> = shape.columns().iter().map(|column| column.name.as_str()).collect();
+    let sql = "select coalesce(pg_catalog.string_agg(pg_catalog.concat_ws(' ', attname, atttypid, atttypmod), ',' order by attname), '')
+                 from pg_catalog.pg_attribute
+                where attrelid = pg_catalog.to_regclass($1) and attname = any($2) and not attisdropped";
+    let rows =
+        connection.client().query_typed(sql, &[(&relation, Type::TEXT), (&names, Type::TEXT_ARRAY)]).await?;
+    Ok(rows.first().map_or_else(String::new, |row| row.get(0)))
+}
+
+/// From 0 to 1, on the randomness that hash maps are seeded with.
+fn random_share() -> f64 {
+    use std::hash::{BuildHasher, Hasher};
+    let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
+    (random >> 11) as f64 / (1_u64 << 53) as f64
+}

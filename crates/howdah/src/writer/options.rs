@@ -1,0 +1,154 @@
+//! What a program may ask of a [`Writer`](super::Writer).
+
+use std::time::Duration;
+
+use crate::error::Error;
+
+/// How a [`Writer`](super::Writer) gathers rows and what it does with them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WriterOptions {
+    /// The columns that rows are made of, in their order. `None`: those that the row's type names, else all that are
+    /// neither generated nor identity and have no default.
+    pub columns: Option<Vec<String>>,
+    /// The most rows of one transaction.
+    pub max_rows: usize,
+    /// The most bytes of one transaction, as they travel; a single row may have more.
+    pub max_bytes: usize,
+    /// While other rows are under way, so long a row waits for company at the most, if a connection is free by then.
+    pub max_age: Duration,
+    /// The most connections; they are opened when they are needed.
+    pub connections: usize,
+    /// The most rows that are not settled yet, those under way included.
+    pub queue_rows: usize,
+    /// The most bytes of such rows; one row is always let in.
+    pub queue_bytes: usize,
+    /// What happens to a row for which there is no room.
+    pub on_full: OnFull,
+    /// How rows travel.
+    pub path: WriterPath,
+    /// From so many rows on a transaction is a COPY, where the path is chosen by itself.
+    pub copy_from_rows: usize,
+    /// What becomes of rows whose key the table has already. The last row of a key in a transaction counts.
+    pub on_conflict: Option<OnConflict>,
+    /// The columns of the key; empty: the primary key, else the only unique index.
+    pub conflict_key: Vec<String>,
+    /// Columns whose stored values an acknowledgement brings back.
+    pub returning: Vec<String>,
+    /// The 99th percentile of the time from write to acknowledgement that is aimed at: batches and connections are chosen
+    /// accordingly, and the queue is kept so short that waiting in it does not miss the aim.
+    pub latency_target: Option<Duration>,
+    /// Batches and connections are found by measuring, up to `max_rows` and `connections`. A latency target implies it.
+    pub adaptive: bool,
+    /// What a lost connection means for rows whose commit was not answered.
+    pub delivery: Delivery,
+    /// So long a batch is tried again when the server is away or cannot go on; then its rows fail.
+    pub retry_for: Duration,
+    /// Rows are encoded, queued and acknowledged, and go nowhere: what a program could write if the server cost nothing.
+    pub discard: bool,
+}
+
+/// What happens to a row when the queue is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFull {
+    /// It waits.
+    Wait,
+    /// It waits so long, then it is refused (`ErrorKind::QueueFull`).
+    WaitFor(Duration),
+    /// It is refused at once.
+    Fail,
+}
+
+/// How rows travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriterPath {
+    /// Few rows by INSERT, many by COPY.
+    Auto,
+    /// Always binary COPY.
+    Copy,
+    /// Always INSERT.
+    Insert,
+}
+
+/// What becomes of a row whose key is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnConflict {
+    /// Nothing: the row in the table stays, and the new one counts as written.
+    Ignore,
+    /// Its other columns replace those of the row in the table.
+    Update,
+}
+
+/// How often a row can be in the table when connections break.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// Once. Every transaction leaves a row in `howdah_ledger`, in the table's schema, whose primary key lets it happen
+    /// only once, however often it is sent.
+    ExactlyOnce,
+    /// Once, or again when the answer to a commit was lost. Needs no ledger.
+    AtLeastOnce,
+}
+
+impl Default for WriterOptions {
+    fn default() -> Self {
+        WriterOptions {
+            columns: None,
+            max_rows: 5_000,
+            max_bytes: 4 * 1024 * 1024,
+            max_age: Duration::from_millis(5),
+            connections: 2,
+            queue_rows: 100_000,
+            queue_bytes: 64 * 1024 * 1024,
+            on_full: OnFull::Wait,
+            path: WriterPath::Auto,
+            copy_from_rows: 16,
+            on_conflict: None,
+            conflict_key: Vec::new(),
+            returning: Vec::new(),
+            latency_target: None,
+            adaptive: false,
+            delivery: Delivery::ExactlyOnce,
+            retry_for: Duration::from_secs(300),
+            discard: false,
+        }
+    }
+}
+
+impl WriterOptions {
+    /// Refuses what makes no sense.
+    ///
+    /// # Errors
+    /// A usage error that names the option.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let least_one = [
+            ("max_rows", self.max_rows),
+            ("max_bytes", self.max_bytes),
+            ("connections", self.connections),
+            ("queue_rows", self.queue_rows),
+            ("queue_bytes", self.queue_bytes),
+        ];
+        if let Some((name, _)) = least_one.into_iter().find(|(_, value)| *value == 0) {
+            return Err(Error::usage(format!("{name} must be at least 1")));
+        }
+        if !self.conflict_key.is_empty() && self.on_conflict.is_none() {
+            return Err(Error::usage("conflict_key says nothing without on_conflict"));
+        }
+        if self.path == WriterPath::Copy && self.needs_statements() {
+            return Err(Error::usage("COPY can neither return values nor meet conflicts")
+                .with_hint("leave the path to the writer"));
+        }
+        if self.latency_target.is_some_and(|target| target.is_zero()) {
+            return Err(Error::usage("latency_target must be more than nothing"));
+        }
+        Ok(())
+    }
+
+    /// Whether only INSERT can do what is asked.
+    pub(super) fn needs_statements(&self) -> bool {
+        self.on_conflict.is_some() || !self.returning.is_empty()
+    }
+
+    /// Whether the sizes of batches are found by measuring.
+    pub(super) fn is_adaptive(&self) -> bool {
+        self.adaptive || self.latency_target.is_some()
+    }
+}

@@ -1,0 +1,321 @@
+//! One connection of a writer, and how a transaction of rows runs on it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::TryStreamExt;
+use futures_util::future::{join, join_all};
+use tokio_postgres::types::{Kind, ToSql, Type};
+use tokio_postgres::{Row, Statement};
+
+use super::ack::Written;
+use super::statements::Statements;
+use crate::chunk::RowForm;
+use crate::connect::{Connection, Target};
+use crate::error::Error;
+use crate::write::array;
+use crate::write::copy::Copy;
+use crate::write::fields::Field;
+
+/// Rows of a COPY go to the driver in pieces of this size: each costs it a message, and a turn of its task.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// How the rows of a transaction travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// One binary COPY.
+    Copy,
+    /// One INSERT with an array a column.
+    Unnest,
+    /// An INSERT a row, sent without waiting.
+    Rows,
+}
+
+/// A transaction that was not answered with success: the server refused a row, which it may have named by its number, or
+/// could not go on; or the connection broke.
+pub(super) struct Failure(pub(super) tokio_postgres::Error, pub(super) Option<usize>);
+
+impl From<tokio_postgres::Error> for Failure {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Failure(error, None)
+    }
+}
+
+/// Values that came back, by the number of their row.
+pub(super) type Returned = Vec<(usize, Written)>;
+
+/// The backend behind a connection, as nobody else can be called.
+#[derive(Clone)]
+pub(super) struct Backend {
+    pid: i32,
+    start: String,
+}
+
+pub(super) struct Session {
+    connection: Connection,
+    pub(super) backend: Backend,
+    statements: Arc<Statements>,
+    prepared: HashMap<&'static str, Statement>,
+    relation_name: Arc<str>,
+}
+
+impl Session {
+    /// Over an open connection.
+    ///
+    /// # Errors
+    /// The server's.
+    pub(super) async fn new(
+        connection: Connection,
+        statements: Arc<Statements>,
+        relation_name: Arc<str>,
+    ) -> Result<Session, Error> {
+        let sql = "select pid, backend_start::text from pg_catalog.pg_stat_activity where pid = pg_catalog.pg_backend_pid()";
+        let rows = connection.client().query_typed(sql, &[]).await?;
+        let backend = match rows.first() {
+            Some(row) => {
+                Backend { pid: row.get(0), start: row.get::<_, Option<String>>(1).unwrap_or_default() }
+            }
+            None => Backend { pid: 0, start: String::new() },
+        };
+        Ok(Session { connection, backend, statements, prepared: HashMap::new(), relation_name })
+    }
+
+    /// Connects.
+    ///
+    /// # Errors
+    /// No connection.
+    pub(super) async fn open(
+        target: &Target,
+        statements: Arc<Statements>,
+        relation_name: Arc<str>,
+    ) -> Result<Session, Error> {
+        Session::new(target.connect().await?, statements, relation_name).await
+    }
+
+    pub(super) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Ends a backend of ours that holds what we need, and has not noticed that nobody listens to it any more.
+    pub(super) async fn end_backend(&self, ghost: &Backend) {
+        let sql = "select pg_catalog.pg_terminate_backend(pid) from pg_catalog.pg_stat_activity \
+                   where pid = $1 and backend_start::text = $2";
+        let asked = &[(&ghost.pid as &(dyn ToSql + Sync), Type::INT4), (&ghost.start, Type::TEXT)];
+        // It may be gone by now, or of another role: then time will tell.
+        let _ = self.connection.client().query_typed(sql, asked).await;
+    }
+
+    async fn prepare(&mut self, name: &'static str, sql: &str) -> Result<Statement, tokio_postgres::Error> {
+        if let Some(statement) = self.prepared.get(name) {
+            return Ok(statement.clone());
+        }
+        let statement = self.connection.client().prepare(sql).await?;
+        self.prepared.insert(name, statement.clone());
+        Ok(statement)
+    }
+
+    /// Writes `rows` in one transaction, and notes `part` in the ledger if there is one. `again`, the part comes first, which
+    /// waits for an earlier attempt that is still under way.
+    ///
+    /// No statement that writes is sent behind a BEGIN of which nobody knows whether it worked: if that was cancelled, what
+    /// follows would be a transaction of its own, and a part without its rows would pass for written.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub(super) async fn transact(
+        &mut self,
+        rows: &[Bytes],
+        way: Way,
+        part: Option<i64>,
+        again: bool,
+    ) -> Result<Returned, Failure> {
+        match (way, again) {
+            (Way::Copy, _) => self.copy(rows, part, again).await,
+            (Way::Rows, false) if rows.len() == 1 => self.lone_row(&rows[0], part).await,
+            (Way::Unnest, false) => self.unnest_alone(rows, part).await,
+            (Way::Rows | Way::Unnest, _) => self.insert(rows, way, part, again).await,
+        }
+    }
+
+    /// One row, one statement, one round trip, one transaction.
+    async fn lone_row(&mut self, row: &Bytes, part: Option<i64>) -> Result<Returned, Failure> {
+        let statements = self.statements.clone();
+        let mut fields = fields_of(row, &statements);
+        let statement = match (part, &statements.one_and_part) {
+            (Some(part), Some(sql)) => {
+                fields.push(Field::owned(part.to_be_bytes().to_vec()));
+                self.prepare("one and part", sql).await?
+            }
+            _ => self.prepare("one", &statements.one).await?,
+        };
+        let found = query(&self.connection, &statement, fields).await;
+        let found = found.map_err(|error| Failure(error, Some(0)))?;
+        Ok(returned(found, &statements))
+    }
+
+    /// Rows in one statement, one round trip, one transaction.
+    async fn unnest_alone(&mut self, rows: &[Bytes], part: Option<i64>) -> Result<Returned, Failure> {
+        let statements = self.statements.clone();
+        let (statement, part) = match (part, &statements.unnest_and_part) {
+            (Some(part), Some(sql)) => (self.prepare("unnest and part", sql).await?, Some(part)),
+            _ => (self.prepare("unnest", &statements.unnest).await?, None),
+        };
+        let mut arrays = arrays_of(rows, &statements, &statement);
+        arrays.extend(part.map(|part| Field::owned(part.to_be_bytes().to_vec())));
+        let found = query(&self.connection, &statement, arrays).await?;
+        Ok(returned(found, &statements))
+    }
+
+    /// Rows in a transaction that begins with the part.
+    async fn insert(
+        &mut self,
+        rows: &[Bytes],
+        way: Way,
+        part: Option<i64>,
+        again: bool,
+    ) -> Result<Returned, Failure> {
+        let statements = self.statements.clone();
+        let insert = match way {
+            Way::Unnest => self.prepare("unnest", &statements.unnest).await?,
+            _ => self.prepare("one", &statements.one).await?,
+        };
+        let client = self.connection.client();
+        if let Err(error) = client.batch_execute(&self.begin(part, again)).await {
+            return Err(self.rolled_back(error).await);
+        }
+        let written = async {
+            match way {
+                Way::Unnest => {
+                    let arrays = arrays_of(rows, &statements, &insert);
+                    vec![query(&self.connection, &insert, arrays).await]
+                }
+                _ => {
+                    let answers =
+                        rows.iter().map(|row| query(&self.connection, &insert, fields_of(row, &statements)));
+                    join_all(answers).await
+                }
+            }
+        };
+        let (written, committed) = join(written, client.batch_execute("COMMIT")).await;
+        let committed = match committed {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.rolled_back(error).await),
+        };
+        let mut found = Vec::with_capacity(rows.len());
+        for (at, answer) in written.into_iter().enumerate() {
+            found.extend(answer.map_err(|error| Failure(error, (way == Way::Rows).then_some(at)))?);
+        }
+        committed?;
+        Ok(returned(found, &statements))
+    }
+
+    async fn copy(&mut self, rows: &[Bytes], part: Option<i64>, again: bool) -> Result<Returned, Failure> {
+        let statements = self.statements.clone();
+        let copy = self.prepare("copy", &statements.copy).await?;
+        let client = self.connection.client();
+        // A COPY that is started outside of the transaction gets no rows.
+        let begin = self.begin(part, again);
+        let start = Copy::start(&self.connection, &copy, RowForm::Binary);
+        let (begun, started) = join(client.batch_execute(&begin), start).await;
+        let mut sink = match begun.and(started) {
+            Ok(sink) => sink,
+            Err(error) => return Err(self.rolled_back(error).await),
+        };
+        let mut chunk = BytesMut::new();
+        for row in rows {
+            if chunk.len() + row.len() > CHUNK_BYTES && !chunk.is_empty() {
+                sink.feed(chunk.split().freeze()).await?;
+            }
+            chunk.extend_from_slice(row);
+        }
+        sink.feed(chunk.freeze()).await?;
+        let (copied, committed) = join(sink.finish(), client.batch_execute("COMMIT")).await;
+        let committed = match committed {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.rolled_back(error).await),
+        };
+        if let Err(error) = copied {
+            let row = error.as_db_error().and_then(|db| db.where_()).and_then(|context| {
+                let (line, _) = crate::part::copy_context(context, &self.relation_name)?;
+                usize::try_from(line).ok()?.checked_sub(1)
+            });
+            return Err(Failure(error, row));
+        }
+        committed?;
+        Ok(Returned::new())
+    }
+
+    /// Ends a transaction that may still be open: a BEGIN that noted no part, a COMMIT that was cancelled.
+    async fn rolled_back(&self, error: tokio_postgres::Error) -> Failure {
+        let client = self.connection.client();
+        if !client.is_closed() {
+            let _ = client.batch_execute("ROLLBACK").await;
+        }
+        error.into()
+    }
+
+    /// SQL that begins and notes the part, as one message: all of it happens or nothing.
+    fn begin(&self, part: Option<i64>, again: bool) -> String {
+        let part = part.zip(self.statements.part.as_ref()).map(|(part, sql)| format!("{sql}{part})"));
+        match (part, again) {
+            (None, _) => "BEGIN".to_owned(),
+            (Some(part), false) => format!("BEGIN; {part}"),
+            // Who holds the part is an earlier attempt of ours; see `lane`.
+            (Some(part), true) => {
+                format!("BEGIN; SET LOCAL lock_timeout = '2s'; {part}; SET LOCAL lock_timeout = DEFAULT")
+            }
+        }
+    }
+}
+
+/// What came back, by the numbers of rows.
+fn returned(found: Vec<Row>, statements: &Statements) -> Returned {
+    let numbered = |(at, row): (usize, Row)| {
+        let number = if statements.is_numbered {
+            let number: i32 = row.get(row.len() - 1);
+            usize::try_from(number).unwrap_or(1) - 1
+        } else {
+            at
+        };
+        (number, Written::returning(row))
+    };
+    found.into_iter().enumerate().map(numbered).collect()
+}
+
+/// Runs a statement with the fields of a row; what comes back.
+async fn query(
+    connection: &Connection,
+    statement: &Statement,
+    fields: Vec<Field<'_>>,
+) -> Result<Vec<Row>, tokio_postgres::Error> {
+    connection.client().query_raw(statement, fields).await?.try_collect().await
+}
+
+/// The fields of a binary row.
+fn fields_of<'r>(row: &'r [u8], statements: &Statements) -> Vec<Field<'r>> {
+    let mut fields = Vec::with_capacity(statements.elements.len() + 1);
+    let mut rest = row.get(2..).unwrap_or_default();
+    while let Some((length, after)) = rest.split_first_chunk::<4>() {
+        let length = usize::try_from(i32::from_be_bytes(*length)).ok();
+        let (value, after) = after.split_at(length.unwrap_or(0).min(after.len()));
+        fields.push(Field::borrowed(length.map(|_| value)));
+        rest = after;
+    }
+    fields
+}
+
+/// One array a column.
+fn arrays_of(rows: &[Bytes], statements: &Statements, insert: &Statement) -> Vec<Field<'static>> {
+    const TEXT: u32 = 25;
+    let width = statements.elements.len();
+    let fields: Vec<Field<'_>> = rows.iter().flat_map(|row| fields_of(row, statements)).collect();
+    let array = |(at, element): (usize, &super::statements::Element)| {
+        let oid = match insert.params().get(at).map(Type::kind) {
+            Some(Kind::Array(element)) => element.oid(),
+            _ => TEXT,
+        };
+        array::of(fields.iter().skip(at).step_by(width), oid, element.delimiter, RowForm::Binary)
+    };
+    statements.elements.iter().enumerate().map(array).collect()
+}
