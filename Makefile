@@ -17,7 +17,7 @@ ARGS ?=
 ROWS ?= 1000000
 EVENTS := build/github-events-$(ROWS).csv
 
-.PHONY: help run test test-rust test-python oracle hostile lint fmt bench-load bench-python contenders contenders-test fuzz deny clean
+.PHONY: help run test test-rust test-python oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer
 
 help: ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -56,14 +56,22 @@ test-python: .venv/ready
 # Longer runs of tests that `make test` runs briefly. SEED=… gives other literals, tables and files.
 SEED ?= 20261
 LITERALS ?= 100000
+BATCHES ?= 500
 
-oracle: .venv/ready ## Compare every codec with the server's input function (LITERALS=100000 a type, SEED=…)
-	HOWDAH_SEED=$(SEED) HOWDAH_ORACLE_LITERALS=$(LITERALS) $(CARGO) test --locked -p howdah --test oracle -- --nocapture
+oracle: .venv/ready ## Compare every codec with the server's input function (LITERALS=100000 a type, SEED=…, BATCHES=500 of Arrow)
+	HOWDAH_SEED=$(SEED) HOWDAH_ORACLE_LITERALS=$(LITERALS) HOWDAH_BATCH_CASES=$(BATCHES) \
+	    $(CARGO) test --locked -p howdah --test oracle --test arrow_oracle -- --nocapture
 
 # Giants of some GiB pass through it; it takes some 40 minutes and 6 GiB of memory.
 hostile: .venv/ready ## All the bad input through the command, with psql as the judge, and every cut of every file (SEED=…)
 	HOWDAH_SEED=$(SEED) HOWDAH_HOSTILE=1 HOWDAH_TABLES=$(or $(TABLES),2000) $(CARGO) test --locked -p howdah-cli --test hostile -- --nocapture
 	HOWDAH_SEED=$(SEED) HOWDAH_HOSTILE=1 $(CARGO) test --locked -p howdah --test cutting -- --nocapture
+
+# One run again: SEED=7 RUNS=1.
+RUNS ?= 2000
+
+soak: .venv/ready ## Random faults under a Writer (RUNS=2000 from seed SEED on), and a server that is away for 30 s
+	HOWDAH_SEED=$(SEED) HOWDAH_FAULT_RUNS=$(RUNS) HOWDAH_AWAY_SECONDS=30 $(CARGO) test --locked -p howdah --test writer_faults -- --nocapture
 
 lint: .venv/ready ## rustfmt, clippy, ruff, mypy
 	$(CARGO) fmt --check
@@ -83,6 +91,10 @@ bench-load: .venv/ready ## Measure loads against the floor and psql (ARGS='--qui
 bench-python: .venv/ready ## Measure tables of polars, pandas and pyarrow beside a Parquet file (ARGS='--rounds 5', …)
 	$(BIN)/maturin develop --release --quiet
 	$(BIN)/python bench/dataframes.py $(ARGS)
+
+bench-python-writer: .venv/ready ## Measure how many rows a second Python hands to a writer (ARGS='--rounds 5', …)
+	$(BIN)/maturin develop --release --quiet
+	$(BIN)/python bench/writer.py $(ARGS)
 
 contenders: .venv/ready ## Install other people's ways of loading into build/contenders, and say which can run
 	$(BIN)/python bench/contenders/setup.py

@@ -19,6 +19,11 @@ impl Settings {
         Settings::new().with("fsync", "off").with("full_page_writes", "off").with("synchronous_commit", "off")
     }
 
+    /// For tests that end servers by force: what was committed survives the death of any process, if not of the machine.
+    pub fn safe_from_crashes() -> Self {
+        Settings::new().with("fsync", "off").with("full_page_writes", "off")
+    }
+
     /// One more setting; a later one of the same name wins.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {

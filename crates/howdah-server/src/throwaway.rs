@@ -10,7 +10,7 @@ use rustix::process::Signal;
 
 use crate::account::Account;
 use crate::binaries::Binaries;
-use crate::cluster::{Cluster, POLL, fits_a_socket};
+use crate::cluster::{Cluster, PATIENCE, POLL, fits_a_socket};
 use crate::error::{Error, Result};
 use crate::places;
 use crate::port;
@@ -29,8 +29,18 @@ const STOP_PATIENCE: Duration = Duration::from_secs(6);
 pub struct Throwaway {
     server: Server,
     process: Child,
+    cluster: Cluster,
     /// After the server has ended: removes the directory.
-    _watchdog: Watchdog,
+    watchdog: Watchdog,
+}
+
+/// How a server is told to stop while clients are connected, in the words of `pg_ctl`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shutdown {
+    /// Sessions are ended, everything is written.
+    Fast,
+    /// Everything is left as it is, as in a crash; the next start recovers.
+    Immediate,
 }
 
 impl Throwaway {
@@ -56,11 +66,51 @@ impl Throwaway {
 
     fn of(cluster: Cluster, watchdog: Watchdog, settings: &Settings) -> Result<Throwaway> {
         cluster.configure(settings)?;
-        let (process, postmaster) =
-            cluster.start(port::free_port()?, &cluster.socket_dir(), watchdog.process_group())?;
-        let server = Server::new("throwaway", &cluster, postmaster)?;
-        Ok(Throwaway { server, process, _watchdog: watchdog })
+        let (server, process) = launch(&cluster, &watchdog, port::free_port()?)?;
+        Ok(Throwaway { server, process, cluster, watchdog })
     }
+
+    /// Stops the server and keeps its data; returns when its processes have ended, at once if they have already.
+    ///
+    /// # Errors
+    /// The server does not end.
+    pub fn stop(&mut self, how: Shutdown) -> Result<()> {
+        self.stop_within(how, PATIENCE)
+    }
+
+    fn stop_within(&mut self, how: Shutdown, patience: Duration) -> Result<()> {
+        let started = Instant::now();
+        let mut told = false;
+        while self.process.try_wait().map_err(Error::io("wait for postgres"))?.is_none() {
+            if !told {
+                let signal = match how {
+                    Shutdown::Fast => Signal::INT,
+                    Shutdown::Immediate => Signal::QUIT,
+                };
+                postmaster::signal(rustix::process::Pid::from_child(&self.process), signal)?;
+                told = true;
+            }
+            if started.elapsed() > patience {
+                return Err(self.cluster.slow(self.process.id(), "stopping"));
+            }
+            thread::sleep(POLL);
+        }
+        Ok(())
+    }
+
+    /// Starts the server after a stop, with its data and on its port, or on another one if somebody has taken that.
+    ///
+    /// # Errors
+    /// What the server complained about; that it still runs.
+    pub fn start_again(&mut self) -> Result<()> {
+        (self.server, self.process) = launch(&self.cluster, &self.watchdog, self.server.port())?;
+        Ok(())
+    }
+}
+
+fn launch(cluster: &Cluster, watchdog: &Watchdog, port: u16) -> Result<(Server, Child)> {
+    let (process, postmaster) = cluster.start(port, &cluster.socket_dir(), watchdog.process_group())?;
+    Ok((Server::new("throwaway", cluster, postmaster)?, process))
 }
 
 /// A data directory with one database and without a server, to be copied; it is removed when this is dropped or its owner is killed.
@@ -114,17 +164,10 @@ impl Deref for Throwaway {
 
 impl Drop for Throwaway {
     fn drop(&mut self) {
-        // Immediate shutdown: a checkpoint of data that are about to be removed would be wasted.
-        let pid = rustix::process::Pid::from_child(&self.process);
-        let _ = postmaster::signal(pid, Signal::QUIT);
-        let started = Instant::now();
-        while let Ok(None) = self.process.try_wait() {
-            if started.elapsed() > STOP_PATIENCE {
-                let _ = self.process.kill();
-                let _ = self.process.wait();
-                break;
-            }
-            thread::sleep(POLL);
+        // A checkpoint of data that are about to be removed would be wasted.
+        if self.stop_within(Shutdown::Immediate, STOP_PATIENCE).is_err() {
+            let _ = self.process.kill();
+            let _ = self.process.wait();
         }
     }
 }

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use howdah_server::{Settings, Throwaway};
-use howdah_testkit::Database;
+use howdah_testkit::{Database, TinyDisk};
 
 /// `howdah load - --table t`, fed without an end.
 fn endless_load(conninfo: &str, jobs: &str) -> Child {
@@ -67,41 +67,14 @@ fn a_server_that_stops_is_not_blamed_on_the_data() {
     }
 }
 
-/// A file system of 8 MiB, gone with the value.
-struct TinyDisk(String);
-
-impl TinyDisk {
-    fn mount(path: String) -> Option<TinyDisk> {
-        std::fs::create_dir(&path).unwrap();
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=8m,mode=777", "tmpfs", &path])
-            .stderr(Stdio::null())
-            .status();
-        mounted.is_ok_and(|status| status.success()).then_some(TinyDisk(path))
-    }
-}
-
-impl Drop for TinyDisk {
-    fn drop(&mut self) {
-        // Lazily: the server has files open in it.
-        let _ = Command::new("umount").args(["-l", &self.0]).status();
-    }
-}
-
 #[test]
 fn a_full_disk_of_the_server_leaves_nothing_and_says_what_to_free() {
     let database = Database::new();
-    let parent = std::path::PathBuf::from(database.path(""));
-    // The server runs under another account than root.
-    std::fs::set_permissions(&parent, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let Some(disk) = TinyDisk::mount(database.path("tiny")) else {
+    let Some(disk) = TinyDisk::mount(&database.path("tiny"), 8, &database.sql("SHOW data_directory")) else {
         eprintln!("skipped: no file system can be mounted here");
         return;
     };
-    let owned =
-        Command::new("chown").args(["--reference", &database.sql("SHOW data_directory"), &disk.0]).status();
-    assert!(owned.unwrap().success());
-    database.sql(&format!("CREATE TABLESPACE tiny LOCATION '{}'", disk.0));
+    database.sql(&format!("CREATE TABLESPACE tiny LOCATION '{}'", disk.path()));
     let rows: String = (0..800_000).map(|n| format!("{n},some words that take room\n")).collect();
     let file = database.file("big.csv", rows);
     for jobs in ["1", "2"] {

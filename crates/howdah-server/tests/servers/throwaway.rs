@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use howdah_server::{Error, Settings, Throwaway};
+use howdah_server::{Error, Settings, Shutdown, Throwaway};
 
 use crate::helper::Helper;
 use crate::tools::{ask, processes_of, within};
@@ -122,4 +122,32 @@ fn a_server_that_refuses_its_settings_says_so_in_the_error() {
     assert!(error.to_string().contains("invalid value for parameter \"shared_buffers\""), "{error}");
     let Error::Start { data_dir, .. } = error else { unreachable!() };
     assert!(!root_of(&data_dir).exists());
+}
+
+#[test]
+fn a_server_that_was_stopped_goes_on_with_its_data_at_its_address() {
+    let mut server = Throwaway::start(&Settings::safe_from_crashes()).unwrap();
+    ask(&server, &server.conninfo(), "CREATE TABLE t (n int)");
+    for (round, how) in [Shutdown::Fast, Shutdown::Immediate, Shutdown::Immediate].into_iter().enumerate() {
+        ask(&server, &server.conninfo(), "INSERT INTO t VALUES (1)");
+        let (url, root) = (server.url(), root_of(server.data_dir()));
+        server.stop(how).unwrap();
+        server.stop(how).unwrap();
+        let left: Vec<_> =
+            processes_of(&root).into_iter().filter(|process| process.contains("postgres")).collect();
+        assert_eq!(left, Vec::<String>::new(), "{how:?}");
+        server.start_again().unwrap();
+        assert_eq!(server.url(), url);
+        assert_eq!(ask(&server, &url, "SELECT count(*) FROM t"), (round + 1).to_string(), "{how:?}");
+    }
+}
+
+#[test]
+fn a_stopped_server_that_is_dropped_leaves_nothing() {
+    let mut server = Throwaway::start(&Settings::safe_from_crashes()).unwrap();
+    let root = root_of(server.data_dir());
+    server.stop(Shutdown::Immediate).unwrap();
+    drop(server);
+    assert_eq!(processes_of(&root), Vec::<String>::new());
+    assert!(!root.exists());
 }

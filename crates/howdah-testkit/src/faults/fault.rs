@@ -1,0 +1,136 @@
+//! What can go wrong between a client and its server: where it strikes, and what it does there.
+
+use std::time::Duration;
+
+use super::message::Direction;
+
+/// Something that goes wrong once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault {
+    /// Where it strikes.
+    pub place: Place,
+    /// What it does.
+    pub harm: Harm,
+}
+
+/// A moment in what a client and its server say to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The next connection, before anything passes.
+    Connection,
+    /// The n-th message of a direction from now on (1 is the next), over all connections; a startup message counts. It
+    /// does not arrive.
+    Message(Direction, u64),
+    /// The next COMMIT; the server does not get it.
+    Commit,
+    /// Just behind the next COMMIT: the server has it or will have it, and nobody hears what it makes of it.
+    BehindCommit,
+    /// The server's next word that it has committed; the client does not get it.
+    CommitReply,
+}
+
+/// What happens to a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Harm {
+    /// Both sides find their socket closed.
+    Close,
+    /// Both sides find their connection reset.
+    Reset,
+    /// Half of the message passes, then both sides find their socket closed.
+    Half,
+    /// Sockets stay open and nothing passes any more, until the proxy ends or cuts all its connections.
+    BlackHole,
+    /// The message, and whatever is behind it, waits for so long.
+    Stall(Duration),
+    /// Both sides find their socket closed, and so does everybody else, until the proxy is told to come back.
+    GoAway,
+}
+
+/// How good the line is while nothing goes wrong.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Line {
+    /// What is read waits at least so long before it passes, in each direction.
+    pub delay: Duration,
+    /// At most so much longer, by chance.
+    pub jitter: Duration,
+    /// The most bytes a second that pass in one direction of a connection.
+    pub bytes_per_second: Option<u32>,
+}
+
+/// A message that is about to pass.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Passing {
+    pub(super) direction: Direction,
+    /// It is a COMMIT, or the word that it is done.
+    pub(super) commits: bool,
+}
+
+/// Faults that have not struck yet.
+#[derive(Debug, Default)]
+pub(super) struct Pending(Vec<Fault>);
+
+impl Pending {
+    pub(super) fn add(&mut self, fault: Fault) {
+        self.0.push(fault);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// What a new connection suffers.
+    pub(super) fn at_connection(&mut self) -> Option<Harm> {
+        self.strike(|place| place == Place::Connection)
+    }
+
+    /// What a message suffers instead of passing.
+    pub(super) fn at(&mut self, message: Passing) -> Option<Harm> {
+        for fault in &mut self.0 {
+            if let Place::Message(direction, left) = &mut fault.place
+                && *direction == message.direction
+            {
+                *left = left.saturating_sub(1);
+            }
+        }
+        self.strike(|place| match place {
+            Place::Message(direction, left) => direction == message.direction && left == 0,
+            Place::Commit => message.commits && message.direction == Direction::ToServer,
+            Place::CommitReply => message.commits && message.direction == Direction::ToClient,
+            Place::Connection | Place::BehindCommit => false,
+        })
+    }
+
+    /// What a connection suffers when this message has passed.
+    pub(super) fn behind(&mut self, message: Passing) -> Option<Harm> {
+        let committing = message.commits && message.direction == Direction::ToServer;
+        self.strike(|place| committing && place == Place::BehindCommit)
+    }
+
+    fn strike(&mut self, here: impl Fn(Place) -> bool) -> Option<Harm> {
+        let index = self.0.iter().position(|fault| here(fault.place))?;
+        Some(self.0.remove(index).harm)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_strikes_once_and_where_it_was_put() {
+        let mut pending = Pending::default();
+        let to = |direction| Passing { direction, commits: false };
+        pending.add(Fault { place: Place::Message(Direction::ToServer, 2), harm: Harm::Reset });
+        assert_eq!(pending.at(to(Direction::ToServer)), None);
+        assert_eq!(pending.at(to(Direction::ToClient)), None);
+        assert_eq!(pending.at(to(Direction::ToServer)), Some(Harm::Reset));
+        assert_eq!(pending.at(to(Direction::ToServer)), None);
+
+        let commit = Passing { direction: Direction::ToServer, commits: true };
+        let done = Passing { direction: Direction::ToClient, commits: true };
+        pending.add(Fault { place: Place::CommitReply, harm: Harm::Close });
+        pending.add(Fault { place: Place::BehindCommit, harm: Harm::Half });
+        assert_eq!((pending.at(commit), pending.behind(commit)), (None, Some(Harm::Half)));
+        assert_eq!((pending.at(done), pending.len()), (Some(Harm::Close), 0));
+    }
+}

@@ -1,0 +1,226 @@
+//! One connection through the proxy: messages pass until there are no more, or something goes wrong.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{ReadHalf, WriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::{join, select, time, try_join};
+
+use super::fault::{Harm, Passing, Pending};
+use super::message::{Commits, Direction, Message, Messages};
+use super::{Shared, State};
+
+/// The most bytes that are read at once, so that a limited line is limited evenly.
+const CHUNK: usize = 64 * 1024;
+
+/// Why a direction, and with it the connection, ends before its sender has finished.
+struct Struck(Harm);
+
+pub(super) async fn serve(listener: std::net::TcpListener, shared: Arc<Shared>) {
+    let listener = TcpListener::from_std(listener).unwrap();
+    loop {
+        while shared.is_gone.load(Ordering::Relaxed) {
+            time::sleep(Duration::from_millis(5)).await;
+        }
+        // Too many open files: those who wait get their turn when others have gone.
+        let Ok((client, _)) = listener.accept().await else {
+            time::sleep(Duration::from_millis(10)).await;
+            continue;
+        };
+        let shared = Arc::clone(&shared);
+        tokio::spawn(async move {
+            shared.connections.fetch_add(1, Ordering::Relaxed);
+            shared.open.fetch_add(1, Ordering::Relaxed);
+            // A side that cannot be written to finds its connection closed, as the other one does.
+            let _ = shared.connect(client).await;
+            shared.open.fetch_sub(1, Ordering::Relaxed);
+        });
+    }
+}
+
+impl Shared {
+    async fn connect(&self, mut client: TcpStream) -> io::Result<()> {
+        let mut cuts = self.cuts.subscribe();
+        client.set_nodelay(true)?;
+        match self.harm_to_new() {
+            None => {}
+            Some(Harm::Stall(time)) => select! {
+                () = time::sleep(time) => {}
+                _ = next_cut(&mut cuts) => return Ok(()),
+            },
+            Some(Harm::BlackHole) => {
+                swallow(&mut client, &mut cuts).await;
+                return Ok(());
+            }
+            Some(Harm::Reset) => return client.set_zero_linger(),
+            Some(Harm::Close | Harm::Half) => return Ok(()),
+            Some(Harm::GoAway) => {
+                self.go_away(Harm::Close);
+                return Ok(());
+            }
+        }
+        let mut messages = Messages::of(Direction::ToServer);
+        select! {
+            greeted = greet(&mut client, &mut messages) => greeted?,
+            _ = next_cut(&mut cuts) => return Ok(()),
+        }
+        let mut server = TcpStream::connect(self.upstream).await?;
+        server.set_nodelay(true)?;
+        let (from_client, to_client) = client.split();
+        let (from_server, to_server) = server.split();
+        let answers = Messages::of(Direction::ToClient);
+        let struck = select! {
+            ended = async { try_join!(
+                self.carry(Direction::ToServer, messages, from_client, to_server),
+                self.carry(Direction::ToClient, answers, from_server, to_client),
+            ) } => ended.err(),
+            harm = next_cut(&mut cuts) => Some(Struck(harm)),
+        };
+        match struck {
+            Some(Struck(Harm::Reset)) => client.set_zero_linger().and(server.set_zero_linger()),
+            Some(Struck(Harm::BlackHole)) => {
+                let mut cuts = (cuts.clone(), cuts);
+                join!(swallow(&mut client, &mut cuts.0), swallow(&mut server, &mut cuts.1));
+                Ok(())
+            }
+            Some(Struck(Harm::GoAway)) => {
+                self.go_away(Harm::Close);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn harm_to_new(&self) -> Option<Harm> {
+        let mut state = self.state();
+        if state.away.is_some() {
+            return state.away;
+        }
+        let harm = state.pending.at_connection();
+        self.note(harm)
+    }
+
+    /// Counts what has struck.
+    fn note(&self, harm: Option<Harm>) -> Option<Harm> {
+        self.struck.fetch_add(u64::from(harm.is_some()), Ordering::Relaxed);
+        harm
+    }
+
+    /// Carries messages one way until there are no more, or nobody takes them. The other way goes on: an answer may still
+    /// be under way there.
+    async fn carry(
+        &self,
+        direction: Direction,
+        mut messages: Messages,
+        mut from: ReadHalf<'_>,
+        mut to: WriteHalf<'_>,
+    ) -> Result<(), Struck> {
+        let mut commits = Commits::default();
+        loop {
+            while let Some(message) = messages.take() {
+                self.counter(direction).fetch_add(1, Ordering::Relaxed);
+                let commits = match direction {
+                    Direction::ToServer => commits.made_by(&message),
+                    Direction::ToClient => message.says_committed(),
+                };
+                let passing = Passing { direction, commits };
+                self.harm(&message, passing, Pending::at, &mut to).await?;
+                if to.write_all(&message.bytes).await.is_err() {
+                    return Ok(());
+                }
+                self.harm(&message, passing, Pending::behind, &mut to).await?;
+            }
+            let room = messages.room();
+            room.reserve(CHUNK);
+            let Ok(read @ 1..) = (&mut from).take(CHUNK as u64).read_buf(room).await else { break };
+            let wait = self.state().wait(read);
+            if !wait.is_zero() {
+                time::sleep(wait).await;
+            }
+        }
+        let _ = to.write_all(&messages.rest()).await;
+        let _ = to.shutdown().await;
+        Ok(())
+    }
+
+    /// What goes wrong before or behind a message, if anything.
+    async fn harm(
+        &self,
+        message: &Message,
+        passing: Passing,
+        look: fn(&mut Pending, Passing) -> Option<Harm>,
+        to: &mut WriteHalf<'_>,
+    ) -> Result<(), Struck> {
+        let harm = look(&mut self.state().pending, passing);
+        match self.note(harm) {
+            None => Ok(()),
+            Some(Harm::Stall(time)) => {
+                time::sleep(time).await;
+                Ok(())
+            }
+            Some(Harm::Half) => {
+                let _ = to.write_all(&message.bytes[..message.bytes.len() / 2]).await;
+                Err(Struck(Harm::Close))
+            }
+            Some(harm) => Err(Struck(harm)),
+        }
+    }
+}
+
+impl State {
+    /// How long bytes that were read wait before they pass.
+    fn wait(&mut self, bytes: usize) -> Duration {
+        let narrow = self.line.bytes_per_second.map_or(Duration::ZERO, |rate| {
+            Duration::from_micros(bytes as u64 * 1_000_000 / u64::from(rate.max(1)))
+        });
+        self.line.delay + self.dice.up_to(self.line.jitter) + narrow
+    }
+}
+
+/// Tells the client that there is no encryption, as often as it asks for that.
+async fn greet(client: &mut TcpStream, messages: &mut Messages) -> io::Result<()> {
+    loop {
+        match messages.ask_for_encryption() {
+            Some(false) => return Ok(()),
+            Some(true) => {
+                messages.forget_request();
+                client.write_all(b"N").await?;
+            }
+            None => {
+                if client.read_buf(messages.room()).await? == 0 {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+            }
+        }
+    }
+}
+
+/// The harm of the next cut. The owner may be gone, and with it all cuts.
+async fn next_cut(cuts: &mut watch::Receiver<Option<Harm>>) -> Harm {
+    match cuts.changed().await {
+        Ok(()) => cuts.borrow_and_update().unwrap_or(Harm::Close),
+        Err(_) => Harm::Close,
+    }
+}
+
+/// Reads and forgets until somebody cuts the connection; not even an end is noticed by the other side.
+async fn swallow(socket: &mut TcpStream, cuts: &mut watch::Receiver<Option<Harm>>) {
+    let mut forgotten = vec![0; CHUNK];
+    loop {
+        select! {
+            harm = next_cut(cuts) => match harm {
+                Harm::BlackHole => {}
+                _ => return,
+            },
+            read = socket.read(&mut forgotten) => if !matches!(read, Ok(1..)) {
+                next_cut(cuts).await;
+                return;
+            },
+        }
+    }
+}

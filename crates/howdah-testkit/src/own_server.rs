@@ -1,0 +1,74 @@
+//! A server that one test owns alone: it may be stopped, started again, and shot at.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use howdah_server::{Settings, Shutdown, Throwaway};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::psql::Psql;
+
+/// What was committed survives whatever happens to its processes. It ends with its value.
+pub struct OwnServer(Throwaway);
+
+impl OwnServer {
+    /// Starts one with an empty database.
+    pub fn start() -> OwnServer {
+        OwnServer::with(Settings::safe_from_crashes())
+    }
+
+    /// The same with other settings.
+    pub fn with(settings: Settings) -> OwnServer {
+        OwnServer(Throwaway::start(&settings).unwrap())
+    }
+
+    /// Key/value conninfo of its database through the Unix socket, password included.
+    pub fn conninfo(&self) -> String {
+        self.0.conninfo()
+    }
+
+    /// Its TCP address, which stays.
+    pub fn tcp_address(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.0.port()).into()
+    }
+
+    /// Its data directory, which belongs to the account that it runs as.
+    pub fn data_dir(&self) -> String {
+        self.0.data_dir().to_string_lossy().into_owned()
+    }
+
+    /// Runs SQL or psql commands; what they print, without the last line end.
+    pub fn sql(&self, commands: &str) -> String {
+        Psql { bin_dir: self.0.bin_dir().to_owned(), conninfo: self.conninfo() }.run(commands)
+    }
+
+    /// Stops it as `pg_ctl stop` would; its data stay.
+    pub fn stop(&mut self, how: Shutdown) {
+        self.0.stop(how).unwrap();
+    }
+
+    /// Starts it after a stop, at the same address.
+    pub fn start_again(&mut self) {
+        let address = self.tcp_address();
+        self.0.start_again().unwrap();
+        assert_eq!(self.tcp_address(), address, "somebody took the server's port");
+    }
+
+    /// Kills a backend with SIGKILL. The server then ends all others and recovers, as after a crash.
+    pub fn kill_backend(&self, pid: &str) {
+        let pid = Pid::from_raw(pid.parse().unwrap()).unwrap();
+        // It may have ended by itself.
+        let _ = kill_process(pid, Signal::KILL);
+    }
+
+    /// Waits until it answers, as after a crash.
+    pub fn await_recovery(&self) {
+        let psql = Psql { bin_dir: self.0.bin_dir().to_owned(), conninfo: self.conninfo() };
+        let start = Instant::now();
+        while let Err(error) = psql.try_run("SELECT 1") {
+            assert!(start.elapsed() < Duration::from_secs(60), "the server does not recover: {error}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! psql in front of a database: the oracle.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// A program and whom it connects to.
+#[derive(Debug, Clone)]
+pub(crate) struct Psql {
+    /// The directory of the server's programs.
+    pub(crate) bin_dir: PathBuf,
+    pub(crate) conninfo: String,
+}
+
+impl Psql {
+    /// Ready to be given commands.
+    pub(crate) fn command(&self) -> Command {
+        let mut psql = Command::new(self.bin_dir.join("psql"));
+        psql.args(["-XAtq", "-v", "ON_ERROR_STOP=1", "-d", &self.conninfo]);
+        psql
+    }
+
+    /// What the commands print, without the last line end.
+    pub(crate) fn run(&self, commands: &str) -> String {
+        self.try_run(commands).unwrap_or_else(|error| panic!("{commands}: {error}"))
+    }
+
+    /// The same, or what psql said on standard error.
+    pub(crate) fn try_run(&self, commands: &str) -> Result<String, String> {
+        let mut command = self.command();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut psql = command.spawn().unwrap();
+        // Where it cannot connect it does not read, and says why below.
+        let _ = psql.stdin.take().unwrap().write_all(commands.as_bytes());
+        let output = psql.wait_with_output().unwrap();
+        if output.status.success() {
+            return Ok(String::from_utf8(output.stdout).unwrap().trim_end_matches('\n').to_owned());
+        }
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+}
