@@ -5,15 +5,17 @@ use std::path::PathBuf;
 mod bench;
 mod load;
 mod promote;
+mod stream;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub(crate) use bench::{Bench, BenchAction, BenchRun};
 pub(crate) use load::{
-    AllowArg, Connection, FormatArg, Load, ModeArg, NamesArg, OnErrorArg, OnNulArg, ReportArg, WritePathArg,
+    AllowArg, Columns, Connection, FormatArg, Input, Load, ModeArg, NamesArg, OnErrorArg, OnNulArg,
+    ReportArg, Tolerance, WritePathArg,
 };
-
 pub(crate) use promote::Promote;
+pub(crate) use stream::{OnConflictArg, Stream};
 
 /// Carry data into PostgreSQL as fast as the server can take it.
 #[derive(Debug, Parser)]
@@ -45,6 +47,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Load files and streams into a table
     Load(Box<Load>),
+    /// Write lines into a table as they come
+    Stream(Box<Stream>),
     /// Read a landing table's text as types, into another table
     Promote(Promote),
     /// Manage howdah's own PostgreSQL servers
@@ -189,9 +193,9 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = MAN_EXAMPLES)]
 pub(crate) struct Man {
-    /// Of this command: load, promote, server, bench, dataset, completions, man [default: of howdah]
+    /// Of this command: load, stream, promote, server, bench, dataset, completions, man [default: of howdah]
     #[arg(value_name = "COMMAND", hide_possible_values = true,
-        value_parser = ["load", "promote", "server", "bench", "dataset", "completions", "man"])]
+        value_parser = ["load", "stream", "promote", "server", "bench", "dataset", "completions", "man"])]
     pub(crate) command: Option<String>,
 }
 
@@ -213,10 +217,17 @@ mod tests {
 
     #[test]
     fn help_mentions_every_option_once_on_one_line_with_its_default() {
-        let text = help(&["load"]);
+        for command in ["load", "stream"] {
+            check_help_of(command);
+        }
+    }
+
+    fn check_help_of(command: &str) {
+        let text = help(&[command]);
         let root = Cli::command();
-        let load = root.find_subcommand("load").unwrap();
-        for arg in load.get_arguments().filter(|arg| !arg.is_positional()) {
+        let command = root.find_subcommand(command).unwrap();
+        let is_shown = |arg: &&clap::Arg| !arg.is_positional() && !arg.is_hide_set();
+        for arg in command.get_arguments().filter(is_shown) {
             let flag = format!("--{}", arg.get_long().unwrap());
             let starts = |line: &&str| {
                 line.trim_start().split([' ', '[', ',']).any(|word| word == flag)
@@ -237,7 +248,9 @@ mod tests {
         let Command::Load(load) = cli.command else { unreachable!() };
         assert_eq!(load.connection.host.as_deref(), Some("db"));
         assert_eq!(load.connection.username.as_deref(), Some("me"));
-        for command in [&[][..], &["load"], &["promote"], &["server"], &["server", "psql"], &["dataset"]] {
+        for command in
+            [&[][..], &["load"], &["stream"], &["promote"], &["server"], &["server", "psql"], &["dataset"]]
+        {
             assert!(help(command).contains("Usage: howdah"), "{command:?}");
         }
     }

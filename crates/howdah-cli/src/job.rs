@@ -1,15 +1,12 @@
 //! What the options of `howdah load` mean: checked, and turned into the engine's vocabulary.
 
 use howdah::name::TableName;
-use howdah::options::{
-    Allowed, DateFormat, DialectOptions, Encoding, Format, HeaderOption, Mode, Names, OnError, OnNul,
-    RejectLimit, WritePath,
-};
+use howdah::options::{Allowed, Encoding, Mode, Names, WritePath};
 use howdah::{Error, LoadOptions};
 
-use crate::args::{AllowArg, FormatArg, Load, ModeArg, NamesArg, OnErrorArg, OnNulArg, WritePathArg};
-use crate::names::{column_list, column_name, map_pair, split_list};
-use crate::types;
+use crate::args::{AllowArg, FormatArg, Load, ModeArg, NamesArg, WritePathArg};
+use crate::names::{column_list, column_name};
+use crate::{reading, types};
 
 /// The engine's options.
 ///
@@ -22,66 +19,30 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
             Error::usage("standard input has no name that a table could take").with_hint("add --table NAME")
         );
     }
-    if args.tolerance.on_error == OnErrorArg::Stop
-        && (args.tolerance.reject_limit.is_some() || args.tolerance.rejects.is_some())
-    {
-        return Err(Error::usage("--reject-limit and --rejects are about ignored records")
-            .with_hint("add --on-error ignore"));
-    }
-    let byte = |option, text: &Option<String>| text.as_deref().map(|text| one_byte(option, text)).transpose();
-    let list = |option, text: &Option<String>| match text.as_deref() {
-        None => Ok(Vec::new()),
-        Some(text) => column_list(option, text),
+    let is_json = match args.format {
+        Some(format) => matches!(format, FormatArg::Json | FormatArg::Ndjson),
+        None => args.inputs.first().is_some_and(|input| is_json(input)),
     };
-    let mut skip_columns = Vec::new();
-    for list in &args.columns.skip_columns {
-        skip_columns.extend(split_list("--skip-columns", list)?.into_iter().map(|(_, exact)| exact));
-    }
+    let file = &args.file_input;
+    let key = args.target.key.as_deref().map(|list| column_list("--key", list)).transpose()?;
     Ok(LoadOptions {
         inputs: args.inputs.clone(),
         table,
-        format: args.input.format.map(|format| match format {
-            FormatArg::Csv => Format::Csv,
-            FormatArg::Tsv => Format::Tsv,
-            FormatArg::Text => Format::Text,
-            FormatArg::Ndjson => Format::Ndjson,
-            FormatArg::Json => Format::Json,
-            FormatArg::Rejects => Format::Rejects,
-            FormatArg::Binary => Format::Binary,
-            FormatArg::Parquet => Format::Parquet,
-            FormatArg::Arrow => Format::Arrow,
-        }),
-        decimal_comma: args.input.decimal.as_deref().map(decimal).transpose()?.unwrap_or_default(),
-        date_format: args.input.date_format.as_deref().map(DateFormat::parse).transpose()?,
-        encoding: args.input.encoding.as_deref().map(Encoding::named).transpose()?,
-        dialect: DialectOptions {
-            delimiter: byte("--delimiter", &args.input.delimiter)?,
-            null: args.input.null.clone(),
-            default: args.input.default.clone(),
-            quote: byte("--quote", &args.input.quote)?,
-            escape: byte("--escape", &args.input.escape)?,
-        },
-        force_null: list("--force-null", &args.input.force_null)?,
-        force_not_null: list("--force-not-null", &args.input.force_not_null)?,
-        header: args.input.header.as_deref().map(header).transpose()?.unwrap_or_default(),
-        columns: args.columns.columns.as_deref().map(|list| columns(args, list)).transpose()?,
-        map: args.columns.map.iter().map(|pair| map_pair(pair)).collect::<Result<_, _>>()?,
-        skip_columns,
-        types: types::declared(&args.columns.types)?,
-        presumed: Vec::new(),
-        file_column: args.columns.file_column.as_deref().map(column_name).transpose()?,
-        names: match args.columns.names {
+        encoding: file.encoding.as_deref().map(Encoding::named).transpose()?,
+        types: types::declared(&args.file_columns.types)?,
+        file_column: args.file_columns.file_column.as_deref().map(column_name).transpose()?,
+        names: match args.file_columns.names {
             NamesArg::Keep => Names::Keep,
             NamesArg::Snake => Names::Snake,
         },
-        skip_lines: args.input.skip_lines.unwrap_or(0),
-        limit: args.input.limit,
+        skip_lines: file.skip_lines.unwrap_or(0),
+        limit: file.limit,
         allow: Allowed {
-            nanoseconds: args.tolerance.allow.contains(&AllowArg::Nanoseconds),
-            decimals: args.tolerance.allow.contains(&AllowArg::Decimals),
-            floats: args.tolerance.allow.contains(&AllowArg::Floats),
+            nanoseconds: args.losses.allow.contains(&AllowArg::Nanoseconds),
+            decimals: args.losses.allow.contains(&AllowArg::Decimals),
+            floats: args.losses.allow.contains(&AllowArg::Floats),
         },
-        hive: args.columns.hive,
+        hive: args.file_columns.hive,
         mode: match args.target.mode {
             ModeArg::Append => Mode::Append,
             ModeArg::Create => Mode::Create,
@@ -93,7 +54,7 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
             ModeArg::Update => Mode::Update,
             ModeArg::Delete => Mode::Delete,
         },
-        key: list("--key", &args.target.key)?,
+        key: key.unwrap_or_default(),
         create_schema: args.target.create_schema,
         before: args.writing.before.clone(),
         after: args.writing.after.clone(),
@@ -121,35 +82,20 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
         unlogged: args.target.unlogged,
         freeze: args.writing.freeze,
         analyze: args.writing.analyze,
-        on_error: match args.tolerance.on_error {
-            OnErrorArg::Stop => OnError::Stop,
-            OnErrorArg::Ignore => OnError::Ignore,
-        },
-        reject_limit: args.tolerance.reject_limit.as_deref().map(reject_limit).transpose()?,
-        rejects: args.tolerance.rejects.clone(),
-        on_nul: match args.tolerance.on_nul {
-            OnNulArg::Error => OnNul::Error,
-            OnNulArg::Strip => OnNul::Strip,
-        },
         dry_run: args.target.dry_run,
+        ..reading::options(
+            args.format,
+            &args.input,
+            file.default.as_ref(),
+            &args.columns,
+            &args.tolerance,
+            is_json,
+        )?
     })
 }
 
-/// `--columns`: names of columns, or keys, which are spelled in one way only.
-fn columns(args: &Load, list: &str) -> Result<Vec<String>, Error> {
-    let is_json = match args.input.format {
-        Some(format) => matches!(format, FormatArg::Json | FormatArg::Ndjson),
-        None => args.inputs.first().is_some_and(|input| is_json(input)),
-    };
-    if is_json {
-        let keys = split_list("--columns", list)?;
-        return Ok(keys.into_iter().map(|(_, exact)| exact).collect());
-    }
-    column_list("--columns", list)
-}
-
 /// Whether the name says JSON.
-fn is_json(input: &str) -> bool {
+pub(crate) fn is_json(input: &str) -> bool {
     let name = input.to_ascii_lowercase();
     let name = [".gz", ".zst", ".zstd", ".xz", ".bz2"]
         .iter()
@@ -159,53 +105,12 @@ fn is_json(input: &str) -> bool {
     [".json", ".jsonl", ".ndjson"].iter().any(ends) && !name.contains(".rejects.jsonl")
 }
 
-fn reject_limit(text: &str) -> Result<RejectLimit, Error> {
-    RejectLimit::parse(text)
-        .ok_or_else(|| Error::usage(format!("--reject-limit takes a number of records or P%, not {text:?}")))
-}
-
-/// The single byte of `--delimiter`, `--quote` or `--escape`; shells make a real tab hard to type.
-fn one_byte(option: &str, text: &str) -> Result<u8, Error> {
-    let refuse = |why: &str| Error::usage(format!("{option} takes one byte: {text:?} {why}"));
-    match text.as_bytes() {
-        b"\\t" | b"tab" => Ok(b'\t'),
-        b"\n" | b"\r" | b"\\n" | b"\\r" => Err(refuse("ends a line and cannot be used")),
-        b"\0" => Err(refuse("cannot occur in PostgreSQL's text")),
-        [byte] => Ok(*byte),
-        [] => Err(refuse("is empty")),
-        bytes if text.chars().count() == 1 => {
-            Err(refuse(&format!("has {} bytes in UTF-8", bytes.len())).with_hint("COPY has the same limit"))
-        }
-        bytes => Err(refuse(&format!("has {}", bytes.len())).with_hint("a tab is written \\t or tab")),
-    }
-}
-
-/// Whether `--decimal` says comma.
-fn decimal(text: &str) -> Result<bool, Error> {
-    match text {
-        "." => Ok(false),
-        "," => Ok(true),
-        _ => Err(Error::usage(format!("--decimal takes . or , and not {text:?}"))),
-    }
-}
-
-/// PostgreSQL's words for a boolean, and `auto`.
-fn header(text: &str) -> Result<HeaderOption, Error> {
-    match text.to_ascii_lowercase().as_str() {
-        "auto" => Ok(HeaderOption::Auto),
-        "true" | "yes" | "on" | "1" => Ok(HeaderOption::Yes),
-        "false" | "no" | "off" | "0" => Ok(HeaderOption::No),
-        "match" => Err(Error::usage("--header=match is not needed: a header is always matched by its names")
-            .with_hint("use --header")),
-        _ => Err(Error::usage(format!("--header takes auto, true or false, not {text:?}"))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::args::{Cli, Command};
     use clap::Parser;
+    use howdah::options::{Format, HeaderOption, OnError, OnNul, RejectLimit};
 
     fn parse(line: &[&str]) -> Load {
         match Cli::try_parse_from([&["howdah", "load"], line].concat()).unwrap().command {

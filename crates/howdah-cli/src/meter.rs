@@ -1,8 +1,10 @@
 //! Counters become what a person wants to know: rates, estimates, and as many of them as a line has room for.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use howdah::control::{Phase, Reading, Snapshot};
+use howdah::stream::StreamProgress;
 
 use crate::figures::{self, bytes, count, rate, remaining, visible, whole};
 
@@ -10,6 +12,9 @@ use crate::figures::{self, bytes, count, rate, remaining, visible, whole};
 const ESTIMATE_AFTER: Duration = Duration::from_secs(1);
 /// Names of files are cut in front: what differs stands at their end.
 const NAME_CHARS: usize = 30;
+
+/// A stream's rate is that of so long: now, and yet readable.
+const RATE_OVER: Duration = Duration::from_secs(3);
 
 /// What is shown at one moment.
 #[derive(Debug, Default, PartialEq)]
@@ -26,6 +31,8 @@ pub(crate) struct View {
     input: Option<(String, String)>,
     /// How long a phase without counters lasts.
     since: Option<String>,
+    /// What else there is, the most important first.
+    more: Vec<String>,
 }
 
 impl View {
@@ -56,9 +63,11 @@ impl View {
         let rate = self.rate.clone().filter(|_| level < 3);
         let input = input.filter(|_| level < 4);
         let left = self.left.clone().filter(|_| level < LEVELS);
+        let more = self.more.iter().take(self.more.len().saturating_sub(level)).cloned();
         [rows, bytes, rate, left, input, self.since.clone()]
             .into_iter()
             .flatten()
+            .chain(more)
             .collect::<Vec<_>>()
             .join(", ")
     }
@@ -96,6 +105,57 @@ impl Meter {
             Phase::Committing => waiting("committing", elapsed),
             Phase::Analyzing => waiting("analyzing", elapsed),
         }
+    }
+}
+
+/// Makes a view out of a stream's figures; its rate is that of the last seconds.
+pub(crate) struct StreamMeter {
+    /// When how many rows were committed, as far back as the rate looks.
+    seen: VecDeque<(Instant, u64)>,
+}
+
+impl StreamMeter {
+    pub(crate) fn new(start: Instant) -> Self {
+        StreamMeter { seen: VecDeque::from([(start, 0)]) }
+    }
+
+    /// What the figures say.
+    pub(crate) fn view(&mut self, at: &StreamProgress, now: Instant) -> View {
+        self.seen.push_back((now, at.rows));
+        while self.seen.len() > 2 && now.duration_since(self.seen[1].0) >= RATE_OVER {
+            self.seen.pop_front();
+        }
+        let Some(writer) = &at.writer else {
+            return View { phase: "waiting", bytes: Some("for the first record".into()), ..View::default() };
+        };
+        let (since, before) = self.seen[0];
+        let seconds = now.duration_since(since).as_secs_f64().max(f64::MIN_POSITIVE);
+        let mut more = Vec::new();
+        if at.rows_rejected > 0 {
+            more.push(format!("{} rejected", count(at.rows_rejected)));
+        }
+        more.push(format!("queue {}", count(writer.queued_rows as u64)));
+        more.push(format!("p99 {}", latency(writer.latency().p99)));
+        if writer.retries > 0 {
+            more.push(figures::counted(writer.retries, "retry", "retries"));
+        }
+        View {
+            phase: "streaming",
+            rows: Some(figures::counted(at.rows, "row", "rows")),
+            rate: Some(format!("{} rows/s", rate((at.rows - before) as f64 / seconds))),
+            more,
+            ..View::default()
+        }
+    }
+}
+
+/// Milliseconds to two digits, seconds above.
+fn latency(time: Duration) -> String {
+    let ms = time.as_secs_f64() * 1e3;
+    match ms {
+        ..9.95 => format!("{ms:.1} ms"),
+        ..999.5 => format!("{ms:.0} ms"),
+        _ => figures::seconds(time.as_secs_f64()),
     }
 }
 
@@ -182,6 +242,27 @@ mod tests {
         let view = meter.view(at(Phase::Loading, 500, 10_000, None), None, start + Duration::from_secs(2));
         assert_eq!(view.line(), "loading: 500 rows, 10 kB, 250 rows/s");
         assert_eq!(view.fraction, None);
+    }
+
+    #[test]
+    fn a_streams_rate_is_that_of_now_and_the_queue_outlives_the_latency_on_a_narrow_terminal() {
+        let start = Instant::now();
+        let mut meter = StreamMeter::new(start);
+        let second = |n: u32| start + n * Duration::from_secs(1);
+        let mut at = StreamProgress::default();
+        assert_eq!(meter.view(&at, second(0)).line(), "waiting: for the first record");
+        at.writer = Some(howdah::writer::Statistics { retries: 2, queued_rows: 7, ..Default::default() });
+        for n in 1..=10 {
+            at.rows = u64::from(n) * 1000;
+            meter.view(&at, second(n));
+        }
+        for n in 11..=20 {
+            meter.view(&at, second(n));
+        }
+        let view = meter.view(&at, second(21));
+        assert_eq!(view.line(), "streaming: 10,000 rows, 0 rows/s, queue 7, p99 0.0 ms, 2 retries");
+        assert_eq!(view.fitting(34), "10,000 rows, 0 rows/s, queue 7");
+        assert!(view.fitting(12).chars().count() <= 12);
     }
 
     #[test]

@@ -30,8 +30,21 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Starts watching; `None` when the console is quiet.
+    /// Starts watching a load; `None` when the console is quiet.
     pub(crate) fn start(control: &Control, console: Console) -> std::io::Result<Option<Self>> {
+        let (mut meter, counters) = (Meter::new(Instant::now()), control.clone());
+        let view = move |now| meter.view(counters.snapshot(), counters.reading(), now);
+        Progress::watch(control, console, "rolling back", view)
+    }
+
+    /// Starts watching what `view` shows, which can be stopped by `control` and then does what `stopping` says; `None` when
+    /// the console is quiet.
+    pub(crate) fn watch(
+        control: &Control,
+        console: Console,
+        stopping: &'static str,
+        view: impl FnMut(Instant) -> View + Send + 'static,
+    ) -> std::io::Result<Option<Self>> {
         if console.is_quiet() {
             return Ok(None);
         }
@@ -39,7 +52,7 @@ impl Progress {
         let control = control.clone();
         let thread = std::thread::Builder::new()
             .name("progress".into())
-            .spawn(move || watch(&control, console, &stopped))?;
+            .spawn(move || watch(&control, console, stopping, view, &stopped))?;
         Ok(Some(Progress { stop, thread }))
     }
 
@@ -51,10 +64,15 @@ impl Progress {
     }
 }
 
-fn watch(control: &Control, console: Console, stopped: &Receiver<()>) {
+fn watch(
+    control: &Control,
+    console: Console,
+    stops_by: &str,
+    mut view: impl FnMut(Instant) -> View,
+    stopped: &Receiver<()>,
+) {
     let start = Instant::now();
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-    let mut meter = Meter::new(start);
     let mut next_line = FIRST_LINE;
     let mut stopping = false;
     loop {
@@ -63,7 +81,7 @@ fn watch(control: &Control, console: Console, stopped: &Receiver<()>) {
             control.take_notices().into_iter().map(|text| ("note", text)).collect();
         if control.is_cancelled() && !stopping && !over {
             stopping = true;
-            notices.push(("stopping", "rolling back; the same signal again leaves at once".into()));
+            notices.push(("stopping", format!("{stops_by}; the same signal again leaves at once")));
         }
         if over {
             bar.finish_and_clear();
@@ -74,7 +92,7 @@ fn watch(control: &Control, console: Console, stopped: &Receiver<()>) {
         }
         let now = Instant::now();
         let elapsed = now.duration_since(start);
-        let view = meter.view(control.snapshot(), control.reading(), now);
+        let view = view(now);
         if console.is_live() {
             if bar.is_hidden() && elapsed >= BAR_AFTER {
                 bar.set_draw_target(ProgressDrawTarget::stderr());

@@ -3,7 +3,8 @@
 use std::io::{self, IsTerminal, Write};
 
 use howdah::options::Mode;
-use howdah::report::Report;
+use howdah::report::{PlannedColumn, Report};
+use howdah::stream::{StreamPlan, StreamReport};
 use howdah::{Error, ErrorKind, PromoteReport};
 
 use crate::figures::{bytes, counted, rate, seconds, visible, visible_lines};
@@ -135,6 +136,31 @@ pub(crate) fn summary(report: &Report, look: &str) -> String {
     )
 }
 
+/// The lines that end a stream on standard error; `look` is a command that shows the rows.
+pub(crate) fn streamed(report: &StreamReport, look: &str) -> String {
+    format!(
+        "{} ({}) into {} in {}: {} rows/s, {}{}\nlook: {}",
+        counted(report.rows, "row", "rows"),
+        bytes(report.bytes_read),
+        visible(&report.table),
+        seconds(report.elapsed_s),
+        rate(report.rows_per_s),
+        report.durability,
+        if report.outcome == "stopped" { "; stopped, and everything that was read is written" } else { "" },
+        visible(look),
+    )
+}
+
+/// How a stream's records are read, and where their fields go.
+pub(crate) fn stream_plan(plan: &StreamPlan) -> String {
+    let mut lines = vec![format!("format: {}", visible(&plan.dialect.to_string())), visible(&plan.header)];
+    let column = |column: &PlannedColumn| {
+        visible(&format!("  {} -> {} ({})", column.source, column.target, column.r#type))
+    };
+    lines.extend(plan.columns.iter().map(column));
+    lines.join("\n")
+}
+
 /// What a dry run found.
 pub(crate) fn judged(report: &Report) -> String {
     let good = counted(report.rows_read - report.rows_rejected.min(report.rows_read), "record", "records");
@@ -148,14 +174,17 @@ pub(crate) fn rejects(report: &Report) -> Option<String> {
         report.rejects_table.as_deref().map(|table| format!("the table {}", visible(table))),
     ];
     let path = places.into_iter().flatten().collect::<Vec<_>>().join(" and ");
-    if path.is_empty() {
-        return None;
-    }
-    let count = counted(report.rows_rejected, "record was", "records were");
-    Some(match report.error {
-        None => format!("{count} ignored, with the reasons in {path}"),
+    ignored(report.rows_rejected, &path, report.error.is_some())
+}
+
+/// The same for `rows` records in `path`; empty: there are none.
+pub(crate) fn ignored(rows: u64, path: &str, has_failed: bool) -> Option<String> {
+    let count = counted(rows, "record was", "records were");
+    Some(match has_failed {
+        _ if path.is_empty() => return None,
+        false => format!("{count} ignored, with the reasons in {path}"),
         // The file may lack some: it can have been the failure.
-        Some(_) => format!("{count} refused so far; what was kept of them is in {path}"),
+        true => format!("{count} refused so far; what was kept of them is in {path}"),
     })
 }
 

@@ -116,6 +116,30 @@ fn concurrency_is_of_connections_that_are_open_and_latency_that_is_there() {
 }
 
 #[test]
+fn continuous_rows_are_all_there_and_each_acknowledgement_is_timed() {
+    let records = quick("continuous");
+    for record in records.iter().filter(|record| record.outcome == Outcome::Verified) {
+        let evidence = &record.evidence;
+        let by_a_writer = record.conditions.command.starts_with("howdah's Writer");
+        if by_a_writer && record.series != "acknowledgements dropped" {
+            let timed: u64 = evidence.counts.iter().map(|(_, rows)| rows).sum();
+            assert_eq!(timed, record.rows, "{record:?}");
+        }
+        let far = record.conditions.latency_ms > 0.0;
+        assert!(!far || evidence.latency.unwrap().p50_ms >= 2.0, "{record:?}");
+        let set = matches!(record.section.as_str(), "offered" | "steps");
+        assert_eq!(set, !evidence.course.is_empty() && evidence.peak_rows_per_s.is_some(), "{record:?}");
+    }
+    for record in of(&records, "offered", "own settings") {
+        // Never faster than rows were due: half of a peak, but for the last acknowledgement.
+        let due = record.evidence.peak_rows_per_s.unwrap() * record.x.unwrap() / 100.0;
+        assert!(record.rows as f64 / record.seconds <= due * 1.05, "{record:?}");
+    }
+    let wal = |series: &str| of(&records, "bulk", series)[0].evidence.wal_bytes.unwrap();
+    assert!(wal("no-op") + 100_000 < wal("Writer, own settings"), "the control writes nothing");
+}
+
+#[test]
 fn errata_and_peers_are_true() {
     quick("errata");
     quick("peers");

@@ -61,6 +61,8 @@ fn bash_completes_commands_options_and_their_values() {
         ("howdah load x.csv --mode cr", "create\ncreate_append"),
         ("howdah load x.csv --on-error ", "stop\nignore"),
         ("howdah load x.csv --rej", "--reject-limit\n--rejects"),
+        ("howdah stream --on-conflict ", "ignore\nupdate"),
+        ("howdah stream --table t --st", "--state"),
         ("howdah server st", "start\nstop\nstatus"),
         ("howdah completions ", "-?\n--help\nbash\nzsh\nfish"),
     ] {
@@ -88,7 +90,14 @@ fn every_shell_has_a_script_that_knows_the_options() {
 
 #[test]
 fn man_reads_every_page_without_a_complaint_and_examples_keep_their_lines() {
-    for page in [&["man"][..], &["man", "load"], &["man", "server"], &["man", "dataset"], &["man", "man"]] {
+    for page in [
+        &["man"][..],
+        &["man", "load"],
+        &["man", "stream"],
+        &["man", "server"],
+        &["man", "dataset"],
+        &["man", "man"],
+    ] {
         let Some((text, complaints)) = run("man", &["--warnings", "-l", "-"], &howdah(page)) else { return };
         assert_eq!(complaints, "", "{page:?}");
         assert!(text.contains("NAME") && text.contains("SYNOPSIS"), "{page:?}: {text}");

@@ -5,6 +5,8 @@ mod sorting;
 mod text;
 mod tuples;
 
+pub(crate) use text::respelled;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

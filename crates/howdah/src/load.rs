@@ -19,6 +19,9 @@ mod tuples;
 use std::sync::Arc;
 use std::time::Instant;
 
+pub(crate) use keys::check as check_json_options;
+pub(crate) use tolerance::{default_path, provenance};
+
 use landed::Landed;
 use look::Look;
 
@@ -70,10 +73,12 @@ fn run(
         ..Report::default()
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let mut resolved = options.clone();
     let result = match runtime {
         Ok(runtime) => {
             inputs().and_then(|inputs| inputs_and_options(inputs, options)).and_then(|(inputs, options)| {
-                let load = Load { inputs, options: &options, target, control, id, report: &mut report };
+                resolved = options;
+                let load = Load { inputs, options: &resolved, target, control, id, report: &mut report };
                 runtime.block_on(load.run())
             })
         }
@@ -87,7 +92,7 @@ fn run(
     report.rows_per_s = report.rows as f64 / report.elapsed_s;
     report.client_cpu_s = usage.cpu_s - before.cpu_s;
     report.peak_rss_bytes = usage.peak_rss_bytes;
-    let error = result.err().map(|error| advice::advise(error, options, target.user(), &report.table));
+    let error = result.err().map(|error| advice::advise(error, &resolved, target.user(), &report.table));
     if let Some(error) = &error {
         if !options.write_path.commits_rows() {
             report.rows = 0;

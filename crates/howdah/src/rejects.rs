@@ -99,6 +99,8 @@ pub(crate) struct Rejects {
     provenance: Provenance,
     /// The inputs whose records were read otherwise.
     others: BTreeMap<Arc<str>, Provenance>,
+    /// What the file holds stays in it.
+    adds: bool,
     state: Mutex<State>,
 }
 
@@ -122,8 +124,33 @@ impl Rejects {
         provenance: Provenance,
         others: BTreeMap<Arc<str>, Provenance>,
     ) -> Result<Rejects, Error> {
-        let rejects = Rejects { path: path.to_owned(), limit, provenance, others, state: Mutex::default() };
+        let rejects = Rejects {
+            path: path.to_owned(),
+            limit,
+            provenance,
+            others,
+            adds: false,
+            state: Mutex::default(),
+        };
         if asked || path.exists() {
+            rejects.lock().file = Some(rejects.open()?);
+        }
+        Ok(rejects)
+    }
+
+    /// As [`Rejects::new`], but what the file holds stays: a stream that goes on adds to it.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    pub(crate) fn adding_to(
+        path: &Path,
+        asked: bool,
+        limit: Option<RejectLimit>,
+        provenance: Provenance,
+    ) -> Result<Rejects, Error> {
+        let (others, state) = (BTreeMap::new(), Mutex::default());
+        let rejects = Rejects { path: path.to_owned(), limit, provenance, others, adds: true, state };
+        if asked {
             rejects.lock().file = Some(rejects.open()?);
         }
         Ok(rejects)
@@ -177,6 +204,17 @@ impl Rejects {
         (self.count() > 0).then_some(self.path.as_path())
     }
 
+    /// Writes out what is buffered.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn flush(&self) -> Result<(), Error> {
+        match &mut self.lock().file {
+            Some(file) => file.flush().map_err(|error| self.cannot_write(&error)),
+            None => Ok(()),
+        }
+    }
+
     /// Writes out what is buffered and judges the share of `rows_read` that was refused.
     ///
     /// # Errors
@@ -221,7 +259,14 @@ impl Rejects {
     }
 
     fn open(&self) -> Result<BufWriter<File>, Error> {
-        let opened = OpenOptions::new().write(true).create(true).truncate(true).mode(MODE).open(&self.path);
+        let mut options = OpenOptions::new();
+        options.create(true).mode(MODE);
+        if self.adds {
+            options.append(true)
+        } else {
+            options.write(true).truncate(true)
+        };
+        let opened = options.open(&self.path);
         let file = opened.map_err(|error| self.cannot_write(&error))?;
         // Not of a device or a pipe: those are not ours alone.
         let own = file.metadata().and_then(|metadata| match metadata.is_file() {

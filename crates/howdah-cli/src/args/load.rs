@@ -20,6 +20,9 @@ Examples:
 Exit codes: 0 done, 1 failed and nothing changed, 2 usage or connection, 3 loaded with some
 records ignored, 4 too many of them and nothing loaded, 5 partly committed, 130 or 143 interrupted.";
 
+/// Over the options that say how records are read.
+pub(crate) const INPUT_HEADING: &str = "Input (COPY's names and meanings)";
+
 /// Load CSV, TSV, COPY text and JSON (plain or compressed: gzip, zstd, xz, bzip2), Parquet and Arrow files into a table.
 #[derive(Debug, Args)]
 #[command(after_help = LOAD_EXAMPLES)]
@@ -32,12 +35,21 @@ pub(crate) struct Load {
     pub(crate) target: LoadTarget,
     #[command(flatten)]
     pub(crate) connection: Connection,
+    /// csv, tsv, text, binary, ndjson, json, parquet, arrow [default: by name, content]
+    #[arg(long, value_name = "FORMAT", hide_possible_values = true, help_heading = INPUT_HEADING)]
+    pub(crate) format: Option<FormatArg>,
     #[command(flatten)]
     pub(crate) input: Input,
     #[command(flatten)]
+    pub(crate) file_input: FileInput,
+    #[command(flatten)]
     pub(crate) columns: Columns,
     #[command(flatten)]
+    pub(crate) file_columns: FileColumns,
+    #[command(flatten)]
     pub(crate) tolerance: Tolerance,
+    #[command(flatten)]
+    pub(crate) losses: Losses,
     #[command(flatten)]
     pub(crate) writing: Writing,
     #[command(flatten)]
@@ -101,16 +113,8 @@ pub(crate) struct Connection {
 }
 
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Input (COPY's names and meanings)")]
+#[command(next_help_heading = INPUT_HEADING)]
 pub(crate) struct Input {
-    /// csv, tsv, text, binary, ndjson, json, parquet, arrow [default: by name, content]
-    #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
-    pub(crate) format: Option<FormatArg>,
-
-    /// UTF8, LATIN1, WIN1252, SJIS, UTF-16LE … [default: by BOM, or guessed]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) encoding: Option<String>,
-
     /// The byte between fields, \t for a tab [default: guessed; tsv, text: tab]
     #[arg(long, value_name = "BYTE", allow_hyphen_values = true)]
     pub(crate) delimiter: Option<String>,
@@ -118,10 +122,6 @@ pub(crate) struct Input {
     /// What stands for NULL [default: guessed, an empty field, \N for text]
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub(crate) null: Option<String>,
-
-    /// What stands for a column's DEFAULT, server 16+ [default: nothing]
-    #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
-    pub(crate) default: Option<String>,
 
     /// The decimal point of numeric columns: . or , [default: .]
     #[arg(long, value_name = "CHAR")]
@@ -150,14 +150,6 @@ pub(crate) struct Input {
     /// Columns in which nothing means NULL: a,b, * [default: none]
     #[arg(long, value_name = "LIST")]
     pub(crate) force_not_null: Option<String>,
-
-    /// Lines to drop at every file's start, before the header [default: 0]
-    #[arg(long, value_name = "N")]
-    pub(crate) skip_lines: Option<u64>,
-
-    /// Load at most so many records [default: all]
-    #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<u64>,
 }
 
 #[derive(Debug, Args)]
@@ -174,7 +166,33 @@ pub(crate) struct Columns {
     /// Header names that are not loaded: a,b [default: none]
     #[arg(long, value_name = "LIST")]
     pub(crate) skip_columns: Vec<String>,
+}
 
+// What is only to be asked of files, and of a load as a whole.
+#[derive(Debug, Args)]
+#[command(next_help_heading = INPUT_HEADING)]
+pub(crate) struct FileInput {
+    /// UTF8, LATIN1, WIN1252, SJIS, UTF-16LE … [default: by BOM, or guessed]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) encoding: Option<String>,
+
+    /// What stands for a column's DEFAULT, server 16+ [default: nothing]
+    #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
+    pub(crate) default: Option<String>,
+
+    /// Lines to drop at every file's start, before the header [default: 0]
+    #[arg(long, value_name = "N")]
+    pub(crate) skip_lines: Option<u64>,
+
+    /// Load at most so many records [default: all]
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+}
+
+// What is only to be said of new tables and of many files.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Columns (matched by the header's names, else by position)")]
+pub(crate) struct FileColumns {
     /// A new table's types: a=int,b=numeric(10,2) [default: found]
     #[arg(long, value_name = "COL=TYPE")]
     pub(crate) types: Vec<String>,
@@ -203,10 +221,6 @@ pub(crate) struct Tolerance {
     #[arg(long, value_name = "N|P%")]
     pub(crate) reject_limit: Option<String>,
 
-    /// What values may lose: nanoseconds, decimals, floats [default: nothing]
-    #[arg(long, value_name = "WHAT", value_delimiter = ',', hide_possible_values = true)]
-    pub(crate) allow: Vec<AllowArg>,
-
     /// Where ignored records go [default: TABLE.LOAD_ID.rejects.jsonl, here]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) rejects: Option<PathBuf>,
@@ -214,6 +228,15 @@ pub(crate) struct Tolerance {
     /// NUL characters, which no text can hold: error, strip
     #[arg(long, value_name = "WHAT", default_value = "error", hide_possible_values = true)]
     pub(crate) on_nul: OnNulArg,
+}
+
+// What is only to be allowed where values have types.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Bad records")]
+pub(crate) struct Losses {
+    /// What values may lose: nanoseconds, decimals, floats [default: nothing]
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', hide_possible_values = true)]
+    pub(crate) allow: Vec<AllowArg>,
 }
 
 #[derive(Debug, Args)]

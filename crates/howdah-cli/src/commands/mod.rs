@@ -7,3 +7,4 @@ pub(crate) mod load;
 pub(crate) mod man;
 pub(crate) mod promote;
 pub(crate) mod server;
+pub(crate) mod stream;

@@ -132,3 +132,20 @@ fn logs_and_dumb_terminals_get_plain_lines_now_and_then() {
         });
     });
 }
+
+#[test]
+fn a_terminal_shows_how_a_stream_goes_and_takes_it_off() {
+    let terminal = Terminal::new();
+    terminal.sql("CREATE TABLE t (id int, name text)");
+    terminal.file("rows.csv", "1,Ada\n2,Grace\n");
+    let line = "(cat rows.csv; sleep 1.5) | howdah stream --table t";
+    let Some(sent) = on_a_terminal(&terminal, 120, "export TERM=xterm;", line) else { return };
+    let lines = drawn(&sent);
+    assert!(
+        lines.iter().any(|line| line.starts_with("streaming ")
+            && line.contains("2 rows, ")
+            && line.contains(" rows/s, queue 0, p99 ")),
+        "{lines:#?}"
+    );
+    assert!(lines.last().unwrap().starts_with("look: psql"), "{lines:#?}");
+}

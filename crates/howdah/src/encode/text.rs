@@ -185,7 +185,7 @@ impl Encoder {
 /// # Errors
 /// The reason why it is no value in the load's date format.
 #[inline]
-fn respelled<'v>(
+pub(crate) fn respelled<'v>(
     plan: &Plan,
     column: &PlanColumn,
     value: &'v [u8],

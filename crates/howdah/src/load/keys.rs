@@ -19,7 +19,7 @@ use crate::table::{Column, Table};
 ///
 /// # Errors
 /// A usage error that names the option.
-pub(super) fn check(options: &LoadOptions) -> Result<(), Error> {
+pub(crate) fn check(options: &LoadOptions) -> Result<(), Error> {
     let dialect = &options.dialect;
     let refused = [
         (dialect.delimiter.is_some(), "--delimiter", "JSON says itself where values end"),

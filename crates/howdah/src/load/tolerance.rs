@@ -74,7 +74,7 @@ impl Load<'_> {
 }
 
 /// In the working directory, where a person looks; whatever the table is called, it is a file name.
-fn default_path(table: &str, load_id: &str) -> PathBuf {
+pub(crate) fn default_path(table: &str, load_id: &str) -> PathBuf {
     let safe = |c: char| if c == '/' || c.is_control() { '_' } else { c };
     let name: String = table.trim_start_matches('.').chars().map(safe).collect();
     PathBuf::from(format!("{name}.{load_id}.rejects.jsonl"))
@@ -88,7 +88,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
 }
 
 /// `fields` are those of a record, each as the field of the load that it is.
-fn provenance(
+pub(crate) fn provenance(
     table: &Table,
     mapping: &Mapping,
     fields: &[Option<usize>],

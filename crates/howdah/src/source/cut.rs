@@ -64,6 +64,12 @@ impl Origin {
 }
 
 impl Piece {
+    /// Whole records of an input that may go on.
+    pub(super) fn of(buffer: Vec<u8>, origin: Origin, eol: Eol, starts_input: bool) -> Piece {
+        let len = buffer.len();
+        Piece { buffer, len, origin, eol, starts_input, ends_input: false, ordinal: 0, encoding: None }
+    }
+
     /// The records.
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[..self.len]
@@ -426,7 +432,7 @@ pub(crate) fn first_eol(bytes: &[u8], dialect: &Dialect, eof: bool) -> Option<Eo
 }
 
 /// One past the last record end in `window`, which starts a record.
-fn last_record_end(window: &[u8], dialect: &Dialect, eol: Eol) -> Option<usize> {
+pub(super) fn last_record_end(window: &[u8], dialect: &Dialect, eol: Eol) -> Option<usize> {
     let line_end = eol.last_byte();
     match dialect.family {
         Family::Json | Family::Ndjson => json::last_record_end(window, eol),
@@ -474,7 +480,7 @@ fn backslashes_before(bytes: &[u8], at: usize) -> usize {
 }
 
 /// Start of the line `\.` that ends the data of a COPY text file.
-fn end_of_data(bytes: &[u8], eol: Eol) -> Option<usize> {
+pub(super) fn end_of_data(bytes: &[u8], eol: Eol) -> Option<usize> {
     let line_end = eol.last_byte();
     memchr::memmem::find_iter(bytes, b"\\.").find(|&at| {
         let starts_line =

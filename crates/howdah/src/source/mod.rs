@@ -10,6 +10,7 @@ mod field;
 pub(crate) mod guess;
 pub(crate) mod hive;
 pub(crate) mod json;
+pub(crate) mod live;
 pub(crate) mod mended;
 pub(crate) mod morsel;
 pub mod open;

@@ -1,0 +1,83 @@
+//! `--metrics`: a stream's figures in a file, as Prometheus's collector of text files reads them.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use howdah::stream::StreamWatch;
+use howdah::{Error, ErrorKind};
+
+/// As often as the file is new: collectors look every 10 s or more.
+const EVERY: Duration = Duration::from_secs(5);
+
+/// The file, kept up to date by a thread of its own.
+pub(crate) struct MetricsFile {
+    stop: Sender<()>,
+    thread: JoinHandle<Result<(), Error>>,
+}
+
+impl MetricsFile {
+    /// Writes the file for the first time: what cannot be written is said at once.
+    pub(crate) fn start(path: &Path, watch: &StreamWatch, table: &str) -> Result<MetricsFile, Error> {
+        let (path, watch, table) = (path.to_owned(), watch.clone(), table.to_owned());
+        write(&path, &watch, &table)?;
+        let (stop, stopped) = channel();
+        let work = move || {
+            loop {
+                let waited = stopped.recv_timeout(EVERY);
+                let written = write(&path, &watch, &table);
+                // A disk that is full for a while is no reason to end the stream, nor to miss what comes after it.
+                if !matches!(waited, Err(RecvTimeoutError::Timeout)) {
+                    return written;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("metrics".into()).spawn(work);
+        let thread = thread
+            .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot start a thread: {error}")))?;
+        Ok(MetricsFile { stop, thread })
+    }
+
+    /// Writes the last figures.
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        drop(self.stop);
+        self.thread.join().unwrap_or(Ok(()))
+    }
+}
+
+/// Replaces the file as a whole, so that nobody reads half of it.
+fn write(path: &Path, watch: &StreamWatch, table: &str) -> Result<(), Error> {
+    let replace = || -> io::Result<()> {
+        let mut draft = path.as_os_str().to_owned();
+        draft.push(".new");
+        let draft = PathBuf::from(draft);
+        std::fs::write(&draft, text(watch, table))?;
+        std::fs::rename(&draft, path)
+    };
+    replace().map_err(|error| {
+        Error::new(ErrorKind::Source, format!("cannot write the figures to {}: {error}", path.display()))
+    })
+}
+
+fn text(watch: &StreamWatch, table: &str) -> String {
+    let progress = watch.progress();
+    let label = table.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    let mut out = String::new();
+    for (name, help, value) in [
+        ("rows_read", "Records read.", progress.rows_read),
+        ("rows_committed", "Rows that are committed.", progress.rows),
+        ("rows_rejected", "Records refused and kept apart.", progress.rows_rejected),
+        ("bytes_read", "Bytes of input read.", progress.bytes_read),
+    ] {
+        out.push_str(&format!(
+            "# HELP howdah_stream_{name}_total {help}\n# TYPE howdah_stream_{name}_total counter\n\
+             howdah_stream_{name}_total{{table=\"{label}\"}} {value}\n"
+        ));
+    }
+    if let Some(writer) = progress.writer {
+        out.push_str(&writer.prometheus(&[("table", table)]));
+    }
+    out
+}

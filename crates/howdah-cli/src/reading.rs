@@ -1,0 +1,122 @@
+//! What the options mean that are about reading records and about bad ones: the same for a load and for a stream.
+
+use howdah::options::{DateFormat, DialectOptions, Format, HeaderOption, OnError, OnNul, RejectLimit};
+use howdah::{Error, LoadOptions};
+
+use crate::args::{Columns, FormatArg, Input, OnErrorArg, OnNulArg, Tolerance};
+use crate::names::{column_list, map_pair, split_list};
+
+/// The engine's options, as far as these go. `is_json`: `--columns` names keys.
+///
+/// # Errors
+/// A usage error that names the option.
+pub(crate) fn options(
+    format: Option<FormatArg>,
+    input: &Input,
+    default: Option<&String>,
+    columns: &Columns,
+    tolerance: &Tolerance,
+    is_json: bool,
+) -> Result<LoadOptions, Error> {
+    if tolerance.on_error == OnErrorArg::Stop
+        && (tolerance.reject_limit.is_some() || tolerance.rejects.is_some())
+    {
+        return Err(Error::usage("--reject-limit and --rejects are about ignored records")
+            .with_hint("add --on-error ignore"));
+    }
+    let byte = |option, text: &Option<String>| text.as_deref().map(|text| one_byte(option, text)).transpose();
+    let list = |option, text: &Option<String>| match text.as_deref() {
+        None => Ok(Vec::new()),
+        Some(text) => column_list(option, text),
+    };
+    let mut skip_columns = Vec::new();
+    for list in &columns.skip_columns {
+        skip_columns.extend(split_list("--skip-columns", list)?.into_iter().map(|(_, exact)| exact));
+    }
+    let named = columns.columns.as_deref().map(|list| match is_json {
+        // Keys are spelled in one way only.
+        true => Ok(split_list("--columns", list)?.into_iter().map(|(_, exact)| exact).collect()),
+        false => column_list("--columns", list),
+    });
+    Ok(LoadOptions {
+        format: format.map(|format| match format {
+            FormatArg::Csv => Format::Csv,
+            FormatArg::Tsv => Format::Tsv,
+            FormatArg::Text => Format::Text,
+            FormatArg::Ndjson => Format::Ndjson,
+            FormatArg::Json => Format::Json,
+            FormatArg::Rejects => Format::Rejects,
+            FormatArg::Binary => Format::Binary,
+            FormatArg::Parquet => Format::Parquet,
+            FormatArg::Arrow => Format::Arrow,
+        }),
+        decimal_comma: input.decimal.as_deref().map(decimal).transpose()?.unwrap_or_default(),
+        date_format: input.date_format.as_deref().map(DateFormat::parse).transpose()?,
+        dialect: DialectOptions {
+            delimiter: byte("--delimiter", &input.delimiter)?,
+            null: input.null.clone(),
+            default: default.cloned(),
+            quote: byte("--quote", &input.quote)?,
+            escape: byte("--escape", &input.escape)?,
+        },
+        force_null: list("--force-null", &input.force_null)?,
+        force_not_null: list("--force-not-null", &input.force_not_null)?,
+        header: input.header.as_deref().map(header).transpose()?.unwrap_or_default(),
+        columns: named.transpose()?,
+        map: columns.map.iter().map(|pair| map_pair(pair)).collect::<Result<_, _>>()?,
+        skip_columns,
+        on_error: match tolerance.on_error {
+            OnErrorArg::Stop => OnError::Stop,
+            OnErrorArg::Ignore => OnError::Ignore,
+        },
+        reject_limit: tolerance.reject_limit.as_deref().map(reject_limit).transpose()?,
+        rejects: tolerance.rejects.clone(),
+        on_nul: match tolerance.on_nul {
+            OnNulArg::Error => OnNul::Error,
+            OnNulArg::Strip => OnNul::Strip,
+        },
+        ..LoadOptions::default()
+    })
+}
+
+fn reject_limit(text: &str) -> Result<RejectLimit, Error> {
+    RejectLimit::parse(text)
+        .ok_or_else(|| Error::usage(format!("--reject-limit takes a number of records or P%, not {text:?}")))
+}
+
+/// The single byte of `--delimiter`, `--quote` or `--escape`; shells make a real tab hard to type.
+fn one_byte(option: &str, text: &str) -> Result<u8, Error> {
+    let refuse = |why: &str| Error::usage(format!("{option} takes one byte: {text:?} {why}"));
+    match text.as_bytes() {
+        b"\\t" | b"tab" => Ok(b'\t'),
+        b"\n" | b"\r" | b"\\n" | b"\\r" => Err(refuse("ends a line and cannot be used")),
+        b"\0" => Err(refuse("cannot occur in PostgreSQL's text")),
+        [byte] => Ok(*byte),
+        [] => Err(refuse("is empty")),
+        bytes if text.chars().count() == 1 => {
+            Err(refuse(&format!("has {} bytes in UTF-8", bytes.len())).with_hint("COPY has the same limit"))
+        }
+        bytes => Err(refuse(&format!("has {}", bytes.len())).with_hint("a tab is written \\t or tab")),
+    }
+}
+
+/// Whether `--decimal` says comma.
+fn decimal(text: &str) -> Result<bool, Error> {
+    match text {
+        "." => Ok(false),
+        "," => Ok(true),
+        _ => Err(Error::usage(format!("--decimal takes . or , and not {text:?}"))),
+    }
+}
+
+/// PostgreSQL's words for a boolean, and `auto`.
+fn header(text: &str) -> Result<HeaderOption, Error> {
+    match text.to_ascii_lowercase().as_str() {
+        "auto" => Ok(HeaderOption::Auto),
+        "true" | "yes" | "on" | "1" => Ok(HeaderOption::Yes),
+        "false" | "no" | "off" | "0" => Ok(HeaderOption::No),
+        "match" => Err(Error::usage("--header=match is not needed: a header is always matched by its names")
+            .with_hint("use --header")),
+        _ => Err(Error::usage(format!("--header takes auto, true or false, not {text:?}"))),
+    }
+}

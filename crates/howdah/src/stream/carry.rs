@@ -1,0 +1,225 @@
+//! The reading side of a stream: bytes as they come, cut into records, encoded, and handed to the writer.
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::Instant;
+
+use super::arrival::{Arrival, Source};
+use super::place::FileMark;
+use super::reading::Reading;
+use super::row::{RecordRow, Scratch};
+use super::settle::{Batch, Between, Fate, Sent};
+use super::watch::StreamWatch;
+use super::{DRAIN, Ended, PATIENCE};
+use crate::error::{Error, ErrorKind};
+use crate::options::OnError;
+use crate::plan::Plan;
+use crate::records::{Record, Records};
+use crate::rows::OpenField;
+use crate::source::live::LiveCutter;
+use crate::source::{Dialect, Field, Piece};
+use crate::writer::{Ack, Writer};
+
+/// So much memory records may take that are not settled, beside the writer's queue.
+const MOST_HELD: usize = 256 * 1024 * 1024;
+
+/// Carries records from the source to the writer.
+pub(super) struct Carrier {
+    plan: Plan,
+    dialect: Arc<Dialect>,
+    writer: Arc<Writer>,
+    watch: StreamWatch,
+    batches: Sender<Batch>,
+    between: Arc<Between>,
+    fields: Vec<Field>,
+    scratch: Scratch,
+    row: Vec<u8>,
+    open: Vec<OpenField>,
+    /// When somebody's wish to stop was noticed.
+    stopping: Option<Instant>,
+}
+
+/// Whether to go on with the next piece.
+enum Next {
+    Piece,
+    End,
+}
+
+impl Carrier {
+    pub(super) fn new(
+        found: Reading,
+        writer: Arc<Writer>,
+        watch: StreamWatch,
+        batches: Sender<Batch>,
+        between: Arc<Between>,
+    ) -> Carrier {
+        Carrier {
+            plan: found.plan,
+            dialect: found.dialect,
+            writer,
+            watch,
+            batches,
+            between,
+            fields: Vec::new(),
+            scratch: Scratch::default(),
+            row: Vec::new(),
+            open: Vec::new(),
+            stopping: None,
+        }
+    }
+
+    /// Reads until the input ends, somebody says stop, or a record or the writer makes an end of it. `cutter` may hold the
+    /// first bytes.
+    ///
+    /// # Errors
+    /// The input cannot be read; the writer takes no more.
+    pub(super) fn run(
+        &mut self,
+        mut source: Source,
+        mut cutter: LiveCutter,
+        on_error: OnError,
+    ) -> Result<Ended, Error> {
+        let name = cutter.name();
+        let mut file = source.mark();
+        let mut arrival = Arrival::Bytes;
+        loop {
+            let is_end = matches!(arrival, Arrival::End | Arrival::NextFile);
+            if arrival == Arrival::Truncated {
+                self.tell_of_loss(&mut cutter, &name);
+            } else if let Some(piece) = cutter.cut(is_end)?
+                && let Next::End = self.piece(piece, file.clone(), on_error)?
+            {
+                return Ok(Ended::Failed);
+            }
+            if arrival == Arrival::End || cutter.has_ended() {
+                return Ok(Ended::Input);
+            }
+            if matches!(arrival, Arrival::NextFile | Arrival::Truncated) {
+                cutter = LiveCutter::new(name.clone(), self.dialect.clone(), 0, 1);
+                file = None;
+            }
+            if self.watch.control().is_cancelled() {
+                self.tell_of_rest(&mut cutter);
+                return Ok(Ended::Stopped);
+            }
+            if self.between.has_failed() {
+                return Ok(Ended::Failed);
+            }
+            if self.between.held() > MOST_HELD {
+                // Refused records behind a row whose commit takes long: the writer's queue does not bound them.
+                std::thread::sleep(PATIENCE / 10);
+                arrival = Arrival::Nothing;
+                continue;
+            }
+            let before = cutter.held().len();
+            arrival = source.read(cutter.held(), PATIENCE)?;
+            self.watch.control().add_bytes_read((cutter.held().len() - before) as u64);
+            if file.is_none() {
+                file = source.mark();
+            }
+        }
+    }
+
+    /// The end of a line was overwritten before it was written to the end, or read.
+    fn tell_of_loss(&self, cutter: &mut LiveCutter, name: &str) {
+        let lost = cutter.held().len();
+        let said = match lost {
+            0 => format!("{name} was cut off: it is read from its start"),
+            lost => format!(
+                "{name} was cut off within a record, of which {lost} bytes were read: it is not written"
+            ),
+        };
+        self.watch.control().notice(said);
+        cutter.held().clear();
+    }
+
+    /// A record whose end has not come is none.
+    fn tell_of_rest(&self, cutter: &mut LiveCutter) {
+        let rest = cutter.held().len();
+        if rest > 0 {
+            let said = format!(
+                "the last {rest} bytes were not written: they are the start of a record without an end"
+            );
+            self.watch.control().notice(said);
+        }
+    }
+
+    fn piece(&mut self, piece: Piece, file: Option<FileMark>, on_error: OnError) -> Result<Next, Error> {
+        let piece = Arc::new(piece);
+        let mut sent = Vec::new();
+        let result = self.records(&piece, on_error, &mut sent);
+        let is_whole = matches!(result, Ok(true));
+        self.watch.control().add_rows_read(sent.len() as u64);
+        // Where nobody listens any more, the failure has been told.
+        let batch = Batch { piece, file, records: sent, is_whole };
+        self.between.add(&batch);
+        let heard = self.batches.send(batch).is_ok();
+        Ok(if result? && heard { Next::Piece } else { Next::End })
+    }
+
+    /// Writes the records of a piece; `false`: one of them ends the stream.
+    fn records(&mut self, piece: &Piece, on_error: OnError, sent: &mut Vec<Sent>) -> Result<bool, Error> {
+        let fields = std::mem::take(&mut self.fields);
+        let mut records = Records::new(piece, &self.plan, fields)?;
+        while let Some(record) = records.next() {
+            let (span, fate) = match record {
+                Ok(record) => {
+                    let row = RecordRow { plan: &self.plan, record: &record, scratch: &self.scratch };
+                    self.row.clear();
+                    self.open.clear();
+                    let encoded = self.writer.shape().encode(&row, &mut self.row, &mut self.open);
+                    let Record { span, .. } = record;
+                    match encoded {
+                        Ok(()) => {
+                            let ack = queue(
+                                &self.writer,
+                                (&self.row, &self.open),
+                                &self.watch,
+                                &self.between,
+                                &mut self.stopping,
+                            );
+                            match ack? {
+                                Some(ack) => (span, Fate::Queued(ack)),
+                                None => return Ok(false),
+                            }
+                        }
+                        Err(error) => (span, Fate::Refused(error)),
+                    }
+                }
+                Err(bad) => (bad.span, Fate::Refused(bad.error)),
+            };
+            let ends = matches!(fate, Fate::Refused(_)) && on_error == OnError::Stop;
+            sent.push(Sent { span, fate });
+            if ends {
+                return Ok(false);
+            }
+        }
+        self.fields = records.into_fields();
+        Ok(true)
+    }
+}
+
+/// Hands a row to the writer, however long it has no room; `None`: another record has ended the stream meanwhile.
+fn queue(
+    writer: &Writer,
+    (row, open): (&[u8], &[OpenField]),
+    watch: &StreamWatch,
+    between: &Between,
+    stopping: &mut Option<Instant>,
+) -> Result<Option<Ack>, Error> {
+    loop {
+        match writer.write_encoded_blocking(row, open) {
+            Err(error) if error.kind() == ErrorKind::QueueFull => {}
+            other => return other.map(Some),
+        }
+        if between.has_failed() {
+            return Ok(None);
+        }
+        if watch.control().is_cancelled() && stopping.get_or_insert_with(Instant::now).elapsed() >= DRAIN {
+            return Err(Error::new(
+                ErrorKind::PartlyCommitted,
+                format!("the server has not taken what was read within {} s", DRAIN.as_secs()),
+            ));
+        }
+    }
+}

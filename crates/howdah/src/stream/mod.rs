@@ -1,0 +1,396 @@
+//! A stream: records that come without an end, written through a [`Writer`](crate::Writer) as they come. Reads as the order of
+//! events: look at the server, wait for the first record, decide how to read, then carry until the input ends or somebody says
+//! stop.
+//!
+//! One thread reads and encodes, the writer's thread sends, and a third ([`settle`]) takes the acknowledgements in the order of
+//! the input and keeps the place before which everything is settled.
+
+mod arrival;
+mod carry;
+mod follow;
+mod place;
+mod reading;
+mod report;
+mod row;
+mod settle;
+mod watch;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+pub use report::{LatencyFigures, StreamOutcome, StreamPlan, StreamReport, WriterFigures};
+pub use watch::{StreamProgress, StreamWatch};
+
+use arrival::{Arrival, Source};
+use carry::Carrier;
+use follow::Follow;
+use place::{Place, StateFile};
+use reading::Reading;
+use settle::{Between, Settled, Settler};
+
+use crate::advice;
+use crate::connect::Target;
+use crate::control::Phase;
+use crate::error::{Error, ErrorKind};
+use crate::landing::LoadId;
+use crate::load::{default_path, provenance};
+use crate::name::TableName;
+use crate::options::{Format, LoadOptions, OnError};
+use crate::rejects::Rejects;
+use crate::report::{PlannedColumn, ReportedError};
+use crate::session::Session;
+use crate::source::Dialect;
+use crate::source::live::LiveCutter;
+use crate::stoppable::cancelled;
+use crate::table::Table;
+use crate::usage::Usage;
+use crate::writer::{OnFull, Writer, WriterOptions};
+
+/// How long the input is waited for before it is asked whether somebody said stop.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// How long rows that were read may take to be written once somebody said stop.
+const DRAIN: Duration = Duration::from_secs(30);
+
+/// What a caller asks of a stream.
+#[derive(Debug, Clone, Default)]
+pub struct StreamOptions {
+    /// The table, how records are read, which columns they fill, and what becomes of bad ones; what is only about loads
+    /// is not looked at.
+    pub reading: LoadOptions,
+    /// The growing file to read; `None`: standard input.
+    pub follow: Option<PathBuf>,
+    /// Where the place is kept up to which everything is settled, and from which the next stream goes on.
+    pub state: Option<PathBuf>,
+    /// How rows are written. The columns are the input's.
+    pub writer: WriterOptions,
+}
+
+/// Carries records into a table until the input ends or somebody says stop. Blocks.
+pub fn stream(options: &StreamOptions, target: &Target, watch: &StreamWatch) -> StreamOutcome {
+    let (start, before) = (Instant::now(), Usage::now());
+    let id = LoadId::new();
+    let mut report = StreamReport { outcome: "failed", load_id: id.to_string(), ..StreamReport::default() };
+    let mut stream = Stream { options, target, watch, id, report: &mut report };
+    let error = stream.run().err();
+    let (snapshot, usage) = (watch.control().snapshot(), Usage::now());
+    report.rows_read = snapshot.rows_read;
+    report.bytes_read = snapshot.bytes_read;
+    report.elapsed_s = start.elapsed().as_secs_f64();
+    report.rows_per_s = report.rows as f64 / report.elapsed_s;
+    report.client_cpu_s = usage.cpu_s - before.cpu_s;
+    report.peak_rss_bytes = usage.peak_rss_bytes;
+    let error = error.map(|error| advice::advise(error, &options.reading, target.user(), &report.table));
+    if let Some(error) = &error {
+        report.outcome =
+            if error.kind() == ErrorKind::PartlyCommitted { "partly_committed" } else { "failed" };
+        report.error = Some(ReportedError::from(error));
+    }
+    StreamOutcome { report, error }
+}
+
+struct Stream<'a> {
+    options: &'a StreamOptions,
+    target: &'a Target,
+    watch: &'a StreamWatch,
+    id: LoadId,
+    report: &'a mut StreamReport,
+}
+
+/// Why the reading ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// The input has no more.
+    Input,
+    /// Somebody said stop.
+    Stopped,
+    /// The settling side met a failure.
+    Failed,
+}
+
+impl Stream<'_> {
+    fn run(&mut self) -> Result<(), Error> {
+        let reading = &self.options.reading;
+        let file = self.options.follow.as_deref();
+        let format = reading::format(reading, file)?;
+        let name =
+            reading.table.clone().ok_or_else(|| Error::usage("a stream needs the name of its table"))?;
+        let mut source = match file {
+            Some(path) => Source::Follow(Follow::new(path)?),
+            None => Source::stdin()?,
+        };
+        let (session, table) = self.look(&name)?;
+        self.report.table = table.display();
+        self.report.server_version.clone_from(&session.version);
+        self.report.durability = session.durability(table.is_logged);
+        let mut state = self.state(&mut source, &table)?;
+        let input = source_name(file);
+        let start = self.start(&mut source, state.as_ref())?;
+        let usual = Arc::new(Dialect::resolve(format.unwrap_or_default(), &reading.dialect)?);
+        let mut cutter = LiveCutter::new(input.clone(), usual.clone(), 0, 1);
+        let Some((format, usual, is_end)) = self.wait_for_record(&mut source, &mut cutter, format, usual)?
+        else {
+            self.report.outcome = if self.watch.control().is_cancelled() { "stopped" } else { "loaded" };
+            return Ok(());
+        };
+        let options = LoadOptions { format: Some(format), ..reading.clone() };
+        let found = Reading::find_out(&mut cutter, &usual, &table, &session, &options, is_end)?;
+        self.tell(&found, &table);
+        if start.offset > 0 {
+            source.seek(start.offset)?;
+            // What was read of the start will not be written.
+            self.watch.control().rewind_to(0);
+            cutter = LiveCutter::new(input, found.dialect.clone(), start.offset, start.line);
+        }
+        self.report.start_offset = start.offset;
+        let rejects = self.rejects(&found, &table, &options)?;
+        if let Some(state) = &mut state {
+            // Here a directory that cannot be written to is a mistake, later it would be an accident.
+            state.save(&Place { file: source.mark(), ..start.clone() })?;
+        }
+        let columns = found.plan.columns.iter().map(|column| column.name.clone()).collect();
+        let writing = WriterOptions {
+            columns: Some(columns),
+            // So that a stop is noticed while the server is away.
+            on_full: OnFull::WaitFor(PATIENCE),
+            ..self.options.writer.clone()
+        };
+        let writer = Arc::new(Writer::connect_blocking(self.target, &name.to_string(), writing)?);
+        self.watch.set_writer(&writer);
+        self.carry(source, cutter, found, writer, rejects, state, start)
+    }
+
+    /// Looks at the server and the table.
+    fn look(&self, name: &TableName) -> Result<(Session, Table), Error> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime
+            .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot start the runtime: {error}")))?;
+        let control = self.watch.control();
+        runtime.block_on(async {
+            let look = async {
+                let connection = self.target.connect().await?;
+                let session = Session::read(&connection).await?;
+                let found = Table::lookup(&connection, name, &session.rules).await?;
+                Ok((session, found.ok_or_else(|| reading::no_table(&name.to_string()))?))
+            };
+            tokio::select! {
+                found = look => found,
+                () = control.cancelled() => Err(cancelled().with_visible("nothing was changed")),
+            }
+        })
+    }
+
+    fn state(&self, source: &mut Source, table: &Table) -> Result<Option<StateFile>, Error> {
+        let Some(path) = &self.options.state else { return Ok(None) };
+        if matches!(source, Source::Stdin(_)) && source.mark().is_none() {
+            return Err(Error::usage("--state keeps a place in a file, and standard input is none")
+                .with_hint("--follow FILE, or howdah stream … < FILE"));
+        }
+        let input = source_name(self.options.follow.as_deref());
+        StateFile::open(path, &input, &table.display()).map(Some)
+    }
+
+    /// Where to begin: at the place that the state knows, else at the start.
+    fn start(&self, source: &mut Source, state: Option<&StateFile>) -> Result<Place, Error> {
+        let begin = Place { line: 1, ..Place::default() };
+        let Some(saved) = state.and_then(StateFile::last) else { return Ok(begin) };
+        let is_found = match source {
+            Source::Follow(follow) => follow.take_up(saved),
+            Source::Stdin(stdin) => stdin.is(saved),
+        };
+        if is_found {
+            return Ok(Place { file: source.mark(), offset: saved.offset, line: saved.line });
+        }
+        if saved.offset > 0 {
+            let name = if saved.file == "-" { "standard input" } else { &saved.file };
+            self.watch.control().notice(format!(
+                "{name} is not the file that the state knows (replaced, or cut off): it is read from its start, and what stood \
+                 behind byte {} of the other one is not read",
+                saved.offset
+            ));
+        }
+        Ok(begin)
+    }
+
+    /// Waits until the first record is whole. How the input is read unless it says otherwise, and whether it has ended;
+    /// `None`: it has no record, or somebody said stop.
+    fn wait_for_record(
+        &self,
+        source: &mut Source,
+        cutter: &mut LiveCutter,
+        mut format: Option<Format>,
+        mut usual: Arc<Dialect>,
+    ) -> Result<Option<(Format, Arc<Dialect>, bool)>, Error> {
+        let control = self.watch.control();
+        if let (Source::Follow(follow), Some(path)) = (&*source, &self.options.follow)
+            && !follow.is_there()
+        {
+            control.notice(format!("waiting for {}", path.display()));
+        }
+        loop {
+            if control.is_cancelled() {
+                return Ok(None);
+            }
+            let before = cutter.held().len();
+            let arrival = source.read(cutter.held(), PATIENCE)?;
+            control.add_bytes_read((cutter.held().len() - before) as u64);
+            let is_end = arrival == Arrival::End;
+            match arrival {
+                Arrival::Nothing => continue,
+                // What was there had no record.
+                Arrival::NextFile | Arrival::Truncated => {
+                    cutter.held().clear();
+                    continue;
+                }
+                Arrival::Bytes | Arrival::End => {}
+            }
+            if format.is_none() && !cutter.held().trim_ascii().is_empty() {
+                let said = reading::format_of_start(cutter.held())?;
+                usual = Arc::new(Dialect::resolve(said, &self.options.reading.dialect)?);
+                cutter.set_dialect(usual.clone());
+                format = Some(said);
+            }
+            if cutter.first(is_end)?.is_some() {
+                return Ok(Some((format.unwrap_or_default(), usual, is_end)));
+            }
+            if is_end {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Puts into the report how records are read, and says what was guessed.
+    fn tell(&mut self, found: &Reading, table: &Table) {
+        let control = self.watch.control();
+        if !found.summary.guessed.is_empty() {
+            control.notice(format!("format: {}", found.summary));
+        }
+        let columns = found.plan.columns.iter().map(|column| PlannedColumn {
+            source: column.source.clone(),
+            target: column.name.clone(),
+            r#type: column.type_name.clone(),
+            form: "binary",
+        });
+        let columns: Vec<PlannedColumn> = columns.collect();
+        if found.mapping.keys.is_some() && self.options.reading.columns.is_none() {
+            let is_filled = |name: &str| columns.iter().any(|column| column.target == name);
+            let left = table.columns.iter().filter(|column| !column.generated && !is_filled(&column.name));
+            let left: Vec<&str> = left.map(|column| &*column.name).collect();
+            if !left.is_empty() {
+                control.notice(format!(
+                    "the first record has no key for {}: always the default (--columns a,b,… names the keys to load)",
+                    left.join(", ")
+                ));
+            }
+        }
+        self.report.plan = Some(StreamPlan {
+            dialect: found.summary.clone(),
+            header: found.mapping.header_reason.clone(),
+            columns,
+        });
+    }
+
+    fn rejects(
+        &self,
+        found: &Reading,
+        table: &Table,
+        options: &LoadOptions,
+    ) -> Result<Option<Arc<Rejects>>, Error> {
+        if options.on_error == OnError::Stop {
+            return Ok(None);
+        }
+        let path = options.rejects.clone().unwrap_or_else(|| default_path(&table.name, &self.id.to_string()));
+        let fields: Vec<Option<usize>> = (0..found.mapping.fields).map(Some).collect();
+        let provenance = provenance(table, &found.mapping, &fields, &found.dialect, options);
+        let asked = options.rejects.is_some();
+        Rejects::adding_to(&path, asked, options.reject_limit, provenance)
+            .map(|rejects| Some(Arc::new(rejects)))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "everything that was found out comes together here, once")]
+    fn carry(
+        &mut self,
+        source: Source,
+        cutter: LiveCutter,
+        found: Reading,
+        writer: Arc<Writer>,
+        rejects: Option<Arc<Rejects>>,
+        state: Option<StateFile>,
+        start: Place,
+    ) -> Result<(), Error> {
+        self.watch.control().enter(Phase::Loading);
+        let (send, batches) = channel();
+        let between = Arc::new(Between::default());
+        let start = Place { file: source.mark(), ..start };
+        let settler = Settler {
+            rejects: rejects.clone(),
+            state,
+            watch: self.watch.clone(),
+            between: between.clone(),
+            settled: Settled { place: start, ..Settled::default() },
+            saved: Instant::now(),
+        };
+        let settling = std::thread::Builder::new()
+            .name("settle".into())
+            .spawn(move || settler.run(&batches))
+            .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot start a thread: {error}")))?;
+        let mut carrier = Carrier::new(found, writer.clone(), self.watch.clone(), send, between);
+        let carried = carrier.run(source, cutter, self.options.reading.on_error);
+        drop(carrier);
+        self.watch.control().enter(Phase::Committing);
+        let patience = match carried {
+            Ok(Ended::Input) => self.options.writer.retry_for.saturating_add(DRAIN),
+            _ => DRAIN,
+        };
+        let closed = writer.close_blocking(patience);
+        let settled = settling
+            .join()
+            .map_err(|_| Error::new(ErrorKind::Internal, "the thread that settles records has failed"))?;
+        self.report.writer = Some(WriterFigures::from(&writer.statistics()));
+        self.report.rows = settled.rows;
+        self.report.offset = settled.place.offset;
+        let mut rejected = Ok(());
+        if let Some(rejects) = &rejects {
+            rejected = rejects.finish(settled.rows + rejects.count());
+            self.report.rows_rejected = rejects.count();
+            self.report.rejects_path = rejects.path().map(|path| path.display().to_string());
+        }
+        // What ended it first; the writer's word is about the rows behind that.
+        let first = settled.failure.clone().map_or(Ok(()), Err);
+        match (first.and(carried), closed, rejected) {
+            (Ok(ended), Ok(_), Ok(())) => {
+                self.report.outcome = if ended == Ended::Stopped { "stopped" } else { "loaded" };
+                Ok(())
+            }
+            (Err(error), ..) | (_, Err(error), _) | (_, _, Err(error)) => {
+                let (reading, role) = (&self.options.reading, self.target.user());
+                Err(with_account(advice::advise(error, reading, role, &self.report.table), &settled))
+            }
+        }
+    }
+}
+
+/// The failure of a stream, which leaves in the table what was committed before.
+fn with_account(error: Error, settled: &Settled) -> Error {
+    if settled.rows == 0 {
+        return error;
+    }
+    let count = |rows: u64| if rows == 1 { "1 row".to_owned() } else { format!("{rows} rows") };
+    let mut visible = format!("{} committed", count(settled.rows));
+    if settled.behind > 0 {
+        visible.push_str(&format!(", {} of them behind this record", settled.behind));
+    }
+    visible.push_str(&format!("; all records before byte {} are settled", settled.place.offset));
+    let kind = match error.kind() {
+        ErrorKind::TooManyRejects => ErrorKind::TooManyRejects,
+        _ => ErrorKind::PartlyCommitted,
+    };
+    error.of_kind(kind).with_visible(visible)
+}
+
+/// What the input is called in messages.
+fn source_name(file: Option<&Path>) -> Arc<str> {
+    file.map_or_else(|| Arc::from("-"), |path| Arc::from(path.to_string_lossy()))
+}

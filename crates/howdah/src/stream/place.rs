@@ -1,0 +1,199 @@
+//! How far a stream is, and the state file that keeps it: which file, and the offset before which every record is settled.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, ErrorKind};
+
+/// It names a file of the user's, and decides what is read again: nobody else's business.
+const MODE: u32 = 0o600;
+
+/// So many bytes at a file's start tell it from another that got its inode.
+const HEAD_BYTES: u64 = 1024;
+
+/// A file that is read, whatever its name is by now.
+#[derive(Debug, Clone)]
+pub(super) struct FileMark {
+    file: Arc<File>,
+    device: u64,
+    inode: u64,
+}
+
+impl FileMark {
+    pub(super) fn of(file: Arc<File>) -> io::Result<FileMark> {
+        let metadata = file.metadata()?;
+        Ok(FileMark { file, device: metadata.dev(), inode: metadata.ino() })
+    }
+}
+
+/// A place in a stream: all records before it are committed or rejected.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Place {
+    /// `None`: the input is no file.
+    pub(super) file: Option<FileMark>,
+    pub(super) offset: u64,
+    /// The physical line that starts there.
+    pub(super) line: u64,
+}
+
+/// What the state file holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Saved {
+    /// As the user named it, for people.
+    pub(super) file: String,
+    device: u64,
+    inode: u64,
+    /// A digest of the file's first bytes, and how many these are.
+    head: String,
+    head_bytes: u64,
+    pub(super) offset: u64,
+    pub(super) line: u64,
+    /// Where its records go: a state belongs to one table.
+    pub(super) table: String,
+}
+
+impl Saved {
+    /// What is to be kept of `place`; `None` where it is in no file.
+    fn of(place: &Place, name: &str, table: &str) -> Option<Saved> {
+        let mark = place.file.as_ref()?;
+        let head_bytes = place.offset.min(HEAD_BYTES);
+        Some(Saved {
+            file: name.to_owned(),
+            device: mark.device,
+            inode: mark.inode,
+            head: head(&mark.file, head_bytes).ok()?,
+            head_bytes,
+            offset: place.offset,
+            line: place.line,
+            table: table.to_owned(),
+        })
+    }
+
+    pub(super) fn identity(&self) -> (u64, u64) {
+        (self.device, self.inode)
+    }
+
+    /// Whether `file` is the one that was read, and still has what was read of it.
+    pub(super) fn is_of(&self, file: &File) -> bool {
+        let Ok(metadata) = file.metadata() else { return false };
+        (metadata.dev(), metadata.ino()) == self.identity()
+            && metadata.len() >= self.offset
+            && head(file, self.head_bytes).is_ok_and(|head| head == self.head)
+    }
+}
+
+fn head(file: &File, bytes: u64) -> io::Result<String> {
+    let mut first = vec![0; usize::try_from(bytes).unwrap_or_default()];
+    file.read_exact_at(&mut first, 0)?;
+    let digest = ring::digest::digest(&ring::digest::SHA256, &first);
+    Ok(digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The state file.
+#[derive(Debug)]
+pub(super) struct StateFile {
+    path: PathBuf,
+    /// What the input and the table are called.
+    name: String,
+    table: String,
+    last: Option<Saved>,
+}
+
+impl StateFile {
+    /// The file at `path`, which need not exist, and what it holds.
+    ///
+    /// # Errors
+    /// It cannot be read, or is something else; it is about another table.
+    pub(super) fn open(path: &Path, name: &str, table: &str) -> Result<StateFile, Error> {
+        let refuse =
+            |why: String| Error::new(ErrorKind::Source, format!("the state in {}: {why}", path.display()));
+        let last: Option<Saved> = match std::fs::read(path) {
+            Ok(text) => {
+                let read = serde_json::from_slice(&text);
+                Some(read.map_err(|error| {
+                    refuse(format!("is not one of howdah stream: {error}"))
+                        .with_hint("name another file: --state FILE")
+                })?)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(refuse(error.to_string())),
+        };
+        if let Some(other) = last.as_ref().filter(|last| last.table != table) {
+            return Err(refuse(format!("is about {}, not about {table}", other.table))
+                .with_hint("a state belongs to one input and one table: name another file"));
+        }
+        Ok(StateFile { path: path.to_owned(), name: name.to_owned(), table: table.to_owned(), last })
+    }
+
+    /// What an earlier stream left.
+    pub(super) fn last(&self) -> Option<&Saved> {
+        self.last.as_ref()
+    }
+
+    /// Keeps `place`: the old state or the new one is there, never half of one, whatever happens.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(super) fn save(&mut self, place: &Place) -> Result<(), Error> {
+        let Some(saved) = Saved::of(place, &self.name, &self.table) else { return Ok(()) };
+        if self.last.as_ref() == Some(&saved) {
+            return Ok(());
+        }
+        self.write(&saved).map_err(|error| {
+            let text = format!("cannot write the state to {}: {error}", self.path.display());
+            Error::new(ErrorKind::Source, text).with_hint("name another file: --state FILE")
+        })?;
+        self.last = Some(saved);
+        Ok(())
+    }
+
+    fn write(&self, saved: &Saved) -> io::Result<()> {
+        let mut draft = self.path.clone().into_os_string();
+        draft.push(".new");
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(MODE).open(&draft)?;
+        serde_json::to_writer(&mut file, saved)?;
+        file.write_all(b"\n")?;
+        // A rename may reach the disk before what was written.
+        file.sync_data()?;
+        std::fs::rename(&draft, &self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn place(path: &Path, offset: u64) -> Place {
+        Place { file: FileMark::of(Arc::new(File::open(path).unwrap())).ok(), offset, line: 2 }
+    }
+
+    #[test]
+    fn a_state_is_found_again_by_its_owner_alone_and_belongs_to_its_file_and_table() {
+        let directory = tempfile::tempdir().unwrap();
+        let (log, state) = (directory.path().join("log"), directory.path().join("state"));
+        std::fs::write(&log, "one\ntwo\n").unwrap();
+        let mut file = StateFile::open(&state, "log", "public.t").unwrap();
+        assert!(file.last().is_none());
+        file.save(&place(&log, 4)).unwrap();
+        assert_eq!(state.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        let again = StateFile::open(&state, "log", "public.t").unwrap();
+        let saved = again.last().unwrap();
+        assert_eq!((saved.offset, saved.line), (4, 2));
+        assert!(saved.is_of(&File::open(&log).unwrap()));
+        assert!(StateFile::open(&state, "log", "public.other").is_err());
+
+        std::fs::write(&log, "ONE\ntwo\n").unwrap();
+        assert!(!saved.is_of(&File::open(&log).unwrap()), "other bytes in the same inode");
+        std::fs::write(&log, "one").unwrap();
+        assert!(!saved.is_of(&File::open(&log).unwrap()), "it is shorter than what was read");
+        std::fs::write(&state, "{}").unwrap();
+        assert!(StateFile::open(&state, "log", "public.t").is_err());
+    }
+}

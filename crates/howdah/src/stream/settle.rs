@@ -1,0 +1,208 @@
+//! What became of the records, in the order of the input: counted, kept apart where they are refused, and the place behind them
+//! saved.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use super::place::{FileMark, Place, StateFile};
+use super::watch::StreamWatch;
+use crate::error::{Error, ErrorKind};
+use crate::rejects::{Reject, Rejects};
+use crate::source::Piece;
+use crate::source::split::Span;
+use crate::writer::Ack;
+
+/// How old the state file may be while records come: what is read twice after a crash, against a write to the disk.
+const SAVE_EVERY: Duration = Duration::from_millis(200);
+
+/// The records of a piece, as far as they were read.
+pub(super) struct Batch {
+    pub(super) piece: Arc<Piece>,
+    pub(super) file: Option<FileMark>,
+    pub(super) records: Vec<Sent>,
+    /// Nothing of the piece is left.
+    pub(super) is_whole: bool,
+}
+
+/// A record that was read.
+pub(super) struct Sent {
+    pub(super) span: Span,
+    pub(super) fate: Fate,
+}
+
+/// What is known of it.
+pub(super) enum Fate {
+    /// The writer has its row.
+    Queued(Ack),
+    /// It is no row.
+    Refused(Error),
+}
+
+/// What the reading and the settling side know of each other beside the batches.
+#[derive(Default)]
+pub(super) struct Between {
+    /// There is no point in reading on.
+    failed: AtomicBool,
+    /// Memory of batches that are not settled.
+    held: AtomicUsize,
+}
+
+impl Between {
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn held(&self) -> usize {
+        self.held.load(Ordering::Relaxed)
+    }
+
+    /// A batch is on its way.
+    pub(super) fn add(&self, batch: &Batch) {
+        self.held.fetch_add(batch.weight(), Ordering::Relaxed);
+    }
+}
+
+impl Batch {
+    /// Bytes, roughly: a stream of single lines has a batch for each.
+    fn weight(&self) -> usize {
+        size_of::<Batch>()
+            + size_of::<Piece>()
+            + self.piece.bytes().len()
+            + self.records.len() * size_of::<Sent>()
+    }
+}
+
+/// What came of it all.
+#[derive(Debug, Default)]
+pub(super) struct Settled {
+    /// Rows that are committed.
+    pub(super) rows: u64,
+    /// Of these, rows behind the record at which the stream ended.
+    pub(super) behind: u64,
+    pub(super) place: Place,
+    pub(super) failure: Option<Error>,
+}
+
+/// Waits for acknowledgements.
+pub(super) struct Settler {
+    pub(super) rejects: Option<Arc<Rejects>>,
+    pub(super) state: Option<StateFile>,
+    pub(super) watch: StreamWatch,
+    pub(super) between: Arc<Between>,
+    pub(super) settled: Settled,
+    pub(super) saved: Instant,
+}
+
+impl Settler {
+    /// Settles what comes until nothing more comes.
+    pub(super) fn run(mut self, batches: &Receiver<Batch>) -> Settled {
+        loop {
+            match batches.recv_timeout(SAVE_EVERY) {
+                Ok(batch) => {
+                    let weight = batch.weight();
+                    self.batch(batch);
+                    self.between.held.fetch_sub(weight, Ordering::Relaxed);
+                }
+                Err(RecvTimeoutError::Timeout) => self.save(),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        self.save();
+        self.settled
+    }
+
+    fn batch(&mut self, batch: Batch) {
+        let origin = &batch.piece.origin;
+        let starts: Vec<(usize, u32)> =
+            batch.records.iter().map(|sent| (sent.span.start, sent.span.lines_before)).collect();
+        for (at, sent) in batch.records.into_iter().enumerate() {
+            let result = match sent.fate {
+                Fate::Queued(ack) => self.wait(&ack),
+                Fate::Refused(error) => Err(error),
+            };
+            match result {
+                Ok(()) => {
+                    self.settled.rows += 1;
+                    self.settled.behind += u64::from(self.settled.failure.is_some());
+                    self.watch.count_row();
+                }
+                Err(error) => self.refuse(&batch.piece, sent.span, error),
+            }
+            if self.settled.failure.is_none()
+                && let Some((start, lines)) = starts.get(at + 1)
+            {
+                self.settled.place = Place {
+                    file: batch.file.clone(),
+                    offset: origin.byte_offset + *start as u64,
+                    line: origin.first_line + u64::from(*lines),
+                };
+            }
+        }
+        if batch.is_whole && self.settled.failure.is_none() {
+            let bytes = batch.piece.bytes();
+            let lines = memchr::memchr_iter(batch.piece.eol.last_byte(), bytes).count();
+            self.settled.place = Place {
+                file: batch.file,
+                offset: origin.byte_offset + bytes.len() as u64,
+                line: origin.first_line + lines as u64,
+            };
+        }
+        if self.saved.elapsed() >= SAVE_EVERY {
+            self.save();
+        }
+    }
+
+    fn wait(&mut self, ack: &Ack) -> Result<(), Error> {
+        if let Some(result) = ack.try_get() {
+            return result.map(drop);
+        }
+        loop {
+            if let Some(result) = ack.wait_for(SAVE_EVERY) {
+                return result.map(drop);
+            }
+            // The server is slow or away; what was settled before is settled.
+            self.save();
+        }
+    }
+
+    fn refuse(&mut self, piece: &Piece, span: Span, error: Error) {
+        let error = match error.location() {
+            Some(_) => error,
+            None => error.at(piece.origin.locate(span.start as u64, u64::from(span.lines_before))),
+        };
+        let kept = match &self.rejects {
+            // Anything else is no record's fault, and will be no other record's either.
+            Some(rejects) if error.kind() == ErrorKind::Data && self.settled.failure.is_none() => {
+                let raw = piece.bytes()[span.start..span.end].to_vec();
+                let kept = rejects.add(&[Reject { error, raw }]);
+                self.watch.set_rejected(rejects.count());
+                kept
+            }
+            _ => Err(error),
+        };
+        if let Err(failure) = kept {
+            self.fail(failure);
+        }
+    }
+
+    fn save(&mut self) {
+        // A record is settled when its reject is on the disk, too.
+        let flushed = self.rejects.as_ref().map_or(Ok(()), |rejects| rejects.flush());
+        let saved = flushed.and_then(|()| match &mut self.state {
+            Some(state) => state.save(&self.settled.place),
+            None => Ok(()),
+        });
+        if let Err(failure) = saved {
+            self.fail(failure);
+        }
+        self.saved = Instant::now();
+    }
+
+    /// The first failure is the one that ends the stream.
+    fn fail(&mut self, failure: Error) {
+        self.settled.failure.get_or_insert(failure);
+        self.between.failed.store(true, Ordering::SeqCst);
+    }
+}
