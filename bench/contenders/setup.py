@@ -30,6 +30,7 @@ PLACES = {
 }
 # Said of a contender whose file says nothing else.
 DEFAULTS: dict[str, Any] = {
+    "kind": "load",
     "inputs": ["csv"],
     "connections": "one",
     "transaction": "one",

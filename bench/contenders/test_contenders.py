@@ -5,6 +5,7 @@ Contenders that are not installed are skipped: `make contenders` installs them.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -95,8 +96,16 @@ ODD = {
         ',2025-02-01T00:00:00.123456Z,,,0.1,32767,true,,"{a,NULL,""b,c"",""[{\'x\'}]"",""q\\""\\\\"",Ü}"',
     ],
 }
-CONTENDERS = setup.contenders()
+ALL = setup.contenders()
+CONTENDERS = [entry for entry in ALL if entry["kind"] == "load"]
+SERVICES = [entry for entry in ALL if entry["kind"] == "service"]
 PARQUET = [entry for entry in CONTENDERS if "parquet" in entry["inputs"]]
+# How rows are offered to services: one producer as fast as it can, several that wait, rates in turn.
+OFFERS = {
+    "full": {"CONTENDER_PRODUCERS": "0", "CONTENDER_PACE": ""},
+    "waiting": {"CONTENDER_PRODUCERS": "7", "CONTENDER_PACE": ""},
+    "paced": {"CONTENDER_PRODUCERS": "0", "CONTENDER_PACE": "2000:0.2,4000:0.05"},
+}
 
 
 @pytest.fixture(scope="session")
@@ -142,7 +151,9 @@ class Data:
         psql(self.url, self.create("loaded"))
         return self.run(contender["run"], contender["directory"], file)
 
-    def run(self, command: list[str], directory: str, file: Path) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, command: list[str], directory: str, file: Path, **more: str
+    ) -> subprocess.CompletedProcess[str]:
         task = {
             "CONTENDER_URL": self.url,
             "CONTENDER_TABLE": "loaded",
@@ -154,7 +165,7 @@ class Data:
         return subprocess.run(
             command,
             cwd=directory,
-            env=os.environ | task,
+            env=os.environ | task | more,
             input="GO\n",
             capture_output=True,
             text=True,
@@ -229,11 +240,71 @@ def test_a_record_that_is_no_row_fails_the_load(
         assert rows_of(data.url, "loaded") == ""
 
 
+@pytest.fixture(params=SERVICES, ids=[entry["name"] for entry in SERVICES])
+def service(request: pytest.FixtureRequest, data: Data) -> dict[str, Any]:
+    entry: dict[str, Any] = request.param
+    if not entry["available"]:
+        pytest.skip(f"{entry['reason']} (make contenders)")
+    if data.columns != COLUMNS["github-events"]:
+        pytest.skip("one table is enough: what differs is how rows are offered")
+    return entry
+
+
+def serve(service: dict[str, Any], data: Data, offer: str, **more: str) -> subprocess.CompletedProcess[str]:
+    psql(data.url, data.create("loaded"))
+    defaults = {"CONTENDER_INTERVAL_MS": "5", "CONTENDER_DISCARD": "0", "CONTENDER_CONNECTIONS": "3"}
+    words = defaults | {"CONTENDER_BATCH": "50", "CONTENDER_ROWS": str(2 * ROWS)} | OFFERS[offer] | more
+    return data.run(service["run"], service["directory"], data.file, **words)
+
+
+def told(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """What a service says between READY and DONE."""
+    words = done.stdout.splitlines()
+    assert [word.split(" ", 1)[0] for word in words] == ["READY", "TOLD", "DONE"], (words, done.stderr)
+    assert words[2] == f"DONE {ROWS + 3}"
+    said: dict[str, Any] = json.loads(words[1].removeprefix("TOLD "))
+    return said
+
+
+@pytest.mark.parametrize("offer", OFFERS)
+def test_a_service_stores_every_row_once_and_times_each(
+    service: dict[str, Any], data: Data, offer: str
+) -> None:
+    said = told(serve(service, data, offer))
+    assert rows_of(data.url, "loaded") == data.expected
+    assert sum(count for _, count in said["counts"]) == ROWS + 3
+    longest = max(nanoseconds for nanoseconds, _ in said["counts"]) / 1e9
+    assert 0 < longest <= said["seconds"] * 1.01
+    # 400 rows take 0.2 s, the other 603 another 0.15 s: rows offered early would have gone sooner.
+    assert offer != "paced" or said["seconds"] > 0.34
+
+
+def test_a_service_writes_no_more_rows_than_it_is_told(service: dict[str, Any], data: Data) -> None:
+    done = serve(service, data, "waiting", CONTENDER_ROWS="130")
+    assert done.stdout.splitlines()[-1] == "DONE 130", done.stderr
+    assert psql(data.url, "SELECT count(*) FROM loaded") == "130\n"
+
+
+def test_a_service_that_discards_writes_nothing_and_counts_all(service: dict[str, Any], data: Data) -> None:
+    told(serve(service, data, "full", CONTENDER_DISCARD="1"))
+    assert rows_of(data.url, "loaded") == ""
+
+
+def test_a_service_says_that_rows_were_refused(service: dict[str, Any], data: Data) -> None:
+    psql(data.url, "DROP TABLE IF EXISTS missing")
+    done = serve(service, data, "waiting", CONTENDER_TABLE="missing")
+    words = done.stdout.splitlines()
+    assert [word.split(" ", 1)[0] for word in words] == ["READY", "FAILED"], done.stderr
+    assert "missing" in words[1]
+    assert done.returncode == 1
+
+
 def test_descriptions_are_whole() -> None:
     """The harness prints these for every contender, also where it cannot run."""
-    names = [entry["name"] for entry in CONTENDERS]
+    names = [entry["name"] for entry in ALL]
     assert len(set(names)) == len(names)
-    for entry in CONTENDERS:
+    for entry in ALL:
+        assert entry["kind"] in {"load", "service"}
         program = next((part for part in entry["run"] if part.endswith((".py", ".sh"))), None)
         assert program is None or (Path(entry["directory"]) / program).is_file()
         assert "csv" in entry["inputs"]

@@ -105,16 +105,22 @@ var ways = map[string]func(context.Context, *pgx.Conn, task) (int64, error){
 	"send-batch": sendBatch,
 }
 
-// compete loads in the way that the first argument names, in one transaction.
+// compete writes in the way that the first argument names: a load in one transaction, or a service.
 func compete() (int64, error) {
-	if len(os.Args) != 2 || ways[os.Args[1]] == nil {
-		return 0, errors.New("give a way: copy-from or send-batch")
+	if len(os.Args) != 2 {
+		return 0, errors.New("give a way of writing")
 	}
 	t, err := taskFromEnvironment()
 	if err != nil {
 		return 0, err
 	}
 	ctx := context.Background()
+	if writes(t)[os.Args[1]] != nil {
+		return serve(ctx, t, os.Args[1])
+	}
+	if ways[os.Args[1]] == nil {
+		return 0, fmt.Errorf("there is no way %s", os.Args[1])
+	}
 	connection, err := pgx.Connect(ctx, t.url)
 	if err != nil {
 		return 0, err

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::continuous::{Buffer, Offer};
 use crate::dataset::Dataset;
 use crate::record::Durability;
 use crate::writers::Shape;
@@ -93,6 +94,24 @@ pub enum Method {
         /// It reads a Parquet file that was made before.
         parquet: bool,
     },
+    /// A service writes rows one by one, through a buffer that makes batches of them.
+    Service {
+        /// Whose buffer.
+        program: Program,
+        /// How it is set.
+        buffer: Buffer,
+        /// When rows are offered to it.
+        offer: Offer,
+    },
+}
+
+/// Whose buffer makes batches of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// howdah's Writer.
+    Writer,
+    /// Somebody else's, by its name in `bench/contenders`.
+    Contender(&'static str),
 }
 
 /// How `howdah load` writes.
@@ -209,6 +228,7 @@ impl Cell {
         match &self.method {
             Method::Load(loading) => loading.jobs,
             Method::Writers { connections, .. } | Method::Contender { connections, .. } => *connections,
+            Method::Service { buffer, .. } => buffer.connections(),
             Method::ServerFile { .. } | Method::NestedUnnest { .. } => 1,
         }
     }
@@ -219,6 +239,16 @@ impl Cell {
         match &self.method {
             Method::Load(loading) => loading.rows_per_statement,
             Method::Writers { rows_per_statement, .. } => Some(*rows_per_statement),
+            Method::Service { buffer, .. } => buffer.max_rows,
+            _ => None,
+        }
+    }
+
+    /// Milliseconds that rows are to take at most, where the cell says.
+    #[must_use]
+    pub fn latency_target_ms(&self) -> Option<f64> {
+        match &self.method {
+            Method::Service { buffer, .. } => buffer.latency_target_ms,
             _ => None,
         }
     }
@@ -236,12 +266,13 @@ impl Cell {
         Cell { x: Some(x), ..self }
     }
 
-    /// Whether the rows are only read.
+    /// Whether nothing is written.
     #[must_use]
     pub fn is_control(&self) -> bool {
         match &self.method {
             Method::Load(loading) => loading.dry_run,
             Method::Writers { shape, .. } => !shape.writes(),
+            Method::Service { buffer, .. } => buffer.discard,
             _ => false,
         }
     }
@@ -277,6 +308,13 @@ impl Cell {
                 format!("{connections} writers, {shape:?} of {rows_per_statement} rows each time")
             }
             Method::Contender { name, .. } => format!("bench/contenders: {name}"),
+            Method::Service { program, buffer, offer } => {
+                let program = match program {
+                    Program::Writer => "howdah's Writer".to_owned(),
+                    Program::Contender(name) => format!("bench/contenders: {name}"),
+                };
+                format!("{program} [{}; {}]", buffer.in_words(), offer.in_words())
+            }
             Method::NestedUnnest { file: false } => "INSERT … SELECT unnest(…) FROM arrays".to_owned(),
             Method::NestedUnnest { file: true } => "INSERT … SELECT unnest(…) FROM file_fdw table".to_owned(),
         }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
 
+use crate::continuous::{Buffer, Offer, Step};
 use crate::dataset::Dataset;
 use crate::error::Error;
 use crate::process::Process;
@@ -26,6 +27,9 @@ pub struct Contender {
     pub what: String,
     /// What it is written in.
     pub language: String,
+    /// What it does.
+    #[serde(default)]
+    pub kind: Kind,
     /// Where it is run.
     pub directory: PathBuf,
     /// The program and its arguments.
@@ -50,6 +54,17 @@ pub struct Contender {
     pub available: bool,
     /// Why it cannot.
     pub reason: Option<String>,
+}
+
+/// What a contender does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// It loads a file.
+    #[default]
+    Load,
+    /// It writes a file's rows one by one, through a buffer.
+    Service,
 }
 
 /// Over how many connections a contender can load.
@@ -99,6 +114,43 @@ pub struct Task<'a> {
     pub batch: u64,
     /// Connections, for those that can use more than one.
     pub connections: u32,
+    /// How rows are offered to a contender that is a service; None for one that loads.
+    pub service: Option<Service<'a>>,
+}
+
+/// What a contender that writes all the time is told besides.
+#[derive(Debug, Clone, Copy)]
+pub struct Service<'a> {
+    /// Its buffer.
+    pub buffer: &'a Buffer,
+    /// When rows are offered.
+    pub offer: &'a Offer,
+    /// How many rows of the file.
+    pub rows: u64,
+}
+
+/// Milliseconds between flushes where nobody says how many: study 5's.
+const INTERVAL_MS: f64 = 10.0;
+
+impl Service<'_> {
+    /// Variables and their values; a pace is a list of rows a second, colon, seconds.
+    fn variables(&self) -> [(&'static str, String); 5] {
+        let (producers, pace) = match self.offer {
+            Offer::Waiting { producers } => (*producers, String::new()),
+            Offer::Paced { steps } => {
+                let step = |step: &Step| format!("{}:{}", step.rows_per_s, step.seconds);
+                (0, steps.iter().map(step).collect::<Vec<_>>().join(","))
+            }
+            Offer::Full | Offer::Unasked | Offer::OfPeak { .. } => (0, String::new()),
+        };
+        [
+            ("CONTENDER_INTERVAL_MS", self.buffer.interval_ms.unwrap_or(INTERVAL_MS).to_string()),
+            ("CONTENDER_DISCARD", u8::from(self.buffer.discard).to_string()),
+            ("CONTENDER_ROWS", self.rows.to_string()),
+            ("CONTENDER_PRODUCERS", producers.to_string()),
+            ("CONTENDER_PACE", pace),
+        ]
+    }
 }
 
 /// Reads what setup wrote, in its order.
@@ -161,6 +213,9 @@ impl Contender {
         if let Some(obstacle) = self.obstacle(task.input) {
             return Err(Error::Usage(format!("{} cannot be run: {obstacle}", self.name)));
         }
+        if (self.kind == Kind::Service) != task.service.is_some() {
+            return Err(Error::Usage(format!("{} does not do what was asked of it", self.name)));
+        }
         Process::start(self.command(&self.run, task)?, patience)
     }
 
@@ -180,7 +235,8 @@ impl Contender {
             .env("CONTENDER_COLUMNS", columns.join("\n"))
             .env("CONTENDER_INPUT", input)
             .env("CONTENDER_BATCH", task.batch.to_string())
-            .env("CONTENDER_CONNECTIONS", self.uses(task.connections).to_string());
+            .env("CONTENDER_CONNECTIONS", self.uses(task.connections).to_string())
+            .envs(task.service.iter().flat_map(Service::variables));
         Ok(command)
     }
 }
@@ -245,7 +301,7 @@ mod tests {
 
     fn task(input: &Path) -> Task<'_> {
         let (url, dataset) = ("postgresql://a:b@127.0.0.1:5432/c", Dataset::SensorReadings);
-        Task { url, table: "loaded", dataset, input, batch: 500, connections: 4 }
+        Task { url, table: "loaded", dataset, input, batch: 500, connections: 4, service: None }
     }
 
     #[test]
@@ -273,6 +329,33 @@ mod tests {
         }
         contender.connections = Connections::Any;
         assert_eq!(contender.uses(4), 4);
+    }
+
+    #[test]
+    fn a_service_is_told_how_rows_are_offered_and_is_no_loader() {
+        let directory = tempfile::tempdir().unwrap();
+        let input = directory.path().join("rows.csv");
+        std::fs::write(&input, "").unwrap();
+        let mut contender = contender(directory.path(), "echo READY; read go; env; echo DONE 1");
+        let buffer = Buffer::fixed(crate::continuous::Path::Copy, 20, 100, 2.5).discarding();
+        let offer = Offer::Paced {
+            steps: vec![Step { rows_per_s: 20.0, seconds: 3.0 }, Step { rows_per_s: 90.5, seconds: 1.5 }],
+        };
+        let service = Some(Service { buffer: &buffer, offer: &offer, rows: 77 });
+        let task = Task { service, ..task(&input) };
+        assert!(contender.start(&task, PATIENCE).is_err());
+        contender.kind = Kind::Service;
+        assert!(contender.start(&Task { service: None, ..task.clone() }, PATIENCE).is_err());
+        let run = contender.start(&task, PATIENCE).unwrap().go(PATIENCE);
+        for line in [
+            "CONTENDER_INTERVAL_MS=2.5",
+            "CONTENDER_DISCARD=1",
+            "CONTENDER_ROWS=77",
+            "CONTENDER_PRODUCERS=0",
+            "CONTENDER_PACE=20:3,90.5:1.5",
+        ] {
+            assert!(run.said.lines().any(|said| said == line), "{line} is missing: {}", run.said);
+        }
     }
 
     #[test]

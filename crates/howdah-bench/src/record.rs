@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::writers::Latency;
+use crate::continuous::Moment;
+use crate::latency::{Counts, Latency};
 
 /// A run, with all that somebody needs to believe it or to repeat it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -110,6 +111,9 @@ pub struct Conditions {
     pub durability: Durability,
     /// Milliseconds that were added to each round trip.
     pub latency_ms: f64,
+    /// Milliseconds that rows were to take at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_target_ms: Option<f64>,
     /// How the server was made fresh: `new cluster`, `truncate and checkpoint`, `truncate`.
     pub fresh: String,
     /// What was run, for people.
@@ -135,9 +139,22 @@ pub struct Evidence {
     pub io: BTreeMap<String, u64>,
     /// Shares (0 to 1) of samples in which a writing backend was on the CPU (`CPU`), or waited for `type:event`.
     pub waits: BTreeMap<String, f64>,
-    /// Milliseconds of a batch, begun to committed: mean, median, percentiles; where each is a transaction of its own.
+    /// Milliseconds of a batch, begun to committed, where each is a transaction of its own; of a row, offered (or due) to
+    /// acknowledged, where each is acknowledged.
     #[serde(default)]
     pub latency: Option<Latency>,
+    /// The same, whole: nanoseconds and how many took so long.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counts: Counts,
+    /// The same over time, where rates were set.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub course: Vec<Moment>,
+    /// The mean number of rows that were written at once, where the writing program chooses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch_rows: Option<f64>,
+    /// Rows a second of which rates were shares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_rows_per_s: Option<f64>,
     /// Backends of the writing program that were connected at once, as `pg_stat_activity` shows them.
     pub connections_seen: Option<u32>,
 }

@@ -40,6 +40,15 @@ pub enum Chart {
         /// What `x` counts.
         axis: &'static str,
     },
+    /// Rows a second against latency, a point a series.
+    Tradeoff,
+    /// Latencies of each series over the axis of that name.
+    Latencies {
+        /// What `x` counts.
+        axis: &'static str,
+    },
+    /// Latencies of each series over the time of its run.
+    Course,
     /// Rows a second of each series, the fastest first.
     Bars,
     /// One factor a step, in the order of the records: each step's gain over the one before.

@@ -10,8 +10,10 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::Builder;
 use tokio_postgres::SimpleQueryMessage;
 
+use crate::continuous::{Buffer, Lane, Literals, Moment, Observed, Offer};
 use crate::database::open;
 use crate::dataset::Dataset;
+use crate::latency::Counts;
 use crate::writers::{self, Latency, Pace, Rows, Shape, Writers};
 
 /// The variable in which a worker finds its [`Order`], as JSON: nobody else can read a process's environment.
@@ -65,20 +67,42 @@ pub enum Work {
         /// Connections.
         connections: u32,
     },
+    /// Rows one by one through howdah's Writer.
+    Continuous {
+        /// The data set's name; its rows are made before GO.
+        dataset: String,
+        /// How many of them.
+        rows: u64,
+        /// From which seed.
+        seed: u64,
+        /// The table.
+        table: String,
+        /// The writer's options.
+        buffer: Buffer,
+        /// When rows are offered.
+        offer: Offer,
+    },
     /// Statements that the server carries out by itself, in one transaction.
     Statements(String),
 }
 
 /// What a worker says besides DONE.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Told {
     /// Seconds from the first byte read to the commit; connecting, catalog and plan are left out, as they are for
     /// contenders, which do them before GO.
     pub seconds: f64,
     /// Seconds of phases within the load and before it.
     pub phases: Vec<(String, f64)>,
-    /// Of batches, where each is a transaction of its own.
+    /// Of batches, where each is a transaction of its own, or of rows, where each is acknowledged.
     pub latency: Option<Latency>,
+    /// The same, whole.
+    pub counts: Counts,
+    /// The same over time.
+    pub course: Vec<Moment>,
+    /// The mean number of rows that were written at once, where the writing program chooses it.
+    pub batch_rows: Option<f64>,
 }
 
 /// The line that begins what a worker tells.
@@ -150,7 +174,7 @@ fn carry_out(order: Order, out: &mut impl Write) -> Result<(u64, Told), String> 
                     ("wait for the server".to_owned(), phases.wait_s),
                     ("commit".to_owned(), phases.commit_s),
                 ],
-                latency: None,
+                ..Told::default()
             };
             Ok((rows, told))
         }
@@ -166,7 +190,18 @@ fn carry_out(order: Order, out: &mut impl Write) -> Result<(u64, Told), String> 
             await_go(out)?;
             let outcome = writers.run(&rows, Pace::Closed, None).map_err(said)?;
             let latency = Some(outcome.latency);
-            Ok((outcome.rows, Told { seconds: outcome.seconds, phases: Vec::new(), latency }))
+            Ok((outcome.rows, Told { seconds: outcome.seconds, latency, ..Told::default() }))
+        }
+        Work::Continuous { dataset, rows, seed, table, buffer, offer } => {
+            let said = |error: crate::error::Error| error.to_string();
+            let dataset = Dataset::from_name(&dataset).ok_or_else(|| format!("there is no {dataset}"))?;
+            let made = Literals::of(dataset.recipe(rows, seed)).map_err(said)?;
+            let lane =
+                Lane::connect(&order.conninfo, &table, dataset, (&buffer, &offer), made).map_err(said)?;
+            await_go(out)?;
+            let Observed { rows, seconds, latency, counts, course } = lane.serve(&offer).map_err(said)?;
+            let batch_rows = lane.close().map_err(said)?;
+            Ok((rows, Told { seconds, latency, counts, course, batch_rows, ..Told::default() }))
         }
         Work::Statements(sql) => statements(&order.conninfo, &sql, out),
     }
@@ -188,7 +223,7 @@ fn statements(conninfo: &str, sql: &str, out: &mut impl Write) -> Result<(u64, T
             SimpleQueryMessage::CommandComplete(rows) => Some(*rows),
             _ => None,
         });
-        let told = Told { seconds: clock.elapsed().as_secs_f64(), phases: Vec::new(), latency: None };
+        let told = Told { seconds: clock.elapsed().as_secs_f64(), ..Told::default() };
         Ok((rows.max().unwrap_or(0), told))
     })
 }

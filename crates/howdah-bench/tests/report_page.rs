@@ -74,8 +74,8 @@ fn the_page_draws_answers_and_asks_for_nothing() {
         assert!(reader["wider than the window"].as_f64().unwrap() <= 0.0, "at {width}: {reader}");
         assert_eq!(reader["themes"], json!(["dark", "light"]), "the button switches there and back");
         let charts = reader["charts"].as_array().unwrap();
-        // Two figures a section: rows a second, and where the time went.
-        assert_eq!(charts.len(), 6, "{reader}");
+        // Two figures a section, what it shows and where the time went, and a third one where latencies are whole.
+        assert_eq!(charts.len(), 6 + 9, "{reader}");
         for chart in charts {
             assert!(chart["drawn"].as_u64().unwrap() >= 5, "{chart}");
             assert!(chart["labels"].as_u64().unwrap() >= 5, "{chart}");

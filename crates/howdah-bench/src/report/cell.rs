@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::number;
+use crate::continuous::Moment;
+use crate::latency::{Latency, Recorder};
 use crate::record::{Conditions, Outcome, Record};
 use crate::rounds::{Interval, Spread};
 
@@ -40,6 +43,8 @@ pub struct Cell {
     pub changes: Vec<String>,
     /// Within 20 % of what the harness can do at all: the figure may be the harness's, not the method's.
     pub near_ceiling: bool,
+    /// Of a service near its ceiling: how many times its rows a second the control reached.
+    pub control_times: Option<f64>,
     /// Whether this is the control, which writes nothing.
     pub control: bool,
     /// How it was done.
@@ -60,10 +65,14 @@ pub struct Cell {
     pub wal_bytes: Option<f64>,
     /// Median checkpoints begun.
     pub checkpoints: Option<f64>,
-    /// Median over the runs of what half of the batches took at most, in milliseconds.
-    pub latency_p50_ms: Option<f64>,
-    /// The same of ninety-nine in a hundred.
-    pub latency_p99_ms: Option<f64>,
+    /// What batches took, or rows: of each percentile the median over the runs.
+    pub latency: Option<Latency>,
+    /// Shares of the rows of all runs, and the milliseconds that they took at most.
+    pub quantiles: Vec<(f64, f64)>,
+    /// Latencies over the time of the run whose 99th percentile is the middle one.
+    pub course: Vec<Moment>,
+    /// The mean number of rows that were written at once, where the program chose it.
+    pub batch_rows: Option<f64>,
     /// Mean shares of samples by what backends did or waited for, the largest first.
     pub waits: Vec<(String, f64)>,
 }
@@ -113,7 +122,8 @@ impl Cell {
             step: None,
             changes: Vec::new(),
             near_ceiling: false,
-            control: first.series == super::rank::CONTROL,
+            control_times: None,
+            control: super::rank::is_control(&first.series),
             conditions: shown.conditions.clone(),
             same_conditions: counting.iter().all(|record| record.conditions == shown.conditions),
             time: own_time(&phases),
@@ -123,8 +133,10 @@ impl Cell {
             peak_rss_bytes: Spread::of(memory).map(|spread| spread.max),
             wal_bytes: median(&|record| count(record.evidence.wal_bytes)),
             checkpoints: median(&|record| count(record.evidence.checkpoints)),
-            latency_p50_ms: median(&|record| Some(record.evidence.latency?.p50_ms)),
-            latency_p99_ms: median(&|record| Some(record.evidence.latency?.p99_ms)),
+            latency: latency(&counting),
+            quantiles: quantiles(&counting),
+            course: course(&counting),
+            batch_rows: median(&|record| record.evidence.batch_rows),
             waits: waits(&counting),
         })
     }
@@ -143,7 +155,7 @@ impl Cell {
             let asked = self.conditions.rows_asked as f64;
             let share = self.rows.filter(|_| asked > 0.0).map(|rows| rows / asked * 100.0);
             marks.push(match share {
-                Some(share) => format!("first {} % of the rows", super::number::thousands(share)),
+                Some(share) => format!("first {} % of the rows", number::thousands(share)),
                 None => "a first part of the rows".to_owned(),
             });
         }
@@ -160,13 +172,47 @@ impl Cell {
             marks.push("only the warm-up ran".to_owned());
         }
         if self.near_ceiling {
-            marks.push("within 20 % of the harness's own ceiling".to_owned());
+            marks.push(match self.control_times {
+                Some(times) => {
+                    format!("the control, which writes nothing, reaches only {}", number::times(times))
+                }
+                None => "within 20 % of the harness's own ceiling".to_owned(),
+            });
         }
         if !self.same_conditions {
             marks.push("its runs were not done alike".to_owned());
         }
         marks
     }
+}
+
+fn latency(records: &[&Record]) -> Option<Latency> {
+    let of = |figure: &dyn Fn(Latency) -> f64| {
+        let figures = records.iter().filter_map(|record| record.evidence.latency).map(figure);
+        Spread::of(figures).map(|spread| spread.median)
+    };
+    Some(Latency {
+        mean_ms: of(&|latency| latency.mean_ms)?,
+        p50_ms: of(&|latency| latency.p50_ms)?,
+        p90_ms: of(&|latency| latency.p90_ms)?,
+        p95_ms: of(&|latency| latency.p95_ms)?,
+        p99_ms: of(&|latency| latency.p99_ms)?,
+        p99_9_ms: of(&|latency| latency.p99_9_ms)?,
+        max_ms: of(&|latency| latency.max_ms)?,
+    })
+}
+
+fn quantiles(records: &[&Record]) -> Vec<(f64, f64)> {
+    let mut all = Recorder::default();
+    records.iter().for_each(|record| all.add(&Recorder::of(&record.evidence.counts)));
+    all.quantiles()
+}
+
+fn course(records: &[&Record]) -> Vec<Moment> {
+    let mut runs: Vec<_> = records.iter().filter(|record| !record.evidence.course.is_empty()).collect();
+    let p99 = |record: &Record| record.evidence.latency.map_or(0.0, |latency| latency.p99_ms);
+    runs.sort_by(|a, b| p99(a).total_cmp(&p99(b)));
+    runs.get(runs.len().saturating_sub(1) / 2).map_or_else(Vec::new, |run| run.evidence.course.clone())
 }
 
 fn troubles(records: &[&Record]) -> Vec<Trouble> {

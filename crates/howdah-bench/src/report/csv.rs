@@ -1,11 +1,13 @@
 //! `summary.csv`: one line a cell, for spreadsheets and data frames.
 
 use super::summary::{Cell, SectionSummary, Summary};
+use crate::latency::Latency;
 
 const HEADER: &str = "scenario,section,series,x,runs,outcome,rows,seconds,rows_per_s,rows_per_s_min,rows_per_s_max,\
                       interval_low,interval_high,interval_confidence,times_slowest,share_of_best,times_step_before,\
                       near_harness_ceiling,durability,client_cpu_s,server_cpu_s,peak_rss_bytes,wal_bytes,\
-                      checkpoints,latency_p50_ms,latency_p99_ms,published_rows_per_s,command";
+                      checkpoints,latency_mean_ms,latency_p50_ms,latency_p90_ms,latency_p95_ms,latency_p99_ms,\
+                      latency_p99_9_ms,latency_max_ms,batch_rows,published_rows_per_s,command";
 
 pub(super) fn render(summary: &Summary) -> String {
     let mut text = format!("{HEADER}\n");
@@ -21,6 +23,7 @@ pub(super) fn render(summary: &Summary) -> String {
 
 fn fields_of(section: &SectionSummary, cell: &Cell) -> Vec<String> {
     let figure = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    let latency = |of: fn(Latency) -> f64| figure(cell.latency.map(of));
     let published = section.published.iter().find(|it| {
         it.series == cell.series && (it.x.is_none() || it.x == cell.x || section.chart == "waterfall")
     });
@@ -52,8 +55,14 @@ fn fields_of(section: &SectionSummary, cell: &Cell) -> Vec<String> {
         figure(cell.peak_rss_bytes),
         figure(cell.wal_bytes),
         figure(cell.checkpoints),
-        figure(cell.latency_p50_ms),
-        figure(cell.latency_p99_ms),
+        latency(|it| it.mean_ms),
+        latency(|it| it.p50_ms),
+        latency(|it| it.p90_ms),
+        latency(|it| it.p95_ms),
+        latency(|it| it.p99_ms),
+        latency(|it| it.p99_9_ms),
+        latency(|it| it.max_ms),
+        figure(cell.batch_rows),
         figure(published.map(|it| it.rows_per_s)),
         cell.conditions.command.clone(),
     ]

@@ -1,7 +1,7 @@
 //! What a section comes to, in a sentence or two.
 
 use super::cell::Cell;
-use super::number::{thousands, times};
+use super::number::{milliseconds, thousands, times};
 use crate::record::Durability;
 use crate::scenario::Chart;
 
@@ -14,6 +14,9 @@ pub(super) fn of(chart: Chart, cells: &[Cell]) -> String {
     match chart {
         Chart::Curves { axis } => curves(axis, &measured),
         Chart::Bars => bars(&measured),
+        Chart::Tradeoff => format!("{}{}", bars(&measured), waiting(&measured)),
+        Chart::Latencies { axis } => latencies(axis, &measured),
+        Chart::Course => course(&measured),
         Chart::Waterfall => waterfall(&measured),
     }
 }
@@ -65,6 +68,42 @@ fn durable_instead(best: &Cell, cells: &[&Cell]) -> String {
         }
         None => format!(" But {best} {what}."),
     }
+}
+
+/// What the fastest costs in latency.
+fn waiting(cells: &[&Cell]) -> String {
+    let latency = extremes(cells).and_then(|(best, _)| best.latency);
+    latency.map_or_else(String::new, |latency| {
+        let (mean, p99) = (milliseconds(latency.mean_ms), milliseconds(latency.p99_ms));
+        format!(" Its rows take {mean} in the mean, 99 % of them at most {p99}.")
+    })
+}
+
+/// At the most that all of them carried.
+fn latencies(axis: &str, cells: &[&Cell]) -> String {
+    let mut at: Vec<(&Cell, f64, f64)> =
+        cells.iter().filter_map(|cell| Some((*cell, cell.x?, cell.latency?.p99_ms))).collect();
+    let Some(x) = at.iter().map(|(_, x, _)| *x).filter(|x| *x < 100.0).reduce(f64::max) else {
+        return String::new();
+    };
+    at.retain(|(_, place, _)| *place == x);
+    at.sort_by(|a, b| a.2.total_cmp(&b.2));
+    let each = |(cell, _, p99): &(&Cell, f64, f64)| format!("{} {}", name(cell), milliseconds(*p99));
+    let each: Vec<String> = at.iter().map(each).collect();
+    format!("At {} {axis}, 99 % of the rows take at most: {}.", thousands(x), each.join(", "))
+}
+
+fn course(cells: &[&Cell]) -> String {
+    let each = cells.iter().filter_map(|cell| {
+        let p99 = cell.latency?.p99_ms;
+        let within = cell
+            .conditions
+            .latency_target_ms
+            .map_or("", |target| if p99 <= target { ", held" } else { ", missed" });
+        Some(format!("{} {}{within}", name(cell), milliseconds(p99)))
+    });
+    let each: Vec<String> = each.collect();
+    format!("99 % of the rows take at most: {}.", each.join("; "))
 }
 
 fn curves(axis: &str, cells: &[&Cell]) -> String {

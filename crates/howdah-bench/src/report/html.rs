@@ -8,9 +8,10 @@ use super::summary::Summary;
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
 /// In the order in which they build on each other.
-const SCRIPTS: [&str; 4] = [
+const SCRIPTS: [&str; 5] = [
     include_str!("format.js"),
     include_str!("charts.js"),
+    include_str!("latency.js"),
     include_str!("tables.js"),
     include_str!("page.js"),
 ];

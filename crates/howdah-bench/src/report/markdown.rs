@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::number::{bytes, gain, thousands, times};
+use super::number::{bytes, gain, milliseconds, thousands, times};
 use super::summary::{Cell, PublishedFigure, ScenarioSummary, SectionSummary, Summary};
 use crate::table::Table;
 
@@ -67,6 +67,12 @@ fn one_section(section: &SectionSummary) -> String {
     if !marks.is_empty() {
         text += &format!("\n{marks}");
     }
+    if let Some(table) = latencies(section) {
+        text += &format!(
+            "\nLatency, of a row or of a batch that is a transaction of its own:\n\n{}",
+            table.render()
+        );
+    }
     if !section.published.is_empty() {
         text += &format!("\nPublished figures beside these:\n\n{}", published(section).render());
     }
@@ -115,6 +121,11 @@ fn over_the_axis(section: &SectionSummary) -> Table {
         table.row(std::iter::once(place).chain(series.iter().map(figure)));
     }
     table
+}
+
+/// Whether the chart has an axis that cells of a series lie along.
+fn along_an_axis(section: &SectionSummary) -> bool {
+    matches!(section.chart, "curves" | "latencies")
 }
 
 fn rates(section: &SectionSummary) -> Table {
@@ -193,11 +204,28 @@ fn published(section: &SectionSummary) -> Table {
     table
 }
 
+/// None where no latency was seen.
+fn latencies(section: &SectionSummary) -> Option<Table> {
+    let timed: Vec<_> = section.cells.iter().filter_map(|cell| Some((cell, cell.latency?))).collect();
+    if timed.is_empty() {
+        return None;
+    }
+    let mut table = Table::new(["", "p50", "p90", "p95", "p99", "p99.9", "max", "mean", "rows a batch"]);
+    for (cell, it) in timed {
+        let figures = [it.p50_ms, it.p90_ms, it.p95_ms, it.p99_ms, it.p99_9_ms, it.max_ms, it.mean_ms];
+        let mut row = vec![label(section, cell)];
+        row.extend(figures.map(milliseconds));
+        row.push(cell.batch_rows.map_or("—".to_owned(), thousands));
+        table.row(row);
+    }
+    Some(table)
+}
+
 /// None where nothing but the clock was seen. Along an axis, the last place of each series stands for the others.
 fn evidence(section: &SectionSummary) -> Option<Table> {
     let measured: Vec<&Cell> = section.cells.iter().filter(|cell| cell.runs > 0).collect();
     let last = |cell: &Cell| {
-        section.chart != "curves"
+        !along_an_axis(section)
             || !measured.iter().any(|other| other.series == cell.series && other.x > cell.x)
     };
     let cells: Vec<&Cell> = measured.iter().copied().filter(|cell| last(cell)).collect();
@@ -215,10 +243,7 @@ fn evidence(section: &SectionSummary) -> Option<Table> {
     }
     let mut header = vec!["".to_owned()];
     header.extend(phases.iter().map(|name| format!("{} s", line(name))));
-    header.extend(
-        ["client CPU s", "server CPU s", "peak memory", "WAL", "p99 of a batch", "backends"]
-            .map(str::to_owned),
-    );
+    header.extend(["client CPU s", "server CPU s", "peak memory", "WAL", "backends"].map(str::to_owned));
     let mut table = Table::new(header);
     for cell in cells {
         let seconds = |value: Option<f64>| value.map_or("—".to_owned(), |value| format!("{value:.3}"));
@@ -229,7 +254,6 @@ fn evidence(section: &SectionSummary) -> Option<Table> {
         row.extend(phases.iter().map(|name| seconds(phase(name))));
         row.extend([seconds(cell.client_cpu_s), seconds(cell.server_cpu_s)]);
         row.extend([size(cell.peak_rss_bytes), size(cell.wal_bytes)]);
-        row.push(cell.latency_p99_ms.map_or("—".to_owned(), |ms| format!("{ms:.1} ms")));
         let waits: Vec<String> =
             cell.waits.iter().take(3).map(|(name, share)| format!("{:.0} % {name}", share * 100.0)).collect();
         row.push(line(&waits.join(", ")));

@@ -44,6 +44,15 @@ pub(crate) fn gain(ratio: f64) -> String {
     format!("{sign}{} %", thousands(percent))
 }
 
+/// `4.2 ms`, `0.31 ms`, `120 ms`.
+pub(crate) fn milliseconds(ms: f64) -> String {
+    match ms {
+        small if small < 1.0 => format!("{small:.2} ms"),
+        middle if middle < 100.0 => format!("{middle:.1} ms"),
+        large => format!("{} ms", thousands(large.round())),
+    }
+}
+
 /// `1.5 GiB`.
 pub(crate) fn bytes(count: f64) -> String {
     let mut value = count;
@@ -76,6 +85,10 @@ mod tests {
         }
         assert_eq!([times(0.5), times(3.12), times(1240.4)], ["0.50×", "3.1×", "1,240×"]);
         assert_eq!([gain(2.9), gain(0.97), gain(1.0)], ["+190 %", "−3 %", "0 %"]);
+        assert_eq!(
+            [milliseconds(0.314), milliseconds(4.25), milliseconds(1240.0)],
+            ["0.31 ms", "4.2 ms", "1,240 ms"]
+        );
         assert_eq!(
             [bytes(12.0), bytes(1536.0), bytes(3.0 * 1024.0_f64.powi(3))],
             ["12 B", "1.5 KiB", "3.0 GiB"]

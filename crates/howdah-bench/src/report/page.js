@@ -110,7 +110,7 @@ function figure(name, make, choices, chosen) {
 }
 
 function timeFigure(section) {
-  const last = (cell) => section.chart !== "curves" || !section.cells.some((other) => other.rate && other.series === cell.series && other.x > cell.x);
+  const last = (cell) => section.axis === null || !section.cells.some((other) => other.rate && other.series === cell.series && other.x > cell.x);
   const cells = section.cells.filter((cell) => cell.rate && last(cell));
   const cpu = (cell) => [["client", cell.client_cpu_s], ["server", cell.server_cpu_s]].filter(([, value]) => value !== null);
   const perMillion = (parts) => (cell) => parts(cell).map(([name, value]) => [name, (value * 1e6) / (cell.rows || 1)]);
@@ -123,7 +123,7 @@ function timeFigure(section) {
   const caption = element("p", { class: "caption" });
   const make = (value) => {
     const [, , parts, format, text] = kinds.find(([kind]) => kind === value);
-    caption.textContent = text + (section.chart === "curves" ? " Each series at its largest place on the axis." : "");
+    caption.textContent = text + (section.axis !== null ? " Each series at its largest place on the axis." : "");
     return stacks(section, cells, parts, format);
   };
   const made = figure(`${section.title}: where the time went`, make, kinds.map(([value, text]) => [value, text]), kinds[0][0]);
@@ -132,20 +132,34 @@ function timeFigure(section) {
 
 function sectionOf(section, id) {
   const styles = stylesOf(section);
-  const make = { curves: () => curves(section, styles), bars: () => bars(section), waterfall: () => ladder(section) }[section.chart];
-  const drawable = section.cells.some((cell) => cell.rate);
-  const chosen = make().log ? "log" : "linear";
+  const scales = [["log", "log"], ["linear", "linear"]];
+  const [make, choices, chosen] = {
+    curves: [() => curves(section, styles), scales, "log"],
+    bars: [() => bars(section), scales, "linear"],
+    waterfall: [() => ladder(section), scales, "log"],
+    tradeoff: [(percentile) => tradeoff(section, styles, percentile), [["mean_ms", "mean"], ["p50_ms", "p50"], ["p99_ms", "p99"]], "mean_ms"],
+    latencies: [(percentile) => latencies(section, styles, percentile), PERCENTILES, "p99_ms"],
+    course: [(percentile) => course(section, styles, percentile), PERCENTILES, "p99_ms"],
+  }[section.chart];
+  const measured = section.cells.some((cell) => cell.rate);
+  const drawable = section.cells.some(["tradeoff", "latencies", "course"].includes(section.chart) ? timed : (cell) => cell.rate);
+  const whole = distribution(section, styles);
   const all = element("details", {}, element("summary", {}, "Memory, write-ahead log, how each was done"), evidence(section));
   const every = element("details", { class: "figures", ...(section.chart === "curves" ? {} : { open: "" }) }, element("summary", {}, "Every figure with its spread"), rates(section));
   return element("section", { class: "section", id },
     element("h3", {}, section.title),
     element("p", { class: "headline" }, section.headline),
     section.note && element("p", { class: "note" }, section.note),
-    drawable ? figure(section.title, make, [["log", "log"], ["linear", "linear"]], chosen) : "",
+    drawable ? figure(section.title, make, choices, chosen) : "",
     section.chart === "curves" ? overview(section) : "",
+    section.cells.some((cell) => cell.latency) ? [element("h4", {}, "Latency"), latencyTable(section)] : "",
+    whole ? [
+      element("p", { class: "caption" }, "All rows of all runs, the longest on the right."),
+      figure(`${section.title}: latency, whole`, () => whole, [], ""),
+    ] : "",
     section.published.length ? [element("h4", {}, "Published, and measured here"), publishedTable(section)] : "",
     every,
-    drawable ? timeFigure(section) || "" : "",
+    measured ? timeFigure(section) || "" : "",
     all);
 }
 

@@ -5,10 +5,17 @@ use super::number::thousands;
 use crate::record::Conditions;
 
 /// The series that runs through the harness and writes nothing.
-pub(super) const CONTROL: &str = "no-op";
+const CONTROL: &str = "no-op";
+
+/// Whether the series is such a control; where several programs are compared, its name says whose it is.
+pub(super) fn is_control(series: &str) -> bool {
+    series.strip_prefix(CONTROL).is_some_and(|rest| rest.is_empty() || rest.starts_with(": "))
+}
 
 /// From this share of the control's rows a second, a figure may be the harness's own.
 const NEAR: f64 = 0.8;
+/// The same of a service, whose generator and buffer take the CPU that the server needs long before they are the limit.
+const NEAR_SERVICE: f64 = 0.25;
 
 /// Compares the cells that stand at the same place.
 pub(super) fn compare(cells: &mut [Cell]) {
@@ -35,7 +42,10 @@ pub(super) fn compare(cells: &mut [Cell]) {
             .filter(|(_, conditions, _)| does_the_same(conditions, &cell.conditions))
             .map(|(.., rate)| *rate)
             .reduce(f64::min);
-        cell.near_ceiling = ceiling.is_some_and(|ceiling| own >= NEAR * ceiling);
+        let service = program(&cell.conditions).is_some();
+        let near = if service { NEAR_SERVICE } else { NEAR };
+        cell.near_ceiling = ceiling.is_some_and(|ceiling| own > near * ceiling);
+        cell.control_times = ceiling.filter(|_| service && cell.near_ceiling).map(|ceiling| ceiling / own);
     }
 }
 
@@ -46,7 +56,13 @@ fn does_the_same(control: &Conditions, method: &Conditions) -> bool {
         && writers(method)
         && control.connections == method.connections
         && control.rows_per_statement == method.rows_per_statement;
-    same_writers || control.command.trim_end_matches(" --dry-run") == method.command
+    let same_program = program(control).is_some_and(|its| program(method) == Some(its));
+    same_writers || same_program || control.command.trim_end_matches(" --dry-run") == method.command
+}
+
+/// Of a service, whose buffer it is: its settings stand in brackets.
+fn program(conditions: &Conditions) -> Option<&str> {
+    conditions.command.split_once(" [").map(|(program, _)| program)
 }
 
 /// Compares each step of a waterfall with the one before that was measured.

@@ -42,7 +42,7 @@ pub struct SectionSummary {
     pub title: String,
     /// What to look at.
     pub note: String,
-    /// The form of its chart: `curves`, `bars` or `waterfall`.
+    /// The form of its chart: `curves`, `tradeoff`, `latencies`, `course`, `bars` or `waterfall`.
     pub chart: &'static str,
     /// What the axis counts, where there is one.
     pub axis: Option<String>,
@@ -137,7 +137,9 @@ fn one_section(name: &str, records: &[&Record], known: Option<&Section>) -> Sect
     let places = cells.iter().any(|cell| cell.x.is_some());
     let chart = known.map_or(if places { Chart::Curves { axis: "x" } } else { Chart::Bars }, |it| it.chart);
     match chart {
-        Chart::Curves { .. } | Chart::Bars => rank::compare(&mut cells),
+        Chart::Curves { .. } | Chart::Tradeoff | Chart::Bars => rank::compare(&mut cells),
+        // Their rates are set.
+        Chart::Latencies { .. } | Chart::Course => {}
         Chart::Waterfall => {
             cells.sort_by(|a, b| place(a.x).total_cmp(&place(b.x)));
             rank::steps(&mut cells);
@@ -147,7 +149,7 @@ fn one_section(name: &str, records: &[&Record], known: Option<&Section>) -> Sect
             cells.iter_mut().zip(numbers).for_each(|(cell, number)| cell.x = number);
         }
     }
-    if chart == Chart::Bars {
+    if matches!(chart, Chart::Bars | Chart::Tradeoff) {
         cells.sort_by(|a, b| {
             place(a.x)
                 .total_cmp(&place(b.x))
@@ -171,12 +173,15 @@ fn one_section(name: &str, records: &[&Record], known: Option<&Section>) -> Sect
         note: known.map_or("", |section| section.note).to_owned(),
         chart: match chart {
             Chart::Curves { .. } => "curves",
+            Chart::Tradeoff => "tradeoff",
+            Chart::Latencies { .. } => "latencies",
+            Chart::Course => "course",
             Chart::Bars => "bars",
             Chart::Waterfall => "waterfall",
         },
         axis: match chart {
-            Chart::Curves { axis } => Some(axis.to_owned()),
-            Chart::Bars | Chart::Waterfall => None,
+            Chart::Curves { axis } | Chart::Latencies { axis } => Some(axis.to_owned()),
+            Chart::Tradeoff | Chart::Course | Chart::Bars | Chart::Waterfall => None,
         },
         headline: headline::of(chart, &cells),
         cells,

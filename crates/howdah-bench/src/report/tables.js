@@ -15,7 +15,7 @@ function marksOf(cell) {
   if (cell.prefix) marks.push(`first ${Format.share(cell.rows / cell.conditions.rows_asked)} of the rows`);
   for (const { outcome, reason, runs } of cell.troubles) marks.push(`${outcome === "wrong" ? "WRONG" : outcome}${runs > 1 ? ` ${runs} times` : ""}: ${reason}`);
   if (!cell.runs && !cell.troubles.length) marks.push("only the warm-up ran");
-  if (cell.near_ceiling) marks.push("within 20 % of the harness's own ceiling");
+  if (cell.near_ceiling) marks.push(cell.control_times ? `the control, which writes nothing, reaches only ${Format.times(cell.control_times)}` : "within 20 % of the harness's own ceiling");
   if (!cell.same_conditions) marks.push("its runs were not done alike");
   if (cell.control) marks.push(CONTROL);
   return marks.join("; ");
@@ -82,7 +82,7 @@ function evidence(section) {
     const phases = cell.phases.map(([name, seconds]) => `${name} ${Format.seconds(seconds)}`).join(", ");
     return [element("code", {}, c.command), element("span", { class: "sub" }, parts.filter(Boolean).join("; ")), element("span", { class: "sub" }, phases)];
   };
-  return table(["", "#rows", "#seconds", "#client CPU", "#server CPU", "#peak memory", "#WAL", "#WAL a row", "#checkpoints", "#p50", "#p99", "how"], section.cells.map((cell) => ({
+  return table(["", "#rows", "#seconds", "#client CPU", "#server CPU", "#peak memory", "#WAL", "#WAL a row", "#checkpoints", "how"], section.cells.map((cell) => ({
     cells: [
       nameOf(section, cell),
       or(cell.rows, Format.number),
@@ -93,11 +93,9 @@ function evidence(section) {
       or(cell.wal_bytes, Format.bytes),
       cell.wal_bytes !== null && cell.rows ? Format.bytes(cell.wal_bytes / cell.rows) : "—",
       or(cell.checkpoints, Format.number),
-      or(cell.latency_p50_ms, Format.milliseconds),
-      or(cell.latency_p99_ms, Format.milliseconds),
       how(cell),
     ],
-    classes: { 11: "wide" },
+    classes: { 9: "wide" },
     void: !cell.rate,
   })));
 }

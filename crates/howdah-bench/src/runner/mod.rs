@@ -17,8 +17,9 @@ use howdah::Control;
 use howdah_server::Template;
 use run::{Context, Rows};
 
-use crate::cell::Cell;
+use crate::cell::{Cell, Method, Program};
 use crate::contender::{self, Contender};
+use crate::continuous::{Buffer, Offer, Pace};
 use crate::dataset::{Checksum, Dataset};
 use crate::error::Error;
 use crate::record::{Outcome, Record};
@@ -35,6 +36,8 @@ const TELLING_SHARE: f64 = 0.1;
 const MARGIN: f64 = 0.7;
 /// A run is killed after so many times what is allowed.
 const PATIENCE: f64 = 3.0;
+/// A peak is found over a part of a cell's rows.
+const PEAK_SHARE: u64 = 3;
 /// Data sets' seed: published figures are of the same rows.
 const SEED: u64 = 1;
 
@@ -103,6 +106,7 @@ pub fn run(
         sums: BTreeMap::new(),
         contenders,
         template: None,
+        peak: None,
         control,
         tell,
     };
@@ -121,6 +125,7 @@ pub fn run(
         let mut rows = vec![None; group.len()];
         let turns = orders(group.len(), repetitions.clone().count(), SEED);
         for (repetition, order) in repetitions.clone().zip(turns) {
+            runner.peak = None;
             for at in order {
                 let cell = &group[at];
                 if !wanted(cell, repetition) {
@@ -207,14 +212,57 @@ struct Runner<'a> {
     contenders: Result<Vec<Contender>, String>,
     /// What new clusters are copies of.
     template: Option<Template>,
+    /// Rows a second that a writer reached in this round of this section.
+    peak: Option<f64>,
     sums: BTreeMap<(&'static str, u64, usize), Checksum>,
     control: &'a Control,
     tell: &'a mut dyn FnMut(Event),
 }
 
 impl Runner<'_> {
+    /// Runs the cell over so many rows; where its rates are shares of a peak, over as many as are due at these rates.
     fn once(&mut self, cell: &Cell, rows: u64) -> Result<Record, Error> {
-        let csv = self.csv(cell.dataset, rows)?;
+        let Method::Service { program, buffer, offer } = &cell.method else {
+            return self.over(cell, rows, rows);
+        };
+        if !matches!(offer, Offer::OfPeak { .. }) {
+            return self.over(cell, rows, cell.rows);
+        }
+        let peak = match self.peak {
+            Some(peak) => peak,
+            None => {
+                let method = Method::Service {
+                    program: Program::Writer,
+                    buffer: Buffer::default(),
+                    offer: Offer::Full,
+                };
+                let record = self.over(&Cell { method, ..cell.clone() }, rows.div_ceil(PEAK_SHARE), rows)?;
+                let Some(peak) = record.rows_per_s() else { return Ok(record) };
+                *self.peak.insert(peak)
+            }
+        };
+        let Offer::Paced { steps } = offer.at_peak(peak) else {
+            return self.over(cell, rows, rows);
+        };
+        let pace = Pace::new(&steps)?.within(rows);
+        let offer = Offer::Paced { steps: pace.steps().to_vec() };
+        let method = Method::Service { program: *program, buffer: buffer.clone(), offer };
+        let paced = Cell { method, rows: pace.rows(), ..cell.clone() };
+        let mut record = self.over(&paced, paced.rows, cell.rows)?;
+        // Rates differ from round to round; what was asked for does not.
+        record.conditions.rows_asked = cell.rows;
+        record.conditions.command = record.conditions.command.replacen(&paced.command(), &cell.command(), 1);
+        record.evidence.peak_rows_per_s = Some(peak);
+        Ok(record)
+    }
+
+    /// Runs the cell over the first `rows` rows of a file of `of`.
+    fn over(&mut self, cell: &Cell, rows: u64, of: u64) -> Result<Record, Error> {
+        let csv = match cell.method {
+            // It makes its rows itself.
+            Method::Service { program: Program::Writer, .. } => PathBuf::new(),
+            _ => self.csv(cell.dataset, of)?,
+        };
         let width = cell.columns().len();
         let expected = self.sums.entry((cell.dataset.name(), rows, width));
         let expected = *expected.or_insert_with(|| cell.dataset.recipe(rows, SEED).narrow_checksum(width));
@@ -234,6 +282,9 @@ impl Runner<'_> {
         let warm = before.iter().find(|record| Place::of(record) == Place::at(cell, 0));
         if let Some(warm) = warm.filter(|warm| warm.outcome.counts()) {
             return Ok((None, self.fitting(cell, warm)));
+        }
+        if matches!(&cell.method, Method::Service { offer: Offer::OfPeak { .. }, .. }) {
+            return Ok((None, cell.rows)); // the time is set
         }
         let mut rows = cell.rows.min(PROBE);
         loop {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::SEED;
 use super::run::Rows;
 use super::site::{Site, TABLE};
-use crate::cell::{Cell, Keys, Method};
+use crate::cell::{Cell, Keys, Method, Program};
 use crate::error::Error;
 use crate::worker::Work;
 
@@ -80,6 +80,14 @@ pub(super) fn work(site: &Site, cell: &Cell, rows: Rows) -> Result<Work, Error> 
             rows_per_statement: *rows_per_statement,
             connections: *connections,
         },
+        Method::Service { program: Program::Writer, buffer, offer } => Work::Continuous {
+            dataset: dataset.name().to_owned(),
+            rows: rows.count,
+            seed: SEED,
+            table: TABLE.to_owned(),
+            buffer: buffer.clone(),
+            offer: offer.clone(),
+        },
         Method::ServerFile { freeze: false } => {
             Work::Statements(format!("COPY {TABLE} ({columns}) FROM '{file}' (FORMAT csv, HEADER)"))
         }
@@ -87,7 +95,9 @@ pub(super) fn work(site: &Site, cell: &Cell, rows: Rows) -> Result<Work, Error> 
             "TRUNCATE {TABLE}; COPY {TABLE} ({columns}) FROM '{file}' (FORMAT csv, HEADER, FREEZE)"
         )),
         Method::NestedUnnest { file } => nested(site, cell, &input, *file)?,
-        Method::Contender { name, .. } => return Err(Error::Usage(format!("{name} is no worker"))),
+        Method::Contender { name, .. } | Method::Service { program: Program::Contender(name), .. } => {
+            return Err(Error::Usage(format!("{name} is no worker")));
+        }
     })
 }
 

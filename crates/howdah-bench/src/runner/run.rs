@@ -15,11 +15,12 @@ use super::applied;
 use super::prepare;
 use super::site::{Site, TABLE};
 use super::watch::Watch;
-use crate::cell::{Cell, Keys, Method};
-use crate::contender::{self, Contender, Task};
+use crate::cell::{Cell, Keys, Method, Program};
+use crate::contender::{self, Contender, Service, Task};
 use crate::dataset::Checksum;
 use crate::delay_proxy::{DelayProxy, Target};
 use crate::error::Error;
+use crate::latency::Recorder;
 use crate::process::{End, Process, Run, without_variables};
 use crate::record::{Conditions, Evidence, Outcome, Record};
 use crate::worker::{Order, Told, VARIABLE};
@@ -50,7 +51,8 @@ pub(super) struct Context<'a> {
 pub(super) struct Rows<'a> {
     /// How many, from the data set's first.
     pub(super) count: u64,
-    /// They stand in this file.
+    /// They stand in this file, which may have more where somebody is told how many are wanted, and be none where nobody
+    /// reads it.
     pub(super) csv: &'a Path,
     /// And have this checksum.
     pub(super) checksum: Checksum,
@@ -164,6 +166,9 @@ fn measure(
     let watch = Watch::start(site, &others)?;
     let run = go(process, context);
     let told = Told::find(&run.said).unwrap_or_else(|| Told { seconds: run.wall_s, ..Told::default() });
+    // Contenders only count.
+    let counted = || (!told.counts.is_empty()).then(|| Recorder::of(&told.counts).latency());
+    let latency = told.latency.or_else(counted);
     record.phases.extend(told.phases);
     record.phases.push(("ingest".to_owned(), told.seconds));
     record.seconds = told.seconds;
@@ -178,7 +183,10 @@ fn measure(
     record.evidence = Evidence {
         client_cpu_s: run.cpu_s,
         peak_rss_bytes: run.peak_rss_bytes,
-        latency: told.latency,
+        latency,
+        counts: told.counts,
+        course: told.course,
+        batch_rows: told.batch_rows,
         // Short runs are over before the first sample.
         connections_seen: seen.connections_seen.max(Some(open)),
         ..seen
@@ -228,27 +236,23 @@ fn start(
     conninfo: String,
     record: &mut Record,
 ) -> Result<Process, Hitch> {
-    let Method::Contender { name, connections, parquet } = &cell.method else {
-        let work = prepare::work(site, cell, rows)?;
-        let order = serde_json::to_string(&Order { conninfo, work });
-        let mut command = Command::new(&context.worker[0]);
-        command.args(&context.worker[1..]);
-        if context.given.is_none() {
-            without_variables(&mut command);
+    let (name, connections, parquet, service) = match &cell.method {
+        Method::Contender { name, connections, parquet } => (*name, *connections, *parquet, None),
+        Method::Service { program: Program::Contender(name), buffer, offer } => {
+            (*name, buffer.connections(), false, Some(Service { buffer, offer, rows: rows.count }))
         }
-        command.env(VARIABLE, order.map_err(|error| Hitch::Failed(error.to_string()))?);
-        return Ok(Process::start(command, PATIENCE)?);
+        _ => return start_worker(context, cell, rows, site, conninfo),
     };
     let all = context.contenders.map_err(|reason| Hitch::Skipped(reason.to_owned()))?;
-    let contender = all.iter().find(|contender| contender.name == *name);
+    let contender = all.iter().find(|contender| contender.name == name);
     let Some(contender) = contender else {
         return Err(Hitch::Skipped(format!("make contenders has not made {name}")));
     };
     let url = contender::url(&conninfo)?;
-    let (dataset, connections) = (cell.dataset, *connections);
-    let task = Task { url: &url, table: TABLE, dataset, input: rows.csv, batch: BATCH, connections };
-    let other = if *parquet { prepare::input(cell, rows, Some("parquet"))? } else { rows.csv.to_owned() };
-    let task = Task { input: &other, ..task };
+    let dataset = cell.dataset;
+    let input = if parquet { prepare::input(cell, rows, Some("parquet"))? } else { rows.csv.to_owned() };
+    let batch = cell.rows_per_statement().unwrap_or(BATCH);
+    let task = Task { url: &url, table: TABLE, dataset, input: &input, batch, connections, service };
     if let Some(obstacle) = contender.obstacle(task.input) {
         return Err(Hitch::Skipped(obstacle));
     }
@@ -256,6 +260,25 @@ fn start(
     record.conditions.connections = contender.uses(connections);
     record.conditions.command += &contender.terms();
     Ok(contender.start(&task, PATIENCE)?)
+}
+
+/// Starts this program as a worker.
+fn start_worker(
+    context: &Context,
+    cell: &Cell,
+    rows: Rows,
+    site: &Site,
+    conninfo: String,
+) -> Result<Process, Hitch> {
+    let work = prepare::work(site, cell, rows)?;
+    let order = serde_json::to_string(&Order { conninfo, work });
+    let mut command = Command::new(&context.worker[0]);
+    command.args(&context.worker[1..]);
+    if context.given.is_none() {
+        without_variables(&mut command);
+    }
+    command.env(VARIABLE, order.map_err(|error| Hitch::Failed(error.to_string()))?);
+    Ok(Process::start(command, PATIENCE)?)
 }
 
 /// Compares what is in the table with what should be.
@@ -311,6 +334,7 @@ fn blank(cell: &Cell) -> Record {
             settings: cell.settings_map(),
             durability: cell.durability(),
             latency_ms: cell.latency_ms.unwrap_or(0.0),
+            latency_target_ms: cell.latency_target_ms(),
             fresh: String::new(),
             command: cell.command(),
             version: None,

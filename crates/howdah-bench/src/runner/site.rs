@@ -11,6 +11,9 @@ use crate::error::Error;
 /// The table that rows go into.
 pub(super) const TABLE: &str = "howdah_bench";
 
+/// The table by which howdah's Writer delivers exactly once; others may use it too.
+const LEDGER: &str = "howdah_ledger";
+
 /// A server that is ready for one run.
 pub(super) struct Site {
     pub(super) conninfo: String,
@@ -21,6 +24,8 @@ pub(super) struct Site {
     pub(super) server_directory: Option<PathBuf>,
     /// As records say it.
     pub(super) fresh: &'static str,
+    /// The ledger of writers that deliver exactly once was there before us.
+    had_ledger: bool,
     /// Ends the server with this.
     _own: Option<Throwaway>,
 }
@@ -59,6 +64,7 @@ impl Site {
             pid: Some(own.pid()),
             server_directory: Some(own.data_dir().to_owned()),
             fresh: "new cluster",
+            had_ledger: false,
             _own: Some(own),
         })
     }
@@ -67,8 +73,10 @@ impl Site {
         let database = Database::connect(conninfo)?;
         database.run(&clean_up())?;
         let fresh = if database.checkpoint()? { "new table, checkpoint" } else { "new table" };
+        let had_ledger =
+            database.row(&format!("SELECT to_regclass('{LEDGER}') IS NOT NULL"))?.concat() == "t";
         let conninfo = conninfo.to_owned();
-        Ok(Site { conninfo, database, pid: None, server_directory: None, fresh, _own: None })
+        Ok(Site { conninfo, database, pid: None, server_directory: None, fresh, had_ledger, _own: None })
     }
 
     /// Whether the server is somebody else's.
@@ -109,6 +117,9 @@ impl Drop for Site {
     fn drop(&mut self) {
         if self.is_given() {
             let _ = self.database.run(&clean_up());
+            if !self.had_ledger {
+                let _ = self.database.run(&format!("DROP TABLE IF EXISTS {LEDGER}"));
+            }
         }
     }
 }

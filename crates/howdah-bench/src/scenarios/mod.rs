@@ -1,6 +1,7 @@
 //! The studies taken up again: what each asks, and the cells that answer.
 
 mod concurrency;
+mod continuous;
 mod errata;
 mod five_paths;
 mod nine_ways;
@@ -36,6 +37,7 @@ pub const ALL: &[Scenario] = &[
     six_techniques::SCENARIO,
     scale::SCENARIO,
     concurrency::SCENARIO,
+    continuous::SCENARIO,
     errata::SCENARIO,
     peers::SCENARIO,
 ];
@@ -55,6 +57,7 @@ pub fn cells(scenario: &Scenario, scale: &Scale) -> Vec<Cell> {
         "six-techniques" => six_techniques::cells(scale),
         "scale" => scale::cells(scale),
         "concurrency" => concurrency::cells(scale),
+        "continuous" => continuous::cells(scale),
         "errata" => errata::cells(scale),
         "peers" => peers::cells(scale),
         _ => Vec::new(),

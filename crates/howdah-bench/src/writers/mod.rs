@@ -15,18 +15,17 @@ use tokio::sync::Notify;
 use crate::alarm::Alarm;
 use crate::dataset::Dataset;
 use crate::error::Error;
+pub use crate::latency::Latency;
+use crate::latency::Recorder;
 
-mod latency;
 mod parameter;
 mod rows;
 mod session;
 mod shape;
 
-pub use latency::Latency;
 pub use rows::Rows;
 pub use shape::Shape;
 
-use latency::Recorder;
 use session::Session;
 
 /// What is written how, over how many connections.
@@ -172,7 +171,7 @@ impl Writers {
             limit,
             interval,
         };
-        let ended: Vec<Result<Recorder, Error>> = thread::scope(|scope| {
+        let ended: Vec<Result<Written, Error>> = thread::scope(|scope| {
             let (first, others) = self.crews.split_at(1);
             let others: Vec<_> = others.iter().map(|crew| scope.spawn(|| crew.write(&run))).collect();
             let mut ended: Vec<_> = first.iter().map(|crew| crew.write(&run)).collect();
@@ -182,25 +181,40 @@ impl Writers {
             ended
         });
         let seconds = run.start.elapsed().as_secs_f64();
-        let mut total = Recorder::default();
-        for recorder in ended {
-            total.add(&recorder?);
+        let mut total = Written::default();
+        for written in ended {
+            total.add(&written?);
         }
         let begun = run.next.into_inner().saturating_mul(self.work.rows_per_statement).min(rows.len());
-        if total.rows() != begun as u64 {
-            let text = format!("{begun} rows were written, {} acknowledged", total.rows());
+        if total.rows != begun as u64 {
+            let text = format!("{begun} rows were written, {} acknowledged", total.rows);
             return Err(Error::Wrong(text));
         }
-        Ok(Outcome { rows: total.rows(), statements: total.statements(), seconds, latency: total.latency() })
+        let statements = total.times.len();
+        Ok(Outcome { rows: total.rows, statements, seconds, latency: total.times.latency() })
+    }
+}
+
+/// What some connections wrote, and how long each statement took.
+#[derive(Default)]
+struct Written {
+    rows: u64,
+    times: Recorder,
+}
+
+impl Written {
+    fn add(&mut self, other: &Written) {
+        self.rows += other.rows;
+        self.times.add(&other.times);
     }
 }
 
 impl Crew {
-    fn write(&self, run: &Run<'_>) -> Result<Recorder, Error> {
+    fn write(&self, run: &Run<'_>) -> Result<Written, Error> {
         let written = self.runtime.block_on(join_all(self.sessions.iter().map(|session| run.write(session))));
-        let mut total = Recorder::default();
-        for recorder in written {
-            total.add(&recorder?);
+        let mut total = Written::default();
+        for written in written {
+            total.add(&written?);
         }
         Ok(total)
     }
@@ -208,8 +222,8 @@ impl Crew {
 
 impl Run<'_> {
     /// Takes batch after batch until there are none.
-    async fn write(&self, session: &Session) -> Result<Recorder, Error> {
-        let mut recorder = Recorder::default();
+    async fn write(&self, session: &Session) -> Result<Written, Error> {
+        let mut written = Written::default();
         let bell = Arc::new(Notify::new());
         while let Some(index) = self.take() {
             let begin = match &self.interval {
@@ -226,14 +240,17 @@ impl Run<'_> {
             let first = index * self.work.rows_per_statement;
             let batch = first..self.rows.len().min(first + self.work.rows_per_statement);
             match session.write(self.work, self.rows, batch).await {
-                Ok(rows) => recorder.record(rows, begin.elapsed()),
+                Ok(rows) => {
+                    written.rows += rows;
+                    written.times.record(begin.elapsed());
+                }
                 Err(error) => {
                     self.failed.store(true, Ordering::Relaxed);
                     return Err(error);
                 }
             }
         }
-        Ok(recorder)
+        Ok(written)
     }
 
     /// The next batch, which is then written whatever happens: so those that were taken are the first ones, all of them.

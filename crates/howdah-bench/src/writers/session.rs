@@ -19,6 +19,9 @@ use crate::database::open;
 use crate::dataset::{COPY_HEADER, COPY_TRAILER};
 use crate::error::Error;
 
+/// Bytes in one message of a COPY; the server reads each of them whole before it looks at it.
+const MESSAGE: usize = 512 * 1024;
+
 /// An open connection with its statements prepared.
 pub(super) struct Session {
     connection: Connection,
@@ -122,8 +125,10 @@ impl Session {
 
     async fn copy<const N: usize>(&self, parts: [Bytes; N]) -> Result<u64, tokio_postgres::Error> {
         let mut sink = pin!(self.connection.client().copy_in(&self.statement).await?);
-        for part in parts {
-            sink.feed(part).await?;
+        for mut part in parts {
+            while !part.is_empty() {
+                sink.feed(part.split_to(part.len().min(MESSAGE))).await?;
+            }
         }
         sink.finish().await
     }

@@ -1,12 +1,14 @@
 //! Made-up records of every kind, hostile names among them, for tests of the report and for looking at it.
 
+mod service;
+
 use std::collections::BTreeMap;
 
 use howdah_bench::record::{Conditions, Durability, Evidence, Outcome, Record};
 use howdah_bench::scenario::{Chart, Published, Scenario, Section};
 
 /// What [`records`] belong to.
-pub(crate) const SCENARIOS: [Scenario; 2] = [
+pub(crate) const SCENARIOS: [Scenario; 3] = [
     Scenario {
         name: "nine-ways",
         title: "Nine ways from a program",
@@ -70,6 +72,7 @@ pub(crate) const SCENARIOS: [Scenario; 2] = [
         }],
         caveats: &["Steps that are not durable are for understanding, not for use."],
     },
+    service::SCENARIO,
 ];
 
 /// A name that breaks out of careless HTML and Markdown.
@@ -108,6 +111,7 @@ pub(crate) fn run(
             settings: BTreeMap::new(),
             durability: Durability::Durable,
             latency_ms: 0.0,
+            latency_target_ms: None,
             fresh: "new cluster".to_owned(),
             command: "howdah load --write-path copy-text --jobs 1".to_owned(),
             version: None,
@@ -201,6 +205,7 @@ pub(crate) fn records() -> Vec<Record> {
         repeated(&mut records, &failed);
     }
     ladder(&mut records);
+    service::records(&mut records);
     records
 }
 
