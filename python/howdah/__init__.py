@@ -1,7 +1,9 @@
 """Carries data into PostgreSQL as fast as the server can take it, and proves that it arrived.
 
 ``howdah.load(data, "table")`` loads files, Arrow tables and rows; ``await howdah.aload(...)`` does so in
-asyncio; ``with howdah.server() as server`` is a throwaway PostgreSQL for tests and notebooks.
+asyncio. ``howdah.Writer("table")`` and ``howdah.AsyncWriter`` write rows of a running program,
+``howdah.bulk("table")`` writes many in one transaction. ``with howdah.server() as server`` is a throwaway
+PostgreSQL for tests and notebooks.
 """
 
 from howdah._native import __version__
@@ -10,6 +12,7 @@ from howdah._native import __version__
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from howdah._bulk import BulkWriter, bulk
     from howdah._errors import (
         DatabaseError,
         DataError,
@@ -21,14 +24,20 @@ if TYPE_CHECKING:
         NotSupportedError,
         OperationalError,
         ProgrammingError,
+        QueueFull,
     )
     from howdah._load import aload, load
-    from howdah._native import Rejects, Server
+    from howdah._native import Ack, Rejects, Server
     from howdah._progress import Progress
     from howdah._report import LoadReport
     from howdah._server import server
+    from howdah._statistics import WriterStatistics
+    from howdah._writer import AsyncWriter, Writer, WriterOptions
 
 __all__ = [
+    "Ack",
+    "AsyncWriter",
+    "BulkWriter",
     "DataError",
     "DatabaseError",
     "Error",
@@ -41,21 +50,33 @@ __all__ = [
     "OperationalError",
     "ProgrammingError",
     "Progress",
+    "QueueFull",
     "Rejects",
     "Server",
+    "Writer",
+    "WriterOptions",
+    "WriterStatistics",
     "__version__",
     "aload",
+    "bulk",
     "load",
     "server",
 ]
 
 # The command needs none of them, and is to start at once.
 _HOMES = {
+    "Ack": "_native",
+    "AsyncWriter": "_writer",
+    "BulkWriter": "_bulk",
     "LoadReport": "_report",
     "Progress": "_progress",
     "Rejects": "_native",
     "Server": "_native",
+    "Writer": "_writer",
+    "WriterOptions": "_writer",
+    "WriterStatistics": "_statistics",
     "aload": "_load",
+    "bulk": "_bulk",
     "load": "_load",
     "server": "_server",
 }

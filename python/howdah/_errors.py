@@ -34,7 +34,7 @@ class Location(NamedTuple):
 
 
 class Error(Exception):
-    """A load that failed, or could not begin. What does not apply is None."""
+    """A load that failed, or could not begin, or a row that was refused. What does not apply is None."""
 
     sqlstate: str | None = None
     """The server's code, or the one that it would have given."""
@@ -73,7 +73,7 @@ class Error(Exception):
 
 
 class InterfaceError(Error):
-    """The server had no part in it: an input that cannot be read, a process that was forked."""
+    """The server had no part in it: an unreadable input, a closed writer, a process that was forked."""
 
 
 class DatabaseError(Error):
@@ -86,6 +86,10 @@ class DataError(DatabaseError):
 
 class OperationalError(DatabaseError):
     """No connection, a lost one, no room, a lock; or nobody knows whether the commit came through."""
+
+
+class QueueFull(OperationalError):  # noqa: N818 - as asyncio has it
+    """A writer has no room for a row, and was asked not to wait for it any longer."""
 
 
 class IntegrityError(DatabaseError):
@@ -104,7 +108,7 @@ class NotSupportedError(DatabaseError):
     """The server does not have what was asked for."""
 
 
-for _class in [Location, *Error.__subclasses__(), *DatabaseError.__subclasses__(), Error]:
+for _class in [Location, Error, *Error.__subclasses__(), *DatabaseError.__subclasses__(), QueueFull]:
     _class.__module__ = "howdah"
 
 _BY_KIND: dict[str, type[Error]] = {
@@ -116,6 +120,8 @@ _BY_KIND: dict[str, type[Error]] = {
     "server": OperationalError,
     "cancelled": OperationalError,
     "partly_committed": OperationalError,
+    "queue_full": QueueFull,
+    "closed": InterfaceError,
     "internal": InternalError,
 }
 

@@ -265,11 +265,11 @@ fn is_list_of_places(data: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(is_list && data.len()? > 0 && is_place_or_file(&data.get_item(0)?)?)
 }
 
-fn is_arrow(item: &Bound<'_, PyAny>) -> PyResult<bool> {
+pub(crate) fn is_arrow(item: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(item.hasattr("__arrow_c_array__")? || item.hasattr("__arrow_c_stream__")?)
 }
 
-fn reader_of(item: &Bound<'_, PyAny>) -> PyResult<Box<dyn RecordBatchReader + Send>> {
+pub(crate) fn reader_of(item: &Bound<'_, PyAny>) -> PyResult<Box<dyn RecordBatchReader + Send>> {
     if !is_arrow(item)? {
         return Err(refused(item.py(), item, "among record batches"));
     }
@@ -281,7 +281,7 @@ fn reader_of(item: &Bound<'_, PyAny>) -> PyResult<Box<dyn RecordBatchReader + Se
 }
 
 /// What a batch that could not be made says: the exception of Python's that was the cause, where there was one.
-fn arrow_failure(error: arrow_schema::ArrowError) -> PyErr {
+pub(crate) fn arrow_failure(error: arrow_schema::ArrowError) -> PyErr {
     pyo3_arrow::error::PyArrowError::from(error).into()
 }
 

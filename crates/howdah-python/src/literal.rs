@@ -4,14 +4,14 @@
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
-    PyBool, PyByteArray, PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyFloat, PyInt, PyList, PyMemoryView,
-    PyString, PyTime, PyTuple, PyType,
+    PyBool, PyByteArray, PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyFloat, PyInt, PyIterator, PyList,
+    PyMemoryView, PyString, PyTime, PyTuple, PyType,
 };
 
 use crate::{json, moments};
 
 /// Deeper nested lists and dicts are refused: they may contain themselves.
-const DEEPEST: usize = 256;
+pub(crate) const DEEPEST: usize = 256;
 
 /// More types than that are looked at anew each time: somebody makes them by the thousand.
 const MOST_KNOWN: usize = 64;
@@ -56,6 +56,8 @@ pub(crate) enum Trouble {
     Python(PyErr),
     /// Nobody could say what it is in PostgreSQL.
     Refused { message: String, hint: Option<&'static str> },
+    /// The column's type refuses it.
+    Engine(howdah::Error),
 }
 
 impl<E: Into<PyErr>> From<E> for Trouble {
@@ -127,12 +129,8 @@ impl Kinds {
     }
 
     fn list(&mut self, depth: usize, list: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<(), Trouble> {
-        let list = match list.is_instance_of::<PyList>() || list.is_instance_of::<PyTuple>() {
-            true => list.clone(),
-            false => without_numpy(list)?,
-        };
         out.push(b'[');
-        for (at, item) in list.try_iter()?.enumerate() {
+        for (at, item) in items(list)?.enumerate() {
             if at > 0 {
                 out.push(b',');
             }
@@ -303,22 +301,35 @@ fn decimal(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<Spelling, Trou
     Ok(if is_number { Spelling::Bare } else { Spelling::Quoted })
 }
 
+/// What can be bytes, as such.
+pub(crate) fn as_bytes<'py>(value: &Bound<'py, PyAny>) -> Result<Bound<'py, PyBytes>, Trouble> {
+    Ok(match value.cast::<PyBytes>() {
+        Ok(bytes) => bytes.clone(),
+        Err(_) => value.py().get_type::<PyBytes>().call1((value,))?.cast_into::<PyBytes>()?,
+    })
+}
+
 /// bytea's hexadecimal form.
 fn bytes(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<Spelling, Trouble> {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let plain = match value.cast::<PyBytes>() {
-        Ok(bytes) => bytes.clone(),
-        Err(_) => value.py().get_type::<PyBytes>().call1((value,))?.cast_into::<PyBytes>()?,
-    };
     out.extend_from_slice(b"\\x");
-    for byte in plain.as_bytes() {
+    for byte in as_bytes(value)?.as_bytes() {
         out.extend([DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
     }
     Ok(Spelling::Quoted)
 }
 
+/// What is in a list, a tuple or an array of numpy's.
+pub(crate) fn items<'py>(list: &Bound<'py, PyAny>) -> Result<Bound<'py, PyIterator>, Trouble> {
+    let list = match list.is_instance_of::<PyList>() || list.is_instance_of::<PyTuple>() {
+        true => list.clone(),
+        false => without_numpy(list)?,
+    };
+    Ok(list.try_iter()?)
+}
+
 /// The Python value of a scalar, the list of an array. Those of numpy's times would be integers, so they are refused.
-fn without_numpy<'py>(value: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Trouble> {
+pub(crate) fn without_numpy<'py>(value: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Trouble> {
     let kind = value.getattr("dtype")?.getattr("kind")?.to_string();
     match kind.as_str() {
         "b" | "i" | "u" | "f" | "U" | "S" | "O" => {

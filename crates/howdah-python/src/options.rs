@@ -1,15 +1,14 @@
 //! The keyword arguments of `howdah.load` in the engine's vocabulary.
 
-use std::path::PathBuf;
-
 use howdah::name::{self, TableName};
 use howdah::options::{
     DateFormat, Encoding, Format, HeaderOption, Mode, Names, OnError, OnNul, RejectLimit, WritePath,
 };
 use howdah::{Error, LoadOptions};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyString};
+use pyo3::types::PyDict;
 
+use crate::argument::Argument;
 use crate::error::raised;
 
 /// Every argument that an option of the command can become.
@@ -77,12 +76,6 @@ pub(crate) fn read(table: Option<&str>, given: &Bound<'_, PyDict>) -> PyResult<L
     read().map_err(|error| raised(py, &error))
 }
 
-/// One keyword argument.
-struct Argument<'a, 'py> {
-    name: &'a str,
-    value: &'a Bound<'py, PyAny>,
-}
-
 fn set(options: &mut LoadOptions, given: &Argument<'_, '_>) -> Result<(), Error> {
     let dialect = &mut options.dialect;
     match given.name {
@@ -138,77 +131,6 @@ fn set(options: &mut LoadOptions, given: &Argument<'_, '_>) -> Result<(), Error>
 }
 
 impl Argument<'_, '_> {
-    fn refuse(&self, wanted: &str) -> Error {
-        let shown = self.value.repr().map_or_else(|_| "something else".to_owned(), |text| text.to_string());
-        Error::usage(format!("{} takes {wanted}, not {shown}", self.name))
-    }
-
-    fn text(&self) -> Result<String, Error> {
-        self.value.extract().map_err(|_| self.refuse("a string"))
-    }
-
-    fn flag(&self) -> Result<bool, Error> {
-        self.value.extract().map_err(|_| self.refuse("True or False"))
-    }
-
-    fn number(&self) -> Result<u64, Error> {
-        match self.value.is_instance_of::<PyBool>() {
-            true => Err(self.refuse("a number")),
-            false => self.value.extract().map_err(|_| self.refuse("a number that is not negative")),
-        }
-    }
-
-    fn within(&self, least: u64, most: u64) -> Result<usize, Error> {
-        let fits = |number: &u64| (least..=most).contains(number);
-        let number = self.number().ok().filter(fits).and_then(|number| usize::try_from(number).ok());
-        number.ok_or_else(|| self.refuse(&format!("a number from {least} to {most}")))
-    }
-
-    fn path(&self) -> Result<PathBuf, Error> {
-        self.value.extract().map_err(|_| self.refuse("a path"))
-    }
-
-    /// One string, or several in a list; each is a whole name: nothing is folded or taken apart.
-    fn names(&self) -> Result<Vec<String>, Error> {
-        if let Ok(one) = self.value.cast::<PyString>() {
-            return Ok(vec![one.to_string()]);
-        }
-        self.value.extract().map_err(|_| self.refuse("a string or a list of strings"))
-    }
-
-    /// Names of columns that there can be, each once.
-    fn columns(&self) -> Result<Vec<String>, Error> {
-        let names = self.names()?;
-        for (at, column) in names.iter().enumerate() {
-            name::check(column)?;
-            if names[..at].contains(column) {
-                return Err(Error::usage(format!("{} names {column:?} twice", self.name)));
-            }
-        }
-        Ok(names)
-    }
-
-    fn pairs(&self) -> Result<Vec<(String, String)>, Error> {
-        let refuse = || self.refuse("a dict of strings");
-        let dict = self.value.cast::<PyDict>().map_err(|_| refuse())?;
-        let mut pairs = Vec::with_capacity(dict.len());
-        for (name, value) in dict {
-            let name: String = name.extract().map_err(|_| refuse())?;
-            let value: String = value.extract().map_err(|_| refuse())?;
-            pairs.push((name, value));
-        }
-        Ok(pairs)
-    }
-
-    fn one_of<T: Copy>(&self, choices: &[(&str, T)]) -> Result<T, Error> {
-        let text = self.text().unwrap_or_default();
-        let chosen = choices.iter().find(|(name, _)| *name == text);
-        chosen.map(|(_, choice)| *choice).ok_or_else(|| {
-            let names: Vec<String> = choices.iter().map(|(name, _)| format!("{name:?}")).collect();
-            self.refuse(&names.join(" or "))
-        })
-    }
-
     fn byte(&self) -> Result<u8, Error> {
         match self.text()?.as_bytes() {
             [byte] => Ok(*byte),

@@ -283,6 +283,7 @@ fn explain(py: Python<'_>, trouble: Trouble, row: u64, header_lines: u64, column
             let _ = error.add_note(py, format!("howdah: in row {row}{column}; nothing was changed"));
             error
         }
+        Trouble::Engine(error) => raised(py, &error),
         Trouble::Refused { message, hint } => {
             let line = Some(row + header_lines + 1);
             let mut error = Error::new(ErrorKind::Usage, message)

@@ -179,20 +179,20 @@ fn all_keys(rows: &[Bound<'_, PyAny>]) -> Result<Vec<String>, Trouble> {
     Ok(names)
 }
 
-fn is_tuple(row: &Bound<'_, PyAny>) -> bool {
+pub(crate) fn is_tuple(row: &Bound<'_, PyAny>) -> bool {
     row.is_instance_of::<PyTuple>() || row.is_instance_of::<PyList>()
 }
 
 /// Dicts, and what drivers make of rows, which is often no dict but has keys.
-fn has_keys(row: &Bound<'_, PyAny>) -> PyResult<bool> {
+pub(crate) fn has_keys(row: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(row.is_instance_of::<PyDict>() || row.hasattr("keys")? && row.hasattr("__getitem__")?)
 }
 
-fn is_lookup_error(py: Python<'_>, error: &PyErr) -> bool {
+pub(crate) fn is_lookup_error(py: Python<'_>, error: &PyErr) -> bool {
     error.is_instance_of::<PyKeyError>(py) || error.is_instance_of::<PyIndexError>(py)
 }
 
-fn type_of(row: &Bound<'_, PyAny>) -> String {
+pub(crate) fn type_of(row: &Bound<'_, PyAny>) -> String {
     let name = row.get_type().qualname().map_or_else(|_| "object".to_owned(), |name| name.to_string());
     format!("a value of type {name}")
 }

@@ -1,0 +1,284 @@
+"""Rows written continuously by a program: gathered, written in batches, each acknowledged."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import warnings
+import weakref
+from collections import namedtuple
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, cast
+
+from howdah import _errors, _native, _statistics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias, Unpack
+
+    from howdah._native import Ack
+    from howdah._statistics import WriterStatistics
+
+    Names: TypeAlias = str | Sequence[str]
+
+# Seconds that writers which nobody closed have at the interpreter's end.
+_AT_EXIT = 5.0
+
+
+class WriterOptions(TypedDict, total=False):
+    """What may be said of a writer. None is as good as nothing; times are in seconds."""
+
+    columns: Sequence[str] | None
+    """The columns that rows have values for (all but generated, identity and default columns)."""
+    max_rows: int | None
+    """The most rows of a transaction."""
+    max_bytes: int | None
+    """The most bytes of a transaction."""
+    max_age: float | None
+    """So long a row waits for company while others are under way."""
+    connections: int | None
+    """The most connections; they are opened when they are needed."""
+    queue_rows: int | None
+    """The most rows that are not settled yet."""
+    queue_bytes: int | None
+    """The most bytes of such rows."""
+    on_full: Literal["wait", "fail"] | float | None
+    """When the queue is full, a row waits, is refused, or waits so many seconds before it is refused."""
+    write_path: Literal["auto", "copy", "insert"] | None
+    """How rows travel: few by INSERT and many by COPY (auto), or always the same way."""
+    copy_from_rows: int | None
+    """From so many rows on a transaction is a COPY (auto)."""
+    on_conflict: Literal["ignore", "update"] | None
+    """What becomes of a row whose key the table has: nothing, or its values replace the old ones."""
+    conflict_key: Names | None
+    """The columns of that key (the primary key)."""
+    returning: Names | None
+    """Columns whose stored values an acknowledgement brings."""
+    latency_target: float | None
+    """The 99th percentile of the time to an acknowledgement that is aimed at."""
+    adaptive: bool | None
+    """Find batches and connections by measuring; a latency target implies it."""
+    delivery: Literal["exactly_once", "at_least_once"] | None
+    """How often a row can be in the table when connections break."""
+    retry_for: float | None
+    """So long rows are tried again when the server is away; then they fail."""
+    discard: bool | None
+    """Encode, queue and acknowledge rows, and throw them away: how fast a program could be."""
+
+
+_open: weakref.WeakSet[Writer | AsyncWriter] = weakref.WeakSet()
+
+
+class Writer:
+    """Writes rows of a running program into one table. Threads may share it.
+
+    Every row that is written is acknowledged when it is committed, or refused by itself. A ``with`` statement
+    closes the writer. One that is dropped without being closed warns, and goes on with what it has as long as
+    the process lives.
+    """
+
+    def __init__(self, table: str, dsn: str | None = None, **options: Unpack[WriterOptions]) -> None:
+        """Connect. ``dsn`` is what ``howdah.load`` takes; the table must exist."""
+        self._table = table
+        self._closed = False
+        self._native = _connected(table, dsn, options)
+        _open.add(self)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that rows have values for."""
+        return self._native.columns
+
+    def write(self, row: object) -> Ack:
+        """Write a row: a tuple or a list in the columns' order, a dict, a named tuple or a dataclass.
+
+        It waits while the queue is full. A value that is wrong by itself is raised; what the server thinks
+        of the row the acknowledgement tells.
+        """
+        return self._native.write(row)
+
+    def send(self, row: object) -> None:
+        """Write a row of which nobody will ask what became of it.
+
+        It is lost if the process dies before it is written, or if the server refuses it: statistics count it.
+        """
+        self._native.send(row)
+
+    def flush(self) -> None:
+        """Wait until all rows written so far are settled; the first refusal among them is raised."""
+        self._native.flush()
+
+    def close(self, deadline: float = 30.0) -> WriterStatistics:
+        """Write what is queued, and take no more rows; what is left after ``deadline`` seconds fails."""
+        if self._closed:
+            return self.statistics
+        self._closed = True
+        return _statistics.from_native(self._native.close(deadline))
+
+    @property
+    def statistics(self) -> WriterStatistics:
+        """What it has done so far."""
+        return _statistics.from_native(self._native.statistics)
+
+    def __enter__(self) -> Self:
+        """Give itself."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Close it."""
+        self.close()
+
+    def __del__(self) -> None:
+        """Warn where it was forgotten."""
+        _warn(self)
+
+    def __repr__(self) -> str:
+        """Name the table and the server."""
+        return _shown(self, self._native)
+
+
+class AsyncWriter:
+    """Writes rows of a running program into one table, for asyncio: ``howdah.Writer``, awaited.
+
+    ``async with`` connects and closes it; ``connect`` and ``close`` do so where that does not fit.
+    """
+
+    def __init__(self, table: str, dsn: str | None = None, **options: Unpack[WriterOptions]) -> None:
+        """Say what it is to be; nothing happens yet. ``dsn`` is what ``howdah.load`` takes."""
+        self._table = table
+        self._dsn = dsn
+        self._options = options
+        self._closed = False
+        self._native: _native.Writer | None = None
+
+    async def connect(self) -> Self:
+        """Connect, once."""
+        import asyncio  # noqa: PLC0415
+
+        if self._native is None:
+            self._native = await asyncio.to_thread(_connected, self._table, self._dsn, self._options)
+            _open.add(self)
+        return self
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that rows have values for."""
+        return self._connected.columns
+
+    async def write(self, row: object) -> Ack:
+        """Write a row as soon as there is room.
+
+        The acknowledgement is awaited for itself, when it matters that the row is committed.
+        """
+        begun = self._connected.begin_write(row)
+        if isinstance(begun, _native.Pending):
+            from howdah import _wait  # noqa: PLC0415
+
+            return cast("Ack", await _wait.answer(begun))
+        return begun
+
+    async def send(self, row: object) -> None:
+        """Write a row of which nobody will ask what became of it.
+
+        It is lost if the process dies before it is written, or if the server refuses it: statistics count it.
+        """
+        begun = self._connected.begin_send(row)
+        if begun is not None:
+            from howdah import _wait  # noqa: PLC0415
+
+            await _wait.answer(begun)
+
+    async def flush(self) -> None:
+        """Wait until all rows written so far are settled; the first refusal among them is raised."""
+        from howdah import _wait  # noqa: PLC0415
+
+        await _wait.answer(self._connected.begin_flush())
+
+    async def close(self, deadline: float = 30.0) -> WriterStatistics:
+        """Write what is queued, and take no more rows; what is left after ``deadline`` seconds fails."""
+        from howdah import _wait  # noqa: PLC0415
+
+        if self._closed:
+            return self.statistics
+        pending = self._connected.begin_close(deadline)
+        self._closed = True
+        return _statistics.from_native(cast("_native.Statistics", await _wait.answer(pending)))
+
+    @property
+    def statistics(self) -> WriterStatistics:
+        """What it has done so far."""
+        return _statistics.from_native(self._connected.statistics)
+
+    @property
+    def _connected(self) -> _native.Writer:
+        if self._native is None:
+            message = "the writer is not connected"
+            error = _errors.InterfaceError(message)
+            error.hint = "use it in an async with statement, or await its connect()"
+            raise error
+        return self._native
+
+    async def __aenter__(self) -> Self:
+        """Connect."""
+        return await self.connect()
+
+    async def __aexit__(self, *exception: object) -> None:
+        """Close it."""
+        await self.close()
+
+    def __del__(self) -> None:
+        """Warn where it was forgotten."""
+        _warn(self)
+
+    def __repr__(self) -> str:
+        """Name the table and the server."""
+        return _shown(self, self._native)
+
+
+for _class in (Writer, AsyncWriter):
+    _class.__module__ = "howdah"
+
+
+def _connected(table: str, dsn: str | None, options: WriterOptions) -> _native.Writer:
+    if unknown := options.keys() - WriterOptions.__annotations__.keys():
+        message = f"a howdah writer got an unexpected keyword argument {min(unknown)!r}"
+        raise TypeError(message)
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    return _native.Writer(table, dsn, given, _row_type(given.get("returning")))
+
+
+def _row_type(names: Names | None) -> Callable[..., object] | None:
+    if names is None:
+        return None
+    # A column may be called what no attribute can be.
+    names = [names] if isinstance(names, str) else names
+    return namedtuple("Returned", names, rename=True)  # noqa: PYI024
+
+
+# A child has none of the threads.
+os.register_at_fork(after_in_child=_open.clear)
+
+
+@atexit.register
+def _close_all() -> None:
+    for writer in list(_open):
+        native = writer._native  # noqa: SLF001
+        if writer._closed or native is None:  # noqa: SLF001
+            continue
+        _warn(writer)
+        writer._closed = True  # noqa: SLF001
+        try:
+            native.close(_AT_EXIT)
+        except _errors.Error as error:
+            warnings.warn(f"{writer!r}: {error.message}", RuntimeWarning, stacklevel=1)
+
+
+def _warn(writer: Writer | AsyncWriter) -> None:
+    # One whose making failed has no such attribute.
+    if getattr(writer, "_native", None) is not None and not writer._closed:  # noqa: SLF001
+        warnings.warn(f"unclosed {writer!r}", ResourceWarning, stacklevel=2, source=writer)
+
+
+def _shown(writer: Writer | AsyncWriter, native: _native.Writer | None) -> str:
+    where = "not connected" if native is None else f"on {native.server}"
+    state = ", closed" if writer._closed else ""  # noqa: SLF001
+    return f"<howdah.{type(writer).__name__} into {writer._table} {where}{state}>"  # noqa: SLF001
