@@ -52,15 +52,7 @@ fn feed_for_ever(mut stdin: ChildStdin) {
 
 /// Waits until the database answers `expected` to `query`.
 fn until(database: &Database, query: &str, expected: &str) {
-    let start = Instant::now();
-    loop {
-        let answer = database.sql(query);
-        if answer == expected {
-            return;
-        }
-        assert!(start.elapsed() < PATIENCE, "{query}: {answer} instead of {expected}");
-        thread::sleep(Duration::from_millis(20));
-    }
+    database.until(query, expected, PATIENCE);
 }
 
 fn until_it_copies(database: &Database) {

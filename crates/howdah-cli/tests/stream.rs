@@ -58,15 +58,7 @@ fn report(output: &Output) -> Value {
 
 /// Waits until the database answers `expected` to `query`.
 fn until(database: &Database, query: &str, expected: &str) {
-    let start = Instant::now();
-    loop {
-        let answer = database.sql(query);
-        if answer == expected {
-            return;
-        }
-        assert!(start.elapsed() < PATIENCE, "{query}: {answer} instead of {expected}");
-        thread::sleep(Duration::from_millis(20));
-    }
+    database.until(query, expected, PATIENCE);
 }
 
 fn append(path: &str, bytes: &str) {

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use howdah_server::{Settings, Throwaway};
 use tempfile::TempDir;
@@ -113,6 +114,19 @@ impl Database {
 
     fn oracle(&self) -> Psql {
         Psql { bin_dir: self.bin_dir(), conninfo: self.conninfo() }
+    }
+
+    /// Waits until `query` is answered by `expected`; panics when `patience` is over.
+    pub fn until(&self, query: &str, expected: &str, patience: Duration) {
+        let start = Instant::now();
+        loop {
+            let answer = self.sql(query);
+            if answer == expected {
+                return;
+            }
+            assert!(start.elapsed() < patience, "{query}: {answer} instead of {expected}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// The rows of a table as PostgreSQL sends them in binary, in an order that does not depend on how they came in.

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::{Child, ChildStdin, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use howdah::writer::{OnConflict, Writer, WriterOptions, WriterPath};
 use howdah_testkit::Database;
@@ -43,11 +43,7 @@ impl Drop for Session {
 
 /// Waits until the database answers `t`.
 fn until(database: &Database, question: &str) {
-    let start = Instant::now();
-    while database.sql(question) != "t" {
-        assert!(start.elapsed() < Duration::from_secs(20), "it does not come to pass: {question}");
-        thread::sleep(5 * MS);
-    }
+    database.until(question, "t", Duration::from_secs(20));
 }
 
 const SOMEBODY_SLEEPS: &str = "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep' \
