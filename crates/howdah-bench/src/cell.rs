@@ -28,6 +28,8 @@ pub struct Cell {
     pub method: Method,
     /// Server settings other than the defaults.
     pub settings: Vec<(&'static str, &'static str)>,
+    /// A cluster of ours gets log files beforehand, as a server that has been running has them.
+    pub has_log_files: bool,
     /// Milliseconds that a proxy of ours adds to every round trip; None: there is no proxy.
     pub latency_ms: Option<f64>,
 }
@@ -182,6 +184,7 @@ impl Cell {
             table: Target::default(),
             method,
             settings: Vec::new(),
+            has_log_files: false,
             latency_ms: None,
         }
     }

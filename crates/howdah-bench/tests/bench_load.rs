@@ -23,13 +23,27 @@ fn stand_in(directory: &Path, psql: &Path, load: &str) -> PathBuf {
     path
 }
 
+/// The same for `howdah stream`. `load` is what it does with its standard input and `$table`.
+fn streaming_stand_in(directory: &Path, psql: &Path, load: &str) -> PathBuf {
+    let copy = format!("{load} | '{}' -X -q -d \"$server\"", psql.display());
+    stand_in(
+        directory,
+        psql,
+        &format!("{copy} -c \"\\\\copy $table from pstdin (format csv, header)\"; exit 0"),
+    )
+}
+
 fn bench_load(server: &Throwaway, directory: &Path, load: &str) -> Output {
     let howdah = stand_in(directory, &server.bin_dir().join("psql"), load);
+    bench_load_of(server, directory, &howdah, "events")
+}
+
+fn bench_load_of(server: &Throwaway, directory: &Path, howdah: &Path, only: &str) -> Output {
     Command::new(env!("CARGO_BIN_EXE_bench-load"))
         .args([
             "--quick",
             "--only",
-            "events",
+            only,
             "-d",
             &server.conninfo(),
             "--server-pid",
@@ -81,4 +95,25 @@ fn figures_come_only_from_loads_that_are_complete_and_right() {
 
     let failed = bench_load(&server, directory.path(), "echo out of luck >&2; exit 1");
     assert!(String::from_utf8_lossy(&failed.stderr).contains("out of luck"), "{failed:?}");
+}
+
+#[test]
+fn a_stream_is_watched_and_every_row_of_it_counted() {
+    let server = Throwaway::start(&Settings::fast_and_unsafe()).unwrap();
+    if !server.bin_dir().join("psql").exists() {
+        return eprintln!("skipped: this PostgreSQL has no psql");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let endure = |load: &str| {
+        let howdah = streaming_stand_in(directory.path(), &server.bin_dir().join("psql"), load);
+        bench_load_of(&server, directory.path(), &howdah, "endurance")
+    };
+
+    let output = endure("cat");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let summary = fs::read_to_string(directory.path().join("results/summary.md")).unwrap();
+    assert!(summary.contains("## Endurance") && summary.contains("memory: flat"), "{summary}");
+
+    let lossy = endure("sed 7d");
+    assert!(String::from_utf8_lossy(&lossy.stderr).contains("arrived"), "{lossy:?}");
 }

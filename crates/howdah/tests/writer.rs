@@ -9,6 +9,7 @@ use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use howdah::connect::{ConnectOptions, Environment};
 use howdah::writer::{OnConflict, OnFull, WriterPath};
 use howdah::{ErrorKind, Literal, Writer, WriterOptions};
 use howdah_testkit::Database;
@@ -282,4 +283,26 @@ fn a_table_that_is_gone_fails_its_rows_and_nobody_hangs() {
         assert_eq!(writer.write_blocking(&(2,)).unwrap().wait().unwrap_err().sqlstate(), Some("42P01"));
     }
     writer.close_blocking(PATIENCE).unwrap();
+}
+
+#[test]
+fn rows_do_not_wait_for_connections_that_the_server_does_not_give() {
+    let database = Database::new();
+    let name = database.name().to_owned();
+    database.sql(&format!(
+        "CREATE TABLE t (id int); CREATE ROLE single_{name} LOGIN PASSWORD 'one' CONNECTION LIMIT 1;
+         GRANT CREATE ON SCHEMA public TO single_{name}; GRANT INSERT, SELECT ON t TO single_{name}"
+    ));
+    let conninfo = format!("{} user=single_{name} password=one", database.conninfo());
+    let connect = ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() };
+    let target = connect.resolve(&Environment::from_pairs([])).unwrap();
+    let options = WriterOptions { connections: 4, max_rows: 10, ..WriterOptions::default() };
+    let writer = Writer::connect_blocking(&target, "t", options).unwrap();
+    let acks: Vec<_> = (0..2_000).map(|id| writer.write_blocking(&(id,)).unwrap()).collect();
+    for ack in acks {
+        ack.wait_for(PATIENCE).unwrap().unwrap();
+    }
+    assert_eq!(database.sql("SELECT count(*), count(DISTINCT id) FROM t"), "2000|2000");
+    let statistics = writer.close_blocking(PATIENCE).unwrap();
+    assert_eq!((statistics.rows_written, statistics.retries), (2_000, 0));
 }

@@ -15,8 +15,9 @@ use crate::error::Error;
 
 /// How long no row may be acknowledged.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A sleep may end so much later than asked.
-const OVERSLEPT: Duration = Duration::from_micros(80);
+/// Rows that follow each other more closely are offered together: to wake up for each of them would take much of a core,
+/// which is for the server.
+const BEAT: Duration = Duration::from_micros(200);
 
 /// Takes rows: the writer that is measured, or one of a test's.
 pub trait Taker {
@@ -121,13 +122,9 @@ fn finish(taker: &impl Taker, rows: u64, ledger: &Ledger, pace: Option<&Pace>) -
 
 /// Rows that are due already are offered at once, one after the other; nothing is offered early.
 fn await_moment(due: Instant) {
-    loop {
-        let left = due.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return;
-        }
-        // The cores are for the server: waiting for the next row by looking at the clock would take one of them.
-        thread::sleep(left.saturating_sub(OVERSLEPT).max(Duration::from_micros(20)));
+    let left = due.saturating_duration_since(Instant::now());
+    if !left.is_zero() {
+        thread::sleep(left.max(BEAT));
     }
 }
 
@@ -136,6 +133,7 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::sync::mpsc::{Sender, channel};
 
+    use super::super::Peak;
     use super::super::pace::Step;
     use super::*;
 
@@ -238,6 +236,8 @@ mod tests {
         let error = drive(&taker, 20, &Offer::Full).unwrap_err().to_string();
         assert!(error.contains("23505"), "{error}");
         let taker = Slow::new(Duration::ZERO, None, None);
-        assert!(drive(&taker, 1, &Offer::OfPeak { shares: vec![1.0], seconds: 1.0 }).is_err());
+        assert!(
+            drive(&taker, 1, &Offer::OfPeak { peak: Peak::Own, shares: vec![1.0], seconds: 1.0 }).is_err()
+        );
     }
 }

@@ -67,6 +67,8 @@ pub enum Offer {
     Unasked,
     /// At shares of the rate that [`Offer::Full`] reached here a moment ago, for so many seconds each.
     OfPeak {
+        /// Who reached it.
+        peak: Peak,
         /// 1 is that rate.
         shares: Vec<f64>,
         /// Of each share.
@@ -77,6 +79,16 @@ pub enum Offer {
         /// One after the other.
         steps: Vec<Step>,
     },
+}
+
+/// Whose rate a peak is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Peak {
+    /// That of howdah's Writer with its own settings: all get the same rates.
+    Common,
+    /// That of the buffer itself.
+    Own,
 }
 
 impl Buffer {
@@ -138,7 +150,7 @@ impl Offer {
     #[must_use]
     pub fn at_peak(&self, rows_per_s: f64) -> Offer {
         match self {
-            Offer::OfPeak { shares, seconds } => {
+            Offer::OfPeak { shares, seconds, .. } => {
                 let step = |share: &f64| Step { rows_per_s: share * rows_per_s, seconds: *seconds };
                 Offer::Paced { steps: shares.iter().map(step).collect() }
             }
@@ -155,9 +167,10 @@ impl Offer {
             Offer::Waiting { producers } => format!("{producers} producers that wait for each row"),
             Offer::Full => "one producer that keeps the queue full".to_owned(),
             Offer::Unasked => "one producer that does not ask".to_owned(),
-            Offer::OfPeak { shares, .. } => {
+            Offer::OfPeak { peak, shares, .. } => {
                 let shares = shares.iter().map(|share| thousands((share * 100.0).round())).collect();
-                format!("{} % of the peak", list(shares))
+                let whose = if *peak == Peak::Own { "its own" } else { "the" };
+                format!("{} % of {whose} peak", list(shares))
             }
             Offer::Paced { steps } => {
                 let rates = steps.iter().map(|step| thousands(step.rows_per_s.round())).collect();
@@ -173,7 +186,7 @@ mod tests {
 
     #[test]
     fn shares_become_rates_and_everything_else_stays() {
-        let offer = Offer::OfPeak { shares: vec![0.2, 0.9], seconds: 3.0 };
+        let offer = Offer::OfPeak { peak: Peak::Common, shares: vec![0.2, 0.9], seconds: 3.0 };
         assert_eq!(offer.in_words(), "20 → 90 % of the peak");
         let paced = offer.at_peak(1_000.0);
         let steps = vec![Step { rows_per_s: 200.0, seconds: 3.0 }, Step { rows_per_s: 900.0, seconds: 3.0 }];

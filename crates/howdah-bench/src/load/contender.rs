@@ -136,6 +136,13 @@ impl Programs {
         }
     }
 
+    /// `howdah stream` of CSV from standard input.
+    pub(super) fn stream(&self, table: &str) -> Command {
+        let mut command = Command::new(&self.howdah);
+        command.args(["stream", "--table", table, "-d", &self.conninfo, "--quiet"]);
+        command
+    }
+
     fn howdah(&self, file: &Path, table: &str, mode: &str) -> Command {
         let mut command = Command::new(&self.howdah);
         command.arg("load").arg(file).args(["--table", table, "-d", &self.conninfo, "--mode", mode]);

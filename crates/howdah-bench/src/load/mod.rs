@@ -11,6 +11,7 @@ use crate::machine;
 use crate::scratch::Scratch;
 
 mod contender;
+mod endurance;
 mod formats;
 mod inference;
 mod memory;
@@ -44,10 +45,12 @@ pub enum Measurement {
     Memory,
     /// How long a thousand rows take.
     Small,
+    /// Whether a stream's memory is flat over ten minutes.
+    Endurance,
 }
 
 impl Measurement {
-    const ALL: [Measurement; 7] = [
+    const ALL: [Measurement; 8] = [
         Measurement::Readings,
         Measurement::Events,
         Measurement::Tolerance,
@@ -55,6 +58,7 @@ impl Measurement {
         Measurement::Formats,
         Measurement::Memory,
         Measurement::Small,
+        Measurement::Endurance,
     ];
 }
 
@@ -140,6 +144,7 @@ pub fn measure(options: &Options, say: &mut dyn Write) -> Result<(), Error> {
             Measurement::Formats => formats::measure(&mut bench)?,
             Measurement::Memory => memory::measure(&mut bench)?,
             Measurement::Small => small::measure(&mut bench)?,
+            Measurement::Endurance => endurance::measure(&mut bench)?,
         };
         tell(bench.say, &format!("\n{}\n", section.markdown()))?;
         sections.push(section);

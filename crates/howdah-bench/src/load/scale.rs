@@ -1,5 +1,7 @@
 //! How much is measured: the sizes that the promises speak of, or small ones for a smoke test.
 
+use std::time::Duration;
+
 /// Rows, bytes and repetitions.
 pub(super) struct Scale {
     pub(super) readings: u64,
@@ -13,6 +15,8 @@ pub(super) struct Scale {
     pub(super) long_field: u64,
     pub(super) small_rows: u64,
     pub(super) small_rounds: usize,
+    /// How long a stream runs.
+    pub(super) endurance: Duration,
 }
 
 impl Scale {
@@ -27,6 +31,7 @@ impl Scale {
                 long_field: 5_000_000,
                 small_rows: 1_000,
                 small_rounds: 3,
+                endurance: Duration::from_secs(2),
             };
         }
         Scale {
@@ -38,6 +43,7 @@ impl Scale {
             long_field: 200_000_000,
             small_rows: 1_000,
             small_rounds: 30,
+            endurance: Duration::from_secs(600),
         }
     }
 }

@@ -19,7 +19,7 @@ use run::{Context, Rows};
 
 use crate::cell::{Cell, Method, Program};
 use crate::contender::{self, Contender};
-use crate::continuous::{Buffer, Offer, Pace};
+use crate::continuous::{Buffer, Offer, Pace, Peak};
 use crate::dataset::{Checksum, Dataset};
 use crate::error::Error;
 use crate::record::{Outcome, Record};
@@ -36,7 +36,7 @@ const TELLING_SHARE: f64 = 0.1;
 const MARGIN: f64 = 0.7;
 /// A run is killed after so many times what is allowed.
 const PATIENCE: f64 = 3.0;
-/// A peak is found over a part of a cell's rows.
+/// A common peak is found over a part of a cell's rows.
 const PEAK_SHARE: u64 = 3;
 /// Data sets' seed: published figures are of the same rows.
 const SEED: u64 = 1;
@@ -106,7 +106,7 @@ pub fn run(
         sums: BTreeMap::new(),
         contenders,
         template: None,
-        peak: None,
+        peaks: Vec::new(),
         control,
         tell,
     };
@@ -125,7 +125,7 @@ pub fn run(
         let mut rows = vec![None; group.len()];
         let turns = orders(group.len(), repetitions.clone().count(), SEED);
         for (repetition, order) in repetitions.clone().zip(turns) {
-            runner.peak = None;
+            runner.peaks.clear();
             for at in order {
                 let cell = &group[at];
                 if !wanted(cell, repetition) {
@@ -212,8 +212,8 @@ struct Runner<'a> {
     contenders: Result<Vec<Contender>, String>,
     /// What new clusters are copies of.
     template: Option<Template>,
-    /// Rows a second that a writer reached in this round of this section.
-    peak: Option<f64>,
+    /// Rows a second that buffers reached in this round of this section.
+    peaks: Vec<((Program, Buffer), f64)>,
     sums: BTreeMap<(&'static str, u64, usize), Checksum>,
     control: &'a Control,
     tell: &'a mut dyn FnMut(Event),
@@ -225,20 +225,23 @@ impl Runner<'_> {
         let Method::Service { program, buffer, offer } = &cell.method else {
             return self.over(cell, rows, rows);
         };
-        if !matches!(offer, Offer::OfPeak { .. }) {
+        let Offer::OfPeak { peak, .. } = offer else {
             return self.over(cell, rows, cell.rows);
-        }
-        let peak = match self.peak {
-            Some(peak) => peak,
+        };
+        let (whose, found_over) = match peak {
+            // It is to be kept up: at first the table is small.
+            Peak::Own => ((*program, buffer.clone()), rows),
+            Peak::Common => ((Program::Writer, Buffer::default()), rows.div_ceil(PEAK_SHARE)),
+        };
+        let peak = match self.peaks.iter().find(|(of, _)| *of == whose) {
+            Some((_, peak)) => *peak,
             None => {
-                let method = Method::Service {
-                    program: Program::Writer,
-                    buffer: Buffer::default(),
-                    offer: Offer::Full,
-                };
-                let record = self.over(&Cell { method, ..cell.clone() }, rows.div_ceil(PEAK_SHARE), rows)?;
+                let (program, buffer) = whose.clone();
+                let method = Method::Service { program, buffer, offer: Offer::Full };
+                let record = self.over(&Cell { method, ..cell.clone() }, found_over, rows)?;
                 let Some(peak) = record.rows_per_s() else { return Ok(record) };
-                *self.peak.insert(peak)
+                self.peaks.push((whose, peak));
+                peak
             }
         };
         let Offer::Paced { steps } = offer.at_peak(peak) else {

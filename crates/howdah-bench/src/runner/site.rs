@@ -14,6 +14,12 @@ pub(super) const TABLE: &str = "howdah_bench";
 /// The table by which howdah's Writer delivers exactly once; others may use it too.
 const LEDGER: &str = "howdah_ledger";
 
+/// So many log files are made beforehand where a cell wants it, ...
+const LOG_FILES: u32 = 64;
+/// ... on a server that keeps them, and needs no checkpoint while they last.
+const KEEPS_LOG_FILES: [(&str, &str); 3] =
+    [("min_wal_size", "2GB"), ("max_wal_size", "8GB"), ("checkpoint_timeout", "30min")];
+
 /// A server that is ready for one run.
 pub(super) struct Site {
     pub(super) conninfo: String,
@@ -47,9 +53,9 @@ impl Site {
     }
 
     fn own(template: &mut Option<Template>, cell: &Cell) -> Result<Site, Error> {
-        let settings = cell
-            .settings
-            .iter()
+        let kept = KEEPS_LOG_FILES.iter().filter(|_| cell.has_log_files);
+        let settings = kept
+            .chain(&cell.settings)
             .fold(Settings::new(), |settings, (name, value)| settings.with(*name, *value));
         let template = match template {
             Some(template) => template,
@@ -58,12 +64,16 @@ impl Site {
         let own = Throwaway::copy_of(template, &settings)?;
         // Over TCP, as contenders are: not every driver knows sockets.
         let conninfo = own.tcp_conninfo();
+        let database = Database::own(&conninfo)?;
+        if cell.has_log_files {
+            make_log_files(&database)?;
+        }
         Ok(Site {
-            database: Database::own(&conninfo)?,
+            database,
             conninfo,
             pid: Some(own.pid()),
             server_directory: Some(own.data_dir().to_owned()),
-            fresh: "new cluster",
+            fresh: if cell.has_log_files { "new cluster with 1 GB of log files" } else { "new cluster" },
             had_ledger: false,
             _own: Some(own),
         })
@@ -122,6 +132,16 @@ impl Drop for Site {
             }
         }
     }
+}
+
+/// Lets the server make log files, and keep them for later: otherwise each is made when the one before is full, by writing
+/// 16 MiB of zeros, and nobody can commit meanwhile, for some 50 ms here.
+fn make_log_files(database: &Database) -> Result<(), Error> {
+    // A file in which nothing stands yet is not left for the next one.
+    let file = "pg_logical_emit_message(false, 'howdah', ''), pg_switch_wal()";
+    database.run(&format!("SELECT {file} FROM generate_series(1, {LOG_FILES})"))?;
+    // It renames those that it does not need any more.
+    database.run("CHECKPOINT")
 }
 
 fn clean_up() -> String {

@@ -1,5 +1,6 @@
 //! The dispatcher: one task that gives batches to lanes as they fall due, and tells what became of their rows.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,10 +19,11 @@ use crate::error::{Error, ErrorKind};
 use crate::resolver::Resolver;
 use crate::rows::OpenRow;
 
-/// The ledger's rows that nobody needs any more are removed when there are so many.
-const FORGET_EVERY: i64 = 1_000;
+/// The ledger's rows that nobody needs any more are removed when there are so many: in a millisecond, which rows that wait
+/// for the lane hardly notice.
+const FORGET_EVERY: i64 = 256;
 
-/// Removing rows of the ledger takes some milliseconds; where it takes longer the connection is not what it was.
+/// Where it takes longer to remove rows of the ledger, the connection is not what it was.
 const TIDYING: Duration = Duration::from_secs(1);
 
 /// Whatever ends the dispatcher, a panic or its runtime included, nobody is left waiting.
@@ -63,29 +65,40 @@ pub(super) async fn serve(shared: Arc<Shared>, first: Option<Session>) {
     let _rescue = Rescue(shared.clone());
     let resolver = Resolver::start(shared.target.clone(), shared.version_num);
     let mut controller = shared.options.is_adaptive().then(|| Controller::new(&shared.limits()));
-    // The lane that came back last goes first: then no more connections are opened than are needed.
-    let mut idle: Vec<Lane> =
-        (1..shared.options.connections).map(|_| Lane::new(shared.clone(), None)).collect();
-    idle.push(Lane::new(shared.clone(), first));
+    // Lanes that were opened once; the one that came back last goes first.
+    let mut idle = vec![Lane::new(shared.clone(), first)];
     let mut flying = FuturesUnordered::new();
-    let mut forget_at = FORGET_EVERY;
+    // No batch waits for a connection while there is another one: further ones are opened beside.
+    let mut opening = FuturesUnordered::new();
+    let mut tidying = FuturesUnordered::new();
     let start = Instant::now();
     loop {
         let wake = loop {
-            match shared.queue.next(Instant::now()) {
+            let lanes = idle.len() + flying.len();
+            match shared.queue.next(Instant::now(), lanes) {
                 Next::Take(batch) if shared.options.discard => throw_away(&shared, batch),
                 Next::Take(batch) => {
-                    // There are as many lanes as flights that the queue allows.
+                    // There is one: the queue was told how many there are.
                     let lane = idle.pop().unwrap_or_else(|| Lane::new(shared.clone(), None));
                     let flight = Flight::new(&batch, flying.len() + 1);
                     let span = tracing::debug_span!("howdah_flush", rows = flight.rows, bytes = flight.bytes, reason = ?flight.reason);
                     flying.push(fly(lane, batch, flight, &resolver).instrument(span));
                 }
+                Next::NoLane { wanted } => {
+                    // As many again as there are: the first ones come into use while others are made.
+                    while opening.len() < lanes && lanes + tidying.len() + opening.len() < wanted {
+                        opening.push(Lane::opened(shared.clone()));
+                    }
+                    break None;
+                }
                 Next::Wait(wake) => break wake,
                 Next::Over => {
-                    let finished = tokio::time::timeout(TIDYING, finish(&shared, &idle));
+                    let finished = async {
+                        idle.extend(tidying.by_ref().collect::<Vec<Lane>>().await);
+                        finish(&shared, &idle).await;
+                    };
                     return tokio::select! {
-                        _ = finished => {}
+                        _ = tokio::time::timeout(TIDYING, finished) => {}
                         () = shared.stop.notified() => {}
                     };
                 }
@@ -100,24 +113,13 @@ pub(super) async fn serve(shared: Arc<Shared>, first: Option<Session>) {
         tokio::select! {
             Some(landed) = flying.next() => {
                 let lane = settle(&shared, landed, flying.len() + 1, controller.as_mut(), start);
-                if let Some(ledger) = &shared.ledger
-                    && ledger.oldest_needed() >= forget_at
-                    && let Some(session) = lane.session()
-                {
-                    forget_at = ledger.oldest_needed() + FORGET_EVERY;
-                    let forgetting = ledger.forget_before(session.connection(), ledger.oldest_needed());
-                    // Everybody waits meanwhile, so it must end, and a stop must end it.
-                    tokio::select! {
-                        forgotten = tokio::time::timeout(TIDYING, forgetting) => {
-                            if !matches!(forgotten, Ok(Ok(()))) {
-                                tracing::debug!(?forgotten, "old rows of the ledger stay for now");
-                            }
-                        }
-                        () = shared.stop.notified() => return,
-                    }
+                match shared.ledger.as_ref().and_then(|ledger| ledger.forgettable(FORGET_EVERY)) {
+                    Some(parts) => tidying.push(tidy(&shared, lane, parts)),
+                    None => idle.push(lane),
                 }
-                idle.push(lane);
             }
+            Some(lane) = tidying.next() => idle.push(lane),
+            Some(lane) = opening.next() => idle.extend(lane),
             () = shared.queue.changed() => {}
             () = ripens => {}
             () = shared.stop.notified() => return,
@@ -265,11 +267,22 @@ fn throw_away(shared: &Shared, batch: Batch) {
     }
 }
 
+/// Removes parts from the ledger that nobody sends again; the lane is free after that.
+async fn tidy(shared: &Shared, lane: Lane, parts: Range<i64>) -> Lane {
+    if let (Some(ledger), Some(session)) = (&shared.ledger, lane.session()) {
+        let forgotten = tokio::time::timeout(TIDYING, ledger.forget(session.connection(), parts)).await;
+        if !matches!(forgotten, Ok(Ok(()))) {
+            tracing::debug!(?forgotten, "old rows of the ledger stay for now");
+        }
+    }
+    lane
+}
+
 /// Leaves nothing in the ledger.
 async fn finish(shared: &Shared, idle: &[Lane]) {
     let session = idle.iter().rev().find_map(Lane::session);
     if let (Some(ledger), Some(session)) = (&shared.ledger, session)
-        && let Err(error) = ledger.forget_before(session.connection(), i64::MAX).await
+        && let Err(error) = ledger.forget(session.connection(), 0..i64::MAX).await
     {
         tracing::debug!(%error, "the writer's rows stay in the ledger for some days");
     }

@@ -2,10 +2,12 @@
 //! refused to the rows that it did not want.
 
 use std::collections::BTreeMap;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use tokio::time::Sleep;
 use tokio_postgres::error::{Severity, SqlState};
 
 use super::Shared;
@@ -23,6 +25,9 @@ use crate::rows::{self, OpenRow};
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LAST_PAUSE: Duration = Duration::from_secs(2);
 
+/// A further connection that could not be opened is not tried again for so long: rows go over the others.
+const PAUSE_OF_FURTHER: Duration = Duration::from_secs(1);
+
 /// Without an answer for so long, the machine is asked for another connection, and has as long again for that.
 const SILENCE: Duration = Duration::from_secs(8);
 
@@ -37,6 +42,8 @@ pub(super) struct Lane {
     ghost: Option<Backend>,
     /// The last transaction needed more than one attempt, or a connection first: its time tells nothing about others.
     tried_again: bool,
+    /// Looks at the machine; see [`Silence`].
+    silence: Silence,
 }
 
 /// What became of the rows of a batch, by their numbers; the others are in.
@@ -58,7 +65,26 @@ enum Refused {
 
 impl Lane {
     pub(super) fn new(shared: Arc<Shared>, session: Option<Session>) -> Lane {
-        Lane { shared, session, ghost: None, tried_again: false }
+        Lane { shared, session, ghost: None, tried_again: false, silence: Silence::default() }
+    }
+
+    /// A further lane, which is ready for rows; `None`, after a pause, where there can be none now.
+    pub(super) async fn opened(shared: Arc<Shared>) -> Option<Lane> {
+        let mut lane = Lane::new(shared, None);
+        let ways = [lane.way(2), lane.way(usize::MAX)];
+        match lane.open().await {
+            Ok(session) => {
+                for way in ways {
+                    session.get_ready(way).await;
+                }
+                Some(lane)
+            }
+            Err(error) => {
+                tracing::debug!(%error, "rows go over the connections that there are: no other could be opened");
+                tokio::time::sleep(PAUSE_OF_FURTHER).await;
+                None
+            }
+        }
     }
 
     pub(super) fn session(&self) -> Option<&Session> {
@@ -186,16 +212,18 @@ impl Lane {
         let start = Instant::now();
         let (mut pause, mut again, mut may_be_in) = (FIRST_PAUSE, false, false);
         loop {
-            let answer = match self.open().await {
-                Ok(session) => tokio::select! {
-                    answer = session.transact(rows, way, part, again) => Some(answer),
-                    () = gone(&shared.target) => None,
-                },
+            match self.open().await {
+                Ok(_) => {}
                 Err(error) if is_passing(&error) => {
                     self.wait(&error, start, &mut pause, may_be_in).await?;
                     continue;
                 }
                 Err(error) => return Err(Refused::All(unless_it_may_be_in(error, may_be_in))),
+            }
+            let Lane { session: Some(session), silence, .. } = self else { continue };
+            let answer = tokio::select! {
+                answer = session.transact(rows, way, part, again) => Some(answer),
+                () = silence.lasts(&shared.target) => None,
             };
             let (error, row) = match answer {
                 Some(Ok(returned)) => return Ok(returned),
@@ -304,13 +332,30 @@ fn unless_it_may_be_in(error: Error, may_be_in: bool) -> Error {
     }
 }
 
-/// Returns when the server's machine takes no connection any more: who waits for its answer waits in vain, and TCP alone
-/// would not say so within minutes (see `peer`).
-async fn gone(target: &Target) {
-    loop {
-        tokio::time::sleep(SILENCE).await;
-        if !target.answers(SILENCE).await {
-            return;
+/// Notices that nobody is there any more: who waits for the answer of a machine that is gone waits in vain, and TCP alone would
+/// not say so within minutes (see `peer`).
+///
+/// Its timer is kept from one transaction to the next: setting it each time wakes the runtime, which makes two system calls.
+#[derive(Default)]
+struct Silence {
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Silence {
+    /// Returns when the server's machine takes no connection any more.
+    async fn lasts(&mut self, target: &Target) {
+        let mut end = tokio::time::Instant::now() + SILENCE;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(end)));
+        loop {
+            timer.as_mut().await;
+            // It may have been set for an earlier transaction.
+            if tokio::time::Instant::now() >= end {
+                if !target.answers(SILENCE).await {
+                    return;
+                }
+                end = tokio::time::Instant::now() + SILENCE;
+            }
+            timer.as_mut().reset(end);
         }
     }
 }

@@ -2,6 +2,7 @@
 //! again happen only once, and makes the second wait while the first is still under way.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -22,6 +23,8 @@ pub(super) struct Ledger {
     id: LoadId,
     next: AtomicI64,
     under_way: Mutex<BTreeSet<i64>>,
+    /// Parts before this one were removed, or will be by whoever was told to.
+    forgotten: AtomicI64,
 }
 
 impl Ledger {
@@ -35,6 +38,7 @@ impl Ledger {
             id: LoadId::new(),
             next: AtomicI64::new(0),
             under_way: Mutex::default(),
+            forgotten: AtomicI64::new(0),
         };
         let relation = ledger.relation();
         let known = format!("SELECT pg_catalog.to_regclass({}) IS NOT NULL", quote_literal(&relation));
@@ -84,10 +88,16 @@ impl Ledger {
         self.under_way().remove(&part);
     }
 
-    /// The first part that may still be sent again.
-    pub(super) fn oldest_needed(&self) -> i64 {
+    /// The parts that will not be sent again and are still in the table, if they are as many as that: they are the caller's to
+    /// remove.
+    pub(super) fn forgettable(&self, enough: i64) -> Option<Range<i64>> {
         let first = self.under_way().first().copied();
-        first.unwrap_or_else(|| self.next.load(Ordering::Relaxed))
+        let end = first.unwrap_or_else(|| self.next.load(Ordering::Relaxed));
+        let start = self.forgotten.load(Ordering::Relaxed);
+        (end - start >= enough).then(|| {
+            self.forgotten.store(end, Ordering::Relaxed);
+            start..end
+        })
     }
 
     fn under_way(&self) -> MutexGuard<'_, BTreeSet<i64>> {
@@ -106,13 +116,20 @@ impl Ledger {
         })
     }
 
-    /// Forgets the writer's parts before `part`: nobody sends them again.
-    pub(super) async fn forget_before(
+    /// Removes parts of this writer. After a crash of the server some may be there again, until they are old.
+    pub(super) async fn forget(
         &self,
         connection: &Connection,
-        part: i64,
+        parts: Range<i64>,
     ) -> Result<(), tokio_postgres::Error> {
-        let sql = format!("DELETE FROM {} WHERE load_id = '{}' AND part < {part}", self.relation(), self.id);
+        // The lower bound spares the server the index entries of rows that were removed before.
+        let Range { start, end } = parts;
+        let sql = format!(
+            "SET LOCAL synchronous_commit = off; \
+             DELETE FROM {} WHERE load_id = '{}' AND part >= {start} AND part < {end}",
+            self.relation(),
+            self.id
+        );
         connection.client().batch_execute(&sql).await
     }
 }

@@ -16,7 +16,7 @@ pub struct WriterOptions {
     pub max_bytes: usize,
     /// While other rows are under way, so long a row waits for company at the most, if a connection is free by then.
     pub max_age: Duration,
-    /// The most connections; they are opened when they are needed.
+    /// The most connections. The second and further ones are opened while rows go over the others, when these do not suffice.
     pub connections: usize,
     /// The most rows that are not settled yet, those under way included.
     pub queue_rows: usize,
@@ -100,7 +100,7 @@ impl Default for WriterOptions {
             queue_bytes: 64 * 1024 * 1024,
             on_full: OnFull::Wait,
             path: WriterPath::Auto,
-            copy_from_rows: 16,
+            copy_from_rows: 100,
             on_conflict: None,
             conflict_key: Vec::new(),
             returning: Vec::new(),

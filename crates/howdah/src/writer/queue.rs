@@ -96,6 +96,10 @@ pub(super) struct Settling {
 /// What the dispatcher does next.
 pub(super) enum Next {
     Take(Batch),
+    /// A batch is due, for which there is no lane; so many may be.
+    NoLane {
+        wanted: usize,
+    },
     /// Nothing is due before, unless it is told.
     Wait(Option<Instant>),
     /// Closed, and empty.
@@ -270,7 +274,8 @@ impl Queue {
         open: &[OpenField],
         wants_ack: bool,
     ) -> Result<Option<Ack>, Error> {
-        let mut has_waited = false;
+        let added = self.add(&mut self.lock(), row, open, wants_ack);
+        let Err(None) = added else { return added.map_err(|error| error.unwrap_or_else(full)) };
         loop {
             let freed = self.room.notified();
             tokio::pin!(freed);
@@ -280,14 +285,11 @@ impl Queue {
                 Err(None) => freed.await,
                 Ok(ack) => {
                     // As many are woken as rows were settled; of small rows more may fit.
-                    if has_waited {
-                        self.room.notify_one();
-                    }
+                    self.room.notify_one();
                     return Ok(ack);
                 }
                 Err(Some(error)) => return Err(error),
             }
-            has_waited = true;
         }
     }
 
@@ -319,8 +321,8 @@ impl Queue {
         }
     }
 
-    /// What is due now. A batch that is handed out counts as a flight until it is settled.
-    pub(super) fn next(&self, now: Instant) -> Next {
+    /// What is due now, where there are so many lanes. A batch that is handed out counts as a flight until it is settled.
+    pub(super) fn next(&self, now: Instant, lanes: usize) -> Next {
         let mut state = self.lock();
         let state = &mut *state;
         if state.stage != Stage::Open && state.waiting.rows == 0 && state.flights == 0 {
@@ -354,6 +356,9 @@ impl Queue {
             state.wake_at = decision.batch_rows;
             return Next::Wait(Some(ripe));
         };
+        if state.flights >= lanes {
+            return Next::NoLane { wanted: decision.connections };
+        }
         Next::Take(Batch { segments: self.take(state), reason })
     }
 

@@ -115,6 +115,19 @@ impl Session {
         Ok(statement)
     }
 
+    /// Prepares what a way takes, so that the first rows that go it need not wait for that.
+    pub(super) async fn get_ready(&mut self, way: Way) {
+        let statements = self.statements.clone();
+        let (name, sql) = match (way, &statements.unnest_and_part) {
+            (Way::Copy, _) => ("copy", &statements.copy),
+            (Way::Unnest, Some(sql)) => ("unnest and part", sql),
+            (Way::Unnest, None) => ("unnest", &statements.unnest),
+            (Way::Rows, _) => ("one", &statements.one),
+        };
+        // Whoever needs it asks again, and hears why not.
+        let _ = self.prepare(name, sql).await;
+    }
+
     /// Writes `rows` in one transaction, and notes `part` in the ledger if there is one. `again`, the part comes first, which
     /// waits for an earlier attempt that is still under way.
     ///
