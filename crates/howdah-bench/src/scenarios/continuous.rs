@@ -314,7 +314,7 @@ fn lone_and_bulk(scale: &Scale, rows: u64, cells: &mut Vec<Cell>) {
     let floor =
         Method::Writers { shape: Shape::CopyBinary, connections: 2, rows_per_statement: rows.div_ceil(2) };
     cells.push(keyed(BULK, "floor: encoded rows, COPY", rows, floor));
-    let queues: &[u64] = if scale.quick { &[1_000] } else { &[500, 1_000, 2_500] };
+    let queues: &[u64] = if scale.quick { &[1_000] } else { &[500, 1_000, 2_500, 5_000] };
     for &queue in queues {
         // What does not wait is under way.
         let buffer = Buffer { queue_rows: Some(queue), ..Buffer::fixed(Path::Copy, 2, queue / 2, STUDY_MS) };
@@ -334,7 +334,7 @@ fn lone_and_bulk(scale: &Scale, rows: u64, cells: &mut Vec<Cell>) {
 fn peers(scale: &Scale, rows: u64, cells: &mut Vec<Cell>) {
     let (copy, insert) = (fixed(Path::Copy), fixed(Path::Insert));
     // What two cores like better, for both.
-    let large = Buffer { queue_rows: Some(2_500), ..Buffer::fixed(Path::Copy, 2, 1_250, STUDY_MS) };
+    let large = Buffer::fixed(Path::Copy, 2, 1_250, STUDY_MS);
     let pgx = Program::Contender("pgx-service-copy");
     let programs = [
         ("Writer, COPY", CONTROL, Program::Writer, &copy),

@@ -29,6 +29,8 @@ use std::time::Duration;
 
 use cost::{Cost, Spread, whole};
 
+use super::options::WriterOptions;
+
 /// The share of a full flush's time that is its fixed part. Halving it doubles the latency and gains 2 % of throughput.
 const FIXED_SHARE: f64 = 0.04;
 
@@ -80,6 +82,19 @@ pub(super) struct Limits {
     pub(super) queue_rows: usize,
     /// The 99th percentile of latency that is aimed at.
     pub(super) latency_target: Option<Duration>,
+}
+
+impl Limits {
+    /// What a program allows and asks for.
+    pub(super) fn of(options: &WriterOptions) -> Limits {
+        Limits {
+            max_rows: options.max_rows,
+            max_bytes: options.max_bytes,
+            connections: options.connections,
+            queue_rows: options.queue_rows,
+            latency_target: options.latency_target,
+        }
+    }
 }
 
 /// A flush that ended well at the first attempt, over a connection that was open. Others say nothing about what flushes

@@ -10,7 +10,7 @@ use tracing::Instrument;
 
 use super::Shared;
 use super::ack::Fate;
-use super::adaptive::{Controller, Observation};
+use super::adaptive::{Controller, Limits, Observation};
 use super::lane::{Carried, Lane};
 use super::queue::{Batch, Next, Settling};
 use super::session::Session;
@@ -64,7 +64,7 @@ struct Flight {
 pub(super) async fn serve(shared: Arc<Shared>, first: Option<Session>) {
     let _rescue = Rescue(shared.clone());
     let resolver = Resolver::start(shared.target.clone(), shared.version_num);
-    let mut controller = shared.options.is_adaptive().then(|| Controller::new(&shared.limits()));
+    let mut controller = shared.options.is_adaptive().then(|| Controller::new(&Limits::of(&shared.options)));
     // Lanes that were opened once; the one that came back last goes first.
     let mut idle = vec![Lane::new(shared.clone(), first)];
     let mut flying = FuturesUnordered::new();

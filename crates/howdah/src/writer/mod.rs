@@ -28,7 +28,7 @@ pub use options::{Delivery, OnConflict, OnFull, WriterOptions, WriterPath};
 pub use statistics::{Distribution, Flushes, Latency, Statistics};
 
 use ack::Group;
-use adaptive::Limits;
+use adaptive::{Controller, Limits};
 use ledger::Ledger;
 use queue::Queue;
 use session::Session as Carrier;
@@ -386,10 +386,13 @@ async fn prepare(
     let fingerprint = fingerprint(&connection, &relation, &shape).await?;
     let relation_name: Arc<str> = table.name.clone().into();
     let first = Carrier::new(connection, statements.clone(), relation_name.clone()).await?;
-    let decision = Decision {
-        batch_rows: options.max_rows,
-        connections: options.connections,
-        queue_rows: options.queue_rows,
+    let decision = match options.is_adaptive() {
+        true => Controller::new(&Limits::of(&options)).decision(),
+        false => Decision {
+            batch_rows: options.max_rows,
+            connections: options.connections,
+            queue_rows: options.queue_rows,
+        },
     };
     let recorder = Recorder::default();
     recorder.decided(decision);
@@ -414,17 +417,6 @@ async fn prepare(
 }
 
 impl Shared {
-    fn limits(&self) -> Limits {
-        let options = &self.options;
-        Limits {
-            max_rows: options.max_rows,
-            max_bytes: options.max_bytes,
-            connections: options.connections,
-            queue_rows: options.queue_rows,
-            latency_target: options.latency_target,
-        }
-    }
-
     /// That the table is still the one that rows are encoded for.
     ///
     /// # Errors
