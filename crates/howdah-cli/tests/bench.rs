@@ -167,10 +167,11 @@ fn a_given_server_is_measured_and_its_settings_are_left_alone() {
 fn a_slow_method_loads_a_first_part_and_is_marked() {
     let directory = tempdir().unwrap();
     let run = ["run", "five-paths", "--rows", "200000", "--repeat", "1", "--max-seconds", "0.4", "-o", "out"];
-    let method = ["--method", "one commit"];
+    let method = ["--section", "ladder", "--method", "one commit"];
     let output = bench(directory.path(), &[&run[..], &method].concat());
     assert!(output.status.success(), "{}", said(&output));
     let records = records(&directory.path().join("out"));
+    assert!(records.iter().all(|record| record.section == "ladder"), "{records:?}");
     let last = records.last().unwrap();
     assert_eq!((last.repetition, last.outcome), (1, Outcome::Prefix), "{last:?}");
     assert!(last.rows < 200_000 && last.conditions.rows_asked == 200_000, "{last:?}");

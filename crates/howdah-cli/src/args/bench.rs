@@ -72,6 +72,10 @@ pub(crate) struct BenchRun {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: Option<u32>,
 
+    /// Only sections of this name; repeatable; --resume adds others [default: all]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) section: Vec<String>,
+
     /// Only methods whose name holds this; repeatable [default: all]
     #[arg(long, value_name = "TEXT")]
     pub(crate) method: Vec<String>,

@@ -58,7 +58,7 @@ fn methods(name: Option<&str>, console: Console) -> Result<u8, Error> {
     let mut lines = Vec::new();
     for scenario in &chosen {
         for section in scenario.sections {
-            lines.push(format!("{}, {}", scenario.name, section.title));
+            lines.push(format!("{}, {} (--section {})", scenario.name, section.title, section.name));
             let mut seen = BTreeSet::new();
             for cell in scenarios::cells(scenario, &scale) {
                 if cell.section == section.name && seen.insert(cell.series.clone()) {
@@ -86,8 +86,14 @@ fn measure(args: &BenchRun, console: Console) -> Result<u8, Error> {
     let chosen: Vec<&Scenario> =
         args.scenarios.iter().map(|name| scenario(name)).collect::<Result<_, _>>()?;
     let scale = Scale { quick: args.quick, rows: args.rows, cores: cores() };
+    let sections = || chosen.iter().flat_map(|scenario| scenario.sections).map(|section| section.name);
+    if let Some(unknown) = args.section.iter().find(|name| sections().all(|section| section != **name)) {
+        return Err(Error::usage(format!("there is no section {unknown:?}"))
+            .with_hint(format!("one of: {}", sections().collect::<Vec<_>>().join(", "))));
+    }
     let wanted = |cell: &Cell| {
-        args.method.is_empty() || args.method.iter().any(|text| cell.series.contains(text.as_str()))
+        (args.section.is_empty() || args.section.iter().any(|name| name == cell.section))
+            && (args.method.is_empty() || args.method.iter().any(|text| cell.series.contains(text.as_str())))
     };
     let cells: Vec<Cell> =
         chosen.iter().flat_map(|scenario| scenarios::cells(scenario, &scale)).filter(wanted).collect();
