@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use howdah::connect::{ConnectOptions, Environment, Target};
+use howdah::writer::{Ack, Writer, WriterOptions, WriterPath};
 use howdah::{Error, ErrorKind};
 use tempfile::TempDir;
 
@@ -190,6 +191,32 @@ fn the_server_decides_and_we_do_as_libpq() {
     every_sslmode_encrypts_or_not_as_libpq_does(&server);
     refusals_have_their_kind_and_code_and_never_the_password(&server);
     the_nearest_word_wins(&server);
+    rows_behind_a_copy_arrive_whole_through_tls(&server);
+}
+
+/// The driver's messages and ours take turns in what is encrypted.
+fn rows_behind_a_copy_arrive_whole_through_tls(server: &Server) {
+    let environment = Environment::from_pairs([("PGPASSWORD", PASSWORD)]);
+    server.psql("either", "disable", "CREATE TABLE rows (n bigint CHECK (n <> 1500), body text)").unwrap();
+    for sslmode in ["disable", "require"] {
+        let target = resolve(&server.options(&format!("dbname=either sslmode={sslmode}")), &environment);
+        let options = WriterOptions { path: WriterPath::Copy, max_rows: 1_000, ..WriterOptions::default() };
+        let writer = Writer::connect_blocking(&target, "rows", options).unwrap();
+        let long = "x".repeat(300_000);
+        let write = |n: i64| writer.write_blocking(&(n, if n == 7 { &long } else { "short" })).unwrap();
+        let acks: Vec<_> = (0..3_000).map(write).collect();
+        let refused: Vec<_> =
+            acks.into_iter().map(Ack::wait).enumerate().filter(|(_, ack)| ack.is_err()).collect();
+        assert!(
+            matches!(&refused[..], [(1500, Err(error))] if error.sqlstate() == Some("23514")),
+            "{refused:?}"
+        );
+        writer.close_blocking(std::time::Duration::from_secs(10)).unwrap();
+        let sums = "SELECT count(*), sum(n), sum(length(body)) FROM rows";
+        let expected = format!("2999|{}|{}", 2999 * 1500 - 1500, 300_000 + 2998 * 5);
+        assert_eq!(server.psql("either", "disable", sums).unwrap(), expected, "{sslmode}");
+        server.psql("either", "disable", "TRUNCATE rows").unwrap();
+    }
 }
 
 fn every_sslmode_encrypts_or_not_as_libpq_does(server: &Server) {

@@ -1,5 +1,5 @@
 //! Loads through pgbouncer in transaction mode, where only a transaction stays with one backend: what a load leaves to the next
-//! statement must be in the transaction, and nothing may stay behind with the pool.
+//! statement must be in the transaction, and nothing may stay behind with the pool. Writers through it in session mode.
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up has failed")]
 #![expect(clippy::print_stdout, reason = "a skipped test says so")]
 
@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use common::{load, options};
 use howdah::connect::{ConnectOptions, Environment, Target};
 use howdah::options::{Mode, OnError};
+use howdah::writer::{Ack, Writer, WriterOptions};
 use howdah::{Control, LoadOptions, Report};
 use howdah_testkit::Database;
 
@@ -26,7 +27,7 @@ struct Pooler {
 
 impl Pooler {
     /// `None`, with a message, where there is no pgbouncer.
-    fn start(database: &Database) -> Option<Pooler> {
+    fn start(database: &Database, mode: &str, size: u32) -> Option<Pooler> {
         if !std::path::Path::new(PGBOUNCER).exists() {
             println!("skipped: no {PGBOUNCER}");
             return None;
@@ -36,7 +37,7 @@ impl Pooler {
             "pgbouncer.ini",
             format!(
                 "[databases]\n{} = host={} port={} user={} password={}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
-                 listen_port = {port}\nunix_socket_dir =\nauth_type = any\npool_mode = transaction\ndefault_pool_size = 6\n",
+                 listen_port = {port}\nunix_socket_dir =\nauth_type = any\npool_mode = {mode}\ndefault_pool_size = {size}\n",
                 database.name(),
                 database.setting("host"),
                 database.setting("port"),
@@ -90,7 +91,7 @@ fn name_of(uid: u32) -> String {
 #[test]
 fn loads_work_through_a_pooler_in_transaction_mode_and_leave_it_nothing() {
     let database = Database::new();
-    let Some(pooler) = Pooler::start(&database) else { return };
+    let Some(pooler) = Pooler::start(&database, "transaction", 6) else { return };
     let rows: String = (0..20_000).map(|n| format!("{n},name {n},2024-01-01 00:00:00+00\n")).collect();
     let file = database.file("t.csv", format!("id,name,at\n{rows}"));
     let into = |table: &str| options(&file, table);
@@ -145,4 +146,40 @@ fn loads_work_through_a_pooler_in_transaction_mode_and_leave_it_nothing() {
     // Past the pooler everything is as ever.
     load(&database, &LoadOptions { mode: Mode::Replace, jobs: Some(2), ..into("one") });
     assert_eq!(database.sql("SELECT count(*) FROM one"), "20000");
+}
+
+#[test]
+fn a_writer_works_through_a_pooler_in_session_mode() {
+    let database = Database::new();
+    let Some(pooler) = Pooler::start(&database, "session", 6) else { return };
+    database.sql("CREATE TABLE t (n bigint CHECK (n <> 700))");
+    let options = WriterOptions { max_rows: 100, ..WriterOptions::default() };
+    let writer = Writer::connect_blocking(&pooler.target, "t", options).unwrap();
+    let acks: Vec<Ack> = (0..5_000_i64).map(|n| writer.write_blocking(&(n,)).unwrap()).collect();
+    let refused = acks.into_iter().enumerate().filter_map(|(n, ack)| Some((n, ack.wait().err()?)));
+    let refused: Vec<_> = refused.map(|(n, error)| (n, error.sqlstate().map(str::to_owned))).collect();
+    assert_eq!(refused, [(700, Some("23514".to_owned()))]);
+    writer.close_blocking(Duration::from_secs(10)).unwrap();
+    assert_eq!(database.sql("SELECT count(*), sum(n) FROM t"), format!("4999|{}", 4999 * 2500 - 700));
+    assert_eq!(database.sql("SELECT count(*) FROM howdah_ledger"), "0");
+}
+
+#[test]
+fn a_pooler_that_forgets_what_was_prepared_is_called_by_its_name() {
+    let database = Database::new();
+    let Some(pooler) = Pooler::start(&database, "transaction", 1) else { return };
+    database.sql("CREATE TABLE t (n bigint)");
+    let options = WriterOptions { connections: 1, ..WriterOptions::default() };
+    let writer = Writer::connect_blocking(&pooler.target, "t", options).unwrap();
+    writer.write_blocking(&(1_i64,)).unwrap().wait().unwrap();
+    // What another client of the pool leaves.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let other = pooler.target.connect().await.unwrap();
+        other.client().batch_execute("DEALLOCATE ALL").await.unwrap();
+    });
+    let error = writer.write_blocking(&(2_i64,)).unwrap().wait().unwrap_err();
+    assert_eq!(error.sqlstate(), Some("26000"), "{error:?}");
+    assert!(error.hint().is_some_and(|hint| hint.contains("max_prepared_statements")), "{error:?}");
+    assert_eq!(database.sql("SELECT n FROM t"), "1");
 }

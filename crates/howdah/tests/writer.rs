@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use howdah::connect::{ConnectOptions, Environment};
-use howdah::writer::{OnConflict, OnFull, WriterPath};
+use howdah::writer::{Delivery, OnConflict, OnFull, WriterPath};
 use howdah::{ErrorKind, Literal, Writer, WriterOptions};
 use howdah_testkit::Database;
 
@@ -118,6 +118,32 @@ fn a_bad_row_fails_alone_with_the_servers_words() {
             assert_eq!(database.sql("SELECT count(*) FROM t"), "488");
             writer.close_blocking(PATIENCE).unwrap();
         }
+    }
+}
+
+/// The word of a refusal comes while rows are still on their way, and before the end of the answer.
+#[test]
+fn refusals_of_large_batches_cost_no_connection_and_double_nothing() {
+    let body = "x".repeat(3_000);
+    for delivery in [Delivery::ExactlyOnce, Delivery::AtLeastOnce] {
+        let database = Database::new();
+        database.sql("CREATE TABLE t (n int CHECK (n % 500 <> 1), body text)");
+        let options = WriterOptions {
+            path: WriterPath::Copy,
+            connections: 1,
+            max_bytes: 16 << 20,
+            delivery,
+            ..WriterOptions::default()
+        };
+        let writer = writer(&database, "t", options);
+        let write = |n: i32| writer.write_blocking(&(n, body.as_str())).unwrap();
+        let acks: Vec<_> = (0..6_000).map(write).collect();
+        let refused: Vec<i32> =
+            (0..).zip(acks).filter_map(|(n, ack)| ack.wait_for(PATIENCE).unwrap().err().map(|_| n)).collect();
+        assert_eq!(refused, (0..12).map(|bad| 500 * bad + 1).collect::<Vec<i32>>());
+        assert_eq!(database.sql("SELECT count(*), count(DISTINCT n) FROM t"), "5988|5988");
+        let statistics = writer.close_blocking(PATIENCE).unwrap();
+        assert_eq!((statistics.retries, statistics.reconnections), (0, 0), "{delivery:?}");
     }
 }
 

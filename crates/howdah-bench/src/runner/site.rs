@@ -16,9 +16,12 @@ const LEDGER: &str = "howdah_ledger";
 
 /// So many log files are made beforehand where a cell wants it, ...
 const LOG_FILES: u32 = 64;
-/// ... on a server that keeps them, and needs no checkpoint while they last.
+/// ... on a server that keeps them, and needs no checkpoint while they last; in words: ...
 const KEEPS_LOG_FILES: [(&str, &str); 3] =
     [("min_wal_size", "2GB"), ("max_wal_size", "8GB"), ("checkpoint_timeout", "30min")];
+/// ... these.
+const WITH_LOG_FILES: &str =
+    "new cluster with 1 GB of log files, min_wal_size 2GB, max_wal_size 8GB, checkpoint_timeout 30min";
 
 /// A server that is ready for one run.
 pub(super) struct Site {
@@ -53,8 +56,9 @@ impl Site {
     }
 
     fn own(template: &mut Option<Template>, cell: &Cell) -> Result<Site, Error> {
-        let kept = KEEPS_LOG_FILES.iter().filter(|_| cell.has_log_files);
-        let settings = kept
+        let keeps: &[(&str, &str)] = if cell.has_log_files { &KEEPS_LOG_FILES } else { &[] };
+        let settings = keeps
+            .iter()
             .chain(&cell.settings)
             .fold(Settings::new(), |settings, (name, value)| settings.with(*name, *value));
         let template = match template {
@@ -73,7 +77,7 @@ impl Site {
             conninfo,
             pid: Some(own.pid()),
             server_directory: Some(own.data_dir().to_owned()),
-            fresh: if cell.has_log_files { "new cluster with 1 GB of log files" } else { "new cluster" },
+            fresh: if cell.has_log_files { WITH_LOG_FILES } else { "new cluster" },
             had_ledger: false,
             _own: Some(own),
         })

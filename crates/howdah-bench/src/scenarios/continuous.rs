@@ -37,6 +37,9 @@ const PAIRS: [(u64, f64, &str); 6] = [
     (200, 20.0, "COPY, 200 rows, 20 ms"),
 ];
 
+/// Rows where some seconds are needed: of the fastest, and of those that come at a rate.
+const LONG_ROWS: u64 = 400_000;
+
 /// The control of howdah's writer; see `report::rank`.
 const CONTROL: &str = "no-op";
 
@@ -159,8 +162,9 @@ pub(super) const SCENARIO: Scenario = Scenario {
     ],
     caveats: &[
         "Producers, the writer and the server share this machine's cores.",
-        "The server is new, but for a gigabyte of log files to use again, as one that has been running has them; without \
-         them each is made while rows come, and for some 50 ms nobody can commit.",
+        "The server is new, but for a gigabyte of log files to use again, as one that has been running has them (min_wal_size \
+         2GB, max_wal_size 8GB, checkpoint_timeout 30min); without them each is made while rows come, and for some 50 ms \
+         nobody can commit.",
         "With a producer that keeps the queue full, latency is the length of the queue: compare it between settings of \
          equal queues, or use the charts with offered rates.",
     ],
@@ -173,8 +177,8 @@ pub(super) fn cells(scale: &Scale) -> Vec<Cell> {
     one_factor(scale, rows, &mut cells);
     adaptive(scale, &mut cells);
     offered(scale, &mut cells);
-    lone_and_bulk(scale, 2 * rows, &mut cells);
-    peers(scale, 2 * rows, &mut cells);
+    lone_and_bulk(scale, &mut cells);
+    peers(scale, &mut cells);
     // A service's server has been running: what a new one does once would be most of what the slowest rows show.
     for cell in &mut cells {
         cell.has_log_files = !scale.quick && !cell.is_control();
@@ -282,7 +286,7 @@ fn adaptive(scale: &Scale, cells: &mut Vec<Cell>) {
 }
 
 fn offered(scale: &Scale, cells: &mut Vec<Cell>) {
-    let rows = scale.rows(400_000, 2_000);
+    let rows = scale.rows(LONG_ROWS, 2_000);
     let percents: &[u32] = if scale.quick { &[50] } else { &[10, 30, 50, 70, 90, 110] };
     for &percent in percents {
         let share = f64::from(percent) / 100.0;
@@ -306,7 +310,8 @@ fn offered(scale: &Scale, cells: &mut Vec<Cell>) {
     }
 }
 
-fn lone_and_bulk(scale: &Scale, rows: u64, cells: &mut Vec<Cell>) {
+fn lone_and_bulk(scale: &Scale, cells: &mut Vec<Cell>) {
+    let rows = scale.rows(LONG_ROWS, 2_000);
     let few = scale.rows(5_000, 500);
     let one = Offer::Waiting { producers: 1 };
     let plain = Method::Writers { shape: Shape::Values, connections: 1, rows_per_statement: 1 };
@@ -317,7 +322,7 @@ fn lone_and_bulk(scale: &Scale, rows: u64, cells: &mut Vec<Cell>) {
     let floor =
         Method::Writers { shape: Shape::CopyBinary, connections: 2, rows_per_statement: rows.div_ceil(2) };
     cells.push(keyed(BULK, "floor: encoded rows, COPY", rows, floor));
-    let queues: &[u64] = if scale.quick { &[1_000] } else { &[500, 1_000, 2_500, 5_000] };
+    let queues: &[u64] = if scale.quick { &[1_000] } else { &[500, 1_000, 2_500, 4_000, 5_000] };
     for &queue in queues {
         // What does not wait is under way.
         let buffer = Buffer { queue_rows: Some(queue), ..Buffer::fixed(Path::Copy, 2, queue / 2, STUDY_MS) };
@@ -334,7 +339,8 @@ fn lone_and_bulk(scale: &Scale, rows: u64, cells: &mut Vec<Cell>) {
     cells.push(keyed(PRODUCER, "1,000 producers that wait", rows, ours(nothing(), many)));
 }
 
-fn peers(scale: &Scale, rows: u64, cells: &mut Vec<Cell>) {
+fn peers(scale: &Scale, cells: &mut Vec<Cell>) {
+    let rows = scale.rows(LONG_ROWS, 2_000);
     let (copy, insert) = (fixed(Path::Copy), fixed(Path::Insert));
     // What two cores like better, for both.
     let large = Buffer::fixed(Path::Copy, 2, 1_250, STUDY_MS);

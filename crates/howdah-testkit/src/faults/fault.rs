@@ -21,7 +21,7 @@ pub enum Place {
     /// The n-th message of a direction from now on (1 is the next), over all connections; a startup message counts. It
     /// does not arrive.
     Message(Direction, u64),
-    /// The next COMMIT; the server does not get it.
+    /// The next COMMIT, or Sync behind a COPY that is in no transaction; the server does not get it.
     Commit,
     /// Just behind the next COMMIT: the server has it or will have it, and nobody hears what it makes of it.
     BehindCommit,

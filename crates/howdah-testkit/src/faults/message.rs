@@ -74,26 +74,49 @@ impl Messages {
 }
 
 impl Message {
-    /// Whether the server says that it has committed.
-    pub(super) fn says_committed(&self) -> bool {
-        self.tag == Some(b'C') && self.body() == b"COMMIT\0"
-    }
-
     fn body(&self) -> &[u8] {
         self.bytes.get(5..).unwrap_or_default()
     }
 }
 
-/// The prepared statements and portals of a connection that commit.
+/// What on a connection commits: statements, and the Sync behind a COPY that is in no transaction.
 #[derive(Debug, Default)]
 pub(super) struct Commits {
     statements: HashSet<Vec<u8>>,
     portals: HashSet<Vec<u8>>,
+    /// A transaction was begun, as the server said last.
+    has_begun: bool,
+    /// Rows of a COPY are complete.
+    has_copied: bool,
+    /// A Sync that commits was not answered yet.
+    syncs: bool,
 }
 
 impl Commits {
-    /// Whether this message of the client makes the server commit: a query, or the execution of a prepared one.
-    pub(super) fn made_by(&mut self, message: &Message) -> bool {
+    /// Whether this message makes the server commit, or tells that it has.
+    pub(super) fn tell(&mut self, direction: Direction, message: &Message) -> bool {
+        match direction {
+            Direction::ToServer => self.made_by(message),
+            Direction::ToClient => self.told_by(message),
+        }
+    }
+
+    fn told_by(&mut self, message: &Message) -> bool {
+        match message.tag {
+            Some(b'C') => message.body() == b"COMMIT\0",
+            Some(b'E') => {
+                self.syncs = false;
+                false
+            }
+            Some(b'Z') => {
+                self.has_begun = message.body() != b"I";
+                std::mem::take(&mut self.syncs)
+            }
+            _ => false,
+        }
+    }
+
+    fn made_by(&mut self, message: &Message) -> bool {
         let (first, rest) = string(message.body());
         let (second, _) = string(rest);
         match message.tag {
@@ -108,6 +131,15 @@ impl Commits {
                 false
             }
             Some(b'E') => self.portals.contains(first),
+            Some(b'c') => {
+                self.has_copied = true;
+                false
+            }
+            Some(b'S') => {
+                let commits = std::mem::take(&mut self.has_copied) && !self.has_begun;
+                self.syncs |= commits;
+                commits
+            }
             _ => false,
         }
     }
@@ -200,9 +232,24 @@ mod tests {
         assert!(of.made_by(&message(b'E', b"\0\0\0\0\0")));
         assert!(!of.made_by(&message(b'B', b"\0s2\0\0\0\0\0\0\0")));
         assert!(!of.made_by(&message(b'E', b"\0\0\0\0\0")), "the portal is another statement's now");
-        assert!(message(b'C', b"COMMIT\0").says_committed());
+        assert!(of.told_by(&message(b'C', b"COMMIT\0")));
+        assert!(!of.told_by(&message(b'C', b"ROLLBACK\0")) && !of.told_by(&message(b'D', b"COMMIT\0")));
+    }
+
+    #[test]
+    fn a_copy_in_no_transaction_is_committed_by_its_sync() {
+        let mut of = Commits::default();
+        let copied = |of: &mut Commits| {
+            assert!(!of.made_by(&message(b'S', b"")) && !of.made_by(&message(b'c', b"")));
+            of.made_by(&message(b'S', b""))
+        };
+        assert!(copied(&mut of) && of.told_by(&message(b'Z', b"I")));
+        assert!(!of.told_by(&message(b'Z', b"I")));
+        // Refused.
         assert!(
-            !message(b'C', b"ROLLBACK\0").says_committed() && !message(b'D', b"COMMIT\0").says_committed()
+            copied(&mut of) && !of.told_by(&message(b'E', b"SERROR\0")) && !of.told_by(&message(b'Z', b"I"))
         );
+        // In a transaction.
+        assert!(!of.told_by(&message(b'Z', b"T")) && !copied(&mut of) && !of.told_by(&message(b'Z', b"T")));
     }
 }

@@ -1,8 +1,8 @@
 //! One connection through the proxy: messages pass until there are no more, or something goes wrong.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -74,10 +74,11 @@ impl Shared {
         let (from_client, to_client) = client.split();
         let (from_server, to_server) = server.split();
         let answers = Messages::of(Direction::ToClient);
+        let commits = Mutex::default();
         let struck = select! {
             ended = async { try_join!(
-                self.carry(Direction::ToServer, messages, from_client, to_server),
-                self.carry(Direction::ToClient, answers, from_server, to_client),
+                self.carry(Direction::ToServer, messages, &commits, from_client, to_server),
+                self.carry(Direction::ToClient, answers, &commits, from_server, to_client),
             ) } => ended.err(),
             harm = next_cut(&mut cuts) => Some(Struck(harm)),
         };
@@ -117,17 +118,14 @@ impl Shared {
         &self,
         direction: Direction,
         mut messages: Messages,
+        commits: &Mutex<Commits>,
         mut from: ReadHalf<'_>,
         mut to: WriteHalf<'_>,
     ) -> Result<(), Struck> {
-        let mut commits = Commits::default();
         loop {
             while let Some(message) = messages.take() {
                 self.counter(direction).fetch_add(1, Ordering::Relaxed);
-                let commits = match direction {
-                    Direction::ToServer => commits.made_by(&message),
-                    Direction::ToClient => message.says_committed(),
-                };
+                let commits = commits.lock().unwrap().tell(direction, &message);
                 let passing = Passing { direction, commits };
                 self.harm(&message, passing, Pending::at, &mut to).await?;
                 if to.write_all(&message.bytes).await.is_err() {

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use tokio_postgres::config::SslMode;
-use tokio_postgres::{Client, Config};
+use tokio_postgres::{Client, Config, Statement};
 
 use super::dial::{Address, Dialing};
 use super::login::Required;
+use super::splice::{Slot, Splice};
 use super::stream::Watched;
 use super::tls::Tls;
 use crate::error::Error;
@@ -33,6 +34,7 @@ pub struct Connection {
     client: Client,
     task: tokio::task::AbortHandle,
     route: Route,
+    slot: Slot,
 }
 
 /// Why there is no connection.
@@ -60,7 +62,8 @@ impl Connection {
         let encrypts = config.get_ssl_mode() != SslMode::Disable;
         let required = &route.required;
         let socket = route.dialing.dial(&route.address).await.map_err(Failure::Unreachable)?;
-        let stream = Watched::new(socket, required.clone(), encrypts && !route.tls.direct);
+        let slot = Slot::default();
+        let stream = Watched::new(socket, required.clone(), encrypts && !route.tls.direct, slot.clone());
         // Each arm has another type of connection behind the same client.
         let (client, task) = if encrypts {
             let connector = route.tls.connector(&route.name).map_err(Failure::Tls)?;
@@ -76,7 +79,7 @@ impl Connection {
         };
         // A server that refuses is none the worse for it.
         let _ = client.batch_execute(NOTICE_A_LOST_CLIENT).await;
-        Ok(Connection { client, task, route: route.clone() })
+        Ok(Connection { client, task, route: route.clone(), slot })
     }
 
     pub(super) fn route(&self) -> &Route {
@@ -86,6 +89,16 @@ impl Connection {
     /// The driver's client.
     pub fn client(&self) -> &Client {
         &self.client
+    }
+
+    /// Executes a COPY from STDIN in binary with its rows right behind it, and statements before it if the splice has some:
+    /// one transaction, one round trip; the server's count of rows. Nothing else may be under way on the connection.
+    ///
+    /// # Errors
+    /// The server's: it took nothing. Or the connection broke.
+    pub(crate) async fn copy(&self, copy: &Statement, splice: Splice) -> Result<u64, tokio_postgres::Error> {
+        self.slot.put(splice);
+        self.client.execute(copy, &[]).await
     }
 
     /// The process id of the server's backend.

@@ -11,6 +11,7 @@ mod login;
 mod pgpass;
 mod service;
 mod session;
+mod splice;
 mod stream;
 mod target;
 mod tls;
@@ -19,6 +20,7 @@ mod verify;
 pub use connection::Connection;
 pub use conninfo::without_password;
 pub use environment::Environment;
+pub(crate) use splice::Splice;
 pub use target::Target;
 
 use conninfo::{Parameters, refuse};

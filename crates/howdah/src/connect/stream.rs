@@ -1,10 +1,12 @@
-//! What the driver reads from and writes to: a socket or a TLS session on one, with the login read along.
+//! What the driver reads from and writes to: a socket or a TLS session on one, with the login read along, and messages of
+//! ours among the driver's.
 
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
+use bytes::Buf;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -13,6 +15,7 @@ use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
 
 use super::certificate::Certificate;
 use super::login::{Login, Required};
+use super::splice::{Slot, Splicer};
 
 /// A socket to a server.
 pub(super) enum Socket {
@@ -20,12 +23,13 @@ pub(super) enum Socket {
     Unix(UnixStream),
 }
 
-/// A stream whose login is watched; afterwards bytes pass untouched.
+/// A stream whose login is watched; afterwards bytes pass untouched, but for splices.
 pub(super) struct Watched<S> {
     inner: S,
     login: Option<Login>,
     /// The first byte answers the question whether TLS may begin, and is no message.
     first_is_answer: bool,
+    splicer: Splicer,
 }
 
 /// Begins one TLS session.
@@ -36,13 +40,13 @@ pub(super) struct Connector {
 }
 
 impl Watched<Socket> {
-    pub(super) fn new(inner: Socket, required: Required, first_is_answer: bool) -> Self {
-        Watched { inner, login: Some(Login::new(required)), first_is_answer }
+    pub(super) fn new(inner: Socket, required: Required, first_is_answer: bool, slot: Slot) -> Self {
+        Watched { inner, login: Some(Login::new(required)), first_is_answer, splicer: Splicer::new(slot) }
     }
 
     /// For a socket on which nobody logs in.
     pub(super) fn unwatched(inner: Socket) -> Self {
-        Watched { inner, login: None, first_is_answer: false }
+        Watched { inner, login: None, first_is_answer: false, splicer: Splicer::default() }
     }
 }
 
@@ -77,7 +81,9 @@ impl TlsConnect<Watched<Socket>> for Connector {
             let connector = tokio_rustls::TlsConnector::from(self.config);
             let inner = connector.connect(self.name, stream.inner).await?;
             let login = watches.then(|| Login::new(self.required));
-            Ok(Watched { inner, login, first_is_answer: false })
+            // What was in clear ends here, and so does what was known of its messages.
+            let splicer = Splicer::new(stream.splicer.slot());
+            Ok(Watched { inner, login, first_is_answer: false, splicer })
         })
     }
 }
@@ -101,46 +107,71 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
         let before = buf.filled().len();
-        let polled = Pin::new(&mut this.inner).poll_read(cx, buf);
-        if let (Poll::Ready(Ok(())), Some(login)) = (&polled, &mut this.login) {
-            let mut arrived = &buf.filled()[before..];
-            if this.first_is_answer && !arrived.is_empty() {
+        loop {
+            ready!(Pin::new(&mut this.inner).poll_read(cx, buf))?;
+            let mut start = before;
+            if this.first_is_answer && buf.filled().len() > start {
                 this.first_is_answer = false;
-                arrived = &arrived[1..];
+                start += 1;
             }
-            match login.feed(arrived) {
-                Ok(()) if login.is_over() => this.login = None,
-                Ok(()) => {}
-                Err(reason) => return Poll::Ready(Err(io::Error::other(reason))),
+            let arrived = &mut buf.filled_mut()[start..];
+            if let Some(login) = &mut this.login {
+                match login.feed(arrived) {
+                    Ok(()) if login.is_over() => this.login = None,
+                    Ok(()) => {}
+                    Err(reason) => return Poll::Ready(Err(io::Error::other(reason))),
+                }
+            }
+            let (came, kept) = (arrived.len(), this.splicer.sift(arrived));
+            if this.splicer.is_out_of_step() {
+                return Poll::Ready(Err(io::Error::other("the server took no rows")));
+            }
+            buf.set_filled(start + kept);
+            // Nothing at all would mean that the server has closed.
+            if start + kept > before || came == 0 {
+                return Poll::Ready(Ok(()));
             }
         }
-        polled
+    }
+}
+
+impl<S: AsyncWrite + Unpin> Watched<S> {
+    /// Writes what was taken in.
+    fn poll_write_taken(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let out = &mut self.splicer.out;
+        while !out.is_empty() {
+            let written = ready!(Pin::new(&mut self.inner).poll_write(cx, out))?;
+            if written == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            out.advance(written);
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.inner).poll_write(cx, buf)
+        let this = &mut *self;
+        loop {
+            if this.splicer.is_full() {
+                ready!(this.poll_write_taken(cx))?;
+            }
+            match this.splicer.take(buf) {
+                None => return Pin::new(&mut this.inner).poll_write(cx, buf),
+                Some(0) => {}
+                Some(taken) => return Poll::Ready(Ok(taken)),
+            }
+        }
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_write_taken(cx))?;
         Pin::new(&mut self.inner).poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.inner).poll_shutdown(cx)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.inner).poll_write_vectored(cx, bufs)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.inner.is_write_vectored()
     }
 }
 

@@ -268,11 +268,13 @@ fn throw_away(shared: &Shared, batch: Batch) {
 }
 
 /// Removes parts from the ledger that nobody sends again; the lane is free after that.
-async fn tidy(shared: &Shared, lane: Lane, parts: Range<i64>) -> Lane {
+async fn tidy(shared: &Shared, mut lane: Lane, parts: Range<i64>) -> Lane {
     if let (Some(ledger), Some(session)) = (&shared.ledger, lane.session()) {
         let forgotten = tokio::time::timeout(TIDYING, ledger.forget(session.connection(), parts)).await;
         if !matches!(forgotten, Ok(Ok(()))) {
             tracing::debug!(?forgotten, "old rows of the ledger stay for now");
+            // What is still to come of the answer would be taken for that of the next rows.
+            lane.abandon();
         }
     }
     lane

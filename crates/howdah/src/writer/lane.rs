@@ -31,6 +31,10 @@ const PAUSE_OF_FURTHER: Duration = Duration::from_secs(1);
 /// Without an answer for so long, the machine is asked for another connection, and has as long again for that.
 const SILENCE: Duration = Duration::from_secs(8);
 
+/// What to do where a prepared statement is gone, which only a pooler brings about.
+const FORGETFUL_POOLER: &str = "a pooler gives each transaction another session: have it keep prepared statements \
+                                (pgbouncer 1.21 and later: max_prepared_statements), or connect past it";
+
 /// The first rows that are sent behind a refused one: bad rows often stand together.
 const SHORT: usize = 32;
 
@@ -229,10 +233,7 @@ impl Lane {
                 Some(Ok(returned)) => return Ok(returned),
                 Some(Err(Failure(error, row))) => (error, row),
                 None => {
-                    if let Some(session) = self.session.take() {
-                        session.connection().abort();
-                        self.ghost = Some(session.backend);
-                    }
+                    self.abandon();
                     (again, may_be_in, self.tried_again) = (true, true, true);
                     shared.recorder.retried();
                     let said = format!("{} does not answer any more", shared.target.describe());
@@ -251,7 +252,7 @@ impl Lane {
             // A server that is going down says so in the middle of an answer, and not always in English.
             let is_lost = error.as_db_error().is_none_or(|db| db.parsed_severity() != Some(Severity::Error));
             if is_lost {
-                self.ghost = self.session.take().map(|session| session.backend);
+                self.abandon();
                 may_be_in = true;
             }
             // The primary may be elsewhere by now.
@@ -261,6 +262,10 @@ impl Lane {
             let is_held = again && error.code().is_some_and(|code| code.code() == "55P03");
             let error = Error::from(error);
             if !is_lost && !is_passing(&error) {
+                let error = match error.sqlstate() {
+                    Some("26000") => error.with_hint(FORGETFUL_POOLER),
+                    _ => error,
+                };
                 return Err(Refused::All(unless_it_may_be_in(error, may_be_in)));
             }
             if is_held && let (Some(session), Some(ghost)) = (&self.session, self.ghost.take()) {
@@ -273,6 +278,14 @@ impl Lane {
             self.tried_again = true;
             shared.recorder.retried();
             self.wait(&error, start, &mut pause, may_be_in).await?;
+        }
+    }
+
+    /// Closes the connection, whatever is under way on it.
+    pub(super) fn abandon(&mut self) {
+        if let Some(session) = self.session.take() {
+            session.connection().abort();
+            self.ghost = Some(session.backend);
         }
     }
 

@@ -2,6 +2,7 @@
 //! again happen only once, and makes the second wait while the first is still under way.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::ops::Range;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,6 +26,20 @@ pub(super) struct Ledger {
     under_way: Mutex<BTreeSet<i64>>,
     /// Parts before this one were removed, or will be by whoever was told to.
     forgotten: AtomicI64,
+}
+
+/// Notes a part in the ledger.
+pub(super) struct Note {
+    /// What it is called where it is prepared: no other writer's is called so, should a pooler lend a session to several.
+    pub(super) name: String,
+    insert: String,
+}
+
+impl Note {
+    /// With the part's number, or the parameter that gives it.
+    pub(super) fn sql(&self, part: impl Display) -> String {
+        format!("{}, {part})", self.insert)
+    }
 }
 
 impl Ledger {
@@ -104,9 +119,12 @@ impl Ledger {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a part: its number, or the parameter that gives it, and a parenthesis are to follow.
-    pub(super) fn insert_sql(&self) -> String {
-        format!("INSERT INTO {} (load_id, part) VALUES ('{}', ", self.relation(), self.id)
+    /// The statement that notes a part.
+    pub(super) fn note(&self) -> Note {
+        Note {
+            name: format!("howdah_{}", self.id),
+            insert: format!("INSERT INTO {} (load_id, part) VALUES ('{}'", self.relation(), self.id),
+        }
     }
 
     /// Whether the server says that a part is committed already.

@@ -100,7 +100,7 @@ impl Default for WriterOptions {
             queue_bytes: 64 * 1024 * 1024,
             on_full: OnFull::Wait,
             path: WriterPath::Auto,
-            copy_from_rows: 100,
+            copy_from_rows: 20,
             on_conflict: None,
             conflict_key: Vec::new(),
             returning: Vec::new(),

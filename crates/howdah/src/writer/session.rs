@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::TryStreamExt;
 use futures_util::future::{join, join_all};
 use tokio_postgres::types::{Kind, ToSql, Type};
@@ -12,17 +12,17 @@ use tokio_postgres::{Row, Statement};
 use super::ack::Written;
 use super::statements::Statements;
 use crate::chunk::RowForm;
-use crate::connect::{Connection, Target};
+use crate::connect::{Connection, Splice, Target};
 use crate::error::Error;
 use crate::write::array;
-use crate::write::copy::Copy;
 use crate::write::fields::Field;
 
-/// Rows of a COPY go to the driver in pieces of this size: each costs it a message, and a turn of its task.
-const CHUNK_BYTES: usize = 64 * 1024;
+/// Who holds the part that is noted again is an earlier attempt of ours; see `lane`.
+const LIMIT_WAITING: &str = "SET LOCAL lock_timeout = '2s'";
+const WAIT_AS_EVER: &str = "SET LOCAL lock_timeout = DEFAULT";
 
 /// How the rows of a transaction travel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Way {
     /// One binary COPY.
     Copy,
@@ -56,7 +56,12 @@ pub(super) struct Session {
     connection: Connection,
     pub(super) backend: Backend,
     statements: Arc<Statements>,
-    prepared: HashMap<&'static str, Statement>,
+    prepared: HashMap<(Way, bool), Statement>,
+    /// Whether the server has prepared [`Statements::note`].
+    knows_note: bool,
+    /// The end of an earlier answer may still be under way: the driver tells of an error, and of what is prepared, before it has
+    /// come.
+    is_unsettled: bool,
     relation_name: Arc<str>,
 }
 
@@ -78,7 +83,15 @@ impl Session {
             }
             None => Backend { pid: 0, start: String::new() },
         };
-        Ok(Session { connection, backend, statements, prepared: HashMap::new(), relation_name })
+        Ok(Session {
+            connection,
+            backend,
+            statements,
+            prepared: HashMap::new(),
+            knows_note: false,
+            is_unsettled: true,
+            relation_name,
+        })
     }
 
     /// Connects.
@@ -106,26 +119,30 @@ impl Session {
         let _ = self.connection.client().query_typed(sql, asked).await;
     }
 
-    async fn prepare(&mut self, name: &'static str, sql: &str) -> Result<Statement, tokio_postgres::Error> {
-        if let Some(statement) = self.prepared.get(name) {
+    /// The statement of a way, with the part behind its parameters where it is to note one.
+    async fn prepare(&mut self, way: Way, is_noted: bool) -> Result<Statement, tokio_postgres::Error> {
+        let statements = self.statements.clone();
+        let sql = match way {
+            Way::Copy => &statements.copy,
+            Way::Unnest => {
+                statements.unnest_and_part.as_ref().filter(|_| is_noted).unwrap_or(&statements.unnest)
+            }
+            Way::Rows => statements.one_and_part.as_ref().filter(|_| is_noted).unwrap_or(&statements.one),
+        };
+        if let Some(statement) = self.prepared.get(&(way, is_noted)) {
             return Ok(statement.clone());
         }
+        self.is_unsettled = true;
         let statement = self.connection.client().prepare(sql).await?;
-        self.prepared.insert(name, statement.clone());
+        self.prepared.insert((way, is_noted), statement.clone());
         Ok(statement)
     }
 
-    /// Prepares what a way takes, so that the first rows that go it need not wait for that.
+    /// Prepares what a way takes at the first attempt, so that the first rows that go it need not wait for that.
     pub(super) async fn get_ready(&mut self, way: Way) {
-        let statements = self.statements.clone();
-        let (name, sql) = match (way, &statements.unnest_and_part) {
-            (Way::Copy, _) => ("copy", &statements.copy),
-            (Way::Unnest, Some(sql)) => ("unnest and part", sql),
-            (Way::Unnest, None) => ("unnest", &statements.unnest),
-            (Way::Rows, _) => ("one", &statements.one),
-        };
+        let is_noted = way != Way::Copy && self.statements.note.is_some();
         // Whoever needs it asks again, and hears why not.
-        let _ = self.prepare(name, sql).await;
+        let _ = self.prepare(way, is_noted).await;
     }
 
     /// Writes `rows` in one transaction, and notes `part` in the ledger if there is one. `again`, the part comes first, which
@@ -143,25 +160,22 @@ impl Session {
         part: Option<i64>,
         again: bool,
     ) -> Result<Returned, Failure> {
-        match (way, again) {
+        let answer = match (way, again) {
             (Way::Copy, _) => self.copy(rows, part, again).await,
             (Way::Rows, false) if rows.len() == 1 => self.lone_row(&rows[0], part).await,
             (Way::Unnest, false) => self.unnest_alone(rows, part).await,
             (Way::Rows | Way::Unnest, _) => self.insert(rows, way, part, again).await,
-        }
+        };
+        self.is_unsettled |= answer.is_err();
+        answer
     }
 
     /// One row, one statement, one round trip, one transaction.
     async fn lone_row(&mut self, row: &Bytes, part: Option<i64>) -> Result<Returned, Failure> {
         let statements = self.statements.clone();
         let mut fields = fields_of(row, &statements);
-        let statement = match (part, &statements.one_and_part) {
-            (Some(part), Some(sql)) => {
-                fields.push(Field::owned(part.to_be_bytes().to_vec()));
-                self.prepare("one and part", sql).await?
-            }
-            _ => self.prepare("one", &statements.one).await?,
-        };
+        fields.extend(part.map(|part| Field::owned(part.to_be_bytes().to_vec())));
+        let statement = self.prepare(Way::Rows, part.is_some()).await?;
         let found = query(&self.connection, &statement, fields).await;
         let found = found.map_err(|error| Failure(error, Some(0)))?;
         Ok(returned(found, &statements))
@@ -170,10 +184,7 @@ impl Session {
     /// Rows in one statement, one round trip, one transaction.
     async fn unnest_alone(&mut self, rows: &[Bytes], part: Option<i64>) -> Result<Returned, Failure> {
         let statements = self.statements.clone();
-        let (statement, part) = match (part, &statements.unnest_and_part) {
-            (Some(part), Some(sql)) => (self.prepare("unnest and part", sql).await?, Some(part)),
-            _ => (self.prepare("unnest", &statements.unnest).await?, None),
-        };
+        let statement = self.prepare(Way::Unnest, part.is_some()).await?;
         let mut arrays = arrays_of(rows, &statements, &statement);
         arrays.extend(part.map(|part| Field::owned(part.to_be_bytes().to_vec())));
         let found = query(&self.connection, &statement, arrays).await?;
@@ -189,10 +200,7 @@ impl Session {
         again: bool,
     ) -> Result<Returned, Failure> {
         let statements = self.statements.clone();
-        let insert = match way {
-            Way::Unnest => self.prepare("unnest", &statements.unnest).await?,
-            _ => self.prepare("one", &statements.one).await?,
-        };
+        let insert = self.prepare(way, false).await?;
         let client = self.connection.client();
         if let Err(error) = client.batch_execute(&self.begin(part, again)).await {
             return Err(self.rolled_back(error).await);
@@ -223,40 +231,39 @@ impl Session {
         Ok(returned(found, &statements))
     }
 
+    /// Rows behind one COPY, one round trip, one transaction.
     async fn copy(&mut self, rows: &[Bytes], part: Option<i64>, again: bool) -> Result<Returned, Failure> {
-        let statements = self.statements.clone();
-        let copy = self.prepare("copy", &statements.copy).await?;
-        let client = self.connection.client();
-        // A COPY that is started outside of the transaction gets no rows.
-        let begin = self.begin(part, again);
-        let start = Copy::start(&self.connection, &copy, RowForm::Binary);
-        let (begun, started) = join(client.batch_execute(&begin), start).await;
-        let mut sink = match begun.and(started) {
-            Ok(sink) => sink,
-            Err(error) => return Err(self.rolled_back(error).await),
-        };
-        let mut chunk = BytesMut::new();
-        for row in rows {
-            if chunk.len() + row.len() > CHUNK_BYTES && !chunk.is_empty() {
-                sink.feed(chunk.split().freeze()).await?;
+        let copy = self.prepare(Way::Copy, false).await?;
+        let mut splice = Splice::default();
+        if let Some((part, note)) = part.zip(self.statements.note.as_ref()) {
+            if !self.knows_note {
+                splice.prepare(&note.name, &note.sql("$1"));
             }
-            chunk.extend_from_slice(row);
+            if again {
+                splice.run(LIMIT_WAITING);
+            }
+            splice.execute(&note.name, &[part]);
+            if again {
+                splice.run(WAIT_AS_EVER);
+            }
         }
-        sink.feed(chunk.freeze()).await?;
-        let (copied, committed) = join(sink.finish(), client.batch_execute("COMMIT")).await;
-        let committed = match committed {
-            Ok(()) => Ok(()),
-            Err(error) => Err(self.rolled_back(error).await),
-        };
-        if let Err(error) = copied {
-            let row = error.as_db_error().and_then(|db| db.where_()).and_then(|context| {
-                let (line, _) = crate::part::copy_context(context, &self.relation_name)?;
-                usize::try_from(line).ok()?.checked_sub(1)
-            });
-            return Err(Failure(error, row));
+        splice.rows(rows.to_vec());
+        if std::mem::take(&mut self.is_unsettled) {
+            self.connection.client().batch_execute("").await?;
         }
-        committed?;
-        Ok(Returned::new())
+        match self.connection.copy(&copy, splice).await {
+            Ok(_) => {
+                self.knows_note |= part.is_some();
+                Ok(Returned::new())
+            }
+            Err(error) => {
+                let row = error.as_db_error().and_then(|db| db.where_()).and_then(|context| {
+                    let (line, _) = crate::part::copy_context(context, &self.relation_name)?;
+                    usize::try_from(line).ok()?.checked_sub(1)
+                });
+                Err(Failure(error, row))
+            }
+        }
     }
 
     /// Ends a transaction that may still be open: a BEGIN that noted no part, a COMMIT that was cancelled.
@@ -270,14 +277,11 @@ impl Session {
 
     /// SQL that begins and notes the part, as one message: all of it happens or nothing.
     fn begin(&self, part: Option<i64>, again: bool) -> String {
-        let part = part.zip(self.statements.part.as_ref()).map(|(part, sql)| format!("{sql}{part})"));
+        let part = part.zip(self.statements.note.as_ref()).map(|(part, note)| note.sql(part));
         match (part, again) {
             (None, _) => "BEGIN".to_owned(),
             (Some(part), false) => format!("BEGIN; {part}"),
-            // Who holds the part is an earlier attempt of ours; see `lane`.
-            (Some(part), true) => {
-                format!("BEGIN; SET LOCAL lock_timeout = '2s'; {part}; SET LOCAL lock_timeout = DEFAULT")
-            }
+            (Some(part), true) => format!("BEGIN; {LIMIT_WAITING}; {part}; {WAIT_AS_EVER}"),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use tokio_postgres::types::Type;
 
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Note};
 use super::options::{OnConflict, WriterOptions};
 use crate::connect::Connection;
 use crate::error::Error;
@@ -29,8 +29,7 @@ pub(super) struct Statements {
     pub(super) can_unnest: bool,
     /// What an array is made of.
     pub(super) elements: Vec<Element>,
-    /// Notes a part: its number and a parenthesis are to follow.
-    pub(super) part: Option<String>,
+    pub(super) note: Option<Note>,
     /// A row's number stands behind the values that come back; otherwise they come in the order of the rows.
     pub(super) is_numbered: bool,
 }
@@ -77,8 +76,9 @@ impl Statements {
         let parameters: Vec<String> = elements.iter().enumerate().map(parameter).collect();
         let returning = returning(table, options)?;
         let values = format!("{into} VALUES ({})", parameters.join(", "));
-        let part = ledger.map(Ledger::insert_sql);
-        let noted = part.as_ref().map(|part| format!("WITH part AS ({part}${}))", names.len() + 1));
+        let note = ledger.map(Ledger::note);
+        let part = format!("${}", names.len() + 1);
+        let noted = note.as_ref().map(|note| format!("WITH part AS ({})", note.sql(part)));
         let back = match returning.as_slice() {
             [] => String::new(),
             columns => format!(" RETURNING {}", columns.join(", ")),
@@ -114,7 +114,7 @@ impl Statements {
             unnest,
             can_unnest,
             elements,
-            part,
+            note,
             is_numbered,
         })
     }

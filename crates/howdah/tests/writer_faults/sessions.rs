@@ -136,6 +136,35 @@ fn errors_that_pass_are_tried_again_and_others_are_not() {
 }
 
 #[test]
+fn somebody_who_holds_rows_of_the_ledger_holds_no_others_up() {
+    let database = Database::new();
+    database.sql(&create("t"));
+    let options = WriterOptions { path: WriterPath::Copy, connections: 1, ..options() };
+    let writer = connect(&database.conninfo(), &options);
+    let mut account = Account::default();
+    // Each is a transaction of its own; some hundreds of them, and their rows in the ledger are removed.
+    let write = |account: &mut Account, numbers: std::ops::Range<i64>| {
+        for number in numbers {
+            account.write(&writer, (1, number));
+            account.settle();
+        }
+    };
+    write(&mut account, 0..100);
+    let mut other = Session::new(&database);
+    other.tell("BEGIN; SELECT * FROM howdah_ledger FOR UPDATE;");
+    until(
+        &database,
+        "SELECT count(*) > 0 FROM pg_stat_activity WHERE state = 'idle in transaction' AND datname = current_database()",
+    );
+    write(&mut account, 100..300);
+    until(&database, SOMEBODY_IS_BLOCKED);
+    thread::sleep(1_200 * MS);
+    write(&mut account, 300..400);
+    account.check_all(|sql| database.sql(sql));
+    assert_eq!(writer.statistics().retries, 0, "{:?}", writer.statistics().retries);
+}
+
+#[test]
 fn two_writers_of_one_table_do_not_get_into_each_other_s_way() {
     let database = Database::new();
     database.sql(&format!("{}; ALTER TABLE t ADD UNIQUE (producer, number)", create("t")));

@@ -108,7 +108,7 @@ fn a_new_connection_cut_at_any_message_loses_and_doubles_nothing() {
 
 #[test]
 fn rows_whose_commit_was_not_answered_are_in_once() {
-    // An INSERT commits by itself: its answers are lost where messages are.
+    // An INSERT is one message after the other: its answers are lost where messages are.
     let mut site = Site::new(WriterOptions { path: WriterPath::Copy, ..options() });
     site.write(3);
     site.account.settle();
