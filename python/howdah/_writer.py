@@ -99,12 +99,16 @@ class Writer:
     def send(self, row: object) -> None:
         """Write a row of which nobody will ask what became of it.
 
-        It is lost if the process dies before it is written, or if the server refuses it: statistics count it.
+        It is lost if the process dies before it is written, or if the server refuses it: ``flush`` raises
+        that, and statistics count it.
         """
         self._native.send(row)
 
     def flush(self) -> None:
-        """Wait until all rows written so far are settled; the first refusal among them is raised."""
+        """Wait until all rows written so far are settled.
+
+        The first refusal is raised among rows not settled yet, and those that were sent since the last flush.
+        """
         self._native.flush()
 
     def close(self, deadline: float = 30.0) -> WriterStatistics:
@@ -179,7 +183,8 @@ class AsyncWriter:
     async def send(self, row: object) -> None:
         """Write a row of which nobody will ask what became of it.
 
-        It is lost if the process dies before it is written, or if the server refuses it: statistics count it.
+        It is lost if the process dies before it is written, or if the server refuses it: ``flush`` raises
+        that, and statistics count it.
         """
         begun = self._connected.begin_send(row)
         if begun is not None:
@@ -188,7 +193,10 @@ class AsyncWriter:
             await _wait.answer(begun)
 
     async def flush(self) -> None:
-        """Wait until all rows written so far are settled; the first refusal among them is raised."""
+        """Wait until all rows written so far are settled.
+
+        The first refusal is raised among rows not settled yet, and those that were sent since the last flush.
+        """
         from howdah import _wait  # noqa: PLC0415
 
         await _wait.answer(self._connected.begin_flush())

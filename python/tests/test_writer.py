@@ -274,6 +274,7 @@ def test_flush_settles_what_was_written_and_names_a_refusal(table: Database) -> 
         with pytest.raises(howdah.IntegrityError):
             writer.flush()
         assert table.value("SELECT count(*) FROM t") == "11"
+        writer.flush()
 
 
 def test_close_writes_what_is_queued_and_then_takes_nothing(table: Database) -> None:

@@ -167,6 +167,24 @@ fn conflicts_are_ignored_or_update_and_the_last_row_of_a_key_counts() {
 }
 
 #[test]
+fn a_flush_tells_of_sent_rows_that_were_refused_before_it_and_acknowledgements_of_the_others() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (id int CHECK (id > 0))");
+    let writer = writer(&database, "t", WriterOptions::default());
+    for refused in 1..=2 {
+        writer.send_blocking(&(-1,)).unwrap();
+        while writer.statistics().rows_refused < refused {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(writer.flush_blocking().unwrap_err().sqlstate(), Some("23514"));
+        writer.flush_blocking().unwrap();
+    }
+    assert!(writer.write_blocking(&(-1,)).unwrap().wait().is_err());
+    writer.flush_blocking().unwrap();
+    writer.close_blocking(PATIENCE).unwrap();
+}
+
+#[test]
 fn values_come_back_to_the_rows_they_belong_to() {
     let database = Database::new();
     database.sql("CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY, name text UNIQUE, loud text GENERATED ALWAYS AS (upper(name)) STORED)");

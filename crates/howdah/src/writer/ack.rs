@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -56,11 +57,13 @@ impl Fate {
     }
 }
 
-/// The shared record of some rows.
+/// The shared record of some rows, 64 at the most.
 #[derive(Default)]
 pub(super) struct Group {
     state: Mutex<State>,
     resolved: Condvar,
+    /// A bit for each row of which nobody has an acknowledgement.
+    unheard: AtomicU64,
 }
 
 enum State {
@@ -107,6 +110,18 @@ impl Group {
                 Tell::Call(call) => call(fate.of(row)),
             }
         }
+    }
+
+    /// Nobody gets an acknowledgement of this row.
+    pub(super) fn leave_unheard(&self, row: u32) {
+        self.unheard.fetch_or(1 << row, Ordering::Relaxed);
+    }
+
+    /// The first failure of which no acknowledgement would tell, if this became of the rows.
+    pub(super) fn unheard_failure(&self, fate: &Fate) -> Option<Error> {
+        let unheard = self.unheard.load(Ordering::Relaxed);
+        let failed = fate.failed.iter().find(|(row, _)| unheard >> **row & 1 == 1).map(|(_, error)| error);
+        fate.all_failed.as_ref().filter(|_| unheard != 0).or(failed).cloned()
     }
 
     fn fate(&self) -> Option<Arc<Fate>> {

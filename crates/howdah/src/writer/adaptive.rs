@@ -11,15 +11,19 @@
 //! - **Fewer rows** than that are taken while few are there: an even share for every lane and one for the queue. A
 //!   program that waits for acknowledgements never has more rows in flight, and would send them all over one connection
 //!   while the others idle. For a load below the peak it is the smallest batch that carries it.
+//! - **More rows** than the target allows, up to three times the target, are taken where less would be written than comes: rows
+//!   are late then anyway, and would be later every second. [`Demand`] tells a program that writes at a rate of its own
+//!   from one that keeps the queue full, which is held back instead.
 //! - **One connection more** is tried when all are busy and rows wait. If that seems to gain nothing, one less is tried
 //!   again, so that both are compared under the same load, by what passes (Little's law: lanes x rows / seconds), and the
 //!   better of the two stays for a while.
-//! - **Rows that may be unsettled**, with a target: as many as are written within it. The rest waits outside, where the
-//!   program notices (back-pressure), instead of in the queue, where all of them would be late.
+//! - **Rows that may be unsettled**, with a target: as many as are written within it, by flushes that hold it. The rest
+//!   waits outside, where the program notices (back-pressure), instead of in the queue, where all of them would be late.
 //!
 //! "The smallest batch that saturates" is the rule that study 5, of continuous writers, found by hand and ends with.
 
 mod cost;
+mod demand;
 #[cfg(test)]
 mod simulation;
 #[cfg(test)]
@@ -28,7 +32,9 @@ mod tests;
 use std::time::Duration;
 
 use cost::{Cost, Spread, whole};
+use demand::Demand;
 
+use super::arrivals::Arrived;
 use super::options::WriterOptions;
 
 /// The share of a full flush's time that is its fixed part. Halving it doubles the latency and gains 2 % of throughput.
@@ -42,6 +48,15 @@ const PLANNED: f64 = 0.9;
 
 /// Rows come and go by whole flushes; found by simulation, with one to four lanes.
 const BY_WHOLE_FLUSHES: f64 = 0.5;
+
+/// So many times more than what comes passes while rows wait, if flushes may be so large.
+const CATCHING_UP: f64 = 1.3;
+
+/// So many times the target is planned with instead where less would pass than comes.
+const TOLERATED: f64 = 3.0;
+
+/// More than so many times what the largest flushes could write is no load to be carried: its program is held back.
+const HOPELESS: f64 = 1.1;
 
 /// Where a target is out of reach even for an empty flush, flushes still take this share of the fixed part in rows:
 /// fewer would not bring it nearer.
@@ -115,6 +130,8 @@ pub(super) struct Observation {
     pub(super) waiting: usize,
     /// Those, and all that were under way, its own included.
     pub(super) unsettled: usize,
+    /// Rows that came since the writer began, and for how long there was room.
+    pub(super) arrived: Arrived,
 }
 
 /// How rows are written from now on.
@@ -135,6 +152,7 @@ pub(super) struct Controller {
     /// What a flush costs while one, two, three, … are under way; only as many as were tried.
     levels: Vec<Level>,
     spread: Spread,
+    demand: Demand,
     /// Unsettled rows, averaged over some flushes.
     unsettled: f64,
     row_bytes: f64,
@@ -174,6 +192,7 @@ impl Controller {
             limits: limits.clone(),
             levels: vec![first],
             spread: Spread::default(),
+            demand: Demand::default(),
             unsettled: 0.0,
             row_bytes: 0.0,
             settled: 0,
@@ -216,6 +235,7 @@ impl Controller {
         }
         self.flushes = self.flushes.wrapping_add(1);
 
+        self.demand.observe(flush.at, flush.arrived);
         let average = |held: &mut f64, now: f64| *held += (now - *held) / 8.0;
         average(&mut self.unsettled, flush.unsettled as f64);
         average(&mut self.row_bytes, flush.bytes as f64 / rows);
@@ -301,30 +321,54 @@ impl Controller {
 
     /// The rows of a flush over so many connections, given what is there to be written.
     fn batch(&self, connections: usize) -> f64 {
-        let most = self.most(connections);
+        let most = self.largest(connections);
         let share = self.unsettled / (connections + 1) as f64;
         let least = LEAST * self.cost(connections).fixed_rows();
         share.clamp(least.min(most), most)
     }
 
-    /// The most rows of a flush over so many connections.
+    /// The most rows of a flush over so many connections that make sense, and hold the target.
     fn most(&self, connections: usize) -> f64 {
+        let within = |target: Duration| self.within(connections, target.as_secs_f64());
+        self.bounded(connections, self.limits.latency_target.map_or(f64::INFINITY, within))
+    }
+
+    /// The same where more comes than these carry.
+    fn largest(&self, connections: usize) -> f64 {
+        let most = self.most(connections);
+        let Some(target) = self.limits.latency_target else { return most };
+        let tolerated = self.within(connections, TOLERATED * target.as_secs_f64());
+        most.max(self.bounded(connections, self.demanded(connections).min(tolerated)))
+    }
+
+    /// The rows of flushes that settle rows in so many seconds.
+    fn within(&self, connections: usize, seconds: f64) -> f64 {
         let cost = self.cost(connections);
-        let saturating = cost.fixed_rows() * (1.0 - FIXED_SHARE) / FIXED_SHARE;
-        let wanted = match self.limits.latency_target {
-            None => saturating,
-            Some(target) => {
-                // A lane comes free while so much of a flush passes, then one's own begins.
-                let flushes = 1.0 / connections as f64 + 1.0 + self.surplus();
-                let rows = cost.rows(PLANNED * target.as_secs_f64() / flushes);
-                rows.max(OUT_OF_REACH * cost.fixed_rows()).min(saturating)
-            }
-        };
+        // A lane comes free while so much of a flush passes, then one's own begins.
+        let flushes = 1.0 / connections as f64 + 1.0 + self.surplus();
+        cost.rows(PLANNED * seconds / flushes).max(OUT_OF_REACH * cost.fixed_rows())
+    }
+
+    /// The fewest rows of a flush with which all rows that come can be written, and those that wait beside; none where no
+    /// flush is large enough.
+    fn demanded(&self, connections: usize) -> f64 {
+        let cost = self.cost(connections);
+        // Of the time of the largest flushes.
+        let share = self.demand.rate() * cost.price() / connections as f64;
+        if share > HOPELESS {
+            return 0.0;
+        }
+        let share = (CATCHING_UP * share).min(1.0 - FIXED_SHARE);
+        cost.fixed_rows() * share / (1.0 - share)
+    }
+
+    fn bounded(&self, connections: usize, wanted: f64) -> f64 {
+        let saturating = self.cost(connections).fixed_rows() * (1.0 - FIXED_SHARE) / FIXED_SHARE;
         // A full batch must find room while others are under way.
         let room = self.limits.queue_rows as f64 / (connections + 1) as f64;
         let bytes =
             if self.row_bytes > 0.0 { self.limits.max_bytes as f64 / self.row_bytes } else { f64::MAX };
-        wanted.min(self.limits.max_rows as f64).min(room).min(bytes).max(1.0)
+        wanted.min(saturating).min(self.limits.max_rows as f64).min(room).min(bytes).max(1.0)
     }
 
     /// By how many flushes the latency of one row in a hundred exceeds the mean: flushes differ, and rows come and go by
@@ -337,7 +381,7 @@ impl Controller {
     /// Never less than keeps all lanes and the next batch full.
     fn queue(&self, connections: usize) -> usize {
         let Some(target) = self.limits.latency_target else { return self.limits.queue_rows };
-        let (rows, cost) = (self.most(connections), self.cost(connections));
+        let (rows, cost) = (self.largest(connections), self.cost(connections));
         let seconds = cost.seconds(rows);
         let in_time = PLANNED * target.as_secs_f64() - self.surplus() * seconds;
         let least = (connections + 1) as f64 * rows;

@@ -1,5 +1,6 @@
 //! The dispatcher: one task that gives batches to lanes as they fall due, and tells what became of their rows.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -198,23 +199,29 @@ fn settle(
                 under_way: under_way.max(flight.under_way),
                 waiting: load.waiting.rows,
                 unsettled: load.unsettled.rows,
+                arrived: load.arrived,
             });
         }
         shared.recorder.decided(controller.steady());
         controller.decision()
     });
-    // Room and the next batch first: whoever is told may write again at once.
-    shared.queue.settled(&settling, decision);
-    let lost = carried.failed.values().filter(|error| error.kind() == ErrorKind::PartlyCommitted).count();
-    shared.recorder.lost(lost);
-    note(shared, &settling, (carried.failed.len(), lost), &flight);
     let mut before = 0;
-    for segment in settling {
-        let end = before + segment.rows;
-        let failed = part_of(&mut carried.failed, before, end);
-        let returned = part_of(&mut carried.returned, before, end);
-        segment.group.resolve(Fate { all_failed: None, failed, returned });
+    let mut fate_of = |segment: &Settling| {
+        let (start, end) = (before, before + segment.rows);
         before = end;
+        let failed = part_of(&mut carried.failed, start, end);
+        Fate { all_failed: None, failed, returned: part_of(&mut carried.returned, start, end) }
+    };
+    let fates: Vec<Fate> = settling.iter().map(&mut fate_of).collect();
+    let unheard = settling.iter().zip(&fates).find_map(|(segment, fate)| segment.group.unheard_failure(fate));
+    // Room and the next batch first: whoever is told may write again at once.
+    shared.queue.settled(&settling, unheard, decision);
+    let failures = || fates.iter().flat_map(|fate| fate.failed.values());
+    let lost = failures().filter(|error| error.kind() == ErrorKind::PartlyCommitted).count();
+    shared.recorder.lost(lost);
+    note(shared, &settling, (failures().count(), lost), &flight);
+    for (segment, fate) in settling.iter().zip(fates) {
+        segment.group.resolve(fate);
     }
     lane
 }
@@ -246,11 +253,7 @@ fn note(shared: &Shared, settling: &[Settling], (failed, lost): (usize, usize), 
 }
 
 /// Takes what belongs to the rows of one segment.
-fn part_of<T>(
-    all: &mut std::collections::BTreeMap<usize, T>,
-    start: usize,
-    end: usize,
-) -> std::collections::BTreeMap<u32, T> {
+fn part_of<T>(all: &mut BTreeMap<usize, T>, start: usize, end: usize) -> BTreeMap<u32, T> {
     let rest = all.split_off(&end);
     let part = std::mem::replace(all, rest);
     part.into_iter().map(|(row, value)| (u32::try_from(row - start).unwrap_or(u32::MAX), value)).collect()
@@ -260,7 +263,7 @@ fn part_of<T>(
 fn throw_away(shared: &Shared, batch: Batch) {
     let flight = Flight::new(&batch, 1);
     let (_, settling) = batch.split();
-    shared.queue.settled(&settling, None);
+    shared.queue.settled(&settling, None, None);
     note(shared, &settling, (0, 0), &flight);
     for segment in settling {
         segment.group.resolve(Fate::default());

@@ -6,6 +6,7 @@
 
 mod ack;
 mod adaptive;
+mod arrivals;
 mod dispatch;
 mod lane;
 mod ledger;
@@ -190,13 +191,14 @@ impl Writer {
     /// Waits until every row that was written before is settled; nothing of it waits for company any more.
     ///
     /// # Errors
-    /// The first failure among rows that were not settled yet; their acknowledgements tell the same.
+    /// The first failure among rows that were not settled yet, of which their acknowledgements tell too, and among those
+    /// that were sent without one since the last flush.
     pub async fn flush(&self) -> Result<(), Error> {
         let mut failure = None;
         for group in self.shared.queue.hurry() {
             failure = failure.or(group.settled().await);
         }
-        failure.map_or(Ok(()), Err)
+        self.shared.queue.take_unheard().or(failure).map_or(Ok(()), Err)
     }
 
     /// The same, blocking the thread.
@@ -208,7 +210,7 @@ impl Writer {
         for group in self.shared.queue.hurry() {
             failure = failure.or(group.settled_blocking(None).flatten());
         }
-        failure.map_or(Ok(()), Err)
+        self.shared.queue.take_unheard().or(failure).map_or(Ok(()), Err)
     }
 
     /// Takes no more rows, writes those that it has, and disconnects. What is not settled after `deadline` fails.

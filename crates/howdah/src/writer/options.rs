@@ -35,7 +35,8 @@ pub struct WriterOptions {
     /// Columns whose stored values an acknowledgement brings back.
     pub returning: Vec<String>,
     /// The 99th percentile of the time from write to acknowledgement that is aimed at: batches and connections are chosen
-    /// accordingly, and the queue is kept so short that waiting in it does not miss the aim.
+    /// accordingly, and the queue is kept so short that waiting in it does not miss the aim. Rows that come at a rate which
+    /// batches so small cannot carry get larger ones.
     pub latency_target: Option<Duration>,
     /// Batches and connections are found by measuring, up to `max_rows` and `connections`. A latency target implies it.
     pub adaptive: bool,

@@ -9,13 +9,14 @@ use tokio::sync::Notify;
 
 use super::ack::{Ack, Fate, Group};
 use super::adaptive::Decision;
+use super::arrivals::{Arrivals, Arrived};
 use super::options::WriterOptions;
 use super::statistics::Reason;
 use crate::error::{Error, ErrorKind};
 use crate::rows::OpenField;
 
-/// Rows that share an acknowledgement, at the most: few enough that a batch can be cut where it is due, many enough that
-/// a row costs no allocation.
+/// Rows that share a [`Group`], at the most: few enough that a batch can be cut where it is due, many enough that a row
+/// costs no allocation.
 const SEGMENT_ROWS: usize = 64;
 
 /// So many bytes end a segment too.
@@ -138,8 +139,11 @@ struct State {
     /// Those, and what is under way.
     unsettled: Load,
     groups: BTreeMap<u64, Arc<Group>>,
+    /// The first failure of which only a flush can tell.
+    unheard: Option<Error>,
     next_id: u64,
     flights: usize,
+    arrivals: Arrivals,
     decision: Decision,
     /// Segments before this one do not wait for company.
     hurried: u64,
@@ -154,11 +158,12 @@ pub(super) struct Load {
     pub(super) bytes: usize,
 }
 
-/// How much there is in a queue.
+/// How much there is in a queue, and what came.
 pub(super) struct Loads {
     pub(super) waiting: Load,
     /// That, and what is under way.
     pub(super) unsettled: Load,
+    pub(super) arrived: Arrived,
 }
 
 impl Queue {
@@ -171,8 +176,10 @@ impl Queue {
                 waiting: Load::default(),
                 unsettled: Load::default(),
                 groups: BTreeMap::new(),
+                unheard: None,
                 next_id: 0,
                 flights: 0,
+                arrivals: Arrivals::new(Instant::now()),
                 decision,
                 hurried: 0,
                 wake_at: 1,
@@ -231,8 +238,11 @@ impl Queue {
         segment.open.extend(open.iter().map(|field| (number, *field)));
         segment.last = now;
         // Segments have at most SEGMENT_ROWS rows.
-        let ack =
-            wants_ack.then(|| Ack::new(segment.group.clone(), u32::try_from(number).unwrap_or(u32::MAX)));
+        let in_group = u32::try_from(number).unwrap_or(u32::MAX);
+        if !wants_ack {
+            segment.group.leave_unheard(in_group);
+        }
+        let ack = wants_ack.then(|| Ack::new(segment.group.clone(), in_group));
         let is_full = number + 1 >= (state.decision.batch_rows / 4).clamp(1, SEGMENT_ROWS)
             || segment.bytes.len() >= SEGMENT_BYTES.min(self.max_bytes);
         if is_full {
@@ -242,6 +252,8 @@ impl Queue {
             load.rows += 1;
             load.bytes += row.len();
         }
+        let has_room = self.has_room(state, row.len());
+        state.arrivals.row(now, has_room);
         if state.waiting.rows >= state.wake_at
             || state.waiting.bytes >= self.max_bytes && state.wake_at < usize::MAX
         {
@@ -380,10 +392,11 @@ impl Queue {
         segments
     }
 
-    /// A flight is over; what became of its rows was told.
-    pub(super) fn settled(&self, settling: &[Settling], decision: Option<Decision>) {
+    /// A flight is over, with such a failure of which no acknowledgement tells.
+    pub(super) fn settled(&self, settling: &[Settling], unheard: Option<Error>, decision: Option<Decision>) {
         let mut state = self.lock();
         state.flights -= 1;
+        state.unheard = state.unheard.take().or(unheard);
         for segment in settling {
             state.unsettled.rows -= segment.rows;
             state.unsettled.bytes -= segment.bytes;
@@ -392,6 +405,8 @@ impl Queue {
         if let Some(decision) = decision {
             state.decision = decision;
         }
+        let has_room = self.has_room(&state, 0);
+        state.arrivals.room(Instant::now(), has_room);
         drop(state);
         // No more tasks are woken than there may be room for: thousands may wait.
         for _ in 0..settling.iter().map(|segment| segment.rows).sum() {
@@ -420,6 +435,11 @@ impl Queue {
         state.groups.values().cloned().collect()
     }
 
+    /// The first failure since the last time of which no acknowledgement told.
+    pub(super) fn take_unheard(&self) -> Option<Error> {
+        self.lock().unheard.take()
+    }
+
     /// Takes no more rows; whether it did until now.
     pub(super) fn close(&self) -> bool {
         let mut state = self.lock();
@@ -443,13 +463,16 @@ impl Queue {
             state.waiting = Load::default();
             (waiting, std::mem::take(&mut state.groups), std::mem::take(&mut state.unsettled).rows)
         };
-        let failed = |error: &Error| Fate { all_failed: Some(error.clone()), ..Fate::default() };
-        for group in unsent_groups {
-            group.resolve(failed(unsent));
-        }
-        for group in groups.into_values() {
-            group.resolve(failed(under_way));
-        }
+        let fail = |group: &Group, error: &Error| {
+            let fate = Fate { all_failed: Some(error.clone()), ..Fate::default() };
+            if let Some(unheard) = group.unheard_failure(&fate) {
+                self.lock().unheard.get_or_insert(unheard);
+            }
+            group.resolve(fate);
+        };
+        unsent_groups.iter().for_each(|group| fail(group, unsent));
+        // Those that were not sent are resolved already, and hear nothing of this.
+        groups.values().for_each(|group| fail(group, under_way));
         self.wake_everybody();
         rows
     }
@@ -457,7 +480,8 @@ impl Queue {
     /// What is in it, and what is not settled yet.
     pub(super) fn load(&self) -> Loads {
         let state = self.lock();
-        Loads { waiting: state.waiting, unsettled: state.unsettled }
+        let arrived = state.arrivals.until(Instant::now());
+        Loads { waiting: state.waiting, unsettled: state.unsettled, arrived }
     }
 }
 

@@ -80,7 +80,7 @@ impl Cost {
     }
 
     /// Seconds a row.
-    fn price(&self) -> f64 {
+    pub(super) fn price(&self) -> f64 {
         self.recent.seconds / (self.recent.rows + self.fixed * self.recent.flushes)
     }
 

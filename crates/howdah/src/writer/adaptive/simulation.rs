@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
+use super::super::arrivals::Arrived;
 use super::{Controller, Decision, Limits, Observation};
 
 /// Seconds between two looks at the world: a tenth of the shortest flush.
@@ -57,6 +58,9 @@ pub(super) enum Load {
     Closed(usize),
     /// As many as there is room for.
     Endless,
+    /// From this second on so many rows at the most, each written again when it is acknowledged, so many a second: as many
+    /// as a program can make.
+    Eager { from: f64, rows: usize, rate: f64 },
 }
 
 /// What decides.
@@ -130,6 +134,7 @@ struct World {
     open: usize,
     flights: Vec<Flight>,
     unsettled: usize,
+    arrived: Arrived,
     /// Of the next row that comes evenly.
     fraction: f64,
 }
@@ -155,6 +160,7 @@ pub(super) fn run(server: &Server, load: &Load, how: How, seconds: usize, seed: 
         open: 1,
         flights: Vec::new(),
         unsettled: 0,
+        arrived: Arrived::default(),
         fraction: 0.0,
     };
     let mut run = Run(vec![Second::default(); seconds]);
@@ -183,6 +189,7 @@ pub(super) fn run(server: &Server, load: &Load, how: How, seconds: usize, seed: 
                     under_way: flight.under_way.max(world.flights.len() + 1),
                     waiting: world.waiting,
                     unsettled: world.unsettled,
+                    arrived: world.arrived,
                 });
                 decision = controller.decision();
             }
@@ -205,6 +212,13 @@ impl World {
                 rows as usize
             }
             Load::Closed(rows) => rows - self.unsettled - count(&self.outside),
+            Load::Eager { from, .. } if self.now < *from => 0,
+            Load::Eager { rows, rate, .. } => {
+                let made = rate * STEP + self.fraction;
+                self.fraction = made.fract();
+                let room = queue_rows.min(*rows).saturating_sub(self.unsettled);
+                room.min(made as usize)
+            }
             Load::Endless => queue_rows.saturating_sub(self.unsettled),
         };
         if rows > 0 {
@@ -217,6 +231,10 @@ impl World {
             move_rows(&mut self.outside, queue_rows.saturating_sub(self.unsettled), &mut self.queue);
         self.waiting += admitted;
         self.unsettled += admitted;
+        self.arrived.rows += admitted as u64;
+        if self.unsettled < queue_rows {
+            self.arrived.open += Duration::from_secs_f64(STEP);
+        }
     }
 
     fn is_due(&self, decision: Decision, max_age: f64) -> bool {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::super::arrivals::Arrived;
 use super::simulation::{FAR, How, Load, NEAR, Run, Server, run};
 use super::{Controller, Decision, Limits, Observation};
 
@@ -145,6 +146,27 @@ fn a_server_that_becomes_slower_is_noticed() {
 }
 
 #[test]
+fn a_program_that_begins_after_a_pause_to_write_as_fast_as_it_can_is_held_back() {
+    for rows in [400, 1_000, 100_000] {
+        for (from, rate) in [(0.0, 300e3), (0.0, 1e6), (1.0, 300e3), (1.0, 1e6), (6.0, 300e3), (6.0, 1e6)] {
+            let run = adaptive(&NEAR, &Load::Eager { from, rows, rate }, aiming_at(5), 12, 1);
+            let p99 = run.p99(9..12);
+            assert!(p99 <= 5.0, "{rows} rows from {from} s on, {rate} a second: {p99} ms");
+        }
+    }
+}
+
+#[test]
+fn a_load_that_larger_batches_carry_is_carried_where_the_target_cannot_be_held() {
+    let server = Server { slower: Some((4.0, 1.2)), ..NEAR };
+    for seed in 1..=20 {
+        let run = adaptive(&server, &Load::Open(Box::new(|_| 80e3)), aiming_at(5), 10, seed);
+        let (rate, p99) = (run.rate(5..10), run.p99(6..10));
+        assert!(rate > 79e3 && p99 < 12.0, "seed {seed}: {rate} rows/s, {p99} ms");
+    }
+}
+
+#[test]
 fn decisions_do_not_swing_under_a_steady_load() {
     for (server, limits) in [(NEAR, LIMITS), (NEAR, aiming_at(20)), (FAR, aiming_at(100))] {
         for seed in 1..=3 {
@@ -218,6 +240,7 @@ fn no_decision_leaves_the_bounds_whatever_happens() {
                 under_way: usize::try_from(any(6)).unwrap(),
                 waiting: usize::try_from(any(1_000)).unwrap(),
                 unsettled: usize::try_from(any(2_000)).unwrap(),
+                arrived: Arrived { rows: any(1 << 30), open: Duration::from_micros(any(1 << 30)) },
             });
             for Decision { batch_rows, connections, queue_rows } in
                 [controller.decision(), controller.steady()]
