@@ -11,9 +11,9 @@
 //! - **Fewer rows** than that are taken while few are there: an even share for every lane and one for the queue. A
 //!   program that waits for acknowledgements never has more rows in flight, and would send them all over one connection
 //!   while the others idle. For a load below the peak it is the smallest batch that carries it.
-//! - **More rows** than the target allows, up to three times the target, are taken where less would be written than comes: rows
-//!   are late then anyway, and would be later every second. [`Demand`] tells a program that writes at a rate of its own
-//!   from one that keeps the queue full, which is held back instead.
+//! - **More rows** than the target allows, up to three times the target, are taken where less would be written than comes:
+//!   rows are late then anyway, and would be later every second. [`Demand`] tells a program that writes at a rate of its
+//!   own from one that keeps the queue full, which is held back instead.
 //! - **One connection more** is tried when all are busy and rows wait. If that seems to gain nothing, one less is tried
 //!   again, so that both are compared under the same load, by what passes (Little's law: lanes x rows / seconds), and the
 //!   better of the two stays for a while.
