@@ -18,8 +18,8 @@ use crate::write::{Refusal, Way};
 const SHORT_SEGMENT: usize = 32;
 
 /// Whether the server refused a row, rather than being unable to go on: classes of SQLSTATE that say nothing about data are
-/// the connection, transaction states and rollbacks, what is prepared, resources, locks, operators, the system, and the server's own faults.
-/// Nor does class 42: what a role may not do or a statement cannot name it cannot with any row.
+/// the connection, transaction states and rollbacks, what is prepared, resources, locks, operators, the system, and the
+/// server's own faults. Nor does class 42: what a role may not do or a statement cannot name it cannot with any row.
 pub(crate) fn is_about_a_row(error: &tokio_postgres::Error) -> bool {
     const NOT_DATA: [&str; 11] = ["08", "25", "26", "28", "40", "53", "55", "57", "58", "F0", "XX"];
     let Some(db) = error.as_db_error() else { return false };

@@ -17,8 +17,8 @@ use crate::error::Error;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Rows that follow each other more closely are offered together: to wake up for each of them, and to wake the writer, would
 /// take much of a core, which is for the server. Their latency counts from when they were due all the same. Measured at
-/// 120,000 rows a second: with a fifth of a millisecond the client needs 4.5 µs a row, where it is 2.3 when rows are taken as fast as
-/// there is room.
+/// 120,000 rows a second: with a fifth of a millisecond the client needs 4.5 µs a row, where it is 2.3 when rows are
+/// taken as fast as there is room.
 const BEAT: Duration = Duration::from_millis(1);
 
 /// Takes rows: the writer that is measured, or one of a test's.

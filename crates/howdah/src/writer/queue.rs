@@ -18,6 +18,8 @@ use crate::rows::OpenField;
 /// Rows that share a [`Group`], at the most: few enough that a batch can be cut where it is due, many enough that a row
 /// costs no allocation.
 const SEGMENT_ROWS: usize = 64;
+// A group has a bit for each.
+const _: () = assert!(SEGMENT_ROWS <= u64::BITS as usize);
 
 /// So many bytes end a segment too.
 const SEGMENT_BYTES: usize = 256 * 1024;

@@ -1,5 +1,6 @@
 //! How many rows a second a program writes when nothing holds it back.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::super::arrivals::Arrived;
@@ -26,8 +27,7 @@ const PASSED: Duration = Duration::from_millis(50);
 pub(super) struct Demand {
     /// Where the present sample begins.
     began: Option<(Duration, Arrived)>,
-    samples: Vec<f64>,
-    next: usize,
+    samples: VecDeque<f64>,
     rate: Option<f64>,
 }
 
@@ -41,14 +41,12 @@ impl Demand {
         }
         self.began = Some((now, arrived));
         let rate = arrived.rows.saturating_sub(before.rows) as f64 / open.as_secs_f64().max(1e-6);
-        if self.samples.len() < SAMPLES {
-            self.samples.push(rate);
-        } else {
-            self.samples[self.next % SAMPLES] = rate;
+        self.samples.push_back(rate);
+        if self.samples.len() > SAMPLES {
+            self.samples.pop_front();
         }
-        self.next = self.next.wrapping_add(1);
         if self.samples.len() >= KNOWN {
-            let mut sorted = self.samples.clone();
+            let mut sorted: Vec<f64> = self.samples.iter().copied().collect();
             sorted.sort_unstable_by(f64::total_cmp);
             self.rate = Some(sorted[sorted.len() / 2]);
         }
