@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-pub use crate::date_format::DateFormat;
-use crate::name::TableName;
+use crate::catalog::name::TableName;
+pub use crate::plan::date_format::DateFormat;
 pub use crate::source::Encoding;
 pub use howdah_encode::arrow::Allowed;
 

@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 
 use super::Keep;
+use crate::encode::rejects::Reject;
 use crate::error::Error;
 use crate::plan::Plan;
-use crate::rejects::Reject;
 
 /// So many refused records are handed over together: a piece of empty lines would otherwise become half a million of them.
 const REJECTS_AT_ONCE: usize = 4096;

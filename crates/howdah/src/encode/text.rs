@@ -4,12 +4,12 @@ use howdah_encode::{NotEncoded, copy_text};
 
 use super::sorting::Sorting;
 use super::{DEFAULT_MARKER, Encoder, Keep, NULL_FIELD, end_row};
-use crate::chunk::{Chunk, Ordinal, RowForm, RowOrigins};
-use crate::decimal;
+use crate::encode::chunk::{Chunk, Ordinal, RowForm, RowOrigins};
+use crate::encode::row::{NotRow, Row, Spot};
 use crate::error::Error;
+use crate::plan::decimal;
 use crate::plan::{Plan, PlanColumn};
-use crate::records::{Record, Records};
-use crate::row::{NotRow, Row, Spot};
+use crate::read::records::{Record, Records};
 use crate::source::split::PlainRecord;
 use crate::source::{Form, Piece};
 

@@ -7,9 +7,9 @@ use tokio_postgres::Row;
 use super::{Decision, Load};
 use crate::connect::Connection;
 use crate::control::Phase;
+use crate::control::stoppable::stoppable;
 use crate::error::{Error, ErrorKind};
-use crate::staged::{Apply, Staging};
-use crate::stoppable::stoppable;
+use crate::publish::staged::{Apply, Staging};
 
 /// What a statement did with staged rows.
 #[derive(Debug, Default)]

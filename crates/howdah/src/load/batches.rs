@@ -5,17 +5,17 @@ use howdah_encode::arrow::{self, ArrowCodec, NoMapping};
 
 use super::Load;
 use super::look::Look;
+use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::feed;
-use crate::head::Head;
-use crate::layout::Layouts;
-use crate::mapping::{self, Mapping};
+use crate::infer::head::Head;
+use crate::load::report::DialectSummary;
 use crate::options::{Format, HeaderOption, LoadOptions, WritePath};
 use crate::plan::Plan;
-use crate::report::DialectSummary;
+use crate::plan::layout::Layouts;
+use crate::plan::mapping::{self, Mapping};
+use crate::read::feed;
 use crate::source::batches::{BatchFormat, BatchOptions, Batches};
 use crate::source::{Input, Supply};
-use crate::table::Table;
 
 impl Load<'_> {
     /// Reads the schemas of `inputs`.

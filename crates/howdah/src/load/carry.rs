@@ -7,22 +7,22 @@ use futures_util::future::try_join_all;
 use tokio_postgres::types::Type;
 
 use super::{Decision, Load};
-use crate::commit::commit_all;
+use crate::catalog::table::Table;
 use crate::connect::{Connection, Target};
 use crate::control::Phase;
-use crate::crew::Crew;
+use crate::control::stoppable::{CLEAN_UP_PATIENCE, cancelled, stoppable};
 use crate::error::{Error, ErrorKind};
-use crate::feed::{Feed, merge};
-use crate::landing::{self, Landing};
-use crate::lane::{Freight, Sent};
-use crate::lattice::{ColumnLattice, InferredType};
-use crate::peer;
+use crate::infer::lattice::{ColumnLattice, InferredType};
 use crate::plan::Plan;
+use crate::publish::commit::commit_all;
+use crate::publish::landing::{self, Landing};
+use crate::read::feed::{Feed, merge};
+use crate::send::crew::Crew;
+use crate::send::lane::{Freight, Sent};
+use crate::send::peer;
+use crate::send::spent::Spent;
+use crate::send::watcher;
 use crate::source::Supply;
-use crate::spent::Spent;
-use crate::stoppable::{CLEAN_UP_PATIENCE, cancelled, stoppable};
-use crate::table::Table;
-use crate::watcher;
 
 /// Less than this autovacuum sees to, and nobody needs to know.
 const DEAD_SPACE_WORTH_SAYING: u64 = 1_000_000;

@@ -7,26 +7,26 @@ use howdah_encode::TypeShape;
 
 use super::batches::created_types;
 use super::{Decision, Load, keys};
+use crate::catalog::name::TableName;
+use crate::catalog::session::Session;
+use crate::catalog::table::{self, Column, Hazards, Kind, Table};
 use crate::connect::Connection;
 use crate::control::Phase;
-use crate::creation::{self, Creation, Findings};
-use crate::declared;
 use crate::error::Error;
-use crate::feed;
-use crate::force;
-use crate::jobs;
-use crate::landing::{Content, Hidden, Landing};
-use crate::lattice::{ColumnLattice, InferredType};
-use crate::mapping::{Mapping, Pair};
-use crate::name::TableName;
+use crate::infer::lattice::{ColumnLattice, InferredType};
 use crate::options::{Mode, OnError, WritePath};
+use crate::plan::declared;
+use crate::plan::force;
+use crate::plan::jobs;
+use crate::plan::mapping::{Mapping, Pair};
 use crate::plan::{FormRules, Plan};
-use crate::replace::Replacement;
-use crate::session::Session;
+use crate::publish::creation::{self, Creation, Findings};
+use crate::publish::landing::{Content, Hidden, Landing};
+use crate::publish::replace::Replacement;
+use crate::publish::staged::{Apply, Staging};
+use crate::read::feed;
+use crate::send::write;
 use crate::source::{Dialect, Input, Supply};
-use crate::staged::{Apply, Staging};
-use crate::table::{self, Column, Hazards, Kind, Table};
-use crate::write;
 
 impl Load<'_> {
     #[expect(clippy::too_many_arguments, reason = "everything that was found out comes together here, once")]

@@ -1,13 +1,13 @@
 //! The decision as a report: what a person reads before the load, and a script after it.
 
 use super::{Decision, Load};
-use crate::chunk::RowForm;
-use crate::landing::Landing;
-use crate::mapping::Mapping;
+use crate::catalog::session::Session;
+use crate::encode::chunk::RowForm;
+use crate::load::report::{DialectSummary, PlanSummary, PlannedColumn};
 use crate::options::WritePath;
-use crate::report::{DialectSummary, PlanSummary, PlannedColumn};
-use crate::session::Session;
-use crate::write;
+use crate::plan::mapping::Mapping;
+use crate::publish::landing::Landing;
+use crate::send::write;
 
 impl Load<'_> {
     /// Puts the plan and what follows from it into the report.

@@ -6,11 +6,11 @@ use std::time::Instant;
 use super::{Decision, Load};
 use crate::connect::Connection;
 use crate::control::Phase;
-use crate::crew;
 use crate::encode::Encoder;
 use crate::error::{Error, ErrorKind};
-use crate::feed::{self, Feed};
-use crate::lane::Freight;
+use crate::read::feed::{self, Feed};
+use crate::send::crew;
+use crate::send::lane::Freight;
 use crate::source::{Hold, Supply};
 
 impl Load<'_> {

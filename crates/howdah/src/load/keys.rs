@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Load;
+use crate::catalog::table::{Column, Table};
 use crate::control::Phase;
-use crate::creation::Findings;
 use crate::error::Error;
-use crate::feed;
-use crate::head::Head;
-use crate::mapping::{self, Mapping};
+use crate::infer::head::Head;
 use crate::options::{HeaderOption, LoadOptions, OnError};
+use crate::plan::mapping::{self, Mapping};
+use crate::publish::creation::Findings;
+use crate::read::feed;
 use crate::source::json::survey::{self, Question, Seen, Survey};
 use crate::source::{Dialect, Input};
-use crate::table::{Column, Table};
 
 /// Refuses what JSON leaves no choice about.
 ///

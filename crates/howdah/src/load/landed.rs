@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Decision, Load};
+use crate::catalog::name::TableName;
+use crate::catalog::session::Session;
+use crate::catalog::table::Table;
 use crate::connect::Connection;
-use crate::declared;
 use crate::error::{Error, ErrorKind};
-use crate::mapping::Mapping;
-use crate::name::TableName;
 use crate::options::OnError;
+use crate::plan::declared;
+use crate::plan::mapping::Mapping;
 use crate::promote::{Promotion, rejects_name};
-use crate::session::Session;
-use crate::table::Table;
 
 /// Dropping a table waits for whoever looks at it; longer than this nobody is kept.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -54,7 +54,7 @@ impl Load<'_> {
         }
         let schema = name.schema.clone().unwrap_or_else(|| into.schema.clone());
         let name = TableName { schema: Some(schema.clone()), table: name.table };
-        crate::name::check(&name.table)?;
+        crate::catalog::name::check(&name.table)?;
         let landing = Table { oid: 0, schema, name: name.table.clone(), ..into.clone() };
         let names: Vec<&str> = mapping.pairs.iter().map(|pair| pair.target.as_str()).collect();
         let mut promotion = Promotion::new(connection, session, &landing, &into, &names).await?;

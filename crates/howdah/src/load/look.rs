@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use super::Load;
-use crate::decimal;
+use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::feed;
-use crate::head::Head;
-use crate::layout::Layouts;
-use crate::mapping;
-use crate::null_marker;
-use crate::report::DialectSummary;
+use crate::infer::head::Head;
+use crate::infer::null_marker;
+use crate::load::report::DialectSummary;
+use crate::plan::decimal;
+use crate::plan::layout::Layouts;
+use crate::plan::mapping;
+use crate::read::feed;
 use crate::source::sniff::{self, Unsaid};
 use crate::source::{Cutter, Dialect, Supply, json};
-use crate::table::Table;
 
 /// What was seen, and where rows come from, of which nothing was taken.
 pub(super) struct Look {

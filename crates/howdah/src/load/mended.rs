@@ -1,7 +1,7 @@
 //! Loading a mended reject file: the file itself says how its records are written and where they go.
 
+use crate::catalog::name::TableName;
 use crate::error::Error;
-use crate::name::TableName;
 use crate::options::{DateFormat, Encoding, Format, HeaderOption, LoadOptions, Mode};
 use crate::source::Input;
 use crate::source::mended::SKIPPED;

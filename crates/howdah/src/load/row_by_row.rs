@@ -6,10 +6,10 @@ use std::time::Instant;
 use super::{Decision, Load};
 use crate::connect::Connection;
 use crate::control::Phase;
-use crate::crew::Crew;
 use crate::error::{Error, ErrorKind};
-use crate::feed::Feed;
-use crate::row_commits::RowCommits;
+use crate::read::feed::Feed;
+use crate::send::crew::Crew;
+use crate::send::row_commits::RowCommits;
 use crate::source::Supply;
 
 impl Load<'_> {

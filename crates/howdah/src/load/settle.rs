@@ -7,14 +7,14 @@ use tokio_postgres::error::SqlState;
 
 use super::apply::Applied;
 use super::{Decision, Load};
-use crate::chunk::Ordinal;
 use crate::connect::Connection;
+use crate::encode::chunk::Ordinal;
+use crate::encode::rejects::{Reject, Rejects};
 use crate::error::{Error, ErrorKind};
-use crate::feed;
-use crate::narrow::is_about_a_row;
-use crate::rejects::{Reject, Rejects};
+use crate::publish::staged::{Round, Staging};
+use crate::read::feed;
+use crate::send::narrow::is_about_a_row;
 use crate::source::{Dialect, Hold, Input, Supply};
-use crate::staged::{Round, Staging};
 
 /// Refused rows that wait for their records: reading the input again takes time, remembering takes memory.
 const REFUSED_AT_ONCE: usize = 50_000;

@@ -4,15 +4,15 @@
 use std::sync::Arc;
 
 use super::Load;
+use crate::catalog::table::Table;
 use crate::control::Control;
 use crate::error::Error;
-use crate::feed;
-use crate::head::Head;
-use crate::layout::{self, Header, Layouts};
-use crate::mapping;
+use crate::infer::head::Head;
 use crate::options::LoadOptions;
+use crate::plan::layout::{self, Header, Layouts};
+use crate::plan::mapping;
+use crate::read::feed;
 use crate::source::{Cutter, Dialect, Input};
-use crate::table::Table;
 
 /// Enough for a header, as a rule; a longer one is read all the same.
 const HEADER_BYTES: usize = 16 * 1024;

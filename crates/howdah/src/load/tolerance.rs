@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32};
 
 use super::{Decision, Load};
+use crate::catalog::table::Table;
 use crate::connect::Target;
+use crate::encode::rejects::{Provenance, Rejects};
+use crate::encode::resolver::Resolver;
 use crate::error::Error;
-use crate::lane::Freight;
-use crate::mapping::Mapping;
 use crate::options::{Format, LoadOptions, OnError};
-use crate::rejects::{Provenance, Rejects};
-use crate::resolver::Resolver;
+use crate::plan::mapping::Mapping;
+use crate::send::lane::Freight;
 use crate::source::{Dialect, Family, Input};
-use crate::table::Table;
 
 impl Load<'_> {
     /// The file for refused records, when they are to be kept.

@@ -3,15 +3,15 @@
 use super::Load;
 use super::batches::check;
 use super::look::Look;
+use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::feed;
-use crate::head::Head;
-use crate::layout::Layouts;
+use crate::infer::head::Head;
+use crate::load::report::DialectSummary;
 use crate::options::{Format, LoadOptions, WritePath};
-use crate::report::DialectSummary;
+use crate::plan::layout::Layouts;
+use crate::read::feed;
 use crate::source::tuples::TupleCutter;
 use crate::source::{Input, Supply};
-use crate::table::Table;
 
 impl Load<'_> {
     /// Looks at the first row of `inputs`.

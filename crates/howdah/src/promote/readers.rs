@@ -2,10 +2,10 @@
 
 use tokio_postgres::types::Type;
 
+use crate::catalog::name::quote;
+use crate::catalog::table::Column;
 use crate::connect::Connection;
 use crate::error::Error;
-use crate::name::quote;
-use crate::table::Column;
 
 const TEXT: u32 = 25;
 

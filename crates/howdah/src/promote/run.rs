@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use super::statements::RejectsTable;
 use super::{Promoted, Promotion, segments};
-use crate::commit::commit_all;
 use crate::connect::{Connection, Target};
 use crate::control::Control;
+use crate::control::stoppable::stoppable;
 use crate::error::{Error, ErrorKind};
-use crate::narrow::is_about_a_row;
-use crate::stoppable::stoppable;
+use crate::publish::commit::commit_all;
+use crate::send::narrow::is_about_a_row;
 
 /// The class of SQLSTATEs for rows whose values are fine and that break a rule of the table.
 const VIOLATIONS: &str = "23";

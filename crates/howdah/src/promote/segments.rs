@@ -6,7 +6,7 @@ use tokio_postgres::types::Type;
 use super::run::Run;
 use super::statements::RejectsTable;
 use crate::error::Error;
-use crate::narrow::is_about_a_row;
+use crate::send::narrow::is_about_a_row;
 
 /// A page has fewer rows than this, whatever its size.
 const MOST_ROWS_A_PAGE: u64 = 2048;

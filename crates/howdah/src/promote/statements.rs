@@ -1,7 +1,7 @@
 //! The statements of a promotion.
 
 use super::Promotion;
-use crate::name::{quote, quote_literal};
+use crate::catalog::name::{quote, quote_literal};
 
 /// Where refused rows go: the landing table's columns and three of ours.
 #[derive(Debug, Clone)]

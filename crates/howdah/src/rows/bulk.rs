@@ -10,18 +10,18 @@ use super::batch::BatchPlan;
 use super::open::{OpenField, OpenRow, resolve};
 use super::row::Row;
 use super::shape::RowShape;
-use crate::buffers::Buffers;
-use crate::chunk::RowForm;
-use crate::commit::commit_all;
+use crate::catalog::name::TableName;
+use crate::catalog::session::Session;
+use crate::catalog::table::Table;
 use crate::connect::{Connection, Target};
+use crate::encode::buffers::Buffers;
+use crate::encode::chunk::RowForm;
+use crate::encode::resolver::Resolver;
 use crate::error::{Error, ErrorKind, Location};
-use crate::name::TableName;
-use crate::part::{copy_context, named_column};
-use crate::resolver::Resolver;
-use crate::session::Session;
+use crate::publish::commit::commit_all;
+use crate::send::part::{copy_context, named_column};
+use crate::send::write::copy::Copy;
 use crate::source::PIECE_BYTES;
-use crate::table::Table;
-use crate::write::copy::Copy;
 
 /// Rows are sent when they are so many bytes together.
 const CHUNK_BYTES: usize = PIECE_BYTES;

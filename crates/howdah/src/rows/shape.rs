@@ -8,9 +8,9 @@ use howdah_encode::{SessionRules, TextCodec, TypeShape};
 
 use super::open::OpenField;
 use super::row::{Fields, Row};
+use crate::catalog::name::quote;
+use crate::catalog::table::{Column, Table};
 use crate::error::{Error, ErrorKind};
-use crate::name::quote;
-use crate::table::{Column, Table};
 
 /// The OID of `text`.
 const TEXT_OID: u32 = 25;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use base64::Engine;
 use serde::Deserialize;
 
-use crate::rejects::Provenance;
+use crate::encode::rejects::Provenance;
 
 /// What a header calls a field that was not loaded; such names are skipped again.
 pub(crate) const SKIPPED: &str = "howdah skipped field ";

@@ -15,8 +15,8 @@ use super::mended::{LineMap, MendedReader};
 use super::store::{self, Address, Environment, Failure, Object};
 use super::{decompress, transcode};
 use crate::control::Control;
+use crate::encode::rejects::Provenance;
 use crate::error::{Error, ErrorKind};
-use crate::rejects::Provenance;
 
 /// The longest signature of a format.
 const SIGNATURE_BYTES: u64 = 16;

@@ -14,7 +14,7 @@ use super::{DRAIN, Ended, PATIENCE};
 use crate::error::{Error, ErrorKind};
 use crate::options::OnError;
 use crate::plan::Plan;
-use crate::records::{Record, Records};
+use crate::read::records::{Record, Records};
 use crate::rows::OpenField;
 use crate::source::live::LiveCutter;
 use crate::source::{Dialect, Field, Piece};

@@ -30,22 +30,22 @@ use place::{Place, StateFile};
 use reading::Reading;
 use settle::{Between, Settled, Settler};
 
-use crate::advice;
+use crate::catalog::name::TableName;
+use crate::catalog::session::Session;
+use crate::catalog::table::Table;
 use crate::connect::Target;
 use crate::control::Phase;
+use crate::control::stoppable::cancelled;
+use crate::control::usage::Usage;
+use crate::encode::rejects::Rejects;
 use crate::error::{Error, ErrorKind};
-use crate::landing::LoadId;
+use crate::load::advice;
+use crate::load::report::{PlannedColumn, ReportedError};
 use crate::load::{default_path, provenance};
-use crate::name::TableName;
 use crate::options::{Format, LoadOptions, OnError};
-use crate::rejects::Rejects;
-use crate::report::{PlannedColumn, ReportedError};
-use crate::session::Session;
+use crate::publish::landing::LoadId;
 use crate::source::Dialect;
 use crate::source::live::LiveCutter;
-use crate::stoppable::cancelled;
-use crate::table::Table;
-use crate::usage::Usage;
 use crate::writer::{OnFull, Writer, WriterOptions};
 
 /// How long the input is waited for before it is asked whether somebody said stop.

@@ -4,22 +4,22 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::decimal;
+use crate::catalog::session::Session;
+use crate::catalog::table::Table;
 use crate::error::{Error, ErrorKind};
-use crate::force;
-use crate::head::Head;
-use crate::layout::Layouts;
+use crate::infer::head::Head;
 use crate::load::check_json_options;
-use crate::mapping::{self, Mapping};
+use crate::load::report::DialectSummary;
 use crate::options::{Format, LoadOptions, Mode, OnError, WritePath};
+use crate::plan::decimal;
+use crate::plan::force;
+use crate::plan::layout::Layouts;
+use crate::plan::mapping::{self, Mapping};
 use crate::plan::{FormRules, Plan};
-use crate::report::DialectSummary;
-use crate::session::Session;
 use crate::source::live::LiveCutter;
 use crate::source::reading::Sample;
 use crate::source::sniff::{self, Unsaid};
 use crate::source::{Dialect, Encoding, Piece};
-use crate::table::Table;
 
 /// Endings of files that do not grow line by line.
 const COMPRESSED: [&str; 6] = ["gz", "bgz", "zst", "zstd", "xz", "bz2"];

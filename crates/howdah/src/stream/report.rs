@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::report::{DialectSummary, PlannedColumn, ReportedError};
+use crate::load::report::{DialectSummary, PlannedColumn, ReportedError};
 use crate::writer::{Distribution, Statistics};
 
 /// A stream that is over: the figures, and the error when it failed.

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use crate::encode::respelled;
 use crate::error::{Error, ErrorKind};
 use crate::plan::{Plan, PlanColumn};
-use crate::records::Record;
+use crate::read::records::Record;
 use crate::rows::{Fields, Row};
 
 /// Memory for values that are spelled otherwise than they stand in the record.

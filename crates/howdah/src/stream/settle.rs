@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::place::{FileMark, Place, StateFile};
 use super::watch::StreamWatch;
+use crate::encode::rejects::{Reject, Rejects};
 use crate::error::{Error, ErrorKind};
-use crate::rejects::{Reject, Rejects};
 use crate::source::Piece;
 use crate::source::split::Span;
 use crate::writer::Ack;

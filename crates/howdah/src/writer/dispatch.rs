@@ -16,8 +16,8 @@ use super::lane::{Carried, Lane};
 use super::queue::{Batch, Next, Settling};
 use super::session::Session;
 use super::statistics::{Ages, Flushed, Reason};
+use crate::encode::resolver::Resolver;
 use crate::error::{Error, ErrorKind};
-use crate::resolver::Resolver;
 use crate::rows::OpenRow;
 
 /// The ledger's rows that nobody needs any more are removed when there are so many: in a millisecond, which rows that wait

@@ -15,11 +15,11 @@ use super::ack::Written;
 use super::options::{Delivery, WriterPath};
 use super::session::{Backend, Failure, Returned, Session, Way};
 use crate::connect::Target;
+use crate::encode::resolver::Resolver;
 use crate::error::{Error, ErrorKind};
-use crate::narrow::is_about_a_row;
-use crate::part::{copy_context, named_column};
-use crate::resolver::Resolver;
 use crate::rows::{self, OpenRow};
+use crate::send::narrow::is_about_a_row;
+use crate::send::part::{copy_context, named_column};
 
 /// The pause before a batch is tried again the first time; each further one is twice as long, up to the last.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);

@@ -7,10 +7,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::catalog::name::{display, quote, quote_literal};
 use crate::connect::Connection;
 use crate::error::Error;
-use crate::landing::LoadId;
-use crate::name::{display, quote, quote_literal};
+use crate::publish::landing::LoadId;
 
 /// The table's name, in the schema of the table that is written.
 pub(super) const TABLE: &str = "howdah_ledger";

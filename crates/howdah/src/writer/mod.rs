@@ -36,12 +36,12 @@ use session::Session as Carrier;
 use statements::Statements;
 use statistics::Recorder;
 
+use crate::catalog::name::TableName;
+use crate::catalog::session::Session;
+use crate::catalog::table::Table;
 use crate::connect::{Connection, Target};
 use crate::error::{Error, ErrorKind};
-use crate::name::TableName;
 use crate::rows::{OpenField, Row, RowShape};
-use crate::session::Session;
-use crate::table::Table;
 
 /// Writes rows of a program into one table, continuously. Methods take `&self`: share it in an `Arc`.
 ///

@@ -11,11 +11,11 @@ use tokio_postgres::{Row, Statement};
 
 use super::ack::Written;
 use super::statements::Statements;
-use crate::chunk::RowForm;
 use crate::connect::{Connection, Splice, Target};
+use crate::encode::chunk::RowForm;
 use crate::error::Error;
-use crate::write::array;
-use crate::write::fields::Field;
+use crate::send::write::array;
+use crate::send::write::fields::Field;
 
 /// Who holds the part that is noted again is an earlier attempt of ours; see `lane`.
 const LIMIT_WAITING: &str = "SET LOCAL lock_timeout = '2s'";
@@ -258,7 +258,7 @@ impl Session {
             }
             Err(error) => {
                 let row = error.as_db_error().and_then(|db| db.where_()).and_then(|context| {
-                    let (line, _) = crate::part::copy_context(context, &self.relation_name)?;
+                    let (line, _) = crate::send::part::copy_context(context, &self.relation_name)?;
                     usize::try_from(line).ok()?.checked_sub(1)
                 });
                 Err(Failure(error, row))

@@ -4,14 +4,14 @@ use tokio_postgres::types::Type;
 
 use super::ledger::{Ledger, Note};
 use super::options::{OnConflict, WriterOptions};
+use crate::catalog::name::quote;
+use crate::catalog::table::Table;
 use crate::connect::Connection;
 use crate::error::Error;
-use crate::mapping::find_column;
-use crate::name::quote;
 use crate::options::Names;
+use crate::plan::mapping::find_column;
+use crate::publish::staged::{Key, Search};
 use crate::rows::RowShape;
-use crate::staged::{Key, Search};
-use crate::table::Table;
 
 /// All of them, as text; a connection prepares what it uses.
 pub(super) struct Statements {

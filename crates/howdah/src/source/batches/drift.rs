@@ -7,9 +7,9 @@ use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 
 use crate::control::Control;
 use crate::error::{Error, ErrorKind};
-use crate::layout::{self, Header};
-use crate::mapping::listing;
 use crate::options::Names;
+use crate::plan::layout::{self, Header};
+use crate::plan::mapping::listing;
 
 /// So many inputs are named one by one.
 const INPUTS_TO_NAME: usize = 10;

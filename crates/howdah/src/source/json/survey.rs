@@ -8,12 +8,12 @@ use super::Refusal;
 use super::grammar::{Kind, Member, Members};
 use super::keys::Habit;
 use super::strings::unescape;
-use crate::date_format::as_spelled;
 use crate::error::Error;
-use crate::lattice::ascent::{Ascent, Stretch};
-use crate::lattice::{ColumnLattice, InferredType};
+use crate::infer::lattice::ascent::{Ascent, Stretch};
+use crate::infer::lattice::{ColumnLattice, InferredType};
 use crate::options::{LoadOptions, OnError};
-use crate::records;
+use crate::plan::date_format::as_spelled;
+use crate::read::records;
 use crate::source::{Dialect, Form, Piece, Splitter};
 
 /// Columns that a table of PostgreSQL can have.

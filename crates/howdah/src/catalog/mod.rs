@@ -1,0 +1,7 @@
+//! What the server says of itself: names, types, tables, and the settings of a session.
+
+pub mod name;
+pub(crate) mod session;
+pub(crate) mod snake;
+pub(crate) mod table;
+pub(crate) mod types;

@@ -1,0 +1,127 @@
+//! `--names snake`: names that need no quotes, made of whatever a header holds. Letters of every script stay.
+
+use std::collections::HashSet;
+
+use crate::catalog::name::MAX_NAME_BYTES;
+
+/// A name in lower case, its words joined by `_`; empty where `name` holds no letter or digit.
+pub(crate) fn snake(name: &str) -> String {
+    let chars: Vec<char> = name.chars().collect();
+    let mut words = String::new();
+    for (at, &c) in chars.iter().enumerate() {
+        if !c.is_alphanumeric() && !is_mark(c) {
+            continue;
+        }
+        let before = at.checked_sub(1).map(|at| chars[at]);
+        let after = chars.get(at + 1).copied();
+        if !words.is_empty() && starts_word(before, c, after) {
+            words.push('_');
+        }
+        words.extend(c.to_lowercase());
+    }
+    if words.starts_with(|c: char| c.is_ascii_digit()) {
+        words.insert(0, '_');
+    }
+    shortened(&words, MAX_NAME_BYTES).to_owned()
+}
+
+/// `flightDate`, `Flight Date` and `HTTPServer` have two words each, `Area 51` and `area51` are as they are written.
+fn starts_word(before: Option<char>, c: char, after: Option<char>) -> bool {
+    let Some(before) = before else { return false };
+    if !before.is_alphanumeric() && !is_mark(before) {
+        return true;
+    }
+    c.is_uppercase()
+        && (before.is_lowercase() || before.is_uppercase() && after.is_some_and(char::is_lowercase))
+}
+
+/// What belongs to the letter before it: accents, vowel signs, viramas.
+fn is_mark(c: char) -> bool {
+    matches!(c,
+        '\u{300}'..='\u{36F}' | '\u{483}'..='\u{487}' | '\u{591}'..='\u{5BD}' | '\u{610}'..='\u{61A}'
+        | '\u{64B}'..='\u{65F}' | '\u{900}'..='\u{963}' | '\u{966}'..='\u{DF3}' | '\u{E31}'..='\u{E4E}'
+        | '\u{EB1}'..='\u{ECE}' | '\u{F71}'..='\u{F84}' | '\u{102B}'..='\u{103E}' | '\u{17B4}'..='\u{17D3}')
+}
+
+/// At most `bytes` of `name`, and whole characters.
+fn shortened(name: &str, bytes: usize) -> &str {
+    let end = (0..=bytes.min(name.len())).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);
+    &name[..end]
+}
+
+/// Friendly names for the columns of a new table, in order: each its own, none of those in `taken`, never empty.
+pub(crate) fn distinct<'n>(names: impl Iterator<Item = &'n str>, taken: &[&str]) -> Vec<String> {
+    let mut used: HashSet<String> = taken.iter().map(|name| (*name).to_owned()).collect();
+    let mut found = Vec::new();
+    for (at, name) in names.enumerate() {
+        let base =
+            Some(snake(name)).filter(|base| !base.is_empty()).unwrap_or_else(|| format!("column{}", at + 1));
+        let mut name = base.clone();
+        let mut number = 2;
+        while !used.insert(name.clone()) {
+            let suffix = format!("_{number}");
+            name = shortened(&base, MAX_NAME_BYTES - suffix.len()).to_owned() + &suffix;
+            number += 1;
+        }
+        found.push(name);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn words_are_told_apart_and_letters_stay() {
+        for (name, expected) in [
+            ("Airport Name", "airport_name"),
+            ("Cost Total $", "cost_total"),
+            ("flightDate", "flight_date"),
+            ("HTTPServer ID", "http_server_id"),
+            ("already_fine", "already_fine"),
+            ("  % of Total (2020)  ", "of_total_2020"),
+            ("2020 sales", "_2020_sales"),
+            ("Größe/Länge", "größe_länge"),
+            ("Cafe\u{301} No.", "cafe\u{301}_no"),
+            ("ΑΒΓ δεζ", "αβγ_δεζ"),
+            ("名前", "名前"),
+            ("हिन्दी नाम", "हिन्दी_नाम"),
+            ("a__b--c", "a_b_c"),
+            ("$$$", ""),
+            ("", ""),
+        ] {
+            assert_eq!(snake(name), expected, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_distinct_and_none_is_empty_or_cut_inside_a_character() {
+        let long = "ä".repeat(40);
+        let names = ["a", "A", "a 2", "", "%", &long, &long.to_uppercase(), "mapped"];
+        let expected = [
+            "a",
+            "a_2",
+            "a_2_2",
+            "column4",
+            "column5",
+            &"ä".repeat(31),
+            &("ä".repeat(30) + "_2"),
+            "mapped_2",
+        ];
+        assert_eq!(distinct(names.into_iter(), &["mapped"]), expected);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_header_holds_postgresql_takes_the_names(names in proptest::collection::vec(".{0,80}", 1..20)) {
+            let found = distinct(names.iter().map(String::as_str), &[]);
+            let different: HashSet<&String> = found.iter().collect();
+            prop_assert_eq!(different.len(), names.len());
+            for name in &found {
+                prop_assert!(crate::catalog::name::check(name).is_ok() && !name.contains(|c: char| c.is_ascii_uppercase() || c == ' '));
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The handle through which a front end watches and stops a load: counters, phase, notices, cancellation. The engine
+//! never calls back; front ends poll.
+
+pub(crate) mod stoppable;
+pub(crate) mod usage;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// A cloneable handle on one running load.
+#[derive(Clone, Default)]
+pub struct Control(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    rows_read: AtomicU64,
+    rows_sent: AtomicU64,
+    bytes_read: AtomicU64,
+    /// Bytes of input in all, 0 when unknown (a pipe).
+    bytes_total: AtomicU64,
+    cancelled: AtomicBool,
+    wake: tokio::sync::Notify,
+    phase: Mutex<Phase>,
+    reading: Mutex<Option<Reading>>,
+    notices: Mutex<Vec<String>>,
+}
+
+/// What the load is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Phase {
+    /// Connecting, reading the catalog, making the plan.
+    #[default]
+    Planning,
+    /// Reading the whole input to find the types of a new table.
+    Inferring,
+    /// Records are read and judged; nothing is sent.
+    Judging,
+    /// Rows are on their way.
+    Loading,
+    /// Indexes and constraints are built.
+    Indexing,
+    /// Staged rows are applied to the table.
+    Applying,
+    /// Landed rows are read as their types.
+    Promoting,
+    /// Transactions commit.
+    Committing,
+    /// ANALYZE runs.
+    Analyzing,
+}
+
+/// The input that is being read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    /// As the user named it, or a glob found it.
+    pub name: Arc<str>,
+    /// Which of all inputs, from 1.
+    pub number: usize,
+    /// How many inputs there are.
+    pub of: usize,
+}
+
+/// The counters at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Data records read from the input.
+    pub rows_read: u64,
+    /// Rows handed to the server (not yet committed).
+    pub rows_sent: u64,
+    /// Bytes of the input as it lies on disk (compressed bytes for compressed files).
+    pub bytes_read: u64,
+    /// Bytes of input in all, when known.
+    pub bytes_total: Option<u64>,
+    /// What the load is doing.
+    pub phase: Phase,
+}
+
+impl Control {
+    /// A fresh handle.
+    pub fn new() -> Self {
+        Control::default()
+    }
+
+    /// The counters now.
+    pub fn snapshot(&self) -> Snapshot {
+        let total = self.0.bytes_total.load(Ordering::Relaxed);
+        Snapshot {
+            rows_read: self.0.rows_read.load(Ordering::Relaxed),
+            rows_sent: self.0.rows_sent.load(Ordering::Relaxed),
+            bytes_read: self.0.bytes_read.load(Ordering::Relaxed),
+            bytes_total: (total > 0).then_some(total),
+            phase: *self.0.phase.lock().unwrap_or_else(std::sync::PoisonError::into_inner),
+        }
+    }
+
+    /// The input that is being read; `None` before the first is opened.
+    pub fn reading(&self) -> Option<Reading> {
+        self.0.reading.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// Asks the load to stop. Safe to call from any thread, any number of times.
+    pub fn cancel(&self) {
+        self.0.cancelled.store(true, Ordering::SeqCst);
+        self.0.wake.notify_waiters();
+    }
+
+    /// Whether somebody asked the load to stop.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancelled.load(Ordering::SeqCst)
+    }
+
+    /// Resolves when somebody asks the load to stop.
+    pub(crate) async fn cancelled(&self) {
+        while !self.is_cancelled() {
+            // The timeout closes the gap between the test above and the registration of the waiter.
+            let _ = tokio::time::timeout(Duration::from_millis(200), self.0.wake.notified()).await;
+        }
+    }
+
+    /// Messages for a person that came up since the last call ("the table holds 5 rows already").
+    pub fn take_notices(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.notices.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+
+    pub(crate) fn notice(&self, text: impl Into<String>) {
+        self.0.notices.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(text.into());
+    }
+
+    pub(crate) fn enter(&self, phase: Phase) {
+        *self.0.phase.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = phase;
+    }
+
+    pub(crate) fn enter_input(&self, reading: Reading) {
+        *self.0.reading.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(reading);
+    }
+
+    pub(crate) fn set_bytes_total(&self, total: u64) {
+        self.0.bytes_total.store(total, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_rows_read(&self, rows: u64) {
+        self.0.rows_read.fetch_add(rows, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_rows_sent(&self, rows: u64) {
+        self.0.rows_sent.fetch_add(rows, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_bytes_read(&self, bytes: u64) {
+        self.0.bytes_read.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Back to `bytes` read, after a pass over the input that was not the load itself.
+    pub(crate) fn rewind_to(&self, bytes: u64) {
+        self.0.bytes_read.store(bytes, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,5 @@
+//! What the input itself tells: its header, its NULL marker, and the types of a new table's columns.
+
+pub(crate) mod head;
+pub(crate) mod lattice;
+pub(crate) mod null_marker;

@@ -1,0 +1,373 @@
+//! The load: look, plan, carry, commit. Reads as the order of events.
+
+pub(crate) mod advice;
+pub mod report;
+
+mod apply;
+mod batches;
+mod carry;
+mod decide;
+mod describe;
+mod judge;
+mod keys;
+mod landed;
+mod look;
+mod mended;
+mod row_by_row;
+mod settle;
+mod survey;
+mod tolerance;
+mod tuples;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+pub(crate) use keys::check as check_json_options;
+pub(crate) use tolerance::{default_path, provenance};
+
+use landed::Landed;
+use look::Look;
+
+use crate::catalog::name::TableName;
+use crate::catalog::session::Session;
+use crate::catalog::table::Table;
+use crate::connect::{Connection, Target};
+use crate::control::Control;
+use crate::control::stoppable::{CLEAN_UP_PATIENCE, cancelled};
+use crate::control::usage::Usage;
+use crate::encode::rejects::Rejects;
+use crate::error::{Error, ErrorKind};
+use crate::load::report::{Outcome, Report, ReportedError};
+use crate::options::{Format, LoadOptions, Mode, WritePath};
+use crate::plan::Plan;
+use crate::plan::jobs::Jobs;
+use crate::plan::mapping;
+use crate::publish::landing::{Landing, LoadId};
+use crate::send::row_commits::RowCommits;
+use crate::send::write;
+use crate::source::tuples::{SIGNATURE, TupleCutter};
+use crate::source::{Cutter, Dialect, Input, PIECE_BYTES, Supply};
+
+/// Carries `options.inputs` into a table of `target`. Blocks until the load is over; stop it with [`Control::cancel`].
+pub fn load(options: &LoadOptions, target: &Target, control: &Control) -> Outcome {
+    run(|| Input::resolve(&options.inputs), options, target, control)
+}
+
+/// As [`load()`], but carries `inputs`, which need not be files.
+pub fn load_inputs(inputs: Vec<Input>, options: &LoadOptions, target: &Target, control: &Control) -> Outcome {
+    run(|| Ok(inputs), options, target, control)
+}
+
+fn run(
+    inputs: impl FnOnce() -> Result<Vec<Input>, Error>,
+    options: &LoadOptions,
+    target: &Target,
+    control: &Control,
+) -> Outcome {
+    let start = Instant::now();
+    let before = Usage::now();
+    let id = LoadId::new();
+    let mut report = Report {
+        load_id: id.to_string(),
+        mode: options.mode,
+        commit: if options.write_path.commits_rows() { "row" } else { "all" },
+        outcome: "failed",
+        ..Report::default()
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let mut resolved = options.clone();
+    let result = match runtime {
+        Ok(runtime) => {
+            inputs().and_then(|inputs| inputs_and_options(inputs, options)).and_then(|(inputs, options)| {
+                resolved = options;
+                let load = Load { inputs, options: &resolved, target, control, id, report: &mut report };
+                runtime.block_on(load.run())
+            })
+        }
+        Err(error) => Err(Error::new(ErrorKind::Internal, format!("cannot start the runtime: {error}"))),
+    };
+    let snapshot = control.snapshot();
+    let usage = Usage::now();
+    report.rows_read = snapshot.rows_read;
+    report.bytes_read = snapshot.bytes_read;
+    report.elapsed_s = start.elapsed().as_secs_f64();
+    report.rows_per_s = report.rows as f64 / report.elapsed_s;
+    report.client_cpu_s = usage.cpu_s - before.cpu_s;
+    report.peak_rss_bytes = usage.peak_rss_bytes;
+    let error = result.err().map(|error| advice::advise(error, &resolved, target.user(), &report.table));
+    if let Some(error) = &error {
+        if !options.write_path.commits_rows() {
+            report.rows = 0;
+            (report.rows_inserted, report.rows_updated, report.rows_deleted) = (0, 0, 0);
+            (report.rows_skipped, report.rows_duplicate) = (0, 0);
+            report.rows_per_s = 0.0;
+        }
+        report.outcome = match error.kind() {
+            ErrorKind::Cancelled => "cancelled",
+            ErrorKind::PartlyCommitted => "partly_committed",
+            _ => "failed",
+        };
+        report.error = Some(ReportedError::from(error));
+    }
+    Outcome { report, error }
+}
+
+/// The inputs, and the options under which they are read.
+fn inputs_and_options(inputs: Vec<Input>, options: &LoadOptions) -> Result<(Vec<Input>, LoadOptions), Error> {
+    match options.format.unwrap_or_else(|| format_of(&inputs)) {
+        Format::Rejects => mended::resolve(&inputs, options),
+        format => {
+            if matches!(format, Format::Json | Format::Ndjson) {
+                keys::check(options)?;
+            }
+            let inputs = inputs.into_iter().map(|input| input.written_in(options.encoding)).collect();
+            Ok((Input::guessing(inputs), LoadOptions { format: Some(format), ..options.clone() }))
+        }
+    }
+}
+
+struct Load<'a> {
+    inputs: Vec<Input>,
+    options: &'a LoadOptions,
+    target: &'a Target,
+    control: &'a Control,
+    id: LoadId,
+    report: &'a mut Report,
+}
+
+/// What was decided before the first row moves.
+struct Decision {
+    plan: Arc<Plan>,
+    table: Table,
+    landing: Landing,
+    jobs: Jobs,
+    creates: bool,
+    server_version_num: i32,
+    server_is_utf8: bool,
+    rejects: Option<Arc<Rejects>>,
+    /// Where rows land as text first: `table` is then the landing table.
+    landed: Option<Landed>,
+    /// Where every row commits by itself.
+    commits: Option<Arc<RowCommits>>,
+}
+
+impl Load<'_> {
+    async fn run(mut self) -> Result<(), Error> {
+        let planning = Instant::now();
+        let options = self.options;
+        write::check(options)?;
+        let inputs = self.inputs.clone();
+        let usual = Arc::new(Dialect::resolve(options.format.unwrap_or(Format::Csv), &options.dialect)?);
+        let name = target_name(options, &inputs)?;
+        let connection = Arc::new(self.unless_cancelled(self.target.connect()).await?);
+        let control = self.control;
+        let (supply, decision) = tokio::select! {
+            prepared = self.prepare(planning, &connection, &inputs, &usual, &name) => prepared?,
+            () = control.cancelled() => {
+                // A backend that waits for a lock does not notice that its client is gone: it must be told.
+                let _ = tokio::time::timeout(CLEAN_UP_PATIENCE, connection.cancel()).await;
+                return Err(cancelled().with_visible("nothing was changed"));
+            }
+        };
+        if options.dry_run {
+            return self.judge(&connection, supply, &decision).await;
+        }
+        match decision.commits.clone() {
+            Some(commits) => self.carry_row_by_row(connection, supply, decision, &commits).await,
+            None => {
+                self.carry(&connection, supply, &decision).await?;
+                let table = match &decision.landed {
+                    Some(landed) => {
+                        self.promote_landed(&connection, &decision, landed).await?;
+                        &landed.into
+                    }
+                    None => &decision.table,
+                };
+                self.analyze(&connection, table).await
+            }
+        }
+    }
+
+    /// Looks at the server and the input, and decides; changes nothing.
+    async fn prepare(
+        &mut self,
+        planning: Instant,
+        connection: &Arc<Connection>,
+        inputs: &[Input],
+        usual: &Arc<Dialect>,
+        name: &TableName,
+    ) -> Result<(Supply, Decision), Error> {
+        let options = self.options;
+        let session = Session::read(connection).await?;
+        self.report.server_version.clone_from(&session.version);
+        if usual.default.is_some() && session.version_num < 160_000 {
+            return Err(Error::usage(format!(
+                "--default needs PostgreSQL 16 or later; the server is {}",
+                session.version
+            )));
+        }
+        let existing = self.existing(connection, name, &session).await?;
+
+        let sizes: Option<u64> = inputs.iter().map(Input::size).sum();
+        if let Some(total) = sizes {
+            self.control.set_bytes_total(total);
+        }
+        let look = match options.format.unwrap_or_default() {
+            Format::Parquet | Format::Arrow => self.look_at_batches(inputs).await?,
+            Format::Binary => self.look_at_tuples(inputs, existing.as_ref()).await?,
+            _ => self.look(self.cutter(inputs, usual, false), usual, existing.as_ref()).await?,
+        };
+        let Look { mut supply, dialect, summary, head, layouts } = look;
+        let mapping = match &existing {
+            Some(table) => mapping::for_existing(&head, layouts, table, options)?,
+            None => mapping::for_new(&head, layouts, options)?,
+        };
+        self.report.phases.plan_s = planning.elapsed().as_secs_f64() - self.report.phases.infer_s;
+        let decision = self
+            .decide(connection, &session, existing, name, inputs, &mut supply, &dialect, &mapping, sizes)
+            .await?;
+        self.describe(&session, &decision, &mapping, summary);
+        Ok((supply.limited(options.limit, mapping.header.is_some()), decision))
+    }
+
+    /// The existing table that rows go to or take the place of, by the mode.
+    async fn existing(
+        &self,
+        connection: &Connection,
+        name: &TableName,
+        session: &Session,
+    ) -> Result<Option<Table>, Error> {
+        let found = Table::lookup(connection, name, &session.rules).await?;
+        let matches_rows = self.options.mode.matches_rows();
+        if let Some(table) = found.as_ref().filter(|_| !self.options.key.is_empty() && !matches_rows) {
+            return Err(Error::usage(format!("--key is for new tables, and {} exists", table.display())));
+        }
+        match (self.options.mode, &found) {
+            (Mode::Create, Some(table)) => {
+                return Err(Error::usage(format!("table {} exists already", table.display()))
+                    .with_sqlstate("42P07")
+                    .with_hint(
+                        "--mode append adds to it, replace exchanges its rows, truncate empties it first",
+                    ));
+            }
+            (mode, None) if mode.matches_rows() => {
+                return Err(Error::usage(format!("table {name} does not exist"))
+                    .with_sqlstate("42P01")
+                    .with_hint(format!("--mode {mode} needs rows to match; --mode create makes the table")));
+            }
+            (_, None) if self.options.write_path == WritePath::Landing => {
+                return Err(Error::usage(format!("table {name} does not exist"))
+                    .with_sqlstate("42P01")
+                    .with_hint("landed rows are promoted into a typed table: make it first; a load with another --write-path makes one, and --dry-run shows its script"));
+            }
+            (Mode::Append | Mode::Truncate, None) => {
+                return Err(Error::usage(format!("table {name} does not exist"))
+                    .with_sqlstate("42P01")
+                    .with_hint("--mode create_append (the default) makes it"));
+            }
+            (
+                Mode::Append | Mode::CreateAppend | Mode::Upsert | Mode::Ignore | Mode::Update | Mode::Delete,
+                Some(table),
+            ) => {
+                if self.options.unlogged && self.options.write_path != WritePath::Landing {
+                    return Err(Error::usage(format!(
+                        "--unlogged is for new tables, and {} exists",
+                        table.display()
+                    )));
+                }
+                if self.options.freeze {
+                    return Err(Error::usage("--freeze needs a table that this load makes or empties")
+                        .with_hint("add --mode truncate or --mode replace"));
+                }
+                if !matches_rows && table.holds_rows(connection).await? == Some(true) {
+                    self.control
+                        .notice(format!("{} holds rows already; the new ones are added", table.display()));
+                }
+            }
+            (Mode::Truncate, Some(table)) if self.options.unlogged => {
+                return Err(Error::usage(format!(
+                    "--unlogged is for new tables, and {} exists",
+                    table.display()
+                )));
+            }
+            _ => {}
+        }
+        Ok(found)
+    }
+
+    fn cutter(&self, inputs: &[Input], dialect: &Arc<Dialect>, has_header: bool) -> Cutter {
+        self.cutter_under(self.control.clone(), inputs, dialect, has_header)
+    }
+
+    /// The whole input once more, to find records that were read before.
+    async fn supply_again(&self, plan: &Plan) -> Result<Supply, Error> {
+        let has_header = plan.header.is_some();
+        let supply = match self.options.format.unwrap_or_default() {
+            Format::Parquet | Format::Arrow => {
+                let mut batches = self.open_batches(self.inputs.clone()).await?;
+                batches.project(&plan.arrow_fields);
+                Supply::Rows(batches)
+            }
+            Format::Binary => {
+                let mut cutter = TupleCutter::new(self.inputs.clone(), Control::new());
+                cutter.expect(plan.columns.len());
+                Supply::Tuples(cutter.into())
+            }
+            _ => Supply::text(self.cutter_under(Control::new(), &self.inputs, &plan.dialect, has_header)),
+        };
+        Ok(supply.limited(self.options.limit, has_header))
+    }
+
+    /// A cutter that tells another `control` what it does: what it reads was read, or will be.
+    fn cutter_under(
+        &self,
+        control: Control,
+        inputs: &[Input],
+        dialect: &Arc<Dialect>,
+        has_header: bool,
+    ) -> Cutter {
+        Cutter::new(inputs.to_vec(), dialect.clone(), control, PIECE_BYTES)
+            .skipping_lines(self.options.skip_lines)
+            .limited(self.options.limit, has_header)
+    }
+}
+
+/// What the first bytes say, or else the name.
+fn format_of(inputs: &[Input]) -> Format {
+    let Some(first) = inputs.first() else { return Format::Csv };
+    if first.is_batches() {
+        return Format::Arrow;
+    }
+    if let Some(format) = first.signature().and_then(|bytes| format_signed(&bytes)) {
+        return format;
+    }
+    match first.ending().as_deref() {
+        Some("tsv" | "tab") => Format::Tsv,
+        Some("copy" | "pgcopy") => Format::Text,
+        Some("parquet" | "pq" | "parq") => Format::Parquet,
+        Some("arrow" | "arrows" | "ipc" | "feather") => Format::Arrow,
+        Some("jsonl") if inputs.iter().all(|input| input.name.contains(".rejects.jsonl")) => Format::Rejects,
+        Some("ndjson" | "jsonl" | "json") => Format::Json,
+        _ => Format::Csv,
+    }
+}
+
+fn format_signed(bytes: &[u8]) -> Option<Format> {
+    match bytes {
+        [b'P', b'A', b'R', b'1' | b'E', ..] => Some(Format::Parquet),
+        [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Some(Format::Arrow),
+        bytes if bytes.starts_with(SIGNATURE) => Some(Format::Binary),
+        _ => None,
+    }
+}
+
+fn target_name(options: &LoadOptions, inputs: &[Input]) -> Result<TableName, Error> {
+    if let Some(name) = &options.table {
+        return Ok(name.clone());
+    }
+    let stem = inputs.iter().find_map(Input::stem);
+    let stem = stem.ok_or_else(|| {
+        Error::usage("standard input has no name").with_hint("name the table: --table NAME")
+    })?;
+    TableName::exact(&stem)
+}

@@ -1,0 +1,141 @@
+//! Types that the user declares (`--types`): what they are is the server's to say; for a table that exists they must be
+//! what it has.
+
+use howdah_encode::SessionRules;
+use tokio_postgres::types::Type;
+
+use crate::catalog::name;
+use crate::catalog::table::{Column, Table};
+use crate::catalog::types::Types;
+use crate::connect::Connection;
+use crate::error::Error;
+use crate::options::LoadOptions;
+use crate::plan::mapping::Mapping;
+
+/// OIDs from here on are not PostgreSQL's own: such types may have checks.
+pub(crate) const FIRST_OWN_OID: u32 = 16384;
+
+/// The types of a new table's columns that need not be found: those that the user says, and, where they say nothing, those
+/// that the caller knows of the fields.
+pub(crate) fn of_new_table(options: &LoadOptions, mapping: &Mapping) -> Vec<(String, String)> {
+    let mut types = options.types.clone();
+    for (field, type_name) in &options.presumed {
+        let Some(pair) = mapping.pairs.iter().find(|pair| pair.source == *field) else { continue };
+        let target = pair.target.to_lowercase();
+        if !options.types.iter().any(|(named, _)| named.to_lowercase() == target) {
+            types.push((pair.target.clone(), type_name.clone()));
+        }
+    }
+    types
+}
+
+/// Gives the columns of a new table the types that `declared` says, and holds those of an existing one against it.
+///
+/// # Errors
+/// A usage error for a column that is not there, a type that does not exist, or one that the table has otherwise.
+pub(crate) async fn apply(
+    connection: &Connection,
+    table: &mut Table,
+    is_new: bool,
+    declared: &[(String, String)],
+    rules: &SessionRules,
+) -> Result<(), Error> {
+    for (at, (named, type_name)) in declared.iter().enumerate() {
+        let Some(position) = position(table, named) else {
+            let names: Vec<String> = table.columns.iter().map(|column| name::display(&column.name)).collect();
+            return Err(Error::usage(format!(
+                "--types names {named:?}, which is no column of {}",
+                table.display()
+            ))
+            .with_detail(format!("columns: {}", names.join(", "))));
+        };
+        let column = &mut table.columns[position];
+        if declared[..at].iter().any(|(earlier, _)| *earlier == *named) {
+            return Err(Error::usage(format!("--types names {named:?} twice")));
+        }
+        let found = column_of(connection, &column.name, type_name, rules).await?;
+        if is_new {
+            table.can_refuse_rows |= found.oid >= FIRST_OWN_OID;
+            // A key says so before the types are known.
+            *column = Column { not_null: column.not_null, ..found.column };
+        } else if found.column.type_name != column.type_name {
+            return Err(Error::usage(format!(
+                "--types says {} for column {:?}, but it is {}",
+                found.column.type_name, column.name, column.type_name
+            ))
+            .with_hint("--types is for new tables; ALTER TABLE changes the type of an existing column"));
+        }
+    }
+    Ok(())
+}
+
+/// Exact, then unique without regard to case.
+fn position(table: &Table, named: &str) -> Option<usize> {
+    let exact = table.columns.iter().position(|column| column.name == named);
+    exact.or_else(|| {
+        let lower = named.to_lowercase();
+        let similar = |column: &Column| column.name.to_lowercase() == lower;
+        let first = table.columns.iter().position(similar)?;
+        (table.columns.iter().filter(|column| similar(column)).count() == 1).then_some(first)
+    })
+}
+
+struct Found {
+    oid: u32,
+    column: Column,
+}
+
+/// A column of the type that the server knows under this name.
+async fn column_of(
+    connection: &Connection,
+    column: &str,
+    type_name: &str,
+    rules: &SessionRules,
+) -> Result<Found, Error> {
+    let client = connection.client();
+    let refused = |error: Error| {
+        Error::usage(format!("--types: {type_name:?} for column {column:?} is no type: {}", error.message()))
+            .with_sqlstate(error.sqlstate().unwrap_or("42704"))
+    };
+    // The server parses a type and nothing else here, so that what it takes may stand in SQL.
+    let known = client
+        .query_typed(
+            "select t.oid from pg_catalog.pg_type t
+              where t.oid = pg_catalog.to_regtype($1)::oid and t.typtype <> 'p'",
+            &[(&type_name, Type::TEXT)],
+        )
+        .await
+        .map_err(|error| refused(error.into()))?;
+    let Some(oid) = known.first().map(|row| row.get::<_, u32>(0)) else {
+        return Err(Error::usage(format!(
+            "--types: type {type_name:?} for column {column:?} does not exist"
+        ))
+        .with_sqlstate("42704")
+        .with_hint("as in CREATE TABLE: int, numeric(10,2), timestamptz, myschema.mytype"));
+    };
+    let described = client
+        .query_typed(&format!("select null::{type_name}"), &[])
+        .await
+        .map_err(|error| refused(error.into()))?;
+    // A result speaks of the type below a domain; a domain has no modifier of its own.
+    let modifier = described.first().and_then(|row| row.columns().first());
+    let typmod =
+        modifier.filter(|found| found.type_().oid() == oid).map_or(-1, |found| found.type_modifier());
+    let names = client
+        .query_typed("select pg_catalog.format_type($1, $2)", &[(&oid, Type::OID), (&typmod, Type::INT4)])
+        .await?;
+    let types = Types::look_up(connection, &[oid], rules).await?;
+    let column = Column {
+        name: column.to_owned(),
+        type_name: names.first().map(|row| row.get(0)).unwrap_or_default(),
+        shape: types.shape(oid),
+        typmod,
+        base_type: types.base(oid, typmod),
+        not_null: false,
+        not_null_domain: types.not_null_domain(oid),
+        generated: false,
+        has_default: false,
+        is_declared: true,
+    };
+    Ok(Found { oid, column })
+}

@@ -1,0 +1,134 @@
+//! How many connections write, and why.
+
+use crate::catalog::table::Table;
+use crate::error::Error;
+use crate::options::{LoadOptions, Mode, OnError};
+
+/// More connections than this gained nothing on the machines measured; a server with many cores takes more by `--jobs`.
+const DEFAULT_MOST: usize = 4;
+
+/// Below this share of input per connection, opening a second one costs more than it saves.
+const BYTES_PER_JOB: u64 = 4 * 1024 * 1024;
+
+/// The number of connections, and a sentence when it is not simply the number of cores or what was asked.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Jobs {
+    pub(crate) count: usize,
+    pub(crate) reason: Option<String>,
+}
+
+/// Chooses. `table` is the existing target, `bytes` the input's size when known; rows that are `staged` meet no index on
+/// their way.
+///
+/// # Errors
+/// A usage error when `--jobs` contradicts what can only be done on one connection.
+pub(crate) fn choose(
+    options: &LoadOptions,
+    table: Option<&Table>,
+    bytes: Option<u64>,
+    cores: usize,
+    staged: bool,
+) -> Result<Jobs, Error> {
+    let only_one = if options.freeze {
+        Some("FREEZE works only in the transaction that makes or empties the table")
+    } else if options.mode == Mode::Truncate && table.is_some() && !staged {
+        Some("TRUNCATE locks the table for one transaction")
+    } else if !options.before.is_empty() {
+        Some("--before is part of the load's transaction")
+    } else if !options.after.is_empty() && table.is_some() && options.mode != Mode::Replace && !staged {
+        Some("--after is part of the load's transaction")
+    } else {
+        None
+    };
+    let hazards = table
+        .filter(|_| !staged)
+        .filter(|_| options.mode != Mode::Replace || options.on_error == OnError::Ignore)
+        // Rows that commit at once keep others waiting for moments.
+        .filter(|_| !options.write_path.commits_rows() || options.on_error == OnError::Ignore);
+    let hazards = hazards.map(|table| table.hazards.0.join(" and ")).filter(|hazards| !hazards.is_empty());
+    let key_first = table.is_none() && !options.key.is_empty() && options.on_error == OnError::Ignore;
+    let hazards = hazards.or(key_first.then(|| "a primary key".to_owned()));
+    if options.jobs == Some(0) {
+        return Err(Error::usage("--jobs must be at least 1"));
+    }
+    match (options.jobs, only_one) {
+        (Some(asked), Some(reason)) if asked > 1 => {
+            Err(Error::usage(format!("--jobs {asked} is not possible: {reason}"))
+                .with_hint("leave --jobs out, or use --jobs 1"))
+        }
+        // Which of two rows with one key is refused would depend on which connection sent it first.
+        (Some(asked), None) if asked > 1 && options.on_error == OnError::Ignore && hazards.is_some() => {
+            let reason = format!(
+                "one connection instead of {asked}: the table has {}, and --on-error ignore refuses the later of two rows",
+                hazards.unwrap_or_default()
+            );
+            Ok(Jobs { count: 1, reason: Some(reason) })
+        }
+        (Some(asked), _) => Ok(Jobs { count: asked, reason: None }),
+        (None, Some(reason)) => Ok(Jobs { count: 1, reason: Some(format!("one connection: {reason}")) }),
+        (None, None) => {
+            if let Some(hazards) = hazards {
+                let reason =
+                    format!("one connection: the table has {hazards}; several could wait for each other");
+                return Ok(Jobs { count: 1, reason: Some(reason) });
+            }
+            let most = cores.clamp(1, DEFAULT_MOST);
+            let worth =
+                bytes.map_or(most, |bytes| usize::try_from(bytes / BYTES_PER_JOB + 1).unwrap_or(most));
+            let reason = (worth < most).then(|| format!("{worth} of {most} connections: the input is small"));
+            Ok(Jobs { count: most.min(worth), reason })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::table::{Hazards, Kind};
+
+    fn keyed() -> Table {
+        Table {
+            oid: 1,
+            schema: "public".into(),
+            name: "t".into(),
+            kind: Kind::Table,
+            is_logged: true,
+            columns: Vec::new(),
+            hazards: Hazards(vec!["a unique index or exclusion constraint"]),
+            can_refuse_rows: true,
+            has_row_triggers: false,
+            row_security: false,
+        }
+    }
+
+    #[test]
+    fn a_keyed_table_is_filled_by_one_connection_unless_asked_otherwise() {
+        let options = LoadOptions::default();
+        assert_eq!(choose(&options, Some(&keyed()), None, 8, false).unwrap().count, 1);
+        let asked = LoadOptions { jobs: Some(4), ..LoadOptions::default() };
+        assert_eq!(choose(&asked, Some(&keyed()), None, 8, false).unwrap(), Jobs { count: 4, reason: None });
+        assert_eq!(choose(&options, None, None, 8, false).unwrap().count, DEFAULT_MOST);
+    }
+
+    #[test]
+    fn several_connections_are_refused_where_only_one_can_work() {
+        for options in [
+            LoadOptions { jobs: Some(2), freeze: true, ..LoadOptions::default() },
+            LoadOptions { jobs: Some(2), mode: Mode::Truncate, ..LoadOptions::default() },
+            LoadOptions { jobs: Some(0), ..LoadOptions::default() },
+        ] {
+            assert!(choose(&options, Some(&keyed()), None, 8, false).is_err());
+        }
+    }
+
+    #[test]
+    fn staged_rows_meet_no_index_on_their_way() {
+        let options = LoadOptions { mode: Mode::Upsert, ..LoadOptions::default() };
+        assert_eq!(choose(&options, Some(&keyed()), None, 8, true).unwrap().count, DEFAULT_MOST);
+    }
+
+    #[test]
+    fn a_small_input_opens_one_connection() {
+        assert_eq!(choose(&LoadOptions::default(), None, Some(1000), 8, false).unwrap().count, 1);
+    }
+}

@@ -1,0 +1,383 @@
+//! Which field goes into which column: by header name or by position. Pure; all mismatches are reported at once.
+
+use howdah_encode::TypeShape;
+use tokio_postgres::types::Type;
+
+use crate::catalog::name;
+use crate::catalog::snake::{self, snake};
+use crate::catalog::table::{Column, Table};
+use crate::error::Error;
+use crate::infer::head::Head;
+use crate::options::{HeaderOption, LoadOptions, Names};
+use crate::plan::declared::FIRST_OWN_OID;
+use crate::plan::layout::Layouts;
+use crate::source::json::survey::Seen;
+use crate::source::sniff::Fit;
+
+/// The fields of a record and where they go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mapping {
+    /// The header's names, when record 1 is one.
+    pub(crate) header: Option<Vec<String>>,
+    /// Why record 1 is or is not a header.
+    pub(crate) header_reason: String,
+    /// Fields every record must have.
+    pub(crate) fields: usize,
+    /// In the order of the input.
+    pub(crate) pairs: Vec<Pair>,
+    /// The inputs whose fields are others.
+    pub(crate) layouts: Layouts,
+    /// In JSON, where fields are found by their keys: what is known of these.
+    pub(crate) keys: Option<KnownKeys>,
+}
+
+/// The keys of JSON records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KnownKeys {
+    /// Of every field.
+    pub(crate) names: Vec<String>,
+    /// Those that are not loaded.
+    pub(crate) skipped: Vec<String>,
+    /// Neither are any others; otherwise they are errors.
+    pub(crate) passes_over: bool,
+    /// What the whole input showed, where it was looked at for types.
+    pub(crate) seen: Option<Seen>,
+}
+
+/// One field and its column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pair {
+    pub(crate) field: usize,
+    /// The header's name, or `field N`.
+    pub(crate) source: String,
+    pub(crate) target: String,
+    /// The value is the input's name; `field` is one behind the record's.
+    pub(crate) is_file_name: bool,
+}
+
+/// Whether a field of record 1 names a column.
+pub(crate) fn is_name(field: &String, table: &Table, options: &LoadOptions) -> bool {
+    find_column(table, mapped(field, options), options.names).is_some()
+        || options.skip_columns.contains(field)
+        || options.columns.as_deref().unwrap_or_default().contains(field)
+}
+
+/// How well a record 1 fits the target.
+pub(crate) fn fit(first: &[String], existing: Option<&Table>, options: &LoadOptions) -> Fit {
+    let may_be_header = options.header != HeaderOption::No && !first.is_empty();
+    if may_be_header && existing.is_some_and(|table| first.iter().all(|field| is_name(field, table, options)))
+    {
+        return Fit::Names;
+    }
+    let is_file_column = |column: &Column| options.file_column.as_ref() == Some(&column.name);
+    let insertable = |table: &Table| {
+        table.columns.iter().filter(|column| !column.generated && !is_file_column(column)).count()
+    };
+    let expected = options.columns.as_ref().map(Vec::len).or(existing.map(insertable));
+    if expected == Some(first.len()) { Fit::Count } else { Fit::Unknown }
+}
+
+/// Maps the input's fields to the columns of `table`.
+///
+/// # Errors
+/// One usage error that lists every mismatch.
+pub(crate) fn for_existing(
+    head: &Head,
+    layouts: Layouts,
+    table: &Table,
+    options: &LoadOptions,
+) -> Result<Mapping, Error> {
+    let (is_header, header_reason) = head.header_of_existing(table, options)?;
+    head.must_be_text(is_header, options)?;
+    let mut problems = Vec::new();
+    let mut pairs = Vec::new();
+    let file_column = file_column_of(table, options)?;
+    let insertable =
+        || table.columns.iter().filter(|column| !column.generated && Some(&column.name) != file_column);
+    if let Some(columns) = options.columns.as_ref().filter(|_| !head.has_keys) {
+        positional(columns, &mut pairs);
+    } else if is_header {
+        by_header(head, options, &mut pairs, &mut problems);
+    } else {
+        refuse_names_without_header(options)?;
+        let names: Vec<String> = insertable().map(|column| column.name.clone()).collect();
+        positional(&names, &mut pairs);
+    }
+    for pair in &mut pairs {
+        match find_column(table, &pair.target, options.names) {
+            None => problems.push(format!("{:?} is not a column of {}", pair.target, table.display())),
+            Some(column) if column.generated => {
+                problems.push(format!(
+                    "{:?} is a generated column: leave it out with --skip-columns",
+                    column.name
+                ));
+            }
+            Some(column) if Some(&column.name) == file_column => {
+                problems.push(format!("{:?} is to get the file's name and is in the input too", column.name));
+            }
+            Some(column) => pair.target.clone_from(&column.name),
+        }
+    }
+    twice(&pairs, &mut problems);
+    if !table.has_row_triggers && options.mode.inserts() {
+        for column in insertable().filter(|column| {
+            column.not_null && !column.has_default && !matches!(column.shape, TypeShape::Domain { .. })
+        }) {
+            if !pairs.iter().any(|pair| pair.target == column.name) {
+                problems.push(format!(
+                    "column {:?} must not be null, has no default, and is not in the input",
+                    column.name
+                ));
+            }
+        }
+        for pair in pairs.iter().filter(|pair| insertable().any(|c| c.name == pair.target && c.not_null)) {
+            for (input, _) in layouts.iter().filter(|(_, layout)| layout.sources[pair.field].is_none()) {
+                problems.push(format!("column {:?} must not be null, and is not in {input}", pair.target));
+            }
+        }
+    }
+    if !problems.is_empty() {
+        let names: Vec<_> = insertable().map(|column| &column.name).collect();
+        let (what, hint) = if head.has_keys {
+            (
+                "keys",
+                "--map KEY=COLUMN renames, --skip-columns KEY leaves out, --columns a,b,… names the keys to load",
+            )
+        } else {
+            (
+                "record 1",
+                "--map NAME=COLUMN renames, --skip-columns NAME leaves out, --columns a,b,… maps by position",
+            )
+        };
+        return Err(mismatch(&problems)
+            .with_detail(format!(
+                "columns of {}: {}; {what}: {}",
+                table.display(),
+                listing(&names),
+                listing(&head.first)
+            ))
+            .with_hint(hint));
+    }
+    finish(head, (is_header, header_reason), pairs, layouts, file_column, options)
+}
+
+/// The column of an existing table that gets the file's name.
+fn file_column_of<'t>(table: &'t Table, options: &LoadOptions) -> Result<Option<&'t String>, Error> {
+    let Some(name) = &options.file_column else { return Ok(None) };
+    let Some(column) = find_column(table, name, options.names) else {
+        return Err(Error::usage(format!(
+            "--file-column names {name:?}, which is no column of {}",
+            table.display()
+        ))
+        .with_hint(format!(
+            "add it first: ALTER TABLE {} ADD {} text",
+            table.sql(),
+            name::quote(name)
+        )));
+    };
+    let texts = [Type::TEXT, Type::VARCHAR, Type::BPCHAR, Type::NAME];
+    let oid = column.base_type.0;
+    // What somebody made may well be text; PostgreSQL's own types are known not to be.
+    if oid < FIRST_OWN_OID && !texts.iter().any(|r#type| r#type.oid() == oid) || column.generated {
+        return Err(Error::usage(format!(
+            "--file-column names {:?}, which is {} and no column for text",
+            column.name,
+            if column.generated { "generated" } else { &column.type_name }
+        )));
+    }
+    Ok(Some(&column.name))
+}
+
+/// Names the columns of a table that does not exist yet.
+///
+/// # Errors
+/// One usage error that lists every name that cannot be a column.
+pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> Result<Mapping, Error> {
+    if head.first.is_empty() {
+        let hint = if head.has_keys {
+            "create the table first, or name a file with at least one object that has a key"
+        } else {
+            "create the table first, or name a file with at least a header"
+        };
+        return Err(Error::usage("the input is empty: there is nothing to make a table from").with_hint(hint));
+    }
+    let (is_header, header_reason) = head.header_of_new(options.header);
+    head.must_be_text(is_header, options)?;
+    let mut problems = Vec::new();
+    let mut pairs = Vec::new();
+    if let Some(columns) = options.columns.as_ref().filter(|_| !head.has_keys) {
+        positional(columns, &mut pairs);
+        if columns.len() != head.first.len() {
+            problems.push(format!(
+                "--columns names {} columns, record 1 has {} fields",
+                columns.len(),
+                head.first.len()
+            ));
+        }
+    } else if is_header {
+        by_header(head, options, &mut pairs, &mut problems);
+        if options.names == Names::Snake {
+            befriend(&mut pairs, options);
+        }
+    } else {
+        refuse_names_without_header(options)?;
+        let names: Vec<String> = (1..=head.first.len()).map(|n| format!("column{n}")).collect();
+        positional(&names, &mut pairs);
+    }
+    if let Some(name) =
+        options.file_column.as_ref().filter(|name| pairs.iter().any(|pair| pair.target == **name))
+    {
+        problems.push(format!("{name:?} is to get the file's name and is in the input too"));
+    }
+    if let Some(Err(error)) = options.file_column.as_deref().map(name::check) {
+        problems.push(format!("--file-column: {}", error.message()));
+    }
+    for pair in &pairs {
+        if let Err(error) = name::check(&pair.target) {
+            problems.push(format!("field {}: {}", pair.field + 1, error.message()));
+        }
+    }
+    twice(&pairs, &mut problems);
+    if !problems.is_empty() {
+        return Err(mismatch(&problems).with_hint(if head.has_keys {
+            "--map KEY=COLUMN renames one, --skip-columns KEY leaves it out, --names snake makes friendly names of all"
+        } else {
+            "--columns a,b,… names the columns by position, --map NAME=COLUMN renames one, --header=false takes record 1 as data"
+        }));
+    }
+    let file_column = options.file_column.as_ref();
+    finish(head, (is_header, header_reason), pairs, layouts, file_column, options)
+}
+
+fn finish(
+    head: &Head,
+    (is_header, header_reason): (bool, String),
+    mut pairs: Vec<Pair>,
+    layouts: Layouts,
+    file_column: Option<&String>,
+    options: &LoadOptions,
+) -> Result<Mapping, Error> {
+    if pairs.is_empty() {
+        return Err(Error::usage("no column is left to load"));
+    }
+    let by_name = is_header && (head.has_keys || options.columns.is_none());
+    let fields = if by_name { head.first.len() } else { pairs.len() };
+    let keys = head.has_keys.then(|| KnownKeys {
+        names: head.first.clone(),
+        skipped: options.skip_columns.clone(),
+        passes_over: options.columns.is_some(),
+        seen: head.seen.clone(),
+    });
+    if let Some(name) = file_column {
+        let (source, target) = ("the file's name".to_owned(), name.clone());
+        pairs.push(Pair { field: fields, source, target, is_file_name: true });
+    }
+    let header = (is_header && !head.has_keys).then(|| head.first.clone());
+    Ok(Mapping { header, header_reason, fields, pairs, layouts, keys })
+}
+
+fn positional(names: &[String], pairs: &mut Vec<Pair>) {
+    for (field, target) in names.iter().enumerate() {
+        pairs.push(Pair {
+            field,
+            source: format!("field {}", field + 1),
+            target: target.clone(),
+            is_file_name: false,
+        });
+    }
+}
+
+fn by_header(head: &Head, options: &LoadOptions, pairs: &mut Vec<Pair>, problems: &mut Vec<String>) {
+    let header = &head.first;
+    for (field, source) in header.iter().enumerate() {
+        if !options.skip_columns.contains(source) {
+            let target = mapped(source, options).to_owned();
+            pairs.push(Pair { field, source: source.clone(), target, is_file_name: false });
+        }
+    }
+    let asked = options
+        .map
+        .iter()
+        .map(|(source, _)| ("--map", source))
+        .chain(options.skip_columns.iter().map(|s| ("--skip-columns", s)));
+    // A key may be in no record. Those of a mended reject file are known beforehand, and it may have none with some of them.
+    let may_lack = |option: &str| head.has_keys && (option != "--map" || options.header == HeaderOption::Yes);
+    for (option, source) in asked {
+        if !header.contains(source) && !may_lack(option) {
+            let where_not = if head.has_keys { "not among the keys" } else { "not in the header" };
+            problems.push(format!("{option} names {source:?}, which is {where_not}"));
+        }
+    }
+}
+
+/// Gives the columns friendly names, but for those that `--map` names.
+fn befriend(pairs: &mut [Pair], options: &LoadOptions) {
+    let is_mapped = |pair: &Pair| options.map.iter().any(|(source, _)| *source == pair.source);
+    let taken: Vec<&str> = options.map.iter().map(|(_, target)| &**target).collect();
+    let free: Vec<&str> = pairs.iter().filter(|pair| !is_mapped(pair)).map(|pair| &*pair.source).collect();
+    let names = snake::distinct(free.into_iter(), &taken);
+    for (pair, name) in pairs.iter_mut().filter(|pair| !is_mapped(pair)).zip(names) {
+        pair.target = name;
+    }
+}
+
+fn refuse_names_without_header(options: &LoadOptions) -> Result<(), Error> {
+    if options.map.is_empty() && options.skip_columns.is_empty() {
+        return Ok(());
+    }
+    Err(Error::usage("--map and --skip-columns name columns of a header, and record 1 is not one")
+        .with_hint("--header=true takes record 1 as the header; --columns a,b,… maps by position"))
+}
+
+fn mapped<'a>(source: &'a str, options: &'a LoadOptions) -> &'a str {
+    options.map.iter().find(|(from, _)| from == source).map_or(source, |(_, to)| to.as_str())
+}
+
+/// The columns that an input with `keys` does not fill, of those that it could.
+pub(crate) fn unfilled<'t>(table: &'t Table, keys: &[String], options: &LoadOptions) -> Vec<&'t Column> {
+    let loaded = keys.iter().filter(|key| !options.skip_columns.contains(key));
+    let filled: Vec<&Column> =
+        loaded.filter_map(|key| find_column(table, mapped(key, options), options.names)).collect();
+    let by_file = options.file_column.as_ref().and_then(|name| find_column(table, name, options.names));
+    let is_filled = |column: &Column| filled.iter().chain(&by_file).any(|other| other.name == column.name);
+    table.columns.iter().filter(|column| !column.generated && !is_filled(column)).collect()
+}
+
+/// Exact, then unique without regard to case, then, where friendly names are asked for, unique by these.
+pub(crate) fn find_column<'a>(table: &'a Table, name: &str, names: Names) -> Option<&'a Column> {
+    if let Some(column) = table.columns.iter().find(|column| column.name == name) {
+        return Some(column);
+    }
+    let only = |similar: &dyn Fn(&str) -> bool| {
+        let mut similar = table.columns.iter().filter(|column| similar(&column.name));
+        similar.next().filter(|_| similar.next().is_none())
+    };
+    let lower = name.to_lowercase();
+    only(&|column| column.to_lowercase() == lower).or_else(|| {
+        let friendly = Some(snake(name)).filter(|friendly| names == Names::Snake && !friendly.is_empty())?;
+        only(&|column| snake(column) == friendly)
+    })
+}
+
+fn twice(pairs: &[Pair], problems: &mut Vec<String>) {
+    for (at, pair) in pairs.iter().enumerate() {
+        if pairs[..at].iter().any(|earlier| earlier.target == pair.target) {
+            problems.push(format!("column {:?} is named twice", pair.target));
+        }
+    }
+}
+
+fn mismatch(problems: &[String]) -> Error {
+    match problems {
+        [one] => Error::usage(one.clone()),
+        many => Error::usage(format!(
+            "{} mismatches between the input and the table:\n  - {}",
+            many.len(),
+            many.join("\n  - ")
+        )),
+    }
+}
+
+pub(crate) fn listing<S: AsRef<str>>(names: &[S]) -> String {
+    names.iter().map(|name| name::display(name.as_ref())).collect::<Vec<_>>().join(", ")
+}

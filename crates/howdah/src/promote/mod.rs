@@ -1,0 +1,294 @@
+//! Promotion: rows that landed as text are read as their columns' types and inserted into a typed table, all in one
+//! transaction; those that cannot be are kept in a table of their own.
+
+mod readers;
+mod run;
+mod segments;
+mod statements;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use crate::catalog::name::{TableName, display, quote};
+use crate::catalog::session::Session;
+use crate::catalog::table::{Column, Kind, Table};
+use crate::connect::{Connection, Target};
+use crate::control::stoppable::{CLEAN_UP_PATIENCE, cancelled};
+use crate::control::{Control, Phase};
+use crate::error::{Error, ErrorKind};
+use crate::load::report::ReportedError;
+use crate::options::RejectLimit;
+use crate::send::peer;
+use readers::Reader;
+use run::Run;
+use statements::RejectsTable;
+
+/// `pg_input_error_info` judges a literal without raising an error.
+const HAS_SOFT_ERRORS: i32 = 160_000;
+
+/// One promotion: from where, to where.
+#[derive(Debug, Clone)]
+pub struct PromoteOptions {
+    /// The table whose columns are all text.
+    pub landing: TableName,
+    /// The typed table. Its columns have the landing table's names; what that lacks gets its default.
+    pub into: TableName,
+    /// Where rows go that cannot be promoted; default: `<landing>_rejects`, in the landing table's schema.
+    pub rejects_table: Option<TableName>,
+    /// Rows that break a rule of the table (unique, foreign key, CHECK, NOT NULL) go there too, instead of ending it all.
+    pub rejects_violations: bool,
+    /// The landing table is dropped in the same transaction.
+    pub drops_landing: bool,
+}
+
+/// The figures of one promotion. Serialises to the JSON report.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct PromoteReport {
+    /// `promoted`, `failed`, `cancelled`, or `partly_committed`.
+    pub outcome: &'static str,
+    /// Schema-qualified, quoted where needed.
+    pub landing: String,
+    /// Schema-qualified, quoted where needed.
+    pub table: String,
+    /// Rows that are new in the table.
+    pub rows: u64,
+    /// Rows that are kept in the table of rejects.
+    pub rows_rejected: u64,
+    /// That table, where there are any.
+    pub rejects_table: Option<String>,
+    /// Wall-clock seconds, connecting included.
+    pub elapsed_s: f64,
+    /// `rows / elapsed_s`.
+    pub rows_per_s: f64,
+    /// Seconds per phase.
+    pub phases: PromotePhases,
+    /// As the server names it.
+    pub server_version: String,
+    /// Why it failed.
+    pub error: Option<ReportedError>,
+}
+
+/// Seconds per phase.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct PromotePhases {
+    /// Connecting, catalog.
+    pub plan_s: f64,
+    /// Validating, casting and inserting.
+    pub promote_s: f64,
+    /// The commit.
+    pub commit_s: f64,
+}
+
+/// What a promotion did.
+#[derive(Debug)]
+pub(crate) struct Promoted {
+    pub(crate) rows: u64,
+    pub(crate) rows_rejected: u64,
+    pub(crate) promote_s: f64,
+    pub(crate) commit_s: f64,
+}
+
+/// Promotes. Blocks until it is over; stop it with [`Control::cancel`].
+pub fn promote(
+    options: &PromoteOptions,
+    target: &Target,
+    control: &Control,
+) -> (PromoteReport, Option<Error>) {
+    let start = Instant::now();
+    let mut report = PromoteReport { outcome: "failed", ..PromoteReport::default() };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let result = match runtime {
+        Ok(runtime) => runtime.block_on(carry_out(options, target, control, &mut report)),
+        Err(error) => Err(Error::new(ErrorKind::Internal, format!("cannot start the runtime: {error}"))),
+    };
+    let error = result.err().map(|error| match error.visible() {
+        Some(_) => error,
+        None => error.with_visible("nothing was changed"),
+    });
+    if let Some(error) = &error {
+        report.outcome = match error.kind() {
+            ErrorKind::Cancelled => "cancelled",
+            ErrorKind::PartlyCommitted => "partly_committed",
+            _ => "failed",
+        };
+        report.error = Some(ReportedError::from(error));
+    }
+    report.elapsed_s = start.elapsed().as_secs_f64();
+    report.rows_per_s = report.rows as f64 / report.elapsed_s;
+    (report, error)
+}
+
+async fn carry_out(
+    options: &PromoteOptions,
+    target: &Target,
+    control: &Control,
+    report: &mut PromoteReport,
+) -> Result<(), Error> {
+    let planning = Instant::now();
+    let prepared = async {
+        let connection = Arc::new(target.connect().await?);
+        let session = Session::read(&connection).await?;
+        report.server_version.clone_from(&session.version);
+        let find = async |name: &TableName| {
+            let found = Table::lookup(&connection, name, &session.rules).await?;
+            found.ok_or_else(|| Error::usage(format!("table {name} does not exist")).with_sqlstate("42P01"))
+        };
+        let (landing, into) = (find(&options.landing).await?, find(&options.into).await?);
+        report.landing = landing.display();
+        report.table = into.display();
+        check(&landing, &into)?;
+        let names: Vec<&str> = landing.columns.iter().map(|column| column.name.as_str()).collect();
+        let mut promotion = Promotion::new(&connection, &session, &landing, &into, &names).await?;
+        let rejects = options.rejects_table.clone().unwrap_or_else(|| rejects_name(&landing));
+        promotion.keep_rejects(&rejects, options.rejects_violations);
+        promotion.drops_landing = options.drops_landing;
+        Ok::<_, Error>((connection, promotion))
+    };
+    let (connection, promotion) = tokio::select! {
+        prepared = prepared => prepared?,
+        () = control.cancelled() => return Err(cancelled()),
+    };
+    report.phases.plan_s = planning.elapsed().as_secs_f64();
+    let promoted = promotion.run(&connection, &target.pinned_to(&connection), control).await?;
+    (report.phases.promote_s, report.phases.commit_s) = (promoted.promote_s, promoted.commit_s);
+    (report.rows, report.rows_rejected) = (promoted.rows, promoted.rows_rejected);
+    report.rejects_table = promotion.rejects_display(promoted.rows_rejected);
+    report.outcome = "promoted";
+    Ok(())
+}
+
+/// The table for rows that cannot be promoted, beside `landing`.
+pub(crate) fn rejects_name(landing: &Table) -> TableName {
+    TableName { schema: Some(landing.schema.clone()), table: format!("{}_rejects", landing.name) }
+}
+
+/// Refuses a landing table that is none, and columns that do not fit, all at once.
+fn check(landing: &Table, into: &Table) -> Result<(), Error> {
+    if landing.kind != Kind::Table {
+        return Err(Error::usage(format!("{} is not a plain table", landing.display()))
+            .with_hint("copy it into one: CREATE TABLE … AS SELECT …"));
+    }
+    if landing.oid == into.oid {
+        return Err(Error::usage("a table cannot be promoted into itself"));
+    }
+    let mut problems = Vec::new();
+    for column in &landing.columns {
+        let name = display(&column.name);
+        if column.base_type.0 != tokio_postgres::types::Type::TEXT.oid() {
+            problems.push(format!("{name} is {} in the landing table, not text", column.type_name));
+        }
+        match into.columns.iter().find(|found| found.name == column.name) {
+            None => problems.push(format!("{} has no column {name}", into.display())),
+            Some(found) if found.generated => problems.push(format!("{name} is a generated column")),
+            Some(_) => {}
+        }
+    }
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = into.columns.iter().map(|column| display(&column.name)).collect();
+    Err(Error::usage(format!("{} does not fit: {}", landing.display(), problems.join("; ")))
+        .with_detail(format!("columns of {}: {}", into.display(), names.join(", ")))
+        .with_hint(
+            "rename, alter or drop the landing table's columns, or promote a CREATE TABLE … AS SELECT of it",
+        ))
+}
+
+/// A promotion that was decided on.
+#[derive(Debug, Clone)]
+pub(crate) struct Promotion {
+    /// Quoted and qualified.
+    landing: String,
+    landing_columns: Vec<String>,
+    /// Quoted and qualified.
+    into: String,
+    readers: Vec<Reader>,
+    /// Where refused rows go; `None`: the first of them ends the promotion.
+    rejects: Option<RejectsTable>,
+    rejects_violations: bool,
+    /// More refused rows end the promotion; with how many records were refused before, and read.
+    reject_limit: Option<(RejectLimit, u64, u64)>,
+    drops_landing: bool,
+    has_soft_errors: bool,
+}
+
+impl Promotion {
+    /// The promotion of the columns `names` of `landing`, which may yet have to be made. It ends at the first row that the
+    /// server refuses, and keeps the landing table.
+    ///
+    /// # Errors
+    /// The server's errors.
+    pub(crate) async fn new(
+        connection: &Connection,
+        session: &Session,
+        landing: &Table,
+        into: &Table,
+        names: &[&str],
+    ) -> Result<Promotion, Error> {
+        let column = |name: &&str| into.columns.iter().find(|column| column.name == **name);
+        let columns: Vec<&Column> = names.iter().filter_map(column).collect();
+        Ok(Promotion {
+            landing: landing.sql(),
+            landing_columns: names.iter().map(|name| (*name).to_owned()).collect(),
+            into: into.sql(),
+            readers: Reader::of(connection, &columns).await?,
+            rejects: None,
+            rejects_violations: false,
+            reject_limit: None,
+            drops_landing: false,
+            has_soft_errors: session.version_num >= HAS_SOFT_ERRORS,
+        })
+    }
+
+    /// Refused rows go to a table; those that break a rule of the target too, where that is asked for.
+    pub(crate) fn keep_rejects(&mut self, table: &TableName, violations: bool) {
+        let parts = table.schema.iter().chain([&table.table]);
+        let shown: Vec<String> = parts.map(|part| display(part)).collect();
+        let sql = match &table.schema {
+            Some(schema) => format!("{}.{}", quote(schema), quote(&table.table)),
+            None => quote(&table.table),
+        };
+        self.rejects = Some(RejectsTable::new(sql, shown.join("."), &self.landing_columns));
+        self.rejects_violations = violations;
+    }
+
+    /// Refused rows beyond `limit` end the promotion; `refused` of the records `read` were refused before.
+    pub(crate) fn limit_rejects(&mut self, limit: RejectLimit, refused: u64, read: u64) {
+        self.reject_limit = Some((limit, refused, read));
+    }
+
+    /// The landing table goes with the commit.
+    pub(crate) fn drop_landing(&mut self) {
+        self.drops_landing = true;
+    }
+
+    /// The table with the refused rows, where there are any.
+    pub(crate) fn rejects_display(&self, rejected: u64) -> Option<String> {
+        self.rejects.as_ref().filter(|_| rejected > 0).map(|rejects| rejects.display.clone())
+    }
+
+    /// Carries it out and commits, or leaves nothing behind.
+    ///
+    /// # Errors
+    /// The first refusal that ends it; anything else that the server says; somebody said stop.
+    pub(crate) async fn run(
+        &self,
+        connection: &Arc<Connection>,
+        target: &Target,
+        control: &Control,
+    ) -> Result<Promoted, Error> {
+        control.enter(Phase::Promoting);
+        let run = Run { promotion: self, connection, control };
+        let promoted = tokio::select! {
+            promoted = run.promote(target) => promoted,
+            lost = peer::lost(target, control) => Err(lost),
+        };
+        if promoted.is_err() {
+            let rollback = connection.client().batch_execute("ROLLBACK");
+            let _ = tokio::time::timeout(CLEAN_UP_PATIENCE, rollback).await;
+        }
+        promoted
+    }
+}

@@ -1,0 +1,280 @@
+//! Where rows land before they are visible, and the statements around the COPYs that make them visible all at once.
+
+use tokio_postgres::types::Type;
+
+use crate::catalog::name::quote;
+use crate::catalog::table::Table;
+use crate::connect::Connection;
+use crate::error::Error;
+use crate::infer::lattice::InferredType;
+use crate::plan::Plan;
+use crate::publish::creation::Creation;
+use crate::publish::replace::Replacement;
+use crate::publish::staged::Staging;
+
+/// Names a load: sixteen hexadecimal digits. The advisory lock on the number tells a running load from a dead one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LoadId(u64);
+
+/// What hidden tables are called, before the load's id.
+const HIDDEN_PREFIX: &str = "howdah_load_";
+
+impl LoadId {
+    /// A new id. `RandomState` takes its keys from the operating system's randomness.
+    pub(crate) fn new() -> Self {
+        use std::hash::{BuildHasher, Hasher};
+        LoadId(std::collections::hash_map::RandomState::new().build_hasher().finish())
+    }
+
+    /// What this load calls a table that nobody should look for.
+    pub(crate) fn hidden_name(self) -> String {
+        format!("{HIDDEN_PREFIX}{self}")
+    }
+
+    fn lock_key(self) -> i64 {
+        i64::from_be_bytes(self.0.to_be_bytes())
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        u64::from_str_radix(text, 16).ok().map(LoadId)
+    }
+}
+
+impl std::fmt::Display for LoadId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// The way from the first COPY to the moment when readers see the rows.
+pub(crate) enum Landing {
+    /// Straight into the table.
+    Append,
+    /// TRUNCATE and COPY in one transaction.
+    Truncate,
+    /// The table is made in the transaction that fills it.
+    Create(Creation),
+    /// Into a table under a hidden name; its renaming is what readers see.
+    Hidden(Hidden),
+    /// Into a staging table; a statement applies them to the table.
+    Staged(Staging),
+}
+
+/// A table that nobody looks for.
+pub(crate) struct Hidden {
+    id: LoadId,
+    content: Content,
+}
+
+/// What a hidden table will be.
+pub(crate) enum Content {
+    /// A table that was not there.
+    New(Creation),
+    /// The one that takes another's place.
+    Twin {
+        of: Replacement,
+        unlogged: bool,
+        /// Indexes and constraints judge the rows as they come, instead of all at the end.
+        builds_first: bool,
+    },
+}
+
+impl Hidden {
+    pub(crate) fn new(id: LoadId, content: Content) -> Self {
+        Hidden { id, content }
+    }
+
+    fn name(&self) -> String {
+        self.id.hidden_name()
+    }
+
+    fn rename_sql(&self, relation: &str, table: &Table) -> String {
+        format!("ALTER TABLE {relation} RENAME TO {}", quote(&table.name))
+    }
+}
+
+impl Landing {
+    /// The bare name and the quoted, qualified name of the relation that rows are copied into.
+    pub(crate) fn relation(&self, table: &Table) -> (String, String) {
+        match self {
+            Landing::Hidden(hidden) => {
+                (hidden.name(), format!("{}.{}", quote(&table.schema), quote(&hidden.name())))
+            }
+            Landing::Staged(staging) => staging.relation(),
+            _ => (table.name.clone(), table.sql()),
+        }
+    }
+
+    /// The load's id, where rows go into a table that nobody looks for and that must be removed after a failure.
+    pub(crate) fn hidden_id(&self) -> Option<LoadId> {
+        match self {
+            Landing::Hidden(hidden) => Some(hidden.id),
+            Landing::Staged(staging) => staging.hidden_id(),
+            _ => None,
+        }
+    }
+
+    /// The table that this load makes, unless it takes another's place.
+    pub(crate) fn creation(&self) -> Option<&Creation> {
+        match self {
+            Landing::Create(creation) | Landing::Hidden(Hidden { content: Content::New(creation), .. }) => {
+                Some(creation)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the server can refuse valid rows of `table` as they come: its keys and constraints judge them at once, or
+    /// types have checks.
+    pub(crate) fn can_refuse_rows(&self, table: &Table) -> bool {
+        match self {
+            Landing::Append | Landing::Truncate | Landing::Create(_) => table.can_refuse_rows,
+            Landing::Staged(staging) => staging.can_refuse_rows,
+            Landing::Hidden(hidden) => {
+                table.can_refuse_rows && !matches!(hidden.content, Content::Twin { builds_first: false, .. })
+            }
+        }
+    }
+
+    /// What must be done before the first COPY. With one connection it is part of its transaction.
+    pub(crate) fn before(&self, table: &Table) -> Vec<String> {
+        let (_, relation) = self.relation(table);
+        if let Some(creation) = self.creation() {
+            let schema = creation.schema_sql(table);
+            return schema.into_iter().chain([creation.create_sql(&relation, table)]).collect();
+        }
+        match self {
+            Landing::Truncate => vec![format!("TRUNCATE {relation}")],
+            Landing::Staged(staging) => vec![staging.create_sql()],
+            Landing::Hidden(Hidden { content: Content::Twin { of, unlogged, builds_first }, .. }) => {
+                let mut statements = vec![of.create_sql(&relation, *unlogged)];
+                if *builds_first {
+                    statements.extend(of.build_sql(&relation));
+                }
+                statements
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Types, name, indexes and constraints, or what applies staged rows, once the rows are there; in one transaction with [`Landing::publish`].
+    pub(crate) fn after(&self, table: &Table, plan: &Plan, found: &[InferredType]) -> Vec<String> {
+        let (_, relation) = self.relation(table);
+        let mut statements = Vec::new();
+        let changes: Vec<String> = plan
+            .columns
+            .iter()
+            .zip(found)
+            .filter(|(column, found)| !column.is_declared && **found != InferredType::Text)
+            .map(|(column, found)| {
+                let name = quote(&column.name);
+                format!(
+                    "ALTER COLUMN {name} TYPE {type_name} USING {name}::{type_name}",
+                    type_name = found.sql()
+                )
+            })
+            .collect();
+        if !changes.is_empty() {
+            statements.push(format!("ALTER TABLE {relation} {}", changes.join(", ")));
+        }
+        match self {
+            Landing::Create(creation) => statements.extend(creation.finish_sql(table)),
+            Landing::Hidden(hidden) => match &hidden.content {
+                Content::New(creation) => {
+                    statements.push(hidden.rename_sql(&relation, table));
+                    statements.extend(creation.finish_sql(table));
+                }
+                Content::Twin { of, builds_first: false, .. } => statements.extend(of.build_sql(&relation)),
+                Content::Twin { .. } => {}
+            },
+            Landing::Staged(staging) => {
+                statements.extend(staging.lock_sql().into_iter().chain(staging.truncate_sql()));
+                statements.push(staging.apply_sql());
+            }
+            _ => {}
+        }
+        statements
+    }
+
+    /// What puts a table into the place of another; what removes a staging table.
+    pub(crate) fn publish(&self, table: &Table) -> Vec<String> {
+        match self {
+            Landing::Hidden(hidden @ Hidden { content: Content::Twin { of, .. }, .. }) => {
+                let (_, relation) = self.relation(table);
+                of.swap_sql(&hidden.rename_sql(&relation, table))
+            }
+            Landing::Staged(staging) => staging.drop_sql().into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Makes the landing place in a transaction of its own, so that several connections can fill it. The connection is then in
+    /// the transaction that will make the rows visible, and holds the load's lock as long as that lasts: behind a
+    /// connection pooler, nothing else stays with a client.
+    ///
+    /// # Errors
+    /// The server's errors.
+    pub(crate) async fn prepare_apart(&self, connection: &Connection, table: &Table) -> Result<(), Error> {
+        let Some(id) = self.hidden_id() else { return Ok(()) };
+        let key = id.lock_key();
+        // In one message, without a moment in which the table is there and the lock is not: without it, the table is a
+        // leftover to every other load.
+        let sql = format!(
+            "SELECT pg_catalog.pg_advisory_lock({key}); BEGIN; {}; COMMIT; BEGIN ISOLATION LEVEL READ COMMITTED; \
+             SELECT pg_catalog.pg_advisory_xact_lock({key}); SELECT pg_catalog.pg_advisory_unlock({key})",
+            self.before(table).join("; ")
+        );
+        Ok(connection.client().batch_execute(&sql).await?)
+    }
+
+    /// Removes what [`Landing::prepare_apart`] made, after a failure.
+    ///
+    /// # Errors
+    /// The server's errors; the next load into the schema tries again.
+    pub(crate) async fn discard(&self, connection: &Connection, table: &Table) -> Result<(), Error> {
+        if self.hidden_id().is_none() {
+            return Ok(());
+        }
+        let (_, relation) = self.relation(table);
+        // The lanes are rolled back; what they may still hold is let go within moments.
+        let sql = format!("SET lock_timeout = '1500ms'; DROP TABLE IF EXISTS {relation}");
+        connection.client().batch_execute(&sql).await?;
+        if let Some(sql) = self.creation().and_then(|creation| creation.drop_schema_sql(table)) {
+            // Others may have put something there meanwhile; then it stays.
+            let _ = connection.client().batch_execute(&sql).await;
+        }
+        Ok(())
+    }
+}
+
+/// Drops the hidden tables that loads which died left in `schema`: those whose advisory lock is free. Returns their names.
+///
+/// # Errors
+/// The server's errors.
+pub(crate) async fn sweep(connection: &Connection, schema: &str) -> Result<Vec<String>, Error> {
+    let client = connection.client();
+    let rows = client
+        .query_typed(
+            "select c.relname::text from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+              where n.nspname = $1 and c.relkind = 'r' and c.relname ~ '^howdah_load_[0-9a-f]{16}$'
+                and pg_catalog.pg_has_role(c.relowner, 'usage')",
+            &[(&schema, Type::TEXT)],
+        )
+        .await?;
+    let mut dropped = Vec::new();
+    for row in rows {
+        let name: String = row.get(0);
+        let Some(id) = LoadId::parse(name.trim_start_matches(HIDDEN_PREFIX)) else { continue };
+        client.batch_execute("BEGIN").await?;
+        let lock = "select pg_catalog.pg_try_advisory_xact_lock($1)";
+        let free = client.query_typed(lock, &[(&id.lock_key(), Type::INT8)]).await?;
+        if !free.first().is_some_and(|row| row.get(0)) {
+            client.batch_execute("ROLLBACK").await?;
+            continue;
+        }
+        let drop = format!("DROP TABLE IF EXISTS {}.{}; COMMIT", quote(schema), quote(&name));
+        client.batch_execute(&drop).await?;
+        dropped.push(name);
+    }
+    Ok(dropped)
+}

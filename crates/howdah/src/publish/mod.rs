@@ -1,0 +1,7 @@
+//! Making rows visible: new tables, replaced tables, staged rows, and the commit of all connections together.
+
+pub(crate) mod commit;
+pub(crate) mod creation;
+pub(crate) mod landing;
+pub(crate) mod replace;
+pub(crate) mod staged;

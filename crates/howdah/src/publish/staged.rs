@@ -1,0 +1,258 @@
+//! Rows that reach their table by a statement instead of by COPY: what is to become of them, and where they are staged.
+
+mod key;
+mod rounds;
+mod statements;
+
+pub(crate) use key::{Key, Search};
+pub(crate) use rounds::Round;
+
+use tokio_postgres::types::Type;
+
+use crate::catalog::name::quote;
+use crate::catalog::table::{Kind, Table};
+use crate::connect::Connection;
+use crate::error::Error;
+use crate::options::{LoadOptions, Mode};
+use crate::plan::jobs::Jobs;
+use crate::plan::mapping::Mapping;
+use crate::publish::landing::LoadId;
+
+/// What becomes of the staged rows.
+pub(crate) enum Apply {
+    /// They are inserted in the order of the input: row-level security keeps COPY out.
+    Insert { truncates: bool },
+    /// Inserted, or put in the place of the row with their key.
+    Upsert(Key),
+    /// Inserted unless there is a row with their key.
+    Ignore(Key),
+    /// Their columns go into the rows with their key.
+    Update(Key),
+    /// The rows with their key are deleted.
+    Delete(Key),
+}
+
+impl Apply {
+    /// What the mode asks for, when COPY into `table` cannot do it.
+    ///
+    /// # Errors
+    /// A usage error when there is no usable key, or the input lacks it.
+    pub(crate) async fn choose(
+        connection: &Connection,
+        table: &Table,
+        options: &LoadOptions,
+        mapping: &Mapping,
+    ) -> Result<Option<Apply>, Error> {
+        let apply = match options.mode {
+            Mode::Upsert => Apply::Upsert(Key::find(connection, table, options, mapping).await?),
+            Mode::Ignore => Apply::Ignore(Key::find(connection, table, options, mapping).await?),
+            Mode::Update => Apply::Update(Key::find(connection, table, options, mapping).await?),
+            Mode::Delete => Apply::Delete(Key::find(connection, table, options, mapping).await?),
+            Mode::Append | Mode::CreateAppend if table.row_security => Apply::Insert { truncates: false },
+            Mode::Truncate if table.row_security => Apply::Insert { truncates: true },
+            _ => return Ok(None),
+        };
+        let sets_nothing =
+            mapping.pairs.iter().all(|pair| apply.key().is_some_and(|key| key.has(&pair.target)));
+        if matches!(apply, Apply::Update(_)) && sets_nothing {
+            return Err(Error::usage(
+                "the input has only the columns of the key: there is nothing to update",
+            ));
+        }
+        if options.dialect.default.is_some() {
+            return Err(Error::usage(
+                "--default needs COPY straight into the table, and here rows are staged first",
+            )
+            .with_hint("leave out the column (--skip-columns NAME): every row then gets its default"));
+        }
+        Ok(Some(apply))
+    }
+
+    fn key(&self) -> Option<&Key> {
+        match self {
+            Apply::Insert { .. } => None,
+            Apply::Upsert(key) | Apply::Ignore(key) | Apply::Update(key) | Apply::Delete(key) => Some(key),
+        }
+    }
+
+    /// A deletion needs the key and nothing else.
+    pub(crate) fn narrowed(&self, mapping: &Mapping) -> Mapping {
+        let mut mapping = mapping.clone();
+        if let Apply::Delete(key) = self {
+            mapping.pairs.retain(|pair| key.has(&pair.target));
+        }
+        mapping
+    }
+
+    /// The table as it judges NULLs: keys that are only looked for may be NULL, and match nothing.
+    pub(crate) fn judged(&self, table: &Table) -> Table {
+        let mut table = table.clone();
+        if let Apply::Update(key) | Apply::Delete(key) = self {
+            table.columns.iter_mut().filter(|c| key.has(&c.name)).for_each(|column| column.not_null = false);
+        }
+        table
+    }
+}
+
+/// Where rows are staged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In a temporary table, which one connection sees.
+    Temporary,
+    /// In a hidden table in the target's schema, which several can fill.
+    Beside,
+}
+
+/// A staging table and what is done with it.
+pub(crate) struct Staging {
+    id: LoadId,
+    place: Place,
+    schema: String,
+    target: String,
+    /// The loaded columns, each with what follows its name in CREATE TABLE.
+    columns: Vec<(String, String)>,
+    /// The column that holds each row's place in the input.
+    ordinal: String,
+    /// INSERT must say that it gives values for an identity column.
+    overrides_identity: bool,
+    /// Rows that are updated or deleted are locked in the order of the key first.
+    locks: bool,
+    /// The server can refuse a row because of its types: they have checks.
+    pub(crate) can_refuse_rows: bool,
+    pub(crate) apply: Apply,
+}
+
+impl Staging {
+    /// Decides where rows are staged; a temporary table leaves one connection.
+    ///
+    /// # Errors
+    /// A usage error when the role may make no table, or the statement would set what nobody may.
+    pub(crate) async fn place(
+        connection: &Connection,
+        table: &Table,
+        id: LoadId,
+        apply: Apply,
+        mapping: &Mapping,
+        jobs: &mut Jobs,
+    ) -> Result<Staging, Error> {
+        let rights = connection
+            .client()
+            .query_typed(
+                "select pg_catalog.has_schema_privilege($1, 'create'),
+                        pg_catalog.has_database_privilege(pg_catalog.current_database(), 'temporary'),
+                        pg_catalog.has_any_column_privilege($2::oid, 'update')",
+                &[(&table.schema, Type::TEXT), (&table.oid, Type::OID)],
+            )
+            .await?;
+        let (may_create, may_temp, may_update) =
+            rights.first().map_or((false, false, false), |row| (row.get(0), row.get(1), row.get(2)));
+        let place = match (jobs.count, may_create, may_temp) {
+            (1, _, true) => Place::Temporary,
+            (_, true, _) => Place::Beside,
+            (count, false, true) => {
+                *jobs = Jobs {
+                    count: 1,
+                    reason: Some(format!(
+                        "one connection instead of {count}: the role may not create tables in schema {}, and nobody else sees a temporary one",
+                        table.schema
+                    )),
+                };
+                Place::Temporary
+            }
+            (_, false, false) => {
+                return Err(Error::usage("there is no place to stage rows: the role may create neither temporary tables nor tables in the target's schema")
+                    .with_hint("GRANT TEMPORARY ON DATABASE … TO the role, or GRANT CREATE ON SCHEMA …"));
+            }
+        };
+        let facts = connection
+            .client()
+            .query_typed(
+                "select a.attname::text, a.attidentity = 'a',
+                        (select ' COLLATE ' || format('%I.%I', n.nspname, c.collname)
+                           from pg_catalog.pg_collation c join pg_catalog.pg_namespace n on n.oid = c.collnamespace
+                          where c.oid = a.attcollation)
+                   from pg_catalog.pg_attribute a where a.attrelid = $1 and a.attnum > 0 and not a.attisdropped",
+                &[(&table.oid, Type::OID)],
+            )
+            .await?;
+        let mut columns = Vec::new();
+        let (mut overrides_identity, mut can_refuse_rows) = (false, false);
+        for pair in &mapping.pairs {
+            let Some(column) = table.columns.iter().find(|column| column.name == pair.target) else {
+                continue;
+            };
+            let facts = facts.iter().find(|row| row.get::<_, &str>(0) == pair.target);
+            let always = facts.is_some_and(|row| row.get(1));
+            let is_set = match &apply {
+                Apply::Upsert(key) | Apply::Update(key) => !key.has(&pair.target),
+                _ => false,
+            };
+            if always && is_set {
+                return Err(Error::usage(format!(
+                    "column {:?} is GENERATED ALWAYS AS IDENTITY: it cannot be updated",
+                    pair.target
+                ))
+                .with_hint("leave it out with --skip-columns"));
+            }
+            overrides_identity |= always;
+            can_refuse_rows |= column.has_checks();
+            let collation = facts.and_then(|row| row.get::<_, Option<String>>(2)).unwrap_or_default();
+            columns.push((pair.target.clone(), format!("{}{collation}", column.type_name)));
+        }
+        let mut ordinal = "howdah_ordinal".to_owned();
+        // Its rank among the rows that are tried one by one has a longer name.
+        while columns.iter().any(|(name, _)| name.starts_with(&ordinal)) {
+            ordinal.push('_');
+        }
+        let lockable = matches!(table.kind, Kind::Table | Kind::Partitioned);
+        Ok(Staging {
+            id,
+            place,
+            schema: table.schema.clone(),
+            target: table.sql(),
+            columns,
+            ordinal,
+            overrides_identity,
+            locks: lockable && may_update,
+            can_refuse_rows,
+            apply,
+        })
+    }
+
+    /// The column that holds each row's place in the input.
+    pub(crate) fn ordinal(&self) -> &str {
+        &self.ordinal
+    }
+
+    /// The load's id, when the staging table must be found and removed after a crash.
+    pub(crate) fn hidden_id(&self) -> Option<LoadId> {
+        (self.place == Place::Beside).then_some(self.id)
+    }
+
+    /// The bare name and the quoted, qualified name.
+    pub(crate) fn relation(&self) -> (String, String) {
+        let name = self.id.hidden_name();
+        let schema = match self.place {
+            Place::Temporary => "pg_temp".to_owned(),
+            Place::Beside => quote(&self.schema),
+        };
+        let sql = format!("{schema}.{}", quote(&name));
+        (name, sql)
+    }
+
+    /// Why and where, for the plan.
+    pub(crate) fn reason(&self) -> String {
+        let why = match &self.apply {
+            Apply::Insert { .. } => {
+                "row-level security applies to the role, and COPY refuses to load under it".to_owned()
+            }
+            Apply::Upsert(key) | Apply::Ignore(key) | Apply::Update(key) | Apply::Delete(key) => {
+                format!("rows are matched by {}", key.display())
+            }
+        };
+        match self.place {
+            Place::Temporary => format!("in a temporary table; {why}"),
+            Place::Beside => format!("in an unlogged table that nobody looks for; {why}"),
+        }
+    }
+}

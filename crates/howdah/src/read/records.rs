@@ -1,0 +1,429 @@
+//! The records of a piece, checked: text without NUL, quotes that close, as many fields as the plan says; JSON that is JSON,
+//! with keys that the plan knows.
+
+use std::ops::Range;
+
+use crate::error::{Error, ErrorKind};
+use crate::options::OnNul;
+use crate::plan::layout::Layout;
+use crate::plan::{Plan, PlanColumn};
+use crate::source::split::{Fault, MOST_FIELDS, OPEN_QUOTE, PlainRecord, Span};
+use crate::source::{Field, Piece, Splitter, guess, json, transcode};
+
+/// One record that has the plan's fields.
+pub(crate) struct Record<'r> {
+    /// What the fields are ranges of.
+    pub(crate) bytes: &'r [u8],
+    pub(crate) fields: &'r [Field],
+    /// Where it stands in the piece.
+    pub(crate) span: Span,
+}
+
+/// A record that cannot be a row, whoever is asked.
+pub(crate) struct BadRecord {
+    pub(crate) span: Span,
+    pub(crate) error: Error,
+}
+
+/// Reads the records of one piece in order.
+pub(crate) struct Records<'p> {
+    piece: &'p Piece,
+    plan: &'p Plan,
+    splitter: Splitter<'p>,
+    fields: Vec<Field>,
+    /// Some byte of the piece is not text: every record is looked at.
+    suspect: bool,
+    /// Records without quotes may be taken as they are.
+    plain: bool,
+    /// A record without its NULs, when they are to be dropped.
+    stripped: Vec<u8>,
+    /// What makes fields of a record of JSON.
+    json: Option<json::Reader>,
+    /// The input's own fields, where they are not the plan's.
+    layout: Option<&'p Layout>,
+    /// Fields that every record must have.
+    expected: usize,
+    /// The fields in the plan's order, with what is not in the record, where these differ from the record's.
+    arranged: Vec<Field>,
+}
+
+impl<'p> Records<'p> {
+    /// Starts behind the header, if the piece has one. `fields` is memory to reuse.
+    ///
+    /// # Errors
+    /// The header is not the one the plan was made from.
+    pub(crate) fn new(piece: &'p Piece, plan: &'p Plan, fields: Vec<Field>) -> Result<Self, Error> {
+        let splitter = Splitter::of(piece, &plan.dialect);
+        let suspect = is_suspect(piece);
+        let layout = plan.layouts.get(&piece.origin.source);
+        let plain = !suspect && !plan.careful && layout.is_none();
+        let mut records = Records {
+            piece,
+            plan,
+            splitter,
+            fields,
+            suspect,
+            plain,
+            stripped: Vec::new(),
+            json: plan.keys.as_ref().map(json::Reader::new),
+            layout,
+            expected: layout.map_or(plan.fields, |layout| layout.header.len()),
+            arranged: Vec::new(),
+        };
+        let header = layout.map(|layout| &layout.header).or(plan.header.as_ref());
+        if let Some(expected) = header.filter(|_| piece.starts_input) {
+            records.check_header(expected)?;
+        }
+        Ok(records)
+    }
+
+    /// The memory back.
+    pub(crate) fn into_fields(self) -> Vec<Field> {
+        self.fields
+    }
+
+    /// The next record, if it plainly has the plan's fields and no quote. It is not taken yet.
+    #[inline]
+    pub(crate) fn plain(&self) -> Option<PlainRecord<'p, '_>> {
+        if self.plain { self.splitter.plain_record(self.plan.fields) } else { None }
+    }
+
+    /// Takes the record that [`Records::plain`] showed, which ends at `end`.
+    #[inline]
+    pub(crate) fn take_plain(&mut self, end: usize) -> Span {
+        self.splitter.take_plain(self.plan.fields, end)
+    }
+
+    /// The next record, or what is wrong with it; `None` at the end of the piece.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Option<Result<Record<'_>, BadRecord>> {
+        let span = match self.splitter.next_record(&mut self.fields) {
+            Ok(Some(span)) => span,
+            Ok(None) => return None,
+            Err(fault) => return Some(Err(self.structural(&fault))),
+        };
+        if self.json.is_some() {
+            return Some(self.next_json(span));
+        }
+        if self.suspect {
+            return Some(self.inspect(span));
+        }
+        if self.fields.len() != self.expected {
+            return Some(Err(self.wrong_field_count(span)));
+        }
+        if self.is_arranged() {
+            Layout::complete(self.layout, &self.fields, self.plan.has_file_column, &mut self.arranged);
+            return Some(Ok(Record { bytes: self.piece.bytes(), fields: &self.arranged, span }));
+        }
+        Some(Ok(Record { bytes: self.piece.bytes(), fields: &self.fields, span }))
+    }
+
+    /// The record of JSON at `span`.
+    #[inline(never)]
+    fn next_json(&mut self, span: Span) -> Result<Record<'_>, BadRecord> {
+        let (piece, plan) = (self.piece, self.plan);
+        let (Some(keys), Some(reader)) = (&plan.keys, &mut self.json) else {
+            return Ok(Record { bytes: piece.bytes(), fields: &self.fields, span });
+        };
+        // A reject file has no hints, and guessing takes a look at the whole piece.
+        let with_hint = !plan.keep_rejects;
+        let text = json_text(piece, span, self.suspect, plan.on_nul, with_hint, &mut self.stripped);
+        let (bytes, range) = text.map_err(|error| BadRecord { span, error })?;
+        let drops_nul = plan.on_nul == OnNul::Strip;
+        // Without its NULs the record stands somewhere else.
+        let skipped = span.start - range.start;
+        match reader.read(keys, bytes, range, drops_nul, &mut self.fields) {
+            Ok(false) => Ok(Record { bytes, fields: &self.fields, span }),
+            Ok(true) => Ok(Record { bytes: reader.altered(), fields: &self.fields, span }),
+            Err(mut refusal) => {
+                if let Some((at, _)) = &mut refusal.fault {
+                    *at += skipped;
+                }
+                Err(BadRecord { span, error: refused(piece, span, refusal, Some(plan)) })
+            }
+        }
+    }
+
+    /// A record of a piece that is known to hold bytes which are not text.
+    #[cold]
+    fn inspect(&mut self, span: Span) -> Result<Record<'_>, BadRecord> {
+        let raw = &self.piece.bytes()[span.start..span.end];
+        let bad = match self.plan.on_nul {
+            OnNul::Error => bad_sequence(raw),
+            OnNul::Strip => not_utf8(raw),
+        };
+        if let Some((at, length)) = bad {
+            return Err(self.not_text(span, at, length));
+        }
+        let mut bytes = self.piece.bytes();
+        if memchr::memchr(0, raw).is_some() {
+            self.stripped.clear();
+            self.stripped.extend(raw.iter().filter(|byte| **byte != 0));
+            bytes = &self.stripped;
+            let mut splitter = Splitter::new(bytes, &self.plan.dialect, self.piece.eol);
+            if let Err(fault) = splitter.next_record(&mut self.fields) {
+                return Err(self.structural(&Fault { span, ..fault }));
+            }
+        }
+        if self.fields.len() != self.expected {
+            return Err(self.wrong_field_count(span));
+        }
+        if self.is_arranged() {
+            Layout::complete(self.layout, &self.fields, self.plan.has_file_column, &mut self.arranged);
+            return Ok(Record { bytes, fields: &self.arranged, span });
+        }
+        Ok(Record { bytes, fields: &self.fields, span })
+    }
+
+    /// Whether the record's fields are not the plan's as they are.
+    #[inline]
+    fn is_arranged(&self) -> bool {
+        self.layout.is_some() || self.plan.has_file_column
+    }
+
+    fn check_header(&mut self, expected: &[String]) -> Result<(), Error> {
+        let (found, fault) = match self.splitter.next_record(&mut self.fields) {
+            Ok(span) => {
+                let fault = span.and_then(|span| head_fault(self.piece, span));
+                let mut scratch = Vec::new();
+                let name = |field: &Field| {
+                    let value = crate::source::split::value(
+                        *field,
+                        self.piece.bytes(),
+                        &self.plan.dialect,
+                        &mut scratch,
+                    );
+                    String::from_utf8_lossy(value.unwrap_or_default()).into_owned()
+                };
+                (self.fields.iter().map(name).collect::<Vec<_>>(), fault)
+            }
+            Err(fault) => return Err(self.structural(&fault).error),
+        };
+        if found == expected {
+            return Ok(());
+        }
+        if let Some(fault) = fault {
+            return Err(fault);
+        }
+        Err(Error::new(ErrorKind::Data, "the header differs from that of the first input")
+            .at(self.piece.origin.locate(0, 0))
+            .with_detail(format!("here: {}; there: {}", found.join(", "), expected.join(", ")))
+            .with_hint(
+                "the columns of files may differ, those of streams may not: load them in separate runs",
+            ))
+    }
+
+    #[cold]
+    fn structural(&self, fault: &Fault) -> BadRecord {
+        if self.json.is_some() {
+            return BadRecord { span: fault.span, error: faulty(self.piece, fault) };
+        }
+        let error = data_error(self.piece, fault.span, fault.reason).with_sqlstate("22P04");
+        let error = match fault.reason {
+            OPEN_QUOTE => error.with_hint(
+                "a quote is opened in this record and never closed; --quote names the quote character",
+            ),
+            "unquoted newline found in data" | "unquoted carriage return found in data" => error
+                .with_hint("line ends are mixed: quote fields that contain line ends, or convert the file"),
+            _ => error,
+        };
+        BadRecord { span: fault.span, error }
+    }
+
+    #[cold]
+    fn wrong_field_count(&self, span: Span) -> BadRecord {
+        let (found, plan, expected) = (self.fields.len(), self.plan, self.expected);
+        let error = if found > expected {
+            data_error(self.piece, span, "extra data after last expected column")
+        } else {
+            let missing = plan.columns.iter().find(|column| {
+                let at =
+                    self.layout.map_or(Some(column.field), |layout| *layout.sources.get(column.field)?);
+                !column.is_file_name && at.is_some_and(|at| at >= found)
+            });
+            let name = missing.map_or_else(|| format!("field {}", found + 1), |column| column.name.clone());
+            data_error(self.piece, span, format!("missing data for column {name:?}")).in_column(name)
+        };
+        let found = match found {
+            1 => "1 field".to_owned(),
+            n if n > MOST_FIELDS => format!("more than {MOST_FIELDS} fields"),
+            n => format!("{n} fields"),
+        };
+        let mut error = error
+            .with_sqlstate("22P04")
+            .with_detail(format!("the record has {found}, {} are expected", expected));
+        if plan.header.is_none() && span.start == 0 && self.piece.starts_input {
+            error =
+                error.with_hint("name the columns in the input's order with --columns, or check --delimiter");
+        }
+        BadRecord { span, error }
+    }
+
+    /// `length` bytes at `at` of the record are not text.
+    #[cold]
+    fn not_text(&self, span: Span, at: usize, length: usize) -> BadRecord {
+        // A reject file has no hints, and guessing takes a look at the whole piece.
+        let mut error = not_text(self.piece, span, at, length, !self.plan.keep_rejects);
+        let bad = span.start + at;
+        let field = self.fields.iter().take_while(|field| field.range().end < bad).count();
+        let place = self.layout.map_or(Some(field), |layout| layout.place_of(field));
+        if let Some(column) = self.plan.columns.iter().find(|column| Some(column.field) == place) {
+            error = error.in_column(&column.name);
+        }
+        BadRecord { span, error }
+    }
+}
+
+/// The refusal of the record at `span`, of which `length` bytes at `at` are not text.
+#[cold]
+fn not_text(piece: &Piece, span: Span, at: usize, length: usize, with_hint: bool) -> Error {
+    let bad = span.start + at;
+    let sequence = &piece.bytes()[bad..bad + length];
+    let is_nul = sequence == [0];
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("0x{byte:02x}")).collect::<Vec<_>>().join(" ");
+    let place = piece.origin.byte_offset + bad as u64;
+    let (error, hint) = match piece.encoding.filter(|_| !is_nul) {
+        None => {
+            let reason = format!("invalid byte sequence for encoding \"UTF8\": {}", hex(sequence));
+            let detail = format!("the bad byte is at offset {place}");
+            let hint = if is_nul && guess::utf16(piece.bytes()).is_none() {
+                "PostgreSQL cannot store the character NUL in text; --on-nul strip drops it".to_owned()
+            } else if with_hint {
+                let likely = guess::likely(piece.bytes()).name();
+                format!("the input is not UTF-8; it looks like {likely}: --encoding {likely}")
+            } else {
+                String::new()
+            };
+            (data_error(piece, span, reason).with_sqlstate("22021").with_detail(detail), hint)
+        }
+        Some(encoding) => {
+            let (name, shown) = (encoding.name(), hex(&transcode::marked(&piece.bytes()[bad..])));
+            let error = if encoding.is_bytewise() {
+                let reason = format!(
+                    "character with byte sequence {shown} in encoding {name:?} has no equivalent in encoding \"UTF8\""
+                );
+                data_error(piece, span, reason).with_sqlstate("22P05")
+            } else {
+                let reason = format!("invalid byte sequence for encoding {name:?}: {shown}");
+                data_error(piece, span, reason).with_sqlstate("22021")
+            };
+            let detail = format!("the bad byte is at offset {place} of the input as UTF-8");
+            (error.with_detail(detail), "--encoding names another encoding".to_owned())
+        }
+    };
+    if hint.is_empty() { error } else { error.with_hint(hint) }
+}
+
+/// Whether some byte of the piece is not text.
+pub(crate) fn is_suspect(piece: &Piece) -> bool {
+    bad_sequence(piece.bytes()).is_some()
+}
+
+/// The record of JSON at `span` as text, without NULs where these are to be dropped, as a range of the piece or of `stripped`.
+///
+/// # Errors
+/// It is not text.
+#[inline]
+pub(crate) fn json_text<'r>(
+    piece: &'r Piece,
+    span: Span,
+    is_suspect: bool,
+    on_nul: OnNul,
+    with_hint: bool,
+    stripped: &'r mut Vec<u8>,
+) -> Result<(&'r [u8], Range<usize>), Error> {
+    let raw = &piece.bytes()[span.start..span.end];
+    if is_suspect {
+        let bad = match on_nul {
+            OnNul::Error => bad_sequence(raw),
+            OnNul::Strip => not_utf8(raw),
+        };
+        if let Some((at, length)) = bad {
+            return Err(not_text(piece, span, at, length, with_hint));
+        }
+        if memchr::memchr(0, raw).is_some() {
+            stripped.clear();
+            stripped.extend(raw.iter().filter(|byte| **byte != 0));
+            return Ok((stripped, 0..stripped.len()));
+        }
+    }
+    Ok((piece.bytes(), span.start..span.end))
+}
+
+/// The error for what stands where a record of JSON should, or does not.
+#[cold]
+pub(crate) fn faulty(piece: &Piece, fault: &Fault) -> Error {
+    let error = data_error(piece, fault.span, fault.reason).with_sqlstate("22P02");
+    if fault.reason == json::CUT_OFF {
+        return error.with_hint("the input was cut off, or a quote or a bracket before its end is lost");
+    }
+    error
+}
+
+/// The error for a record of JSON that is refused; `plan` knows the columns.
+#[cold]
+pub(crate) fn refused(piece: &Piece, span: Span, refusal: json::Refusal, plan: Option<&Plan>) -> Error {
+    let field = refusal.field;
+    let fault = refusal.fault;
+    let mut error = without_place(refusal);
+    if let Some((at, expected)) = fault {
+        // As many bytes as a character may have.
+        let found = piece.bytes().get(at..span.end.min(at + 4)).unwrap_or_default();
+        let found = String::from_utf8_lossy(found).chars().next();
+        let found = found.map_or_else(|| "the end of the record".to_owned(), |c| format!("{c:?}"));
+        error = error.with_detail(match piece.origin.lines {
+            // In a reject file nobody looks for an offset.
+            Some(_) => format!("expected {expected}, found {found}"),
+            None => {
+                let place = piece.origin.byte_offset + at as u64;
+                format!("expected {expected} at offset {place}, found {found}")
+            }
+        });
+    }
+    let of_field = |column: &&PlanColumn| Some(column.field) == field && !column.is_file_name;
+    if let Some(column) = plan.and_then(|plan| plan.columns.iter().find(of_field)) {
+        error = error.in_column(&column.name);
+    }
+    error.at(piece.origin.locate(span.start as u64, u64::from(span.lines_before)))
+}
+
+/// The error for a refusal, which may be about more than one record.
+#[cold]
+pub(crate) fn without_place(refusal: json::Refusal) -> Error {
+    let mut error = Error::new(ErrorKind::Data, refusal.reason).with_sqlstate(refusal.sqlstate);
+    if let Some(detail) = refusal.detail {
+        error = error.with_detail(detail);
+    }
+    if let Some(hint) = refusal.hint {
+        error = error.with_hint(hint);
+    }
+    error
+}
+
+/// What is wrong with the bytes of record 1, which names columns if it is a header.
+pub(crate) fn head_fault(piece: &Piece, span: Span) -> Option<Error> {
+    let (at, length) = bad_sequence(&piece.bytes()[span.start..span.end])?;
+    Some(not_text(piece, span, at, length, true))
+}
+
+/// Where the first bytes stand that are not UTF-8 or are NUL, and how many they are.
+fn bad_sequence(bytes: &[u8]) -> Option<(usize, usize)> {
+    let nul = memchr::memchr(0, bytes).map(|at| (at, 1));
+    [nul, not_utf8(bytes)].into_iter().flatten().min()
+}
+
+/// Where the first bytes stand that are not UTF-8, and how many they are.
+fn not_utf8(bytes: &[u8]) -> Option<(usize, usize)> {
+    if simdutf8::basic::from_utf8(bytes).is_ok() {
+        return None;
+    }
+    let error = std::str::from_utf8(bytes).err()?;
+    let at = error.valid_up_to();
+    Some((at, error.error_len().unwrap_or(bytes.len() - at)))
+}
+
+/// An error in the record at `span`.
+pub(crate) fn data_error(piece: &Piece, span: Span, reason: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Data, reason)
+        .at(piece.origin.locate(span.start as u64, u64::from(span.lines_before)))
+}

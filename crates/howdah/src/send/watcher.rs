@@ -1,0 +1,100 @@
+//! Watches for lanes of one load that wait for each other: PostgreSQL sees no deadlock there, since the lane that holds
+//! the lock waits for the load, not for the server, and would wait for ever.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::Type;
+
+use crate::connect::Connection;
+use crate::error::{Error, ErrorKind};
+use crate::send::lane::Freight;
+
+/// Two looks in a row make a lane blocked, so that one is noticed within a second; `pg_blocking_pids` takes the lock
+/// manager's locks for a moment, which two looks a second do not make felt.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// Looks until the load ends; cancels the statement of a lane that waits for another lane and notes its backend in
+/// `freight.blocked`.
+///
+/// # Errors
+/// The server's errors; otherwise it never returns.
+pub(crate) async fn watch(
+    connection: &Connection,
+    pids: Vec<i32>,
+    freight: &Freight,
+) -> Result<std::convert::Infallible, Error> {
+    let mut before = None;
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        let rows = connection
+            .client()
+            .query_typed(
+                "select pid from pg_catalog.unnest($1::int4[]) as pid where pg_catalog.pg_blocking_pids(pid) && $1::int4[]",
+                &[(&pids, Type::INT4_ARRAY)],
+            )
+            .await?;
+        let waiting: Option<i32> = rows.first().map(|row| row.get(0));
+        if let Some(pid) = waiting
+            && before == waiting
+            && freight.blocked.load(Ordering::Relaxed) == 0
+        {
+            freight.blocked.store(pid, Ordering::Relaxed);
+            connection
+                .client()
+                .query_typed("select pg_catalog.pg_cancel_backend($1)", &[(&pid, Type::INT4)])
+                .await?;
+        }
+        before = waiting;
+    }
+}
+
+/// The violation behind a statement that the watcher cancelled; `None` for any other error.
+pub(crate) fn collision(error: &tokio_postgres::Error, freight: &Freight, pid: i32) -> Option<Error> {
+    let db = error.as_db_error()?;
+    let cancelled_by_us =
+        freight.blocked.load(Ordering::Relaxed) == pid && db.code() == &SqlState::QUERY_CANCELED;
+    cancelled_by_us.then(|| lanes_collide(db.where_().unwrap_or_default()))
+}
+
+/// Two lanes of one load wait for each other: said as the violation that it is.
+fn lanes_collide(context: &str) -> Error {
+    let index = context
+        .split("while inserting index tuple")
+        .nth(1)
+        .or_else(|| context.split("while checking exclusion constraint").nth(1))
+        .and_then(|text| text.split("in relation \"").nth(1).or_else(|| text.split("on tuple").nth(1)))
+        .and_then(|text| text.split('"').next());
+    if context.contains("while inserting index tuple")
+        && let Some(index) = index
+    {
+        return Error::new(
+            ErrorKind::Data,
+            format!("duplicate key value violates unique constraint {index:?}: two rows of this load have the same key"),
+        )
+        .with_sqlstate("23505")
+        .with_detail("the other row was sent on another connection of the same load, which is why the server waited instead of refusing");
+    }
+    if context.contains("while checking exclusion constraint") {
+        return Error::new(ErrorKind::Data, "two rows of this load conflict under an exclusion constraint")
+            .with_sqlstate("23P01");
+    }
+    Error::new(ErrorKind::Server, "the connections of this load wait for each other")
+        .with_sqlstate("55P03")
+        .with_detail(context.to_owned())
+        .with_hint("a trigger or constraint makes them touch the same row: load with --jobs 1")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_inside_a_unique_index_is_called_a_duplicate_key() {
+        let error = lanes_collide("while inserting index tuple (0,5) in relation \"t_pkey\"\nCOPY t, line 3");
+        assert_eq!(error.sqlstate(), Some("23505"));
+        assert!(error.message().contains("t_pkey"));
+        assert_eq!(lanes_collide("COPY t, line 3").sqlstate(), Some("55P03"));
+    }
+}

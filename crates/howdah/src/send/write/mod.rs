@@ -1,0 +1,307 @@
+//! The write paths: how the rows of a part reach the table over one connection.
+
+pub(crate) mod array;
+pub(crate) mod copy;
+pub(crate) mod fields;
+mod statements;
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use tokio::sync::OnceCell;
+use tokio_postgres::Statement;
+
+use crate::catalog::table::Table;
+use crate::connect::Connection;
+use crate::encode::chunk::RowForm;
+use crate::error::Error;
+use crate::options::{Format, LoadOptions, Mode, OnError, OnNul, WritePath};
+use crate::plan::Plan;
+use crate::plan::mapping::Mapping;
+use crate::send::lane::Freight;
+use crate::send::row_commits::RowCommits;
+use crate::source::Eol;
+use copy::Copy;
+use statements::{Element, Statements};
+
+/// `interval[]`: a modifier of its elements decides how their literals are read, which only COPY tells the server.
+const INTERVAL_ARRAY: u32 = 1187;
+
+/// What to do where the input cannot be passed on.
+const OTHERS_CAN: &str = "--write-path copy-binary (the default) and copy-text can";
+
+/// One lane's way of writing: the connection, and what was prepared on it.
+pub(crate) struct Way {
+    connection: Arc<Connection>,
+    plan: Arc<Plan>,
+    /// Quoted and qualified.
+    relation: String,
+    /// By the rows they take, and their form.
+    prepared: Mutex<HashMap<(usize, RowForm), Statement>>,
+    /// The elements of `unnest`'s arrays, once they were looked up.
+    elements: OnceCell<Vec<Element>>,
+    /// Where every row commits by itself.
+    commits: Option<Arc<RowCommits>>,
+}
+
+/// Why the server did not take a part.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) error: tokio_postgres::Error,
+    /// The rows of the refused statement, as the part counts them. `None` for COPY, whose errors name the row.
+    pub(crate) rows: Option<Range<usize>>,
+    /// Rows of the part that the server counted before: they are in where every row commits by itself.
+    pub(crate) counted: u64,
+}
+
+impl From<tokio_postgres::Error> for Refusal {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Refusal { error, rows: None, counted: 0 }
+    }
+}
+
+/// Where the rows of one part go.
+pub(crate) enum Sink {
+    /// One COPY statement.
+    Copy(Copy),
+    /// INSERT statements.
+    Statements(Statements),
+}
+
+impl Sink {
+    /// Sends whole rows.
+    ///
+    /// # Errors
+    /// The connection broke; what the server thinks of rows is known at [`Sink::finish`].
+    #[inline]
+    pub(crate) async fn feed(&mut self, rows: Bytes) -> Result<(), tokio_postgres::Error> {
+        match self {
+            Sink::Copy(copy) => copy.feed(rows).await,
+            Sink::Statements(statements) => {
+                statements.feed(&rows).await;
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends the part; how many rows the server counted.
+    ///
+    /// # Errors
+    /// The server refused a row, or the connection broke.
+    pub(crate) async fn finish(self) -> Result<u64, Refusal> {
+        match self {
+            Sink::Copy(copy) => Ok(copy.finish().await?),
+            Sink::Statements(statements) => statements.finish().await,
+        }
+    }
+}
+
+impl Way {
+    /// Over an open connection; nothing is sent yet.
+    pub(crate) fn new(connection: Arc<Connection>, freight: &Freight) -> Self {
+        Way {
+            connection,
+            plan: freight.plan.clone(),
+            relation: freight.relation.clone(),
+            prepared: Mutex::default(),
+            elements: OnceCell::new(),
+            commits: freight.commits.clone(),
+        }
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Starts a part.
+    ///
+    /// # Errors
+    /// The server's: it lacks the relation, or the role the right.
+    pub(crate) async fn start(self: &Arc<Self>, form: RowForm) -> Result<Sink, tokio_postgres::Error> {
+        if !self.plan.write_path.is_copy() {
+            return Ok(Sink::Statements(Statements::new(self.clone(), form)));
+        }
+        let sql = || self.plan.copy_sql(&self.relation, form);
+        let statement = self.prepared(0, form, sql).await?;
+        Ok(Sink::Copy(Copy::start(&self.connection, &statement, form).await?))
+    }
+
+    /// A statement for so many rows, prepared when it is used first.
+    async fn prepared(
+        &self,
+        rows: usize,
+        form: RowForm,
+        sql: impl FnOnce() -> String,
+    ) -> Result<Statement, tokio_postgres::Error> {
+        let known = || self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known().get(&(rows, form)).cloned();
+        if let Some(statement) = found {
+            return Ok(statement);
+        }
+        let statement = self.connection.client().prepare(&sql()).await?;
+        known().insert((rows, form), statement.clone());
+        Ok(statement)
+    }
+}
+
+/// The statement that a plan shows.
+pub(crate) fn planned_sql(plan: &Plan, relation: &str) -> String {
+    match plan.write_path {
+        // No line end is part of the statement.
+        WritePath::CopyCsv => plan.copy_sql(relation, RowForm::Csv(Eol::Nl)),
+        path if path.is_copy() => plan.copy_sql(relation, plan.form),
+        WritePath::Unnest => {
+            let arrays = 1..=plan.columns.len() + usize::from(plan.ordinal.is_some());
+            let arrays: Vec<String> = arrays.map(|n| format!("unnest(${n})")).collect();
+            format!("{} SELECT {}", statements::insert_into(plan, relation), arrays.join(", "))
+        }
+        _ => statements::values_sql(plan, relation, 1, plan.form),
+    }
+}
+
+/// Refuses options that a write path cannot keep.
+///
+/// # Errors
+/// A usage error that names the option.
+pub(crate) fn check(options: &LoadOptions) -> Result<(), Error> {
+    let path = options.write_path;
+    let refused =
+        |what: &str| Err(Error::usage(format!("{what} does not go with --write-path {}", path.name())));
+    if options.rows_per_statement == Some(0) {
+        return Err(Error::usage("--rows-per-statement must be at least 1"));
+    }
+    if options.rows_per_statement.is_some() && !path.has_rows_per_statement() {
+        return refused("--rows-per-statement");
+    }
+    if path == WritePath::Landing {
+        return check_landing(options);
+    }
+    if options.landing_table.is_some() || options.keep_landing {
+        let option = if options.keep_landing { "--keep-landing" } else { "--landing-table" };
+        return refused(option).map_err(|error| error.with_hint("it is for --write-path landing"));
+    }
+    if path == WritePath::CopyCsv {
+        return check_copy_csv(options);
+    }
+    if path.is_copy() {
+        return Ok(());
+    }
+    if path.commits_rows() {
+        if !matches!(options.mode, Mode::Append | Mode::CreateAppend | Mode::Create) {
+            return refused(&format!("--mode {}", options.mode)).map_err(|error| {
+                error.with_hint("it needs one transaction, and here every row has its own")
+            });
+        }
+        for (option, texts) in [("--before", &options.before), ("--after", &options.after)] {
+            if !texts.is_empty() {
+                return refused(option).map_err(|error| {
+                    error.with_hint("it is part of the load's transaction, and here every row has its own")
+                });
+            }
+        }
+    }
+    if options.freeze {
+        return refused("--freeze");
+    }
+    if options.dialect.default.is_some() && path != WritePath::Values {
+        return refused("--default")
+            .map_err(|error| error.with_hint("copy-text, copy-binary and values know DEFAULT"));
+    }
+    Ok(())
+}
+
+/// What needs the values' types on the way, or one transaction around it all.
+fn check_landing(options: &LoadOptions) -> Result<(), Error> {
+    let mode = format!("--mode {}", options.mode);
+    let refused = [
+        (
+            !matches!(options.mode, Mode::Append | Mode::CreateAppend),
+            mode.as_str(),
+            "landing adds to a table",
+        ),
+        (options.dry_run, "--dry-run", "with --write-path copy-text it judges every value"),
+        (options.freeze, "--freeze", "the table exists, and may hold rows"),
+        (options.dialect.default.is_some(), "--default", "copy-text, copy-binary and values know DEFAULT"),
+        (options.decimal_comma, "--decimal ,", "copy-text and copy-binary know it"),
+        (options.date_format.is_some(), "--date-format", "copy-text and copy-binary know it"),
+        (!options.before.is_empty(), "--before", "landing and promoting are two transactions"),
+        (!options.after.is_empty(), "--after", "landing and promoting are two transactions"),
+    ];
+    match refused.into_iter().find(|(is_asked, ..)| *is_asked) {
+        Some((_, option, why)) => {
+            Err(Error::usage(format!("{option} does not go with --write-path landing")).with_hint(why))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What needs a look at every value, where the input's bytes travel as they are.
+fn check_copy_csv(options: &LoadOptions) -> Result<(), Error> {
+    let refused = [
+        (options.format == Some(Format::Text), "--format text"),
+        (matches!(options.format, Some(Format::Json | Format::Ndjson)), "JSON"),
+        (options.decimal_comma, "--decimal ,"),
+        (options.date_format.is_some(), "--date-format"),
+        (options.on_error == OnError::Ignore, "--on-error ignore"),
+        (options.on_nul == OnNul::Strip, "--on-nul strip"),
+        (options.file_column.is_some(), "--file-column"),
+    ];
+    match refused.into_iter().find(|(is_asked, _)| *is_asked) {
+        Some((_, option)) => {
+            Err(Error::usage(format!("{option} does not go with --write-path copy-csv"))
+                .with_hint(OTHERS_CAN))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses inputs whose bytes are not COPY's as they are: a record must have the loaded columns and no others.
+///
+/// # Errors
+/// A usage error that says why.
+pub(crate) fn check_passed_on(mapping: &Mapping, is_staged: bool, is_observed: bool) -> Result<(), Error> {
+    let in_order = mapping.pairs.iter().enumerate().all(|(at, pair)| pair.field == at);
+    let why = if is_staged {
+        "rows are staged with their places in the input, which the input does not have"
+    } else if is_observed {
+        "the types of a stream are found while its values are read"
+    } else if mapping.pairs.len() != mapping.fields || !in_order {
+        "COPY cannot skip a field of the input"
+    } else if !mapping.layouts.is_empty() {
+        "the columns of the files differ"
+    } else {
+        return Ok(());
+    };
+    Err(Error::usage("--write-path copy-csv cannot pass this input on")
+        .with_detail(why)
+        .with_hint(OTHERS_CAN))
+}
+
+/// Refuses columns that only COPY can fill.
+///
+/// # Errors
+/// A usage error that names the column.
+pub(crate) fn check_columns(options: &LoadOptions, mapping: &Mapping, table: &Table) -> Result<(), Error> {
+    let loaded = |name: &String| mapping.pairs.iter().any(|pair| pair.target == *name);
+    let mut columns = table.columns.iter();
+    let odd = columns.find(|column| {
+        column.base_type.0 == INTERVAL_ARRAY && column.base_type.1 != -1 && loaded(&column.name)
+    });
+    match odd {
+        Some(column) if !options.write_path.is_copy() || options.write_path == WritePath::Landing => {
+            Err(Error::usage(format!(
+                "--write-path {} cannot fill {:?} ({})",
+                options.write_path.name(),
+                column.name,
+                column.type_name
+            ))
+            .with_detail(
+                "the type's modifier decides how its literals are read, which an INSERT does not tell",
+            )
+            .with_hint("--write-path copy-binary or copy-text can"))
+        }
+        _ => Ok(()),
+    }
+}
