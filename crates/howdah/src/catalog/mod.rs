@@ -1,5 +1,6 @@
 //! What the server says of itself: names, types, tables, and the settings of a session.
 
+pub(crate) mod inferred_type;
 pub mod name;
 pub(crate) mod session;
 pub(crate) mod snake;

@@ -3,11 +3,11 @@
 use howdah_encode::{SessionRules, TypeShape};
 use tokio_postgres::types::Type;
 
+use crate::catalog::inferred_type::InferredType;
 use crate::catalog::name::{TableName, display, quote};
 use crate::catalog::types::Types;
 use crate::connect::Connection;
 use crate::error::{Error, ErrorKind};
-use crate::infer::lattice::InferredType;
 
 /// A relation that rows can be copied into.
 #[derive(Debug, Clone)]

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::encode::chunk::RowForm;
 use crate::encode::resolver::{Answer, Question};
 use crate::plan::Plan;
+use crate::plan::row_form::RowForm;
 
 /// Answers are forgotten beyond so many bytes of literals: memory does not grow with the input.
 const REMEMBERED_BYTES: usize = 8 * 1024 * 1024;

@@ -7,10 +7,11 @@ use howdah_encode::{Verdict, copy_text, wire};
 
 use super::sorting::Sorting;
 use super::{Encoder, Keep, NULL_FIELD, end_row};
-use crate::encode::chunk::{Chunk, Ordinal, RowForm, RowOrigins};
+use crate::encode::chunk::{Chunk, Ordinal, RowOrigins};
 use crate::encode::row::{NotRow, Row, Spot};
 use crate::error::{Error, ErrorKind};
 use crate::options::WritePath;
+use crate::plan::row_form::RowForm;
 use crate::plan::{Plan, PlanColumn};
 use crate::source::batches::Batch;
 

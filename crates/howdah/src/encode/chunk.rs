@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::error::Location;
+use crate::plan::row_form::RowForm;
 use crate::source::batches::BatchPlace;
 use crate::source::split::Span;
 use crate::source::{Eol, Origin};
@@ -18,17 +19,6 @@ pub(crate) struct Chunk {
     pub(crate) form: RowForm,
     /// Where each row came from.
     pub(crate) rows: RowOrigins,
-}
-
-/// The forms rows travel in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum RowForm {
-    /// COPY BINARY tuples.
-    Binary,
-    /// COPY text lines.
-    Text,
-    /// The input's own CSV; one COPY takes one kind of line end.
-    Csv(Eol),
 }
 
 /// The place of a record in the input, as a number that grows with it: its morsel, and where it starts in that.

@@ -21,19 +21,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::control::Control;
 use crate::encode::answers::{Answers, Open};
 use crate::encode::buffers::Buffers;
-use crate::encode::chunk::{Chunk, Ordinal, RowForm};
+use crate::encode::chunk::{Chunk, Ordinal};
 use crate::encode::rejects::Reject;
 use crate::encode::resolver::Answer;
 use crate::error::Error;
 use crate::infer::lattice::ColumnLattice;
 use crate::plan::Plan;
+use crate::plan::row_form::RowForm;
 use crate::source::{Field, Morsel};
 
 /// The length word of NULL in COPY's binary format.
 const NULL_FIELD: [u8; 4] = (-1i32).to_be_bytes();
-
-/// Marks a default in our own text rows: no escaped value can look like it.
-pub(crate) const DEFAULT_MARKER: &[u8] = b"\\D";
 
 /// A piece with open literals in more than this share of its records is cheaper for the server to parse as text.
 const DENSE: f64 = 0.01;

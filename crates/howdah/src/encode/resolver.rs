@@ -8,8 +8,8 @@ use tokio_postgres::types::{FromSql, Type};
 
 use crate::catalog::name::quote;
 use crate::connect::{Connection, Target};
-use crate::encode::chunk::RowForm;
 use crate::error::{Error, ErrorKind};
+use crate::plan::row_form::RowForm;
 
 /// `pg_input_error_info` judges a literal without raising an error.
 const HAS_SOFT_ERRORS: i32 = 160_000;

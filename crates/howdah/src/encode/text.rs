@@ -3,11 +3,13 @@
 use howdah_encode::{NotEncoded, copy_text};
 
 use super::sorting::Sorting;
-use super::{DEFAULT_MARKER, Encoder, Keep, NULL_FIELD, end_row};
-use crate::encode::chunk::{Chunk, Ordinal, RowForm, RowOrigins};
+use super::{Encoder, Keep, NULL_FIELD, end_row};
+use crate::encode::chunk::{Chunk, Ordinal, RowOrigins};
 use crate::encode::row::{NotRow, Row, Spot};
 use crate::error::Error;
 use crate::plan::decimal;
+use crate::plan::row_form::DEFAULT_MARKER;
+use crate::plan::row_form::RowForm;
 use crate::plan::{Plan, PlanColumn};
 use crate::read::records::{Record, Records};
 use crate::source::split::PlainRecord;

@@ -1,7 +1,8 @@
 //! Rows from binary COPY files: their fields travel as they are, for the server's receive functions to judge.
 
 use super::{Encoder, end_row};
-use crate::encode::chunk::{Chunk, Ordinal, RowForm, RowOrigins};
+use crate::encode::chunk::{Chunk, Ordinal, RowOrigins};
+use crate::plan::row_form::RowForm;
 use crate::source::tuples::Tuples;
 
 impl Encoder {

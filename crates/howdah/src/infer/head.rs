@@ -1,215 +1,68 @@
-//! The start of the input: what record 1 and the fields below it look like, and whether record 1 is a header.
+//! Looks at the start of the input: record 1 and the types of the fields below it, or the keys of JSON's first records.
 
 use std::sync::Arc;
 
-use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::infer::lattice::{ColumnLattice, InferredType};
-use crate::options::{HeaderOption, LoadOptions};
+use crate::infer::lattice::ColumnLattice;
+use crate::infer::survey::{self, Question, Survey};
+use crate::options::LoadOptions;
 use crate::plan::date_format::as_spelled;
-use crate::plan::mapping::{is_name, listing};
+use crate::plan::head::Head;
 use crate::read::records;
-use crate::source::json::survey::{self, Question, Seen, Survey};
 use crate::source::split::{self, Splitter};
 use crate::source::{Dialect, Piece};
 
-/// The start of the input: record 1, and what the fields below it look like.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Head {
-    pub(crate) first: Vec<String>,
-    /// Record 1 alone.
-    first_types: Vec<InferredType>,
-    /// The columns of the records after it, as far as the first piece goes.
-    rest: Vec<ColumnLattice>,
-    has_rest: bool,
-    /// Why record 1 cannot be a header although it looks like one: it is not text.
-    fault: Option<Error>,
-    /// Whether record 1 is a header, and why, once that was found out.
-    decision: Option<(bool, String)>,
-    /// The names are keys of JSON, and `first` has those of all records that were looked at.
-    pub(crate) has_keys: bool,
-    /// What their values look like, where all of the input was looked at.
-    pub(crate) seen: Option<Seen>,
+/// Looks at the first piece. Records that cannot be split are passed over.
+pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, options: &LoadOptions) -> Head {
+    let mut head = Head::default();
+    let Some(piece) = piece else { return head };
+    let mut splitter = Splitter::new(piece.bytes(), dialect, piece.eol);
+    let (mut fields, mut scratch, mut spelled) = (Vec::new(), Vec::new(), Default::default());
+    let Ok(Some(span)) = splitter.next_record(&mut fields) else { return head };
+    head.fault = records::head_fault(piece, span);
+    for field in &fields {
+        let value = split::value(*field, piece.bytes(), dialect, &mut scratch);
+        let mut alone = ColumnLattice::default();
+        alone.observe(value.map(|value| {
+            as_spelled(value, options.decimal_comma, options.date_format.as_ref(), &mut spelled)
+        }));
+        head.first_types.push(alone.decide());
+        head.first.push(String::from_utf8_lossy(value.unwrap_or_default()).into_owned());
+    }
+    let mut rest = vec![ColumnLattice::default(); fields.len()];
+    loop {
+        match splitter.next_record(&mut fields) {
+            Ok(None) => {
+                head.rest_types = rest.iter().map(ColumnLattice::decide).collect();
+                return head;
+            }
+            // Reported, or kept apart, when it is its turn.
+            Err(_) => continue,
+            Ok(Some(_)) => head.has_rest = true,
+        }
+        for (field, lattice) in fields.iter().zip(&mut rest) {
+            let value = split::value(*field, piece.bytes(), dialect, &mut scratch);
+            if std::str::from_utf8(value.unwrap_or_default()).is_ok() {
+                lattice.observe(value.map(|value| {
+                    as_spelled(value, options.decimal_comma, options.date_format.as_ref(), &mut spelled)
+                }));
+            }
+        }
+    }
 }
 
-impl Head {
-    /// Looks at the first piece. Records that cannot be split are passed over.
-    pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, options: &LoadOptions) -> Head {
-        let mut head = Head::default();
-        let Some(piece) = piece else { return head };
-        let mut splitter = Splitter::new(piece.bytes(), dialect, piece.eol);
-        let (mut fields, mut scratch, mut spelled) = (Vec::new(), Vec::new(), Default::default());
-        let Ok(Some(span)) = splitter.next_record(&mut fields) else { return head };
-        head.fault = records::head_fault(piece, span);
-        for field in &fields {
-            let value = split::value(*field, piece.bytes(), dialect, &mut scratch);
-            let mut alone = ColumnLattice::default();
-            alone.observe(value.map(|value| {
-                as_spelled(value, options.decimal_comma, options.date_format.as_ref(), &mut spelled)
-            }));
-            head.first_types.push(alone.decide());
-            head.first.push(String::from_utf8_lossy(value.unwrap_or_default()).into_owned());
-        }
-        head.rest = vec![ColumnLattice::default(); fields.len()];
-        loop {
-            match splitter.next_record(&mut fields) {
-                Ok(None) => return head,
-                // Reported, or kept apart, when it is its turn.
-                Err(_) => continue,
-                Ok(Some(_)) => head.has_rest = true,
-            }
-            for (field, lattice) in fields.iter().zip(&mut head.rest) {
-                let value = split::value(*field, piece.bytes(), dialect, &mut scratch);
-                if std::str::from_utf8(value.unwrap_or_default()).is_ok() {
-                    lattice.observe(value.map(|value| {
-                        as_spelled(value, options.decimal_comma, options.date_format.as_ref(), &mut spelled)
-                    }));
-                }
-            }
-        }
+/// The keys of the first piece's records. Those that are no JSON are passed over.
+///
+/// # Errors
+/// More keys than a table has columns.
+pub(crate) fn keys(
+    piece: Option<&Piece>,
+    dialect: &Arc<Dialect>,
+    options: &LoadOptions,
+) -> Result<Head, Error> {
+    let mut survey = Survey::new(Question::about_names(dialect, options));
+    if let Some(piece) = piece {
+        survey.see(piece)?;
     }
-
-    /// The head of inputs that name their columns themselves, and may say how many rows they have.
-    pub(crate) fn of_schema(names: Vec<String>, rows: Option<u64>) -> Head {
-        let rows = rows.map_or_else(String::new, |rows| format!(", and has {rows} rows"));
-        let decision = Some((true, format!("the input names its columns{rows}")));
-        Head { first: names, decision, ..Head::default() }
-    }
-
-    /// The head of inputs with so many fields a record, and no header.
-    pub(crate) fn without_header(fields: usize) -> Head {
-        let decision = Some((false, "the input has no header".to_owned()));
-        Head { first: vec![String::new(); fields], decision, ..Head::default() }
-    }
-
-    /// The keys of the first piece's records. Those that are no JSON are passed over.
-    ///
-    /// # Errors
-    /// More keys than a table has columns.
-    pub(crate) fn keys(
-        piece: Option<&Piece>,
-        dialect: &Arc<Dialect>,
-        options: &LoadOptions,
-    ) -> Result<Head, Error> {
-        let mut survey = Survey::new(Question::about_names(dialect, options));
-        if let Some(piece) = piece {
-            survey.see(piece)?;
-        }
-        Ok(Head::of_keys(survey::conclude(vec![survey])?.names))
-    }
-
-    /// Keys take the place of a header.
-    fn of_keys(names: Vec<String>) -> Head {
-        let reason = "the keys of the objects name the columns".to_owned();
-        Head { first: names, has_keys: true, decision: Some((true, reason)), ..Head::default() }
-    }
-
-    /// The head once it is found out whether record 1 is a header.
-    ///
-    /// # Errors
-    /// It is neither clearly one nor clearly none.
-    pub(crate) fn decided(self, existing: Option<&Table>, options: &LoadOptions) -> Result<Head, Error> {
-        let decision = match existing {
-            Some(table) => self.header_of_existing(table, options)?,
-            None => self.header_of_new(options.header),
-        };
-        Ok(Head { decision: Some(decision), ..self })
-    }
-
-    /// Whether record 1 was found to be a header.
-    pub(crate) fn has_header(&self) -> bool {
-        matches!(self.decision, Some((true, _)))
-    }
-
-    /// The same head with the columns of all inputs.
-    pub(crate) fn with_names(self, names: Vec<String>) -> Head {
-        Head { first: names, ..self }
-    }
-
-    /// The same head with what the whole input showed.
-    pub(crate) fn with_types(self, seen: Seen) -> Head {
-        Head { seen: Some(seen), ..self }
-    }
-
-    /// Record 1, as the names it is to hold.
-    ///
-    /// # Errors
-    /// It is not text.
-    pub(crate) fn names(self) -> Result<Vec<String>, Error> {
-        self.fault.map_or(Ok(self.first), Err)
-    }
-
-    /// Refuses names that are not text; with `--columns` nobody reads them.
-    pub(crate) fn must_be_text(&self, is_header: bool, options: &LoadOptions) -> Result<(), Error> {
-        match &self.fault {
-            Some(fault) if is_header && options.columns.is_none() => Err(fault.clone()),
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether record 1 of a new table's input is a header, and why.
-    pub(crate) fn header_of_new(&self, option: HeaderOption) -> (bool, String) {
-        if let Some(decision) = &self.decision {
-            return decision.clone();
-        }
-        match option {
-            HeaderOption::Yes => return (true, "record 1 is the header, as asked".into()),
-            HeaderOption::No => return (false, "record 1 is data, as asked".into()),
-            HeaderOption::Auto => {}
-        }
-        let names = &self.first;
-        let distinct =
-            names.iter().enumerate().all(|(at, name)| !name.is_empty() && !names[..at].contains(name));
-        if !distinct {
-            return (false, "record 1 is data: its fields are not distinct names".into());
-        }
-        let types: Vec<InferredType> = self.rest.iter().map(ColumnLattice::decide).collect();
-        for ((name, own), rest) in names.iter().zip(&self.first_types).zip(&types) {
-            if *rest != InferredType::Text && *own == InferredType::Text {
-                return (
-                    true,
-                    format!("record 1 is the header: {name:?} does not fit the {} below it", rest.sql()),
-                );
-            }
-        }
-        let own_text = self.first_types.iter().all(|own| *own == InferredType::Text);
-        let rest_text = types.iter().all(|rest| *rest == InferredType::Text);
-        if own_text && (rest_text || !self.has_rest) {
-            return (true, "record 1 is the header: all fields are text and its own are distinct".into());
-        }
-        (false, "record 1 is data: it looks like the records below it".into())
-    }
-
-    /// Whether record 1 is a header for an existing table, and why.
-    pub(crate) fn header_of_existing(
-        &self,
-        table: &Table,
-        options: &LoadOptions,
-    ) -> Result<(bool, String), Error> {
-        if let Some(decision) = &self.decision {
-            return Ok(decision.clone());
-        }
-        match options.header {
-            HeaderOption::Yes => return Ok((true, "record 1 is the header, as asked".into())),
-            HeaderOption::No => return Ok((false, "record 1 is data, as asked".into())),
-            HeaderOption::Auto => {}
-        }
-        let is_name = |field: &&String| is_name(field, table, options);
-        let (names, others): (Vec<_>, Vec<_>) = self.first.iter().partition(is_name);
-        if names.is_empty() {
-            return Ok((false, "record 1 is data: none of its fields is a column name".into()));
-        }
-        if others.is_empty() {
-            return Ok((true, "record 1 is the header: all its fields are column names".into()));
-        }
-        if options.columns.is_some() {
-            return Ok((false, "record 1 is data: not all of its fields are column names".into()));
-        }
-        if let Some(fault) = self.fault.clone() {
-            return Err(fault);
-        }
-        Err(Error::usage("record 1 is neither clearly a header nor clearly data")
-            .with_detail(format!("columns of {}: {}; not columns: {}", table.display(), listing(&names), listing(&others)))
-            .with_hint("say which: --header=true (then use --map NAME=COLUMN or --skip-columns NAME for the others), or --header=false"))
-    }
+    Ok(Head::of_keys(survey::conclude(vec![survey])?.names))
 }

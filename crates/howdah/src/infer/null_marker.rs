@@ -1,7 +1,8 @@
 //! Finds out what stands for NULL where the user does not say: a marker among values of another type, in an input that leaves no
 //! field empty.
 
-use crate::infer::lattice::{ColumnLattice, InferredType, NULL_MARKERS};
+use crate::catalog::inferred_type::InferredType;
+use crate::infer::lattice::{ColumnLattice, NULL_MARKERS};
 use crate::source::reading::Sample;
 use crate::source::split::{self, Splitter};
 use crate::source::{Dialect, Eol, Family, Form, first_eol};

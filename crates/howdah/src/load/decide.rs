@@ -7,13 +7,15 @@ use howdah_encode::TypeShape;
 
 use super::batches::created_types;
 use super::{Decision, Load, keys};
+use crate::catalog::inferred_type::InferredType;
 use crate::catalog::name::TableName;
 use crate::catalog::session::Session;
 use crate::catalog::table::{self, Column, Hazards, Kind, Table};
 use crate::connect::Connection;
 use crate::control::Phase;
 use crate::error::Error;
-use crate::infer::lattice::{ColumnLattice, InferredType};
+use crate::infer::columns;
+use crate::infer::lattice::ColumnLattice;
 use crate::options::{Mode, OnError, WritePath};
 use crate::plan::declared;
 use crate::plan::force;
@@ -225,7 +227,7 @@ impl Load<'_> {
         let plan = Arc::new(plan);
         let cutter = self.cutter(inputs, dialect, mapping.header.is_some());
         let (control, names) = (self.control.clone(), plan.clone());
-        let work = move || feed::infer(cutter, &names, threads, &control);
+        let work = move || columns::infer(cutter, &names, threads, &control);
         let (lattices, ascends) = feed::off_thread(self.control, work).await??;
         self.hint_null_markers(&plan, &lattices);
         let mut findings = Findings::default();

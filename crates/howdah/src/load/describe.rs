@@ -2,10 +2,10 @@
 
 use super::{Decision, Load};
 use crate::catalog::session::Session;
-use crate::encode::chunk::RowForm;
 use crate::load::report::{DialectSummary, PlanSummary, PlannedColumn};
 use crate::options::WritePath;
 use crate::plan::mapping::Mapping;
+use crate::plan::row_form::RowForm;
 use crate::publish::landing::Landing;
 use crate::send::write;
 

@@ -7,12 +7,13 @@ use super::Load;
 use crate::catalog::table::{Column, Table};
 use crate::control::Phase;
 use crate::error::Error;
-use crate::infer::head::Head;
+use crate::infer::survey::{self, Question, Survey};
 use crate::options::{HeaderOption, LoadOptions, OnError};
+use crate::plan::head::Head;
+use crate::plan::keys::Seen;
 use crate::plan::mapping::{self, Mapping};
 use crate::publish::creation::Findings;
 use crate::read::feed;
-use crate::source::json::survey::{self, Question, Seen, Survey};
 use crate::source::{Dialect, Input};
 
 /// Refuses what JSON leaves no choice about.

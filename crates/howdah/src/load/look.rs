@@ -5,10 +5,11 @@ use std::sync::Arc;
 use super::Load;
 use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::infer::head::Head;
+use crate::infer::head;
 use crate::infer::null_marker;
 use crate::load::report::DialectSummary;
 use crate::plan::decimal;
+use crate::plan::head::Head;
 use crate::plan::layout::Layouts;
 use crate::plan::mapping;
 use crate::read::feed;
@@ -56,9 +57,9 @@ impl Load<'_> {
             let first = cutter.peek()?;
             let head = if dialect.family.is_json() {
                 summary.format = first.map_or("ndjson", |piece| json::form_name(piece.eol));
-                Head::keys(first, &dialect, &options)?
+                head::keys(first, &dialect, &options)?
             } else {
-                Head::read(first, &dialect, &options)
+                head::read(first, &dialect, &options)
             };
             Ok(Look { supply: Supply::text(cutter), summary, dialect, head, layouts: Layouts::new() })
         };

@@ -7,8 +7,9 @@ use super::Load;
 use crate::catalog::table::Table;
 use crate::control::Control;
 use crate::error::Error;
-use crate::infer::head::Head;
+use crate::infer::head;
 use crate::options::LoadOptions;
+use crate::plan::head::Head;
 use crate::plan::layout::{self, Header, Layouts};
 use crate::plan::mapping;
 use crate::read::feed;
@@ -92,7 +93,7 @@ fn headers(
         let control = Control::new();
         let mut cutter = Cutter::new(vec![input.clone()], dialect.clone(), control.clone(), HEADER_BYTES)
             .skipping_lines(skip_lines);
-        let names = Head::read(cutter.peek()?, dialect, &LoadOptions::default()).names()?;
+        let names = head::read(cutter.peek()?, dialect, &LoadOptions::default()).names()?;
         control.take_notices().into_iter().for_each(|notice| notices.notice(notice));
         if !names.is_empty() {
             headers.push((input.name.clone(), names));

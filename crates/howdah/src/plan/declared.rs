@@ -6,14 +6,11 @@ use tokio_postgres::types::Type;
 
 use crate::catalog::name;
 use crate::catalog::table::{Column, Table};
-use crate::catalog::types::Types;
+use crate::catalog::types::{FIRST_OWN_OID, Types};
 use crate::connect::Connection;
 use crate::error::Error;
 use crate::options::LoadOptions;
 use crate::plan::mapping::Mapping;
-
-/// OIDs from here on are not PostgreSQL's own: such types may have checks.
-pub(crate) const FIRST_OWN_OID: u32 = 16384;
 
 /// The types of a new table's columns that need not be found: those that the user says, and, where they say nothing, those
 /// that the caller knows of the fields.

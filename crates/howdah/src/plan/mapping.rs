@@ -6,12 +6,12 @@ use tokio_postgres::types::Type;
 use crate::catalog::name;
 use crate::catalog::snake::{self, snake};
 use crate::catalog::table::{Column, Table};
+use crate::catalog::types::FIRST_OWN_OID;
 use crate::error::Error;
-use crate::infer::head::Head;
 use crate::options::{HeaderOption, LoadOptions, Names};
-use crate::plan::declared::FIRST_OWN_OID;
+use crate::plan::head::Head;
+use crate::plan::keys::Seen;
 use crate::plan::layout::Layouts;
-use crate::source::json::survey::Seen;
 use crate::source::sniff::Fit;
 
 /// The fields of a record and where they go.

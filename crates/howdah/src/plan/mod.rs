@@ -4,9 +4,12 @@ pub(crate) mod date_format;
 pub(crate) mod decimal;
 pub(crate) mod declared;
 pub(crate) mod force;
+pub(crate) mod head;
 pub(crate) mod jobs;
+pub(crate) mod keys;
 pub(crate) mod layout;
 pub(crate) mod mapping;
+pub(crate) mod row_form;
 
 use std::sync::Arc;
 
@@ -15,13 +18,13 @@ use howdah_encode::{SessionRules, TextCodec, TypeShape};
 
 use crate::catalog::name::{quote, quote_literal};
 use crate::catalog::table::Table;
-use crate::encode::DEFAULT_MARKER;
-use crate::encode::chunk::RowForm;
 use crate::options::{LoadOptions, OnNul, WritePath};
 use crate::plan::date_format::DateFormat;
 use crate::plan::force::Forced;
 use crate::plan::layout::Layouts;
 use crate::plan::mapping::Mapping;
+use crate::plan::row_form::DEFAULT_MARKER;
+use crate::plan::row_form::RowForm;
 use crate::source::json::Keys;
 use crate::source::split;
 use crate::source::{Dialect, Field};

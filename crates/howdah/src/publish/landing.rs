@@ -2,11 +2,11 @@
 
 use tokio_postgres::types::Type;
 
+use crate::catalog::inferred_type::InferredType;
 use crate::catalog::name::quote;
 use crate::catalog::table::Table;
 use crate::connect::Connection;
 use crate::error::Error;
-use crate::infer::lattice::InferredType;
 use crate::plan::Plan;
 use crate::publish::creation::Creation;
 use crate::publish::replace::Replacement;

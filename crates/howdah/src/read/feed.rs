@@ -7,12 +7,7 @@ use std::thread::JoinHandle;
 
 use crate::control::Control;
 use crate::error::{Error, ErrorKind};
-use crate::infer::lattice::ColumnLattice;
-use crate::infer::lattice::ascent::{Ascent, Stretch};
-use crate::plan::Plan;
-use crate::plan::date_format::as_spelled;
-use crate::read::records::Records;
-use crate::source::{Cutter, Field, Hold, Morsel, Piece, Supply};
+use crate::source::{Cutter, Hold, Morsel, Piece, Supply};
 
 /// The input, for any number of threads.
 pub(crate) struct Feed {
@@ -70,106 +65,6 @@ impl Feed {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn join_all(threads: Vec<JoinHandle<Vec<ColumnLattice>>>) -> Result<Vec<ColumnLattice>, Error> {
-    let mut seen = Vec::with_capacity(threads.len());
-    for thread in threads {
-        seen.push(thread.join().map_err(|_| Error::new(ErrorKind::Internal, "a reading thread panicked"))?);
-    }
-    Ok(merge(seen))
-}
-
-/// What several threads saw of the same columns, together.
-pub(crate) fn merge(seen: impl IntoIterator<Item = Vec<ColumnLattice>>) -> Vec<ColumnLattice> {
-    let mut merged: Vec<ColumnLattice> = Vec::new();
-    for lattices in seen {
-        if merged.len() < lattices.len() {
-            merged.resize(lattices.len(), ColumnLattice::default());
-        }
-        for (into, from) in merged.iter_mut().zip(&lattices) {
-            into.merge(from);
-        }
-    }
-    merged
-}
-
-/// Reads the whole input on `threads` threads to find the types of a new table's columns, and whether the first of them could
-/// be its key.
-///
-/// # Errors
-/// The first record, in input order, that cannot be read.
-pub(crate) fn infer(
-    cutter: Cutter,
-    plan: &Arc<Plan>,
-    threads: usize,
-    control: &Control,
-) -> Result<(Vec<ColumnLattice>, bool), Error> {
-    let feed = Feed::new(Supply::text(cutter));
-    let ascent = Arc::new(Mutex::new(Ascent::default()));
-    let threads = (0..threads)
-        .map(|_| {
-            let (feed, plan, control, ascent) = (feed.clone(), plan.clone(), control.clone(), ascent.clone());
-            std::thread::spawn(move || {
-                let mut lattices = vec![ColumnLattice::default(); plan.columns.len()];
-                let (mut fields, mut hold) = (Vec::new(), Hold::default());
-                while let Some(morsel) = feed.next(&mut hold) {
-                    let Morsel::Text(piece) = &morsel else { break };
-                    if control.is_cancelled() {
-                        break;
-                    }
-                    match observe(piece, &plan, &mut fields, &mut lattices) {
-                        Ok(first_column) => lock(&ascent).add(piece.ordinal, first_column),
-                        Err(error) => {
-                            feed.fail(piece.ordinal, error);
-                            break;
-                        }
-                    }
-                    hold.reuse(morsel);
-                }
-                lattices
-            })
-        })
-        .collect();
-    let merged = join_all(threads)?;
-    match feed.take_failure() {
-        Some(error) => Err(error),
-        None => Ok((merged, lock(&ascent).holds())),
-    }
-}
-
-/// Shows the values of `piece` to the lattices; tells how those of the first column follow each other.
-fn observe(
-    piece: &Piece,
-    plan: &Plan,
-    fields: &mut Vec<Field>,
-    lattices: &mut [ColumnLattice],
-) -> Result<Stretch, Error> {
-    let mut first_column = Stretch::Empty;
-    let (mut scratch, mut spelled) = (Vec::new(), Default::default());
-    let mut records = Records::new(piece, plan, std::mem::take(fields))?;
-    while let Some(record) = records.next() {
-        match record {
-            Ok(record) => {
-                for (at, (column, lattice)) in plan.columns.iter().zip(lattices.iter_mut()).enumerate() {
-                    let field = record.fields[column.field];
-                    let file = piece.origin.source.as_bytes();
-                    let value = column.value(field, record.bytes, file, &plan.dialect, &mut scratch);
-                    let value = value.map(|value| {
-                        as_spelled(value, plan.decimal_comma, plan.date_format.as_ref(), &mut spelled)
-                    });
-                    if at == 0 {
-                        first_column.see(value);
-                    }
-                    lattice.observe(value);
-                }
-            }
-            Err(_) if plan.keep_rejects => {}
-            Err(bad) => return Err(bad.error),
-        }
-    }
-    *fields = records.into_fields();
-    Ok(first_column)
 }
 
 /// Shows the whole input to `observers`, each on a thread of its own: every piece to one of them. The observers in the end.

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::shape::{RowColumn, RowShape};
-use crate::encode::chunk::RowForm;
 use crate::encode::resolver::{Answer, Question, Resolver};
 use crate::error::{Error, ErrorKind};
+use crate::plan::row_form::RowForm;
 
 /// A field of a row that holds a literal which only the server can read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

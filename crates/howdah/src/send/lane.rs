@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicI32};
 
 use crate::connect::Connection;
 use crate::control::Control;
-use crate::encode::chunk::{Chunk, RowForm};
+use crate::encode::chunk::Chunk;
 use crate::encode::rejects::Rejects;
 use crate::encode::resolver::Resolver;
 use crate::error::Error;
 use crate::infer::lattice::ColumnLattice;
 use crate::plan::Plan;
+use crate::plan::row_form::RowForm;
 use crate::send::narrow;
 use crate::send::part::{self, Part};
 use crate::send::row_commits::RowCommits;

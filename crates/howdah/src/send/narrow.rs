@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::encode::chunk::RowForm;
 use crate::encode::rejects::Reject;
 use crate::error::{Error, ErrorKind};
+use crate::plan::row_form::RowForm;
 use crate::send::lane::Freight;
 use crate::send::part::{self, Carried, Held};
 use crate::send::write::{Refusal, Way};

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::encode::chunk::{Chunk, RowForm, RowOrigins};
+use crate::encode::chunk::{Chunk, RowOrigins};
 use crate::error::{Error, ErrorKind, Location};
+use crate::plan::row_form::RowForm;
 use crate::send::lane::Freight;
 use crate::send::watcher::collision;
 use crate::send::write::{Refusal, Sink, Way};

@@ -12,8 +12,8 @@ use tokio_postgres::{Row, Statement};
 use super::ack::Written;
 use super::statements::Statements;
 use crate::connect::{Connection, Splice, Target};
-use crate::encode::chunk::RowForm;
 use crate::error::Error;
+use crate::plan::row_form::RowForm;
 use crate::send::write::array;
 use crate::send::write::fields::Field;
 

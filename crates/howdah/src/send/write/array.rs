@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::fields::Field;
-use crate::encode::chunk::RowForm;
+use crate::plan::row_form::RowForm;
 
 /// An array of values, in the form that they have.
 pub(crate) fn of<'a>(

@@ -8,7 +8,7 @@ use howdah_encode::wire;
 use tokio_postgres::{CopyInSink, Statement};
 
 use crate::connect::Connection;
-use crate::encode::chunk::RowForm;
+use crate::plan::row_form::RowForm;
 
 /// One CopyData message holds at most so much: tokio-postgres copies each message into its write buffer, which must not
 /// grow with a huge record.

@@ -7,9 +7,9 @@ use bytes::BytesMut;
 use howdah_encode::copy_text;
 use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
 
-use crate::encode::DEFAULT_MARKER;
-use crate::encode::chunk::RowForm;
 use crate::plan::Plan;
+use crate::plan::row_form::DEFAULT_MARKER;
+use crate::plan::row_form::RowForm;
 
 /// One value as it travels.
 #[derive(Debug)]

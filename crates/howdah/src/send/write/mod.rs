@@ -15,11 +15,11 @@ use tokio_postgres::Statement;
 
 use crate::catalog::table::Table;
 use crate::connect::Connection;
-use crate::encode::chunk::RowForm;
 use crate::error::Error;
 use crate::options::{Format, LoadOptions, Mode, OnError, OnNul, WritePath};
 use crate::plan::Plan;
 use crate::plan::mapping::Mapping;
+use crate::plan::row_form::RowForm;
 use crate::send::lane::Freight;
 use crate::send::row_commits::RowCommits;
 use crate::source::Eol;

@@ -10,8 +10,8 @@ use tokio_postgres::{SimpleQueryMessage, Statement};
 
 use super::fields::{self, Field};
 use super::{Refusal, Way, array};
-use crate::encode::chunk::RowForm;
 use crate::options::WritePath;
+use crate::plan::row_form::RowForm;
 use crate::plan::{INTERVAL_OID, Plan};
 use crate::send::narrow::row_ends;
 use crate::send::row_commits::RowCommits;

@@ -11,14 +11,14 @@ pub(crate) const MOST_DEPTH: usize = 512;
 /// Where text is no JSON, and what would have been.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wrong {
-    pub(super) at: usize,
+    pub(crate) at: usize,
     expected: Option<&'static str>,
 }
 
 impl Wrong {
     /// The refusal of the record whose text starts at `start` of what was read.
     #[cold]
-    pub(super) fn refusal(self, start: usize) -> Refusal {
+    pub(crate) fn refusal(self, start: usize) -> Refusal {
         match self.expected {
             Some(expected) => Refusal {
                 fault: Some((start + self.at, expected)),
@@ -31,7 +31,7 @@ impl Wrong {
 
 /// What a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// `null`
     Null,
     /// A number, `true` or `false`.
@@ -44,29 +44,29 @@ pub(super) enum Kind {
 
 /// A value as a range of the text; of a string, what is between the quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Value {
-    pub(super) start: usize,
-    pub(super) end: usize,
-    pub(super) kind: Kind,
+pub(crate) struct Value {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) kind: Kind,
 }
 
 /// A key, as a range of the text between the quotes, and its value.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Member<'a> {
-    pub(super) key: &'a [u8],
-    pub(super) key_is_escaped: bool,
-    pub(super) value: Value,
+pub(crate) struct Member<'a> {
+    pub(crate) key: &'a [u8],
+    pub(crate) key_is_escaped: bool,
+    pub(crate) value: Value,
 }
 
 /// The members of an object, in order.
-pub(super) struct Members<'a> {
+pub(crate) struct Members<'a> {
     cursor: Cursor<'a>,
     is_first: bool,
 }
 
 impl<'a> Members<'a> {
     /// `text` is to be one object.
-    pub(super) fn of(text: &'a [u8]) -> Result<Self, Wrong> {
+    pub(crate) fn of(text: &'a [u8]) -> Result<Self, Wrong> {
         let mut cursor = Cursor::new(text);
         cursor.space();
         cursor.take(b'{', "an object")?;
@@ -75,7 +75,7 @@ impl<'a> Members<'a> {
 
     /// The next member; `None` behind the last, when nothing follows the object.
     #[inline]
-    pub(super) fn next(&mut self) -> Result<Option<Member<'a>>, Wrong> {
+    pub(crate) fn next(&mut self) -> Result<Option<Member<'a>>, Wrong> {
         let cursor = &mut self.cursor;
         cursor.space();
         if cursor.peek() == Some(b'}') {
@@ -98,9 +98,9 @@ impl<'a> Members<'a> {
 }
 
 /// A place in the text.
-pub(super) struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     text: &'a [u8],
-    pub(super) at: usize,
+    pub(crate) at: usize,
 }
 
 /// The kinds of the brackets that are open, one bit each: set for an object.
@@ -127,7 +127,7 @@ impl Nesting {
 }
 
 impl<'a> Cursor<'a> {
-    pub(super) fn new(text: &'a [u8]) -> Self {
+    pub(crate) fn new(text: &'a [u8]) -> Self {
         Cursor { text, at: 0 }
     }
 
@@ -137,12 +137,12 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline]
-    pub(super) fn peek(&self) -> Option<u8> {
+    pub(crate) fn peek(&self) -> Option<u8> {
         self.text.get(self.at).copied()
     }
 
     #[inline]
-    pub(super) fn space(&mut self) {
+    pub(crate) fn space(&mut self) {
         while self.peek().is_some_and(is_space) {
             self.at += 1;
         }
@@ -167,7 +167,7 @@ impl<'a> Cursor<'a> {
 
     /// The value that starts here.
     #[inline]
-    pub(super) fn value(&mut self) -> Result<Value, Wrong> {
+    pub(crate) fn value(&mut self) -> Result<Value, Wrong> {
         let start = self.at;
         let kind = match self.peek() {
             Some(b'"') => {

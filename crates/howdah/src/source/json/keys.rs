@@ -9,7 +9,7 @@ const DOCUMENTS: [u32; 2] = [114, 3802];
 
 /// What becomes of a key's values.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Target {
+pub(crate) enum Target {
     /// They are not loaded.
     Skipped,
     /// Literals of a type that JSON knows nothing of.
@@ -31,7 +31,7 @@ impl Target {
 }
 
 /// The type below all domains.
-pub(super) fn below_domains(mut shape: &TypeShape) -> &TypeShape {
+pub(crate) fn below_domains(mut shape: &TypeShape) -> &TypeShape {
     while let TypeShape::Domain { over, .. } = shape {
         shape = over;
     }
@@ -39,7 +39,7 @@ pub(super) fn below_domains(mut shape: &TypeShape) -> &TypeShape {
 }
 
 /// Whether values of the type are JSON themselves.
-pub(super) fn is_document(shape: &TypeShape) -> bool {
+pub(crate) fn is_document(shape: &TypeShape) -> bool {
     matches!(below_domains(shape), TypeShape::Base { oid } if DOCUMENTS.contains(oid))
 }
 
@@ -47,14 +47,14 @@ pub(super) fn is_document(shape: &TypeShape) -> bool {
 #[derive(Debug)]
 pub(crate) struct Keys {
     /// The names of the fields, in the plan's order.
-    pub(super) names: Vec<Box<[u8]>>,
+    pub(crate) names: Vec<Box<[u8]>>,
     /// In the order of the names.
-    pub(super) targets: Vec<Target>,
+    pub(crate) targets: Vec<Target>,
     by_name: HashMap<Box<[u8]>, usize>,
     /// Fields of a record, what is in no record included.
-    pub(super) width: usize,
+    pub(crate) width: usize,
     /// Keys without a name here are not loaded, and nobody minds.
-    pub(super) passes_over: bool,
+    pub(crate) passes_over: bool,
 }
 
 impl Keys {
@@ -81,14 +81,14 @@ impl Keys {
         }
     }
 
-    pub(super) fn find(&self, name: &[u8]) -> Option<usize> {
+    pub(crate) fn find(&self, name: &[u8]) -> Option<usize> {
         self.by_name.get(name).copied()
     }
 }
 
 /// Finds keys by what followed the key before them last time: records mostly look alike.
 #[derive(Debug)]
-pub(super) struct Habit {
+pub(crate) struct Habit {
     /// For the start of a record and for each key: which key came next.
     next: Vec<usize>,
     last: usize,
@@ -96,25 +96,25 @@ pub(super) struct Habit {
 
 impl Habit {
     /// Keys are expected in the order in which they are numbered.
-    pub(super) fn new(keys: usize) -> Habit {
+    pub(crate) fn new(keys: usize) -> Habit {
         Habit { next: (0..=keys).collect(), last: 0 }
     }
 
     /// A record starts.
     #[inline]
-    pub(super) fn start(&mut self) {
+    pub(crate) fn start(&mut self) {
         self.last = 0;
     }
 
     /// The key that is expected now.
     #[inline]
-    pub(super) fn expected(&self) -> usize {
+    pub(crate) fn expected(&self) -> usize {
         self.next[self.last]
     }
 
     /// The key that came.
     #[inline]
-    pub(super) fn came(&mut self, key: usize) {
+    pub(crate) fn came(&mut self, key: usize) {
         if self.next.len() < key + 2 {
             let known = self.next.len();
             self.next.extend(known..key + 2);

@@ -11,13 +11,14 @@ mod literal;
 mod record;
 mod regions;
 mod strings;
-pub(crate) mod survey;
 mod walk;
 
 pub(crate) use forms::{form, form_name, last_record_end};
-pub(crate) use keys::Keys;
+pub(crate) use grammar::{Kind, Member, Members};
+pub(crate) use keys::{Habit, Keys};
 pub(crate) use record::Reader;
 pub(crate) use regions::{CUT_OFF, Regions};
+pub(crate) use strings::unescape;
 
 /// White space between tokens.
 #[inline]
@@ -44,7 +45,7 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    fn new(sqlstate: &'static str, reason: impl Into<String>) -> Self {
+    pub(crate) fn new(sqlstate: &'static str, reason: impl Into<String>) -> Self {
         Refusal { sqlstate, reason: reason.into(), detail: None, hint: None, field: None, fault: None }
     }
 }

@@ -4,7 +4,7 @@ use super::Refusal;
 
 /// Appends what a string spells, of which `raw` is what stands between the quotes, checked. Where NULs are to be dropped,
 /// those that escapes name are dropped too.
-pub(super) fn unescape(raw: &[u8], drops_nul: bool, out: &mut Vec<u8>) -> Result<(), Refusal> {
+pub(crate) fn unescape(raw: &[u8], drops_nul: bool, out: &mut Vec<u8>) -> Result<(), Refusal> {
     let mut rest = raw;
     while let Some(at) = memchr::memchr(b'\\', rest) {
         out.extend_from_slice(&rest[..at]);

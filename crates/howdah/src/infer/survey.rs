@@ -4,16 +4,15 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::Refusal;
-use super::grammar::{Kind, Member, Members};
-use super::keys::Habit;
-use super::strings::unescape;
+use crate::catalog::inferred_type::InferredType;
 use crate::error::Error;
+use crate::infer::lattice::ColumnLattice;
 use crate::infer::lattice::ascent::{Ascent, Stretch};
-use crate::infer::lattice::{ColumnLattice, InferredType};
 use crate::options::{LoadOptions, OnError};
 use crate::plan::date_format::as_spelled;
+use crate::plan::keys::Seen;
 use crate::read::records;
+use crate::source::json::{Habit, Kind, Member, Members, Refusal, unescape};
 use crate::source::{Dialect, Form, Piece, Splitter};
 
 /// Columns that a table of PostgreSQL can have.
@@ -30,17 +29,6 @@ pub(crate) struct Question {
     /// The key that could be the table's.
     first: Option<String>,
     ascent: Mutex<Ascent>,
-}
-
-/// What was seen of the keys, in order.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Seen {
-    pub(crate) names: Vec<String>,
-    pub(crate) types: Vec<InferredType>,
-    /// Whether every record has a value that is not null.
-    pub(crate) never_null: Vec<bool>,
-    /// The first key's integers grow from record to record.
-    pub(crate) first_ascends: bool,
 }
 
 impl Question {

@@ -1,0 +1,156 @@
+//! The start of the input: what record 1 and the fields below it look like, and whether record 1 is a header.
+
+use crate::catalog::inferred_type::InferredType;
+use crate::catalog::table::Table;
+use crate::error::Error;
+use crate::options::{HeaderOption, LoadOptions};
+use crate::plan::keys::Seen;
+use crate::plan::mapping::{is_name, listing};
+
+/// The start of the input: record 1, and what the fields below it look like.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Head {
+    pub(crate) first: Vec<String>,
+    /// Record 1 alone.
+    pub(crate) first_types: Vec<InferredType>,
+    /// The columns of the records after it, as far as the first piece goes.
+    pub(crate) rest_types: Vec<InferredType>,
+    pub(crate) has_rest: bool,
+    /// Why record 1 cannot be a header although it looks like one: it is not text.
+    pub(crate) fault: Option<Error>,
+    /// Whether record 1 is a header, and why, once that was found out.
+    decision: Option<(bool, String)>,
+    /// The names are keys of JSON, and `first` has those of all records that were looked at.
+    pub(crate) has_keys: bool,
+    /// What their values look like, where all of the input was looked at.
+    pub(crate) seen: Option<Seen>,
+}
+
+impl Head {
+    /// The head of inputs that name their columns themselves, and may say how many rows they have.
+    pub(crate) fn of_schema(names: Vec<String>, rows: Option<u64>) -> Head {
+        let rows = rows.map_or_else(String::new, |rows| format!(", and has {rows} rows"));
+        let decision = Some((true, format!("the input names its columns{rows}")));
+        Head { first: names, decision, ..Head::default() }
+    }
+
+    /// The head of inputs with so many fields a record, and no header.
+    pub(crate) fn without_header(fields: usize) -> Head {
+        let decision = Some((false, "the input has no header".to_owned()));
+        Head { first: vec![String::new(); fields], decision, ..Head::default() }
+    }
+
+    /// Keys take the place of a header.
+    pub(crate) fn of_keys(names: Vec<String>) -> Head {
+        let reason = "the keys of the objects name the columns".to_owned();
+        Head { first: names, has_keys: true, decision: Some((true, reason)), ..Head::default() }
+    }
+
+    /// The head once it is found out whether record 1 is a header.
+    ///
+    /// # Errors
+    /// It is neither clearly one nor clearly none.
+    pub(crate) fn decided(self, existing: Option<&Table>, options: &LoadOptions) -> Result<Head, Error> {
+        let decision = match existing {
+            Some(table) => self.header_of_existing(table, options)?,
+            None => self.header_of_new(options.header),
+        };
+        Ok(Head { decision: Some(decision), ..self })
+    }
+
+    /// Whether record 1 was found to be a header.
+    pub(crate) fn has_header(&self) -> bool {
+        matches!(self.decision, Some((true, _)))
+    }
+
+    /// The same head with the columns of all inputs.
+    pub(crate) fn with_names(self, names: Vec<String>) -> Head {
+        Head { first: names, ..self }
+    }
+
+    /// The same head with what the whole input showed.
+    pub(crate) fn with_types(self, seen: Seen) -> Head {
+        Head { seen: Some(seen), ..self }
+    }
+
+    /// Record 1, as the names it is to hold.
+    ///
+    /// # Errors
+    /// It is not text.
+    pub(crate) fn names(self) -> Result<Vec<String>, Error> {
+        self.fault.map_or(Ok(self.first), Err)
+    }
+
+    /// Refuses names that are not text; with `--columns` nobody reads them.
+    pub(crate) fn must_be_text(&self, is_header: bool, options: &LoadOptions) -> Result<(), Error> {
+        match &self.fault {
+            Some(fault) if is_header && options.columns.is_none() => Err(fault.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether record 1 of a new table's input is a header, and why.
+    pub(crate) fn header_of_new(&self, option: HeaderOption) -> (bool, String) {
+        if let Some(decision) = &self.decision {
+            return decision.clone();
+        }
+        match option {
+            HeaderOption::Yes => return (true, "record 1 is the header, as asked".into()),
+            HeaderOption::No => return (false, "record 1 is data, as asked".into()),
+            HeaderOption::Auto => {}
+        }
+        let names = &self.first;
+        let distinct =
+            names.iter().enumerate().all(|(at, name)| !name.is_empty() && !names[..at].contains(name));
+        if !distinct {
+            return (false, "record 1 is data: its fields are not distinct names".into());
+        }
+        for ((name, own), rest) in names.iter().zip(&self.first_types).zip(&self.rest_types) {
+            if *rest != InferredType::Text && *own == InferredType::Text {
+                return (
+                    true,
+                    format!("record 1 is the header: {name:?} does not fit the {} below it", rest.sql()),
+                );
+            }
+        }
+        let own_text = self.first_types.iter().all(|own| *own == InferredType::Text);
+        let rest_text = self.rest_types.iter().all(|rest| *rest == InferredType::Text);
+        if own_text && (rest_text || !self.has_rest) {
+            return (true, "record 1 is the header: all fields are text and its own are distinct".into());
+        }
+        (false, "record 1 is data: it looks like the records below it".into())
+    }
+
+    /// Whether record 1 is a header for an existing table, and why.
+    pub(crate) fn header_of_existing(
+        &self,
+        table: &Table,
+        options: &LoadOptions,
+    ) -> Result<(bool, String), Error> {
+        if let Some(decision) = &self.decision {
+            return Ok(decision.clone());
+        }
+        match options.header {
+            HeaderOption::Yes => return Ok((true, "record 1 is the header, as asked".into())),
+            HeaderOption::No => return Ok((false, "record 1 is data, as asked".into())),
+            HeaderOption::Auto => {}
+        }
+        let is_name = |field: &&String| is_name(field, table, options);
+        let (names, others): (Vec<_>, Vec<_>) = self.first.iter().partition(is_name);
+        if names.is_empty() {
+            return Ok((false, "record 1 is data: none of its fields is a column name".into()));
+        }
+        if others.is_empty() {
+            return Ok((true, "record 1 is the header: all its fields are column names".into()));
+        }
+        if options.columns.is_some() {
+            return Ok((false, "record 1 is data: not all of its fields are column names".into()));
+        }
+        if let Some(fault) = self.fault.clone() {
+            return Err(fault);
+        }
+        Err(Error::usage("record 1 is neither clearly a header nor clearly data")
+            .with_detail(format!("columns of {}: {}; not columns: {}", table.display(), listing(&names), listing(&others)))
+            .with_hint("say which: --header=true (then use --map NAME=COLUMN or --skip-columns NAME for the others), or --header=false"))
+    }
+}
