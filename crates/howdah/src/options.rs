@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use crate::catalog::name::TableName;
-pub use crate::plan::date_format::DateFormat;
-pub use crate::source::Encoding;
+pub use crate::source::{DateFormat, DialectOptions, Encoding, Format};
 pub use howdah_encode::arrow::Allowed;
 
 /// One load: where from, where to, how.
@@ -154,80 +153,6 @@ pub enum OnNul {
     Strip,
 }
 
-/// The families of input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Format {
-    /// Comma-separated values with COPY's CSV rules.
-    #[default]
-    Csv,
-    /// CSV rules with a tab between fields.
-    Tsv,
-    /// COPY's text format: tabs, backslash escapes, `\N`.
-    Text,
-    /// JSON: an array of objects, objects one after the other, or one a line; the first bytes tell.
-    Json,
-    /// JSON, an object a line.
-    Ndjson,
-    /// A mended reject file of an earlier load: it knows the format of its records and where they were meant to go.
-    Rejects,
-    /// COPY's binary format.
-    Binary,
-    /// Apache Parquet.
-    Parquet,
-    /// Apache Arrow's IPC formats, file and stream.
-    Arrow,
-}
-
-impl Format {
-    /// Every format.
-    pub const ALL: [Format; 9] = [
-        Format::Csv,
-        Format::Tsv,
-        Format::Text,
-        Format::Binary,
-        Format::Ndjson,
-        Format::Json,
-        Format::Parquet,
-        Format::Arrow,
-        Format::Rejects,
-    ];
-
-    /// As `--format` spells it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Format::Csv => "csv",
-            Format::Tsv => "tsv",
-            Format::Text => "text",
-            Format::Rejects => "rejects",
-            Format::Json => "json",
-            Format::Ndjson => "ndjson",
-            Format::Binary => "binary",
-            Format::Parquet => "parquet",
-            Format::Arrow => "arrow",
-        }
-    }
-
-    /// Whether values are something else than text.
-    pub(crate) fn has_types(self) -> bool {
-        matches!(self, Format::Binary | Format::Parquet | Format::Arrow)
-    }
-}
-
-/// COPY's options of the same names. `None` = the format's default.
-#[derive(Debug, Clone, Default)]
-pub struct DialectOptions {
-    /// One byte between fields; default `,` (CSV), tab (TSV, text).
-    pub delimiter: Option<u8>,
-    /// The string that stands for NULL; default: empty (CSV, TSV), `\N` (text).
-    pub null: Option<String>,
-    /// The string that stands for the column's DEFAULT; PostgreSQL 16 and later; default: none.
-    pub default: Option<String>,
-    /// The quote of CSV and TSV; default `"`.
-    pub quote: Option<u8>,
-    /// The byte that escapes a quote inside quotes; default: the quote itself.
-    pub escape: Option<u8>,
-}
-
 /// What becomes of a header's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Names {
@@ -288,6 +213,11 @@ impl Mode {
         Mode::Update,
         Mode::Delete,
     ];
+
+    /// The mode of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Mode::ALL.into_iter().find(|mode| mode.name() == name)
+    }
 
     /// As `--mode` spells it.
     pub fn name(self) -> &'static str {

@@ -4,6 +4,8 @@ use std::fmt;
 
 use crate::error::Error;
 
+pub use crate::source::listing::display;
+
 /// A name longer than this is cut by PostgreSQL (NAMEDATALEN - 1); we refuse instead.
 pub const MAX_NAME_BYTES: usize = 63;
 
@@ -57,13 +59,6 @@ impl fmt::Display for TableName {
 /// A name as an SQL identifier, always in double quotes: safe for every keyword, case and character.
 pub fn quote(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-/// A name as a person would write it: quoted only where PostgreSQL would not read it back unquoted.
-pub fn display(name: &str) -> String {
-    let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    if plain { name.to_owned() } else { quote(name) }
 }
 
 /// A string as an SQL literal; also right when `standard_conforming_strings` is off.

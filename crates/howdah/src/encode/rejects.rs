@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base64::Engine;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::error::{Error, ErrorKind};
-use crate::options::{Mode, RejectLimit};
+use crate::options::RejectLimit;
+use crate::source::Provenance;
 
 /// Only the owner reads and writes the file: it holds the user's data.
 const MODE: u32 = 0o600;
@@ -24,50 +25,6 @@ pub(crate) struct Reject {
     pub(crate) error: Error,
     /// The record's bytes as they stood in the input, decompressed and in UTF-8, without the line end.
     pub(crate) raw: Vec<u8>,
-}
-
-/// How the refused records were read and where they were meant to go: what loading the mended file needs to know.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, PartialEq, Eq)]
-pub(crate) struct Provenance {
-    /// The target, as the command line takes it.
-    pub(crate) table: String,
-    /// The column of each field; `None` for a field that is not loaded.
-    pub(crate) columns: Vec<Option<String>>,
-    /// In JSON, the key of each field.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub(crate) keys: Vec<String>,
-    /// In JSON, other keys are passed over.
-    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
-    pub(crate) passes_over: bool,
-    /// The mode, where rows are matched with those of the table: inserting them instead would be wrong.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub(crate) mode: Option<Mode>,
-    /// What they are matched by, when somebody said so.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub(crate) key: Vec<String>,
-    /// The input's format and what differs from its defaults.
-    pub(crate) format: String,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub(crate) delimiter: Option<char>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub(crate) quote: Option<char>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub(crate) escape: Option<char>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub(crate) null: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub(crate) default: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub(crate) decimal: Option<char>,
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub(crate) force_null: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub(crate) force_not_null: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub(crate) date_format: Option<String>,
-    /// The column that gets the name of the file a record comes from.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub(crate) file_column: Option<String>,
 }
 
 /// One line of the file.

@@ -6,11 +6,11 @@ use howdah_encode::{NotEncoded, Verdict};
 use crate::encode::answers::{Answers, Known};
 use crate::encode::resolver::Answer;
 use crate::error::{Error, ErrorKind};
-use crate::plan::decimal;
 use crate::plan::{Plan, PlanColumn};
 use crate::read::records::data_error;
 use crate::source::Piece;
 use crate::source::batches::Batch;
+use crate::source::spelling::decimal;
 use crate::source::split::Span;
 
 /// Why a record is not a row.

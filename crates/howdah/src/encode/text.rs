@@ -7,11 +7,11 @@ use super::{Encoder, Keep, NULL_FIELD, end_row};
 use crate::encode::chunk::{Chunk, Ordinal, RowOrigins};
 use crate::encode::row::{NotRow, Row, Spot};
 use crate::error::Error;
-use crate::plan::decimal;
 use crate::plan::row_form::DEFAULT_MARKER;
 use crate::plan::row_form::RowForm;
 use crate::plan::{Plan, PlanColumn};
 use crate::read::records::{Record, Records};
+use crate::source::spelling::decimal;
 use crate::source::split::PlainRecord;
 use crate::source::{Form, Piece};
 

@@ -8,9 +8,9 @@ use crate::error::{Error, ErrorKind};
 use crate::infer::lattice::ColumnLattice;
 use crate::infer::lattice::ascent::{Ascent, Stretch};
 use crate::plan::Plan;
-use crate::plan::date_format::as_spelled;
 use crate::read::feed::Feed;
 use crate::read::records::Records;
+use crate::source::spelling::date::as_spelled;
 use crate::source::{Cutter, Field, Hold, Morsel, Piece, Supply};
 
 fn join_all(threads: Vec<JoinHandle<Vec<ColumnLattice>>>) -> Result<Vec<ColumnLattice>, Error> {

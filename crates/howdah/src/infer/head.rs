@@ -6,9 +6,9 @@ use crate::error::Error;
 use crate::infer::lattice::ColumnLattice;
 use crate::infer::survey::{self, Question, Survey};
 use crate::options::LoadOptions;
-use crate::plan::date_format::as_spelled;
 use crate::plan::head::Head;
 use crate::read::records;
+use crate::source::spelling::date::as_spelled;
 use crate::source::split::{self, Splitter};
 use crate::source::{Dialect, Piece};
 

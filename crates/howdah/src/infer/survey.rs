@@ -9,10 +9,10 @@ use crate::error::Error;
 use crate::infer::lattice::ColumnLattice;
 use crate::infer::lattice::ascent::{Ascent, Stretch};
 use crate::options::{LoadOptions, OnError};
-use crate::plan::date_format::as_spelled;
 use crate::plan::keys::Seen;
 use crate::read::records;
 use crate::source::json::{Habit, Kind, Member, Members, Refusal, unescape};
+use crate::source::spelling::date::as_spelled;
 use crate::source::{Dialect, Form, Piece, Splitter};
 
 /// Columns that a table of PostgreSQL can have.

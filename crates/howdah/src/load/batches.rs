@@ -11,10 +11,12 @@ use crate::load::report::DialectSummary;
 use crate::options::{Format, HeaderOption, LoadOptions, WritePath};
 use crate::plan::Plan;
 use crate::plan::head::Head;
-use crate::plan::layout::Layouts;
-use crate::plan::mapping::{self, Mapping};
+use crate::plan::kinship;
+use crate::plan::mapping::Mapping;
 use crate::read::feed;
 use crate::source::batches::{BatchFormat, BatchOptions, Batches};
+use crate::source::layout::Layouts;
+use crate::source::listing::listing;
 use crate::source::{Input, Supply};
 
 impl Load<'_> {
@@ -29,7 +31,7 @@ impl Load<'_> {
                 columns.len(),
                 names.len()
             ))
-            .with_detail(format!("columns of the input: {}", mapping::listing(&names))));
+            .with_detail(format!("columns of the input: {}", listing(&names))));
         }
         let rows = batches.rows();
         Ok(Look {
@@ -46,7 +48,11 @@ impl Load<'_> {
             Some(Format::Arrow) => BatchFormat::Arrow,
             _ => BatchFormat::Parquet,
         };
-        let options = BatchOptions { format, names: self.options.names, hive: self.options.hive };
+        let options = BatchOptions {
+            format,
+            same_name: kinship::same_name(self.options.names),
+            hive: self.options.hive,
+        };
         let control = self.control.clone();
         feed::off_thread(self.control, move || Batches::open(&inputs, options, &control)).await?
     }

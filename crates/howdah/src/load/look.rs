@@ -10,9 +10,9 @@ use crate::infer::null_marker;
 use crate::load::report::DialectSummary;
 use crate::plan::decimal;
 use crate::plan::head::Head;
-use crate::plan::layout::Layouts;
 use crate::plan::mapping;
 use crate::read::feed;
+use crate::source::layout::Layouts;
 use crate::source::sniff::{self, Unsaid};
 use crate::source::{Cutter, Dialect, Supply, json};
 

@@ -64,9 +64,11 @@ pub(super) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<In
         dialect.null.get_or_insert_default();
     }
     if options.mode == Mode::default()
-        && let Some(mode) = load.mode
+        && let Some(mode) = &load.mode
     {
-        options.mode = mode;
+        options.mode = Mode::from_name(mode).ok_or_else(|| {
+            Error::usage(format!("the reject file names a mode that is not known: {mode:?}"))
+        })?;
     }
     if options.mode.matches_rows() && options.key.is_empty() {
         options.key = load.key;

@@ -10,9 +10,10 @@ use crate::error::Error;
 use crate::infer::head;
 use crate::options::LoadOptions;
 use crate::plan::head::Head;
-use crate::plan::layout::{self, Header, Layouts};
-use crate::plan::mapping;
+use crate::plan::kinship;
 use crate::read::feed;
+use crate::source::layout::{self, Header, Layouts};
+use crate::source::listing::listing;
 use crate::source::{Cutter, Dialect, Input};
 
 /// Enough for a header, as a rule; a longer one is read all the same.
@@ -51,9 +52,8 @@ impl Load<'_> {
         if headers.iter().all(|(_, header)| *header == head.first) {
             return Ok((head, Layouts::new()));
         }
-        layout::check_kinship(&headers, existing, options)?;
-        let same = |one: &str, other: &str| layout::is_same_name(one, other, options.names);
-        let (union, layouts) = layout::unite(&headers, &same);
+        kinship::check_kinship(&headers, existing, options)?;
+        let (union, layouts) = layout::unite(&headers, kinship::same_name(options.names));
         self.tell_what_files_lack(&headers, &union, &layouts);
         Ok((head.with_names(union), layouts))
     }
@@ -69,8 +69,7 @@ impl Load<'_> {
             }
             told += 1;
             if told <= FILES_TO_NAME {
-                self.control
-                    .notice(format!("{input} has no {}: NULL in its rows", mapping::listing(&lacking)));
+                self.control.notice(format!("{input} has no {}: NULL in its rows", listing(&lacking)));
             }
         }
         if told > FILES_TO_NAME {

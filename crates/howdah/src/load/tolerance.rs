@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicBool, AtomicI32};
 use super::{Decision, Load};
 use crate::catalog::table::Table;
 use crate::connect::Target;
-use crate::encode::rejects::{Provenance, Rejects};
+use crate::encode::rejects::Rejects;
 use crate::encode::resolver::Resolver;
 use crate::error::Error;
 use crate::options::{Format, LoadOptions, OnError};
 use crate::plan::mapping::Mapping;
 use crate::send::lane::Freight;
+use crate::source::Provenance;
 use crate::source::{Dialect, Family, Input};
 
 impl Load<'_> {
@@ -129,7 +130,7 @@ pub(crate) fn provenance(
             .collect(),
         keys,
         passes_over: known.is_some_and(|known| known.passes_over),
-        mode: Some(options.mode).filter(|mode| mode.matches_rows()),
+        mode: options.mode.matches_rows().then(|| options.mode.name().to_owned()),
         key: if options.mode.matches_rows() { options.key.clone() } else { Vec::new() },
         format: format.to_owned(),
         delimiter: unless(dialect.delimiter, delimiter),

@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::load::report::DialectSummary;
 use crate::options::{Format, LoadOptions, WritePath};
 use crate::plan::head::Head;
-use crate::plan::layout::Layouts;
 use crate::read::feed;
+use crate::source::layout::Layouts;
 use crate::source::tuples::TupleCutter;
 use crate::source::{Input, Supply};
 

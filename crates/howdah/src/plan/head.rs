@@ -5,7 +5,8 @@ use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::options::{HeaderOption, LoadOptions};
 use crate::plan::keys::Seen;
-use crate::plan::mapping::{is_name, listing};
+use crate::plan::mapping::is_name;
+use crate::source::listing::listing;
 
 /// The start of the input: record 1, and what the fields below it look like.
 #[derive(Debug, Clone, Default)]

@@ -11,7 +11,8 @@ use crate::error::Error;
 use crate::options::{HeaderOption, LoadOptions, Names};
 use crate::plan::head::Head;
 use crate::plan::keys::Seen;
-use crate::plan::layout::Layouts;
+use crate::source::layout::Layouts;
+use crate::source::listing::listing;
 use crate::source::sniff::Fit;
 
 /// The fields of a record and where they go.
@@ -376,8 +377,4 @@ fn mismatch(problems: &[String]) -> Error {
             many.join("\n  - ")
         )),
     }
-}
-
-pub(crate) fn listing<S: AsRef<str>>(names: &[S]) -> String {
-    names.iter().map(|name| name::display(name.as_ref())).collect::<Vec<_>>().join(", ")
 }

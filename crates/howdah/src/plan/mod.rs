@@ -1,13 +1,13 @@
 //! The plan: pure data, made once from the source's head and the target, before any byte moves.
 
-pub(crate) mod date_format;
 pub(crate) mod decimal;
 pub(crate) mod declared;
 pub(crate) mod force;
 pub(crate) mod head;
 pub(crate) mod jobs;
 pub(crate) mod keys;
-pub(crate) mod layout;
+pub(crate) mod kinship;
+
 pub(crate) mod mapping;
 pub(crate) mod row_form;
 
@@ -19,13 +19,14 @@ use howdah_encode::{SessionRules, TextCodec, TypeShape};
 use crate::catalog::name::{quote, quote_literal};
 use crate::catalog::table::Table;
 use crate::options::{LoadOptions, OnNul, WritePath};
-use crate::plan::date_format::DateFormat;
 use crate::plan::force::Forced;
-use crate::plan::layout::Layouts;
 use crate::plan::mapping::Mapping;
 use crate::plan::row_form::DEFAULT_MARKER;
 use crate::plan::row_form::RowForm;
 use crate::source::json::Keys;
+use crate::source::layout::Layouts;
+use crate::source::spelling;
+use crate::source::spelling::date::DateFormat;
 use crate::source::split;
 use crate::source::{Dialect, Field};
 
@@ -211,8 +212,9 @@ impl Plan {
                 is_declared: column.is_declared,
                 base_type: column.base_type,
                 forced: Forced::of(&column.name, rules.options),
-                decimal_comma: rules.decimal_comma && decimal::is_decimal(column.base_type.0),
-                has_date_format: rules.date_format.is_some() && date_format::is_temporal(column.base_type.0),
+                decimal_comma: rules.decimal_comma && spelling::decimal::is_decimal(column.base_type.0),
+                has_date_format: rules.date_format.is_some()
+                    && spelling::date::is_temporal(column.base_type.0),
                 codec,
                 arrow: None,
                 as_text,

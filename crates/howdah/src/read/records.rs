@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use crate::error::{Error, ErrorKind};
 use crate::options::OnNul;
-use crate::plan::layout::Layout;
 use crate::plan::{Plan, PlanColumn};
+use crate::source::layout::Layout;
 use crate::source::split::{Fault, MOST_FIELDS, OPEN_QUOTE, PlainRecord, Span};
 use crate::source::{Field, Piece, Splitter, guess, json, transcode};
 

@@ -1,7 +1,22 @@
 //! How records are written: COPY's options, resolved and checked as COPY checks them.
 
+use super::Format;
 use crate::error::Error;
-use crate::options::{DialectOptions, Format};
+
+/// COPY's options of the same names. `None` = the format's default.
+#[derive(Debug, Clone, Default)]
+pub struct DialectOptions {
+    /// One byte between fields; default `,` (CSV), tab (TSV, text).
+    pub delimiter: Option<u8>,
+    /// The string that stands for NULL; default: empty (CSV, TSV), `\N` (text).
+    pub null: Option<String>,
+    /// The string that stands for the column's DEFAULT; PostgreSQL 16 and later; default: none.
+    pub default: Option<String>,
+    /// The quote of CSV and TSV; default `"`.
+    pub quote: Option<u8>,
+    /// The byte that escapes a quote inside quotes; default: the quote itself.
+    pub escape: Option<u8>,
+}
 
 /// A checked dialect. One byte each for the structural characters, as in COPY.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::RecordBatchReader;
 use bytes::Bytes;
 
+use super::Provenance;
 use super::blob::Blob;
 use super::encoding::Encoding;
 use super::guess::{self, Guess};
@@ -15,7 +16,6 @@ use super::mended::{LineMap, MendedReader};
 use super::store::{self, Address, Environment, Failure, Object};
 use super::{decompress, transcode};
 use crate::control::Control;
-use crate::encode::rejects::Provenance;
 use crate::error::{Error, ErrorKind};
 
 /// The longest signature of a format.

@@ -7,9 +7,8 @@ use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 
 use crate::control::Control;
 use crate::error::{Error, ErrorKind};
-use crate::options::Names;
-use crate::plan::layout::{self, Header};
-use crate::plan::mapping::listing;
+use crate::source::layout::{self, Header};
+use crate::source::listing::listing;
 
 /// So many inputs are named one by one.
 const INPUTS_TO_NAME: usize = 10;
@@ -23,15 +22,14 @@ pub(super) type Places = Vec<Option<usize>>;
 /// Two inputs without a common column, a name that an input has twice, types that no type unites.
 pub(super) fn unite(
     inputs: &[(Arc<str>, SchemaRef)],
-    names: Names,
+    same_name: fn(&str, &str) -> bool,
     control: &Control,
 ) -> Result<(SchemaRef, Vec<Places>), Error> {
     if let [(_, schema)] = inputs {
         return Ok((schema.clone(), vec![(0..schema.fields().len()).map(Some).collect()]));
     }
     let headers = headers(inputs)?;
-    let same = |one: &str, other: &str| layout::is_same_name(one, other, names);
-    let (union, mut layouts) = layout::unite(&headers, &same);
+    let (union, mut layouts) = layout::unite(&headers, same_name);
     let places: Vec<Places> = headers
         .iter()
         .map(|(key, header)| match layouts.remove(key) {

@@ -27,7 +27,6 @@ use self::origin::Origin;
 use self::stretch::{Arrangement, Common, MOST_BATCHES, Open, Source, Step, Stretch};
 use crate::control::Control;
 use crate::error::{Error, ErrorKind};
-use crate::options::Names;
 use crate::source::blob::Blob;
 use crate::source::hive;
 use crate::source::open::Input;
@@ -48,8 +47,8 @@ pub(crate) enum BatchFormat {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BatchOptions {
     pub(crate) format: BatchFormat,
-    /// When columns of several inputs are the same.
-    pub(crate) names: Names,
+    /// Whether two names in the headers of several inputs mean one column.
+    pub(crate) same_name: fn(&str, &str) -> bool,
     /// Directories' names (`year=2024/`) become columns.
     pub(crate) hive: bool,
 }
@@ -124,7 +123,7 @@ impl Batches {
         }
         let schemas: Vec<_> =
             origins.iter().map(|origin| (origin.name.clone(), origin.schema().clone())).collect();
-        let (schema, places) = drift::unite(&schemas, options.names, control)?;
+        let (schema, places) = drift::unite(&schemas, options.same_name, control)?;
         let keys = inputs.iter().map(|input| if options.hive { hive::keys(&input.name) } else { Vec::new() });
         let keys: Vec<_> = keys.collect();
         let schema = with_keys(&schema, &keys, control);

@@ -16,12 +16,11 @@ use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use super::{Batch, BatchFormat, BatchOptions, Batches, Hold};
 use crate::control::Control;
 use crate::error::Error;
-use crate::options::Names;
 use crate::source::open::Input;
 
 /// Reads Parquet or Arrow, keys of directories too.
 pub(super) fn options(format: BatchFormat) -> BatchOptions {
-    BatchOptions { format, names: Names::Keep, hive: true }
+    BatchOptions { format, same_name: |one, other| one.to_lowercase() == other.to_lowercase(), hive: true }
 }
 
 pub(super) fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {

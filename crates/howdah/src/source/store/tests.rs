@@ -14,7 +14,6 @@ use self::server::{Fault, Server};
 use super::*;
 use crate::Error;
 use crate::control::Control;
-use crate::options::Names;
 use crate::source::batches::{BatchFormat, BatchOptions, Batches, Hold};
 use crate::source::open::Input;
 
@@ -265,7 +264,11 @@ fn of_a_parquet_object_only_the_columns_that_are_needed_are_requested() {
     let server = Server::start();
     server.put("bucket/t/day=1/x.parquet", file.clone());
     let inputs = [Input::object(one(&server, "s3://bucket/t/"))];
-    let options = BatchOptions { format: BatchFormat::Parquet, names: Names::Keep, hive: true };
+    let options = BatchOptions {
+        format: BatchFormat::Parquet,
+        same_name: |one, other| one.to_lowercase() == other.to_lowercase(),
+        hive: true,
+    };
     let control = Control::new();
     let mut batches = Batches::open(&inputs, options, &control).unwrap();
     assert_eq!(batches.schema().fields().len(), 3);

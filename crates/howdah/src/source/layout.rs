@@ -3,12 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::catalog::snake::snake;
-use crate::catalog::table::Table;
-use crate::error::Error;
-use crate::options::{LoadOptions, Names};
-use crate::plan::mapping::{is_name, listing};
-use crate::source::Field;
+use super::Field;
 
 /// What is peculiar about inputs, by their names. An input that is not in it has the fields of the load, in order.
 pub(crate) type Layouts = BTreeMap<Arc<str>, Layout>;
@@ -60,7 +55,7 @@ impl Layout {
 
 /// The columns of all inputs, each once, in the order in which they appear, and the layouts of the inputs whose headers are not
 /// the same list. `same` says whether two names mean one column.
-pub(crate) fn unite(headers: &[Header], same: &dyn Fn(&str, &str) -> bool) -> (Vec<String>, Layouts) {
+pub(crate) fn unite(headers: &[Header], same: fn(&str, &str) -> bool) -> (Vec<String>, Layouts) {
     let mut union: Vec<String> = Vec::new();
     let mut places = Vec::with_capacity(headers.len());
     for (_, header) in headers {
@@ -99,40 +94,6 @@ pub(crate) fn unite(headers: &[Header], same: &dyn Fn(&str, &str) -> bool) -> (V
     (union, layouts)
 }
 
-/// Whether two headers mean the same column.
-pub(crate) fn is_same_name(one: &str, other: &str, names: Names) -> bool {
-    one.to_lowercase() == other.to_lowercase()
-        || names == Names::Snake && !snake(one).is_empty() && snake(one) == snake(other)
-}
-
-/// Refuses inputs whose record 1 cannot be a header of the same table: it names nothing that the first names, nor the table's
-/// columns, or one thing twice.
-///
-/// # Errors
-/// A usage error that names the input.
-pub(crate) fn check_kinship(
-    headers: &[Header],
-    existing: Option<&Table>,
-    options: &LoadOptions,
-) -> Result<(), Error> {
-    let Some((first_input, first)) = headers.first() else { return Ok(()) };
-    for (input, header) in headers {
-        let is_known = |name: &&String| {
-            first.iter().any(|other| is_same_name(name, other, options.names))
-                || existing.is_some_and(|table| is_name(name, table, options))
-        };
-        if let Some(twice) = header.iter().enumerate().find(|(at, name)| header[..*at].contains(name)) {
-            return Err(Error::usage(format!("the header of {input} names {:?} twice", twice.1)));
-        }
-        if !header.iter().any(|name| is_known(&name)) {
-            return Err(Error::usage(format!("record 1 of {input} names none of the columns of {first_input}"))
-                .with_detail(format!("there: {}; here: {}", listing(first), listing(header)))
-                .with_hint("files without a header need --header=false, or --columns a,b,… for all; others a run of their own"));
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,7 +107,7 @@ mod tests {
     fn columns_unite_in_order_of_appearance_and_every_field_finds_its_own() {
         let same = |a: &str, b: &str| a.eq_ignore_ascii_case(b);
         let (union, layouts) =
-            unite(&headers(&[&["a", "b"], &["B", "c", "a"], &["a", "A"], &["a", "b", "c", "A"]]), &same);
+            unite(&headers(&[&["a", "b"], &["B", "c", "a"], &["a", "A"], &["a", "b", "c", "A"]]), same);
         assert_eq!(union, ["a", "b", "c", "A"]);
         let sources = |at: &str| layouts.get(at).map(|layout| layout.sources.clone());
         assert_eq!(sources("0"), Some(vec![Some(0), Some(1), None, None]));

@@ -5,8 +5,8 @@ use std::io::Write;
 
 use tokio_postgres::types::Type;
 
+use super::decimal;
 use crate::error::Error;
-use crate::plan::decimal;
 
 /// A pattern of strptime's conversions.
 #[derive(Debug, Clone, PartialEq, Eq)]

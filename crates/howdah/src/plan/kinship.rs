@@ -1,0 +1,51 @@
+//! Whether the headers of several inputs can be those of one table.
+
+use crate::catalog::snake::snake;
+use crate::catalog::table::Table;
+use crate::error::Error;
+use crate::options::{LoadOptions, Names};
+use crate::plan::mapping::is_name;
+use crate::source::layout::Header;
+use crate::source::listing::listing;
+
+/// Whether two headers mean the same column, for a load that makes of names what `names` says.
+pub(crate) fn same_name(names: Names) -> fn(&str, &str) -> bool {
+    fn folded(one: &str, other: &str) -> bool {
+        one.to_lowercase() == other.to_lowercase()
+    }
+    match names {
+        Names::Keep => folded,
+        Names::Snake => {
+            |one, other| folded(one, other) || !snake(one).is_empty() && snake(one) == snake(other)
+        }
+    }
+}
+
+/// Refuses inputs whose record 1 cannot be a header of the same table: it names nothing that the first names, nor the table's
+/// columns, or one thing twice.
+///
+/// # Errors
+/// A usage error that names the input.
+pub(crate) fn check_kinship(
+    headers: &[Header],
+    existing: Option<&Table>,
+    options: &LoadOptions,
+) -> Result<(), Error> {
+    let Some((first_input, first)) = headers.first() else { return Ok(()) };
+    let is_same = same_name(options.names);
+    for (input, header) in headers {
+        let is_known = |name: &&String| {
+            first.iter().any(|other| is_same(name, other))
+                || existing.is_some_and(|table| is_name(name, table, options))
+        };
+        if let Some(twice) = header.iter().enumerate().find(|(at, name)| header[..*at].contains(name)) {
+            return Err(Error::usage(format!("the header of {input} names {:?} twice", twice.1)));
+        }
+        if !header.iter().any(|name| is_known(&name)) {
+            return Err(Error::usage(format!("record 1 of {input} names none of the columns of {first_input}"))
+                .with_detail(format!("there: {}; here: {}", listing(first), listing(header)))
+                .with_hint("files without a header need --header=false, or --columns a,b,… for all; others a run of their own"));
+        }
+    }
+    Ok(())
+}
