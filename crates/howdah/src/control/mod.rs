@@ -4,9 +4,10 @@
 pub(crate) mod stoppable;
 pub(crate) mod usage;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+
+use crate::source::{Progress, Reading};
 
 /// A cloneable handle on one running load.
 #[derive(Clone, Default)]
@@ -14,16 +15,12 @@ pub struct Control(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
+    progress: Progress,
     rows_read: AtomicU64,
     rows_sent: AtomicU64,
-    bytes_read: AtomicU64,
     /// Bytes of input in all, 0 when unknown (a pipe).
     bytes_total: AtomicU64,
-    cancelled: AtomicBool,
-    wake: tokio::sync::Notify,
     phase: Mutex<Phase>,
-    reading: Mutex<Option<Reading>>,
-    notices: Mutex<Vec<String>>,
 }
 
 /// What the load is doing.
@@ -50,17 +47,6 @@ pub enum Phase {
     Analyzing,
 }
 
-/// The input that is being read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading {
-    /// As the user named it, or a glob found it.
-    pub name: Arc<str>,
-    /// Which of all inputs, from 1.
-    pub number: usize,
-    /// How many inputs there are.
-    pub of: usize,
-}
-
 /// The counters at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Snapshot {
@@ -82,13 +68,18 @@ impl Control {
         Control::default()
     }
 
+    /// What readers of this load's inputs report to.
+    pub fn progress(&self) -> &Progress {
+        &self.0.progress
+    }
+
     /// The counters now.
     pub fn snapshot(&self) -> Snapshot {
         let total = self.0.bytes_total.load(Ordering::Relaxed);
         Snapshot {
             rows_read: self.0.rows_read.load(Ordering::Relaxed),
             rows_sent: self.0.rows_sent.load(Ordering::Relaxed),
-            bytes_read: self.0.bytes_read.load(Ordering::Relaxed),
+            bytes_read: self.0.progress.bytes_read(),
             bytes_total: (total > 0).then_some(total),
             phase: *self.0.phase.lock().unwrap_or_else(std::sync::PoisonError::into_inner),
         }
@@ -96,43 +87,35 @@ impl Control {
 
     /// The input that is being read; `None` before the first is opened.
     pub fn reading(&self) -> Option<Reading> {
-        self.0.reading.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+        self.0.progress.reading()
     }
 
     /// Asks the load to stop. Safe to call from any thread, any number of times.
     pub fn cancel(&self) {
-        self.0.cancelled.store(true, Ordering::SeqCst);
-        self.0.wake.notify_waiters();
+        self.0.progress.cancel();
     }
 
     /// Whether somebody asked the load to stop.
     pub fn is_cancelled(&self) -> bool {
-        self.0.cancelled.load(Ordering::SeqCst)
+        self.0.progress.is_cancelled()
     }
 
     /// Resolves when somebody asks the load to stop.
     pub(crate) async fn cancelled(&self) {
-        while !self.is_cancelled() {
-            // The timeout closes the gap between the test above and the registration of the waiter.
-            let _ = tokio::time::timeout(Duration::from_millis(200), self.0.wake.notified()).await;
-        }
+        self.0.progress.cancelled().await;
     }
 
     /// Messages for a person that came up since the last call ("the table holds 5 rows already").
     pub fn take_notices(&self) -> Vec<String> {
-        std::mem::take(&mut *self.0.notices.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+        self.0.progress.take_notices()
     }
 
     pub(crate) fn notice(&self, text: impl Into<String>) {
-        self.0.notices.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(text.into());
+        self.0.progress.notice(text);
     }
 
     pub(crate) fn enter(&self, phase: Phase) {
         *self.0.phase.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = phase;
-    }
-
-    pub(crate) fn enter_input(&self, reading: Reading) {
-        *self.0.reading.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(reading);
     }
 
     pub(crate) fn set_bytes_total(&self, total: u64) {
@@ -147,12 +130,8 @@ impl Control {
         self.0.rows_sent.fetch_add(rows, Ordering::Relaxed);
     }
 
-    pub(crate) fn add_bytes_read(&self, bytes: u64) {
-        self.0.bytes_read.fetch_add(bytes, Ordering::Relaxed);
-    }
-
     /// Back to `bytes` read, after a pass over the input that was not the load itself.
     pub(crate) fn rewind_to(&self, bytes: u64) {
-        self.0.bytes_read.store(bytes, Ordering::Relaxed);
+        self.0.progress.rewind_to(bytes);
     }
 }

@@ -53,8 +53,8 @@ impl Load<'_> {
             same_name: kinship::same_name(self.options.names),
             hive: self.options.hive,
         };
-        let control = self.control.clone();
-        feed::off_thread(self.control, move || Batches::open(&inputs, options, &control)).await?
+        let progress = self.control.progress().clone();
+        feed::off_thread(self.control, move || Batches::open(&inputs, options, &progress)).await?
     }
 }
 

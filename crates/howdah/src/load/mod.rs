@@ -46,7 +46,7 @@ use crate::publish::landing::{Landing, LoadId};
 use crate::send::row_commits::RowCommits;
 use crate::send::write;
 use crate::source::tuples::{SIGNATURE, TupleCutter};
-use crate::source::{Cutter, Dialect, Input, PIECE_BYTES, Supply};
+use crate::source::{Cutter, Dialect, Input, PIECE_BYTES, Progress, Supply};
 
 /// Carries `options.inputs` into a table of `target`. Blocks until the load is over; stop it with [`Control::cancel`].
 pub fn load(options: &LoadOptions, target: &Target, control: &Control) -> Outcome {
@@ -296,7 +296,7 @@ impl Load<'_> {
     }
 
     fn cutter(&self, inputs: &[Input], dialect: &Arc<Dialect>, has_header: bool) -> Cutter {
-        self.cutter_under(self.control.clone(), inputs, dialect, has_header)
+        self.cutter_under(self.control.progress().clone(), inputs, dialect, has_header)
     }
 
     /// The whole input once more, to find records that were read before.
@@ -309,24 +309,24 @@ impl Load<'_> {
                 Supply::Rows(batches)
             }
             Format::Binary => {
-                let mut cutter = TupleCutter::new(self.inputs.clone(), Control::new());
+                let mut cutter = TupleCutter::new(self.inputs.clone(), Progress::new());
                 cutter.expect(plan.columns.len());
                 Supply::Tuples(cutter.into())
             }
-            _ => Supply::text(self.cutter_under(Control::new(), &self.inputs, &plan.dialect, has_header)),
+            _ => Supply::text(self.cutter_under(Progress::new(), &self.inputs, &plan.dialect, has_header)),
         };
         Ok(supply.limited(self.options.limit, has_header))
     }
 
-    /// A cutter that tells another `control` what it does: what it reads was read, or will be.
+    /// A cutter that reports to another `progress` than the load's: what it reads was read, or will be.
     fn cutter_under(
         &self,
-        control: Control,
+        progress: Progress,
         inputs: &[Input],
         dialect: &Arc<Dialect>,
         has_header: bool,
     ) -> Cutter {
-        Cutter::new(inputs.to_vec(), dialect.clone(), control, PIECE_BYTES)
+        Cutter::new(inputs.to_vec(), dialect.clone(), progress, PIECE_BYTES)
             .skipping_lines(self.options.skip_lines)
             .limited(self.options.limit, has_header)
     }

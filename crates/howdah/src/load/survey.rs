@@ -14,7 +14,7 @@ use crate::plan::kinship;
 use crate::read::feed;
 use crate::source::layout::{self, Header, Layouts};
 use crate::source::listing::listing;
-use crate::source::{Cutter, Dialect, Input};
+use crate::source::{Cutter, Dialect, Input, Progress};
 
 /// Enough for a header, as a rule; a longer one is read all the same.
 const HEADER_BYTES: usize = 16 * 1024;
@@ -88,12 +88,12 @@ fn headers(
 ) -> Result<Vec<Header>, Error> {
     let mut headers = Vec::with_capacity(inputs.len());
     for input in inputs {
-        // A control of its own: these bytes are read again.
-        let control = Control::new();
-        let mut cutter = Cutter::new(vec![input.clone()], dialect.clone(), control.clone(), HEADER_BYTES)
+        // A count of its own: these bytes are read again.
+        let progress = Progress::new();
+        let mut cutter = Cutter::new(vec![input.clone()], dialect.clone(), progress.clone(), HEADER_BYTES)
             .skipping_lines(skip_lines);
         let names = head::read(cutter.peek()?, dialect, &LoadOptions::default()).names()?;
-        control.take_notices().into_iter().for_each(|notice| notices.notice(notice));
+        progress.take_notices().into_iter().for_each(|notice| notices.notice(notice));
         if !names.is_empty() {
             headers.push((input.name.clone(), names));
         }

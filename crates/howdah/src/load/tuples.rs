@@ -22,7 +22,7 @@ impl Load<'_> {
     ) -> Result<Look, Error> {
         check(self.options)?;
         check_tuples(self.options, existing)?;
-        let mut cutter = TupleCutter::new(inputs.to_vec(), self.control.clone());
+        let mut cutter = TupleCutter::new(inputs.to_vec(), self.control.progress().clone());
         let look = move || cutter.peek().map(|fields| (cutter, fields));
         let (cutter, fields) = feed::off_thread(self.control, look).await??;
         Ok(Look {

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use bytes::Bytes;
 
 use super::store::{Ends, Object};
-use crate::control::Control;
+use crate::source::Progress;
 
 /// The input; clones are handles on the same one.
 #[derive(Clone)]
@@ -32,7 +32,7 @@ enum Place {
     Memory(Bytes),
     Object {
         object: Object,
-        control: Control,
+        progress: Progress,
         /// While its format is found out.
         ends: Mutex<Option<Ends>>,
     },
@@ -77,10 +77,10 @@ impl Blob {
         Blob(Arc::new(Inner { place: Place::Memory(bytes), size }))
     }
 
-    /// `control` notices requests to stop.
-    pub(crate) fn object(object: Object, control: &Control) -> Self {
+    /// `progress` notices requests to stop.
+    pub(crate) fn object(object: Object, progress: &Progress) -> Self {
         let size = object.size();
-        let place = Place::Object { object, control: control.clone(), ends: Mutex::default() };
+        let place = Place::Object { object, progress: progress.clone(), ends: Mutex::default() };
         Blob(Arc::new(Inner { place, size }))
     }
 
@@ -94,12 +94,12 @@ impl Blob {
     pub(crate) fn warm<'a>(blobs: impl Iterator<Item = &'a Blob>) {
         let asked: Vec<_> = blobs
             .filter_map(|blob| match &blob.0.place {
-                Place::Object { object, control, ends } => Some((object.ends().ok()?, control, ends)),
+                Place::Object { object, progress, ends } => Some((object.ends().ok()?, progress, ends)),
                 Place::File { .. } | Place::Memory(_) => None,
             })
             .collect();
-        for (answer, control, ends) in asked {
-            if let Ok(Ok(read)) = answer.wait(control) {
+        for (answer, progress, ends) in asked {
+            if let Ok(Ok(read)) = answer.wait(progress) {
                 *ends.lock().unwrap_or_else(PoisonError::into_inner) = Some(read);
             }
         }
@@ -162,14 +162,14 @@ impl Blob {
                 Ok(buffer.into())
             }
             Place::Memory(bytes) => Ok(bytes.slice(range)),
-            Place::Object { object, control, ends } => {
+            Place::Object { object, progress, ends } => {
                 let range = start..start + length;
                 let known = ends.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Some(bytes) = known.as_ref().and_then(|ends| ends.bytes(&range)) {
                     return Ok(bytes);
                 }
                 drop(known);
-                let read = object.ranges(&[range], control)?;
+                let read = object.ranges(&[range], progress)?;
                 read.into_iter().next().ok_or_else(|| io::Error::other("nothing was read"))
             }
         }
@@ -184,7 +184,7 @@ impl Blob {
             self.range(range.start, range.end.saturating_sub(range.start))?;
         }
         match &self.0.place {
-            Place::Object { object, control, .. } => object.ranges(ranges, control),
+            Place::Object { object, progress, .. } => object.ranges(ranges, progress),
             Place::File { .. } | Place::Memory(_) => {
                 ranges.iter().map(|range| self.bytes(range.start, range.end - range.start)).collect()
             }

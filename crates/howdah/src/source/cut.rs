@@ -11,8 +11,8 @@ use super::mended::LineMap;
 use super::open::{ByteStream, Input};
 use super::reading::Sample;
 use super::split::{Field, QuoteScan, Splitter};
-use crate::control::{Control, Reading};
 use crate::error::{Error, ErrorKind, Location};
+use crate::source::progress::{Progress, Reading};
 
 /// Input bytes a piece aims at: large enough that the cost per COPY message does not show (64 KiB is too small for
 /// `CopyInSink`), small enough that a piece and its encoded chunk stay in the second-level cache.
@@ -84,7 +84,7 @@ impl Piece {
 /// Reads inputs in order and cuts them. Pieces follow from the input alone, never from timing.
 pub struct Cutter {
     dialect: Arc<Dialect>,
-    control: Control,
+    progress: Progress,
     target: usize,
     skip_lines: u64,
     /// Data records still wanted, and whether each input starts with a header that does not count.
@@ -113,10 +113,10 @@ struct Current {
 
 impl Cutter {
     /// A cutter over `inputs`; `target` is the piece size ([`PIECE_BYTES`] but for tests).
-    pub fn new(inputs: Vec<Input>, dialect: Arc<Dialect>, control: Control, target: usize) -> Self {
+    pub fn new(inputs: Vec<Input>, dialect: Arc<Dialect>, progress: Progress, target: usize) -> Self {
         Cutter {
             dialect,
-            control,
+            progress,
             target: target.max(1),
             skip_lines: 0,
             limit: None,
@@ -151,7 +151,7 @@ impl Cutter {
     pub(crate) fn sample(&mut self) -> Result<Sample<'_>, Error> {
         while self.current.as_ref().is_none_or(|current| current.tail.is_empty()) {
             let Some(input) = self.waiting.pop_front() else { break };
-            let mut current = Current::open(&input, self.skip_lines, &self.control)?;
+            let mut current = Current::open(&input, self.skip_lines, &self.progress)?;
             current.look(self.target)?;
             self.current = Some(current);
         }
@@ -206,7 +206,7 @@ impl Cutter {
             if let Some(current) = &mut self.current {
                 let spare = std::mem::take(&mut spare);
                 if let Some(mut piece) =
-                    current.next_piece(spare, self.target, &self.dialect, &self.control)?
+                    current.next_piece(spare, self.target, &self.dialect, &self.progress)?
                 {
                     piece.ordinal = self.pieces;
                     self.pieces += 1;
@@ -217,9 +217,9 @@ impl Cutter {
                 self.current = None;
                 return Ok(None);
             };
-            let current = Current::open(&input, self.skip_lines, &self.control)?;
+            let current = Current::open(&input, self.skip_lines, &self.progress)?;
             let number = self.of - self.waiting.len();
-            self.control.enter_input(Reading { name: current.name.clone(), number, of: self.of });
+            self.progress.enter_input(Reading { name: current.name.clone(), number, of: self.of });
             self.current = Some(current);
         }
     }
@@ -248,8 +248,8 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 impl Current {
     /// Opens `input`, drops a byte order mark and `skip_lines` physical lines.
-    fn open(input: &Input, skip_lines: u64, control: &Control) -> Result<Self, Error> {
-        let mut stream = input.open(control)?;
+    fn open(input: &Input, skip_lines: u64, progress: &Progress) -> Result<Self, Error> {
+        let mut stream = input.open(progress)?;
         let mut tail = vec![0; BOM.len()];
         let got = stream.fill(&mut tail)?;
         tail.truncate(got);
@@ -315,7 +315,7 @@ impl Current {
         mut buffer: Vec<u8>,
         target: usize,
         dialect: &Dialect,
-        control: &Control,
+        progress: &Progress,
     ) -> Result<Option<Piece>, Error> {
         if self.ended {
             return Ok(None);
@@ -358,7 +358,7 @@ impl Current {
         {
             let line = self.line + count(eol.last_byte(), &buffer[..marker]);
             if !eof || marker + b"\\.\r\n".len() < end {
-                control.notice(format!(
+                progress.notice(format!(
                     "{}: the data ends at `\\.` on line {line}; what follows is not read",
                     self.name
                 ));

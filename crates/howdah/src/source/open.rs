@@ -15,8 +15,8 @@ use super::guess::{self, Guess};
 use super::mended::{LineMap, MendedReader};
 use super::store::{self, Address, Environment, Failure, Object};
 use super::{decompress, transcode};
-use crate::control::Control;
 use crate::error::{Error, ErrorKind};
+use crate::source::Progress;
 
 /// The longest signature of a format.
 const SIGNATURE_BYTES: u64 = 16;
@@ -80,7 +80,7 @@ impl Input {
         let mut inputs = Vec::new();
         for pattern in patterns {
             if let Some(address) = Address::parse(pattern)? {
-                let found = store::find(&address, &Environment::from_process(), &Control::new())?;
+                let found = store::find(&address, &Environment::from_process(), &Progress::new())?;
                 inputs.extend(found.into_iter().map(Input::object));
                 continue;
             }
@@ -176,7 +176,7 @@ impl Input {
         if self.path().is_none() {
             return Err(Error::usage("rejects are read from files, not from standard input"));
         }
-        let plain = self.open(&Control::new())?;
+        let plain = self.open(&Progress::new())?;
         let mut reader = MendedReader::new(plain.reader, LineMap::default());
         let provenance = reader.provenance().map_err(|error| cannot_read(&self.name, &error))?;
         let provenance = provenance
@@ -233,15 +233,15 @@ impl Input {
         ending(&path)
     }
 
-    /// Opens the input; bytes read from disk are counted in `control`.
+    /// Opens the input; bytes read from disk are counted in `progress`.
     ///
     /// # Errors
     /// The file cannot be opened or its first bytes cannot be read.
-    pub fn open(&self, control: &Control) -> Result<ByteStream, Error> {
+    pub fn open(&self, progress: &Progress) -> Result<ByteStream, Error> {
         let fail = |error: io::Error| cannot_read(&self.name, &error);
-        let content = decompress::text(self.raw(control)?).map_err(fail)?;
+        let content = decompress::text(self.raw(progress)?).map_err(fail)?;
         let (content, guessed) = match &self.guesses {
-            Some(told) if self.encoding.is_none() => self.guess(content, told, control)?,
+            Some(told) if self.encoding.is_none() => self.guess(content, told, progress)?,
             _ => (content, None),
         };
         let (reader, encoding) = transcode::reader(content, self.encoding.or(guessed)).map_err(fail)?;
@@ -255,12 +255,12 @@ impl Input {
         Ok(ByteStream { reader, name, lines: None, encoding, is_guessed })
     }
 
-    /// Opens an input of any format and gives its content, decompressed; bytes read are counted in `control`.
+    /// Opens an input of any format and gives its content, decompressed; bytes read are counted in `progress`.
     ///
     /// # Errors
     /// As [`Input::open`].
-    pub(crate) fn content(&self, control: &Control) -> Result<Box<dyn Read + Send>, Error> {
-        decompress::content(self.raw(control)?).map_err(|error| cannot_read(&self.name, &error))
+    pub(crate) fn content(&self, progress: &Progress) -> Result<Box<dyn Read + Send>, Error> {
+        decompress::content(self.raw(progress)?).map_err(|error| cannot_read(&self.name, &error))
     }
 
     /// Whether it is made of Arrow batches.
@@ -271,7 +271,9 @@ impl Input {
     /// The first bytes of what is at hand, as far as they can be had: formats are known by them.
     pub(crate) fn signature(&self) -> Option<Bytes> {
         match self.place {
-            Place::File(_) | Place::Memory(_) => self.blob(&Control::new()).ok()??.head(SIGNATURE_BYTES).ok(),
+            Place::File(_) | Place::Memory(_) => {
+                self.blob(&Progress::new()).ok()??.head(SIGNATURE_BYTES).ok()
+            }
             _ => None,
         }
     }
@@ -280,13 +282,13 @@ impl Input {
     ///
     /// # Errors
     /// It is gone.
-    pub(crate) fn blob(&self, control: &Control) -> Result<Option<Blob>, Error> {
+    pub(crate) fn blob(&self, progress: &Progress) -> Result<Option<Blob>, Error> {
         match &self.place {
             Place::File(path) if self.size().is_some() => {
                 Blob::file(path).map(Some).map_err(|error| cannot_read(&self.name, &error))
             }
             Place::Memory(bytes) => Ok(Some(Blob::memory(Bytes::from_owner(bytes.clone())))),
-            Place::Object(object) => Ok(Some(Blob::object(object.clone(), control))),
+            Place::Object(object) => Ok(Some(Blob::object(object.clone(), progress))),
             Place::Stdin | Place::File(_) | Place::Reader(_) | Place::Batches(_) => Ok(None),
         }
     }
@@ -302,18 +304,18 @@ impl Input {
         }
     }
 
-    fn raw(&self, control: &Control) -> Result<Counting, Error> {
+    fn raw(&self, progress: &Progress) -> Result<Counting, Error> {
         let raw: Box<dyn Read + Send> = match &self.place {
             Place::Stdin => Box::new(io::stdin()),
             Place::File(path) => Box::new(File::open(path).map_err(|error| cannot_read(&self.name, &error))?),
             Place::Memory(bytes) => Box::new(Cursor::new(bytes.clone())),
-            Place::Object(object) => Box::new(object.reader(control)),
+            Place::Object(object) => Box::new(object.reader(progress)),
             Place::Reader(reader) => reader.take(&self.name)?,
             Place::Batches(_) => {
                 return Err(Error::usage(format!("{} holds Arrow batches and no text", self.name)));
             }
         };
-        Ok(Counting { raw, control: control.clone() })
+        Ok(Counting { raw, progress: progress.clone() })
     }
 
     /// The same content, and the encoding that its first part speaks for; each encoding is told once.
@@ -321,7 +323,7 @@ impl Input {
         &self,
         mut content: Box<dyn Read + Send>,
         told: &Mutex<Vec<&'static str>>,
-        control: &Control,
+        progress: &Progress,
     ) -> Result<(Box<dyn Read + Send>, Option<Encoding>), Error> {
         let mut first = vec![0; guess::FIRST_PART_BYTES];
         let got = read_full(&mut content, &mut first).map_err(|error| cannot_read(&self.name, &error))?;
@@ -336,7 +338,7 @@ impl Input {
             let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
             if !told.contains(&name) {
                 told.push(name);
-                control.notice(format!("{}: encoding {name} (guessed; --encoding overrides)", self.name));
+                progress.notice(format!("{}: encoding {name} (guessed; --encoding overrides)", self.name));
             }
         }
         Ok((Box::new(Cursor::new(first).chain(content)), guessed))
@@ -399,13 +401,13 @@ pub(super) fn cannot_read(name: &str, error: &io::Error) -> Error {
 
 struct Counting {
     raw: Box<dyn Read + Send>,
-    control: Control,
+    progress: Progress,
 }
 
 impl Read for Counting {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.raw.read(buffer)?;
-        self.control.add_bytes_read(n as u64);
+        self.progress.add_bytes_read(n as u64);
         Ok(n)
     }
 }

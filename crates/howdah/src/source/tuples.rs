@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::batches::BatchPlace;
 use super::cut::{MAX_RECORD_BYTES, PIECE_BYTES};
 use super::open::{Input, cannot_read};
-use crate::control::{Control, Reading};
 use crate::error::{Error, ErrorKind, Location};
+use crate::source::progress::{Progress, Reading};
 
 /// How a file begins: <https://www.postgresql.org/docs/18/sql-copy.html#SQL-COPY-BINARY-FORMAT>.
 pub(crate) const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
@@ -58,7 +58,7 @@ impl Tuples {
 
 /// Reads inputs in order and cuts them.
 pub(crate) struct TupleCutter {
-    control: Control,
+    progress: Progress,
     of: usize,
     waiting: VecDeque<Input>,
     current: Option<Current>,
@@ -80,9 +80,9 @@ struct Current {
 
 impl TupleCutter {
     /// Over inputs of which nothing was read yet.
-    pub(crate) fn new(inputs: Vec<Input>, control: Control) -> Self {
+    pub(crate) fn new(inputs: Vec<Input>, progress: Progress) -> Self {
         TupleCutter {
-            control,
+            progress,
             of: inputs.len(),
             waiting: inputs.into(),
             current: None,
@@ -156,9 +156,9 @@ impl TupleCutter {
 
     fn open_next(&mut self) -> Result<bool, Error> {
         let Some(input) = self.waiting.pop_front() else { return Ok(false) };
-        let current = Current::open(&input, &self.control)?;
+        let current = Current::open(&input, &self.progress)?;
         let number = self.of - self.waiting.len();
-        self.control.enter_input(Reading { name: input.name.clone(), number, of: self.of });
+        self.progress.enter_input(Reading { name: input.name.clone(), number, of: self.of });
         self.current = Some(current);
         Ok(true)
     }
@@ -171,8 +171,8 @@ fn field_count(bytes: &[u8]) -> Option<i16> {
 
 impl Current {
     /// Opens `input` and reads its header.
-    fn open(input: &Input, control: &Control) -> Result<Self, Error> {
-        let reader = input.content(control)?;
+    fn open(input: &Input, progress: &Progress) -> Result<Self, Error> {
+        let reader = input.content(progress)?;
         let place = Arc::new(BatchPlace { source: input.name.clone(), row_group: None });
         let mut this = Current { reader, place, tail: Vec::new(), row: 0, ended: false };
         this.read_to(SIGNATURE.len() + HEADER_BYTES)?;
@@ -334,7 +334,7 @@ mod tests {
 
     fn cut_all(bytes: Vec<u8>, columns: usize, limit: Option<u64>) -> Result<Vec<Vec<u8>>, Error> {
         let input = Input::memory("f", bytes.into());
-        let mut cutter = TupleCutter::new(vec![input], Control::new());
+        let mut cutter = TupleCutter::new(vec![input], Progress::new());
         cutter.expect(columns);
         cutter.limit(limit);
         let mut rows = Vec::new();

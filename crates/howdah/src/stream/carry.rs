@@ -113,7 +113,7 @@ impl Carrier {
             }
             let before = cutter.held().len();
             arrival = source.read(cutter.held(), PATIENCE)?;
-            self.watch.control().add_bytes_read((cutter.held().len() - before) as u64);
+            self.watch.control().progress().add_bytes_read((cutter.held().len() - before) as u64);
             if file.is_none() {
                 file = source.mark();
             }

@@ -235,7 +235,7 @@ impl Stream<'_> {
             }
             let before = cutter.held().len();
             let arrival = source.read(cutter.held(), PATIENCE)?;
-            control.add_bytes_read((cutter.held().len() - before) as u64);
+            control.progress().add_bytes_read((cutter.held().len() - before) as u64);
             let is_end = arrival == Arrival::End;
             match arrival {
                 Arrival::Nothing => continue,

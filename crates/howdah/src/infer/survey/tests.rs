@@ -1,5 +1,5 @@
 use super::*;
-use crate::control::Control;
+use crate::source::Progress;
 use crate::options::{DialectOptions, Format};
 use crate::source::{Cutter, Input};
 
@@ -7,7 +7,7 @@ fn seen(text: &str, target: usize, options: &LoadOptions) -> Result<Seen, Error>
     let dialect = Arc::new(Dialect::resolve(Format::Json, &DialectOptions::default()).unwrap());
     let question = Question::about_types(&dialect, options, Some(&"a".to_owned()));
     let input = Input::memory("test", text.as_bytes().into());
-    let mut cutter = Cutter::new(vec![input], dialect, Control::new(), target);
+    let mut cutter = Cutter::new(vec![input], dialect, Progress::new(), target);
     let mut parts = [Survey::new(question.clone()), Survey::new(question.clone()), Survey::new(question)];
     let mut next = 0;
     while let Some(piece) = cutter.cut(Vec::new())? {

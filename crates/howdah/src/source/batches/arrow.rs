@@ -10,7 +10,7 @@ use arrow_schema::SchemaRef;
 
 use super::guard::{MAX_FOOTER_BYTES, MAX_MESSAGE_BYTES};
 use super::message::{Frame, rows_of, to_schema};
-use crate::control::Control;
+use crate::source::Progress;
 use crate::source::blob::Blob;
 
 /// How the file format begins and ends.
@@ -122,10 +122,10 @@ impl ArrowFile {
     ///
     /// # Errors
     /// It is damaged, or cannot be read.
-    pub(super) fn read(&self, at: usize, control: &Control) -> Result<Option<RecordBatch>, String> {
+    pub(super) fn read(&self, at: usize, progress: &Progress) -> Result<Option<RecordBatch>, String> {
         let (place, _) = self.batches[at];
         let frame = place.frame(&self.blob)?;
-        control.add_bytes_read(place.description + place.body);
+        progress.add_bytes_read(place.description + place.body);
         frame.decode_rows(&self.decoder)
     }
 }

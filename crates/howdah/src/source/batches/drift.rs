@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow_cast::can_cast_types;
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 
-use crate::control::Control;
 use crate::error::{Error, ErrorKind};
+use crate::source::Progress;
 use crate::source::layout::{self, Header};
 use crate::source::listing::listing;
 
@@ -23,7 +23,7 @@ pub(super) type Places = Vec<Option<usize>>;
 pub(super) fn unite(
     inputs: &[(Arc<str>, SchemaRef)],
     same_name: fn(&str, &str) -> bool,
-    control: &Control,
+    progress: &Progress,
 ) -> Result<(SchemaRef, Vec<Places>), Error> {
     if let [(_, schema)] = inputs {
         return Ok((schema.clone(), vec![(0..schema.fields().len()).map(Some).collect()]));
@@ -40,11 +40,11 @@ pub(super) fn unite(
     check_kinship(inputs, &places)?;
     let fields = union.iter().enumerate().map(|(at, name)| {
         let field = field(name, at, inputs, &places)?;
-        tell_widened(&field, at, inputs, &places, control);
+        tell_widened(&field, at, inputs, &places, progress);
         Ok(field)
     });
     let fields = fields.collect::<Result<Vec<_>, Error>>()?;
-    tell_lacking(&union, inputs, &places, control);
+    tell_lacking(&union, inputs, &places, progress);
     Ok((Arc::new(Schema::new(fields)), places))
 }
 
@@ -268,7 +268,7 @@ fn tell_widened(
     at: usize,
     inputs: &[(Arc<str>, SchemaRef)],
     places: &[Places],
-    control: &Control,
+    progress: &Progress,
 ) {
     let differing = inputs.iter().zip(places).filter_map(|((input, schema), places)| {
         let kind = field_of(schema, places, at)?.data_type();
@@ -281,10 +281,10 @@ fn tell_widened(
         count => format!(" (the first of {count} files)"),
     };
     let (name, united) = (field.name(), field.data_type());
-    control.notice(format!("column {name}: {kind} in {input}{more}, read as {united}"));
+    progress.notice(format!("column {name}: {kind} in {input}{more}, read as {united}"));
 }
 
-fn tell_lacking(union: &[String], inputs: &[(Arc<str>, SchemaRef)], places: &[Places], control: &Control) {
+fn tell_lacking(union: &[String], inputs: &[(Arc<str>, SchemaRef)], places: &[Places], progress: &Progress) {
     let lacking = inputs.iter().zip(places).filter_map(|((input, _), places)| {
         let names = union.iter().enumerate();
         let names = names.filter(|(at, _)| places.get(*at).copied().flatten().is_none());
@@ -293,10 +293,10 @@ fn tell_lacking(union: &[String], inputs: &[(Arc<str>, SchemaRef)], places: &[Pl
     });
     let lacking: Vec<_> = lacking.collect();
     for (input, names) in lacking.iter().take(INPUTS_TO_NAME) {
-        control.notice(format!("{input} has no {}: NULL in its rows", listing(names)));
+        progress.notice(format!("{input} has no {}: NULL in its rows", listing(names)));
     }
     if lacking.len() > INPUTS_TO_NAME {
         let more = lacking.len() - INPUTS_TO_NAME;
-        control.notice(format!("{more} more files lack columns: NULL in their rows"));
+        progress.notice(format!("{more} more files lack columns: NULL in their rows"));
     }
 }

@@ -25,8 +25,8 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use self::drift::Places;
 use self::origin::Origin;
 use self::stretch::{Arrangement, Common, MOST_BATCHES, Open, Source, Step, Stretch};
-use crate::control::Control;
 use crate::error::{Error, ErrorKind};
+use crate::source::Progress;
 use crate::source::blob::Blob;
 use crate::source::hive;
 use crate::source::open::Input;
@@ -107,29 +107,33 @@ impl Batches {
     ///
     /// # Errors
     /// An input that cannot be read or is of another format; columns that no type unites; the request to stop.
-    pub(crate) fn open(inputs: &[Input], options: BatchOptions, control: &Control) -> Result<Batches, Error> {
+    pub(crate) fn open(
+        inputs: &[Input],
+        options: BatchOptions,
+        progress: &Progress,
+    ) -> Result<Batches, Error> {
         let mut origins = Vec::with_capacity(inputs.len());
         for inputs in inputs.chunks(INPUTS_AT_ONCE) {
-            if control.is_cancelled() {
+            if progress.is_cancelled() {
                 return Err(Error::new(ErrorKind::Cancelled, "stopped on request")
                     .with_visible("nothing was changed"));
             }
-            let blobs = inputs.iter().map(|input| input.blob(control)).collect::<Result<Vec<_>, Error>>()?;
+            let blobs = inputs.iter().map(|input| input.blob(progress)).collect::<Result<Vec<_>, Error>>()?;
             Blob::warm(blobs.iter().flatten());
             for (input, blob) in inputs.iter().zip(&blobs) {
-                origins.push(Origin::open(input, blob.clone(), options.format, control)?);
+                origins.push(Origin::open(input, blob.clone(), options.format, progress)?);
             }
             blobs.iter().flatten().for_each(Blob::cool);
         }
         let schemas: Vec<_> =
             origins.iter().map(|origin| (origin.name.clone(), origin.schema().clone())).collect();
-        let (schema, places) = drift::unite(&schemas, options.same_name, control)?;
+        let (schema, places) = drift::unite(&schemas, options.same_name, progress)?;
         let keys = inputs.iter().map(|input| if options.hive { hive::keys(&input.name) } else { Vec::new() });
         let keys: Vec<_> = keys.collect();
-        let schema = with_keys(&schema, &keys, control);
+        let schema = with_keys(&schema, &keys, progress);
         let columns = (0..schema.fields().len()).collect();
         let common =
-            Common { origins, arrangements: Vec::new(), schema: schema.clone(), control: control.clone() };
+            Common { origins, arrangements: Vec::new(), schema: schema.clone(), progress: progress.clone() };
         let mut batches = Batches {
             common,
             schema,
@@ -276,14 +280,14 @@ impl Batches {
 }
 
 /// `schema` with the keys of directories behind it, but for those that are columns of the inputs.
-fn with_keys(schema: &SchemaRef, keys: &[Vec<(String, Option<String>)>], control: &Control) -> SchemaRef {
+fn with_keys(schema: &SchemaRef, keys: &[Vec<(String, Option<String>)>], progress: &Progress) -> SchemaRef {
     let mut fields: Vec<Arc<Field>> = schema.fields().iter().cloned().collect();
     let mut told: Vec<&str> = Vec::new();
     for (key, _) in keys.iter().flatten() {
         if schema.fields().iter().any(|field| field.name() == key) {
             if !told.contains(&&**key) {
                 told.push(key);
-                control
+                progress
                     .notice(format!("column {key} is in the files: what directories say of it is not read"));
             }
         } else if !fields.iter().any(|field| field.name() == key) {

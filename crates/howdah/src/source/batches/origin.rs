@@ -12,8 +12,8 @@ use super::arrow::{self, ArrowFile, ArrowStream};
 use super::guard::{guarded, reason, rows_per_batch};
 use super::parquet::{self, ParquetFile};
 use super::{BatchFormat, BatchPlace};
-use crate::control::Control;
 use crate::error::{Error, ErrorKind};
+use crate::source::Progress;
 use crate::source::blob::Blob;
 use crate::source::decompress;
 use crate::source::open::Input;
@@ -75,12 +75,12 @@ impl Origin {
         input: &Input,
         blob: Option<Blob>,
         format: BatchFormat,
-        control: &Control,
+        progress: &Progress,
     ) -> Result<Self, Error> {
         let name = input.name.clone();
         let content = match input.take_batches()? {
             Some(reader) => Ok(Content::reader(reader)),
-            None => Content::open(input, blob, format, control)?,
+            None => Content::open(input, blob, format, progress)?,
         };
         let content = content.map_err(|reason| cannot_read(&name, None, &reason))?;
         Ok(Origin { name, content })
@@ -153,18 +153,23 @@ impl Origin {
     ///
     /// # Errors
     /// It is damaged, or cannot be read.
-    pub(super) fn read(&self, extent: &Extent, columns: &[usize], control: &Control) -> Result<Rows, Error> {
+    pub(super) fn read(
+        &self,
+        extent: &Extent,
+        columns: &[usize],
+        progress: &Progress,
+    ) -> Result<Rows, Error> {
         let rows = match (&self.content, extent.part) {
             (Content::Parquet(file), Part::RowGroup(at)) => {
                 let rows = extent.batch_rows.unwrap_or(1).min(extent.rows.unwrap_or(1)).max(1);
-                guarded(|| file.read(at, columns, rows, control))
+                guarded(|| file.read(at, columns, rows, progress))
                     .map(|reader| Rows::RowGroup(Box::new(reader)))
             }
-            (Content::File(file), Part::Message(at)) => file.read(at, control).map(Rows::Message),
+            (Content::File(file), Part::Message(at)) => file.read(at, progress).map(Rows::Message),
             (Content::Stream { input, opened, columns, .. }, Part::Whole) => {
                 match opened.lock().unwrap_or_else(PoisonError::into_inner).take() {
                     Some(stream) => Ok(Rows::Stream(stream)),
-                    None => ArrowStream::open(input.content(control)?).map(|mut stream| {
+                    None => ArrowStream::open(input.content(progress)?).map(|mut stream| {
                         stream.project(columns);
                         Rows::Stream(stream)
                     }),
@@ -211,7 +216,7 @@ impl Content {
         input: &Input,
         blob: Option<Blob>,
         format: BatchFormat,
-        control: &Control,
+        progress: &Progress,
     ) -> Result<Result<Self, String>, Error> {
         let start = blob.as_ref().map(|blob| blob.head(decompress::MAGIC_BYTES as u64));
         let start = match start.transpose() {
@@ -229,7 +234,7 @@ impl Content {
             }
             (BatchFormat::Parquet, None) => {
                 // What is counted are the bytes that are read from memory later on.
-                let content = input.content(&Control::new())?;
+                let content = input.content(&Progress::new())?;
                 held(content).and_then(ParquetFile::open).map(Content::Parquet)
             }
             (BatchFormat::Arrow, Some(blob)) if start.starts_with(arrow::MAGIC) => {
@@ -238,7 +243,7 @@ impl Content {
             (BatchFormat::Arrow, _) => {
                 // What can be opened again is opened when its turn comes: a thousand files are not open at once.
                 let is_kept = !input.is_rewindable();
-                let counting = if is_kept { control.clone() } else { Control::new() };
+                let counting = if is_kept { progress.clone() } else { Progress::new() };
                 ArrowStream::open(input.content(&counting)?).map(|stream| {
                     let schema = stream.schema().clone();
                     let columns = (0..schema.fields().len()).collect();

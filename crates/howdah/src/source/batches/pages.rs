@@ -14,7 +14,7 @@ use parquet::schema::types::ColumnDescriptor;
 use super::guard::{MAX_PAGE_BYTES, MAX_PAGE_VALUES, reason};
 use super::thrift::{self, Compact, PageSizes};
 use super::unpack::Unpacker;
-use crate::control::Control;
+use crate::source::Progress;
 use crate::source::blob::{Blob, Held};
 
 /// A column chunk up to this size is read at once; pages of a larger one are read one by one.
@@ -32,7 +32,7 @@ pub(super) struct Chunk(Arc<ChunkInner>);
 
 struct ChunkInner {
     blob: Blob,
-    control: Control,
+    progress: Progress,
     compression: Compression,
     start: u64,
     end: u64,
@@ -53,13 +53,13 @@ impl Chunk {
         blob: &Blob,
         metadata: &ColumnChunkMetaData,
         fetched: Option<Bytes>,
-        control: &Control,
+        progress: &Progress,
     ) -> io::Result<Self> {
         let (start, length) = metadata.byte_range();
         Ok(Chunk(Arc::new(ChunkInner {
             _held: blob.keep_open()?,
             blob: blob.clone(),
-            control: control.clone(),
+            progress: progress.clone(),
             compression: metadata.compression(),
             start,
             end: start.saturating_add(length),
@@ -87,7 +87,7 @@ impl Chunk {
 
     fn read(&self, start: u64, length: u64) -> io::Result<Bytes> {
         let bytes = self.0.blob.bytes(start, length)?;
-        self.0.control.add_bytes_read(length);
+        self.0.progress.add_bytes_read(length);
         Ok(bytes)
     }
 

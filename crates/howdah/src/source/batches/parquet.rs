@@ -19,7 +19,7 @@ use parquet::schema::types::Type;
 use super::guard::{self, MAX_FOOTER_BYTES, MAX_PAGE_BYTES, MAX_ROWS, fixed_width, guarded, reason};
 use super::pages::{Chunk, Pages};
 use super::thrift;
-use crate::control::Control;
+use crate::source::Progress;
 use crate::source::blob::Blob;
 
 /// How a Parquet file begins and ends.
@@ -104,7 +104,7 @@ impl ParquetFile {
         at: usize,
         columns: &[usize],
         rows: u64,
-        control: &Control,
+        progress: &Progress,
     ) -> Result<ParquetRecordBatchReader, String> {
         let whole = self.metadata.metadata().file_metadata();
         let group = self.row_group(at).clone();
@@ -118,10 +118,10 @@ impl ParquetFile {
             whole.column_orders().cloned(),
         );
         let mask = self.mask(columns);
-        let fetched = self.fetch(&group, &mask, control)?;
+        let fetched = self.fetch(&group, &mask, progress)?;
         let group: Arc<dyn FileReader> = Arc::new(RowGroup {
             blob: self.blob.clone(),
-            control: control.clone(),
+            progress: progress.clone(),
             metadata: ParquetMetaData::new(file, vec![group]),
             fetched,
         });
@@ -138,7 +138,7 @@ impl ParquetFile {
         &self,
         group: &RowGroupMetaData,
         mask: &ProjectionMask,
-        control: &Control,
+        progress: &Progress,
     ) -> Result<Fetched, String> {
         if !self.blob.is_remote() {
             return Ok(Fetched::new());
@@ -147,7 +147,7 @@ impl ParquetFile {
         let (leaves, ranges): (Vec<_>, Vec<_>) =
             leaves.filter_map(|(leaf, chunk)| Some((leaf, range(chunk)?))).unzip();
         let bytes = self.blob.many(&ranges).map_err(|error| error.to_string())?;
-        control.add_bytes_read(bytes.iter().map(|bytes| bytes.len() as u64).sum());
+        progress.add_bytes_read(bytes.iter().map(|bytes| bytes.len() as u64).sum());
         Ok(leaves.into_iter().zip(bytes).collect())
     }
 }
@@ -233,7 +233,7 @@ fn range(chunk: &ColumnChunkMetaData) -> Option<std::ops::Range<u64>> {
 /// One row group, as a file of its own.
 struct RowGroup {
     blob: Blob,
-    control: Control,
+    progress: Progress,
     metadata: ParquetMetaData,
     fetched: Fetched,
 }
@@ -275,7 +275,7 @@ impl RowGroupReader for Columns<'_> {
         let column = self.metadata.column(at);
         let rows = usize::try_from(self.metadata.num_rows())?;
         let fetched = self.file.fetched.get(&at).cloned();
-        let chunk = Chunk::new(&self.file.blob, column, fetched, &self.file.control)?;
+        let chunk = Chunk::new(&self.file.blob, column, fetched, &self.file.progress)?;
         Ok(Box::new(Pages::new(chunk, column, rows)?))
     }
 

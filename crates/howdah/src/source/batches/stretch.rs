@@ -11,8 +11,8 @@ use arrow_schema::{DataType, SchemaRef};
 use super::guard::{guarded, reason, rows_per_batch};
 use super::origin::{Extent, Origin, Rows};
 use super::{Batch, BatchPlace};
-use crate::control::{Control, Reading};
 use crate::error::{Error, ErrorKind};
+use crate::source::progress::{Progress, Reading};
 
 /// Ordinals stay below this.
 pub(super) const MOST_BATCHES: u64 = 1 << 31;
@@ -58,7 +58,7 @@ pub(super) struct Common {
     pub(super) arrangements: Vec<Arrangement>,
     /// Of the batches.
     pub(super) schema: SchemaRef,
-    pub(super) control: Control,
+    pub(super) progress: Progress,
 }
 
 /// A stretch that somebody reads.
@@ -139,7 +139,7 @@ impl Running {
             };
             let Some(rows) = current.slice(self.stretch.keep) else {
                 // A reader may give empty batches without an end.
-                if common.control.is_cancelled() {
+                if common.progress.is_cancelled() {
                     return Err(Error::new(ErrorKind::Cancelled, "stopped on request"));
                 }
                 if !current.read(common)? {
@@ -170,13 +170,13 @@ pub(super) fn too_many() -> Error {
 impl Current {
     fn open(step: Step, common: &Common) -> Result<Self, Error> {
         let origin = &common.origins[step.origin];
-        common.control.enter_input(Reading {
+        common.progress.enter_input(Reading {
             name: origin.name.clone(),
             number: step.origin + 1,
             of: common.origins.len(),
         });
         let columns = &common.arrangements[step.origin].columns;
-        let rows = origin.read(&step.extent, columns, &common.control)?;
+        let rows = origin.read(&step.extent, columns, &common.progress)?;
         let (place, first_row) = (origin.place(&step.extent), step.extent.first_row);
         Ok(Current { step, place, rows, seen: 0, rest: None, first_row })
     }

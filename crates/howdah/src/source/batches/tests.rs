@@ -14,8 +14,8 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 
 use super::{Batch, BatchFormat, BatchOptions, Batches, Hold};
-use crate::control::Control;
 use crate::error::Error;
+use crate::source::Progress;
 use crate::source::open::Input;
 
 /// Reads Parquet or Arrow, keys of directories too.
@@ -64,7 +64,7 @@ pub(super) fn memory(name: &str, bytes: &[u8]) -> Input {
 }
 
 pub(super) fn open(inputs: &[Input], format: BatchFormat) -> Result<Batches, Error> {
-    Batches::open(inputs, options(format), &Control::new())
+    Batches::open(inputs, options(format), &Progress::new())
 }
 
 /// Everything that so many lanes take, in the order of the ordinals.

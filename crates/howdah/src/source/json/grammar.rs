@@ -283,7 +283,7 @@ impl<'a> Cursor<'a> {
                     self.escape()?;
                     escaped = true;
                 }
-                Some(_) => return self.wrong("an escape instead of a control character"),
+                Some(_) => return self.wrong("an escape instead of a progress character"),
                 None => return self.wrong("a closing quote"),
             }
         }
@@ -335,7 +335,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// How many bytes a string has before a quote, a backslash or a control character.
+/// How many bytes a string has before a quote, a backslash or a progress character.
 #[inline]
 fn plain_run(text: &[u8]) -> usize {
     let (lanes, rest) = text.as_chunks::<16>();

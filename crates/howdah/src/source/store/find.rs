@@ -13,8 +13,8 @@ use super::environment::Environment;
 use super::failure::Failure;
 use super::io;
 use super::object::{Object, head};
-use crate::control::Control;
 use crate::error::{Error, ErrorKind};
+use crate::source::Progress;
 
 /// As in a shell: a star stops at a slash.
 const MATCHING: MatchOptions = MatchOptions {
@@ -30,7 +30,7 @@ const MATCHING: MatchOptions = MatchOptions {
 pub(crate) fn find(
     address: &Address,
     environment: &Environment,
-    control: &Control,
+    progress: &Progress,
 ) -> Result<Vec<Object>, Error> {
     let name = address.name(&address.key);
     let fail = |failure: Failure| {
@@ -42,9 +42,9 @@ pub(crate) fn find(
     };
     let store = connect(address, environment).map_err(|error| fail(Failure::of(&error, address)))?;
     let found = if address.is_prefix() || address.is_pattern() {
-        list(address, &store, control)
+        list(address, &store, progress)
     } else {
-        one(address, &store, control).map(|meta| vec![meta])
+        one(address, &store, progress).map(|meta| vec![meta])
     };
     let mut found = found.map_err(fail)?;
     if found.is_empty() {
@@ -56,13 +56,13 @@ pub(crate) fn find(
     Ok(found.into_iter().map(|meta| Object::new(&address, &store, meta)).collect())
 }
 
-fn one(address: &Address, store: &Arc<dyn ObjectStore>, control: &Control) -> Result<ObjectMeta, Failure> {
+fn one(address: &Address, store: &Arc<dyn ObjectStore>, progress: &Progress) -> Result<ObjectMeta, Failure> {
     let key = match address.kind {
         Kind::Http => Path::from_url_path(&address.key),
         _ => Path::parse(&address.key),
     };
     let key = key.map_err(|error| Failure::new(error.to_string()))?;
-    let asked = io::start(head(store.clone(), key)).and_then(|answer| answer.wait(control));
+    let asked = io::start(head(store.clone(), key)).and_then(|answer| answer.wait(progress));
     let answer = asked.map_err(|error| Failure::new(error.to_string()))?;
     answer.map_err(|error| Failure::of(&error, address))
 }
@@ -70,7 +70,7 @@ fn one(address: &Address, store: &Arc<dyn ObjectStore>, control: &Control) -> Re
 fn list(
     address: &Address,
     store: &Arc<dyn ObjectStore>,
-    control: &Control,
+    progress: &Progress,
 ) -> Result<Vec<ObjectMeta>, Failure> {
     let pattern = Pattern::new(&address.key).map_err(|error| Failure::new(error.to_string()))?;
     let literal = address.key.find(['*', '?', '[']).map_or(&*address.key, |at| &address.key[..at]);
@@ -87,7 +87,7 @@ fn list(
             store.list(Some(&prefix)).try_collect().await
         }
     };
-    let listed = io::start(listing).and_then(|answer| answer.wait(control));
+    let listed = io::start(listing).and_then(|answer| answer.wait(progress));
     let listed = listed.map_err(|error| Failure::new(error.to_string()))?;
     let mut listed = listed.map_err(|error| Failure::of(&error, address))?;
     if address.is_pattern() {

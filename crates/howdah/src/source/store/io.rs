@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle};
 
-use crate::control::Control;
+use crate::source::Progress;
 
 /// How long a request to stop may go unnoticed.
 const NOTICE: Duration = Duration::from_millis(100);
@@ -35,11 +35,11 @@ pub(super) fn start<T: Send + 'static>(
 impl<T> Answer<T> {
     /// # Errors
     /// Somebody asked to stop.
-    pub(crate) fn wait(&self, control: &Control) -> io::Result<T> {
+    pub(crate) fn wait(&self, progress: &Progress) -> io::Result<T> {
         loop {
             match self.receiver.recv_timeout(NOTICE) {
                 Ok(answer) => return Ok(answer),
-                Err(RecvTimeoutError::Timeout) if control.is_cancelled() => {
+                Err(RecvTimeoutError::Timeout) if progress.is_cancelled() => {
                     return Err(io::Error::other("stopped on request"));
                 }
                 Err(RecvTimeoutError::Timeout) => {}

@@ -14,7 +14,7 @@ use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt
 use super::address::{Address, Kind};
 use super::failure::Failure;
 use super::io::{Answer, start};
-use crate::control::Control;
+use crate::source::Progress;
 
 /// Bytes of one request: long enough that its latency does not show.
 const PART_BYTES: u64 = if cfg!(test) { 64 << 10 } else { 8 << 20 };
@@ -97,10 +97,10 @@ impl Object {
     }
 
     /// Its bytes in order, requested ahead of the reader.
-    pub(crate) fn reader(&self, control: &Control) -> ObjectReader {
+    pub(crate) fn reader(&self, progress: &Progress) -> ObjectReader {
         ObjectReader {
             object: self.clone(),
-            control: control.clone(),
+            progress: progress.clone(),
             requested: 0,
             ahead: VecDeque::new(),
             taken: 0,
@@ -112,7 +112,7 @@ impl Object {
     ///
     /// # Errors
     /// The store refuses, or the object is another by now.
-    pub(crate) fn ranges(&self, ranges: &[Range<u64>], control: &Control) -> io::Result<Vec<Bytes>> {
+    pub(crate) fn ranges(&self, ranges: &[Range<u64>], progress: &Progress) -> io::Result<Vec<Bytes>> {
         let merged = merged(ranges);
         let requests: Vec<(usize, Range<u64>)> = merged
             .iter()
@@ -143,7 +143,7 @@ impl Object {
             }
             Ok::<_, Failure>(whole)
         };
-        let read = start(work)?.wait(control)??;
+        let read = start(work)?.wait(progress)??;
         let whole: Vec<(Range<u64>, Bytes)> =
             merged.into_iter().zip(read.into_iter().map(BytesMut::freeze)).collect();
         let cut = |range: &Range<u64>| {
@@ -267,7 +267,7 @@ fn parts(range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
 /// The bytes of an object in order.
 pub(crate) struct ObjectReader {
     object: Object,
-    control: Control,
+    progress: Progress,
     /// Up to here.
     requested: u64,
     ahead: VecDeque<Answer<Result<Bytes, Failure>>>,
@@ -285,7 +285,7 @@ impl Read for ObjectReader {
                 self.requested = end;
             }
             let Some(next) = self.ahead.pop_front() else { return Ok(0) };
-            self.current = next.wait(&self.control)??;
+            self.current = next.wait(&self.progress)??;
             self.taken += 1;
         }
         let count = buffer.len().min(self.current.len());

@@ -13,7 +13,7 @@ use arrow_array::{Int64Array, RecordBatch, StringArray};
 use self::server::{Fault, Server};
 use super::*;
 use crate::Error;
-use crate::control::Control;
+use crate::source::Progress;
 use crate::source::batches::{BatchFormat, BatchOptions, Batches, Hold};
 use crate::source::open::Input;
 
@@ -30,7 +30,7 @@ fn environment(server: &Server) -> Environment {
 }
 
 fn found(server: &Server, url: &str) -> Result<Vec<Object>, Error> {
-    find(&Address::parse(url).unwrap().unwrap(), &environment(server), &Control::new())
+    find(&Address::parse(url).unwrap().unwrap(), &environment(server), &Progress::new())
 }
 
 fn names(server: &Server, url: &str) -> Vec<String> {
@@ -43,7 +43,7 @@ fn one(server: &Server, url: &str) -> Object {
 
 fn read(object: &Object) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    object.reader(&Control::new()).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    object.reader(&Progress::new()).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     Ok(bytes)
 }
 
@@ -69,7 +69,7 @@ fn the_bytes_of_an_object_come_whole_and_in_order_by_requests_of_parts() {
 fn an_object_that_nobody_reads_is_not_requested_whole() {
     let server = Server::start();
     server.put("bucket/x.bin", content(5_000_000));
-    let mut reader = one(&server, "s3://bucket/x.bin").reader(&Control::new());
+    let mut reader = one(&server, "s3://bucket/x.bin").reader(&Progress::new());
     reader.read_exact(&mut [0; 10]).unwrap();
     std::thread::sleep(Duration::from_millis(300));
     let parts = server.requests().iter().filter(|request| request.contains("bytes=")).count();
@@ -89,7 +89,7 @@ fn errors_of_the_server_and_broken_answers_are_tried_again() {
     ]);
     assert!(read(&object).unwrap() == content(300_000));
     server.fail([Fault::Cut(10), Fault::Status(500, "")]);
-    let parts = object.ranges(&[5..10, 200_000..299_999], &Control::new()).unwrap();
+    let parts = object.ranges(&[5..10, 200_000..299_999], &Progress::new()).unwrap();
     assert!(parts[0] == content(10)[5..] && parts[1] == content(300_000)[200_000..299_999]);
 }
 
@@ -99,7 +99,7 @@ fn an_object_that_changes_while_it_is_read_is_an_error() {
     for longer in [0, 1] {
         server.put("bucket/x.bin", content(1_000_000));
         let object = one(&server, "s3://bucket/x.bin");
-        let mut reader = object.reader(&Control::new());
+        let mut reader = object.reader(&Progress::new());
         reader.read_exact(&mut [0; 1000]).unwrap();
         server.put("bucket/x.bin", content(1_000_000 + longer));
         let error = reader.read_to_end(&mut Vec::new()).unwrap_err().to_string();
@@ -158,7 +158,7 @@ fn a_refusal_says_what_and_how_to_go_on_and_no_secret() {
         403,
         "<Error><Code>AccessDenied</Code><Message>Access Denied</Message><StringToSign>sEcReT</StringToSign></Error>",
     )]);
-    let error = Input::object(object).open(&Control::new()).err().unwrap();
+    let error = Input::object(object).open(&Progress::new()).err().unwrap();
     assert_eq!(
         error.to_string(),
         "cannot read s3://bucket/x.csv: access is denied: 403 Forbidden (AccessDenied: Access Denied)"
@@ -184,7 +184,7 @@ fn a_signed_url_is_read_though_only_get_is_signed_and_its_signature_is_not_shown
         [Fault::Status(400, "bad sEcReT"), Fault::Status(401, ""), Fault::Status(404, ""), Fault::Whole]
     {
         server.fail([fault, fault, fault]);
-        let error = Input::object(object.clone()).open(&Control::new()).err().unwrap();
+        let error = Input::object(object.clone()).open(&Progress::new()).err().unwrap();
         let told = format!("{error:?} {:?}", error.hint());
         assert!(!told.contains(SECRET) && !told.contains("p@ss"), "{told}");
         while read(&object).is_err() {}
@@ -197,7 +197,7 @@ fn an_endpoint_that_is_not_there_is_named_as_the_cause() {
     let url = format!("http://{}/x.csv", listener.local_addr().unwrap());
     drop(listener);
     let address = Address::parse(&url).unwrap().unwrap();
-    let error = find(&address, &Environment::default(), &Control::new()).err().unwrap();
+    let error = find(&address, &Environment::default(), &Progress::new()).err().unwrap();
     assert_eq!(error.to_string(), format!("cannot read {url}: Connection refused"));
     assert!(error.hint().unwrap().contains("endpoint"));
 }
@@ -206,7 +206,7 @@ fn an_endpoint_that_is_not_there_is_named_as_the_cause() {
 fn a_server_that_speaks_no_tls_is_an_error() {
     let server = Server::start();
     let address = Address::parse(&format!("https://{}/x.csv", server.address)).unwrap().unwrap();
-    let error = find(&address, &Environment::default(), &Control::new()).err().unwrap().to_string();
+    let error = find(&address, &Environment::default(), &Progress::new()).err().unwrap().to_string();
     assert!(error.starts_with("cannot read https://127.0.0.1") && !error.contains("panicked"), "{error}");
 }
 
@@ -216,12 +216,12 @@ fn a_request_to_stop_is_heard_while_a_server_is_silent() {
     server.put("bucket/x.csv", "a\n1\n");
     let object = one(&server, "s3://bucket/x.csv");
     server.fail([Fault::Stall]);
-    let control = Control::new();
-    let mut reader = object.reader(&control);
+    let progress = Progress::new();
+    let mut reader = object.reader(&progress);
     let started = Instant::now();
     let reading = std::thread::spawn(move || reader.read(&mut [0; 10]).unwrap_err().to_string());
     std::thread::sleep(Duration::from_millis(100));
-    control.cancel();
+    progress.cancel();
     assert_eq!(reading.join().unwrap(), "stopped on request");
     assert!(started.elapsed() < Duration::from_secs(2));
 }
@@ -240,11 +240,11 @@ fn text_and_compressed_text_are_read_from_a_store() {
     assert_eq!(input.stem().as_deref(), Some("x"));
     assert_eq!(input.ending().as_deref(), Some("csv"));
     assert!(input.is_rewindable());
-    let control = Control::new();
+    let progress = Progress::new();
     let mut buffer = vec![0; 600_000];
-    let got = input.open(&control).unwrap().fill(&mut buffer).unwrap();
+    let got = input.open(&progress).unwrap().fill(&mut buffer).unwrap();
     assert!(buffer[..got] == *text.as_bytes());
-    assert_eq!(control.snapshot().bytes_read, size);
+    assert_eq!(progress.bytes_read(), size);
 }
 
 #[test]
@@ -269,8 +269,8 @@ fn of_a_parquet_object_only_the_columns_that_are_needed_are_requested() {
         same_name: |one, other| one.to_lowercase() == other.to_lowercase(),
         hive: true,
     };
-    let control = Control::new();
-    let mut batches = Batches::open(&inputs, options, &control).unwrap();
+    let progress = Progress::new();
+    let mut batches = Batches::open(&inputs, options, &progress).unwrap();
     assert_eq!(batches.schema().fields().len(), 3);
     batches.project(&[1, 2]);
     let (mut hold, mut ids) = (Hold::default(), Vec::new());
@@ -279,13 +279,13 @@ fn of_a_parquet_object_only_the_columns_that_are_needed_are_requested() {
         ids.extend_from_slice(column.values());
     }
     assert_eq!(ids, (0..100_000).collect::<Vec<_>>());
-    let read = control.snapshot().bytes_read;
+    let read = progress.bytes_read();
     assert!((800_000..900_000).contains(&read), "{read} of {} bytes", file.len());
     // One request lists, two open; each part has 64 KiB here.
     let most = 3 + 2 * (400_000_usize.div_ceil(65_536) + 1) + 3;
     assert!(server.requests().len() <= most, "{} requests", server.requests().len());
 
     server.put("bucket/t/day=1/x.parquet", file);
-    let batches = Batches::open(&inputs, options, &control).err().unwrap().to_string();
+    let batches = Batches::open(&inputs, options, &progress).err().unwrap().to_string();
     assert!(batches.contains("it was changed while it was read"), "{batches}");
 }

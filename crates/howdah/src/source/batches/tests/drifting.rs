@@ -28,12 +28,12 @@ fn text(values: &[&str]) -> ArrayRef {
 
 #[test]
 fn columns_unite_by_name_and_what_a_file_lacks_is_null() {
-    let control = Control::new();
+    let progress = Progress::new();
     let inputs = [
         file("a", vec![("id", int32(&[1, 2])), ("Name", text(&["x", "y"]))]),
         file("b", vec![("name", text(&["z"])), ("id", int64(&[1 << 40])), ("extra", text(&["e"]))]),
     ];
-    let batches = Batches::open(&inputs, options(BatchFormat::Parquet), &control).unwrap();
+    let batches = Batches::open(&inputs, options(BatchFormat::Parquet), &progress).unwrap();
     let names: Vec<_> =
         batches.schema().fields().iter().map(|f| (f.name().as_str(), f.data_type().clone())).collect();
     assert_eq!(names, [("id", DataType::Int64), ("Name", DataType::Utf8), ("extra", DataType::Utf8)]);
@@ -43,7 +43,7 @@ fn columns_unite_by_name_and_what_a_file_lacks_is_null() {
     assert_eq!(texts(&taken, "extra"), ["", "", "e"]);
     assert!(taken.iter().all(|batch| batch.rows.schema() == taken[0].rows.schema()));
     assert_eq!(
-        control.take_notices(),
+        progress.take_notices(),
         ["column id: Int32 in a, read as Int64", "a has no extra: NULL in its rows"]
     );
 }
@@ -161,17 +161,17 @@ fn directories_become_columns_that_the_files_lack() {
     assert_eq!(texts(&taken, "year"), ["2024", "2024", ""]);
     assert_eq!(texts(&taken, "city"), ["São", "São", ""]);
     let off = BatchOptions { hive: false, ..options(BatchFormat::Parquet) };
-    let batches = Batches::open(&inputs, off, &Control::new()).unwrap();
+    let batches = Batches::open(&inputs, off, &Progress::new()).unwrap();
     assert_eq!(batches.schema().fields().len(), 1);
 }
 
 #[test]
 fn a_column_of_the_file_is_not_replaced_by_its_directory() {
-    let control = Control::new();
+    let progress = Progress::new();
     let days = Arc::new(Date32Array::from(vec![0]));
     let input = file("t/day=1999-01-01/id=7/a.parquet", vec![("day", days)]);
-    let mut batches = Batches::open(&[input], options(BatchFormat::Parquet), &control).unwrap();
-    assert!(control.take_notices()[0].contains("column day is in the files"));
+    let mut batches = Batches::open(&[input], options(BatchFormat::Parquet), &progress).unwrap();
+    assert!(progress.take_notices()[0].contains("column day is in the files"));
     batches.project(&[1]);
     assert_eq!(texts(&take(&batches, 1).unwrap(), "id"), ["7"]);
 }

@@ -120,16 +120,16 @@ fn columns_that_are_not_needed_are_not_read() {
     let text = StringArray::from_iter_values((0..100_000).map(noise));
     let id: ArrayRef = Arc::new(Int64Array::from_iter_values(0..100_000));
     let rows = batch(vec![("noise", Arc::new(text)), ("id", id.clone()), ("again", id)]);
-    let control = Control::new();
+    let progress = Progress::new();
     let file = parquet(&rows, WriterProperties::builder().set_dictionary_enabled(false).build());
     let input = memory("a", &file);
-    let mut batches = Batches::open(&[input], options(BatchFormat::Parquet), &control).unwrap();
+    let mut batches = Batches::open(&[input], options(BatchFormat::Parquet), &progress).unwrap();
     batches.project(&[2, 1]);
     let taken = take(&batches, 2).unwrap();
     let names: Vec<_> = taken[0].rows.schema().fields().iter().map(|field| field.name().clone()).collect();
     assert_eq!(names, ["id", "again"], "in the order of the schema");
     assert_eq!(ids(&taken), (0..100_000).collect::<Vec<_>>());
-    let read = control.snapshot().bytes_read;
+    let read = progress.bytes_read();
     assert!((1_600_000..1_800_000).contains(&read), "{read} of {}", file.len());
     assert_eq!(batches.schema().fields().len(), 3);
 }
@@ -218,13 +218,13 @@ fn a_request_to_stop_is_heard_though_no_row_ever_comes() {
         move || Ok(nothing.clone())
     });
     let input = Input::record_batches("rows", Box::new(RecordBatchIterator::new(endless, nothing.schema())));
-    let control = Control::new();
-    let batches = Batches::open(&[input], options(BatchFormat::Arrow), &control).unwrap();
+    let progress = Progress::new();
+    let batches = Batches::open(&[input], options(BatchFormat::Arrow), &progress).unwrap();
     let stopper = std::thread::spawn({
-        let control = control.clone();
+        let progress = progress.clone();
         move || {
             std::thread::sleep(std::time::Duration::from_millis(50));
-            control.cancel();
+            progress.cancel();
         }
     });
     let error = batches.next(&mut Hold::default()).unwrap_err();
