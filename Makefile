@@ -17,7 +17,7 @@ ARGS ?=
 ROWS ?= 1000000
 EVENTS := build/github-events-$(ROWS).csv
 
-.PHONY: help run test test-rust test-python oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer
+.PHONY: help run test test-rust test-python oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer picture
 
 help: ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -95,6 +95,9 @@ bench-python: .venv/ready ## Measure tables of polars, pandas and pyarrow beside
 bench-python-writer: .venv/ready ## Measure how many rows a second Python hands to a writer (ARGS='--rounds 5', …)
 	$(BIN)/maturin develop --release --quiet
 	$(BIN)/python bench/writer.py $(ARGS)
+
+picture: ## Draw README's picture again from the published raw runs
+	$(PYTHON) bench/picture.py
 
 contenders: .venv/ready ## Install other people's ways of loading into build/contenders, and say which can run
 	$(BIN)/python bench/contenders/setup.py
