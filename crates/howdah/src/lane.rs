@@ -7,13 +7,14 @@ use crate::chunk::{Chunk, RowForm};
 use crate::connect::Connection;
 use crate::control::Control;
 use crate::error::Error;
+use crate::isolate::isolate_refused_rows;
 use crate::lattice::ColumnLattice;
-use crate::narrow;
 use crate::part::{self, Part};
 use crate::plan::Plan;
 use crate::rejects::Rejects;
 use crate::resolver::Resolver;
 use crate::row_commits::RowCommits;
+use crate::row_error::is_about_a_row;
 use crate::source::{Hold, Morsel};
 use crate::spent::Spent;
 use crate::watcher::collision;
@@ -148,8 +149,8 @@ impl Lane {
                 }
                 rows
             }
-            Err(refusal) if freight.narrow && narrow::is_about_a_row(&refusal.error) => {
-                narrow::narrow(&self.way, freight, form, &chunks, refusal).await?
+            Err(refusal) if freight.narrow && is_about_a_row(&refusal.error) => {
+                isolate_refused_rows(&self.way, freight, form, &chunks, refusal).await?
             }
             Err(refusal) => {
                 let row = part::named_row(&refusal, freight);

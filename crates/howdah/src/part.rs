@@ -7,6 +7,7 @@ use bytes::Bytes;
 use crate::chunk::{Chunk, RowForm, RowOrigins};
 use crate::error::{Error, ErrorKind, Location};
 use crate::lane::Freight;
+use crate::row_error::{copy_context, named_column};
 use crate::source::Morsel;
 use crate::watcher::collision;
 use crate::write::{Refusal, Sink, Way};
@@ -129,31 +130,4 @@ pub(crate) fn explain(
         }
     }
     out
-}
-
-/// Finds `COPY name, line N` in the server's CONTEXT: the line, and what follows the number.
-pub(crate) fn copy_context<'a>(context: &'a str, relation_name: &str) -> Option<(u64, &'a str)> {
-    let prefix = format!("COPY {relation_name}, line ");
-    let text = &context[context.rfind(&prefix)? + prefix.len()..];
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    Some((text[..end].parse().ok()?, &text[end..]))
-}
-
-/// Which of the columns is named behind the line.
-pub(crate) fn named_column<'n>(rest: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let text = rest.strip_prefix(", column ")?;
-    names.filter(|name| text.starts_with(name)).max_by_key(|name| name.len())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_table_name_that_looks_like_a_context_does_not_mislead() {
-        let context = "while inserting index tuple (0,5) in relation \"k\"\nCOPY COPY t, line 3, line 17, column a: \"x\"";
-        let (line, rest) = copy_context(context, "COPY t, line 3").unwrap();
-        assert_eq!((line, rest), (17, ", column a: \"x\""));
-        assert_eq!(copy_context("COPY other, line 3", "t"), None);
-    }
 }

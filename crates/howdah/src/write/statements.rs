@@ -11,7 +11,6 @@ use tokio_postgres::{SimpleQueryMessage, Statement};
 use super::fields::{self, Field};
 use super::{Refusal, Way, array};
 use crate::chunk::RowForm;
-use crate::narrow::row_ends;
 use crate::options::WritePath;
 use crate::plan::{INTERVAL_OID, Plan};
 use crate::row_commits::RowCommits;
@@ -65,7 +64,7 @@ impl Statements {
             }
             _ => plan.rows_per_statement,
         };
-        for row in row_ends(self.form, rows) {
+        for row in self.form.row_ranges(rows) {
             self.pending_bytes += row.len();
             self.pending.push(rows.slice(row));
             if self.pending.len() >= batch || self.pending_bytes > BATCH_BYTES {

@@ -14,11 +14,11 @@ use super::Shared;
 use super::ack::Written;
 use super::options::{Delivery, WriterPath};
 use super::session::{Backend, Failure, Returned, Session, Way};
+use crate::bisect::Bisection;
 use crate::connect::Target;
 use crate::error::{Error, ErrorKind};
-use crate::narrow::is_about_a_row;
-use crate::part::{copy_context, named_column};
 use crate::resolver::Resolver;
+use crate::row_error::{copy_context, is_about_a_row, named_column};
 use crate::rows::{self, OpenRow};
 
 /// The pause before a batch is tried again the first time; each further one is twice as long, up to the last.
@@ -34,9 +34,6 @@ const SILENCE: Duration = Duration::from_secs(8);
 /// What to do where a prepared statement is gone, which only a pooler brings about.
 const FORGETFUL_POOLER: &str = "a pooler gives each transaction another session: have it keep prepared statements \
                                 (pgbouncer 1.21 and later: max_prepared_statements), or connect past it";
-
-/// The first rows that are sent behind a refused one: bad rows often stand together.
-const SHORT: usize = 32;
 
 /// One connection, opened when it is needed.
 pub(super) struct Lane {
@@ -98,51 +95,26 @@ impl Lane {
     /// Brings the rows into the table, in as few transactions as it takes.
     pub(super) async fn carry(&mut self, rows: &[Bytes]) -> Carried {
         let mut carried = Carried { is_plain: true, ..Carried::default() };
-        let (mut at, mut size) = (0, rows.len());
-        // Somewhere before this row stands one that the server refused without naming it.
-        let mut bad_before = 0;
-        // The row that the server named, while those before it are sent.
-        let mut named: Option<(usize, Error)> = None;
-        while at < rows.len() {
-            size = size.clamp(1, rows.len() - at);
-            let sent = self.send(&rows[at..at + size]).await;
-            carried.is_plain &= sent.is_ok() && size == rows.len() && !self.tried_again;
-            match sent {
+        let mut search = Bisection::new(rows.len());
+        while let Some(segment) = search.segment() {
+            let (start, is_all) = (segment.start, segment.len() == rows.len());
+            let sent = self.send(&rows[segment]).await;
+            carried.is_plain &= sent.is_ok() && is_all && !self.tried_again;
+            let refused = match sent {
                 Ok(returned) => {
-                    carried.returned.extend(returned.into_iter().map(|(row, written)| (at + row, written)));
-                    at += size;
-                    if let Some((row, error)) = named.take() {
-                        carried.failed.insert(row, error);
-                        at = row + 1;
-                        size = (2 * size).max(SHORT);
-                    } else if at < bad_before {
-                        size = ((bad_before - at) / 2).max(1);
-                    } else {
-                        size = size.saturating_mul(2).max(SHORT);
-                    }
+                    carried
+                        .returned
+                        .extend(returned.into_iter().map(|(row, written)| (start + row, written)));
+                    search.accepted()
                 }
-                Err(Refused::Row(error, row)) => {
-                    named = None;
-                    match row.filter(|row| *row < size) {
-                        Some(row) if row > 0 => {
-                            named = Some((at + row, self.explained(error)));
-                            size = row;
-                        }
-                        None if size > 1 => {
-                            bad_before = at + size;
-                            size /= 2;
-                        }
-                        _ => {
-                            carried.failed.insert(at, self.explained(error));
-                            at += 1;
-                            size = if at < bad_before { ((bad_before - at) / 2).max(1) } else { SHORT };
-                        }
-                    }
-                }
+                Err(Refused::Row(error, named)) => search.refused(named, error),
                 Err(Refused::All(error)) => {
-                    carried.failed.extend((at..rows.len()).map(|row| (row, error.clone())));
+                    carried.failed.extend((start..rows.len()).map(|row| (row, error.clone())));
                     break;
                 }
+            };
+            if let Some((row, error)) = refused {
+                carried.failed.insert(row, self.explained(error));
             }
         }
         carried
