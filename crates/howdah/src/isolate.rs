@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use crate::bisect::Bisection;
 use crate::chunk::RowForm;
+use crate::context::LoadContext;
 use crate::error::{Error, ErrorKind};
-use crate::lane::Freight;
-use crate::part::{self, Carried, Held};
+use crate::part::{self, RetainedRows, SentChunk};
 use crate::rejects::Reject;
 use crate::row_error::is_about_a_row;
-use crate::write::{Refusal, Way};
+use crate::write::{Refusal, StatementRunner};
 
 /// Sends the rows of `chunks` again, some of which the server refused with `first`, and returns how many it counted. The
 /// savepoint of the failed part is open; afterwards it is gone.
@@ -20,16 +20,16 @@ use crate::write::{Refusal, Way};
 /// # Errors
 /// Anything but the refusal of a row; too many refused rows.
 pub(crate) async fn isolate_refused_rows(
-    way: &Arc<Way>,
-    freight: &Freight,
+    runner: &Arc<StatementRunner>,
+    context: &LoadContext,
     form: RowForm,
-    chunks: &[Carried],
+    chunks: &[SentChunk],
     first: Refusal,
 ) -> Result<u64, Error> {
     let rows = rows_of(chunks, form)?;
-    let client = way.connection().client();
-    let mut isolation = Isolation { way, freight, form, rows, accepted: 0 };
-    if !freight.has_savepoints() {
+    let client = runner.connection().client();
+    let mut isolation = Isolation { runner, context, form, rows, accepted: 0 };
+    if !context.uses_savepoints() {
         isolation.send_the_rest(first).await?;
         return Ok(isolation.accepted);
     }
@@ -41,8 +41,8 @@ pub(crate) async fn isolate_refused_rows(
 
 /// One encoded row.
 struct Row<'c> {
-    chunk: &'c Carried,
-    held: &'c Held,
+    chunk: &'c SentChunk,
+    retained: &'c RetainedRows,
     /// Its number in the chunk.
     at: usize,
     /// Its bytes in the chunk.
@@ -50,21 +50,21 @@ struct Row<'c> {
 }
 
 /// All rows of `chunks`, in order.
-fn rows_of(chunks: &[Carried], form: RowForm) -> Result<Vec<Row<'_>>, Error> {
+fn rows_of(chunks: &[SentChunk], form: RowForm) -> Result<Vec<Row<'_>>, Error> {
     let mut rows = Vec::new();
     for chunk in chunks {
-        let held = chunk.held.as_ref().ok_or_else(|| {
-            Error::new(ErrorKind::Internal, "the server refused a row of a chunk that was not kept")
+        let retained = chunk.retained.as_ref().ok_or_else(|| {
+            Error::new(ErrorKind::Internal, "the server refused a row of a chunk that was not retained")
         })?;
-        let ranges = form.row_ranges(&held.bytes);
-        rows.extend(ranges.into_iter().enumerate().map(|(at, bytes)| Row { chunk, held, at, bytes }));
+        let ranges = form.row_ranges(&retained.bytes);
+        rows.extend(ranges.into_iter().enumerate().map(|(at, bytes)| Row { chunk, retained, at, bytes }));
     }
     Ok(rows)
 }
 
 struct Isolation<'a> {
-    way: &'a Arc<Way>,
-    freight: &'a Freight,
+    runner: &'a Arc<StatementRunner>,
+    context: &'a LoadContext,
     form: RowForm,
     rows: Vec<Row<'a>>,
     accepted: u64,
@@ -85,7 +85,7 @@ impl Isolation<'_> {
                     self.accepted += count;
                     search.accepted()
                 }
-                Err(refusal) => search.refused(part::named_row(&refusal, self.freight), refusal),
+                Err(refusal) => search.refused(part::named_row(&refusal, self.context), refusal),
             };
             if let Some((row, refusal)) = refused {
                 self.refuse(row, refusal)?;
@@ -110,14 +110,14 @@ impl Isolation<'_> {
             let at = start + refusal.rows.as_ref().map_or(0, |rows| rows.start);
             self.refuse(at, refusal)?;
             start = at + 1;
-            result = self.feed(start..self.rows.len()).await?;
+            result = self.send_statement(start..self.rows.len()).await?;
         }
     }
 
     /// Sends rows on top of the open savepoint; the inner error is a refusal. Afterwards the savepoint is open again.
     async fn send(&self, rows: Range<usize>) -> Result<Result<u64, Refusal>, Error> {
-        let client = self.way.connection().client();
-        match self.feed(rows).await? {
+        let client = self.runner.connection().client();
+        match self.send_statement(rows).await? {
             Ok(count) => {
                 client.batch_execute("RELEASE SAVEPOINT howdah; SAVEPOINT howdah").await?;
                 Ok(Ok(count))
@@ -130,29 +130,29 @@ impl Isolation<'_> {
         }
     }
 
-    /// Sends rows; the inner error is the server's answer to them.
-    async fn feed(&self, rows: Range<usize>) -> Result<Result<u64, Refusal>, Error> {
-        if self.freight.control.is_cancelled() {
+    /// Sends rows as one part; the inner error is the server's refusal.
+    async fn send_statement(&self, rows: Range<usize>) -> Result<Result<u64, Refusal>, Error> {
+        if self.context.control.is_cancelled() {
             return Err(Error::new(ErrorKind::Cancelled, "stopped on request"));
         }
-        let mut sink = self.way.start(self.form).await?;
+        let mut sink = self.runner.start(self.form).await?;
         let mut rows = self.rows[rows].iter().peekable();
         while let Some(first) = rows.next() {
             let mut end = first.bytes.end;
             while let Some(next) =
-                rows.next_if(|next| std::ptr::eq(next.held, first.held) && next.bytes.start == end)
+                rows.next_if(|next| std::ptr::eq(next.retained, first.retained) && next.bytes.start == end)
             {
                 end = next.bytes.end;
             }
-            sink.feed(first.held.bytes.slice(first.bytes.start..end)).await?;
+            sink.feed(first.retained.bytes.slice(first.bytes.start..end)).await?;
         }
         Ok(sink.finish().await)
     }
 
     fn refuse(&self, row: usize, refusal: Refusal) -> Result<(), Error> {
         let row = &self.rows[row];
-        let error = part::explain(refusal.error, row.chunk.rows.locate(row.at), self.freight, 0);
-        let Some(rejects) = &self.freight.rejects else { return Err(error) };
+        let error = part::explain(refusal.error, row.chunk.rows.locate(row.at), self.context, 0);
+        let Some(rejects) = &self.context.rejects else { return Err(error) };
         let raw = self.raw(row)?;
         rejects.add(&[Reject { error, raw }])
     }
@@ -160,7 +160,7 @@ impl Isolation<'_> {
     /// The bytes of the record that became `row`.
     fn raw(&self, row: &Row<'_>) -> Result<Vec<u8>, Error> {
         let start = row.chunk.rows.start(row.at);
-        start.and_then(|start| row.held.morsel.raw(start, &self.freight.plan.dialect)).ok_or_else(|| {
+        start.and_then(|start| row.retained.morsel.raw(start, &self.context.plan.dialect)).ok_or_else(|| {
             Error::new(ErrorKind::Internal, "the record of a row that the server refused was not found")
         })
     }

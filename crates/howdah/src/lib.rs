@@ -10,6 +10,7 @@ mod buffers;
 mod chunk;
 mod commit;
 pub mod connect;
+mod context;
 pub mod control;
 mod creation;
 mod crew;

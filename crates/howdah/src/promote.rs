@@ -16,7 +16,7 @@ use crate::control::{Control, Phase};
 use crate::error::{Error, ErrorKind};
 use crate::name::{TableName, display, quote};
 use crate::options::RejectLimit;
-use crate::peer;
+use crate::peer::server_lost;
 use crate::report::ReportedError;
 use crate::session::Session;
 use crate::stoppable::{CLEAN_UP_PATIENCE, cancelled};
@@ -283,7 +283,7 @@ impl Promotion {
         let run = Run { promotion: self, connection, control };
         let promoted = tokio::select! {
             promoted = run.promote(target) => promoted,
-            lost = peer::lost(target, control) => Err(lost),
+            lost = server_lost(target, control) => Err(lost),
         };
         if promoted.is_err() {
             let rollback = connection.client().batch_execute("ROLLBACK");
