@@ -1,5 +1,6 @@
 //! A chunk: encoded rows and where they came from. The unit of queueing, sending and progress.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -29,6 +30,37 @@ pub(crate) enum RowForm {
     Text,
     /// The input's own CSV; one COPY takes one kind of line end.
     Csv(Eol),
+}
+
+impl RowForm {
+    /// Where each row lies in `bytes`, which are whole rows.
+    pub(crate) fn row_ranges(self, bytes: &[u8]) -> Vec<Range<usize>> {
+        let mut ranges = Vec::new();
+        let mut start = 0;
+        while start < bytes.len() {
+            let end = match self {
+                RowForm::Text | RowForm::Csv(_) => {
+                    memchr::memchr(b'\n', &bytes[start..]).map(|at| start + at + 1)
+                }
+                RowForm::Binary => binary_row_end(bytes, start),
+            };
+            let end = end.unwrap_or(bytes.len());
+            ranges.push(start..end);
+            start = end;
+        }
+        ranges
+    }
+}
+
+/// The end of the binary row at `start`: a count of fields, then each with its length, -1 for NULL.
+fn binary_row_end(bytes: &[u8], start: usize) -> Option<usize> {
+    let count = u16::from_be_bytes(*bytes.get(start..)?.first_chunk()?);
+    let mut at = start + 2;
+    for _ in 0..count {
+        let length = i32::from_be_bytes(*bytes.get(at..)?.first_chunk()?);
+        at += 4 + usize::try_from(length).unwrap_or(0);
+    }
+    Some(at)
 }
 
 /// The place of a record in the input, as a number that grows with it: its morsel, and where it starts in that.
@@ -181,6 +213,15 @@ impl RowOrigins {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_are_found_in_both_forms() {
+        let text = b"a\tb\n\\n\tx\n";
+        assert_eq!(RowForm::Text.row_ranges(text), [0..4, 4..9]);
+        let one = [&[0, 2, 0, 0, 0, 1, b'\n'][..], &[0xff; 4]].concat();
+        let two = [one.clone(), one].concat();
+        assert_eq!(RowForm::Binary.row_ranges(&two), [0..11, 11..22]);
+    }
 
     #[test]
     fn rows_lead_back_to_their_lines_with_and_without_newlines_in_fields() {
