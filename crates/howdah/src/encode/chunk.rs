@@ -173,6 +173,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn rows_are_found_in_both_forms() {
+        let text = b"a\tb\n\\n\tx\n";
+        assert_eq!(RowForm::Text.row_ranges(text), [0..4, 4..9]);
+        let one = [&[0, 2, 0, 0, 0, 1, b'\n'][..], &[0xff; 4]].concat();
+        let two = [one.clone(), one].concat();
+        assert_eq!(RowForm::Binary.row_ranges(&two), [0..11, 11..22]);
+    }
+
+    #[test]
     fn rows_lead_back_to_their_lines_with_and_without_newlines_in_fields() {
         let origin = Origin { source: "f".into(), byte_offset: 100, first_line: 11, lines: None };
         let mut rows = RowOrigins::of_text(origin);

@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind};
 use crate::infer::lattice::ColumnLattice;
 use crate::infer::lattice::ascent::{Ascent, Stretch};
 use crate::plan::Plan;
-use crate::read::feed::Feed;
+use crate::read::feed::InputQueue;
 use crate::read::records::Records;
 use crate::source::spelling::date::as_spelled;
 use crate::source::{Cutter, Field, Hold, Morsel, Piece, Supply};
@@ -46,15 +46,16 @@ pub(crate) fn infer(
     threads: usize,
     control: &Control,
 ) -> Result<(Vec<ColumnLattice>, bool), Error> {
-    let feed = Feed::new(Supply::text(cutter));
+    let input = InputQueue::new(Supply::text(cutter));
     let ascent = Arc::new(Mutex::new(Ascent::default()));
     let threads = (0..threads)
         .map(|_| {
-            let (feed, plan, control, ascent) = (feed.clone(), plan.clone(), control.clone(), ascent.clone());
+            let (input, plan, control, ascent) =
+                (input.clone(), plan.clone(), control.clone(), ascent.clone());
             std::thread::spawn(move || {
                 let mut lattices = vec![ColumnLattice::default(); plan.columns.len()];
                 let (mut fields, mut hold) = (Vec::new(), Hold::default());
-                while let Some(morsel) = feed.next(&mut hold) {
+                while let Some(morsel) = input.next(&mut hold) {
                     let Morsel::Text(piece) = &morsel else { break };
                     if control.is_cancelled() {
                         break;
@@ -65,7 +66,7 @@ pub(crate) fn infer(
                             .unwrap_or_else(PoisonError::into_inner)
                             .add(piece.ordinal, first_column),
                         Err(error) => {
-                            feed.fail(piece.ordinal, error);
+                            input.fail(piece.ordinal, error);
                             break;
                         }
                     }
@@ -76,7 +77,7 @@ pub(crate) fn infer(
         })
         .collect();
     let merged = join_all(threads)?;
-    match feed.take_failure() {
+    match input.take_failure() {
         Some(error) => Err(error),
         None => Ok((merged, ascent.lock().unwrap_or_else(PoisonError::into_inner).holds())),
     }

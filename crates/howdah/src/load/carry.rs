@@ -18,12 +18,13 @@ use crate::infer::lattice::ColumnLattice;
 use crate::plan::Plan;
 use crate::publish::commit::commit_all;
 use crate::publish::landing::{self, Landing};
-use crate::read::feed::Feed;
-use crate::send::crew::Crew;
-use crate::send::lane::{Freight, Sent};
-use crate::send::peer;
-use crate::send::spent::Spent;
-use crate::send::watcher;
+use crate::read::feed::InputQueue;
+use crate::send::context::LoadContext;
+use crate::send::crew::WorkerPool;
+use crate::send::lane::Sent;
+use crate::send::peer::server_lost;
+use crate::send::spent::Timings;
+use crate::send::watcher::watch_for_deadlocks;
 use crate::source::Supply;
 
 /// Less than this autovacuum sees to, and nobody needs to know.
@@ -45,54 +46,55 @@ impl Load<'_> {
             Landing::Append | Landing::Staged(_) => table.size(connection).await?,
             _ => u64::MAX,
         };
-        let feed = Feed::new(supply);
+        let input = InputQueue::new(supply);
         let target = self.target.pinned_to(connection);
-        let freight = Arc::new(self.freight(decision, &target));
-        let mut crew = Crew::muster(connection, &target, jobs.count).await?;
+        let context = Arc::new(self.context(decision, &target));
+        let mut workers = WorkerPool::connect(connection, &target, jobs.count).await?;
         if jobs.count > 1 {
             landing.prepare_apart(connection, table).await?;
         }
         let Err(error) =
-            self.send_and_publish(connection, &target, &feed, decision, &freight, &mut crew).await
+            self.send_and_publish(connection, &target, &input, decision, &context, &mut workers).await
         else {
             return Ok(());
         };
-        feed.stop();
+        input.stop();
         // On failure too the file tells what was refused so far.
         let _ = self.close_rejects(decision);
         if error.kind() == ErrorKind::PartlyCommitted {
             return Err(error);
         }
-        Err(clean_up(connection, crew, decision, size_before, error).await)
+        Err(clean_up(connection, workers, decision, size_before, error).await)
     }
 
     async fn send_and_publish(
         &mut self,
         connection: &Arc<Connection>,
         target: &Target,
-        feed: &Arc<Feed>,
+        input: &Arc<InputQueue>,
         decision: &Decision,
-        freight: &Arc<Freight>,
-        crew: &mut Crew,
+        context: &Arc<LoadContext>,
+        workers: &mut WorkerPool,
     ) -> Result<(), Error> {
         let Decision { plan, table, landing, jobs, .. } = decision;
         let alone = jobs.count == 1;
-        let connections = crew.connections();
+        let connections = workers.connections();
         let loading = Instant::now();
         self.control.enter(Phase::Loading);
         let mut first = vec!["BEGIN".to_owned()];
-        if freight.narrow {
+        if context.isolates_rows {
             // A deferred constraint would speak up when nobody can tell any more which row it means.
             first.push("SET CONSTRAINTS ALL IMMEDIATE".to_owned());
         }
         let first = first.join("; ");
-        let begun = try_join_all(connections.iter().map(|lane| lane.client().batch_execute(&first)));
+        let begun =
+            try_join_all(connections.iter().map(|connection| connection.client().batch_execute(&first)));
         self.unless_cancelled(async { Ok(begun.await?) }).await?;
         self.run_users(connection, "--before", &self.options.before).await?;
         if alone {
             self.run_all(connection, &landing.before(table)).await?;
         }
-        let sent = self.send(connection, target, feed, freight, crew).await?;
+        let sent = self.send(connection, target, input, context, workers).await?;
         self.close_rejects(decision)?;
         let mut rows = self.account(&sent, table)?;
         self.report.phases.load_s = loading.elapsed().as_secs_f64();
@@ -131,27 +133,27 @@ impl Load<'_> {
         Ok(())
     }
 
-    /// Lets the crew work until the input is sent, one of them fails, or somebody says stop.
+    /// Lets the workers send until the input ends, one of them fails, or the load is cancelled.
     pub(super) async fn send(
         &self,
         connection: &Connection,
         target: &Target,
-        feed: &Arc<Feed>,
-        freight: &Arc<Freight>,
-        crew: &mut Crew,
+        input: &Arc<InputQueue>,
+        context: &Arc<LoadContext>,
+        workers: &mut WorkerPool,
     ) -> Result<Vec<Sent>, Error> {
-        let pids = crew.pids();
+        let pids = workers.pids();
         let watch = async {
             match pids.len() {
                 1 => std::future::pending().await,
                 // A row that waits for another's commit waits for moments.
-                _ if freight.commits.is_some() => std::future::pending().await,
-                _ => watcher::watch(connection, pids, freight).await,
+                _ if context.commits.is_some() => std::future::pending().await,
+                _ => watch_for_deadlocks(connection, pids, context).await,
             }
         };
         tokio::select! {
-            sent = crew.carry(freight, feed) => sent,
-            lost = peer::lost(target, self.control) => Err(lost),
+            sent = workers.run(context, input) => sent,
+            lost = server_lost(target, self.control) => Err(lost),
             watched = watch => watched.map(|never| match never {}),
             () = self.control.cancelled() => Err(cancelled()),
         }
@@ -170,11 +172,11 @@ impl Load<'_> {
     pub(super) fn account(&mut self, sent: &[Sent], table: &Table) -> Result<u64, Error> {
         let rows: u64 = sent.iter().map(|sent| sent.rows).sum();
         self.report.parts = sent.iter().map(|sent| sent.parts).sum();
-        let spent: Spent = sent.iter().map(|sent| sent.spent).sum();
+        let timings: Timings = sent.iter().map(|sent| sent.timings).sum();
         let mean = |sum: Duration| sum.as_secs_f64() / sent.len().max(1) as f64;
         let phases = &mut self.report.phases;
         (phases.read_s, phases.encode_s, phases.wait_s) =
-            (mean(spent.reading), mean(spent.encoding), mean(spent.waiting));
+            (mean(timings.reading), mean(timings.encoding), mean(timings.waiting));
         self.report.copy_format =
             match (sent.iter().any(|sent| sent.binary), sent.iter().any(|sent| sent.text)) {
                 (true, true) => "mixed",
@@ -256,15 +258,15 @@ impl Load<'_> {
     }
 }
 
-/// Ends every lane's backend and removes the hidden table; the error then says what is visible.
+/// Ends every worker's backend and removes the hidden table; the error then says what is visible.
 async fn clean_up(
     connection: &Connection,
-    crew: Crew,
+    workers: WorkerPool,
     decision: &Decision,
     size_before: u64,
     error: Error,
 ) -> Error {
-    crew.dismiss();
+    workers.shutdown();
     let error = if error.visible().is_some() { error } else { error.with_visible("nothing was changed") };
     let dead_space = async |error: Error| {
         let size = tokio::time::timeout(CLEAN_UP_PATIENCE, decision.table.size(connection)).await;
@@ -288,10 +290,10 @@ async fn clean_up(
         connection.abort();
         return error;
     }
-    let pids = crew.pids();
+    let pids = workers.pids();
     let removed = async {
         connection.client().batch_execute("ROLLBACK").await?;
-        // A lane's backend may be in a COPY whose thread waits for a pipe: cancelling would not reach it, ending does.
+        // A worker's backend may be in a COPY whose thread waits for a pipe: cancelling would not reach it, ending does.
         let sql = "select pg_catalog.pg_terminate_backend(pid) from pg_catalog.unnest($1::int4[]) as pid";
         connection.client().query_typed(sql, &[(&pids, Type::INT4_ARRAY)]).await?;
         decision.landing.discard(connection, &decision.table).await

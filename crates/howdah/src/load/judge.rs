@@ -8,9 +8,9 @@ use crate::connect::Connection;
 use crate::control::Phase;
 use crate::encode::Encoder;
 use crate::error::{Error, ErrorKind};
-use crate::read::feed::{self, Feed};
+use crate::read::feed::{self, InputQueue};
+use crate::send::context::LoadContext;
 use crate::send::crew;
-use crate::send::lane::Freight;
 use crate::source::{Hold, Supply};
 
 impl Load<'_> {
@@ -23,17 +23,17 @@ impl Load<'_> {
     ) -> Result<(), Error> {
         let start = Instant::now();
         self.control.enter(Phase::Judging);
-        let freight = Arc::new(self.freight(decision, &self.target.pinned_to(connection)));
-        let feed = Feed::new(supply);
+        let context = Arc::new(self.context(decision, &self.target.pinned_to(connection)));
+        let input = InputQueue::new(supply);
         let threads = (0..decision.jobs.count).map(|_| {
-            let (feed, freight) = (feed.clone(), freight.clone());
-            feed::off_thread(self.control, move || read(&feed, &freight))
+            let (input, context) = (input.clone(), context.clone());
+            feed::off_thread(self.control, move || read(&input, &context))
         });
         let judged = futures_util::future::try_join_all(threads).await;
-        feed.stop();
+        input.stop();
         judged?.into_iter().collect::<Result<(), Error>>()?;
         self.report.phases.load_s = start.elapsed().as_secs_f64();
-        if let Some(failure) = feed.take_failure() {
+        if let Some(failure) = input.take_failure() {
             return Err(failure.with_visible("nothing was changed"));
         }
         self.report.outcome = "planned";
@@ -42,15 +42,15 @@ impl Load<'_> {
 }
 
 /// One reading thread.
-fn read(feed: &Feed, freight: &Freight) -> Result<(), Error> {
+fn read(input: &InputQueue, context: &LoadContext) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let runtime = runtime
         .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot start a runtime: {error}")))?;
-    let mut encoder = Encoder::new(freight.plan.clone(), freight.dense.clone(), freight.control.clone());
+    let mut encoder = Encoder::new(context.plan.clone(), context.dense.clone(), context.control.clone());
     let mut hold = Hold::default();
-    while let Some(morsel) = feed.next(&mut hold) {
-        if let Err(error) = runtime.block_on(crew::encode(&mut encoder, &morsel, freight)) {
-            feed.fail(morsel.ordinal(), error);
+    while let Some(morsel) = input.next(&mut hold) {
+        if let Err(error) = runtime.block_on(crew::encode(&mut encoder, &morsel, context)) {
+            input.fail(morsel.ordinal(), error);
             break;
         }
         hold.reuse(morsel);

@@ -7,8 +7,8 @@ use super::{Decision, Load};
 use crate::connect::Connection;
 use crate::control::Phase;
 use crate::error::{Error, ErrorKind};
-use crate::read::feed::Feed;
-use crate::send::crew::Crew;
+use crate::read::feed::InputQueue;
+use crate::send::crew::WorkerPool;
 use crate::send::row_commits::RowCommits;
 use crate::source::Supply;
 
@@ -22,21 +22,21 @@ impl Load<'_> {
         commits: &Arc<RowCommits>,
     ) -> Result<(), Error> {
         let Decision { plan, table, landing, jobs, .. } = &decision;
-        let feed = Feed::new(supply);
+        let input = InputQueue::new(supply);
         let target = self.target.pinned_to(&connection);
-        let freight = Arc::new(self.freight(&decision, &target));
-        let mut crew = Crew::muster(&connection, &target, jobs.count).await?;
+        let context = Arc::new(self.context(&decision, &target));
+        let mut workers = WorkerPool::connect(&connection, &target, jobs.count).await?;
         let loading = Instant::now();
         self.control.enter(Phase::Loading);
         // Sent as one message, which is one transaction.
         let making = [landing.before(table), landing.after(table, plan, &[])].concat();
         self.run_all(&connection, &making).await?;
-        let sent = self.send(&connection, &target, &feed, &freight, &mut crew).await;
+        let sent = self.send(&connection, &target, &input, &context, &mut workers).await;
         if sent.is_err() {
-            feed.stop();
+            input.stop();
             commits.halt();
         }
-        let settled = sent.is_ok() || crew.settle().await;
+        let settled = sent.is_ok() || workers.wait_until_idle().await;
         let closed = self.close_rejects(&decision);
         let carried = sent.and_then(|sent| closed.and_then(|()| self.account(&sent, table)));
         self.report.phases.load_s = loading.elapsed().as_secs_f64();
@@ -52,7 +52,7 @@ impl Load<'_> {
     }
 }
 
-/// The failure, with what it left in the table. Unless all lanes `settled`, or where a connection broke, a row was sent of
+/// The failure, with what it left in the table. Unless all workers `settled`, or where a connection broke, a row was sent of
 /// which nobody knows.
 fn what_is_in(error: Error, rows: u64, settled: bool, decision: &Decision) -> Error {
     let is_certain = settled && (error.kind() != ErrorKind::Server || error.sqlstate().is_some());

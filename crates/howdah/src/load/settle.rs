@@ -13,7 +13,8 @@ use crate::encode::rejects::{Reject, Rejects};
 use crate::error::{Error, ErrorKind};
 use crate::publish::staged::{Round, Staging};
 use crate::read::feed;
-use crate::send::narrow::is_about_a_row;
+use crate::send::bisect::Bisection;
+use crate::send::row_error::is_about_a_row;
 use crate::source::{Dialect, Hold, Input, Supply};
 
 /// Refused rows that wait for their records: reading the input again takes time, remembering takes memory.
@@ -52,6 +53,8 @@ impl Load<'_> {
             self.run_all(connection, &round.create_sql()).await?;
             self.run_all(connection, &[SETTLED.to_owned()]).await?;
             let [total] = self.counts(connection, &round.count_sql()).await?;
+            let total = usize::try_from(total)
+                .map_err(|_| Error::new(ErrorKind::Internal, "there are more staged rows than numbers"))?;
             let refused =
                 self.settle(connection, staging, &round, total, &mut applied, decision, rejects).await?;
             self.run_all(connection, &[round.forget_refused_sql()]).await?;
@@ -72,7 +75,7 @@ impl Load<'_> {
         connection: &Connection,
         staging: &Staging,
         round: &Round<'_>,
-        total: u64,
+        total: usize,
         applied: &mut Applied,
         decision: &Decision,
         rejects: &Arc<Rejects>,
@@ -80,34 +83,23 @@ impl Load<'_> {
         let mut refused = Vec::new();
         let mut orphans = Vec::new();
         let mut count = 0;
-        // Somewhere before `bad_before` stands a row that the server refused without naming it.
-        let (mut at, mut size, mut bad_before) = (0, total, 0);
-        let mut clean_from = 0;
-        while at < total {
-            size = size.min(total - at);
-            match self.try_rows(connection, staging, &round.apply_sql(at, at + size)).await? {
+        let mut search = Bisection::new(total);
+        while let Some(rows) = search.segment() {
+            let found = match self.try_rows(connection, staging, &round.apply_sql(rows)).await? {
                 Ok(some) => {
                     applied.add(&some);
-                    at += size;
-                    size =
-                        if at < bad_before { ((bad_before - at) / 2).max(1) } else { size.saturating_mul(2) };
+                    search.accepted()
                 }
-                Err(_) if size > 1 => {
-                    bad_before = at + size;
-                    size /= 2;
-                }
-                Err(error) => {
-                    let is_orphan = error.code() == Some(&SqlState::FOREIGN_KEY_VIOLATION);
-                    if is_orphan && orphans.len() < REFUSED_AT_ONCE {
-                        orphans.push((at, error));
-                    } else {
-                        refused.push(self.refuse(connection, round, at, error).await?);
-                        count += 1;
-                    }
-                    // The next is probably as far away as this one was.
-                    size = ((at - clean_from) / 2).max(1);
-                    (at, bad_before) = (at + 1, 0);
-                    clean_from = at;
+                // An INSERT ... SELECT never names its row.
+                Err(error) => search.refused(None, error),
+            };
+            if let Some((at, error)) = found {
+                let is_orphan = error.code() == Some(&SqlState::FOREIGN_KEY_VIOLATION);
+                if is_orphan && orphans.len() < REFUSED_AT_ONCE {
+                    orphans.push((at, error));
+                } else {
+                    refused.push(self.refuse(connection, round, at, error).await?);
+                    count += 1;
                 }
             }
             let is_much = refused.len() >= REFUSED_AT_ONCE || refused.len() as u64 > rejects.room();
@@ -120,7 +112,7 @@ impl Load<'_> {
             before = orphans.len();
             // In turn from either end: a chain of rows is in order from one of them.
             for (at, _) in std::mem::take(&mut orphans).into_iter().rev() {
-                match self.try_rows(connection, staging, &round.apply_sql(at, at + 1)).await? {
+                match self.try_rows(connection, staging, &round.apply_sql(at..at + 1)).await? {
                     Ok(one) => applied.add(&one),
                     Err(error) => orphans.push((at, error)),
                 }
@@ -139,7 +131,7 @@ impl Load<'_> {
         &self,
         connection: &Connection,
         round: &Round<'_>,
-        at: u64,
+        at: usize,
         error: tokio_postgres::Error,
     ) -> Result<Refused, Error> {
         let [place] = self.counts(connection, &round.refuse_sql(at)).await?;

@@ -12,7 +12,7 @@ use crate::encode::resolver::Resolver;
 use crate::error::Error;
 use crate::options::{Format, LoadOptions, OnError};
 use crate::plan::mapping::Mapping;
-use crate::send::lane::Freight;
+use crate::send::context::LoadContext;
 use crate::source::Provenance;
 use crate::source::{Dialect, Family, Input};
 
@@ -51,24 +51,24 @@ impl Load<'_> {
         Ok(Some(Arc::new(rejects)))
     }
 
-    /// What the lanes share.
-    pub(super) fn freight(&self, decision: &Decision, target: &Target) -> Freight {
+    /// What the workers of this load share.
+    pub(super) fn context(&self, decision: &Decision, target: &Target) -> LoadContext {
         let Decision { plan, table, landing, rejects, .. } = decision;
         let (relation_name, relation) = landing.relation(table);
         // Elsewhere than in UTF-8, characters of the input may have no place.
         // And a literal that travels unread is judged where it arrives.
         let unread = plan.is_unread || plan.columns.iter().any(|column| column.as_text);
         let can_refuse = landing.can_refuse_rows(table) || !decision.server_is_utf8 || unread;
-        Freight {
+        LoadContext {
             plan: plan.clone(),
             relation,
             relation_name,
             control: self.control.clone(),
-            blocked: AtomicI32::new(0),
+            deadlocked: AtomicI32::new(0),
             resolver: Resolver::start(target.clone(), decision.server_version_num),
             dense: Arc::new(AtomicBool::new(false)),
             rejects: rejects.clone(),
-            narrow: rejects.is_some() && can_refuse,
+            isolates_rows: rejects.is_some() && can_refuse,
             commits: decision.commits.clone(),
         }
     }

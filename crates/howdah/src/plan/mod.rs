@@ -39,7 +39,7 @@ pub(crate) const INTERVAL_OID: u32 = 1186;
 /// From this version on `\.` is a value like others in CSV.
 const MARKER_IS_DATA: i32 = 180_000;
 
-/// Everything an encoder and a lane need to know.
+/// Everything an encoder and a worker need to know.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) dialect: Arc<Dialect>,

@@ -20,7 +20,7 @@ use crate::control::{Control, Phase};
 use crate::error::{Error, ErrorKind};
 use crate::load::report::ReportedError;
 use crate::options::RejectLimit;
-use crate::send::peer;
+use crate::send::peer::server_lost;
 use readers::Reader;
 use run::Run;
 use statements::RejectsTable;
@@ -283,7 +283,7 @@ impl Promotion {
         let run = Run { promotion: self, connection, control };
         let promoted = tokio::select! {
             promoted = run.promote(target) => promoted,
-            lost = peer::lost(target, control) => Err(lost),
+            lost = server_lost(target, control) => Err(lost),
         };
         if promoted.is_err() {
             let rollback = connection.client().batch_execute("ROLLBACK");

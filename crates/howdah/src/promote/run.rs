@@ -10,7 +10,7 @@ use crate::control::Control;
 use crate::control::stoppable::stoppable;
 use crate::error::{Error, ErrorKind};
 use crate::publish::commit::commit_all;
-use crate::send::narrow::is_about_a_row;
+use crate::send::row_error::is_about_a_row;
 
 /// The class of SQLSTATEs for rows whose values are fine and that break a rule of the table.
 const VIOLATIONS: &str = "23";
@@ -66,7 +66,7 @@ impl Run<'_> {
         let Some(rejects) = &promotion.rejects else { return Err(self.in_column(refusal).await) };
         self.execute(&promotion.create_rejects_sql(rejects)).await?;
         self.execute("RELEASE SAVEPOINT howdah; SAVEPOINT howdah").await?;
-        let (mut rejected, mut filter) = (0, "true".to_owned());
+        let (mut rejected, mut filter, mut refusal) = (0, "true".to_owned(), refusal);
         if let Some(kept) = self.judge(rejects).await? {
             (rejected, filter) = (kept, promotion.is_valid());
             match self.attempt(&promotion.insert_sql(&filter)).await? {
@@ -74,10 +74,11 @@ impl Run<'_> {
                 Err(refusal) if !is_about_a_row(&refusal) || self.ends_with(&refusal) => {
                     return Err(refusal.into());
                 }
-                Err(_) => self.execute("ROLLBACK TO SAVEPOINT howdah").await?,
+                Err(another) => refusal = another,
             }
+            self.execute("ROLLBACK TO SAVEPOINT howdah").await?;
         }
-        let counts = segments::promote(self, rejects, &filter).await?;
+        let counts = segments::promote(self, rejects, &filter, refusal).await?;
         rejected += counts.rejected;
         Ok((counts.inserted, rejected))
     }

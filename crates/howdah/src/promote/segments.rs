@@ -1,18 +1,18 @@
-//! Promotion where a statement says only that some row of it is bad: the landing table is halved, each half under a
-//! savepoint, until every row that the server does not want is known and all others are in.
+//! Promotion where a statement says only that some row of it is bad: the landing table is inserted in segments, each under
+//! a savepoint, until every row that the server does not take is known and all others are in.
+
+use std::ops::Range;
 
 use tokio_postgres::types::Type;
 
 use super::run::Run;
 use super::statements::RejectsTable;
-use crate::error::Error;
-use crate::send::narrow::is_about_a_row;
+use crate::error::{Error, ErrorKind};
+use crate::send::bisect::Bisection;
+use crate::send::row_error::is_about_a_row;
 
-/// A page has fewer rows than this, whatever its size.
-const MOST_ROWS_A_PAGE: u64 = 2048;
-
-/// Bits of a place for the row in its page; the page stands above.
-const ROW_BITS: u32 = 16;
+/// The least that a row takes of a page: its header and its line pointer.
+const LEAST_ROW_BYTES: usize = 28;
 
 /// What became of the rows.
 #[derive(Debug, Default)]
@@ -22,39 +22,46 @@ pub(super) struct Counts {
 }
 
 /// Inserts the rows of the landing table that `filter` picks, from its first page to its last; those that the server
-/// refuses go to `rejects`. Rows before a refused one are settled first, since one bad row can be the reason for another.
+/// refuses go to `rejects`. The server refused all of them together with `first`.
 ///
 /// # Errors
 /// Anything but the refusal of a row; a violation, unless such rows are wanted in `rejects` too.
-pub(super) async fn promote(run: &Run<'_>, rejects: &RejectsTable, filter: &str) -> Result<Counts, Error> {
+pub(super) async fn promote(
+    run: &Run<'_>,
+    rejects: &RejectsTable,
+    filter: &str,
+    first: tokio_postgres::Error,
+) -> Result<Counts, Error> {
     let promotion = run.promotion;
     let mut counts = Counts::default();
-    let mut open = vec![(0, pages(run).await? << ROW_BITS)];
-    while let Some((from, to)) = open.pop() {
+    let places = Places::of_landing(run).await?;
+    let mut search = Bisection::new(places.count);
+    let mut known = Some(first);
+    while let Some(segment) = search.segment() {
         run.execute("SAVEPOINT howdah_rows").await?;
-        let range = format!("l.ctid >= {} AND l.ctid < {} AND {filter}", place(from), place(to));
-        let inserted = run.attempt(&promotion.insert_sql(&range)).await?;
-        let refusal = match inserted {
+        let answer = match known.take() {
+            Some(first) => Err(first),
+            None => run.attempt(&promotion.insert_sql(&places.condition(segment, filter))).await?,
+        };
+        let found = match answer {
             Ok(rows) => {
                 counts.inserted += rows;
-                run.execute("RELEASE SAVEPOINT howdah_rows").await?;
-                continue;
+                search.accepted()
             }
-            Err(refusal) if is_about_a_row(&refusal) && !run.ends_with(&refusal) => refusal,
+            Err(refusal) if is_about_a_row(&refusal) && !run.ends_with(&refusal) => {
+                run.execute("ROLLBACK TO SAVEPOINT howdah_rows").await?;
+                search.refused(None, refusal)
+            }
             Err(refusal) => return Err(refusal.into()),
         };
-        run.execute("ROLLBACK TO SAVEPOINT howdah_rows").await?;
-        if to - from > 1 {
-            let (middle, to) = halved(from, to);
-            open.push((middle, to));
-            open.push((from, middle));
-        } else {
-            reject(run, rejects, &place(from), &refusal).await?;
+        if let Some((row, refusal)) = found {
+            reject(run, rejects, &places.tid(row), &refusal).await?;
             counts.rejected += 1;
         }
         run.execute("RELEASE SAVEPOINT howdah_rows").await?;
     }
-    Ok(counts)
+    // What has no pages has no rows that could be told apart.
+    known.map_or(Ok(counts), |first| Err(first.into()))
 }
 
 /// Puts one row into the table for such rows; the savepoint is open and clean.
@@ -93,27 +100,44 @@ async fn reject(
     Ok(())
 }
 
-async fn pages(run: &Run<'_>) -> Result<u64, Error> {
-    let sql = "select pg_catalog.pg_relation_size($1::pg_catalog.regclass)
-                      / pg_catalog.current_setting('block_size')::pg_catalog.int8";
-    let rows = run.connection.client().query_typed(sql, &[(&run.promotion.landing, Type::TEXT)]).await?;
-    Ok(rows.first().and_then(|row| u64::try_from(row.get::<_, i64>(0)).ok()).unwrap_or(0))
+/// The places for rows in the landing table, numbered from 0 in the order of its pages.
+#[derive(Debug, Clone, Copy)]
+struct Places {
+    count: usize,
+    per_page: usize,
 }
 
-/// The middle of a range of more than one place, and its end, which comes nearer where only room for more rows than a page
-/// has lies before it.
-fn halved(from: u64, to: u64) -> (u64, u64) {
-    let (first, last) = (from >> ROW_BITS, (to - 1) >> ROW_BITS);
-    if first != last {
-        return ((first + last).div_ceil(2) << ROW_BITS, to);
+impl Places {
+    async fn of_landing(run: &Run<'_>) -> Result<Places, Error> {
+        let sql = "select pg_catalog.pg_relation_size($1::pg_catalog.regclass),
+                          pg_catalog.current_setting('block_size')::pg_catalog.int8";
+        let rows = run.connection.client().query_typed(sql, &[(&run.promotion.landing, Type::TEXT)]).await?;
+        let sizes = rows.first().and_then(|row| {
+            let [bytes, page] = [0, 1].map(|at| usize::try_from(row.get::<_, i64>(at)));
+            Places::new(bytes.ok()?, page.ok()?)
+        });
+        sizes.ok_or_else(|| {
+            Error::new(ErrorKind::Internal, "the places of the landing table's rows could not be numbered")
+        })
     }
-    let to = to.min((first << ROW_BITS) + MOST_ROWS_A_PAGE);
-    (from + (to - from) / 2, to)
-}
 
-/// As SQL writes it.
-fn place(at: u64) -> String {
-    format!("'({},{})'::pg_catalog.tid", at >> ROW_BITS, at & ((1 << ROW_BITS) - 1))
+    /// Those of a table of `bytes` bytes; `None` where there are more than numbers.
+    fn new(bytes: usize, page_bytes: usize) -> Option<Places> {
+        // Rows of a page are numbered from 1.
+        let per_page = page_bytes / LEAST_ROW_BYTES + 1;
+        let count = bytes.checked_div(page_bytes)?.checked_mul(per_page)?;
+        Some(Places { count, per_page })
+    }
+
+    /// The condition for the rows of `segment` that `filter` picks.
+    fn condition(self, segment: Range<usize>, filter: &str) -> String {
+        format!("l.ctid >= {} AND l.ctid < {} AND {filter}", self.tid(segment.start), self.tid(segment.end))
+    }
+
+    /// A place as SQL writes it.
+    fn tid(self, place: usize) -> String {
+        format!("'({},{})'::pg_catalog.tid", place / self.per_page, place % self.per_page)
+    }
 }
 
 #[cfg(test)]
@@ -121,22 +145,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn halving_ends_at_every_row_and_leaves_none_out() {
-        let rows: Vec<u64> =
-            [(0, 1), (0, 291), (1, 1), (2, 7), (4, 1170)].iter().map(|(p, r)| (p << ROW_BITS) + r).collect();
-        let (mut open, mut found) = (vec![(0, 5 << ROW_BITS)], Vec::new());
-        while let Some((from, to)) = open.pop() {
-            if !rows.iter().any(|row| (from..to).contains(row)) {
-                continue;
-            }
-            if to - from == 1 {
-                found.push(from);
-                continue;
-            }
-            let (middle, to) = halved(from, to);
-            assert!(from < middle && middle < to);
-            open.extend([(middle, to), (from, middle)]);
+    fn every_row_that_a_page_can_have_has_a_place_of_its_own() {
+        // A page has a header of 24 bytes.
+        for (page, most) in [(8192, 291), (32768, 1169)] {
+            let places = Places::new(3 * page, page).unwrap();
+            assert!(places.per_page > most, "{places:?}");
+            assert_eq!(places.count, 3 * places.per_page);
+            assert_eq!(places.tid(places.per_page + most), format!("'(1,{most})'::pg_catalog.tid"));
+            let all = "l.ctid >= '(0,0)'::pg_catalog.tid AND l.ctid < '(3,0)'::pg_catalog.tid AND x";
+            assert_eq!(places.condition(0..places.count, "x"), all);
         }
-        assert_eq!(found, rows);
     }
 }

@@ -236,7 +236,7 @@ impl Landing {
             return Ok(());
         }
         let (_, relation) = self.relation(table);
-        // The lanes are rolled back; what they may still hold is let go within moments.
+        // The workers are rolled back; locks that they may still hold are released within moments.
         let sql = format!("SET lock_timeout = '1500ms'; DROP TABLE IF EXISTS {relation}");
         connection.client().batch_execute(&sql).await?;
         if let Some(sql) = self.creation().and_then(|creation| creation.drop_schema_sql(table)) {

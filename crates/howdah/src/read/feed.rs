@@ -1,5 +1,5 @@
-//! What reading threads share: the input, from which whoever is free pulls the next morsel; the failure that stands first in
-//! the input wins.
+//! What reading threads share: the input, from which each pulls a morsel when it is free. If several fail, the failure that
+//! comes first in the input wins.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,20 +9,20 @@ use crate::control::Control;
 use crate::error::{Error, ErrorKind};
 use crate::source::{Cutter, Hold, Morsel, Piece, Supply};
 
-/// The input, for any number of threads.
-pub(crate) struct Feed {
+/// The input of a load, from which any number of threads pull morsels.
+pub(crate) struct InputQueue {
     supply: Supply,
     stop: AtomicBool,
-    /// The failure that stands first in the input, whichever thread met one first.
+    /// The failure that comes first in the input, with the ordinal of its morsel.
     failure: Mutex<Option<(u64, Error)>>,
 }
 
-impl Feed {
+impl InputQueue {
     pub(crate) fn new(supply: Supply) -> Arc<Self> {
-        Arc::new(Feed { supply, stop: AtomicBool::new(false), failure: Mutex::new(None) })
+        Arc::new(InputQueue { supply, stop: AtomicBool::new(false), failure: Mutex::new(None) })
     }
 
-    /// The next morsel for the thread whose `hold` this is; `None` at the end, after a failure, and when somebody said stop.
+    /// The next morsel for the thread whose `hold` this is; `None` at the end, after a failure and after [`InputQueue::stop`].
     pub(crate) fn next(&self, hold: &mut Hold) -> Option<Morsel> {
         if self.is_stopped() {
             return None;
@@ -38,7 +38,7 @@ impl Feed {
         }
     }
 
-    /// Notes why the morsel `ordinal` cannot be loaded, and ends the feed.
+    /// Notes why the morsel `ordinal` cannot be loaded, and ends the queue.
     pub(crate) fn fail(&self, ordinal: u64, error: Error) {
         self.stop.store(true, Ordering::Relaxed);
         let mut failure = lock(&self.failure);
@@ -47,17 +47,17 @@ impl Feed {
         }
     }
 
-    /// Ends the feed.
+    /// Ends the queue.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the feed ended before the input did.
+    /// Whether the queue ended before the input did.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// The failure that stands first in the input, of those met so far.
+    /// Takes the failure that comes first in the input, of those noted so far.
     pub(crate) fn take_failure(&self) -> Option<Error> {
         lock(&self.failure).take().map(|(_, error)| error)
     }
@@ -77,15 +77,15 @@ pub(crate) fn show<O: Send + 'static>(
     control: &Control,
     see: fn(&mut O, &Piece) -> Result<(), Error>,
 ) -> Result<Vec<O>, Error> {
-    let feed = Feed::new(Supply::text(cutter));
+    let input = InputQueue::new(Supply::text(cutter));
     let start = |mut observer: O| {
-        let (feed, control) = (feed.clone(), control.clone());
+        let (input, control) = (input.clone(), control.clone());
         std::thread::spawn(move || {
             let mut hold = Hold::default();
-            while let Some(morsel) = feed.next(&mut hold).filter(|_| !control.is_cancelled()) {
+            while let Some(morsel) = input.next(&mut hold).filter(|_| !control.is_cancelled()) {
                 let Morsel::Text(piece) = &morsel else { break };
                 if let Err(error) = see(&mut observer, piece) {
-                    feed.fail(piece.ordinal, error);
+                    input.fail(piece.ordinal, error);
                     break;
                 }
                 hold.reuse(morsel);
@@ -97,7 +97,7 @@ pub(crate) fn show<O: Send + 'static>(
     let panicked = |_| Error::new(ErrorKind::Internal, "a reading thread panicked");
     let observers: Result<Vec<O>, Error> =
         threads.into_iter().map(|thread| thread.join().map_err(panicked)).collect();
-    match feed.take_failure() {
+    match input.take_failure() {
         Some(error) => Err(error),
         None => observers,
     }

@@ -19,7 +19,7 @@ use crate::encode::resolver::Resolver;
 use crate::error::{Error, ErrorKind, Location};
 use crate::plan::row_form::RowForm;
 use crate::publish::commit::commit_all;
-use crate::send::part::{copy_context, named_column};
+use crate::send::row_error::{copy_context, named_column};
 use crate::send::write::copy::Copy;
 use crate::source::PIECE_BYTES;
 

@@ -1,4 +1,5 @@
-//! A part: the chunks that are sent together, in one statement where the write path is COPY, and the server's answer to it led back to the input.
+//! A part: the chunks that are sent together, in one statement if the write path is COPY. The server's errors about it are
+//! traced back to the input.
 
 use std::sync::Arc;
 
@@ -7,72 +8,84 @@ use bytes::Bytes;
 use crate::encode::chunk::{Chunk, RowOrigins};
 use crate::error::{Error, ErrorKind, Location};
 use crate::plan::row_form::RowForm;
-use crate::send::lane::Freight;
-use crate::send::watcher::collision;
-use crate::send::write::{Refusal, Sink, Way};
+use crate::send::context::LoadContext;
+use crate::send::row_error::{copy_context, named_column};
+use crate::send::watcher::deadlock_error;
+use crate::send::write::{Refusal, Sink, StatementRunner};
 use crate::source::Morsel;
 
-/// Chunks in one COPY statement. The server's answer to a bad row comes when a COPY ends, so a part bounds what is sent
-/// in vain (16 MiB of input), and what a lane must remember to lead an error back to its line.
+/// The chunks of one COPY statement. The server reports a bad row when the COPY ends, so a part bounds what is sent in vain
+/// (16 MiB of input), and what a worker must remember to trace an error back to its line.
 const PART_CHUNKS: usize = 32;
 
-/// The same where parts are held in memory until the server has accepted them (4 MiB of input) ...
-const HELD_PART_CHUNKS: usize = 8;
+/// The chunks of one statement if they are retained until the server has accepted them (4 MiB of input).
+const RETAINED_PART_CHUNKS: usize = 8;
 
-/// ... and what may be held: huge records make short parts.
-const HELD_BYTES: usize = 32 * 1024 * 1024;
+/// The bytes of rows that a part may retain: huge records make short parts.
+const RETAINED_BYTES: usize = 32 * 1024 * 1024;
 
-/// A chunk that was sent and whose rows the server may yet refuse.
-pub(crate) struct Carried {
+/// A chunk that was sent, whose rows the server may still refuse.
+pub(crate) struct SentChunk {
     pub(crate) rows: RowOrigins,
-    /// What it takes to send rows again and to keep refused ones, where that may be needed.
-    pub(crate) held: Option<Held>,
+    /// The rows themselves, if refused ones are isolated.
+    pub(crate) retained: Option<RetainedRows>,
 }
 
-/// A chunk's rows and the morsel they were made from.
-pub(crate) struct Held {
+/// The rows of a sent chunk and the morsel they were made from: what it takes to send some again and to reject others.
+pub(crate) struct RetainedRows {
     pub(crate) bytes: Bytes,
     pub(crate) morsel: Morsel,
 }
 
-/// A part under way with what it carries.
+/// A part under way and its chunks.
 pub(crate) struct Part {
     sink: Sink,
     pub(crate) form: RowForm,
-    pub(crate) chunks: Vec<Carried>,
+    pub(crate) chunks: Vec<SentChunk>,
 }
 
 impl Part {
-    pub(crate) async fn start(way: &Arc<Way>, form: RowForm, freight: &Freight) -> Result<Part, Error> {
-        if freight.has_savepoints() {
-            way.connection().client().batch_execute("SAVEPOINT howdah").await?;
+    /// Starts a part, under a savepoint if its rows may have to be sent again.
+    ///
+    /// # Errors
+    /// The server refused the statement, or the connection broke.
+    pub(crate) async fn start(
+        runner: &Arc<StatementRunner>,
+        form: RowForm,
+        context: &LoadContext,
+    ) -> Result<Part, Error> {
+        if context.uses_savepoints() {
+            runner.connection().client().batch_execute("SAVEPOINT howdah").await?;
         }
-        Ok(Part { sink: way.start(form).await?, form, chunks: Vec::new() })
+        Ok(Part { sink: runner.start(form).await?, form, chunks: Vec::new() })
     }
 
-    /// Sends a chunk; `morsel` is kept with it where single rows can be refused.
+    /// Sends a chunk. With the `morsel` from which it was made it is retained until the part ends.
+    ///
+    /// # Errors
+    /// The connection broke.
     pub(crate) async fn send(&mut self, chunk: Chunk, morsel: Option<Morsel>) -> Result<(), Error> {
-        let held = morsel.map(|morsel| Held { bytes: chunk.bytes.clone(), morsel });
-        self.chunks.push(Carried { rows: chunk.rows, held });
+        let retained = morsel.map(|morsel| RetainedRows { bytes: chunk.bytes.clone(), morsel });
+        self.chunks.push(SentChunk { rows: chunk.rows, retained });
         Ok(self.sink.feed(chunk.bytes).await?)
     }
 
-    /// Whether the next chunk belongs to a new part.
-    pub(crate) fn is_full(&self, held: bool) -> bool {
+    /// Whether the next chunk belongs to a new part, depending on whether its rows are `retained`.
+    pub(crate) fn is_full(&self, retained: bool) -> bool {
         let bytes =
-            || self.chunks.iter().filter_map(|chunk| chunk.held.as_ref()).map(|held| held.bytes.len());
-        self.chunks.len() >= if held { HELD_PART_CHUNKS } else { PART_CHUNKS }
-            || (held && bytes().sum::<usize>() > HELD_BYTES)
+            || self.chunks.iter().filter_map(|chunk| chunk.retained.as_ref()).map(|rows| rows.bytes.len());
+        self.chunks.len() >= if retained { RETAINED_PART_CHUNKS } else { PART_CHUNKS }
+            || (retained && bytes().sum::<usize>() > RETAINED_BYTES)
     }
 
-    /// Ends the part. Gives back the chunks: the server's refusal may concern a single row of them.
-    pub(crate) async fn finish(self) -> (Result<u64, Refusal>, RowForm, Vec<Carried>) {
+    /// Ends the part. Returns how many rows the server counted, and the chunks: a refusal may concern a single row of them.
+    pub(crate) async fn finish(self) -> (Result<u64, Refusal>, RowForm, Vec<SentChunk>) {
         (self.sink.finish().await, self.form, self.chunks)
     }
 }
 
-/// Where row `row` (from 0) of a part of `chunks` stands in the input.
-pub(crate) fn locate(chunks: &[Carried], row: usize) -> Option<Location> {
+/// The place in the input of row `row` (from 0) of a part of `chunks`.
+pub(crate) fn locate(chunks: &[SentChunk], row: usize) -> Option<Location> {
     let mut row = row;
     for chunk in chunks {
         let len = usize::try_from(chunk.rows.len()).ok()?;
@@ -84,8 +97,8 @@ pub(crate) fn locate(chunks: &[Carried], row: usize) -> Option<Location> {
     None
 }
 
-/// The row of a part of CSV, from 0, in which COPY counts line `line`.
-pub(crate) fn row_of_line(chunks: &[Carried], line: usize) -> Option<usize> {
+/// The row (from 0) of a part of CSV in which COPY counts line `line`.
+pub(crate) fn row_of_line(chunks: &[SentChunk], line: usize) -> Option<usize> {
     let (mut line, mut rows) = (line, 0);
     for (at, chunk) in chunks.iter().enumerate() {
         match chunk.rows.row_of_line(line, at == 0) {
@@ -97,64 +110,36 @@ pub(crate) fn row_of_line(chunks: &[Carried], line: usize) -> Option<usize> {
     None
 }
 
-/// The row of a part, from 0 (of CSV: the line), that the server refused, when it is known which one.
-pub(crate) fn named_row(refusal: &Refusal, freight: &Freight) -> Option<usize> {
+/// The row of the part (from 0; for CSV the line) that the server refused, if it told which one.
+pub(crate) fn named_row(refusal: &Refusal, context: &LoadContext) -> Option<usize> {
     if let Some(rows) = &refusal.rows {
         return (rows.len() == 1).then_some(rows.start);
     }
     let error = &refusal.error;
-    let context = error.as_db_error()?.where_()?;
-    let (line, _) = copy_context(context, &freight.relation_name)?;
+    let (line, _) = copy_context(error.as_db_error()?.where_()?, &context.relation_name)?;
     usize::try_from(line).ok()?.checked_sub(1)
 }
 
-/// The server's error about a row of a COPY, led back to the input.
+/// The server's error about a row, with its place in the input and its column where these are known.
 pub(crate) fn explain(
     error: tokio_postgres::Error,
     location: Option<Location>,
-    freight: &Freight,
+    context: &LoadContext,
     pid: i32,
 ) -> Error {
-    let context = error.as_db_error().and_then(|db| db.where_()).map(str::to_owned);
-    let mut out = collision(&error, freight, pid).unwrap_or_else(|| error.into());
+    let at = error.as_db_error().and_then(|db| db.where_()).map(str::to_owned);
+    let mut out = deadlock_error(&error, context, pid).unwrap_or_else(|| error.into());
     if let Some(location) = location {
         out = out.at(location).of_kind(ErrorKind::Data);
     }
-    let rest = context.as_deref().and_then(|context| copy_context(context, &freight.relation_name));
+    let rest = at.as_deref().and_then(|at| copy_context(at, &context.relation_name));
     if out.column().is_none()
         && let Some((_, rest)) = rest
     {
-        let names = freight.plan.columns.iter().map(|column| column.name.as_str());
+        let names = context.plan.columns.iter().map(|column| column.name.as_str());
         if let Some(name) = named_column(rest, names) {
             out = out.in_column(name);
         }
     }
     out
-}
-
-/// Finds `COPY name, line N` in the server's CONTEXT: the line, and what follows the number.
-pub(crate) fn copy_context<'a>(context: &'a str, relation_name: &str) -> Option<(u64, &'a str)> {
-    let prefix = format!("COPY {relation_name}, line ");
-    let text = &context[context.rfind(&prefix)? + prefix.len()..];
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    Some((text[..end].parse().ok()?, &text[end..]))
-}
-
-/// Which of the columns is named behind the line.
-pub(crate) fn named_column<'n>(rest: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let text = rest.strip_prefix(", column ")?;
-    names.filter(|name| text.starts_with(name)).max_by_key(|name| name.len())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_table_name_that_looks_like_a_context_does_not_mislead() {
-        let context = "while inserting index tuple (0,5) in relation \"k\"\nCOPY COPY t, line 3, line 17, column a: \"x\"";
-        let (line, rest) = copy_context(context, "COPY t, line 3").unwrap();
-        assert_eq!((line, rest), (17, ", column a: \"x\""));
-        assert_eq!(copy_context("COPY other, line 3", "t"), None);
-    }
 }

@@ -1,9 +1,9 @@
-//! The account of a load whose rows commit one by one: how many are in, and the word to stop, which its lanes heed before
-//! every row.
+//! The account of a load whose rows commit one by one: how many are in, and the request to stop, which its workers check
+//! before every row.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Shared by the lanes.
+/// The count and the request, which the workers share.
 #[derive(Debug, Default)]
 pub(crate) struct RowCommits {
     rows: AtomicU64,

@@ -1,22 +1,22 @@
-//! Where a lane's time went. The clock is read three times a piece, which is nothing beside the half megabyte in it.
+//! Timings: where a worker's time went. The clock is read three times for each half megabyte of input, which costs nothing.
 
 use std::iter::Sum;
 use std::time::{Duration, Instant};
 
-/// The time of one lane, or of several together.
+/// The time of one worker, or the sum of several.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Spent {
-    /// Reading, decompressing and cutting the input, and waiting for the lane that did.
+pub(crate) struct Timings {
+    /// Reading, decompressing and cutting the input, and waiting for another worker to do so.
     pub(crate) reading: Duration,
-    /// Splitting and encoding; asking the server what the codecs are not sure of.
+    /// Splitting and encoding; asking the server about literals that the codecs are unsure of.
     pub(crate) encoding: Duration,
-    /// Sending, and waiting until the server has taken it.
+    /// Sending, and waiting until the server has taken the rows.
     pub(crate) waiting: Duration,
 }
 
-impl Sum for Spent {
-    fn sum<I: Iterator<Item = Spent>>(all: I) -> Spent {
-        all.fold(Spent::default(), |sum, one| Spent {
+impl Sum for Timings {
+    fn sum<I: Iterator<Item = Timings>>(all: I) -> Timings {
+        all.fold(Timings::default(), |sum, one| Timings {
             reading: sum.reading + one.reading,
             encoding: sum.encoding + one.encoding,
             waiting: sum.waiting + one.waiting,
@@ -24,7 +24,7 @@ impl Sum for Spent {
     }
 }
 
-/// Gives every moment to exactly one account.
+/// Books every moment on exactly one account.
 pub(crate) struct Stopwatch(Instant);
 
 impl Stopwatch {

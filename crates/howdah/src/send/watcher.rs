@@ -1,5 +1,5 @@
-//! Watches for lanes of one load that wait for each other: PostgreSQL sees no deadlock there, since the lane that holds
-//! the lock waits for the load, not for the server, and would wait for ever.
+//! The deadlock watcher: finds workers of one load that wait for each other. PostgreSQL cannot detect that deadlock, since
+//! the worker that holds the lock waits for the load to end and not for the server. Both would wait forever.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -9,25 +9,25 @@ use tokio_postgres::types::Type;
 
 use crate::connect::Connection;
 use crate::error::{Error, ErrorKind};
-use crate::send::lane::Freight;
+use crate::send::context::LoadContext;
 
-/// Two looks in a row make a lane blocked, so that one is noticed within a second; `pg_blocking_pids` takes the lock
-/// manager's locks for a moment, which two looks a second do not make felt.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// A worker counts as blocked when two checks in a row find it waiting, so within a second. `pg_blocking_pids` takes the
+/// lock manager's locks for a moment, which nobody notices at two checks a second.
+const CHECK_EVERY: Duration = Duration::from_millis(500);
 
-/// Looks until the load ends; cancels the statement of a lane that waits for another lane and notes its backend in
-/// `freight.blocked`.
+/// Checks until the load ends whether one of the backends `pids` waits for another, and cancels the statement of the first
+/// that does. Its backend is noted in [`LoadContext::deadlocked`].
 ///
 /// # Errors
-/// The server's errors; otherwise it never returns.
-pub(crate) async fn watch(
+/// The server's; otherwise this never returns.
+pub(crate) async fn watch_for_deadlocks(
     connection: &Connection,
     pids: Vec<i32>,
-    freight: &Freight,
+    context: &LoadContext,
 ) -> Result<std::convert::Infallible, Error> {
     let mut before = None;
     loop {
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(CHECK_EVERY).await;
         let rows = connection
             .client()
             .query_typed(
@@ -38,9 +38,9 @@ pub(crate) async fn watch(
         let waiting: Option<i32> = rows.first().map(|row| row.get(0));
         if let Some(pid) = waiting
             && before == waiting
-            && freight.blocked.load(Ordering::Relaxed) == 0
+            && context.deadlocked.load(Ordering::Relaxed) == 0
         {
-            freight.blocked.store(pid, Ordering::Relaxed);
+            context.deadlocked.store(pid, Ordering::Relaxed);
             connection
                 .client()
                 .query_typed("select pg_catalog.pg_cancel_backend($1)", &[(&pid, Type::INT4)])
@@ -50,16 +50,20 @@ pub(crate) async fn watch(
     }
 }
 
-/// The violation behind a statement that the watcher cancelled; `None` for any other error.
-pub(crate) fn collision(error: &tokio_postgres::Error, freight: &Freight, pid: i32) -> Option<Error> {
+/// The violation behind a statement of backend `pid` that the deadlock watcher cancelled; `None` for any other error.
+pub(crate) fn deadlock_error(
+    error: &tokio_postgres::Error,
+    context: &LoadContext,
+    pid: i32,
+) -> Option<Error> {
     let db = error.as_db_error()?;
     let cancelled_by_us =
-        freight.blocked.load(Ordering::Relaxed) == pid && db.code() == &SqlState::QUERY_CANCELED;
-    cancelled_by_us.then(|| lanes_collide(db.where_().unwrap_or_default()))
+        context.deadlocked.load(Ordering::Relaxed) == pid && db.code() == &SqlState::QUERY_CANCELED;
+    cancelled_by_us.then(|| violation_behind(db.where_().unwrap_or_default()))
 }
 
-/// Two lanes of one load wait for each other: said as the violation that it is.
-fn lanes_collide(context: &str) -> Error {
+/// The violation that made two workers wait for each other, as the CONTEXT of the cancelled statement shows it.
+fn violation_behind(context: &str) -> Error {
     let index = context
         .split("while inserting index tuple")
         .nth(1)
@@ -92,9 +96,10 @@ mod tests {
 
     #[test]
     fn a_wait_inside_a_unique_index_is_called_a_duplicate_key() {
-        let error = lanes_collide("while inserting index tuple (0,5) in relation \"t_pkey\"\nCOPY t, line 3");
+        let error =
+            violation_behind("while inserting index tuple (0,5) in relation \"t_pkey\"\nCOPY t, line 3");
         assert_eq!(error.sqlstate(), Some("23505"));
         assert!(error.message().contains("t_pkey"));
-        assert_eq!(lanes_collide("COPY t, line 3").sqlstate(), Some("55P03"));
+        assert_eq!(violation_behind("COPY t, line 3").sqlstate(), Some("55P03"));
     }
 }

@@ -1,4 +1,4 @@
-//! The dispatcher: one task that gives batches to lanes as they fall due, and tells what became of their rows.
+//! The dispatcher: one task that gives batches to senders as they fall due, and reports what became of their rows.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use tracing::Instrument;
 use super::Shared;
 use super::ack::Fate;
 use super::adaptive::{Controller, Limits, Observation};
-use super::lane::{Carried, Lane};
+use super::lane::{BatchOutcome, BatchSender};
 use super::queue::{Batch, Next, Settling};
 use super::session::Session;
 use super::statistics::{Ages, Flushed, Reason};
@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind};
 use crate::rows::OpenRow;
 
 /// The ledger's rows that nobody needs any more are removed when there are so many: in a millisecond, which rows that wait
-/// for the lane hardly notice.
+/// for the sender hardly notice.
 const FORGET_EVERY: i64 = 256;
 
 /// Where it takes longer to remove rows of the ledger, the connection is not what it was.
@@ -45,9 +45,9 @@ impl Drop for Rescue {
 
 /// A batch that came back.
 struct Landed {
-    lane: Lane,
+    sender: BatchSender,
     settling: Vec<Settling>,
-    carried: Carried,
+    outcome: BatchOutcome,
     flight: Flight,
 }
 
@@ -66,8 +66,8 @@ pub(super) async fn serve(shared: Arc<Shared>, first: Option<Session>) {
     let _rescue = Rescue(shared.clone());
     let resolver = Resolver::start(shared.target.clone(), shared.version_num);
     let mut controller = shared.options.is_adaptive().then(|| Controller::new(&Limits::of(&shared.options)));
-    // Lanes that were opened once; the one that came back last goes first.
-    let mut idle = vec![Lane::new(shared.clone(), first)];
+    // Senders that were opened once; the one that came back last is used first.
+    let mut idle = vec![BatchSender::new(shared.clone(), first)];
     let mut flying = FuturesUnordered::new();
     // No batch waits for a connection while there is another one: further ones are opened beside.
     let mut opening = FuturesUnordered::new();
@@ -75,27 +75,27 @@ pub(super) async fn serve(shared: Arc<Shared>, first: Option<Session>) {
     let start = Instant::now();
     loop {
         let wake = loop {
-            let lanes = idle.len() + flying.len();
-            match shared.queue.next(Instant::now(), lanes) {
+            let senders = idle.len() + flying.len();
+            match shared.queue.next(Instant::now(), senders) {
                 Next::Take(batch) if shared.options.discard => throw_away(&shared, batch),
                 Next::Take(batch) => {
                     // There is one: the queue was told how many there are.
-                    let lane = idle.pop().unwrap_or_else(|| Lane::new(shared.clone(), None));
+                    let sender = idle.pop().unwrap_or_else(|| BatchSender::new(shared.clone(), None));
                     let flight = Flight::new(&batch, flying.len() + 1);
                     let span = tracing::debug_span!("howdah_flush", rows = flight.rows, bytes = flight.bytes, reason = ?flight.reason);
-                    flying.push(fly(lane, batch, flight, &resolver).instrument(span));
+                    flying.push(fly(sender, batch, flight, &resolver).instrument(span));
                 }
-                Next::NoLane { wanted } => {
+                Next::NoSender { wanted } => {
                     // As many again as there are: the first ones come into use while others are made.
-                    while opening.len() < lanes && lanes + tidying.len() + opening.len() < wanted {
-                        opening.push(Lane::opened(shared.clone()));
+                    while opening.len() < senders && senders + tidying.len() + opening.len() < wanted {
+                        opening.push(BatchSender::opened(shared.clone()));
                     }
                     break None;
                 }
                 Next::Wait(wake) => break wake,
                 Next::Over => {
                     let finished = async {
-                        idle.extend(tidying.by_ref().collect::<Vec<Lane>>().await);
+                        idle.extend(tidying.by_ref().collect::<Vec<BatchSender>>().await);
                         finish(&shared, &idle).await;
                     };
                     return tokio::select! {
@@ -113,14 +113,14 @@ pub(super) async fn serve(shared: Arc<Shared>, first: Option<Session>) {
         };
         tokio::select! {
             Some(landed) = flying.next() => {
-                let lane = settle(&shared, landed, flying.len() + 1, controller.as_mut(), start);
+                let sender = settle(&shared, landed, flying.len() + 1, controller.as_mut(), start);
                 match shared.ledger.as_ref().and_then(|ledger| ledger.forgettable(FORGET_EVERY)) {
-                    Some(parts) => tidying.push(tidy(&shared, lane, parts)),
-                    None => idle.push(lane),
+                    Some(parts) => tidying.push(tidy(&shared, sender, parts)),
+                    None => idle.push(sender),
                 }
             }
-            Some(lane) = tidying.next() => idle.push(lane),
-            Some(lane) = opening.next() => idle.extend(lane),
+            Some(sender) = tidying.next() => idle.push(sender),
+            Some(sender) = opening.next() => idle.extend(sender),
             () = shared.queue.changed() => {}
             () = ripens => {}
             () = shared.stop.notified() => return,
@@ -129,7 +129,7 @@ pub(super) async fn serve(shared: Arc<Shared>, first: Option<Session>) {
 }
 
 /// One batch, from its bytes to its answer.
-async fn fly(mut lane: Lane, batch: Batch, flight: Flight, resolver: &Resolver) -> Landed {
+async fn fly(mut sender: BatchSender, batch: Batch, flight: Flight, resolver: &Resolver) -> Landed {
     let mut open: Vec<(usize, OpenRow)> = Vec::new();
     let mut before = 0;
     for segment in &batch.segments {
@@ -149,7 +149,7 @@ async fn fly(mut lane: Lane, batch: Batch, flight: Flight, resolver: &Resolver) 
         for (number, row) in numbers.iter().zip(&mut asked) {
             row.bytes = rows[*number].to_vec();
         }
-        match lane.read(resolver, &asked).await {
+        match sender.read(resolver, &asked).await {
             Ok(answers) => {
                 for (number, answer) in numbers.into_iter().zip(answers) {
                     match answer {
@@ -169,28 +169,28 @@ async fn fly(mut lane: Lane, batch: Batch, flight: Flight, resolver: &Resolver) 
         names = (0..rows.len()).filter(|row| !is_refused(row)).collect();
         rows = names.iter().map(|row| rows[*row].clone()).collect();
     }
-    let mut carried = lane.carry(&rows).await;
+    let mut outcome = sender.send(&rows).await;
     if !refused.is_empty() {
-        carried.failed = carried.failed.into_iter().map(|(row, error)| (names[row], error)).collect();
-        carried.returned = carried.returned.into_iter().map(|(row, written)| (names[row], written)).collect();
-        carried.failed.extend(refused);
+        outcome.failed = outcome.failed.into_iter().map(|(row, error)| (names[row], error)).collect();
+        outcome.returned = outcome.returned.into_iter().map(|(row, written)| (names[row], written)).collect();
+        outcome.failed.extend(refused);
     }
-    Landed { lane, settling, carried, flight }
+    Landed { sender, settling, outcome, flight }
 }
 
-/// Tells everybody; the lane is free again.
+/// Reports what became of a batch; its sender is free again.
 fn settle(
     shared: &Shared,
     landed: Landed,
     under_way: usize,
     controller: Option<&mut Controller>,
     start: Instant,
-) -> Lane {
-    let Landed { lane, settling, mut carried, flight } = landed;
+) -> BatchSender {
+    let Landed { sender, settling, mut outcome, flight } = landed;
     let load = shared.queue.load();
     shared.recorder.queued(load.unsettled.rows, load.unsettled.bytes);
     let decision = controller.map(|controller| {
-        if carried.is_plain {
+        if outcome.is_plain {
             controller.observe(&Observation {
                 at: start.elapsed(),
                 rows: flight.rows,
@@ -209,8 +209,8 @@ fn settle(
     let mut fate_of = |segment: &Settling| {
         let (start, end) = (before, before + segment.rows);
         before = end;
-        let failed = part_of(&mut carried.failed, start, end);
-        Fate { all_failed: None, failed, returned: part_of(&mut carried.returned, start, end) }
+        let failed = part_of(&mut outcome.failed, start, end);
+        Fate { all_failed: None, failed, returned: part_of(&mut outcome.returned, start, end) }
     };
     let fates: Vec<Fate> = settling.iter().map(&mut fate_of).collect();
     let unheard = settling.iter().zip(&fates).find_map(|(segment, fate)| segment.group.unheard_failure(fate));
@@ -223,7 +223,7 @@ fn settle(
     for (segment, fate) in settling.iter().zip(fates) {
         segment.group.resolve(fate);
     }
-    lane
+    sender
 }
 
 impl Flight {
@@ -270,22 +270,22 @@ fn throw_away(shared: &Shared, batch: Batch) {
     }
 }
 
-/// Removes parts from the ledger that nobody sends again; the lane is free after that.
-async fn tidy(shared: &Shared, mut lane: Lane, parts: Range<i64>) -> Lane {
-    if let (Some(ledger), Some(session)) = (&shared.ledger, lane.session()) {
+/// Removes parts from the ledger that nobody sends again; the sender is free after that.
+async fn tidy(shared: &Shared, mut sender: BatchSender, parts: Range<i64>) -> BatchSender {
+    if let (Some(ledger), Some(session)) = (&shared.ledger, sender.session()) {
         let forgotten = tokio::time::timeout(TIDYING, ledger.forget(session.connection(), parts)).await;
         if !matches!(forgotten, Ok(Ok(()))) {
             tracing::debug!(?forgotten, "old rows of the ledger stay for now");
             // What is still to come of the answer would be taken for that of the next rows.
-            lane.abandon();
+            sender.abandon();
         }
     }
-    lane
+    sender
 }
 
 /// Leaves nothing in the ledger.
-async fn finish(shared: &Shared, idle: &[Lane]) {
-    let session = idle.iter().rev().find_map(Lane::session);
+async fn finish(shared: &Shared, idle: &[BatchSender]) {
+    let session = idle.iter().rev().find_map(BatchSender::session);
     if let (Some(ledger), Some(session)) = (&shared.ledger, session)
         && let Err(error) = ledger.forget(session.connection(), 0..i64::MAX).await
     {

@@ -1,5 +1,5 @@
-//! A lane of a writer: carries one batch after the other, tries again what the server could not take, and narrows what it
-//! refused to the rows that it did not want.
+//! A sender of a writer: sends one batch after the other, tries again what the server could not take, and isolates the rows
+//! that it refused.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -13,13 +13,13 @@ use tokio_postgres::error::{Severity, SqlState};
 use super::Shared;
 use super::ack::Written;
 use super::options::{Delivery, WriterPath};
-use super::session::{Backend, Failure, Returned, Session, Way};
+use super::session::{Backend, Failure, Returned, SendMethod, Session};
 use crate::connect::Target;
 use crate::encode::resolver::Resolver;
 use crate::error::{Error, ErrorKind};
 use crate::rows::{self, OpenRow};
-use crate::send::narrow::is_about_a_row;
-use crate::send::part::{copy_context, named_column};
+use crate::send::bisect::Bisection;
+use crate::send::row_error::{copy_context, is_about_a_row, named_column};
 
 /// The pause before a batch is tried again the first time; each further one is twice as long, up to the last.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -35,53 +35,52 @@ const SILENCE: Duration = Duration::from_secs(8);
 const FORGETFUL_POOLER: &str = "a pooler gives each transaction another session: have it keep prepared statements \
                                 (pgbouncer 1.21 and later: max_prepared_statements), or connect past it";
 
-/// The first rows that are sent behind a refused one: bad rows often stand together.
-const SHORT: usize = 32;
-
-/// One connection, opened when it is needed.
-pub(super) struct Lane {
+/// Sends batches over one connection, which it opens when it needs it.
+pub(super) struct BatchSender {
     shared: Arc<Shared>,
     session: Option<Session>,
-    /// The backend of the connection that was lost.
-    ghost: Option<Backend>,
-    /// The last transaction needed more than one attempt, or a connection first: its time tells nothing about others.
+    /// The backend of a connection that was lost, which may still hold locks.
+    orphaned: Option<Backend>,
+    /// The last transaction took more than one attempt, or opened the connection: its time says nothing about others.
     tried_again: bool,
     /// Looks at the machine; see [`Silence`].
     silence: Silence,
 }
 
-/// What became of the rows of a batch, by their numbers; the others are in.
+/// What became of a batch. Rows are numbered from 0; all but the failed ones are in the table.
 #[derive(Default)]
-pub(super) struct Carried {
+pub(super) struct BatchOutcome {
+    /// Why rows are not in the table.
     pub(super) failed: BTreeMap<usize, Error>,
+    /// What statements returned for rows.
     pub(super) returned: BTreeMap<usize, Written>,
-    /// It took one transaction, at the first attempt.
+    /// The batch took one transaction, at the first attempt.
     pub(super) is_plain: bool,
 }
 
-/// Why rows are not in.
+/// Why a transaction failed for good.
 enum Refused {
-    /// One of them was not wanted; the server may have named it.
+    /// The server refused one of its rows, which it may have named.
     Row(tokio_postgres::Error, Option<usize>),
-    /// No row would be.
+    /// No row could be sent.
     All(Error),
 }
 
-impl Lane {
-    pub(super) fn new(shared: Arc<Shared>, session: Option<Session>) -> Lane {
-        Lane { shared, session, ghost: None, tried_again: false, silence: Silence::default() }
+impl BatchSender {
+    pub(super) fn new(shared: Arc<Shared>, session: Option<Session>) -> BatchSender {
+        BatchSender { shared, session, orphaned: None, tried_again: false, silence: Silence::default() }
     }
 
-    /// A further lane, which is ready for rows; `None`, after a pause, where there can be none now.
-    pub(super) async fn opened(shared: Arc<Shared>) -> Option<Lane> {
-        let mut lane = Lane::new(shared, None);
-        let ways = [lane.way(2), lane.way(usize::MAX)];
-        match lane.open().await {
+    /// Opens a further connection and prepares it for rows. `None`, after a pause, if that is not possible now.
+    pub(super) async fn opened(shared: Arc<Shared>) -> Option<BatchSender> {
+        let mut sender = BatchSender::new(shared, None);
+        let methods = [sender.method(2), sender.method(usize::MAX)];
+        match sender.open().await {
             Ok(session) => {
-                for way in ways {
-                    session.get_ready(way).await;
+                for method in methods {
+                    session.prepare_for(method).await;
                 }
-                Some(lane)
+                Some(sender)
             }
             Err(error) => {
                 tracing::debug!(%error, "rows go over the connections that there are: no other could be opened");
@@ -95,57 +94,32 @@ impl Lane {
         self.session.as_ref()
     }
 
-    /// Brings the rows into the table, in as few transactions as it takes.
-    pub(super) async fn carry(&mut self, rows: &[Bytes]) -> Carried {
-        let mut carried = Carried { is_plain: true, ..Carried::default() };
-        let (mut at, mut size) = (0, rows.len());
-        // Somewhere before this row stands one that the server refused without naming it.
-        let mut bad_before = 0;
-        // The row that the server named, while those before it are sent.
-        let mut named: Option<(usize, Error)> = None;
-        while at < rows.len() {
-            size = size.clamp(1, rows.len() - at);
-            let sent = self.send(&rows[at..at + size]).await;
-            carried.is_plain &= sent.is_ok() && size == rows.len() && !self.tried_again;
-            match sent {
+    /// Writes the rows into the table, in one transaction unless the server refuses some of them.
+    pub(super) async fn send(&mut self, rows: &[Bytes]) -> BatchOutcome {
+        let mut outcome = BatchOutcome { is_plain: true, ..BatchOutcome::default() };
+        let mut search = Bisection::new(rows.len());
+        while let Some(segment) = search.segment() {
+            let (start, is_all) = (segment.start, segment.len() == rows.len());
+            let sent = self.send_segment(&rows[segment]).await;
+            outcome.is_plain &= sent.is_ok() && is_all && !self.tried_again;
+            let refused = match sent {
                 Ok(returned) => {
-                    carried.returned.extend(returned.into_iter().map(|(row, written)| (at + row, written)));
-                    at += size;
-                    if let Some((row, error)) = named.take() {
-                        carried.failed.insert(row, error);
-                        at = row + 1;
-                        size = (2 * size).max(SHORT);
-                    } else if at < bad_before {
-                        size = ((bad_before - at) / 2).max(1);
-                    } else {
-                        size = size.saturating_mul(2).max(SHORT);
-                    }
+                    outcome
+                        .returned
+                        .extend(returned.into_iter().map(|(row, written)| (start + row, written)));
+                    search.accepted()
                 }
-                Err(Refused::Row(error, row)) => {
-                    named = None;
-                    match row.filter(|row| *row < size) {
-                        Some(row) if row > 0 => {
-                            named = Some((at + row, self.explained(error)));
-                            size = row;
-                        }
-                        None if size > 1 => {
-                            bad_before = at + size;
-                            size /= 2;
-                        }
-                        _ => {
-                            carried.failed.insert(at, self.explained(error));
-                            at += 1;
-                            size = if at < bad_before { ((bad_before - at) / 2).max(1) } else { SHORT };
-                        }
-                    }
-                }
+                Err(Refused::Row(error, named)) => search.refused(named, error),
                 Err(Refused::All(error)) => {
-                    carried.failed.extend((at..rows.len()).map(|row| (row, error.clone())));
+                    outcome.failed.extend((start..rows.len()).map(|row| (row, error.clone())));
                     break;
                 }
+            };
+            if let Some((row, error)) = refused {
+                outcome.failed.insert(row, self.explained(error));
             }
         }
-        carried
+        outcome
     }
 
     /// Has the server read the literals that only it can read; the whole rows, or why there is none.
@@ -187,20 +161,21 @@ impl Lane {
         }
     }
 
-    fn way(&self, rows: usize) -> Way {
+    /// How so many rows are sent.
+    fn method(&self, rows: usize) -> SendMethod {
         let options = &self.shared.options;
         let statements = &self.shared.statements;
         let many = options.path == WriterPath::Copy
             || options.path == WriterPath::Auto && rows >= options.copy_from_rows;
         if many && !options.needs_statements() && !self.shared.has_row_security {
-            return Way::Copy;
+            return SendMethod::Copy;
         }
         let is_alone = rows == 1 && options.on_conflict.is_none();
-        if statements.can_unnest && !is_alone { Way::Unnest } else { Way::Rows }
+        if statements.can_unnest && !is_alone { SendMethod::Unnest } else { SendMethod::Rows }
     }
 
-    /// One transaction, however often it has to be tried.
-    async fn send(&mut self, rows: &[Bytes]) -> Result<Returned, Refused> {
+    /// Sends rows in one transaction, however often that has to be tried.
+    async fn send_segment(&mut self, rows: &[Bytes]) -> Result<Returned, Refused> {
         let shared = self.shared.clone();
         self.tried_again = false;
         let Some(ledger) = &shared.ledger else { return self.send_as(rows, None).await };
@@ -210,9 +185,10 @@ impl Lane {
         sent
     }
 
+    /// Sends rows as `part` of the ledger.
     async fn send_as(&mut self, rows: &[Bytes], part: Option<i64>) -> Result<Returned, Refused> {
         let shared = self.shared.clone();
-        let way = self.way(rows.len());
+        let method = self.method(rows.len());
         let start = Instant::now();
         let (mut pause, mut again, mut may_be_in) = (FIRST_PAUSE, false, false);
         loop {
@@ -224,9 +200,9 @@ impl Lane {
                 }
                 Err(error) => return Err(Refused::All(unless_it_may_be_in(error, may_be_in))),
             }
-            let Lane { session: Some(session), silence, .. } = self else { continue };
+            let BatchSender { session: Some(session), silence, .. } = self else { continue };
             let answer = tokio::select! {
-                answer = session.transact(rows, way, part, again) => Some(answer),
+                answer = session.transact(rows, method, part, again) => Some(answer),
                 () = silence.lasts(&shared.target) => None,
             };
             let (error, row) = match answer {
@@ -268,8 +244,8 @@ impl Lane {
                 };
                 return Err(Refused::All(unless_it_may_be_in(error, may_be_in)));
             }
-            if is_held && let (Some(session), Some(ghost)) = (&self.session, self.ghost.take()) {
-                session.end_backend(&ghost).await;
+            if is_held && let (Some(session), Some(orphan)) = (&self.session, self.orphaned.take()) {
+                session.end_backend(&orphan).await;
             }
             if is_lost && may_be_in && shared.options.delivery == Delivery::AtLeastOnce {
                 tracing::warn!(rows = rows.len(), "a connection broke; rows that may be in are sent again");
@@ -285,14 +261,14 @@ impl Lane {
     pub(super) fn abandon(&mut self) {
         if let Some(session) = self.session.take() {
             session.connection().abort();
-            self.ghost = Some(session.backend);
+            self.orphaned = Some(session.backend);
         }
     }
 
     /// The connection, opened where there is none.
     async fn open(&mut self) -> Result<&mut Session, Error> {
         if self.session.as_ref().is_some_and(|session| session.connection().client().is_closed()) {
-            self.ghost = self.session.take().map(|session| session.backend);
+            self.orphaned = self.session.take().map(|session| session.backend);
         }
         match self.session {
             Some(ref mut session) => Ok(session),
@@ -303,7 +279,7 @@ impl Lane {
                         .await?;
                 shared.check_unchanged(session.connection()).await?;
                 self.tried_again = true;
-                if self.ghost.is_some() {
+                if self.orphaned.is_some() {
                     shared.recorder.reconnected();
                 }
                 Ok(self.session.insert(session))

@@ -1,8 +1,9 @@
 //! The writer: rows of a running program, gathered in memory and written in batches, each acknowledged when it is durable.
 //!
-//! Rows are encoded by whoever writes them and wait in a bounded [`queue`]. The [`dispatch`]er hands batches to [`lane`]s:
-//! at once when nothing is under way, so a lone row does not wait; otherwise when a batch is full or old enough. What a lane
-//! sends is one transaction with a row in the [`ledger`], so it can be sent again, and happens once.
+//! Rows are encoded by the task that writes them and wait in a bounded [`queue`]. The [`dispatch`]er hands batches to
+//! senders ([`lane`]): at once when nothing is under way, so that a lone row does not wait; otherwise when a batch is full or
+//! old enough. A sender sends a batch as one transaction with a row in the [`ledger`], so that it can be sent again and
+//! happens once.
 
 mod ack;
 mod adaptive;
@@ -51,7 +52,7 @@ pub struct Writer {
     shared: Arc<Shared>,
 }
 
-/// What the program's side and the lanes share.
+/// What the program's side and the senders share.
 struct Shared {
     queue: Queue,
     options: WriterOptions,

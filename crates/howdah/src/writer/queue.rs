@@ -1,4 +1,4 @@
-//! The queue between a program and the lanes: bounded in rows and bytes, handed out in batches when they are due.
+//! The queue between a program and the senders: bounded in rows and bytes, handed out in batches when they are due.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -99,8 +99,8 @@ pub(super) struct Settling {
 /// What the dispatcher does next.
 pub(super) enum Next {
     Take(Batch),
-    /// A batch is due, for which there is no lane; so many may be.
-    NoLane {
+    /// A batch is due, and every sender is busy. There may be `wanted` of them.
+    NoSender {
         wanted: usize,
     },
     /// Nothing is due before, unless it is told.
@@ -335,8 +335,8 @@ impl Queue {
         }
     }
 
-    /// What is due now, where there are so many lanes. A batch that is handed out counts as a flight until it is settled.
-    pub(super) fn next(&self, now: Instant, lanes: usize) -> Next {
+    /// What is due now, if there are `senders` senders. A batch that is handed out counts as a flight until it is settled.
+    pub(super) fn next(&self, now: Instant, senders: usize) -> Next {
         let mut state = self.lock();
         let state = &mut *state;
         if state.stage != Stage::Open && state.waiting.rows == 0 && state.flights == 0 {
@@ -370,8 +370,8 @@ impl Queue {
             state.wake_at = decision.batch_rows;
             return Next::Wait(Some(ripe));
         };
-        if state.flights >= lanes {
-            return Next::NoLane { wanted: decision.connections };
+        if state.flights >= senders {
+            return Next::NoSender { wanted: decision.connections };
         }
         Next::Take(Batch { segments: self.take(state), reason })
     }

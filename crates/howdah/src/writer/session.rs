@@ -21,9 +21,9 @@ use crate::send::write::fields::Field;
 const LIMIT_WAITING: &str = "SET LOCAL lock_timeout = '2s'";
 const WAIT_AS_EVER: &str = "SET LOCAL lock_timeout = DEFAULT";
 
-/// How the rows of a transaction travel.
+/// How the rows of a transaction are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Way {
+pub(super) enum SendMethod {
     /// One binary COPY.
     Copy,
     /// One INSERT with an array a column.
@@ -56,10 +56,10 @@ pub(super) struct Session {
     connection: Connection,
     pub(super) backend: Backend,
     statements: Arc<Statements>,
-    prepared: HashMap<(Way, bool), Statement>,
+    prepared: HashMap<(SendMethod, bool), Statement>,
     /// Whether the server has prepared [`Statements::note`].
     knows_note: bool,
-    /// The end of an earlier answer may still be under way: the driver tells of an error, and of what is prepared, before it has
+    /// The end of an earlier answer may still be under method: the driver tells of an error, and of what is prepared, before it has
     /// come.
     is_unsettled: bool,
     relation_name: Arc<str>,
@@ -111,42 +111,48 @@ impl Session {
     }
 
     /// Ends a backend of ours that holds what we need, and has not noticed that nobody listens to it any more.
-    pub(super) async fn end_backend(&self, ghost: &Backend) {
+    pub(super) async fn end_backend(&self, orphan: &Backend) {
         let sql = "select pg_catalog.pg_terminate_backend(pid) from pg_catalog.pg_stat_activity \
                    where pid = $1 and backend_start::text = $2";
-        let asked = &[(&ghost.pid as &(dyn ToSql + Sync), Type::INT4), (&ghost.start, Type::TEXT)];
+        let asked = &[(&orphan.pid as &(dyn ToSql + Sync), Type::INT4), (&orphan.start, Type::TEXT)];
         // It may be gone by now, or of another role: then time will tell.
         let _ = self.connection.client().query_typed(sql, asked).await;
     }
 
-    /// The statement of a way, with the part behind its parameters where it is to note one.
-    async fn prepare(&mut self, way: Way, is_noted: bool) -> Result<Statement, tokio_postgres::Error> {
+    /// The statement of a method. It takes the part behind its parameters if it is to note one.
+    async fn prepare(
+        &mut self,
+        method: SendMethod,
+        is_noted: bool,
+    ) -> Result<Statement, tokio_postgres::Error> {
         let statements = self.statements.clone();
-        let sql = match way {
-            Way::Copy => &statements.copy,
-            Way::Unnest => {
+        let sql = match method {
+            SendMethod::Copy => &statements.copy,
+            SendMethod::Unnest => {
                 statements.unnest_and_part.as_ref().filter(|_| is_noted).unwrap_or(&statements.unnest)
             }
-            Way::Rows => statements.one_and_part.as_ref().filter(|_| is_noted).unwrap_or(&statements.one),
+            SendMethod::Rows => {
+                statements.one_and_part.as_ref().filter(|_| is_noted).unwrap_or(&statements.one)
+            }
         };
-        if let Some(statement) = self.prepared.get(&(way, is_noted)) {
+        if let Some(statement) = self.prepared.get(&(method, is_noted)) {
             return Ok(statement.clone());
         }
         self.is_unsettled = true;
         let statement = self.connection.client().prepare(sql).await?;
-        self.prepared.insert((way, is_noted), statement.clone());
+        self.prepared.insert((method, is_noted), statement.clone());
         Ok(statement)
     }
 
-    /// Prepares what a way takes at the first attempt, so that the first rows that go it need not wait for that.
-    pub(super) async fn get_ready(&mut self, way: Way) {
-        let is_noted = way != Way::Copy && self.statements.note.is_some();
+    /// Prepares what a method needs at the first attempt, so that the first rows that use it need not wait for that.
+    pub(super) async fn prepare_for(&mut self, method: SendMethod) {
+        let is_noted = method != SendMethod::Copy && self.statements.note.is_some();
         // Whoever needs it asks again, and hears why not.
-        let _ = self.prepare(way, is_noted).await;
+        let _ = self.prepare(method, is_noted).await;
     }
 
     /// Writes `rows` in one transaction, and notes `part` in the ledger if there is one. `again`, the part comes first, which
-    /// waits for an earlier attempt that is still under way.
+    /// waits for an earlier attempt that is still under method.
     ///
     /// No statement that writes is sent behind a BEGIN of which nobody knows whether it worked: if that was cancelled, what
     /// follows would be a transaction of its own, and a part without its rows would pass for written.
@@ -156,15 +162,15 @@ impl Session {
     pub(super) async fn transact(
         &mut self,
         rows: &[Bytes],
-        way: Way,
+        method: SendMethod,
         part: Option<i64>,
         again: bool,
     ) -> Result<Returned, Failure> {
-        let answer = match (way, again) {
-            (Way::Copy, _) => self.copy(rows, part, again).await,
-            (Way::Rows, false) if rows.len() == 1 => self.lone_row(&rows[0], part).await,
-            (Way::Unnest, false) => self.unnest_alone(rows, part).await,
-            (Way::Rows | Way::Unnest, _) => self.insert(rows, way, part, again).await,
+        let answer = match (method, again) {
+            (SendMethod::Copy, _) => self.copy(rows, part, again).await,
+            (SendMethod::Rows, false) if rows.len() == 1 => self.lone_row(&rows[0], part).await,
+            (SendMethod::Unnest, false) => self.unnest_alone(rows, part).await,
+            (SendMethod::Rows | SendMethod::Unnest, _) => self.insert(rows, method, part, again).await,
         };
         self.is_unsettled |= answer.is_err();
         answer
@@ -175,7 +181,7 @@ impl Session {
         let statements = self.statements.clone();
         let mut fields = fields_of(row, &statements);
         fields.extend(part.map(|part| Field::owned(part.to_be_bytes().to_vec())));
-        let statement = self.prepare(Way::Rows, part.is_some()).await?;
+        let statement = self.prepare(SendMethod::Rows, part.is_some()).await?;
         let found = query(&self.connection, &statement, fields).await;
         let found = found.map_err(|error| Failure(error, Some(0)))?;
         Ok(returned(found, &statements))
@@ -184,7 +190,7 @@ impl Session {
     /// Rows in one statement, one round trip, one transaction.
     async fn unnest_alone(&mut self, rows: &[Bytes], part: Option<i64>) -> Result<Returned, Failure> {
         let statements = self.statements.clone();
-        let statement = self.prepare(Way::Unnest, part.is_some()).await?;
+        let statement = self.prepare(SendMethod::Unnest, part.is_some()).await?;
         let mut arrays = arrays_of(rows, &statements, &statement);
         arrays.extend(part.map(|part| Field::owned(part.to_be_bytes().to_vec())));
         let found = query(&self.connection, &statement, arrays).await?;
@@ -195,19 +201,19 @@ impl Session {
     async fn insert(
         &mut self,
         rows: &[Bytes],
-        way: Way,
+        method: SendMethod,
         part: Option<i64>,
         again: bool,
     ) -> Result<Returned, Failure> {
         let statements = self.statements.clone();
-        let insert = self.prepare(way, false).await?;
+        let insert = self.prepare(method, false).await?;
         let client = self.connection.client();
         if let Err(error) = client.batch_execute(&self.begin(part, again)).await {
             return Err(self.rolled_back(error).await);
         }
         let written = async {
-            match way {
-                Way::Unnest => {
+            match method {
+                SendMethod::Unnest => {
                     let arrays = arrays_of(rows, &statements, &insert);
                     vec![query(&self.connection, &insert, arrays).await]
                 }
@@ -225,7 +231,7 @@ impl Session {
         };
         let mut found = Vec::with_capacity(rows.len());
         for (at, answer) in written.into_iter().enumerate() {
-            found.extend(answer.map_err(|error| Failure(error, (way == Way::Rows).then_some(at)))?);
+            found.extend(answer.map_err(|error| Failure(error, (method == SendMethod::Rows).then_some(at)))?);
         }
         committed?;
         Ok(returned(found, &statements))
@@ -233,7 +239,7 @@ impl Session {
 
     /// Rows behind one COPY, one round trip, one transaction.
     async fn copy(&mut self, rows: &[Bytes], part: Option<i64>, again: bool) -> Result<Returned, Failure> {
-        let copy = self.prepare(Way::Copy, false).await?;
+        let copy = self.prepare(SendMethod::Copy, false).await?;
         let mut splice = Splice::default();
         if let Some((part, note)) = part.zip(self.statements.note.as_ref()) {
             if !self.knows_note {
@@ -258,7 +264,7 @@ impl Session {
             }
             Err(error) => {
                 let row = error.as_db_error().and_then(|db| db.where_()).and_then(|context| {
-                    let (line, _) = crate::send::part::copy_context(context, &self.relation_name)?;
+                    let (line, _) = crate::send::row_error::copy_context(context, &self.relation_name)?;
                     usize::try_from(line).ok()?.checked_sub(1)
                 });
                 Err(Failure(error, row))

@@ -1,6 +1,6 @@
 use super::*;
-use crate::source::Progress;
 use crate::options::{DialectOptions, Format};
+use crate::source::Progress;
 use crate::source::{Cutter, Input};
 
 fn seen(text: &str, target: usize, options: &LoadOptions) -> Result<Seen, Error> {

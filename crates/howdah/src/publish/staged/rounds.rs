@@ -1,6 +1,8 @@
 //! The statements that apply staged rows in segments, after the server refused them as a whole: which rows to try are laid out in
 //! a table of their own, in order.
 
+use std::ops::Range;
+
 use super::{Apply, Place, Staging};
 use crate::catalog::name::quote;
 
@@ -73,19 +75,20 @@ impl<'a> Round<'a> {
         format!("SELECT count(*) FROM {}", self.relation())
     }
 
-    /// Applies the rows from `start` (from 0) to before `end`.
-    pub(crate) fn apply_sql(&self, start: u64, end: u64) -> String {
+    /// Applies `rows`, whose numbers start at 0.
+    pub(crate) fn apply_sql(&self, rows: Range<usize>) -> String {
         let rows = format!(
-            "SELECT * FROM {} WHERE {} BETWEEN {} AND {end}",
+            "SELECT * FROM {} WHERE {} BETWEEN {} AND {}",
             self.relation(),
             self.rank(),
-            start + 1
+            rows.start + 1,
+            rows.end
         );
         self.staging.apply_rows_sql(&rows)
     }
 
     /// Notes that row `at` was refused, and answers with its place in the input.
-    pub(crate) fn refuse_sql(&self, at: u64) -> String {
+    pub(crate) fn refuse_sql(&self, at: usize) -> String {
         let (relation, rank, ordinal) = (self.relation(), self.rank(), quote(&self.staging.ordinal));
         format!("UPDATE {relation} SET {rank} = -{rank} WHERE {rank} = {} RETURNING {ordinal}", at + 1)
     }

@@ -20,7 +20,7 @@ use crate::options::{Format, LoadOptions, Mode, OnError, OnNul, WritePath};
 use crate::plan::Plan;
 use crate::plan::mapping::Mapping;
 use crate::plan::row_form::RowForm;
-use crate::send::lane::Freight;
+use crate::send::context::LoadContext;
 use crate::send::row_commits::RowCommits;
 use crate::source::Eol;
 use copy::Copy;
@@ -32,27 +32,27 @@ const INTERVAL_ARRAY: u32 = 1187;
 /// What to do where the input cannot be passed on.
 const OTHERS_CAN: &str = "--write-path copy-binary (the default) and copy-text can";
 
-/// One lane's way of writing: the connection, and what was prepared on it.
-pub(crate) struct Way {
+/// Starts and runs the statements of one connection, with those that were prepared on it.
+pub(crate) struct StatementRunner {
     connection: Arc<Connection>,
     plan: Arc<Plan>,
     /// Quoted and qualified.
     relation: String,
-    /// By the rows they take, and their form.
+    /// Prepared statements, by how many rows they take and in which form.
     prepared: Mutex<HashMap<(usize, RowForm), Statement>>,
-    /// The elements of `unnest`'s arrays, once they were looked up.
+    /// What the arrays of `unnest` are made of, once that was looked up.
     elements: OnceCell<Vec<Element>>,
-    /// Where every row commits by itself.
+    /// The account of rows that commit one by one.
     commits: Option<Arc<RowCommits>>,
 }
 
-/// Why the server did not take a part.
+/// The server refused a part, or the connection broke.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) error: tokio_postgres::Error,
-    /// The rows of the refused statement, as the part counts them. `None` for COPY, whose errors name the row.
+    /// The rows of the refused statement, numbered in the part. `None` for COPY, whose errors name the row.
     pub(crate) rows: Option<Range<usize>>,
-    /// Rows of the part that the server counted before: they are in where every row commits by itself.
+    /// How many rows of the part the server counted before. Where rows commit one by one, these are in the table.
     pub(crate) counted: u64,
 }
 
@@ -98,16 +98,16 @@ impl Sink {
     }
 }
 
-impl Way {
-    /// Over an open connection; nothing is sent yet.
-    pub(crate) fn new(connection: Arc<Connection>, freight: &Freight) -> Self {
-        Way {
+impl StatementRunner {
+    /// Uses an open connection; nothing is sent yet.
+    pub(crate) fn new(connection: Arc<Connection>, context: &LoadContext) -> Self {
+        StatementRunner {
             connection,
-            plan: freight.plan.clone(),
-            relation: freight.relation.clone(),
+            plan: context.plan.clone(),
+            relation: context.relation.clone(),
             prepared: Mutex::default(),
             elements: OnceCell::new(),
-            commits: freight.commits.clone(),
+            commits: context.commits.clone(),
         }
     }
 
@@ -115,7 +115,7 @@ impl Way {
         &self.connection
     }
 
-    /// Starts a part.
+    /// Starts the statement, or statements, of a part.
     ///
     /// # Errors
     /// The server's: it lacks the relation, or the role the right.
@@ -128,7 +128,7 @@ impl Way {
         Ok(Sink::Copy(Copy::start(&self.connection, &statement, form).await?))
     }
 
-    /// A statement for so many rows, prepared when it is used first.
+    /// The statement for `rows` rows in `form`, prepared when it is first used.
     async fn prepared(
         &self,
         rows: usize,

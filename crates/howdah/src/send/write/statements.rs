@@ -9,11 +9,10 @@ use tokio_postgres::types::{Kind, ToSql, Type};
 use tokio_postgres::{SimpleQueryMessage, Statement};
 
 use super::fields::{self, Field};
-use super::{Refusal, Way, array};
+use super::{Refusal, StatementRunner, array};
 use crate::options::WritePath;
 use crate::plan::row_form::RowForm;
 use crate::plan::{INTERVAL_OID, Plan};
-use crate::send::narrow::row_ends;
 use crate::send::row_commits::RowCommits;
 
 /// Statements that are sent before the first of them is answered, where the write path does not wait: enough to hide the
@@ -37,9 +36,9 @@ pub(super) struct Element {
     around: Option<(String, String)>,
 }
 
-/// The rows of one part on their way.
+/// The statements that send the rows of one part.
 pub(crate) struct Statements {
-    way: Arc<Way>,
+    runner: Arc<StatementRunner>,
     form: RowForm,
     pending: Vec<Bytes>,
     pending_bytes: usize,
@@ -51,21 +50,21 @@ pub(crate) struct Statements {
 }
 
 impl Statements {
-    pub(super) fn new(way: Arc<Way>, form: RowForm) -> Self {
+    pub(super) fn new(runner: Arc<StatementRunner>, form: RowForm) -> Self {
         let (pending, pending_bytes) = (Vec::new(), 0);
-        Statements { way, form, pending, pending_bytes, done: 0, counted: 0, refused: None }
+        Statements { runner, form, pending, pending_bytes, done: 0, counted: 0, refused: None }
     }
 
     /// Takes whole rows and sends what fills statements.
     pub(super) async fn feed(&mut self, rows: &Bytes) {
-        let plan = self.way.plan.clone();
+        let plan = self.runner.plan.clone();
         let batch = match plan.write_path {
             WritePath::InsertPipelined | WritePath::InsertRewritten => {
                 plan.rows_per_statement.max(1) * IN_FLIGHT
             }
             _ => plan.rows_per_statement,
         };
-        for row in row_ends(self.form, rows) {
+        for row in self.form.row_ranges(rows) {
             self.pending_bytes += row.len();
             self.pending.push(rows.slice(row));
             if self.pending.len() >= batch || self.pending_bytes > BATCH_BYTES {
@@ -89,10 +88,10 @@ impl Statements {
     async fn flush(&mut self) {
         let rows = std::mem::take(&mut self.pending);
         self.pending_bytes = 0;
-        let commits = self.way.commits.as_deref();
+        let commits = self.runner.commits.as_deref();
         let is_over = self.refused.is_some() || commits.is_some_and(RowCommits::is_halted);
         if !is_over && !rows.is_empty() {
-            match send(&self.way, self.form, &rows).await {
+            match send(&self.runner, self.form, &rows).await {
                 Ok(counted) => {
                     self.counted += counted;
                     if let Some(commits) = commits {
@@ -112,8 +111,8 @@ impl Statements {
 }
 
 /// Sends rows; how many the server counted.
-async fn send(way: &Way, form: RowForm, rows: &[Bytes]) -> Result<u64, Refusal> {
-    let path = way.plan.write_path;
+async fn send(runner: &StatementRunner, form: RowForm, rows: &[Bytes]) -> Result<u64, Refusal> {
+    let path = runner.plan.write_path;
     let in_flight = match path {
         WritePath::InsertPipelined | WritePath::InsertRewritten => IN_FLIGHT,
         _ => 1,
@@ -122,13 +121,13 @@ async fn send(way: &Way, form: RowForm, rows: &[Bytes]) -> Result<u64, Refusal> 
     let (mut counted, mut refused, mut start) = (0, None, 0);
     while start < rows.len() && refused.is_none() {
         let left = rows.len() - start;
-        let most = way.plan.rows_per_statement;
+        let most = runner.plan.rows_per_statement;
         let size = match path {
             WritePath::InsertRewritten if left < most => 1 << left.ilog2(),
             _ => left.min(most),
         };
         let range = start..start + size;
-        let prepared = prepare(way, form, size).await;
+        let prepared = prepare(runner, form, size).await;
         let prepared = match prepared {
             Ok(prepared) => prepared,
             Err(error) => {
@@ -137,7 +136,7 @@ async fn send(way: &Way, form: RowForm, rows: &[Bytes]) -> Result<u64, Refusal> 
             }
         };
         flying.push_back(async move {
-            let sent = execute(way, form, &rows[range.clone()], prepared).await;
+            let sent = execute(runner, form, &rows[range.clone()], prepared).await;
             sent.map_err(|error| Refusal { error, rows: Some(range), counted: 0 })
         });
         start += size;
@@ -164,28 +163,32 @@ fn note(answer: Result<u64, Refusal>, counted: &mut u64, refused: &mut Option<Re
 }
 
 /// The statement for `rows` rows, where the write path prepares it.
-async fn prepare(way: &Way, form: RowForm, rows: usize) -> Result<Option<Statement>, tokio_postgres::Error> {
-    let (plan, relation) = (&way.plan, &way.relation);
+async fn prepare(
+    runner: &StatementRunner,
+    form: RowForm,
+    rows: usize,
+) -> Result<Option<Statement>, tokio_postgres::Error> {
+    let (plan, relation) = (&runner.plan, &runner.relation);
     match plan.write_path {
         WritePath::Insert | WritePath::InsertAutocommit | WritePath::Values => Ok(None),
         WritePath::Unnest => {
-            let elements = way.elements.get_or_try_init(|| elements(way)).await?;
-            way.prepared(0, form, || unnest_sql(plan, relation, elements)).await.map(Some)
+            let elements = runner.elements.get_or_try_init(|| elements(runner)).await?;
+            runner.prepared(0, form, || unnest_sql(plan, relation, elements)).await.map(Some)
         }
-        _ => way.prepared(rows, form, || values_sql(plan, relation, rows, form)).await.map(Some),
+        _ => runner.prepared(rows, form, || values_sql(plan, relation, rows, form)).await.map(Some),
     }
 }
 
 /// Runs one statement.
 async fn execute(
-    way: &Way,
+    runner: &StatementRunner,
     form: RowForm,
     rows: &[Bytes],
     prepared: Option<Statement>,
 ) -> Result<u64, tokio_postgres::Error> {
-    let (plan, client) = (&way.plan, way.connection.client());
+    let (plan, client) = (&runner.plan, runner.connection.client());
     if plan.write_path == WritePath::Values {
-        let answers = client.simple_query(&literals_sql(plan, &way.relation, rows)).await?;
+        let answers = client.simple_query(&literals_sql(plan, &runner.relation, rows)).await?;
         return Ok(answers
             .iter()
             .map(|answer| match answer {
@@ -198,13 +201,13 @@ async fn execute(
     for row in rows {
         fields::split(row, form, plan, &mut fields);
     }
-    match (prepared, way.elements.get()) {
+    match (prepared, runner.elements.get()) {
         (None, _) => {
             // The server finds the types, as for a client that knows none.
             let unknown = Type::new(String::new(), 0, Kind::Simple, String::new());
             let parameters: Vec<(&(dyn ToSql + Sync), Type)> =
                 fields.iter().map(|field| (field as &(dyn ToSql + Sync), unknown.clone())).collect();
-            let sql = values_sql(plan, &way.relation, rows.len(), form);
+            let sql = values_sql(plan, &runner.relation, rows.len(), form);
             client.execute_typed(&sql, &parameters).await
         }
         (Some(statement), Some(elements)) => {
@@ -238,10 +241,10 @@ fn transposed<'f>(
 }
 
 /// Looks up what the arrays for `unnest` are made of.
-async fn elements(way: &Way) -> Result<Vec<Element>, tokio_postgres::Error> {
-    let plan = &way.plan;
+async fn elements(runner: &StatementRunner) -> Result<Vec<Element>, tokio_postgres::Error> {
+    let plan = &runner.plan;
     let names: Vec<&String> = plan.columns.iter().map(|column| &column.name).chain(&plan.ordinal).collect();
-    let rows = way
+    let rows = runner
         .connection
         .client()
         .query_typed(
@@ -251,7 +254,7 @@ async fn elements(way: &Way) -> Result<Vec<Element>, tokio_postgres::Error> {
                join pg_catalog.pg_attribute a on a.attrelid = $1::pg_catalog.regclass and a.attname = wanted.name
                join pg_catalog.pg_type t on t.oid = a.atttypid
               order by n",
-            &[(&way.relation, Type::TEXT), (&names, Type::TEXT_ARRAY)],
+            &[(&runner.relation, Type::TEXT), (&names, Type::TEXT_ARRAY)],
         )
         .await?;
     let element = |(row, (before, after)): (&tokio_postgres::Row, (String, String))| {
