@@ -7,7 +7,7 @@ mod reference;
 
 use std::sync::Arc;
 
-use howdah::Control;
+use howdah::source::Progress;
 use howdah::source::split::{Span, value};
 use howdah::source::{Cutter, Dialect, Family, Input, Splitter};
 use howdah_fuzz::write_seed;
@@ -31,7 +31,7 @@ fuzz_target!(init: write_seeds(), |data: &[u8]| {
         default: None,
     });
     let input = Input::memory("fuzz", bytes.into());
-    let mut cutter = Cutter::new(vec![input], fast.clone(), Control::new(), usize::from(*target) + 1);
+    let mut cutter = Cutter::new(vec![input], fast.clone(), Progress::new(), usize::from(*target) + 1);
     let (mut readings, mut fields, mut scratch) = (Vec::new(), Vec::new(), Vec::new());
     while let Some(piece) = cutter.cut(Vec::new()).expect("memory can be read") {
         let base = usize::try_from(piece.origin.byte_offset).expect("small");

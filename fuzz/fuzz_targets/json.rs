@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use howdah::Control;
+use howdah::source::Progress;
 use howdah::options::{DialectOptions, Format};
 use howdah::source::{Cutter, Dialect, Input, Splitter};
 use howdah_fuzz::write_seed;
@@ -42,7 +42,7 @@ fn read(bytes: &[u8], target: usize) -> Vec<(Range<usize>, bool)> {
     let dialect = Dialect::resolve(Format::Json, &DialectOptions::default()).expect("JSON has no options");
     let dialect = Arc::new(dialect);
     let mut cutter =
-        Cutter::new(vec![Input::memory("fuzz", bytes.into())], dialect.clone(), Control::new(), target);
+        Cutter::new(vec![Input::memory("fuzz", bytes.into())], dialect.clone(), Progress::new(), target);
     let mut found = Vec::new();
     while let Some(piece) = cutter.cut(Vec::new()).expect("memory can be read") {
         let base = usize::try_from(piece.origin.byte_offset).expect("small");

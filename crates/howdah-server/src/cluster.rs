@@ -26,9 +26,11 @@ use crate::error::{Error, Result};
 use crate::port;
 use crate::postmaster::{self, Postmaster, State};
 use crate::secret;
-use crate::server::NAME;
 use crate::settings::Settings;
 use crate::watchdog::CLOSE_INHERITED;
+
+/// The superuser and the database that every server of ours has.
+pub(crate) const NAME: &str = "howdah";
 
 /// Recovery after a crash may take minutes; a server that cannot start ends by itself, so this is for hangs only.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);

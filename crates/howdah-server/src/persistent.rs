@@ -14,13 +14,13 @@ use rustix::process::{Pid, Signal};
 
 use crate::account::{Account, we_are_root};
 use crate::binaries::Binaries;
-use crate::cluster::{Cluster, PATIENCE, POLL, fits_a_socket};
+use crate::cluster::{Cluster, NAME, PATIENCE, POLL, fits_a_socket};
 use crate::error::{Error, Result};
 use crate::places;
 use crate::port;
 use crate::postmaster::{self, Postmaster, State};
 use crate::secret::{self, random_hex};
-use crate::server::{NAME, Server};
+use crate::server::Server;
 use crate::watchdog::Watchdog;
 
 /// The server that is used when no other is named.

@@ -3,12 +3,9 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, NAME};
 use crate::error::Result;
 use crate::postmaster::Postmaster;
-
-/// The superuser and the database that every server of ours has.
-pub(crate) const NAME: &str = "howdah";
 
 /// A running server. It may end at any time, by whoever owns it; this is only how to reach it.
 #[derive(Clone)]

@@ -10,13 +10,13 @@ use rustix::process::Signal;
 
 use crate::account::Account;
 use crate::binaries::Binaries;
-use crate::cluster::{Cluster, PATIENCE, POLL, fits_a_socket};
+use crate::cluster::{Cluster, NAME, PATIENCE, POLL, fits_a_socket};
 use crate::error::{Error, Result};
 use crate::places;
 use crate::port;
 use crate::postmaster;
 use crate::secret::random_hex;
-use crate::server::{NAME, Server};
+use crate::server::Server;
 use crate::settings::Settings;
 use crate::watchdog::Watchdog;
 

@@ -2,3 +2,4 @@
 #![expect(clippy::unwrap_used, reason = "a step of a test that fails is a failed test")]
 
 mod faults;
+mod rooms;

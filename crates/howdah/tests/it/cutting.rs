@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use howdah::Control;
+use howdah::source::Progress;
 use howdah::source::split::{Span, value};
 use howdah::source::{Cutter, Dialect, Family, Input, PIECE_BYTES, Splitter};
 use howdah_testkit::{knob, real_data};
@@ -23,7 +23,7 @@ fn fast_dialect(slow: &reference::Dialect) -> Arc<Dialect> {
 }
 
 fn open(bytes: &[u8], dialect: &Arc<Dialect>, target: usize) -> Cutter {
-    Cutter::new(vec![Input::memory("test", bytes.into())], dialect.clone(), Control::new(), target)
+    Cutter::new(vec![Input::memory("test", bytes.into())], dialect.clone(), Progress::new(), target)
 }
 
 /// What one piece holds, in terms of the whole input, and which piece it is.

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use howdah::Control;
 use howdah::options::{DialectOptions, Format};
+use howdah::source::Progress;
 use howdah::source::{Cutter, Dialect, Input, Splitter};
 use proptest::prelude::*;
 
@@ -14,7 +14,7 @@ type Found = (Range<usize>, u64, Option<&'static str>);
 fn read(text: &[u8], format: Format, target: usize) -> Vec<Found> {
     let dialect = Arc::new(Dialect::resolve(format, &DialectOptions::default()).unwrap());
     let input = Input::memory("test", text.into());
-    let mut cutter = Cutter::new(vec![input], dialect.clone(), Control::new(), target);
+    let mut cutter = Cutter::new(vec![input], dialect.clone(), Progress::new(), target);
     let mut found = Vec::new();
     while let Some(piece) = cutter.cut(Vec::new()).unwrap() {
         let base = usize::try_from(piece.origin.byte_offset).unwrap();
@@ -107,7 +107,7 @@ fn lines_are_skipped_and_records_limited_in_every_form() {
         for target in 1..60 {
             let dialect = Arc::new(Dialect::resolve(Format::Json, &DialectOptions::default()).unwrap());
             let input = Input::memory("test", text.as_bytes().into());
-            let mut cutter = Cutter::new(vec![input], dialect.clone(), Control::new(), target)
+            let mut cutter = Cutter::new(vec![input], dialect.clone(), Progress::new(), target)
                 .skipping_lines(1)
                 .limited(Some(2), false);
             let mut found = Vec::new();
