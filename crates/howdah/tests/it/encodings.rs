@@ -5,8 +5,8 @@ use std::io::Write;
 use std::sync::Arc;
 
 use howdah::options::{Encoding, OnError};
-use howdah::source::{Cutter, Dialect, Input};
-use howdah::{Control, Error, ErrorKind, LoadOptions};
+use howdah::source::{Cutter, Dialect, Input, Progress};
+use howdah::{Error, ErrorKind, LoadOptions};
 use howdah_testkit::Database;
 
 use crate::common::{load, options, try_load};
@@ -61,7 +61,7 @@ fn decoded(bytes: &[u8], encoding: Option<&str>, target: usize) -> Result<Vec<u8
     let input = Input::memory("memory", Arc::from(bytes)).written_in(encoding);
     let dialect =
         Dialect::resolve(howdah::options::Format::Csv, &howdah::options::DialectOptions::default()).unwrap();
-    let mut cutter = Cutter::new(vec![input], Arc::new(dialect), Control::new(), target);
+    let mut cutter = Cutter::new(vec![input], Arc::new(dialect), Progress::new(), target);
     let mut text = Vec::new();
     while let Some(piece) = cutter.cut(Vec::new())? {
         text.extend_from_slice(piece.bytes());
