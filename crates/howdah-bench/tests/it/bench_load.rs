@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use howdah_server::{Settings, Throwaway};
+use howdah_testkit::require::missing;
 
 /// A program that takes the arguments bench-load gives to howdah. `load` is what it does with `$file` and `$table`.
 fn stand_in(directory: &Path, psql: &Path, load: &str) -> PathBuf {
@@ -65,7 +66,7 @@ fn bench_load_of(server: &Throwaway, directory: &Path, howdah: &Path, only: &str
 fn figures_come_only_from_loads_that_are_complete_and_right() {
     let server = Throwaway::start(&Settings::fast_and_unsafe()).unwrap();
     if !server.bin_dir().join("psql").exists() {
-        return eprintln!("skipped: this PostgreSQL has no psql");
+        return missing("psql", "this PostgreSQL has no psql");
     }
     let directory = tempfile::tempdir().unwrap();
 
@@ -101,7 +102,7 @@ fn figures_come_only_from_loads_that_are_complete_and_right() {
 fn a_stream_is_watched_and_every_row_of_it_counted() {
     let server = Throwaway::start(&Settings::fast_and_unsafe()).unwrap();
     if !server.bin_dir().join("psql").exists() {
-        return eprintln!("skipped: this PostgreSQL has no psql");
+        return missing("psql", "this PostgreSQL has no psql");
     }
     let directory = tempfile::tempdir().unwrap();
     let endure = |load: &str| {

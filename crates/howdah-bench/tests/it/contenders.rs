@@ -11,6 +11,7 @@ use howdah_bench::dataset::Dataset;
 use howdah_bench::process::End;
 use howdah_bench::worker::Told;
 use howdah_server::{Settings, Throwaway};
+use howdah_testkit::require::missing;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -29,7 +30,7 @@ fn described(directory: &Path) -> Option<Vec<Contender>> {
 fn services_that_can_run_store_each_row_once_and_tell_what_it_took() {
     let directory = tempfile::tempdir().unwrap();
     let Some(contenders) = described(directory.path()) else {
-        return eprintln!("skipped: there is no Python that runs setup.py");
+        return missing("python", "there is no Python that runs setup.py");
     };
     let server = Throwaway::start(&Settings::fast_and_unsafe()).unwrap();
     let database = Database::connect(&server.conninfo()).unwrap();
@@ -75,7 +76,7 @@ fn services_that_can_run_store_each_row_once_and_tell_what_it_took() {
 fn contenders_that_can_run_load_the_same_rows_and_are_measured() {
     let directory = tempfile::tempdir().unwrap();
     let Some(contenders) = described(directory.path()) else {
-        return eprintln!("skipped: there is no Python that runs setup.py");
+        return missing("python", "there is no Python that runs setup.py");
     };
     assert!(contenders.len() >= 23, "{} contenders", contenders.len());
 

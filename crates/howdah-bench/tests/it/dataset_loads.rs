@@ -6,6 +6,7 @@ use std::process::Command;
 use howdah_bench::database::Database;
 use howdah_bench::dataset::{Dataset, Part, Recipe};
 use howdah_server::{Settings, Throwaway};
+use howdah_testkit::require::missing;
 
 fn psql(server: &Throwaway, command: &str) -> Vec<u8> {
     let output = Command::new(server.bin_dir().join("psql"))
@@ -76,7 +77,7 @@ fn check(server: &Throwaway, database: &Database, directory: &Path, recipe: Reci
 
 #[test]
 fn the_floor_is_not_given_other_rows_than_the_contenders() {
-    let Some(server) = server() else { return eprintln!("skipped: this PostgreSQL has no psql") };
+    let Some(server) = server() else { return missing("psql", "this PostgreSQL has no psql") };
     let database = Database::connect(&server.conninfo()).unwrap();
     // The answer must not depend on how a session likes its values.
     database
@@ -93,7 +94,7 @@ fn the_floor_is_not_given_other_rows_than_the_contenders() {
 
 #[test]
 fn a_wrong_table_does_not_pass_for_a_right_one() {
-    let Some(server) = server() else { return eprintln!("skipped: this PostgreSQL has no psql") };
+    let Some(server) = server() else { return missing("psql", "this PostgreSQL has no psql") };
     let database = Database::connect(&server.conninfo()).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let recipe = Dataset::SensorReadings.recipe(1_000, 42);

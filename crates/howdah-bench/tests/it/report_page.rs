@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use howdah_bench::report::summary::Summary;
 use howdah_bench::report::write;
+use howdah_testkit::require::missing;
 use serde_json::{Value, json};
 
 use crate::example;
@@ -58,7 +59,7 @@ fn open(browser: &str, directory: &Path, html: &str, width: u32, values: &[f64])
 
 #[test]
 fn the_page_draws_answers_and_asks_for_nothing() {
-    let Some(browser) = chromium() else { return eprintln!("skipped: there is no Chromium here") };
+    let Some(browser) = chromium() else { return missing("chromium", "there is no Chromium here") };
     let directory = tempfile::tempdir().unwrap();
     let records = example::records();
     write(directory.path(), &records, &example::SCENARIOS, example::ENVIRONMENT).unwrap();
@@ -94,7 +95,7 @@ fn the_page_draws_answers_and_asks_for_nothing() {
 
 #[test]
 fn an_error_or_a_request_on_the_page_would_be_noticed() {
-    let Some(browser) = chromium() else { return eprintln!("skipped: there is no Chromium here") };
+    let Some(browser) = chromium() else { return missing("chromium", "there is no Chromium here") };
     let directory = tempfile::tempdir().unwrap();
     write(directory.path(), &example::records(), &example::SCENARIOS, "").unwrap();
     let html = fs::read_to_string(directory.path().join("report.html")).unwrap();

@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use howdah_testkit::require::missing;
+
 fn howdah(args: &[&str]) -> String {
     let done = Command::new(env!("CARGO_BIN_EXE_howdah")).args(args).output().unwrap();
     assert!(done.status.success() && done.stderr.is_empty(), "{args:?}");
@@ -20,7 +22,7 @@ fn run(program: &str, args: &[&str], input: &str) -> Option<(String, String)> {
         .stderr(Stdio::piped())
         .spawn();
     let Ok(mut child) = started else {
-        eprintln!("skipped: there is no {program} here");
+        missing(program, &format!("there is no {program} here"));
         return None;
     };
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();

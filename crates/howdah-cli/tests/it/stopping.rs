@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use howdah_testkit::Database;
+use howdah_testkit::waiting::until_read;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -154,12 +155,14 @@ fn a_load_of_a_file_stops_while_it_looks_for_types_and_while_it_sends() {
     let rows: String = (0..3_000_000).map(|n| format!("{n},{n}.5,some words that take room\n")).collect();
     let database = Database::new();
     let file = database.file("big.csv", rows);
-    for (delay, (signal, code)) in [50, 400].into_iter().zip(REQUESTS) {
-        let situation = format!("{signal:?} after {delay} ms of a file");
+    for (sends, (signal, code)) in [false, true].into_iter().zip(REQUESTS) {
+        let situation = format!("{signal:?}, sending: {sends}");
         let child = howdah(&database, &["load", &file, "--table", "t", "--jobs", "2"]).spawn().unwrap();
         // The handlers are there before the server is spoken to.
         until(&database, &BACKENDS.replace("count(*)", "count(*) > 0"), "t");
-        thread::sleep(Duration::from_millis(delay));
+        if sends {
+            until_it_copies(&database);
+        }
         let output = stop(child, signal, &situation);
         check_nothing_is_left(&database, &output, code, &situation);
         assert_eq!(database.sql("SELECT to_regclass('t') IS NULL"), "t");
@@ -215,8 +218,8 @@ fn a_load_stops_while_standard_input_is_silent() {
             let mut child = load(database, &["--jobs", jobs]);
             let mut stdin = child.stdin.take().unwrap();
             stdin.write_all(rows.as_bytes()).unwrap();
+            until_read(&stdin);
             until(database, &BACKENDS.replace("count(*)", "count(*) > 0"), "t");
-            thread::sleep(Duration::from_millis(200));
             let situation = format!("{situation}, {} bytes came", rows.len());
             let output = stop(child, signal, &situation);
             check_nothing_is_left(database, &output, code, &situation);

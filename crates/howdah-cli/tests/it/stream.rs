@@ -1,16 +1,17 @@
 //! `howdah stream` against a real server: from pipes and growing files, stopped, killed, and taken up again.
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use howdah_testkit::Database;
+use howdah_testkit::waiting::{until as until_true, until_handled, until_read};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -196,14 +197,25 @@ fn a_signal_ends_the_reading_and_everything_read_is_written() {
 fn a_stream_that_waits_for_its_first_record_stops_at_once() {
     let database = Database::new();
     database.sql("CREATE TABLE t (a int)");
-    for args in [&[][..], &["--follow", "not-there-yet.csv"]] {
-        let mut child = stream(&database, args);
-        let stdin = child.stdin.take();
-        thread::sleep(Duration::from_millis(700));
-        let done = stop(child, Signal::TERM);
-        drop(stdin);
-        assert_eq!(done.status.code(), Some(143), "{}", said(&done));
-    }
+    let mut child = stream(&database, &[]);
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"not yet a reco").unwrap();
+    until_read(&stdin);
+    let done = stop(child, Signal::TERM);
+    assert_eq!(done.status.code(), Some(143), "{}", said(&done));
+
+    let mut child = stream(&database, &["--follow", "not-there-yet.csv"]);
+    let mut words = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(words.any(|line| line.contains("waiting for not-there-yet.csv")));
+    let done = stop(child, Signal::TERM);
+    assert_eq!(done.status.code(), Some(143), "{:?}", words.collect::<Vec<_>>());
+
+    let mut child = stream(&database, &[]);
+    let stdin = child.stdin.take();
+    until_handled(&child, Signal::TERM);
+    let done = stop(child, Signal::TERM);
+    drop(stdin);
+    assert_eq!(done.status.code(), Some(143), "{}", said(&done));
 }
 
 /// Lines with the numbers `from..to`.
@@ -439,6 +451,7 @@ struct Door {
     port: u16,
     is_open: Arc<AtomicBool>,
     inside: Arc<Mutex<Vec<TcpStream>>>,
+    turned_away: Arc<AtomicUsize>,
 }
 
 impl Door {
@@ -448,13 +461,16 @@ impl Door {
             port: listener.local_addr().unwrap().port(),
             is_open: Arc::new(AtomicBool::new(true)),
             inside: Arc::default(),
+            turned_away: Arc::default(),
         };
         let server: u16 = database.setting("port").parse().unwrap();
-        let (is_open, inside) = (door.is_open.clone(), door.inside.clone());
+        let (is_open, inside, turned_away) =
+            (door.is_open.clone(), door.inside.clone(), door.turned_away.clone());
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 // Who comes to a closed door is let go at once.
                 if !is_open.load(Ordering::SeqCst) {
+                    turned_away.fetch_add(1, Ordering::SeqCst);
                     continue;
                 }
                 let server = TcpStream::connect(("127.0.0.1", server)).unwrap();
@@ -479,6 +495,11 @@ impl Door {
         }
     }
 
+    /// Waits until `times` connections were attempted while it was closed.
+    fn until_turned_away(&self, times: usize) {
+        until_true("connections are attempted", || self.turned_away.load(Ordering::SeqCst) >= times);
+    }
+
     fn open(&self) {
         self.is_open.store(true, Ordering::SeqCst);
     }
@@ -497,7 +518,7 @@ fn a_server_that_was_away_for_seconds_gets_every_row_once() {
     until(&database, "SELECT count(*) FROM t", "1000");
     door.close();
     stdin.write_all(numbers(1000, 2000).as_bytes()).unwrap();
-    thread::sleep(Duration::from_secs(2));
+    door.until_turned_away(5);
     assert_eq!(database.sql("SELECT count(*) FROM t"), "1000");
     door.open();
     drop(stdin);
@@ -520,7 +541,8 @@ fn a_stop_while_the_server_is_away_names_what_was_not_written() {
     until(&database, "SELECT count(*) FROM t", "2");
     door.close();
     stdin.write_all(b"3\n").unwrap();
-    thread::sleep(Duration::from_millis(300));
+    until_read(&stdin);
+    door.until_turned_away(1);
     let done = stop(child, Signal::TERM);
     assert_eq!(done.status.code(), Some(5), "{}", said(&done));
     assert!(

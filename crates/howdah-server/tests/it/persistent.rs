@@ -7,6 +7,7 @@ use std::process::Command;
 use std::thread;
 
 use howdah_server::{Error, Persistent, Server, Status};
+use howdah_testkit::require::missing;
 
 use crate::helper::Helper;
 use crate::tools::{ask, base, processes_of, within};
@@ -158,8 +159,7 @@ fn a_server_is_recognised_through_a_symbolic_link() {
 #[test]
 fn a_directory_closed_to_the_server_s_user_is_named() {
     if !rustix::process::geteuid().is_root() {
-        println!("skipped: only root's servers run as another user");
-        return;
+        return missing("root", "only root's servers run under another account");
     }
     let base = base();
     fs::set_permissions(base.path(), fs::Permissions::from_mode(0o700)).unwrap();

@@ -151,10 +151,7 @@ fn mapped_names_stay_as_they_are_mapped() {
 
 #[test]
 fn real_headers_become_names_without_quotes() {
-    let Some(data) = real_data() else {
-        println!("skipped: the real files are not at hand");
-        return;
-    };
+    let Some(data) = real_data() else { return };
     let database = Database::new();
     let file = data.join("vega/birdstrikes.csv").to_string_lossy().into_owned();
     load(&database, &LoadOptions { names: Names::Snake, ..options(&file, "birds") });

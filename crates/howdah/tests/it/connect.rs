@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use howdah::connect::{ConnectOptions, Environment, Target};
 use howdah::writer::{Ack, Writer, WriterOptions, WriterPath};
 use howdah::{Error, ErrorKind};
+use howdah_testkit::require::missing;
 use tempfile::TempDir;
 
 mod hosts;
@@ -35,7 +36,7 @@ impl Server {
         if !Path::new(PROGRAMS).join("initdb").exists()
             || Command::new("openssl").arg("version").output().is_err()
         {
-            println!("skipped: no PostgreSQL 15 in {PROGRAMS}, or no openssl");
+            missing("tls", &format!("there is no PostgreSQL 15 in {PROGRAMS}, or no openssl"));
             return None;
         }
         let directory = tempfile::Builder::new().prefix("howdah-tls-").tempdir_in("/tmp").unwrap();

@@ -1,4 +1,5 @@
 //! The engine against servers: one program, so that it is linked once and its tests share a server.
+#![expect(clippy::disallowed_methods, reason = "tests start threads and read the environment")]
 #![expect(clippy::unwrap_used, reason = "a step of a test that fails is a failed test")]
 #![expect(clippy::print_stdout, reason = "seeds, counts and skipped tests are worth reading")]
 
@@ -19,6 +20,7 @@ mod failures;
 mod forced_nulls;
 mod json_cutting;
 mod lost_peer;
+mod made_files;
 mod many_files;
 mod modes;
 mod ndjson;

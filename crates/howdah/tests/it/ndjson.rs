@@ -358,10 +358,7 @@ fn a_json_column_keeps_what_stands_in_the_file() {
 
 #[test]
 fn real_files_land_as_json_populate_recordset_reads_them() {
-    let Some(data) = real_data() else {
-        println!("skipped: the real files are not at hand");
-        return;
-    };
+    let Some(data) = real_data() else { return };
     let database = Database::new();
     for (name, rows) in [("movies.json", 3201), ("flights-20k.json", 20_000)] {
         let path = data.join("vega").join(name).to_string_lossy().into_owned();

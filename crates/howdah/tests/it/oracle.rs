@@ -5,6 +5,7 @@ use howdah::LoadOptions;
 use howdah::options::{HeaderOption, OnError};
 use howdah_encode::literals::{NESTED_SETUP, TYPES, literals, nested_literals, nested_types};
 use howdah_encode::{NotEncoded, SessionRules, TextCodec, copy_text};
+use howdah_testkit::require::missing;
 use howdah_testkit::{Database, knob};
 
 use crate::common::{load, options, try_load};
@@ -137,8 +138,7 @@ fn refused(database: &Database, wanted: &LoadOptions, accepted: &[String]) -> Ve
 fn compare_all(settings: &[(&str, &str)]) {
     let database = Database::new();
     if database.sql("SHOW server_version_num").as_str() < "160000" {
-        println!("skipped: pg_input_error_info needs PostgreSQL 16");
-        return;
+        return missing("postgres16", "pg_input_error_info needs PostgreSQL 16");
     }
     for (name, value) in settings {
         database.sql(&format!(

@@ -11,6 +11,7 @@ use howdah::options::{Mode, OnError};
 use howdah::writer::{Ack, Writer, WriterOptions};
 use howdah::{Control, LoadOptions, Report};
 use howdah_testkit::Database;
+use howdah_testkit::require::missing;
 
 use crate::common::{load, options};
 
@@ -26,7 +27,7 @@ impl Pooler {
     /// `None`, with a message, where there is no pgbouncer.
     fn start(database: &Database, mode: &str, size: u32) -> Option<Pooler> {
         if !std::path::Path::new(PGBOUNCER).exists() {
-            println!("skipped: no {PGBOUNCER}");
+            missing("pgbouncer", &format!("there is no {PGBOUNCER}"));
             return None;
         }
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

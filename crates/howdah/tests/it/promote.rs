@@ -1,6 +1,7 @@
 //! Landing and promotion: typed rows as COPY would have stored them, and rows that do not fit kept with the reason.
 
 use std::io::Write;
+use std::time::{Duration, Instant};
 
 use howdah::name::TableName;
 use howdah::options::{HeaderOption, Mode, OnError, RejectLimit, WritePath};
@@ -209,18 +210,18 @@ fn a_promotion_that_is_stopped_leaves_nothing_behind_and_soon() {
          CREATE TRIGGER slow BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION slow()",
     );
     let file = database.file("t.csv", (0..5000).map(|n| format!("{n}\n")).collect::<String>());
-    let stopped = |work: &dyn Fn(&Control) -> Error| {
+    let stopped = |work: &(dyn Fn(&Control) -> Error + Sync)| {
         let control = Control::new();
-        let stopping = control.clone();
-        let stop = std::thread::spawn(move || {
-            std::thread::sleep(std::time::Duration::from_millis(1500));
-            stopping.cancel();
+        let resting = "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()";
+        let (error, took) = std::thread::scope(|scope| {
+            let working = scope.spawn(|| work(&control));
+            database.until(resting, "t", Duration::from_secs(30));
+            let asked = Instant::now();
+            control.cancel();
+            (working.join().unwrap(), asked.elapsed())
         });
-        let start = std::time::Instant::now();
-        let error = work(&control);
-        stop.join().unwrap();
         assert_eq!((error.kind(), error.visible()), (ErrorKind::Cancelled, Some("nothing was changed")));
-        assert!(start.elapsed().as_secs() < 6, "{:?}", start.elapsed());
+        assert!(took < Duration::from_secs(4), "{took:?}");
         assert_eq!(database.sql("SELECT count(*), to_regclass('t_landing') IS NULL FROM t"), "0|t");
     };
     stopped(&|control| howdah::promote(&asked("raw", "t"), &target(&database), control).1.unwrap());

@@ -1,40 +1,22 @@
 //! Real files that nobody here wrote: what lands in a new table is what psql's `\copy` stores in its twin. Skipped where
 //! the files are not at hand.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use howdah::LoadOptions;
 use howdah::options::HeaderOption;
 use howdah_testkit::{Database, real_data};
 
 use crate::common::{load, options, try_load};
+use crate::made_files::same_as_psql;
 
 fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
-    let Some(data) = real_data() else {
-        println!("skipped: the real files are not at hand");
-        return Vec::new();
-    };
+    let Some(data) = real_data() else { return Vec::new() };
     let entries = std::fs::read_dir(data.join(folder)).unwrap().map(|entry| entry.unwrap().path());
     let mut found: Vec<_> = entries.filter(|path| path.extension().is_some_and(|e| e == ending)).collect();
     found.sort();
     assert!(!found.is_empty(), "{folder} holds no .{ending} files");
     found
-}
-
-/// Loads `path` into a new table, by psql into a twin of it, and compares the rows.
-fn same_as_psql(database: &Database, path: &Path, wanted: &LoadOptions, psql_options: &str) {
-    for jobs in [1, 2] {
-        database.sql("DROP TABLE IF EXISTS made, twin");
-        let report = load(database, &LoadOptions { jobs: Some(jobs), ..wanted.clone() });
-        database.sql("CREATE TABLE twin (LIKE made)");
-        database.sql(&format!(r"\copy twin FROM '{}' (FORMAT csv, {psql_options})", path.display()));
-        assert_eq!(database.sql("SELECT count(*) FROM twin"), report.rows.to_string(), "{}", path.display());
-        assert!(
-            database.binary_rows("made") == database.binary_rows("twin"),
-            "{} differs at {jobs} jobs",
-            path.display()
-        );
-    }
 }
 
 fn type_of(database: &Database, column: &str) -> String {

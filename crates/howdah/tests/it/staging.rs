@@ -5,6 +5,7 @@ use std::fmt::Write;
 use howdah::options::{Mode, OnError};
 use howdah::{LoadOptions, Report};
 use howdah_testkit::Database;
+use howdah_testkit::waiting::until;
 
 use crate::common::{load, options, target};
 
@@ -49,13 +50,15 @@ fn loads_that_meet_on_the_same_keys_in_reverse_order_do_not_deadlock() {
 #[test]
 fn an_update_that_scans_the_table_and_one_that_looks_rows_up_do_not_deadlock() {
     let database = Database::new();
-    // On disk the rows lie in another order than that of the key, the last key first; the sleep gives the second load the time to come in between.
+    // On disk the rows lie in another order than that of the key, the last key first. The first load is slow, so that the
+    // second comes in between when some rows were touched.
     database.sql(
         "CREATE TABLE t (id int PRIMARY KEY, note text);
          INSERT INTO t SELECT i, repeat('x', 500) FROM generate_series(1, 3000) i ORDER BY i = 1, i <> 3000, md5(i::text);
          ANALYZE t;
+         CREATE SEQUENCE touched;
          CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-            PERFORM pg_sleep(0.005); RETURN CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END; END $$;
+            PERFORM pg_sleep(0.005), nextval('touched'); RETURN CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END; END $$;
          CREATE TRIGGER slowly BEFORE UPDATE OR DELETE ON t FOR EACH ROW EXECUTE FUNCTION slowly()",
     );
     let rows = |step| {
@@ -66,10 +69,10 @@ fn an_update_that_scans_the_table_and_one_that_looks_rows_up_do_not_deadlock() {
     let few = database.file("few.csv", rows(300));
     for mode in [Mode::Update, Mode::Delete] {
         std::thread::scope(|scope| {
+            let before: u32 = database.sql("SELECT last_value FROM touched").parse().unwrap();
             let scanning = scope.spawn(|| load(&database, &matching(Mode::Update, &many, "t", 1)));
-            let sleeping = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'";
-            while database.sql(sleeping) == "0" && !scanning.is_finished() {}
-            std::thread::sleep(std::time::Duration::from_millis(100));
+            let touched = || database.sql("SELECT last_value FROM touched").parse::<u32>().unwrap();
+            until("rows are touched", || touched() > before + 20 || scanning.is_finished());
             load(&database, &matching(mode, &few, "t", 1));
         });
     }

@@ -7,6 +7,7 @@ use std::process::Command;
 use howdah::LoadOptions;
 use howdah::options::{HeaderOption, OnError};
 use howdah_testkit::Database;
+use howdah_testkit::require::missing;
 
 use crate::common::{load, options};
 
@@ -82,8 +83,7 @@ fn a_broken_document_costs_only_its_row() {
 fn again_with_libxml(database: &Database, test: &str) {
     let debian = ["18", "17", "16", "15"].map(|version| format!("/usr/lib/postgresql/{version}/bin"));
     let Some(programs) = debian.iter().find(|path| PathBuf::from(path).join("initdb").exists()) else {
-        println!("skipped: no PostgreSQL with libxml");
-        return;
+        return missing("libxml", "there is no PostgreSQL with libxml in /usr/lib/postgresql");
     };
     assert!(!database.bin_dir().starts_with(programs), "Debian's PostgreSQL has libxml");
     let own = std::env::current_exe().unwrap();

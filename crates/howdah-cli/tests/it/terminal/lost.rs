@@ -3,10 +3,16 @@
 use std::io::Write;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use howdah_server::{Settings, Throwaway};
-use howdah_testkit::{Database, TinyDisk};
+use howdah_server::Settings;
+use howdah_testkit::require::missing;
+use howdah_testkit::waiting::until;
+use howdah_testkit::{Database, OwnServer, TinyDisk};
+
+/// The connections that send rows.
+const COPIES: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'howdah' \
+                      AND datname = current_database() AND query LIKE 'COPY %'";
 
 /// `howdah load - --table t`, fed without an end.
 fn endless_load(conninfo: &str, jobs: &str) -> Child {
@@ -44,13 +50,8 @@ fn a_session_that_an_administrator_ended_is_not_blamed_on_the_data() {
     for jobs in ["1", "2"] {
         let database = Database::new();
         let load = endless_load(&database.conninfo(), jobs);
-        let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'howdah' \
-                   AND datname = current_database() AND query LIKE 'COPY %'";
-        let start = Instant::now();
-        while database.sql(end) == "0" {
-            assert!(start.elapsed() < Duration::from_secs(10), "no COPY was seen");
-            thread::sleep(Duration::from_millis(20));
-        }
+        let end = COPIES.replace("count(*)", "count(pg_terminate_backend(pid))");
+        until("a COPY is ended", || database.sql(&end) != "0");
         check(&load.wait_with_output().unwrap(), &format!("{jobs} jobs"));
         assert_eq!(database.sql("SELECT to_regclass('t') IS NULL"), "t");
     }
@@ -59,9 +60,9 @@ fn a_session_that_an_administrator_ended_is_not_blamed_on_the_data() {
 #[test]
 fn a_server_that_stops_is_not_blamed_on_the_data() {
     for jobs in ["1", "2"] {
-        let server = Throwaway::start(&Settings::fast_and_unsafe()).unwrap();
+        let server = OwnServer::with(Settings::fast_and_unsafe());
         let load = endless_load(&server.conninfo(), jobs);
-        thread::sleep(Duration::from_millis(500));
+        until("rows are sent", || server.sql(COPIES) != "0");
         drop(server);
         check(&load.wait_with_output().unwrap(), &format!("{jobs} jobs"));
     }
@@ -71,8 +72,7 @@ fn a_server_that_stops_is_not_blamed_on_the_data() {
 fn a_full_disk_of_the_server_leaves_nothing_and_says_what_to_free() {
     let database = Database::new();
     let Some(disk) = TinyDisk::mount(&database.path("tiny"), 8, &database.sql("SHOW data_directory")) else {
-        eprintln!("skipped: no file system can be mounted here");
-        return;
+        return missing("mounts", "no file system can be mounted here");
     };
     database.sql(&format!("CREATE TABLESPACE tiny LOCATION '{}'", disk.path()));
     let rows: String = (0..800_000).map(|n| format!("{n},some words that take room\n")).collect();

@@ -3,6 +3,8 @@
 
 use std::process::Output;
 
+use howdah_testkit::require::missing;
+
 use super::shell::Terminal;
 
 /// A table whose every COPY takes so many seconds longer: progress is shown of loads that last.
@@ -23,7 +25,7 @@ fn on_a_terminal(terminal: &Terminal, columns: u16, setting: &str, line: &str) -
     let done = terminal.shell(&script).output().unwrap();
     let sent = String::from_utf8(done.stdout).unwrap();
     if done.status.code() == Some(127) {
-        eprintln!("skipped: there is no script here");
+        missing("script", "there is no script here");
         return None;
     }
     assert!(done.status.success(), "{sent}");

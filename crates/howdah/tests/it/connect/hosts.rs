@@ -1,6 +1,8 @@
 //! Several hosts, services and time limits: howdah and psql must end on the same server, or on none.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
+
+use howdah_testkit::waiting::until;
 
 use super::*;
 
@@ -59,8 +61,10 @@ fn the_server_of_the_wanted_kind_is_found_among_several() {
     let rules = fs::read_to_string(primary.path("data/pg_hba.conf")).unwrap();
     fs::write(primary.path("data/pg_hba.conf"), format!("local replication all scram-sha-256\n{rules}"))
         .unwrap();
+    let loaded = || primary.psql("postgres", "prefer", "SELECT pg_conf_load_time()").unwrap();
+    let before = loaded();
     run(as_server(primary.program("pg_ctl")).args(["-D", &primary.path("data").to_string_lossy(), "reload"]));
-    std::thread::sleep(Duration::from_millis(300));
+    until("the rules are loaded", || loaded() != before);
     let standby = standby_of(&primary);
     let home = tempfile::tempdir().unwrap();
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

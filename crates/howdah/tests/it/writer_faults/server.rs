@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use howdah::ErrorKind;
 use howdah::writer::{OnFull, Writer, WriterOptions, WriterPath};
+use howdah_testkit::require::missing;
+use howdah_testkit::waiting::until;
 use howdah_testkit::{Database, OwnServer, Shutdown, TinyDisk, knob};
 
 use super::account::{Account, connect, create, options};
@@ -41,7 +43,8 @@ fn write_during(writer: &Writer, trouble: impl FnOnce()) -> Account {
             account
         };
         let producers = [1, 2].map(|producer| scope.spawn(move || produce(producer)));
-        thread::sleep(50 * MS);
+        let begun = writer.statistics().rows_written;
+        until("rows are written", || writer.statistics().rows_written > begun);
         trouble();
         over.store(true, Ordering::Relaxed);
         producers.into_iter().for_each(|producer| account.add(producer.join().unwrap()));
@@ -75,10 +78,12 @@ fn a_server_that_is_restarted_loses_and_doubles_nothing() {
         let writer = connect(&server.conninfo(), &options());
         let mut account = write_during(&writer, || {
             for _ in 0..2 {
+                let retries = writer.statistics().retries;
                 server.stop(how);
-                thread::sleep(50 * MS);
+                until("rows are sent to no server", || writer.statistics().retries > retries);
                 server.start_again();
-                thread::sleep(100 * MS);
+                let written = writer.statistics().rows_written;
+                until("rows are written again", || writer.statistics().rows_written > written);
             }
         });
         account.check_all(|sql| server.sql(sql));
@@ -146,8 +151,7 @@ fn a_server_that_stays_away_fails_rows_with_its_reason_and_the_writer_goes_on_wh
 fn a_full_disk_is_waited_for_and_then_nothing_is_missing() {
     let database = Database::new();
     let Some(disk) = TinyDisk::mount(&database.path("tiny"), 8, &database.sql("SHOW data_directory")) else {
-        eprintln!("skipped: no file system can be mounted here");
-        return;
+        return missing("mounts", "no file system can be mounted here");
     };
     // Half of the disk is somebody else's; when that is freed there is room again.
     database.sql(&format!("CREATE TABLESPACE tiny LOCATION '{}'", disk.path()));

@@ -6,11 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use howdah::writer::{OnConflict, Writer, WriterOptions, WriterPath};
-use howdah_testkit::Database;
+use howdah_testkit::{Database, waiting};
 
 use super::account::{Account, connect, create, options};
-
-const MS: Duration = Duration::from_millis(1);
 
 /// A psql session that is given one line after the other; it ends with its value.
 struct Session {
@@ -82,11 +80,9 @@ fn a_writer_that_loses_a_deadlock_writes_its_rows_again() {
         let mut account = rest_at_seven(&database, &writer);
         other.tell("INSERT INTO t VALUES (2, 6);");
         until(&database, SOMEBODY_IS_BLOCKED);
-        until(&database, "SELECT count(*) = 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep'");
-        thread::sleep(100 * MS);
+        waiting::until("the writer loses the deadlock", || writer.statistics().retries > 0);
         other.tell("ROLLBACK;");
         account.check_all(|sql| database.sql(sql));
-        assert!(writer.statistics().retries > 0, "there was no deadlock");
     }
 }
 
@@ -158,7 +154,7 @@ fn somebody_who_holds_rows_of_the_ledger_holds_no_others_up() {
     );
     write(&mut account, 100..300);
     until(&database, SOMEBODY_IS_BLOCKED);
-    thread::sleep(1_200 * MS);
+    until(&database, &SOMEBODY_IS_BLOCKED.replace("> 0 FROM", "= 0 FROM"));
     write(&mut account, 300..400);
     account.check_all(|sql| database.sql(sql));
     assert_eq!(writer.statistics().retries, 0, "{:?}", writer.statistics().retries);
