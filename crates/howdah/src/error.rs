@@ -1,7 +1,8 @@
 //! What went wrong: where (input, line, column), what the server said (SQLSTATE, detail, hint), what is visible now.
 
 use std::fmt;
-use std::sync::Arc;
+
+pub use howdah_source::Location;
 
 /// A failure, with everything a person needs to act on it. Built with `with_*` setters, read with questions.
 #[derive(Clone)]
@@ -48,52 +49,6 @@ pub enum ErrorKind {
     PartlyCommitted,
     /// howdah itself is wrong.
     Internal,
-}
-
-/// A place in an input.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Location {
-    /// The input as the user named it (`-` is standard input).
-    pub source: Arc<str>,
-    /// Physical line, counted from 1, on which the record starts.
-    pub line: Option<u64>,
-    /// Offset in bytes, from 0, of the record in the input, decompressed and in UTF-8.
-    pub byte_offset: Option<u64>,
-    /// The row group of a Parquet file, from 0.
-    pub row_group: Option<u64>,
-    /// The row, from 0, in its row group, or in an input that has neither lines nor row groups.
-    pub row: Option<u64>,
-}
-
-impl Location {
-    /// The input as a whole.
-    pub fn of_source(source: Arc<str>) -> Self {
-        Location { source, line: None, byte_offset: None, row_group: None, row: None }
-    }
-
-    /// A record of text: its physical line, from 1, and its first byte, from 0.
-    pub fn of_text(source: Arc<str>, line: u64, byte_offset: Option<u64>) -> Self {
-        Location { line: Some(line), byte_offset, ..Location::of_source(source) }
-    }
-}
-
-impl fmt::Display for Location {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.source)?;
-        if let Some(line) = self.line {
-            write!(f, ", line {line}")?;
-        }
-        if let Some(offset) = self.byte_offset {
-            write!(f, " (byte {offset})")?;
-        }
-        if let Some(group) = self.row_group {
-            write!(f, ", row group {group}")?;
-        }
-        if let Some(row) = self.row {
-            write!(f, ", row {row}")?;
-        }
-        Ok(())
-    }
 }
 
 impl Error {
@@ -273,5 +228,25 @@ impl From<tokio_postgres::Error> for Error {
                 .with_hint("the server stopped or somebody ended the session: run the same command again when it answers");
         };
         Error::from_db(db)
+    }
+}
+
+impl From<howdah_source::Error> for Error {
+    fn from(error: howdah_source::Error) -> Self {
+        use howdah_source::ErrorKind as Kind;
+        let kind = match error.kind() {
+            Kind::Usage => ErrorKind::Usage,
+            Kind::Source => ErrorKind::Source,
+            Kind::Data => ErrorKind::Data,
+            Kind::Cancelled => ErrorKind::Cancelled,
+            _ => ErrorKind::Internal,
+        };
+        let mut out = Error::new(kind, error.message());
+        out.0.location = error.location().cloned();
+        out.0.column = error.column().map(str::to_owned);
+        out.0.sqlstate = error.sqlstate().map(str::to_owned);
+        out.0.detail = error.detail().map(str::to_owned);
+        out.0.hint = error.hint().map(str::to_owned);
+        out
     }
 }

@@ -17,13 +17,14 @@ mod publish;
 mod read;
 pub mod rows;
 mod send;
-pub mod source;
+
 pub mod stream;
 pub mod writer;
 
 pub use catalog::name;
 pub use control::Control;
 pub use howdah_derive::Row;
+pub use howdah_source as source;
 
 pub use error::{Error, ErrorKind, Location};
 pub use load::{load, load_inputs, report};

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crate::error::Location;
 use crate::plan::row_form::RowForm;
 use crate::source::batches::BatchPlace;
-use crate::source::split::Span;
+use crate::source::text::split::Span;
 use crate::source::{Eol, Origin};
 
 /// Encoded rows of one morsel of input.

@@ -11,7 +11,7 @@ use crate::read::records::data_error;
 use crate::source::Piece;
 use crate::source::batches::Batch;
 use crate::source::spelling::decimal;
-use crate::source::split::Span;
+use crate::source::text::split::Span;
 
 /// Why a record is not a row.
 pub(crate) enum NotRow {

@@ -12,7 +12,7 @@ use crate::plan::row_form::RowForm;
 use crate::plan::{Plan, PlanColumn};
 use crate::read::records::{Record, Records};
 use crate::source::spelling::decimal;
-use crate::source::split::PlainRecord;
+use crate::source::text::split::PlainRecord;
 use crate::source::{Form, Piece};
 
 impl Encoder {

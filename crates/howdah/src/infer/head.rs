@@ -9,7 +9,7 @@ use crate::options::LoadOptions;
 use crate::plan::head::Head;
 use crate::read::records;
 use crate::source::spelling::date::as_spelled;
-use crate::source::split::{self, Splitter};
+use crate::source::text::split::{self, Splitter};
 use crate::source::{Dialect, Piece};
 
 /// Looks at the first piece. Records that cannot be split are passed over.

@@ -3,9 +3,10 @@
 
 use crate::catalog::inferred_type::InferredType;
 use crate::infer::lattice::{ColumnLattice, NULL_MARKERS};
-use crate::source::reading::Sample;
-use crate::source::split::{self, Splitter};
-use crate::source::{Dialect, Eol, Family, Form, first_eol};
+use crate::source::text::line_end::first_eol;
+use crate::source::text::reading::Sample;
+use crate::source::text::split::{self, Splitter};
+use crate::source::{Dialect, Eol, Family, Form};
 
 /// Fewer values beside the markers say nothing about a column.
 const ENOUGH: u64 = 3;

@@ -54,7 +54,7 @@ impl Load<'_> {
             hive: self.options.hive,
         };
         let progress = self.control.progress().clone();
-        feed::off_thread(self.control, move || Batches::open(&inputs, options, &progress)).await?
+        Ok(feed::off_thread(self.control, move || Batches::open(&inputs, options, &progress)).await??)
     }
 }
 

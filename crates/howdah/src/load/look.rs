@@ -13,7 +13,7 @@ use crate::plan::head::Head;
 use crate::plan::mapping;
 use crate::read::feed;
 use crate::source::layout::Layouts;
-use crate::source::sniff::{self, Unsaid};
+use crate::source::text::sniff::{self, Unsaid};
 use crate::source::{Cutter, Dialect, Supply, json};
 
 /// What was seen, and where rows come from, of which nothing was taken.

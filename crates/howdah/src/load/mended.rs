@@ -4,7 +4,7 @@ use crate::catalog::name::TableName;
 use crate::error::Error;
 use crate::options::{DateFormat, Encoding, Format, HeaderOption, LoadOptions, Mode};
 use crate::source::Input;
-use crate::source::mended::SKIPPED;
+use crate::source::open::mended::SKIPPED;
 
 /// The inputs that hold the records, and the options under which these are loaded: what the user says goes before what the
 /// file says.

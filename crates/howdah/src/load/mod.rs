@@ -50,7 +50,7 @@ use crate::source::{Cutter, Dialect, Input, PIECE_BYTES, Progress, Supply};
 
 /// Carries `options.inputs` into a table of `target`. Blocks until the load is over; stop it with [`Control::cancel`].
 pub fn load(options: &LoadOptions, target: &Target, control: &Control) -> Outcome {
-    run(|| Input::resolve(&options.inputs), options, target, control)
+    run(|| Ok(Input::resolve(&options.inputs)?), options, target, control)
 }
 
 /// As [`load()`], but carries `inputs`, which need not be files.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::error::Error;
 use crate::options::{Format, Mode};
-use crate::source::sniff::shown;
+use crate::source::text::sniff::shown;
 use crate::source::{Dialect, Encoding, Family};
 
 /// A load that is over: the figures, and the error when it failed.

@@ -13,7 +13,7 @@ use crate::plan::head::Head;
 use crate::plan::keys::Seen;
 use crate::source::layout::Layouts;
 use crate::source::listing::listing;
-use crate::source::sniff::Fit;
+use crate::source::text::sniff::Fit;
 
 /// The fields of a record and where they go.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -23,11 +23,11 @@ use crate::plan::force::Forced;
 use crate::plan::mapping::Mapping;
 use crate::plan::row_form::DEFAULT_MARKER;
 use crate::plan::row_form::RowForm;
+use crate::source::DateFormat;
 use crate::source::json::Keys;
 use crate::source::layout::Layouts;
 use crate::source::spelling;
-use crate::source::spelling::date::DateFormat;
-use crate::source::split;
+use crate::source::text::split;
 use crate::source::{Dialect, Field};
 
 /// The OID of `text`.

@@ -32,7 +32,7 @@ impl InputQueue {
             Ok(morsel) => morsel.filter(|_| !self.is_stopped()),
             Err(error) => {
                 // What cannot be read lies behind every morsel that was.
-                self.fail(u64::MAX, error);
+                self.fail(u64::MAX, error.into());
                 None
             }
         }

@@ -7,8 +7,9 @@ use crate::error::{Error, ErrorKind};
 use crate::options::OnNul;
 use crate::plan::{Plan, PlanColumn};
 use crate::source::layout::Layout;
-use crate::source::split::{Fault, MOST_FIELDS, OPEN_QUOTE, PlainRecord, Span};
-use crate::source::{Field, Piece, Splitter, guess, json, transcode};
+use crate::source::open::{guess, transcode};
+use crate::source::text::split::{Fault, MOST_FIELDS, OPEN_QUOTE, PlainRecord, Span};
+use crate::source::{Field, Piece, Splitter, json};
 
 /// One record that has the plan's fields.
 pub(crate) struct Record<'r> {
@@ -187,7 +188,7 @@ impl<'p> Records<'p> {
                 let fault = span.and_then(|span| head_fault(self.piece, span));
                 let mut scratch = Vec::new();
                 let name = |field: &Field| {
-                    let value = crate::source::split::value(
+                    let value = crate::source::text::split::value(
                         *field,
                         self.piece.bytes(),
                         &self.plan.dialect,

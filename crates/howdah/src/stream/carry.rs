@@ -16,7 +16,7 @@ use crate::options::OnError;
 use crate::plan::Plan;
 use crate::read::records::{Record, Records};
 use crate::rows::OpenField;
-use crate::source::live::LiveCutter;
+use crate::source::text::live::LiveCutter;
 use crate::source::{Dialect, Field, Piece};
 use crate::writer::{Ack, Writer};
 

@@ -45,7 +45,7 @@ use crate::load::{default_path, provenance};
 use crate::options::{Format, LoadOptions, OnError};
 use crate::publish::landing::LoadId;
 use crate::source::Dialect;
-use crate::source::live::LiveCutter;
+use crate::source::text::live::LiveCutter;
 use crate::writer::{OnFull, Writer, WriterOptions};
 
 /// How long the input is waited for before it is asked whether somebody said stop.

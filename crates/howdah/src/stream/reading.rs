@@ -17,9 +17,9 @@ use crate::plan::head::Head;
 use crate::plan::mapping::{self, Mapping};
 use crate::plan::{FormRules, Plan};
 use crate::source::layout::Layouts;
-use crate::source::live::LiveCutter;
-use crate::source::reading::Sample;
-use crate::source::sniff::{self, Unsaid};
+use crate::source::text::live::LiveCutter;
+use crate::source::text::reading::Sample;
+use crate::source::text::sniff::{self, Unsaid};
 use crate::source::{Dialect, Encoding, Piece};
 
 /// Endings of files that do not grow line by line.

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use howdah::source::Progress;
-use howdah::source::split::{Span, value};
+use howdah::source::text::split::{Span, value};
 use howdah::source::{Cutter, Dialect, Family, Input, PIECE_BYTES, Splitter};
 use howdah_testkit::{knob, real_data};
 

@@ -1,0 +1,128 @@
+//! What a file may claim before anything is allocated for it, and what becomes of a decoder that panics over it.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
+
+use arrow_schema::{DataType, Fields};
+
+/// Rows of a batch: with the usual width of a row, a batch and its encoding stay in the second-level cache, and the cost
+/// per batch does not show.
+pub const BATCH_ROWS: u64 = 4096;
+
+/// Bytes that a batch aims at where rows are wide: fewer rows then, down to one.
+pub const BATCH_BYTES: u64 = 1 << 20;
+
+/// The most that one Parquet page, or one value of fixed size, may unpack to. Pages are decoded one by one, so this and
+/// not the size of a row group bounds memory; no value of PostgreSQL is larger.
+pub(super) const MAX_PAGE_BYTES: u64 = 1 << 30;
+
+/// The most values in one Parquet page; writers stop at some ten thousand.
+pub(super) const MAX_PAGE_VALUES: u64 = 1 << 26;
+
+/// The largest Parquet footer, and the largest description of an Arrow message.
+pub(super) const MAX_FOOTER_BYTES: u64 = 256 << 20;
+
+/// The most that one Arrow message may hold, packed or unpacked; it is decoded as a whole.
+pub(super) const MAX_MESSAGE_BYTES: u64 = 2 << 30;
+
+/// The most rows in one row group or message.
+pub(super) const MAX_ROWS: u64 = 0x7FFF_FFFF;
+
+/// How deep columns may nest: decoders recurse, and a stack that overflows cannot be caught.
+pub(super) const MAX_DEPTH: usize = 64;
+
+/// How many rows of `bytes_per_row` make a batch.
+pub(super) fn rows_per_batch(bytes_per_row: u64) -> u64 {
+    (BATCH_BYTES / bytes_per_row.max(1)).clamp(1, BATCH_ROWS)
+}
+
+/// Bytes that one value takes in an array whatever it is, NULL among others.
+pub(super) fn fixed_width(kind: &DataType) -> u64 {
+    let of = |fields: &Fields| {
+        fields.iter().map(|field| fixed_width(field.data_type())).fold(0, u64::saturating_add)
+    };
+    match kind {
+        DataType::FixedSizeBinary(bytes) => u64::try_from(*bytes).unwrap_or(0),
+        DataType::FixedSizeList(item, items) => {
+            u64::try_from(*items).unwrap_or(0).saturating_mul(fixed_width(item.data_type()).max(1))
+        }
+        DataType::Struct(fields) => of(fields),
+        DataType::Union(fields, _) => {
+            fields.iter().map(|(_, field)| fixed_width(field.data_type())).fold(1, u64::saturating_add)
+        }
+        DataType::Null => 0,
+        other => other.primitive_width().map_or(8, |width| width as u64),
+    }
+}
+
+thread_local! {
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs a decoder on bytes that may be damaged. A panic becomes the reason of an error, and is not printed.
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !GUARDED.get() {
+                usual(info);
+            }
+        }));
+    });
+    let outer = GUARDED.replace(true);
+    // Whatever the panic left behind is dropped by the caller together with the reader.
+    let done = panic::catch_unwind(AssertUnwindSafe(work));
+    GUARDED.set(outer);
+    done.unwrap_or_else(|panic| Err(format!("it is damaged ({})", words(&*panic))))
+}
+
+fn words(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    // Only the first line: assertions print what they compared.
+    text.and_then(|text| text.lines().next()).unwrap_or("the decoder gave up")
+}
+
+/// The reason that a library gives, without the library's name before it.
+pub(super) fn reason(error: &impl std::fmt::Display) -> String {
+    let text = error.to_string();
+    let mut text = text.as_str();
+    for prefix in [
+        "Parquet argument error: ",
+        "Parquet error: ",
+        "Arrow: ",
+        "External: ",
+        "EOF: ",
+        "Ipc error: ",
+        "Parser error: ",
+        "External error: ",
+        "Io error: ",
+    ] {
+        text = text.strip_prefix(prefix).unwrap_or(text);
+    }
+    text.trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_a_reason_and_the_thread_lives_on() {
+        let nothing: Vec<u8> = Vec::new();
+        let failed = guarded(|| Ok(nothing[3])).unwrap_err();
+        assert!(failed.contains("index out of bounds"), "{failed}");
+        assert_eq!(guarded(|| Ok(1)), Ok(1));
+    }
+
+    #[test]
+    fn wide_rows_make_small_batches_and_none_is_empty() {
+        assert_eq!(rows_per_batch(0), BATCH_ROWS);
+        assert_eq!(rows_per_batch(100), BATCH_ROWS);
+        assert_eq!(rows_per_batch(BATCH_BYTES / 8), 8);
+        assert_eq!(rows_per_batch(u64::MAX), 1);
+    }
+}

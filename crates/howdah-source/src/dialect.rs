@@ -1,0 +1,184 @@
+//! How records are written: COPY's options, resolved and checked as COPY checks them.
+
+use crate::Format;
+use crate::error::Error;
+
+/// COPY's options of the same names. `None` = the format's default.
+#[derive(Debug, Clone, Default)]
+pub struct DialectOptions {
+    /// One byte between fields; default `,` (CSV), tab (TSV, text).
+    pub delimiter: Option<u8>,
+    /// The string that stands for NULL; default: empty (CSV, TSV), `\N` (text).
+    pub null: Option<String>,
+    /// The string that stands for the column's DEFAULT; PostgreSQL 16 and later; default: none.
+    pub default: Option<String>,
+    /// The quote of CSV and TSV; default `"`.
+    pub quote: Option<u8>,
+    /// The byte that escapes a quote inside quotes; default: the quote itself.
+    pub escape: Option<u8>,
+}
+
+/// A checked dialect. One byte each for the structural characters, as in COPY.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dialect {
+    /// CSV rules, COPY's text rules, or JSON, of which the others say nothing.
+    pub family: Family,
+    /// Between fields.
+    pub delimiter: u8,
+    /// CSV: starts and ends quoting, anywhere in a field.
+    pub quote: u8,
+    /// CSV: inside quotes, makes the next quote or escape literal.
+    pub escape: u8,
+    /// The raw, unquoted field that is NULL.
+    pub null: Vec<u8>,
+    /// The raw field that stands for the column's DEFAULT.
+    pub default: Option<Vec<u8>>,
+}
+
+/// The two sets of rules COPY knows, and JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// Quotes; no backslash escapes.
+    Csv,
+    /// Backslash escapes; no quotes.
+    Text,
+    /// An array of objects, objects one after the other, or one a line: the first bytes of an input tell.
+    Json,
+    /// An object a line, whatever the first bytes look like.
+    Ndjson,
+}
+
+impl Family {
+    /// Whether records are JSON objects, whose keys take the place of a header.
+    pub fn is_json(self) -> bool {
+        matches!(self, Family::Json | Family::Ndjson)
+    }
+}
+
+impl Default for Dialect {
+    /// COPY's CSV.
+    fn default() -> Self {
+        let (null, default) = (Vec::new(), None);
+        Dialect { family: Family::Csv, delimiter: b',', quote: b'"', escape: b'"', null, default }
+    }
+}
+
+impl Dialect {
+    /// Fills in the format's defaults and refuses what COPY refuses.
+    ///
+    /// # Errors
+    /// A usage error that names the option, in the cases of `ProcessCopyOptions` in PostgreSQL.
+    pub fn resolve(format: Format, options: &DialectOptions) -> Result<Self, Error> {
+        let family = match format {
+            Format::Text => Family::Text,
+            Format::Json => Family::Json,
+            Format::Ndjson => Family::Ndjson,
+            _ => Family::Csv,
+        };
+        if family.is_json() {
+            return Ok(Dialect {
+                family,
+                delimiter: b'\n',
+                quote: b'"',
+                escape: b'\\',
+                null: Vec::new(),
+                default: None,
+            });
+        }
+        if family == Family::Text {
+            for (given, name) in [(options.quote, "--quote"), (options.escape, "--escape")] {
+                if given.is_some() {
+                    return Err(Error::usage(format!(
+                        "{name} is for CSV; the text format has backslash escapes"
+                    )));
+                }
+            }
+        }
+        let quote = options.quote.unwrap_or(b'"');
+        let null = options.null.clone().unwrap_or_else(|| match family {
+            Family::Text => "\\N".to_owned(),
+            _ => String::new(),
+        });
+        let dialect = Dialect {
+            family,
+            delimiter: options.delimiter.unwrap_or(if format == Format::Csv { b',' } else { b'\t' }),
+            quote,
+            escape: options.escape.unwrap_or(quote),
+            null: null.into_bytes(),
+            default: options.default.clone().map(String::into_bytes),
+        };
+        dialect.check()?;
+        Ok(dialect)
+    }
+
+    /// Refuses what COPY refuses.
+    pub fn check(&self) -> Result<(), Error> {
+        let refuse = |text: &str| Err(Error::usage(text));
+        let is_line_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
+        for (byte, name) in
+            [(self.delimiter, "--delimiter"), (self.quote, "--quote"), (self.escape, "--escape")]
+        {
+            if is_line_end(&byte) || byte == 0 || !byte.is_ascii() {
+                return refuse(&format!("{name} must be one ASCII character other than a line end"));
+            }
+        }
+        for (marker, name) in [(Some(&self.null), "--null"), (self.default.as_ref(), "--default")] {
+            let Some(marker) = marker else { continue };
+            if marker.iter().any(is_line_end) {
+                return refuse(&format!("{name} cannot contain a line end"));
+            }
+            if marker.contains(&self.delimiter) {
+                return refuse(&format!("{name} cannot contain the delimiter"));
+            }
+            if self.family == Family::Csv && marker.contains(&self.quote) {
+                return refuse(&format!("{name} cannot contain the quote character"));
+            }
+        }
+        if self.default.as_ref() == Some(&self.null) {
+            return refuse("--default and --null cannot be the same string");
+        }
+        match self.family {
+            Family::Csv if self.delimiter == self.quote => {
+                refuse("--delimiter and --quote must be different")
+            }
+            Family::Text if b"\\.abcdefghijklmnopqrstuvwxyz0123456789".contains(&self.delimiter) => {
+                refuse("the text format cannot use this delimiter: it would be read as part of an escape")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What ends a record; the first record end of an input decides, as in COPY.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Eol {
+    /// Line feed.
+    Nl,
+    /// Carriage return.
+    Cr,
+    /// Both.
+    CrNl,
+    /// The end of a JSON value: records may have several lines, or share one.
+    Value,
+    /// The comma behind an element of a JSON array, or the array's end.
+    Element,
+}
+
+impl Eol {
+    /// The line end itself.
+    pub fn bytes(self) -> &'static [u8] {
+        match self {
+            Eol::Nl | Eol::Value | Eol::Element => b"\n",
+            Eol::Cr => b"\r",
+            Eol::CrNl => b"\r\n",
+        }
+    }
+
+    /// The last byte of the line end: where a piece of lines may be cut, and what counts as a physical line.
+    pub fn last_byte(self) -> u8 {
+        match self {
+            Eol::Nl | Eol::CrNl | Eol::Value | Eol::Element => b'\n',
+            Eol::Cr => b'\r',
+        }
+    }
+}

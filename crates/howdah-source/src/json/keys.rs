@@ -1,0 +1,159 @@
+//! Which key is which field of the plan, and what its values become.
+
+use std::collections::HashMap;
+
+use howdah_encode::TypeShape;
+
+/// OIDs of `json` and `jsonb`.
+const DOCUMENTS: [u32; 2] = [114, 3802];
+
+/// What becomes of a key's values.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Target {
+    /// They are not loaded.
+    Skipped,
+    /// Literals of a type that JSON knows nothing of.
+    Literal,
+    /// They stay JSON.
+    Document,
+    /// JSON's arrays and objects become those of PostgreSQL.
+    Shaped(TypeShape),
+}
+
+impl Target {
+    fn of(shape: &TypeShape) -> Target {
+        match below_domains(shape) {
+            TypeShape::Array { .. } | TypeShape::Composite { .. } => Target::Shaped(shape.clone()),
+            _ if is_document(shape) => Target::Document,
+            _ => Target::Literal,
+        }
+    }
+}
+
+/// The type below all domains.
+pub fn below_domains(mut shape: &TypeShape) -> &TypeShape {
+    while let TypeShape::Domain { over, .. } = shape {
+        shape = over;
+    }
+    shape
+}
+
+/// Whether values of the type are JSON themselves.
+pub fn is_document(shape: &TypeShape) -> bool {
+    matches!(below_domains(shape), TypeShape::Base { oid } if DOCUMENTS.contains(oid))
+}
+
+/// The keys of a load.
+#[derive(Debug)]
+pub struct Keys {
+    /// The names of the fields, in the plan's order.
+    pub names: Vec<Box<[u8]>>,
+    /// In the order of the names.
+    pub targets: Vec<Target>,
+    by_name: HashMap<Box<[u8]>, usize>,
+    /// Fields of a record, what is in no record included.
+    pub width: usize,
+    /// Keys without a name here are not loaded, and nobody minds.
+    pub passes_over: bool,
+}
+
+impl Keys {
+    /// `names` in the plan's order, then those that are skipped; `shape` tells the type of the column that a field goes into.
+    pub fn new<'s>(
+        names: &[String],
+        skipped: &[String],
+        width: usize,
+        passes_over: bool,
+        shape: impl Fn(usize) -> Option<&'s TypeShape>,
+    ) -> Keys {
+        let more = skipped.iter().filter(|name| !names.contains(name));
+        let all: Vec<Box<[u8]>> = names.iter().chain(more).map(|name| name.as_bytes().into()).collect();
+        let targets = (0..all.len()).map(|field| {
+            let shape = shape(field).filter(|_| field < names.len());
+            shape.map_or(Target::Skipped, Target::of)
+        });
+        Keys {
+            targets: targets.collect(),
+            by_name: all.iter().enumerate().map(|(at, name)| (name.clone(), at)).collect(),
+            names: all,
+            width,
+            passes_over,
+        }
+    }
+
+    pub fn find(&self, name: &[u8]) -> Option<usize> {
+        self.by_name.get(name).copied()
+    }
+}
+
+/// Finds keys by what followed the key before them last time: records mostly look alike.
+#[derive(Debug)]
+pub struct Habit {
+    /// For the start of a record and for each key: which key came next.
+    next: Vec<usize>,
+    last: usize,
+}
+
+impl Habit {
+    /// Keys are expected in the order in which they are numbered.
+    pub fn new(keys: usize) -> Habit {
+        Habit { next: (0..=keys).collect(), last: 0 }
+    }
+
+    /// A record starts.
+    #[inline]
+    pub fn start(&mut self) {
+        self.last = 0;
+    }
+
+    /// The key that is expected now.
+    #[inline]
+    pub fn expected(&self) -> usize {
+        self.next[self.last]
+    }
+
+    /// The key that came.
+    #[inline]
+    pub fn came(&mut self, key: usize) {
+        if self.next.len() < key + 2 {
+            let known = self.next.len();
+            self.next.extend(known..key + 2);
+        }
+        self.next[self.last] = key;
+        self.last = key + 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_habit_changes_with_the_records() {
+        let mut habit = Habit::new(2);
+        for order in [[0, 1, 2], [2, 0, 1], [2, 0, 1]] {
+            habit.start();
+            for key in order {
+                habit.came(key);
+            }
+        }
+        habit.start();
+        for key in [2, 0, 1] {
+            assert_eq!(habit.expected(), key);
+            habit.came(key);
+        }
+    }
+
+    #[test]
+    fn skipped_keys_are_known_and_their_values_are_nothing() {
+        let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let text = TypeShape::Base { oid: 25 };
+        let keys = Keys::new(&names(&["a", "b"]), &names(&["b", "c"]), 2, false, |field| {
+            (field == 0).then_some(&text)
+        });
+        let target = |name: &str| keys.find(name.as_bytes()).map(|key| keys.targets[key].clone());
+        assert_eq!(target("a"), Some(Target::Literal));
+        assert_eq!((target("b"), target("c")), (Some(Target::Skipped), Some(Target::Skipped)));
+        assert_eq!(target("d"), None);
+    }
+}

@@ -1,0 +1,162 @@
+//! From a record to the fields of the plan, as `json_populate_record` reads it: the last of equal keys counts, what is
+//! missing is NULL.
+
+use std::ops::Range;
+
+use super::Refusal;
+use super::grammar::{Kind, Member, Members, Value};
+use super::keys::{Habit, Keys, Target};
+use super::literal;
+use super::strings::unescape;
+use crate::field::{Field, Form, MOST_BYTES};
+
+/// Reads records, with the memory that it reuses.
+#[derive(Debug)]
+pub struct Reader {
+    habit: Habit,
+    key: Vec<u8>,
+    /// A record whose values are not all spelled as COPY would spell them, and behind it those that are not.
+    altered: Vec<u8>,
+}
+
+impl Reader {
+    pub fn new(keys: &Keys) -> Reader {
+        Reader { habit: Habit::new(keys.names.len()), key: Vec::new(), altered: Vec::new() }
+    }
+
+    /// Puts the values of the record at `record` of `bytes` into `fields`; whether these are ranges of [`Reader::altered`]
+    /// instead of `bytes`. `drops_nul`: escapes for NUL stand for nothing.
+    ///
+    /// # Errors
+    /// What stands between the record and a row.
+    pub fn read(
+        &mut self,
+        keys: &Keys,
+        bytes: &[u8],
+        record: Range<usize>,
+        drops_nul: bool,
+        fields: &mut Vec<Field>,
+    ) -> Result<bool, Refusal> {
+        let base = record.start;
+        let text = &bytes[record];
+        fields.clear();
+        fields.resize(keys.width, Field::NULL);
+        self.habit.start();
+        let mut is_altered = false;
+        // What is no JSON has no keys.
+        let mut stranger = None;
+        let mut members = Members::of(text).map_err(|wrong| wrong.refusal(base))?;
+        while let Some(member) = members.next().map_err(|wrong| wrong.refusal(base))? {
+            let Some(key) = self.find(keys, &member)? else {
+                stranger = stranger.or(Some(member.key));
+                continue;
+            };
+            let target = &keys.targets[key];
+            if *target != Target::Skipped {
+                let (field, alters) = place(target, member.value, base);
+                fields[key] = field;
+                is_altered |= alters;
+            }
+        }
+        if let Some(key) = stranger.filter(|_| !keys.passes_over) {
+            return Err(unknown(key));
+        }
+        if is_altered {
+            self.alter(keys, text, base, drops_nul, fields)?;
+        }
+        Ok(is_altered)
+    }
+
+    /// What the fields of the last record are ranges of, when it was altered.
+    pub fn altered(&self) -> &[u8] {
+        &self.altered
+    }
+
+    #[inline]
+    fn find(&mut self, keys: &Keys, member: &Member<'_>) -> Result<Option<usize>, Refusal> {
+        let expected = self.habit.expected();
+        if !member.key_is_escaped && keys.names.get(expected).is_some_and(|name| **name == *member.key) {
+            self.habit.came(expected);
+            return Ok(Some(expected));
+        }
+        let found = if member.key_is_escaped {
+            self.key.clear();
+            unescape(member.key, false, &mut self.key)?;
+            keys.find(&self.key)
+        } else {
+            keys.find(member.key)
+        };
+        if let Some(key) = found {
+            self.habit.came(key);
+        }
+        Ok(found)
+    }
+
+    /// Spells the values as COPY would, behind a copy of the record, where the others are.
+    fn alter(
+        &mut self,
+        keys: &Keys,
+        text: &[u8],
+        base: usize,
+        drops_nul: bool,
+        fields: &mut [Field],
+    ) -> Result<(), Refusal> {
+        let out = &mut self.altered;
+        out.clear();
+        out.extend_from_slice(text);
+        for (at, (field, target)) in fields.iter_mut().zip(&keys.targets).enumerate() {
+            let form = field.form();
+            if form == Form::Null {
+                continue;
+            }
+            let (start, end) = (field.range().start - base, field.range().end - base);
+            let (raw, from) = (&text[start..end], out.len());
+            let spelled = match target {
+                Target::Shaped(shape) if form != Form::Quoted => literal::put(shape, raw, drops_nul, out),
+                _ if form == Form::Quoted && memchr::memchr(b'\\', raw).is_some() => {
+                    unescape(raw, drops_nul, out)
+                }
+                _ => {
+                    *field = Field::new(start, end, form);
+                    continue;
+                }
+            };
+            spelled.map_err(|refusal| Refusal { field: Some(at), ..refusal })?;
+            if out.len() > MOST_BYTES {
+                return Err(Refusal {
+                    field: Some(at),
+                    ..Refusal::new("54000", "the record and what its escapes spell have more than 1 GiB")
+                });
+            }
+            *field = Field::new(from, out.len(), Form::Quoted);
+        }
+        Ok(())
+    }
+}
+
+/// The field of a value, and whether it must be spelled otherwise.
+#[inline]
+fn place(target: &Target, value: Value, base: usize) -> (Field, bool) {
+    let (start, end) = (base + value.start, base + value.end);
+    match (value.kind, target) {
+        (Kind::Null, _) => (Field::NULL, false),
+        // A string is a document with its quotes.
+        (Kind::String { .. }, Target::Document) => (Field::new(start - 1, end + 1, Form::Nested), false),
+        (Kind::String { escaped }, _) => (Field::new(start, end, Form::Quoted), escaped),
+        (Kind::Scalar, Target::Shaped(_)) => (Field::new(start, end, Form::Plain), true),
+        (Kind::Scalar, _) => (Field::new(start, end, Form::Plain), false),
+        (Kind::Nested, Target::Shaped(_)) => (Field::new(start, end, Form::Nested), true),
+        (Kind::Nested, _) => (Field::new(start, end, Form::Nested), false),
+    }
+}
+
+#[cold]
+fn unknown(key: &[u8]) -> Refusal {
+    let key = String::from_utf8_lossy(key);
+    Refusal {
+        hint: Some(format!(
+            "--skip-columns '{key}' leaves it out, --map '{key}=COLUMN' names its column, --columns lists all keys to load"
+        )),
+        ..Refusal::new("42703", format!("unknown key \"{key}\""))
+    }
+}

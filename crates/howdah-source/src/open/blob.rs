@@ -1,0 +1,270 @@
+//! An input that can be read at any place: a file, an object of a store, bytes in memory. No length is believed before it
+//! is compared with the input's own.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use bytes::Bytes;
+
+use crate::Progress;
+use crate::store::{Ends, Object};
+
+/// The input; clones are handles on the same one.
+#[derive(Clone)]
+pub struct Blob(Arc<Inner>);
+
+struct Inner {
+    place: Place,
+    size: u64,
+}
+
+enum Place {
+    /// Open only while somebody keeps it open: thousands of files are read one by one.
+    File {
+        path: PathBuf,
+        seen: Seen,
+        open: Mutex<Weak<File>>,
+    },
+    Memory(Bytes),
+    Object {
+        object: Object,
+        progress: Progress,
+        /// While its format is found out.
+        ends: Mutex<Option<Ends>>,
+    },
+}
+
+/// What tells a file from one that took its place, or that somebody writes to.
+#[derive(PartialEq, Eq)]
+struct Seen {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+}
+
+impl Seen {
+    fn new(metadata: &Metadata) -> Self {
+        Seen {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            size: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+        }
+    }
+}
+
+/// Keeps a file open as long as it lives.
+#[derive(Clone)]
+pub struct Held(#[expect(dead_code, reason = "it is there to be dropped")] Option<Arc<File>>);
+
+impl Blob {
+    /// # Errors
+    /// There is no such file.
+    pub fn file(path: &Path) -> io::Result<Self> {
+        let seen = Seen::new(&path.metadata()?);
+        let size = seen.size;
+        let place = Place::File { path: path.to_owned(), seen, open: Mutex::default() };
+        Ok(Blob(Arc::new(Inner { place, size })))
+    }
+
+    pub fn memory(bytes: Bytes) -> Self {
+        let size = bytes.len() as u64;
+        Blob(Arc::new(Inner { place: Place::Memory(bytes), size }))
+    }
+
+    /// `progress` notices requests to stop.
+    pub fn object(object: Object, progress: &Progress) -> Self {
+        let size = object.size();
+        let place = Place::Object { object, progress: progress.clone(), ends: Mutex::default() };
+        Blob(Arc::new(Inner { place, size }))
+    }
+
+    /// Whether reading is slow to begin, so that all that is needed should be asked for together.
+    pub fn is_remote(&self) -> bool {
+        matches!(self.0.place, Place::Object { .. })
+    }
+
+    /// Reads the ends of all objects among `blobs` at once: each is opened with a few short reads there. What cannot be read
+    /// now is an error when it is needed.
+    pub fn warm<'a>(blobs: impl Iterator<Item = &'a Blob>) {
+        let asked: Vec<_> = blobs
+            .filter_map(|blob| match &blob.0.place {
+                Place::Object { object, progress, ends } => Some((object.ends().ok()?, progress, ends)),
+                Place::File { .. } | Place::Memory(_) => None,
+            })
+            .collect();
+        for (answer, progress, ends) in asked {
+            if let Ok(Ok(read)) = answer.wait(progress) {
+                *ends.lock().unwrap_or_else(PoisonError::into_inner) = Some(read);
+            }
+        }
+    }
+
+    /// The object was opened: its ends are not kept.
+    pub fn cool(&self) {
+        if let Place::Object { ends, .. } = &self.0.place {
+            *ends.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+    }
+
+    /// Keeps the file open, if it is one; without that it is opened for every read.
+    ///
+    /// # Errors
+    /// It cannot be opened, or is not what it was.
+    pub fn keep_open(&self) -> io::Result<Held> {
+        Ok(Held(match &self.0.place {
+            Place::File { path, seen, open } => Some(opened(path, seen, open)?),
+            Place::Memory(_) | Place::Object { .. } => None,
+        }))
+    }
+
+    /// In bytes, when it was opened.
+    pub fn size(&self) -> u64 {
+        self.0.size
+    }
+
+    /// Fills `buffer` with what stands from `start` on.
+    ///
+    /// # Errors
+    /// The input ends before, or cannot be read.
+    pub fn read(&self, start: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let range = self.range(start, buffer.len() as u64)?;
+        match &self.0.place {
+            Place::File { path, seen, open } => {
+                opened(path, seen, open)?.read_exact_at(buffer, start).map_err(shorter)
+            }
+            Place::Memory(bytes) => {
+                buffer.copy_from_slice(&bytes[range]);
+                Ok(())
+            }
+            Place::Object { .. } => {
+                buffer.copy_from_slice(&self.bytes(start, buffer.len() as u64)?);
+                Ok(())
+            }
+        }
+    }
+
+    /// `length` bytes from `start` on.
+    ///
+    /// # Errors
+    /// As [`Blob::read`].
+    pub fn bytes(&self, start: u64, length: u64) -> io::Result<Bytes> {
+        let range = self.range(start, length)?;
+        match &self.0.place {
+            Place::File { .. } => {
+                let mut buffer = vec![0; range.len()];
+                self.read(start, &mut buffer)?;
+                Ok(buffer.into())
+            }
+            Place::Memory(bytes) => Ok(bytes.slice(range)),
+            Place::Object { object, progress, ends } => {
+                let range = start..start + length;
+                let known = ends.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(bytes) = known.as_ref().and_then(|ends| ends.bytes(&range)) {
+                    return Ok(bytes);
+                }
+                drop(known);
+                let read = object.ranges(&[range], progress)?;
+                read.into_iter().next().ok_or_else(|| io::Error::other("nothing was read"))
+            }
+        }
+    }
+
+    /// The bytes at each of `ranges`; of an object they are asked for together.
+    ///
+    /// # Errors
+    /// As [`Blob::read`].
+    pub fn many(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Bytes>> {
+        for range in ranges {
+            self.range(range.start, range.end.saturating_sub(range.start))?;
+        }
+        match &self.0.place {
+            Place::Object { object, progress, .. } => object.ranges(ranges, progress),
+            Place::File { .. } | Place::Memory(_) => {
+                ranges.iter().map(|range| self.bytes(range.start, range.end - range.start)).collect()
+            }
+        }
+    }
+
+    /// The first bytes, `most` or as many as there are.
+    ///
+    /// # Errors
+    /// As [`Blob::read`].
+    pub fn head(&self, most: u64) -> io::Result<Bytes> {
+        self.bytes(0, most.min(self.size()))
+    }
+
+    /// The range as indexes, once it is known to lie within the input.
+    fn range(&self, start: u64, length: u64) -> io::Result<Range<usize>> {
+        let end = start.checked_add(length).filter(|end| *end <= self.size());
+        let range = end.and_then(|end| Some(usize::try_from(start).ok()?..usize::try_from(end).ok()?));
+        range.ok_or_else(|| {
+            let size = self.size();
+            io::Error::other(format!(
+                "it points at {length} bytes from byte {start} on, but has {size} bytes"
+            ))
+        })
+    }
+}
+
+fn opened(path: &Path, seen: &Seen, open: &Mutex<Weak<File>>) -> io::Result<Arc<File>> {
+    let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(file) = open.upgrade() {
+        return Ok(file);
+    }
+    let file = File::open(path)?;
+    if Seen::new(&file.metadata()?) != *seen {
+        return Err(io::Error::other("it was changed while it was read"));
+    }
+    let file = Arc::new(file);
+    *open = Arc::downgrade(&file);
+    Ok(file)
+}
+
+fn shorter(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => io::Error::other("it became shorter while it was read"),
+        _ => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_outside_of_the_input_is_refused_before_anything_is_allocated() {
+        let blob = Blob::memory(Bytes::from_static(b"0123456789"));
+        assert_eq!(blob.bytes(8, 2).unwrap(), "89");
+        assert_eq!(blob.head(100).unwrap(), "0123456789");
+        for (start, length) in [(8, 3), (11, 0), (0, u64::MAX), (u64::MAX, 2), (4, 1 << 60)] {
+            let message = blob.bytes(start, length).unwrap_err().to_string();
+            assert!(message.contains("but has 10 bytes"), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_shrinks_is_an_error_and_not_its_end() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(100).unwrap();
+        let blob = Blob::file(file.path()).unwrap();
+        let held = blob.keep_open().unwrap();
+        file.as_file().set_len(50).unwrap();
+        assert!(blob.bytes(40, 20).unwrap_err().to_string().contains("shorter"));
+        drop(held);
+        assert!(blob.bytes(40, 5).unwrap_err().to_string().contains("changed"));
+    }
+
+    #[test]
+    fn files_that_nobody_reads_are_not_open() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), b"0123456789").unwrap();
+        let blobs: Vec<Blob> = (0..5000).map(|_| Blob::file(file.path()).unwrap()).collect();
+        assert!(blobs.iter().all(|blob| blob.bytes(2, 3).unwrap() == "234"));
+    }
+}

@@ -1,0 +1,120 @@
+//! Decompression: gzip, zstd, xz and bzip2, known by their first bytes; all members of a file, in memory that does not
+//! grow with what they unpack to.
+
+use std::io::{self, BufReader, Cursor, Read};
+
+use liblzma::stream::{CONCATENATED, Stream};
+
+use crate::open::fill::read_full;
+
+/// The longest mark below.
+pub const MAGIC_BYTES: usize = 10;
+
+/// Files without text in them that people try all the same: how they begin, what they are, where the text is to be had.
+/// No mark could begin a text.
+const NO_TEXT: [(&[u8], &str, &str); 5] = [
+    (b"PAR1\x15", "it is a Parquet file", "--format parquet reads it"),
+    (b"ARROW1\0\0", "it is an Arrow file", "--format arrow reads it"),
+    (
+        b"PK\x03\x04",
+        "it is a zip archive or a spreadsheet",
+        "unpack it: unzip -p FILE | howdah load - --table NAME; a spreadsheet is saved as CSV first",
+    ),
+    (b"PGDMP\x01", "it is an archive of pg_dump", "pg_restore loads it"),
+    (
+        b"SQLite for",
+        "it is an SQLite database",
+        "let it write CSV: sqlite3 -csv -header FILE 'SELECT * FROM t'",
+    ),
+];
+
+/// A file that holds no text: an entry of [`NO_TEXT`].
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
+struct NoText {
+    what: &'static str,
+    hint: &'static str,
+}
+
+/// Big enough that a system call costs nothing beside inflating what it brought.
+const READ_BUFFER: usize = 128 * 1024;
+
+/// What decompressing xz may take. `xz -9` needs 65 MiB; only files packed with a dictionary of unusual size need more.
+const XZ_MEMORY_BYTES: u64 = 256 * 1024 * 1024;
+
+/// File name endings that say how a file is compressed, in lower case.
+pub const ENDINGS: [&str; 5] = ["gz", "zst", "zstd", "xz", "bz2"];
+
+/// The text of `raw`, whatever it is compressed with; anything unknown is text already.
+///
+/// # Errors
+/// The first bytes cannot be read, or are those of a file without text.
+pub fn text(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    let magic = magic(&mut raw)?;
+    if let Some((_, what, hint)) = NO_TEXT.into_iter().find(|(mark, ..)| magic.starts_with(mark)) {
+        return Err(io::Error::other(NoText { what, hint }));
+    }
+    unpacked(magic, raw)
+}
+
+/// The content of `raw`, text or not.
+///
+/// # Errors
+/// The first bytes cannot be read.
+pub fn content(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    let magic = magic(&mut raw)?;
+    unpacked(magic, raw)
+}
+
+/// Whether a file that begins so is compressed.
+pub fn is_compressed(magic: &[u8]) -> bool {
+    matches!(magic, [0x1F, 0x8B, ..] | [0x28, 0xB5, 0x2F, 0xFD, ..] | [0xFD, b'7', b'z', b'X', b'Z', 0, ..])
+        || magic.get(..MAGIC_BYTES).is_some_and(is_bzip2)
+}
+
+fn magic(raw: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut magic = vec![0; MAGIC_BYTES];
+    let got = read_full(raw, &mut magic)?;
+    magic.truncate(got);
+    Ok(magic)
+}
+
+fn unpacked(magic: Vec<u8>, raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    let whole = Cursor::new(magic.clone()).chain(raw);
+    let buffered = |whole| BufReader::with_capacity(READ_BUFFER, whole);
+    Ok(match &*magic {
+        [0x1F, 0x8B, ..] => Box::new(flate2::read::MultiGzDecoder::new(buffered(whole))),
+        [0x28, 0xB5, 0x2F, 0xFD, ..] => Box::new(zstd::Decoder::new(whole)?),
+        [0xFD, b'7', b'z', b'X', b'Z', 0, ..] => {
+            let stream = Stream::new_stream_decoder(XZ_MEMORY_BYTES, CONCATENATED)?;
+            Box::new(liblzma::bufread::XzDecoder::new_stream(buffered(whole), stream))
+        }
+        magic if is_bzip2(magic) => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered(whole))),
+        _ => Box::new(whole),
+    })
+}
+
+/// `BZh` alone could start a header: what follows must be a block, or the end of a file without any.
+fn is_bzip2(magic: &[u8]) -> bool {
+    const BLOCK: &[u8] = &[0x31, 0x41, 0x59, 0x26, 0x53, 0x59];
+    const END: &[u8] = &[0x17, 0x72, 0x45, 0x38, 0x50, 0x90];
+    match magic {
+        [b'B', b'Z', b'h', b'1'..=b'9', rest @ ..] => rest == BLOCK || rest == END,
+        _ => false,
+    }
+}
+
+/// What an error of a decompressor means, and what to do about it, where its own words do not say.
+pub fn explain(error: &io::Error) -> Option<(&'static str, &'static str)> {
+    if let Some(no_text) = error.get_ref()?.downcast_ref::<NoText>() {
+        return Some((no_text.what, no_text.hint));
+    }
+    let cause = error.get_ref()?.downcast_ref::<liblzma::stream::Error>()?;
+    match cause {
+        liblzma::stream::Error::MemLimit => Some((
+            "decompressing it takes more than 256 MiB of memory",
+            "let xz do it: xz -dc FILE | howdah load - --table NAME",
+        )),
+        _ => Some(("the xz data are damaged", "xz -t FILE says where")),
+    }
+}

@@ -1,0 +1,409 @@
+//! From what the user named to text in UTF-8: paths, globs, standard input; decompressed and decoded.
+
+pub(crate) mod blob;
+pub(crate) mod decompress;
+pub mod encoding;
+pub(crate) mod fill;
+pub mod guess;
+pub(crate) mod hive;
+pub mod mended;
+pub mod provenance;
+pub mod transcode;
+
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::RecordBatchReader;
+use bytes::Bytes;
+
+use crate::Progress;
+use crate::Provenance;
+use crate::error::{Error, ErrorKind};
+use crate::open::blob::Blob;
+use crate::open::encoding::Encoding;
+use crate::open::fill::read_full;
+use crate::open::guess::Guess;
+use crate::open::mended::{LineMap, MendedReader};
+use crate::store::{self, Address, Environment, Failure, Object};
+
+/// The longest signature of a format.
+const SIGNATURE_BYTES: u64 = 16;
+
+/// One input, not yet opened.
+#[derive(Debug, Clone)]
+pub struct Input {
+    /// As the user wrote it, or as the glob found it; `-` is standard input.
+    pub name: Arc<str>,
+    place: Place,
+    /// A reject file of ours, read for the records it holds.
+    is_rejects: bool,
+    /// What its text is written in; `None`: what its byte order mark says, else UTF-8.
+    encoding: Option<Encoding>,
+    /// Whether it is guessed where neither says it, and what was told of that already; all inputs of a load share it.
+    guesses: Option<Arc<Mutex<Vec<&'static str>>>>,
+}
+
+#[derive(Debug, Clone)]
+enum Place {
+    Stdin,
+    File(PathBuf),
+    Memory(Arc<[u8]>),
+    Object(Object),
+    Reader(Once<dyn Read + Send>),
+    Batches(Once<dyn RecordBatchReader + Send>),
+}
+
+/// What can be taken only once, by whichever clone of the input comes first.
+struct Once<T: ?Sized>(Arc<Mutex<Option<Box<T>>>>);
+
+impl<T: ?Sized> Once<T> {
+    fn new(what: Box<T>) -> Self {
+        Once(Arc::new(Mutex::new(Some(what))))
+    }
+
+    fn take(&self, name: &str) -> Result<Box<T>, Error> {
+        let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        taken.ok_or_else(|| Error::usage(format!("{name} can be read only once")))
+    }
+}
+
+impl<T: ?Sized> Clone for Once<T> {
+    fn clone(&self) -> Self {
+        Once(Arc::clone(&self.0))
+    }
+}
+
+impl<T: ?Sized> std::fmt::Debug for Once<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Once")
+    }
+}
+
+impl Input {
+    /// Finds the files and objects behind `patterns` and URLs, in order; those of a glob are sorted by name.
+    ///
+    /// # Errors
+    /// A pattern that matches nothing, a missing file, a directory, standard input named twice, a store that refuses.
+    pub fn resolve(patterns: &[String]) -> Result<Vec<Input>, Error> {
+        let mut inputs = Vec::new();
+        for pattern in patterns {
+            if let Some(address) = Address::parse(pattern)? {
+                let found = store::find(&address, &Environment::from_process(), &Progress::new())?;
+                inputs.extend(found.into_iter().map(Input::object));
+                continue;
+            }
+            let path = store::local_path(pattern)?;
+            let pattern = path.as_ref().unwrap_or(pattern);
+            if pattern == "-" {
+                if inputs.iter().any(|input: &Input| matches!(input.place, Place::Stdin)) {
+                    return Err(Error::usage("standard input (-) can be read only once"));
+                }
+                inputs.push(Input::new(Arc::from("-"), Place::Stdin));
+            } else if Path::new(pattern).exists() || !pattern.contains(['*', '?', '[']) {
+                inputs.push(Input::file(PathBuf::from(pattern)));
+            } else {
+                let found = glob::glob(pattern)
+                    .map_err(|error| Error::usage(format!("{pattern:?} is not a valid pattern: {error}")))?;
+                let before = inputs.len();
+                for path in found {
+                    let path =
+                        path.map_err(|error| cannot_read(&error.path().to_string_lossy(), error.error()))?;
+                    if path.is_file() {
+                        inputs.push(Input::file(path));
+                    }
+                }
+                if inputs.len() == before {
+                    return Err(Error::new(ErrorKind::Source, format!("no file matches {pattern:?}"))
+                        .with_hint(
+                            "* and ? stand for parts of a name, ** for directories; ls shows what is there",
+                        ));
+                }
+            }
+        }
+        if inputs.is_empty() {
+            return Err(Error::usage("no input was named"));
+        }
+        for input in &inputs {
+            let Some(path) = input.path() else { continue };
+            let metadata = path.metadata().map_err(|error| cannot_read(&input.name, &error))?;
+            if metadata.is_dir() {
+                return Err(Error::new(ErrorKind::Source, format!("{} is a directory", input.name))
+                    .with_hint(format!("name its files: '{}/*.csv'", input.name)));
+            }
+        }
+        Ok(inputs)
+    }
+
+    fn new(name: Arc<str>, place: Place) -> Self {
+        Input { name, place, is_rejects: false, encoding: None, guesses: None }
+    }
+
+    fn file(path: PathBuf) -> Self {
+        Input::new(Arc::from(path.to_string_lossy()), Place::File(path))
+    }
+
+    /// An object of a store.
+    pub fn object(object: Object) -> Self {
+        Input::new(object.name().clone(), Place::Object(object))
+    }
+
+    /// Bytes at hand, under a name for messages.
+    pub fn memory(name: &str, bytes: Arc<[u8]>) -> Self {
+        Input::new(Arc::from(name), Place::Memory(bytes))
+    }
+
+    /// Bytes of any format that come one after the other and once, under a name for messages.
+    pub fn reader(name: &str, reader: Box<dyn Read + Send>) -> Self {
+        Input::new(Arc::from(name), Place::Reader(Once::new(reader)))
+    }
+
+    /// Arrow batches that come one after the other and once, under a name for messages.
+    pub fn record_batches(name: &str, reader: Box<dyn RecordBatchReader + Send>) -> Self {
+        Input::new(Arc::from(name), Place::Batches(Once::new(reader)))
+    }
+
+    /// The same input, whose text is written in `encoding`; `None`: what its byte order mark says, else UTF-8.
+    #[must_use]
+    pub fn written_in(mut self, encoding: Option<Encoding>) -> Self {
+        self.encoding = encoding;
+        self
+    }
+
+    /// The same inputs, whose encoding is guessed where nothing says it.
+    pub fn guessing(inputs: Vec<Input>) -> Vec<Input> {
+        let told = Arc::default();
+        let guessing = |input: Input| Input { guesses: Some(Arc::clone(&told)), ..input };
+        inputs.into_iter().map(guessing).collect()
+    }
+
+    /// The same file, read for the refused records it holds, and where these were meant to go.
+    ///
+    /// # Errors
+    /// It is not a reject file, or a pipe, which cannot be looked at first.
+    pub fn mended(&self) -> Result<(Input, Provenance), Error> {
+        if self.path().is_none() {
+            return Err(Error::usage("rejects are read from files, not from standard input"));
+        }
+        let plain = self.open(&Progress::new())?;
+        let mut reader = MendedReader::new(plain.reader, LineMap::default());
+        let provenance = reader.provenance().map_err(|error| cannot_read(&self.name, &error))?;
+        let provenance = provenance
+            .ok_or_else(|| Error::new(ErrorKind::Source, format!("{} holds no rejects", self.name)))?;
+        Ok((Input { is_rejects: true, ..self.clone() }, provenance))
+    }
+
+    fn path(&self) -> Option<&Path> {
+        match &self.place {
+            Place::File(path) => Some(path),
+            Place::Stdin | Place::Memory(_) | Place::Object(_) | Place::Reader(_) | Place::Batches(_) => None,
+        }
+    }
+
+    /// The last part of a file's path, or of an object's key.
+    fn file_name(&self) -> Option<String> {
+        match &self.place {
+            Place::Object(object) => object.file_name(),
+            _ => Some(self.path()?.file_name()?.to_string_lossy().into_owned()),
+        }
+    }
+
+    /// Whether the input can be read a second time (a regular file can, a pipe cannot).
+    pub fn is_rewindable(&self) -> bool {
+        self.size().is_some()
+    }
+
+    /// Size in bytes as stored; `None` for pipes.
+    pub fn size(&self) -> Option<u64> {
+        match &self.place {
+            Place::Stdin | Place::Reader(_) | Place::Batches(_) => None,
+            Place::Memory(bytes) => Some(bytes.len() as u64),
+            Place::Object(object) => Some(object.size()),
+            Place::File(path) => {
+                path.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len())
+            }
+        }
+    }
+
+    /// The file's name without directories and endings (`data/events.csv.gz` → `events`); `None` for standard input.
+    pub fn stem(&self) -> Option<String> {
+        let name = self.file_name()?;
+        let end = name.char_indices().skip(1).find(|(_, c)| *c == '.').map_or(name.len(), |(at, _)| at);
+        Some(name[..end].to_owned())
+    }
+
+    /// The file name's ending below a compression suffix, in lower case (`x.TSV.gz` → `tsv`).
+    pub fn ending(&self) -> Option<String> {
+        let mut path = PathBuf::from(self.file_name()?);
+        let ending = |path: &Path| path.extension().map(|e| e.to_string_lossy().to_lowercase());
+        if ending(&path).is_some_and(|ending| decompress::ENDINGS.contains(&&*ending)) {
+            path.set_extension("");
+        }
+        ending(&path)
+    }
+
+    /// Opens the input; bytes read from disk are counted in `progress`.
+    ///
+    /// # Errors
+    /// The file cannot be opened or its first bytes cannot be read.
+    pub fn open(&self, progress: &Progress) -> Result<ByteStream, Error> {
+        let fail = |error: io::Error| cannot_read(&self.name, &error);
+        let content = decompress::text(self.raw(progress)?).map_err(fail)?;
+        let (content, guessed) = match &self.guesses {
+            Some(told) if self.encoding.is_none() => self.guess(content, told, progress)?,
+            _ => (content, None),
+        };
+        let (reader, encoding) = transcode::reader(content, self.encoding.or(guessed)).map_err(fail)?;
+        let is_guessed = guessed.is_some();
+        let name = self.name.clone();
+        if self.is_rejects {
+            let lines = LineMap::default();
+            let reader = Box::new(MendedReader::new(reader, lines.clone()));
+            return Ok(ByteStream { reader, name, lines: Some(lines), encoding, is_guessed });
+        }
+        Ok(ByteStream { reader, name, lines: None, encoding, is_guessed })
+    }
+
+    /// Opens an input of any format and gives its content, decompressed; bytes read are counted in `progress`.
+    ///
+    /// # Errors
+    /// As [`Input::open`].
+    pub fn content(&self, progress: &Progress) -> Result<Box<dyn Read + Send>, Error> {
+        decompress::content(self.raw(progress)?).map_err(|error| cannot_read(&self.name, &error))
+    }
+
+    /// Whether it is made of Arrow batches.
+    pub fn is_batches(&self) -> bool {
+        matches!(self.place, Place::Batches(_))
+    }
+
+    /// The first bytes of what is at hand, as far as they can be had: formats are known by them.
+    pub fn signature(&self) -> Option<Bytes> {
+        match self.place {
+            Place::File(_) | Place::Memory(_) => {
+                self.blob(&Progress::new()).ok()??.head(SIGNATURE_BYTES).ok()
+            }
+            _ => None,
+        }
+    }
+
+    /// The input as it is stored, if it can be read at any place; `None`: its bytes come one after the other.
+    ///
+    /// # Errors
+    /// It is gone.
+    pub fn blob(&self, progress: &Progress) -> Result<Option<Blob>, Error> {
+        match &self.place {
+            Place::File(path) if self.size().is_some() => {
+                Blob::file(path).map(Some).map_err(|error| cannot_read(&self.name, &error))
+            }
+            Place::Memory(bytes) => Ok(Some(Blob::memory(Bytes::from_owner(bytes.clone())))),
+            Place::Object(object) => Ok(Some(Blob::object(object.clone(), progress))),
+            Place::Stdin | Place::File(_) | Place::Reader(_) | Place::Batches(_) => Ok(None),
+        }
+    }
+
+    /// The batches, if the input is some.
+    ///
+    /// # Errors
+    /// They were taken already.
+    pub fn take_batches(&self) -> Result<Option<Box<dyn RecordBatchReader + Send>>, Error> {
+        match &self.place {
+            Place::Batches(batches) => batches.take(&self.name).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn raw(&self, progress: &Progress) -> Result<Counting, Error> {
+        let raw: Box<dyn Read + Send> = match &self.place {
+            Place::Stdin => Box::new(io::stdin()),
+            Place::File(path) => Box::new(File::open(path).map_err(|error| cannot_read(&self.name, &error))?),
+            Place::Memory(bytes) => Box::new(Cursor::new(bytes.clone())),
+            Place::Object(object) => Box::new(object.reader(progress)),
+            Place::Reader(reader) => reader.take(&self.name)?,
+            Place::Batches(_) => {
+                return Err(Error::usage(format!("{} holds Arrow batches and no text", self.name)));
+            }
+        };
+        Ok(Counting { raw, progress: progress.clone() })
+    }
+
+    /// The same content, and the encoding that its first part speaks for; each encoding is told once.
+    fn guess(
+        &self,
+        mut content: Box<dyn Read + Send>,
+        told: &Mutex<Vec<&'static str>>,
+        progress: &Progress,
+    ) -> Result<(Box<dyn Read + Send>, Option<Encoding>), Error> {
+        let mut first = vec![0; guess::FIRST_PART_BYTES];
+        let got = read_full(&mut content, &mut first).map_err(|error| cannot_read(&self.name, &error))?;
+        first.truncate(got);
+        let guessed = match guess::guess(&first, got < guess::FIRST_PART_BYTES) {
+            Guess::Utf8 => None,
+            Guess::Is(encoding) => Some(encoding),
+            Guess::Either(two) => return Err(guess::ambiguous(&self.name, &two)),
+        };
+        if let Some(encoding) = guessed {
+            let name = encoding.name();
+            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+            if !told.contains(&name) {
+                told.push(name);
+                progress.notice(format!("{}: encoding {name} (guessed; --encoding overrides)", self.name));
+            }
+        }
+        Ok((Box::new(Cursor::new(first).chain(content)), guessed))
+    }
+}
+
+/// The bytes of one input, decompressed, in UTF-8.
+pub struct ByteStream {
+    reader: Box<dyn Read + Send>,
+    name: Arc<str>,
+    /// For a reject file: which of its lines a record stands in.
+    pub lines: Option<LineMap>,
+    /// What it was decoded from, if not UTF-8.
+    pub encoding: Option<Encoding>,
+    pub is_guessed: bool,
+}
+
+impl ByteStream {
+    /// Fills `buffer` as far as the input goes; fewer bytes than asked for mean its end.
+    ///
+    /// # Errors
+    /// Any failure to read or to decompress; never taken for the end of the input.
+    pub fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, Error> {
+        read_full(&mut self.reader, buffer).map_err(|error| cannot_read(&self.name, &error))
+    }
+}
+
+pub fn cannot_read(name: &str, error: &io::Error) -> Error {
+    if let Some((what, hint)) = decompress::explain(error) {
+        return Error::new(ErrorKind::Source, format!("cannot read {name}: {what}")).with_hint(hint);
+    }
+    let failure = error.get_ref().and_then(|cause| cause.downcast_ref::<Failure>());
+    if let Some((failure, hint)) = failure.and_then(|failure| Some((failure, failure.hint()?))) {
+        return Error::new(ErrorKind::Source, format!("cannot read {name}: {failure}")).with_hint(hint);
+    }
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let failure = Error::new(ErrorKind::Source, format!("cannot read {name}: {text}"));
+    match std::env::current_dir() {
+        Ok(here) if error.kind() == io::ErrorKind::NotFound && Path::new(name).is_relative() => {
+            failure.with_hint(format!("the path counts from {}", here.display()))
+        }
+        _ => failure,
+    }
+}
+
+struct Counting {
+    raw: Box<dyn Read + Send>,
+    progress: Progress,
+}
+
+impl Read for Counting {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.raw.read(buffer)?;
+        self.progress.add_bytes_read(n as u64);
+        Ok(n)
+    }
+}

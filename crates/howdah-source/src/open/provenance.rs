@@ -1,0 +1,47 @@
+//! What a reject file knows of the load that wrote it.
+
+use serde::{Deserialize, Serialize};
+
+/// How the refused records were read and where they were meant to go: what loading the mended file needs to know.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, PartialEq, Eq)]
+pub struct Provenance {
+    /// The target, as the command line takes it.
+    pub table: String,
+    /// The column of each field; `None` for a field that is not loaded.
+    pub columns: Vec<Option<String>>,
+    /// In JSON, the key of each field.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub keys: Vec<String>,
+    /// In JSON, other keys are passed over.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub passes_over: bool,
+    /// The mode, where rows are matched with those of the table: inserting them instead would be wrong.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub mode: Option<String>,
+    /// What they are matched by, when somebody said so.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub key: Vec<String>,
+    /// The input's format and what differs from its defaults.
+    pub format: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub delimiter: Option<char>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub quote: Option<char>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub escape: Option<char>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub null: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub default: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub decimal: Option<char>,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub force_null: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub force_not_null: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub date_format: Option<String>,
+    /// The column that gets the name of the file a record comes from.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub file_column: Option<String>,
+}

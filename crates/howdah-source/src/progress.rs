@@ -1,0 +1,90 @@
+//! How far reading has come, what there is to say about it, and the wish to stop.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+/// A cloneable handle through which readers report and are stopped; the one who watches polls it.
+#[derive(Clone, Default)]
+pub struct Progress(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    bytes_read: AtomicU64,
+    cancelled: CancellationToken,
+    reading: Mutex<Option<Reading>>,
+    notices: Mutex<Vec<String>>,
+}
+
+/// The input that is being read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    /// As the user named it, or a glob found it.
+    pub name: Arc<str>,
+    /// Which of all inputs, from 1.
+    pub number: usize,
+    /// How many inputs there are.
+    pub of: usize,
+}
+
+impl Progress {
+    /// A fresh handle: nothing read, nothing said.
+    pub fn new() -> Self {
+        Progress::default()
+    }
+
+    /// Bytes of the inputs that were read, as they are stored (compressed bytes of compressed files).
+    pub fn bytes_read(&self) -> u64 {
+        self.0.bytes_read.load(Ordering::Relaxed)
+    }
+
+    /// The input that is being read; `None` before the first is opened.
+    pub fn reading(&self) -> Option<Reading> {
+        lock(&self.0.reading).clone()
+    }
+
+    /// Asks readers to stop. Safe to call from any thread, any number of times.
+    pub fn cancel(&self) {
+        self.0.cancelled.cancel();
+    }
+
+    /// Whether [`Progress::cancel`] was called.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancelled.is_cancelled()
+    }
+
+    /// Resolves once [`Progress::cancel`] is called.
+    pub async fn cancelled(&self) {
+        self.0.cancelled.cancelled().await;
+    }
+
+    /// The messages for a person that came up since the last call, such as a guessed encoding.
+    pub fn take_notices(&self) -> Vec<String> {
+        std::mem::take(&mut *lock(&self.0.notices))
+    }
+
+    /// Adds a message for a person.
+    pub fn notice(&self, text: impl Into<String>) {
+        lock(&self.0.notices).push(text.into());
+    }
+
+    /// Counts bytes that were read.
+    pub fn add_bytes_read(&self, bytes: u64) {
+        self.0.bytes_read.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Sets the count of bytes back, after a pass over the input that was not the load itself.
+    pub fn rewind_to(&self, bytes: u64) {
+        self.0.bytes_read.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Says which input is being read from now on.
+    pub fn enter_input(&self, reading: Reading) {
+        *lock(&self.0.reading) = Some(reading);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
