@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from require import missing
 
 import setup
 
@@ -114,7 +115,7 @@ def url() -> Iterator[str]:
     server = [HOWDAH, "server", "--name", f"contenders-test-{os.getpid()}"]
     for command in (HOWDAH, "psql"):
         if shutil.which(command) is None:
-            pytest.skip(f"there is no {command}")
+            missing("psql", f"there is no {command}")
     try:
         done = subprocess.run([*server, "url"], capture_output=True, text=True, timeout=120, check=True)
         yield done.stdout.strip()
@@ -200,9 +201,9 @@ def contender(request: pytest.FixtureRequest, data: Data) -> dict[str, Any]:
 
 def skip_unless_able(entry: dict[str, Any], data: Data) -> None:
     if not entry["available"]:
-        pytest.skip(f"{entry['reason']} (make contenders)")
+        missing("contenders", f"{entry['reason']}: make contenders")
     if data.columns == COLUMNS["sensor-readings"] and entry["name"] in FEWER_TYPES:
-        pytest.skip("it makes no values for uuid, smallint, numeric and text[]")
+        pytest.skip("it makes no values for uuid, smallint, numeric and text[]")  # noqa: TID251 - nothing is missing
 
 
 def test_stores_what_psql_stores_and_counts_it(contender: dict[str, Any], data: Data) -> None:
@@ -244,9 +245,9 @@ def test_a_record_that_is_no_row_fails_the_load(
 def service(request: pytest.FixtureRequest, data: Data) -> dict[str, Any]:
     entry: dict[str, Any] = request.param
     if not entry["available"]:
-        pytest.skip(f"{entry['reason']} (make contenders)")
+        missing("contenders", f"{entry['reason']}: make contenders")
     if data.columns != COLUMNS["github-events"]:
-        pytest.skip("one table is enough: what differs is how rows are offered")
+        pytest.skip("one table is enough: offers differ, not tables")  # noqa: TID251 - nothing is missing
     return entry
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from conftest import Database
+from require import library, missing
 
 import howdah
 
@@ -19,7 +20,7 @@ def stored(database: Database, table: str = "t") -> list[str]:
 
 
 def arrow_table() -> Any:  # noqa: ANN401 - of a library that may be absent
-    pyarrow = pytest.importorskip("pyarrow")
+    pyarrow = library("pyarrow")
     columns = {
         "id": pyarrow.array([1, 2, None], pyarrow.int32()),
         "name": pyarrow.array(["Ada", None, "Grace"]),
@@ -51,8 +52,8 @@ def test_a_pyarrow_table_makes_a_table_of_its_types(database: Database) -> None:
 
 
 def test_everything_of_pyarrow_s_that_holds_batches_is_loaded(database: Database, tmp_path: Path) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
-    dataset = pytest.importorskip("pyarrow.dataset")
+    pyarrow = library("pyarrow")
+    dataset = library("pyarrow.dataset")
     table = arrow_table()
     batches = table.to_batches(max_chunksize=2)
     dataset.write_dataset(table, tmp_path / "set", format="parquet")
@@ -70,7 +71,7 @@ def test_everything_of_pyarrow_s_that_holds_batches_is_loaded(database: Database
 
 
 def test_columns_go_by_their_names_into_an_existing_table(database: Database) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
+    pyarrow = library("pyarrow")
     database.sql("CREATE TABLE t (b text, a smallint, c numeric)")
     data = pyarrow.table({"A": [1, 2], "x": ["2", "3"], "skip": [0, 0]})
     howdah.load(data, "t", database.dsn, map={"x": "c"}, skip_columns="skip")
@@ -78,7 +79,7 @@ def test_columns_go_by_their_names_into_an_existing_table(database: Database) ->
 
 
 def test_a_value_out_of_range_is_named_by_its_row(database: Database) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
+    pyarrow = library("pyarrow")
     database.sql("CREATE TABLE t (a smallint)")
     data = pyarrow.table({"a": [1] * 9_000 + [70_000]})
     with pytest.raises(howdah.DataError, match="out of range") as caught:
@@ -91,7 +92,7 @@ def test_a_value_out_of_range_is_named_by_its_row(database: Database) -> None:
 
 
 def test_what_would_be_lost_is_refused_unless_it_is_allowed(database: Database) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
+    pyarrow = library("pyarrow")
     data = pyarrow.table({"at": pyarrow.array([1_700_000_000_000_000_001], pyarrow.timestamp("ns"))})
     with pytest.raises(howdah.Error):
         howdah.load(data, "t", database.dsn)
@@ -100,7 +101,7 @@ def test_what_would_be_lost_is_refused_unless_it_is_allowed(database: Database) 
 
 
 def test_a_batch_with_other_columns_ends_the_load(database: Database) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
+    pyarrow = library("pyarrow")
     database.sql("CREATE TABLE t (a int, b int)")
     batches = [pyarrow.record_batch({"a": [1]}), pyarrow.record_batch({"b": [1]})]
     with pytest.raises(howdah.ProgrammingError, match="batch 1"):
@@ -109,7 +110,7 @@ def test_a_batch_with_other_columns_ends_the_load(database: Database) -> None:
 
 
 def test_what_a_reader_s_generator_raises_fails_the_load(database: Database) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
+    pyarrow = library("pyarrow")
 
     def batches() -> Iterator[object]:
         yield pyarrow.record_batch({"a": [1]})
@@ -126,7 +127,7 @@ def test_what_a_reader_s_generator_raises_fails_the_load(database: Database) -> 
 
 
 def test_a_polars_frame_is_loaded(database: Database) -> None:
-    polars = pytest.importorskip("polars")
+    polars = library("polars")
     frame = polars.DataFrame(
         {
             "id": [1, 2],
@@ -144,18 +145,18 @@ def test_a_polars_frame_is_loaded(database: Database) -> None:
 
 
 def test_a_lazy_frame_is_refused_with_what_to_do(database: Database) -> None:
-    polars = pytest.importorskip("polars")
+    polars = library("polars")
     lazy = polars.LazyFrame({"a": [1]})
     if hasattr(lazy, "__arrow_c_stream__"):
-        pytest.skip("this polars collects by itself")
+        missing("libraries", "this polars collects by itself")
     with pytest.raises(howdah.ProgrammingError) as caught:
         howdah.load(lazy, "t", database.dsn)
     assert "collect" in str(caught.value.hint)
 
 
 def test_a_pandas_frame_is_loaded_without_the_numbers_of_its_rows(database: Database) -> None:
-    pandas = pytest.importorskip("pandas", minversion="2.2")
-    pytest.importorskip("pyarrow")
+    pandas = library("pandas", minversion="2.2")
+    library("pyarrow")
     frame = pandas.DataFrame({"id": [1, 2, 3], "name": ["Ada", None, "Grace"]})
     assert howdah.load(frame[frame.id > 1], "t", database.dsn).rows == 2
     assert stored(database) == ["2|∅", "3|Grace"]
@@ -165,8 +166,8 @@ def test_a_pandas_frame_is_loaded_without_the_numbers_of_its_rows(database: Data
 
 
 def test_a_relation_of_duckdb_s_is_loaded(database: Database) -> None:
-    duckdb = pytest.importorskip("duckdb")
-    pytest.importorskip("pyarrow")
+    duckdb = library("duckdb")
+    library("pyarrow")
     relation = duckdb.sql("SELECT range AS id, 'n' || range AS name, range / 4 AS part FROM range(10000)")
     assert howdah.load(relation, "t", database.dsn).rows == 10_000
     assert (
@@ -175,13 +176,13 @@ def test_a_relation_of_duckdb_s_is_loaded(database: Database) -> None:
 
 
 def test_a_column_without_a_table_is_refused(database: Database) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
+    pyarrow = library("pyarrow")
     with pytest.raises((howdah.Error, ValueError, TypeError)):
         howdah.load(pyarrow.array([1, 2]), "t", database.dsn)
 
 
 def test_parquet_is_loaded_from_a_path_and_from_bytes(database: Database, tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet = library("pyarrow.parquet")
     path = tmp_path / "people.parquet"
     parquet.write_table(arrow_table(), path)
     assert howdah.load(path, "a", database.dsn).rows == 3

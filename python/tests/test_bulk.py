@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import pytest
 from conftest import Database
+from require import library
 from test_rows import VALUES
 
 import howdah
@@ -127,7 +128,7 @@ def test_what_the_server_refuses_names_the_row_and_leaves_nothing(table: Databas
 
 
 def test_arrow_tables_go_in_by_name(table: Database) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
+    pyarrow = library("pyarrow")
     tables = pyarrow.table({"v": ["a", "b", None], "id": [1, 2, 3]})
     with howdah.bulk("t", table.dsn) as bulk:
         bulk.write(tables)
@@ -138,7 +139,7 @@ def test_arrow_tables_go_in_by_name(table: Database) -> None:
 
 
 def test_pandas_and_polars_are_tables_and_no_rows(table: Database) -> None:
-    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    pandas, polars = library("pandas"), library("polars")
     with howdah.bulk("t", table.dsn) as bulk:
         bulk.write(pandas.DataFrame({"id": [1], "v": ["a"]}))
         bulk.write(polars.DataFrame({"id": [2], "v": ["b"]}))

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 from conftest import Database
+from require import library
 
 import howdah
 
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
+pa = library("pyarrow")
+pq = library("pyarrow.parquet")
 
 ROWS = [(n, f"text {n % 7}") for n in range(2_000)]
 

@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
+from require import library
 
 import howdah
 from howdah import _native
@@ -62,7 +62,7 @@ def test_import_brings_no_heavy_module() -> None:
 
 
 def test_stubs_say_what_the_native_module_has() -> None:
-    pytest.importorskip("mypy")
+    library("mypy")
     command = [sys.executable, "-m", "mypy.stubtest", "howdah._native", "--ignore-disjoint-bases"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout

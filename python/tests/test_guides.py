@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import require
 from conftest import Database
 
 import howdah
@@ -64,7 +65,7 @@ def test_no_guide_shows_python_that_does_something_else(
             assert missing(code, printed) is None, f"{document.name}:{line}: printed was:\n{printed}"
             continue
         if library := re.search(r"^import (duckdb|pandas|polars|pyarrow)$", code, re.MULTILINE):
-            pytest.importorskip(library[1])
+            require.library(library[1])
         if file := re.match(r"# (test_\w+\.py)\n", code):
             Path(file[1]).write_text(code)
             command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir=.", file[1]]

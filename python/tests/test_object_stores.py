@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 from conftest import Database, free_port, serving
+from require import library, missing
 
 import howdah
 
-pytest.importorskip("moto.server", reason="moto is not installed")
+library("moto.server")
 
 BUCKET = "data"
 
@@ -50,7 +51,7 @@ class Secured:
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     openssl = shutil.which("openssl")
     if openssl is None:
-        pytest.skip("openssl is not there")
+        missing("tls", "there is no openssl")
     directory = tmp_path_factory.mktemp("tls")
     (directory / "names").write_text("subjectAltName=DNS:localhost\n")
     for command in (
@@ -107,8 +108,8 @@ def test_text_plain_and_compressed_is_read_by_name_pattern_and_prefix(
 def test_parquet_is_read_in_parts_and_partitions_become_columns(
     endpoint: str, database: Database, tmp_path: Path
 ) -> None:
-    pa = pytest.importorskip("pyarrow")
-    pq = pytest.importorskip("pyarrow.parquet")
+    pa = library("pyarrow")
+    pq = library("pyarrow.parquet")
     for year in (2025, 2026):
         file = tmp_path / f"{year}.parquet"
         rows = range(20_000)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Database, free_port, serving
+from require import missing
 
 import howdah
 
@@ -31,7 +32,7 @@ def program(name: str) -> str:
     """Give the path of a program, or skip the test."""
     path = shutil.which(name)
     if path is None:
-        pytest.skip(f"{name} is not installed")
+        missing("stores", f"{name} is not installed")
     return path
 
 

@@ -14,21 +14,17 @@ from typing import Any
 
 import pytest
 from conftest import Database
+from require import ROOT, library, real_files
 
 import howdah
 
-np = pytest.importorskip("numpy")
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
-duckdb = pytest.importorskip("duckdb")
+np = library("numpy")
+pa = library("pyarrow")
+pq = library("pyarrow.parquet")
+duckdb = library("duckdb")
 
-ROOT = Path(__file__).resolve().parents[2]
-FILES = ROOT.parent / "shared" / "data" / "parquet-testing" / "data"
+FILES = real_files() / "parquet-testing" / "data"
 LIST = ROOT / "docs" / "parquet-files.md"
-
-if not FILES.is_dir():
-    pytest.skip(f"{FILES} is not there", allow_module_level=True)
-
 
 # Its moments are beyond Python's years, and in structs: no reader can hand them over.
 UNSPEAKABLE = {"nested_structs.rust.parquet"}

@@ -3,23 +3,20 @@
 import csv
 import json
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Database
+from require import library, real_files
 
 import howdah
 
-FILES = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-
-if not FILES.is_dir():
-    pytest.skip(f"{FILES} is not there", allow_module_level=True)
+FILES = real_files()
 
 
 def test_an_arrow_file_of_javascript_lands_as_pyarrow_reads_it(database: Database) -> None:
-    np = pytest.importorskip("numpy")
-    ipc = pytest.importorskip("pyarrow.ipc")
+    np = library("numpy")
+    ipc = library("pyarrow.ipc")
     file = FILES / "vega" / "flights-200k.arrow"
     seen = ipc.open_file(file).read_all()
     report = howdah.load(file, "t", database.dsn, jobs=1)
@@ -57,7 +54,7 @@ def test_a_json_file_lands_as_python_reads_it(database: Database, name: str, row
 
 
 def test_one_table_takes_the_same_rows_as_csv_and_as_parquet(database: Database) -> None:
-    pq = pytest.importorskip("pyarrow.parquet")
+    pq = library("pyarrow.parquet")
     path = FILES / "userdata" / "userdata1.csv"
     with path.open(encoding="utf-8", newline="") as text:
         by_csv = list(csv.DictReader(text))

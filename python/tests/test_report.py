@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Database
+from require import library
 
 import howdah
 from howdah import _figures
@@ -69,7 +70,7 @@ def test_a_notebook_s_table_lets_no_data_into_its_page(database: Database) -> No
 
 
 def test_rejects_are_an_arrow_stream(database: Database, people: Path) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
+    pyarrow = library("pyarrow")
     database.sql("CREATE TABLE t (id int, name text)")
     report = howdah.load(people, "t", database.dsn, on_error="ignore", rejects="bad.jsonl")
     assert report.rejects_path == "bad.jsonl"

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from conftest import Database
+from require import library
 
 import howdah
 
@@ -273,7 +274,7 @@ def test_lists_become_arrays_or_json_as_the_column_is(database: Database) -> Non
 
 
 def test_numpy_s_scalars_are_values(database: Database) -> None:
-    numpy = pytest.importorskip("numpy")
+    numpy = library("numpy")
     database.sql("CREATE TABLE t (a bigint, b double precision, c boolean, d text)")
     row = (numpy.int64(7), numpy.float64(0.5), numpy.bool_(True), numpy.str_("x"))  # noqa: FBT003
     howdah.load([row], "t", database.dsn)
@@ -283,7 +284,7 @@ def test_numpy_s_scalars_are_values(database: Database) -> None:
 
 
 def test_pandas_nothings_are_null_and_its_nanoseconds_are_not_lost_silently(database: Database) -> None:
-    pandas = pytest.importorskip("pandas")
+    pandas = library("pandas")
     howdah.load([{"a": pandas.NaT, "b": pandas.NA, "c": 1}], "t", database.dsn)
     assert database.value("SELECT * FROM t") == "∅|∅|1"
     with pytest.raises(howdah.ProgrammingError, match="nanoseconds"):

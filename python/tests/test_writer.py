@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import pytest
 from conftest import Database
+from require import missing
 from test_rows import VALUES
 
 import howdah
@@ -447,7 +448,7 @@ def test_many_writes_leave_no_memory_behind(table: Database) -> None:
             return int(statm.read().split()[1])
 
     if not os.path.exists("/proc/self/statm"):  # noqa: PTH110
-        pytest.skip("there is no /proc")
+        missing("proc", "there is no /proc")
     table.sql("ALTER TABLE t DROP CONSTRAINT t_pkey")
     numbers = itertools.count()
     with howdah.Writer("t", table.dsn) as writer:

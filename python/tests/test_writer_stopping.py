@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from conftest import Database
@@ -39,6 +40,22 @@ except KeyboardInterrupt:
 """
 
 
+def until_it_waits(pid: int, database: Database) -> None:
+    """Wait until the row is with the server and the process's main thread sleeps."""
+    asleep = (
+        "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()"
+    )
+
+    def sleeps() -> bool:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        return state == "S" and database.value(asleep) != "0"
+
+    end = time.monotonic() + 20
+    while not sleeps():
+        assert time.monotonic() < end, "it does not wait"
+        time.sleep(0.01)
+
+
 @pytest.mark.parametrize("wait", ["ack.result()", "writer.write((2, 'y'))", "writer.flush()"])
 def test_ctrl_c_ends_every_wait(database: Database, wait: str) -> None:
     database.sql(SLOW)
@@ -47,7 +64,7 @@ def test_ctrl_c_ends_every_wait(database: Database, wait: str) -> None:
         assert process.stdout is not None
         try:
             assert process.stdout.readline() == "waiting\n"
-            time.sleep(0.3)
+            until_it_waits(process.pid, database)
             process.send_signal(signal.SIGINT)
             assert process.stdout.readline() == "interrupted\n"
             assert process.wait(timeout=20) == 7
@@ -114,7 +131,9 @@ def produce(thread):
         n += 1
 for thread in range(4):
     threading.Thread(target=produce, args=(thread,), daemon=True).start()
-time.sleep(0.3)
+# The queue is full, or rows come through all the time.
+while writer.statistics.queued_rows < 10 and writer.statistics.rows_written < 1000:
+    time.sleep(0.001)
 print("ending", flush=True)
 """
 

@@ -9,7 +9,9 @@ mod dice;
 pub mod faults;
 mod own_server;
 mod psql;
+pub mod require;
 mod tiny_disk;
+pub mod waiting;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -30,7 +32,11 @@ pub use tiny_disk::TinyDisk;
 /// The server of this test program. It ends with the program, however that ends.
 fn server() -> &'static Throwaway {
     static SERVER: OnceLock<Throwaway> = OnceLock::new();
-    SERVER.get_or_init(|| Throwaway::start(&Settings::fast_and_unsafe()).unwrap())
+    SERVER.get_or_init(|| {
+        // A mistyped need is an error even where nothing is missing.
+        require::required();
+        Throwaway::start(&Settings::fast_and_unsafe()).unwrap()
+    })
 }
 
 /// A fresh database, and a directory for the test's files.
@@ -160,8 +166,13 @@ pub fn knob(name: &str, usual: usize) -> usize {
     given.map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}")))
 }
 
-/// Real files that nobody here wrote, where they are at hand; tests that need them skip with a message otherwise.
+/// The real files in `../shared/data`, beside the checkout. Where that folder is, all of its files are; `None` where it is
+/// not, and then the test is skipped.
 pub fn real_data() -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    path.is_dir().then_some(path)
+    if !path.is_dir() {
+        require::missing("data", "there is no ../shared/data");
+        return None;
+    }
+    Some(path)
 }

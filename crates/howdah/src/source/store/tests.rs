@@ -1,4 +1,5 @@
 //! Reading from a server of our own, which can also fail.
+#![expect(clippy::disallowed_methods, reason = "a test is free to start threads")]
 
 mod server;
 
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 use ::parquet::arrow::ArrowWriter;
 use ::parquet::file::properties::WriterProperties;
 use arrow_array::{Int64Array, RecordBatch, StringArray};
+use howdah_testkit::waiting::until;
 
 use self::server::{Fault, Server};
 use super::*;
@@ -219,9 +221,9 @@ fn a_request_to_stop_is_heard_while_a_server_is_silent() {
     server.fail([Fault::Stall]);
     let control = Control::new();
     let mut reader = object.reader(&control);
-    let started = Instant::now();
+    let (asked, started) = (server.requests().len(), Instant::now());
     let reading = std::thread::spawn(move || reader.read(&mut [0; 10]).unwrap_err().to_string());
-    std::thread::sleep(Duration::from_millis(100));
+    until("the server is asked", || server.requests().len() > asked);
     control.cancel();
     assert_eq!(reading.join().unwrap(), "stopped on request");
     assert!(started.elapsed() < Duration::from_secs(2));

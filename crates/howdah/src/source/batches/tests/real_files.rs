@@ -6,11 +6,7 @@ use super::*;
 
 /// A file or directory of the test data, if this checkout has them.
 fn data(name: &str) -> Option<PathBuf> {
-    let data = howdah_testkit::real_data();
-    if data.is_none() {
-        println!("skipped: no test data beside this checkout");
-    }
-    Some(data?.join(name))
+    Some(howdah_testkit::real_data()?.join(name))
 }
 
 /// Files that cannot be read, and a part of the reason. Encrypted ones stand for themselves.

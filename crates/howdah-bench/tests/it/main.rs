@@ -1,0 +1,12 @@
+//! The benchmark against servers, and its report: one program, so that it is linked once.
+#![expect(clippy::disallowed_methods, reason = "tests start threads and read the environment")]
+
+mod bench_load;
+mod compare;
+mod concurrency;
+mod contenders;
+mod continuous;
+mod dataset_loads;
+mod example;
+mod report;
+mod report_page;
