@@ -9,6 +9,11 @@ export VIRTUAL_ENV := $(abspath .venv)
 BIN := $(VIRTUAL_ENV)/bin
 RELEASE := $(or $(CARGO_TARGET_DIR),target)/release
 HOWDAH := $(RELEASE)/howdah
+# Steps of lint and test are timed; behind the last goal there is a table of them.
+export HOWDAH_STEPS := $(abspath build)/steps-$(shell echo $$PPID)
+STEP := $(PYTHON) .ci/step
+PYTHON_FILES := python bench .ci/step
+TABLE = $(if $(filter $@,$(lastword $(MAKECMDGOALS))),@$(STEP) --table)
 
 # make run: the user's own file, or a million made-up GitHub events.
 FILE ?=
@@ -21,6 +26,8 @@ EVENTS := build/github-events-$(ROWS).csv
 
 help: ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
+
+MATURIN := $(BIN)/maturin develop --quiet --locked
 
 .venv/ready: requirements-dev.txt
 	$(PYTHON) -m venv .venv
@@ -45,13 +52,17 @@ run: $(HOWDAH)
 endif
 
 test: test-rust test-python ## All tests, against servers that the tests start
+	$(TABLE)
 
 test-rust: .venv/ready
-	$(CARGO) test --locked
+	@$(STEP) build $(CARGO) test --locked --no-run
+	@$(STEP) test $(CARGO) test --locked
+	$(TABLE)
 
 test-python: .venv/ready
-	$(BIN)/maturin develop --quiet
-	$(BIN)/pytest
+	@$(STEP) maturin $(MATURIN)
+	@$(STEP) pytest $(BIN)/pytest
+	$(TABLE)
 
 # Longer runs of tests that `make test` runs briefly. SEED=… gives other literals, tables and files.
 SEED ?= 20261
@@ -74,15 +85,16 @@ soak: .venv/ready ## Random faults under a Writer (RUNS=2000 from seed SEED on),
 	HOWDAH_SEED=$(SEED) HOWDAH_FAULT_RUNS=$(RUNS) HOWDAH_AWAY_SECONDS=30 $(CARGO) test --locked -p howdah --test it -- --nocapture writer_faults::
 
 lint: .venv/ready ## rustfmt, clippy, ruff, mypy
-	$(CARGO) fmt --check
-	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
-	$(BIN)/ruff check python bench
-	$(BIN)/ruff format --check python bench
-	$(BIN)/mypy
+	@$(STEP) fmt $(CARGO) fmt --check
+	@$(STEP) clippy $(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	@$(STEP) ruff $(BIN)/ruff check $(PYTHON_FILES)
+	@$(STEP) ruff $(BIN)/ruff format --check $(PYTHON_FILES)
+	@$(STEP) mypy $(BIN)/mypy
+	$(TABLE)
 
 fmt: .venv/ready ## Format everything
 	$(CARGO) fmt
-	$(BIN)/ruff format python bench
+	$(BIN)/ruff format $(PYTHON_FILES)
 
 bench-load: .venv/ready ## Measure loads against the floor and psql (ARGS='--quick', '--only readings', …)
 	$(CARGO) build --release --locked -p howdah-cli -p howdah-bench
@@ -104,7 +116,7 @@ contenders: .venv/ready ## Install other people's ways of loading into build/con
 
 # `make test` runs these too; contenders that are not installed are skipped.
 contenders-test: .venv/ready ## Load odd rows with every contender that can run here, and compare with psql
-	$(BIN)/maturin develop --quiet
+	$(MATURIN)
 	$(BIN)/pytest bench/contenders
 
 # Seeds are written by the targets themselves.
