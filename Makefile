@@ -84,7 +84,7 @@ fmt: .venv/ready ## Format everything
 	$(CARGO) fmt
 	$(BIN)/ruff format python bench
 
-bench-load: .venv/ready ## Measure loads against the floor and psql (ARGS='--quick', '--only readings', …)
+bench-load: .venv/ready ## Measure the promises: loads against the floor and psql (ARGS='--quick', '--only readings', …)
 	$(CARGO) build --release --locked -p howdah-cli -p howdah-bench
 	$(RELEASE)/bench-load --output build/bench-load $(ARGS)
 

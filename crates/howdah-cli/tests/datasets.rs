@@ -1,4 +1,5 @@
 //! Data sets through the command and into a server: what `howdah load` makes of hostile rows.
+#![cfg(feature = "bench")]
 #![expect(clippy::unwrap_used, reason = "a step of a test that fails is a failed test")]
 
 use std::process::Command;
