@@ -96,7 +96,7 @@ fmt: .venv/ready ## Format everything
 	$(CARGO) fmt
 	$(BIN)/ruff format $(PYTHON_FILES)
 
-bench-load: .venv/ready ## Measure loads against the floor and psql (ARGS='--quick', '--only readings', …)
+bench-load: .venv/ready ## Measure the promises: loads against the floor and psql (ARGS='--quick', '--only readings', …)
 	$(CARGO) build --release --locked -p howdah-cli -p howdah-bench
 	$(RELEASE)/bench-load --output build/bench-load $(ARGS)
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::command::Command;
 use crate::continuous::{Buffer, Offer};
 use crate::dataset::Dataset;
-use crate::record::Durability;
+use crate::record::{Conditions, Durability, Evidence, Outcome, Record};
 use crate::writers::Shape;
 
 /// What is run, and all that decides how fast it can be.
@@ -32,6 +33,17 @@ pub struct Cell {
     pub has_log_files: bool,
     /// Milliseconds that a proxy of ours adds to every round trip; None: there is no proxy.
     pub latency_ms: Option<f64>,
+    /// How often it is run, where that is not for the user to say.
+    pub rounds: Option<Rounds>,
+}
+
+/// How often a cell is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rounds {
+    /// Whether a run before the others does not count.
+    pub warm_up: bool,
+    /// Runs that count.
+    pub count: u32,
 }
 
 /// The table before the first row.
@@ -43,7 +55,7 @@ pub struct Target {
     pub all_text: bool,
     /// When its keys are made, if it has any.
     pub keys: Keys,
-    /// Only the first so many of the data set's columns.
+    /// How many of the data set's columns it has, from the first on; None: all.
     pub columns: Option<usize>,
     /// Statements that are run once the table is there, with `{table}` for its name.
     pub extra: Vec<&'static str>,
@@ -105,6 +117,8 @@ pub enum Method {
         /// When rows are offered to it.
         offer: Offer,
     },
+    /// Programs that are timed from their start to their end, as a person runs them. They share one server.
+    Command(Command),
 }
 
 /// Whose buffer makes batches of rows.
@@ -152,7 +166,7 @@ impl Loading {
         Loading { format: Some(format), ..self }
     }
 
-    /// With so many rows in a statement.
+    /// With `rows` rows in a statement.
     #[must_use]
     pub fn rows_per_statement(self, rows: u64) -> Self {
         Loading { rows_per_statement: Some(rows), ..self }
@@ -186,6 +200,7 @@ impl Cell {
             settings: Vec::new(),
             has_log_files: false,
             latency_ms: None,
+            rounds: None,
         }
     }
 
@@ -232,6 +247,7 @@ impl Cell {
             Method::Load(loading) => loading.jobs,
             Method::Writers { connections, .. } | Method::Contender { connections, .. } => *connections,
             Method::Service { buffer, .. } => buffer.connections(),
+            Method::Command(command) => command.connections(),
             Method::ServerFile { .. } | Method::NestedUnnest { .. } => 1,
         }
     }
@@ -318,8 +334,41 @@ impl Cell {
                 };
                 format!("{program} [{}; {}]", buffer.in_words(), offer.in_words())
             }
+            Method::Command(command) => command.in_words(),
             Method::NestedUnnest { file: false } => "INSERT … SELECT unnest(…) FROM arrays".to_owned(),
             Method::NestedUnnest { file: true } => "INSERT … SELECT unnest(…) FROM file_fdw table".to_owned(),
+        }
+    }
+
+    /// The record of a run that has not begun.
+    #[must_use]
+    pub fn record(&self) -> Record {
+        Record {
+            scenario: self.scenario.to_owned(),
+            section: self.section.to_owned(),
+            series: self.series.clone(),
+            x: self.x,
+            repetition: 0,
+            outcome: Outcome::Skipped,
+            reason: None,
+            conditions: Conditions {
+                dataset: self.dataset.name().to_owned(),
+                rows_asked: self.rows,
+                connections: self.connections(),
+                rows_per_statement: self.rows_per_statement(),
+                table: self.table_in_words(),
+                settings: self.settings_map(),
+                durability: self.durability(),
+                latency_ms: self.latency_ms.unwrap_or(0.0),
+                latency_target_ms: self.latency_target_ms(),
+                fresh: String::new(),
+                command: self.command(),
+                version: None,
+            },
+            rows: 0,
+            seconds: 0.0,
+            phases: Vec::new(),
+            evidence: Evidence::default(),
         }
     }
 }

@@ -79,7 +79,7 @@ impl Verdict {
         (Verdict::Same, "Within noise"),
     ];
 
-    /// Whether a change like that should stop somebody.
+    /// Whether a change like that should stop a release.
     #[must_use]
     pub fn is_regression(self) -> bool {
         matches!(self, Verdict::Broken | Verdict::Slower)

@@ -129,7 +129,7 @@ pub struct Service<'a> {
     pub rows: u64,
 }
 
-/// Milliseconds between flushes where nobody says how many: study 5's.
+/// Milliseconds between flushes unless others are asked for: study 5's.
 const INTERVAL_MS: f64 = 10.0;
 
 impl Service<'_> {
@@ -180,14 +180,14 @@ impl Contender {
     #[must_use]
     pub fn obstacle(&self, input: &Path) -> Option<String> {
         if !self.available {
-            return Some(self.reason.clone().unwrap_or_else(|| "nobody knows why it cannot run".to_owned()));
+            return Some(self.reason.clone().unwrap_or_else(|| "why it cannot run is not known".to_owned()));
         }
         let ending = input.extension().unwrap_or_default().to_string_lossy();
         let takes = self.inputs.iter().any(|input| *input == ending);
         (!takes).then(|| format!("it takes no {ending}, only {}", self.inputs.join(" and ")))
     }
 
-    /// Over how many connections it loads when it is told so many.
+    /// Over how many connections it loads when it is told to use `connections`.
     #[must_use]
     pub fn uses(&self, connections: u32) -> u32 {
         match self.connections {

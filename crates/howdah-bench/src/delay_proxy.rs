@@ -1,26 +1,24 @@
-//! A TCP proxy that makes a network longer: what it is given it passes on after half a round trip, as much as comes.
+//! A proxy that makes a network longer: bytes pass after half a round trip, however many there are.
 
 use std::collections::VecDeque;
 use std::future::pending;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use bytes::{Buf, Bytes, BytesMut};
+use howdah_server::proxy::{Proxy, Relay};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream, UnixStream};
-use tokio::runtime::Builder;
-use tokio::sync::{Notify, oneshot};
+use tokio::net::{TcpStream, UnixStream};
+use tokio::sync::Notify;
 use tokio::{join, select};
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
 
-use crate::alarm::Alarm;
 use crate::error::Error;
+use crate::precise_timer::PreciseTimer;
 
 /// Bytes that are read at once.
 const CHUNK: usize = 64 * 1024;
@@ -28,15 +26,9 @@ const CHUNK: usize = 64 * 1024;
 /// yet is under way and counts for nothing: a long line must not become a narrow one.
 const BACKLOG: usize = 1024 * 1024;
 
-/// A proxy on a thread of its own. It ends, with all its connections, when it is dropped.
+/// A proxy that adds a latency. It ends, with all its connections, when it is dropped.
 #[derive(Debug)]
-pub struct DelayProxy {
-    address: SocketAddr,
-    open: Arc<AtomicUsize>,
-    /// Dropped to end the thread.
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
+pub struct DelayProxy(Proxy);
 
 /// What a proxy stands in front of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,40 +46,23 @@ impl DelayProxy {
     /// # Errors
     /// No port or no thread is to be had.
     pub fn start(target: Target, round_trip: Duration) -> Result<DelayProxy, Error> {
-        DelayProxy::start_inner(target, round_trip / 2).map_err(Error::io("could not start the delay proxy"))
-    }
-
-    fn start_inner(target: Target, delay: Duration) -> io::Result<DelayProxy> {
-        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
-        let runtime = Builder::new_current_thread().enable_all().build()?;
-        let open = Arc::new(AtomicUsize::new(0));
-        let line = Line { delay, alarm: Alarm::start()?, open: Arc::clone(&open) };
-        let (stop, stopped) = oneshot::channel();
-        let serving = move || {
-            runtime.block_on(async {
-                select! {
-                    _ = stopped => {}
-                    // It ends only when it cannot begin.
-                    _ = serve(listener, target, line) => {}
-                }
-            });
+        let start = || {
+            let line = Line { target, delay: round_trip / 2, timer: PreciseTimer::start()? };
+            Ok(DelayProxy(Proxy::start("delay-proxy", Arc::new(line))?))
         };
-        let thread = thread::Builder::new().name("delay-proxy".to_owned()).spawn(serving)?;
-        Ok(DelayProxy { address, open, stop: Some(stop), thread: Some(thread) })
+        start().map_err(Error::io("could not start the delay proxy"))
     }
 
     /// Where to connect.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.0.address()
     }
 
-    /// How many connections it carries just now.
+    /// How many connections it carries now.
     #[must_use]
-    pub fn connections_now(&self) -> usize {
-        self.open.load(Ordering::Relaxed)
+    pub fn connections_now(&self) -> u64 {
+        self.0.connections_now()
     }
 
     /// `conninfo` with this proxy instead of the server.
@@ -96,7 +71,7 @@ impl DelayProxy {
     /// It is no connection string.
     pub fn conninfo(&self, conninfo: &str) -> Result<String, Error> {
         let config = parse(conninfo)?;
-        let mut text = format!("host={} port={}", self.address.ip(), self.address.port());
+        let mut text = format!("host={} port={}", self.address().ip(), self.address().port());
         let password = config.get_password().map(String::from_utf8_lossy);
         let rest = [
             ("user", config.get_user()),
@@ -112,13 +87,6 @@ impl DelayProxy {
             }
         }
         Ok(text)
-    }
-}
-
-impl Drop for DelayProxy {
-    fn drop(&mut self) {
-        self.stop = None;
-        let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
@@ -146,69 +114,53 @@ fn parse(conninfo: &str) -> Result<Config, Error> {
 }
 
 /// What all connections share.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Line {
+    target: Target,
     /// One way.
     delay: Duration,
-    alarm: Alarm,
-    open: Arc<AtomicUsize>,
+    timer: PreciseTimer,
 }
 
 /// Bytes under way.
-struct Parcel {
+struct Delayed {
     due: Instant,
     bytes: Bytes,
 }
 
-async fn serve(listener: std::net::TcpListener, target: Target, line: Line) -> io::Result<()> {
-    let listener = TcpListener::from_std(listener)?;
-    loop {
-        // Too many open files: those who wait get their turn when others have gone.
-        let Ok((client, _)) = listener.accept().await else {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-            continue;
-        };
-        let (target, line) = (target.clone(), line.clone());
-        tokio::spawn(async move {
-            // Where the server cannot be reached, the client finds a closed connection.
-            let _ = line.connect(client, &target).await;
-        });
-    }
-}
-
-impl Line {
-    async fn connect(&self, mut client: TcpStream, target: &Target) -> io::Result<()> {
-        let _open = Open::new(&self.open);
-        client.set_nodelay(true)?;
+impl Relay for Line {
+    async fn carry(&self, mut client: TcpStream) -> io::Result<()> {
         let (from_client, to_client) = client.split();
-        match target {
+        match &self.target {
             Target::Tcp(host, port) => {
                 let mut server = TcpStream::connect((host.as_str(), *port)).await?;
                 server.set_nodelay(true)?;
                 let (from_server, to_server) = server.split();
-                join!(self.carry(from_client, to_server), self.carry(from_server, to_client));
+                join!(self.one_way(from_client, to_server), self.one_way(from_server, to_client));
             }
             Target::Unix(path) => {
                 let mut server = UnixStream::connect(path).await?;
                 let (from_server, to_server) = server.split();
-                join!(self.carry(from_client, to_server), self.carry(from_server, to_client));
+                join!(self.one_way(from_client, to_server), self.one_way(from_server, to_client));
             }
         }
         Ok(())
     }
+}
 
-    /// Carries bytes one way until there are no more, or nobody takes them. The other way goes on: an answer may still
+impl Line {
+    /// Carries bytes one way until there are no more, or the receiver takes none. The other way goes on: an answer may still
     /// be under way there.
-    async fn carry(&self, mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin) {
-        let bell = Arc::new(Notify::new());
-        let mut parcels: VecDeque<Parcel> = VecDeque::new();
-        let mut lying = 0;
+    async fn one_way(&self, mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin) {
+        let due_now = Arc::new(Notify::new());
+        let mut delayed: VecDeque<Delayed> = VecDeque::new();
+        let mut held = 0;
         let mut end: Option<Instant> = None;
         let mut room = BytesMut::new();
         loop {
             let now = Instant::now();
-            let due = parcels.front().is_some_and(|parcel| parcel.due <= now);
-            if parcels.is_empty() && end.is_some_and(|end| end <= now) {
+            let due = delayed.front().is_some_and(|chunk| chunk.due <= now);
+            if delayed.is_empty() && end.is_some_and(|end| end <= now) {
                 let _ = to.shutdown().await;
                 return;
             }
@@ -217,53 +169,37 @@ impl Line {
             }
             select! {
                 biased;
-                written = write(parcels.front_mut(), &mut to), if due => {
+                written = write(delayed.front_mut(), &mut to), if due => {
                     let Ok(written @ 1..) = written else { return };
-                    lying -= written;
-                    if parcels.front().is_some_and(|parcel| !parcel.bytes.has_remaining()) {
-                        parcels.pop_front();
+                    held -= written;
+                    if delayed.front().is_some_and(|chunk| !chunk.bytes.has_remaining()) {
+                        delayed.pop_front();
                     }
                 }
-                read = from.read_buf(&mut room), if end.is_none() && (!due || lying < BACKLOG) => {
+                read = from.read_buf(&mut room), if end.is_none() && (!due || held < BACKLOG) => {
                     let at = Instant::now() + self.delay;
                     match read {
                         Ok(1..) => {
-                            lying += room.len();
-                            parcels.push_back(Parcel { due: at, bytes: room.split().freeze() });
+                            held += room.len();
+                            delayed.push_back(Delayed { due: at, bytes: room.split().freeze() });
                         }
                         // A broken connection is an end like any other to the other side.
                         Ok(0) | Err(_) => end = Some(at),
                     }
                     if !self.delay.is_zero() {
-                        self.alarm.ring(at, &bell);
+                        self.timer.notify_at(at, &due_now);
                     }
                 }
-                () = bell.notified(), if !due => {}
+                () = due_now.notified(), if !due => {}
             }
         }
     }
 }
 
-async fn write(parcel: Option<&mut Parcel>, to: &mut (impl AsyncWrite + Unpin)) -> io::Result<usize> {
-    match parcel {
-        Some(parcel) => to.write_buf(&mut parcel.bytes).await,
+async fn write(chunk: Option<&mut Delayed>, to: &mut (impl AsyncWrite + Unpin)) -> io::Result<usize> {
+    match chunk {
+        Some(chunk) => to.write_buf(&mut chunk.bytes).await,
         None => pending().await,
-    }
-}
-
-/// Counts a connection in, and out whichever way it ends.
-struct Open<'a>(&'a AtomicUsize);
-
-impl<'a> Open<'a> {
-    fn new(count: &'a AtomicUsize) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Open(count)
-    }
-}
-
-impl Drop for Open<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -11,21 +11,22 @@ use crate::error::Error;
 use crate::machine;
 use crate::table::Table;
 
-const PROGRAM: &str = concat!("howdah ", env!("CARGO_PKG_VERSION"));
+/// This program and its version.
+pub const PROGRAM: &str = concat!("howdah ", env!("CARGO_PKG_VERSION"));
 
 /// How long the disk is asked for its fsync rate.
 const ASKING: Duration = Duration::from_millis(500);
 
-/// The machine, the disk and the server: the given one, or one of our own as each run gets it.
+/// The machine, the disk, the measured program and the server: the given one, or one of our own as each run gets it.
 ///
 /// # Errors
 /// No server came about.
-pub fn describe(conninfo: Option<&str>) -> Result<String, Error> {
+pub fn describe(conninfo: Option<&str>, program: &str) -> Result<String, Error> {
     let facts = match conninfo {
-        Some(conninfo) => machine::facts(&Database::connect(conninfo)?, PROGRAM)?,
+        Some(conninfo) => machine::facts(&Database::connect(conninfo)?, program)?,
         None => {
             let own = Throwaway::start(&Settings::new())?;
-            machine::facts(&Database::own(&own.conninfo())?, PROGRAM)?
+            machine::facts(&Database::own(&own.conninfo())?, program)?
         }
     };
     let mut more = Table::new(["of this run", "value"]);

@@ -26,8 +26,8 @@ const MESSAGE: usize = 512 * 1024;
 pub fn stream(conninfo: &str, table: &str, files: &[PathBuf]) -> Result<u64, Error> {
     let runtime =
         Builder::new_current_thread().enable_all().build().map_err(Error::io("could not start a runtime"))?;
-    let lanes = files.iter().map(|file| stream_file(conninfo, table, file));
-    let rows = runtime.block_on(try_join_all(lanes))?;
+    let streams = files.iter().map(|file| stream_file(conninfo, table, file));
+    let rows = runtime.block_on(try_join_all(streams))?;
     Ok(rows.into_iter().sum())
 }
 

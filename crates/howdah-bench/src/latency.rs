@@ -48,7 +48,7 @@ fn histogram(digits: u8) -> Histogram<u64> {
 }
 
 impl Recorder {
-    /// What somebody else counted.
+    /// What another process counted.
     pub(crate) fn of(counts: &[(u64, u64)]) -> Self {
         let mut recorder = Recorder::default();
         for &(nanoseconds, count) in counts {

@@ -1,7 +1,7 @@
 //! Data sets and honest measurements.
 
-mod alarm;
 pub mod cell;
+pub mod command;
 pub mod compare;
 pub mod contender;
 pub mod continuous;
@@ -12,9 +12,9 @@ pub mod environment;
 pub mod error;
 pub mod floor;
 pub mod latency;
-pub mod load;
 pub mod machine;
 pub mod measure;
+mod precise_timer;
 pub mod process;
 pub mod record;
 pub mod report;

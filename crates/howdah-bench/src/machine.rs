@@ -40,7 +40,7 @@ pub fn load_average() -> String {
     text.split(' ').take(3).collect::<Vec<_>>().join(" ")
 }
 
-/// Settings that somebody chose; those of the locale and of the address say nothing about speed.
+/// Settings that differ from the defaults; those of the locale and of the address say nothing about speed.
 fn settings(database: &Database) -> Result<String, Error> {
     let rows = database.rows(
         "SELECT name || ' = ' || current_setting(name) FROM pg_settings

@@ -38,7 +38,7 @@ pub struct Process {
 /// What came of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// It said DONE with so many rows, and ended well.
+    /// It said DONE with a number of rows, and ended well.
     Done {
         /// The rows that it counted; whether they are there is for others to see.
         rows: u64,
@@ -102,7 +102,7 @@ impl Process {
     pub fn start(mut command: Command, patience: Duration) -> Result<Process, Error> {
         let name = command.get_program().to_string_lossy().into_owned();
         let doing = || format!("could not run {name}");
-        // A file instead of a pipe: nobody has to read along while the clock runs.
+        // A file instead of a pipe: it need not be read while the clock runs.
         let stderr = tempfile::tempfile().map_err(Error::io("could not make a temporary file"))?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
         command.stderr(stderr.try_clone().map_err(Error::io(doing()))?);
@@ -244,7 +244,7 @@ impl Process {
     fn status(&self) -> String {
         match &self.ended {
             Some(Ok(ended)) => ended.status.to_string(),
-            Some(Err(error)) => format!("nobody knows how ({error})"),
+            Some(Err(error)) => format!("its status is not known ({error})"),
             None => "still running".to_owned(),
         }
     }
@@ -294,7 +294,7 @@ fn word(line: &str) -> Option<Word> {
     }
 }
 
-/// Reports lines with the moment of their arrival, until the pipe ends or nobody listens.
+/// Reports lines with the moment of their arrival, until the pipe or the receiver ends.
 fn read(output: ChildStdout, events: &Sender<Event>) {
     let mut output = BufReader::new(output);
     let mut line = Vec::new();

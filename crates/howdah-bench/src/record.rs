@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::continuous::Moment;
 use crate::latency::{Counts, Latency};
 
-/// A run, with all that somebody needs to believe it or to repeat it.
+/// A run, with all that is needed to believe it or to repeat it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// The scenario's name.
@@ -143,10 +143,10 @@ pub struct Evidence {
     /// acknowledged, where each is acknowledged.
     #[serde(default)]
     pub latency: Option<Latency>,
-    /// The same, whole: nanoseconds and how many took so long.
+    /// The whole distribution of latencies: nanoseconds, and how many took that long.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counts: Counts,
-    /// The same over time, where rates were set.
+    /// Latencies over time, where rates were set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub course: Vec<Moment>,
     /// The mean number of rows that were written at once, where the writing program chooses it.
@@ -155,6 +155,15 @@ pub struct Evidence {
     /// Rows a second of which rates were shares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_rows_per_s: Option<f64>,
+    /// Share (0 to 1) of the machine's CPU time that meanwhile went to neither the writing program nor the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<f64>,
+    /// Resident memory of the writing program over time: seconds and bytes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memory: Vec<(f64, u64)>,
+    /// What howdah reports of a load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<serde_json::Value>,
     /// Backends of the writing program that were connected at once, as `pg_stat_activity` shows them.
     pub connections_seen: Option<u32>,
 }

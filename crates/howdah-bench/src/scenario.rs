@@ -1,5 +1,7 @@
 //! What a scenario asks and how its sections are to be read and drawn; its cells say what is run.
 
+use crate::cell::Cell;
+
 /// One study taken up again.
 #[derive(Debug, Clone, Copy)]
 pub struct Scenario {
@@ -11,6 +13,8 @@ pub struct Scenario {
     pub question: &'static str,
     /// The study, 1 to 5, that it takes up, if it is one.
     pub study: Option<u8>,
+    /// What it runs, section by section.
+    pub cells: fn(&Scale) -> Vec<Cell>,
     /// In the order of reports.
     pub sections: &'static [Section],
     /// What its figures do not say.
@@ -28,6 +32,8 @@ pub struct Section {
     pub chart: Chart,
     /// What a reader should look at, and what not to conclude.
     pub note: &'static str,
+    /// What its figures must come to.
+    pub criteria: &'static [Criterion],
     /// What the study printed, beside which the measured figures stand.
     pub published: &'static [Published],
 }
@@ -55,6 +61,67 @@ pub enum Chart {
     Waterfall,
 }
 
+/// A promise, and how the runs of a section keep or break it.
+#[derive(Debug, Clone, Copy)]
+pub struct Criterion {
+    /// What is promised.
+    pub promise: &'static str,
+    /// What is taken from the runs.
+    pub figure: Figure,
+    /// Where the median of the figure must lie.
+    pub limit: Limit,
+}
+
+/// A figure of one or two series. Where two are compared, they are compared round by round.
+#[derive(Debug, Clone, Copy)]
+pub enum Figure {
+    /// Seconds of a series over those of another one.
+    Ratio {
+        /// The series.
+        of: &'static str,
+        /// The other one; of several, the one with the lowest median.
+        to: &'static [&'static str],
+    },
+    /// Milliseconds that a series takes more than another one.
+    MoreMilliseconds {
+        /// The series.
+        of: &'static str,
+        /// The other one.
+        than: &'static str,
+    },
+    /// CPU time of a series above that of another one, as a share of the server's CPU time.
+    CpuAbove {
+        /// The series.
+        of: &'static str,
+        /// The other one.
+        than: &'static str,
+    },
+    /// The highest peak memory of all runs of some series, in MiB.
+    PeakMemory {
+        /// The series.
+        of: &'static [&'static str],
+    },
+    /// How far the peak memories of some series lie apart at most, in MiB; of each, the highest peak counts.
+    PeakMemoryRange {
+        /// The series.
+        of: &'static [&'static str],
+    },
+    /// How much higher memory rose in the second half of a run than in the first, in MiB.
+    MemoryGrowth {
+        /// The series.
+        of: &'static str,
+    },
+}
+
+/// Where a figure must lie.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Limit {
+    /// Not above.
+    AtMost(f64),
+    /// Not below.
+    AtLeast(f64),
+}
+
 /// A figure that a study printed.
 #[derive(Debug, Clone, Copy)]
 pub struct Published {
@@ -66,4 +133,43 @@ pub struct Published {
     pub rows_per_s: f64,
     /// Where the figure misleads; empty where it does not.
     pub but: &'static str,
+}
+
+/// A figure of a study, for a bar.
+pub(crate) const fn published(series: &'static str, rows_per_s: f64, but: &'static str) -> Published {
+    Published { series, x: None, rows_per_s, but }
+}
+
+/// A table of a study: its series over the places of an axis.
+pub(crate) const fn published_at<const X: usize, const S: usize, const ALL: usize>(
+    places: [f64; X],
+    table: [(&'static str, [f64; X]); S],
+) -> [Published; ALL] {
+    assert!(X * S == ALL);
+    let mut all = [published("", 0.0, ""); ALL];
+    let mut at = 0;
+    while at < ALL {
+        let (series, figures) = table[at / X];
+        all[at] = Published { x: Some(places[at % X]), ..published(series, figures[at % X], "") };
+        at += 1;
+    }
+    all
+}
+
+/// How much is run.
+#[derive(Debug, Clone, Copy)]
+pub struct Scale {
+    /// Few rows: shows that everything works, and a first order of things.
+    pub quick: bool,
+    /// Rows instead of the scenario's own.
+    pub rows: Option<u64>,
+    /// Connections where one is compared with several: the cores of this machine.
+    pub cores: u32,
+}
+
+impl Scale {
+    /// The rows of a section.
+    pub(crate) fn rows(&self, full: u64, quick: u64) -> u64 {
+        self.rows.unwrap_or(if self.quick { quick } else { full })
+    }
 }

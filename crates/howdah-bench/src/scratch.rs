@@ -34,7 +34,7 @@ impl Scratch {
     /// The file could not be written.
     pub fn csv(&self, dataset: Dataset, rows: u64) -> Result<PathBuf, Error> {
         self.file(&(self.stem(dataset, rows) + ".csv"), |path| {
-            dataset.recipe(rows, self.seed).write_csv_file(path)
+            dataset.generator(rows, self.seed).write_csv_file(path)
         })
     }
 
@@ -44,7 +44,7 @@ impl Scratch {
     /// The file could not be written.
     pub fn parquet(&self, dataset: Dataset, rows: u64) -> Result<PathBuf, Error> {
         self.file(&(self.stem(dataset, rows) + ".parquet"), |path| {
-            dataset.recipe(rows, self.seed).write_parquet_file(path)
+            dataset.generator(rows, self.seed).write_parquet_file(path)
         })
     }
 
@@ -54,7 +54,7 @@ impl Scratch {
     /// The file could not be written.
     pub fn ndjson(&self, dataset: Dataset, rows: u64) -> Result<PathBuf, Error> {
         self.file(&(self.stem(dataset, rows) + ".ndjson"), |path| {
-            dataset.recipe(rows, self.seed).write_ndjson_file(path)
+            dataset.generator(rows, self.seed).write_ndjson_file(path)
         })
     }
 
@@ -88,7 +88,7 @@ impl Scratch {
         let file = |index| {
             let name = format!("{}-{index}of{parts}.bin", self.stem(dataset, rows));
             self.file(&name, |path| {
-                dataset.recipe(rows, self.seed).write_binary_file(Part { index, of: parts }, path)
+                dataset.generator(rows, self.seed).write_binary_file(Part { index, of: parts }, path)
             })
         };
         (0..parts).map(file).collect()
@@ -98,18 +98,18 @@ impl Scratch {
     ///
     /// # Errors
     /// The file could not be written.
-    pub fn spoilt_csv(&self, dataset: Dataset, rows: u64, every: usize) -> Result<PathBuf, Error> {
+    pub fn spoilt_csv(&self, dataset: Dataset, rows: u64, every: u64) -> Result<PathBuf, Error> {
         let plain = self.csv(dataset, rows)?;
         self.file(&format!("{}-bad-{every}.csv", self.stem(dataset, rows)), |path| {
             write_whole(path, |out| {
                 let mut out = BufWriter::with_capacity(1 << 20, out);
                 let mut bytes = 0;
                 for (number, line) in
-                    BufReader::with_capacity(1 << 20, File::open(&plain)?).lines().enumerate()
+                    (0_u64..).zip(BufReader::with_capacity(1 << 20, File::open(&plain)?).lines())
                 {
                     let line = line?;
                     let rest = line.find(',').map_or("", |comma| &line[comma..]);
-                    let first = if number > 0 && number % every == 0 {
+                    let first = if number > 0 && number.is_multiple_of(every) {
                         "bad"
                     } else {
                         &line[..line.len() - rest.len()]
@@ -123,7 +123,7 @@ impl Scratch {
         })
     }
 
-    /// Where a program may put what nobody reads.
+    /// Where a program may put what is not read again.
     #[must_use]
     pub fn waste(&self) -> PathBuf {
         self.directory.join("waste")
@@ -152,10 +152,17 @@ impl Scratch {
         })
     }
 
+    /// The length of the long field of [`Scratch::one_long_field`] in bytes, without the quotes that only the file has.
+    #[must_use]
+    pub fn length_of_long_field(bytes: u64) -> u64 {
+        let filling = bytes.saturating_sub(2);
+        filling / 64 * 62 + filling % 64
+    }
+
     /// What the names of all files with these rows begin with. The checksum of the first rows is part of it: a file that
     /// an earlier version made of other rows must not be taken for this one.
     fn stem(&self, dataset: Dataset, rows: u64) -> String {
-        let first = dataset.recipe(rows.min(100), self.seed).checksum();
+        let first = dataset.generator(rows.min(100), self.seed).checksum();
         let [.., a, b, c, d] = first.sum.to_be_bytes();
         format!("{}-{rows}-{}-{:08x}", dataset.name(), self.seed, u32::from_be_bytes([a, b, c, d]))
     }
@@ -185,6 +192,7 @@ mod tests {
         assert_eq!(body.len(), 1_000);
         let inner = body.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap();
         assert!(!inner.replace("\"\"", "").contains('"'));
+        assert_eq!(inner.replace("\"\"", "\"").len() as u64, Scratch::length_of_long_field(1_000));
     }
 
     #[test]

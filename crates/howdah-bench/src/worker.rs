@@ -1,6 +1,7 @@
 //! The program that does what a cell says, under the contract of `bench/contenders`: READY, GO, DONE.
 
 use std::io::{self, BufRead, Write};
+use std::path::PathBuf;
 
 use howdah::connect::{ConnectOptions, Environment};
 use howdah::name::TableName;
@@ -10,13 +11,15 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::Builder;
 use tokio_postgres::SimpleQueryMessage;
 
-use crate::continuous::{Buffer, Lane, Literals, Moment, Observed, Offer};
+use crate::continuous::{Buffer, Literals, MeasuredWriter, Moment, Observed, Offer};
 use crate::database::open;
 use crate::dataset::Dataset;
+use crate::error::Error;
+use crate::floor;
 use crate::latency::Counts;
 use crate::writers::{self, Latency, Pace, Rows, Shape, Writers};
 
-/// The variable in which a worker finds its [`Order`], as JSON: nobody else can read a process's environment.
+/// The variable in which a worker finds its [`Order`], as JSON: other users cannot read a process's environment.
 pub const VARIABLE: &str = "HOWDAH_BENCH_WORK";
 
 /// What a worker is to do, and where.
@@ -84,12 +87,19 @@ pub enum Work {
     },
     /// Statements that the server carries out by itself, in one transaction.
     Statements(String),
+    /// Binary COPY files as they are, over a connection each, at once and without waiting for GO.
+    Binary {
+        /// The table.
+        table: String,
+        /// The files.
+        files: Vec<PathBuf>,
+    },
 }
 
 /// What a worker says besides DONE.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Told {
+pub struct WorkerReport {
     /// Seconds from the first byte read to the commit; connecting, catalog and plan are left out, as they are for
     /// contenders, which do them before GO.
     pub seconds: f64,
@@ -97,9 +107,9 @@ pub struct Told {
     pub phases: Vec<(String, f64)>,
     /// Of batches, where each is a transaction of its own, or of rows, where each is acknowledged.
     pub latency: Option<Latency>,
-    /// The same, whole.
+    /// The whole distribution of latencies.
     pub counts: Counts,
-    /// The same over time.
+    /// Latencies over time.
     pub course: Vec<Moment>,
     /// The mean number of rows that were written at once, where the writing program chooses it.
     pub batch_rows: Option<f64>,
@@ -108,11 +118,15 @@ pub struct Told {
 /// The line that begins what a worker tells.
 const TOLD: &str = "TOLD ";
 
-impl Told {
-    /// Finds it among the lines that a worker wrote.
-    #[must_use]
-    pub fn find(said: &str) -> Option<Told> {
-        serde_json::from_str(said.lines().find_map(|line| line.strip_prefix(TOLD))?).ok()
+impl WorkerReport {
+    /// Finds it among the lines that a worker wrote; None where there is no such line.
+    ///
+    /// # Errors
+    /// The line is not what a worker writes.
+    pub fn find(said: &str) -> Result<Option<WorkerReport>, Error> {
+        let line = said.lines().find_map(|line| line.strip_prefix(TOLD));
+        let told = line.map(serde_json::from_str).transpose();
+        told.map_err(|error| Error::Wrong(format!("what the program told cannot be read: {error}")))
     }
 }
 
@@ -123,19 +137,20 @@ pub fn main(order: &str) -> u8 {
     let done = serde_json::from_str(order)
         .map_err(|error| format!("no order: {error}"))
         .and_then(|order| carry_out(order, &mut out));
+    let done = done.and_then(|(rows, told)| {
+        let told = serde_json::to_string(&told).map_err(|error| format!("no figures: {error}"))?;
+        Ok(format!("{TOLD}{told}\nDONE {rows}\n"))
+    });
     let (line, code) = match done {
-        Ok((rows, told)) => {
-            let told = serde_json::to_string(&told).unwrap_or_default();
-            (format!("{TOLD}{told}\nDONE {rows}\n"), 0)
-        }
+        Ok(line) => (line, 0),
         Err(reason) => (format!("FAILED {}\n", reason.replace('\n', " ")), 1),
     };
-    // Whoever has gone does not need to hear it.
+    // The runner may have gone.
     let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
     code
 }
 
-fn carry_out(order: Order, out: &mut impl Write) -> Result<(u64, Told), String> {
+fn carry_out(order: Order, out: &mut impl Write) -> Result<(u64, WorkerReport), String> {
     let said = |error: howdah::Error| format!("{error}");
     match order.work {
         Work::Load { input, table, write_path, jobs, rows_per_statement, freeze, skip_columns, dry_run } => {
@@ -146,8 +161,7 @@ fn carry_out(order: Order, out: &mut impl Write) -> Result<(u64, Told), String> 
                 jobs: Some(jobs as usize),
                 write_path: WritePath::from_name(&write_path)
                     .ok_or_else(|| format!("there is no write path {write_path}"))?,
-                rows_per_statement: rows_per_statement
-                    .map(|rows| usize::try_from(rows).unwrap_or(usize::MAX)),
+                rows_per_statement: rows_per_statement.map(in_memory).transpose()?,
                 freeze,
                 skip_columns,
                 dry_run,
@@ -165,7 +179,7 @@ fn carry_out(order: Order, out: &mut impl Write) -> Result<(u64, Told), String> 
             }
             let phases = outcome.report.phases;
             let rows = if dry_run { outcome.report.rows_read } else { outcome.report.rows };
-            let told = Told {
+            let told = WorkerReport {
                 seconds: phases.load_s + phases.commit_s,
                 phases: vec![
                     ("connect and plan".to_owned(), phases.plan_s),
@@ -174,41 +188,53 @@ fn carry_out(order: Order, out: &mut impl Write) -> Result<(u64, Told), String> 
                     ("wait for the server".to_owned(), phases.wait_s),
                     ("commit".to_owned(), phases.commit_s),
                 ],
-                ..Told::default()
+                ..WorkerReport::default()
             };
             Ok((rows, told))
         }
         Work::Write { dataset, rows, seed, table, shape, rows_per_statement, connections } => {
-            let said = |error: crate::error::Error| error.to_string();
+            let said = |error: Error| error.to_string();
             let dataset =
                 Dataset::from_name(&dataset).ok_or_else(|| format!("there is no data set {dataset}"))?;
-            let rows = Rows::new(dataset.recipe(rows, seed), shape).map_err(said)?;
-            let rows_per_statement = usize::try_from(rows_per_statement).unwrap_or(usize::MAX);
+            let rows = Rows::new(dataset.generator(rows, seed), shape).map_err(said)?;
+            let rows_per_statement = in_memory(rows_per_statement)?;
             let connections = connections as usize;
             let work = writers::Work { dataset, table, shape, rows_per_statement, connections };
             let mut writers = Writers::connect(&order.conninfo, work).map_err(said)?;
             await_go(out)?;
             let outcome = writers.run(&rows, Pace::Closed, None).map_err(said)?;
             let latency = Some(outcome.latency);
-            Ok((outcome.rows, Told { seconds: outcome.seconds, latency, ..Told::default() }))
+            Ok((outcome.rows, WorkerReport { seconds: outcome.seconds, latency, ..WorkerReport::default() }))
         }
         Work::Continuous { dataset, rows, seed, table, buffer, offer } => {
-            let said = |error: crate::error::Error| error.to_string();
+            let said = |error: Error| error.to_string();
             let dataset = Dataset::from_name(&dataset).ok_or_else(|| format!("there is no {dataset}"))?;
-            let made = Literals::of(dataset.recipe(rows, seed)).map_err(said)?;
-            let lane =
-                Lane::connect(&order.conninfo, &table, dataset, (&buffer, &offer), made).map_err(said)?;
+            let made = Literals::of(dataset.generator(rows, seed)).map_err(said)?;
+            let writer = MeasuredWriter::connect(&order.conninfo, &table, dataset, (&buffer, &offer), made)
+                .map_err(said)?;
             await_go(out)?;
-            let Observed { rows, seconds, latency, counts, course } = lane.serve(&offer).map_err(said)?;
-            let batch_rows = lane.close().map_err(said)?;
-            Ok((rows, Told { seconds, latency, counts, course, batch_rows, ..Told::default() }))
+            let Observed { rows, seconds, latency, counts, course } = writer.serve(&offer).map_err(said)?;
+            let batch_rows = writer.close().map_err(said)?;
+            Ok((
+                rows,
+                WorkerReport { seconds, latency, counts, course, batch_rows, ..WorkerReport::default() },
+            ))
         }
         Work::Statements(sql) => statements(&order.conninfo, &sql, out),
+        Work::Binary { table, files } => {
+            let rows = floor::stream(&order.conninfo, &table, &files).map_err(|error| error.to_string())?;
+            Ok((rows, WorkerReport::default()))
+        }
     }
 }
 
+/// A number of rows that are held in memory.
+fn in_memory(rows: u64) -> Result<usize, String> {
+    usize::try_from(rows).map_err(|_| format!("{rows} rows do not fit into memory"))
+}
+
 /// Rows are those of the last statement that says a number.
-fn statements(conninfo: &str, sql: &str, out: &mut impl Write) -> Result<(u64, Told), String> {
+fn statements(conninfo: &str, sql: &str, out: &mut impl Write) -> Result<(u64, WorkerReport), String> {
     let said = |error: tokio_postgres::Error| match error.as_db_error() {
         Some(db) => format!("{} ({})", db.message(), db.code().code()),
         None => error.to_string(),
@@ -223,7 +249,7 @@ fn statements(conninfo: &str, sql: &str, out: &mut impl Write) -> Result<(u64, T
             SimpleQueryMessage::CommandComplete(rows) => Some(*rows),
             _ => None,
         });
-        let told = Told { seconds: clock.elapsed().as_secs_f64(), ..Told::default() };
+        let told = WorkerReport { seconds: clock.elapsed().as_secs_f64(), ..WorkerReport::default() };
         Ok((rows.max().unwrap_or(0), told))
     })
 }
@@ -233,5 +259,5 @@ fn await_go(out: &mut impl Write) -> Result<(), String> {
     out.write_all(b"READY\n").and_then(|()| out.flush()).map_err(failed)?;
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line).map_err(failed)?;
-    if line.trim() == "GO" { Ok(()) } else { Err("nobody said GO".to_owned()) }
+    if line.trim() == "GO" { Ok(()) } else { Err("GO was not said".to_owned()) }
 }

@@ -1,15 +1,19 @@
 //! What was typed: the commands and options, their help, and nothing about what they mean.
 
-use std::path::PathBuf;
-
+#[cfg(feature = "bench")]
 mod bench;
+#[cfg(feature = "bench")]
+mod dataset;
 mod load;
 mod promote;
 mod stream;
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
+#[cfg(feature = "bench")]
 pub(crate) use bench::{Bench, BenchAction, BenchRun};
+#[cfg(feature = "bench")]
+pub(crate) use dataset::{Dataset, DatasetFormatArg};
 pub(crate) use load::{
     AllowArg, Columns, Connection, FormatArg, Input, Load, ModeArg, NamesArg, OnErrorArg, OnNulArg,
     ReportArg, Tolerance, WritePathArg,
@@ -54,8 +58,10 @@ pub(crate) enum Command {
     /// Manage howdah's own PostgreSQL servers
     Server(Server),
     /// Measure every way of writing to PostgreSQL
+    #[cfg(feature = "bench")]
     Bench(Bench),
     /// Make test data: the same rows on every machine
+    #[cfg(feature = "bench")]
     Dataset(Dataset),
     /// Print a completion script for a shell
     Completions(Completions),
@@ -107,61 +113,6 @@ pub(crate) enum ServerAction {
     },
 }
 
-const DATASET_EXAMPLES: &str = "\
-Examples:
-  howdah dataset list
-  howdah dataset github-events --rows 100000 -o events.csv
-  howdah dataset readings | howdah load - --table readings
-  howdah dataset tasks --format sql | psql             the table with its keys, for a binary file
-  howdah dataset tasks --format binary -o tasks.bin
-  howdah dataset gh-archive 2025-01-01-*.json.gz -o events.csv";
-
-/// Make test data: equal rows for an equal seed, on every machine.
-#[derive(Debug, Args)]
-#[command(after_help = DATASET_EXAMPLES, arg_required_else_help = true)]
-pub(crate) struct Dataset {
-    /// The data set's name, list to see all, or gh-archive to convert files
-    #[arg(value_name = "NAME|list|gh-archive")]
-    pub(crate) name: String,
-
-    /// gh-archive: hourly files of GH Archive, made rows of github-events
-    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) files: Vec<PathBuf>,
-
-    /// Rows to make, or at most to convert [default: 1000000, or all]
-    #[arg(long, value_name = "N")]
-    pub(crate) rows: Option<u64>,
-
-    /// Another seed, other rows
-    #[arg(long, value_name = "S", default_value_t = 1)]
-    pub(crate) seed: u64,
-
-    /// readings: a JSON column with what is known of the truck
-    #[arg(long)]
-    pub(crate) with_tags: bool,
-
-    /// NULL, quotes, newlines, unicode, empty and long values in the same columns
-    #[arg(long)]
-    pub(crate) hostile: bool,
-
-    /// csv, ndjson, parquet, binary (COPY's), or sql: the table, its keys, a checksum
-    #[arg(long, value_name = "FORMAT", default_value = "csv", hide_possible_values = true)]
-    pub(crate) format: DatasetFormatArg,
-
-    /// Where to write; - is standard output [default: -, unless that is a terminal]
-    #[arg(long, short = 'o', value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) output: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DatasetFormatArg {
-    Csv,
-    Ndjson,
-    Parquet,
-    Binary,
-    Sql,
-}
-
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
   howdah completions bash > ~/.local/share/bash-completion/completions/howdah
@@ -189,13 +140,18 @@ Examples:
   howdah man load | man -l -                        read it
   howdah man > ~/.local/share/man/man1/howdah.1     keep it";
 
+#[cfg(feature = "bench")]
+const COMMANDS: [&str; 8] = ["load", "stream", "promote", "server", "bench", "dataset", "completions", "man"];
+#[cfg(not(feature = "bench"))]
+const COMMANDS: [&str; 6] = ["load", "stream", "promote", "server", "completions", "man"];
+
 /// Print a manual page, as man reads it.
 #[derive(Debug, Args)]
 #[command(after_help = MAN_EXAMPLES)]
 pub(crate) struct Man {
-    /// Of this command: load, stream, promote, server, bench, dataset, completions, man [default: of howdah]
-    #[arg(value_name = "COMMAND", hide_possible_values = true,
-        value_parser = ["load", "stream", "promote", "server", "bench", "dataset", "completions", "man"])]
+    // The commands are listed by the help itself, which so knows which of them were built.
+    #[arg(value_name = "COMMAND", hide_possible_values = true, value_parser = COMMANDS,
+        help = format!("Of this command: {} [default: of howdah]", COMMANDS.join(", ")))]
     pub(crate) command: Option<String>,
 }
 
@@ -213,6 +169,13 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_a_manual_page() {
+        let commands = Cli::command();
+        let names: Vec<&str> = commands.get_subcommands().map(clap::Command::get_name).collect();
+        assert_eq!(names, COMMANDS);
     }
 
     #[test]
@@ -249,7 +212,7 @@ mod tests {
         assert_eq!(load.connection.host.as_deref(), Some("db"));
         assert_eq!(load.connection.username.as_deref(), Some("me"));
         for command in
-            [&[][..], &["load"], &["stream"], &["promote"], &["server"], &["server", "psql"], &["dataset"]]
+            [&[][..], &["load"], &["stream"], &["promote"], &["server"], &["server", "psql"], &["man"]]
         {
             assert!(help(command).contains("Usage: howdah"), "{command:?}");
         }

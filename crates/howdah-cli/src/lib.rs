@@ -55,7 +55,9 @@ fn run(args: Vec<OsString>) -> u8 {
             Command::Stream(args) => commands::stream::run(args),
             Command::Promote(args) => commands::promote::run(args),
             Command::Server(args) => commands::server::run(args),
+            #[cfg(feature = "bench")]
             Command::Bench(args) => commands::bench::run(args),
+            #[cfg(feature = "bench")]
             Command::Dataset(args) => commands::dataset::run(args),
             Command::Completions(args) => commands::completions::run(args),
             Command::Man(args) => commands::man::run(args),

@@ -14,6 +14,7 @@ mod persistent;
 pub mod places;
 mod port;
 mod postmaster;
+pub mod proxy;
 mod secret;
 mod server;
 mod settings;

@@ -5,11 +5,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up has failed")]
 
 pub mod arrays;
-mod dice;
 pub mod faults;
 mod own_server;
 mod psql;
 pub mod require;
+mod rng;
 mod tiny_disk;
 pub mod waiting;
 
@@ -23,10 +23,10 @@ use std::time::{Duration, Instant};
 use howdah_server::{Settings, Throwaway};
 use tempfile::TempDir;
 
-pub use dice::Dice;
 pub use howdah_server::Shutdown;
 pub use own_server::OwnServer;
 use psql::Psql;
+pub use rng::Rng;
 pub use tiny_disk::TinyDisk;
 
 /// The server of this test program. It ends with the program, however that ends.

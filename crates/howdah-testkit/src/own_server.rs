@@ -18,7 +18,7 @@ impl OwnServer {
         OwnServer::with(Settings::safe_from_crashes())
     }
 
-    /// The same with other settings.
+    /// Like [`OwnServer::start`], with other settings.
     pub fn with(settings: Settings) -> OwnServer {
         OwnServer(Throwaway::start(&settings).unwrap())
     }
@@ -52,7 +52,7 @@ impl OwnServer {
     pub fn start_again(&mut self) {
         let address = self.tcp_address();
         self.0.start_again().unwrap();
-        assert_eq!(self.tcp_address(), address, "somebody took the server's port");
+        assert_eq!(self.tcp_address(), address, "another program took the server's port");
     }
 
     /// Kills a backend with SIGKILL. The server then ends all others and recovers, as after a crash.

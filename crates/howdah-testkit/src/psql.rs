@@ -25,7 +25,7 @@ impl Psql {
         self.try_run(commands).unwrap_or_else(|error| panic!("{commands}: {error}"))
     }
 
-    /// The same, or what psql said on standard error.
+    /// Like [`Psql::run`], but returns what psql said on standard error instead of panicking.
     pub(crate) fn try_run(&self, commands: &str) -> Result<String, String> {
         let mut command = self.command();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -1,12 +1,22 @@
-//! Measures `howdah load` against what the server can take and against psql.
-#![expect(clippy::print_stderr, reason = "a program tells its user what went wrong")]
+//! Measures howdah's promises: the scenario `promises`, with a howdah, a server and psql that can be chosen.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program tells its user how it goes")]
 
-use std::io;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand};
-use howdah_bench::{floor, load};
+use howdah::Control;
+use howdah_bench::cell::Cell;
+use howdah_bench::command::Programs;
+use howdah_bench::error::Error;
+use howdah_bench::record::Record;
+use howdah_bench::runner::{self, Event};
+use howdah_bench::scenarios::{self, Scale};
+use howdah_bench::{environment, machine, report, worker};
+
+const SCENARIO: &str = "promises";
 
 /// Measure howdah load: wall time, CPU, memory; interleaved rounds against the floor and against psql
 #[derive(Parser)]
@@ -15,35 +25,159 @@ struct Arguments {
     #[command(subcommand)]
     role: Option<Role>,
     #[command(flatten)]
-    options: load::Options,
+    options: Options,
 }
 
 #[derive(Subcommand)]
 enum Role {
-    /// The minimal client: streams binary COPY files, one connection each (run by bench-load itself)
+    /// Do the work of one run (called by bench-load itself)
     #[command(hide = true)]
-    FloorClient {
-        #[arg(long)]
-        dbname: String,
-        #[arg(long)]
-        table: String,
-        files: Vec<PathBuf>,
-    },
+    Worker,
 }
 
+/// What to measure, with what, and where results go.
+#[derive(clap::Args)]
+struct Options {
+    /// The howdah to measure; default: the one beside this program
+    #[arg(long, value_name = "PATH")]
+    howdah: Option<PathBuf>,
+    /// A server to measure on; default: one of our own with PostgreSQL's default settings
+    #[arg(short = 'd', long = "dbname", value_name = "CONNINFO")]
+    conninfo: Option<String>,
+    /// The directory of psql; default: the server's own, or the search path when a server is given
+    #[arg(long, value_name = "DIR")]
+    bin_dir: Option<PathBuf>,
+    /// The postmaster's process, when it runs on this machine: its CPU time is measured
+    #[arg(long, value_name = "PID", requires = "conninfo")]
+    server_pid: Option<u32>,
+    /// Rounds after the warm-up
+    #[arg(long, value_name = "N", default_value_t = 7)]
+    rounds: u32,
+    /// Measure only this; may be given several times
+    #[arg(long, value_name = "WHAT", value_parser = PossibleValuesParser::new(sections()))]
+    only: Vec<String>,
+    /// Little data and two rounds: shows that everything runs, the figures mean nothing
+    #[arg(long)]
+    quick: bool,
+    /// Connections of howdah and of the floor
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    jobs: u32,
+    /// Where generated inputs are kept between runs
+    #[arg(long, value_name = "DIR")]
+    scratch: Option<PathBuf>,
+    /// Where raw runs and the report go
+    #[arg(long, value_name = "DIR", default_value = "bench-load-results")]
+    output: PathBuf,
+    /// Seed of the data and of the order of contenders
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    seed: u64,
+}
+
+fn sections() -> Vec<&'static str> {
+    let scenario = scenarios::find(SCENARIO);
+    scenario.map_or_else(Vec::new, |it| it.sections.iter().map(|section| section.name).collect())
+}
+
+#[expect(clippy::disallowed_methods, reason = "the order comes from the runner that started us")]
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let result = match arguments.role {
-        Some(Role::FloorClient { dbname, table, files }) => {
-            floor::stream(&dbname, &table, &files).map(|_| ())
-        }
-        None => load::measure(&arguments.options, &mut io::stdout()),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
+    if let Some(Role::Worker) = arguments.role {
+        return worker::main(&std::env::var(worker::VARIABLE).unwrap_or_default()).into();
+    }
+    match measure(&arguments.options) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("bench-load: {error}");
             ExitCode::FAILURE
+        }
+    }
+}
+
+/// Measures, writes the report into the output directory and tells how it goes. False when a run came to nothing.
+fn measure(options: &Options) -> Result<bool, Error> {
+    let programs = programs(options)?;
+    let version = programs.howdah.first().map(|howdah| machine::version(howdah.as_ref()));
+    let facts = environment::describe(options.conninfo.as_deref(), &version.unwrap_or_default())?;
+    println!("{facts}");
+
+    let scenario =
+        scenarios::find(SCENARIO).ok_or_else(|| Error::Usage(format!("there is no scenario {SCENARIO}")))?;
+    let scale = Scale { quick: options.quick, rows: None, cores: options.jobs };
+    let mut cells = scenarios::cells(scenario, &scale);
+    cells.retain(|cell: &Cell| options.only.is_empty() || options.only.iter().any(|it| it == cell.section));
+    let settings = runner::Options {
+        output: options.output.clone(),
+        scratch: options.scratch.clone().unwrap_or_else(|| std::env::temp_dir().join("howdah-bench")),
+        repeat: if options.quick { 2 } else { options.rounds },
+        warm_up: true,
+        max_seconds: f64::from(u32::MAX),
+        conninfo: options.conninfo.clone(),
+        server_pid: options.server_pid,
+        seed: options.seed,
+        resume: false,
+        programs,
+    };
+    let records = runner::run(&cells, &settings, &Control::new(), &mut tell)?;
+
+    let environment = format!("{}\n{facts}", how(options));
+    report::write(&options.output, &records, &[*scenario], &environment)?;
+    if let Some(promises) = report::promises(&records, &[*scenario]) {
+        println!("\n{promises}");
+    }
+    println!("raw runs, summary.md and report.html are in {}", options.output.display());
+    let failed: Vec<&Record> = records.iter().filter(|record| !record.outcome.counts()).collect();
+    for record in &failed {
+        let reason = record.reason.as_deref().unwrap_or("no reason was recorded");
+        eprintln!("bench-load: {}, {}: {reason}", record.section, record.series);
+    }
+    Ok(failed.is_empty())
+}
+
+fn programs(options: &Options) -> Result<Programs, Error> {
+    let myself = std::env::current_exe().map_err(Error::io("could not find this program"))?;
+    let howdah = options.howdah.clone().unwrap_or_else(|| myself.with_file_name("howdah"));
+    if !howdah.is_file() {
+        let howdah = howdah.display();
+        return Err(Error::Usage(format!(
+            "there is no howdah to measure at {howdah}; build it or use --howdah"
+        )));
+    }
+    let worker = vec![myself.into_os_string(), OsString::from("worker")];
+    Ok(Programs { howdah: vec![howdah.into_os_string()], worker, bin_dir: options.bin_dir.clone() })
+}
+
+/// What to type for the same measurement; without the connection, which may hold a password.
+fn how(options: &Options) -> String {
+    let Options { rounds, jobs, seed, only, .. } = options;
+    let mut line = format!("`bench-load --rounds {rounds} --jobs {jobs} --seed {seed}");
+    only.iter().for_each(|name| line += &format!(" --only {name}"));
+    line += if options.quick { " --quick" } else { "" };
+    line += if options.conninfo.is_some() { " -d …`\n" } else { "`\n" };
+    if options.quick {
+        line += "\n**A quick run: it shows that everything works, its figures mean nothing.**\n";
+    }
+    line
+}
+
+fn tell(event: Event) {
+    match event {
+        Event::Making(dataset, rows) => println!("making {rows} rows of {}", dataset.name()),
+        Event::Ran { record, done, of, .. } => {
+            let evidence = &record.evidence;
+            let or_unknown =
+                |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.2}"));
+            let peak = evidence.peak_rss_bytes.map(|bytes| bytes as f64 / 1_048_576.0);
+            println!(
+                "[{done}/{of}] {:<9} round {:>2}  {:<36} {:>8.3} s   CPU: client {:>6}, server {:>6}   peak {:>7} MiB",
+                record.section,
+                record.repetition,
+                record.series,
+                record.seconds,
+                or_unknown(evidence.client_cpu_s),
+                or_unknown(evidence.server_cpu_s),
+                or_unknown(peak),
+            );
         }
     }
 }

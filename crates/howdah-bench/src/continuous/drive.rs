@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::try_join_all;
 
-use super::Offer;
 use super::ledger::{Ledger, Observed};
+use super::options::Offer;
 use super::pace::Pace;
 use crate::error::Error;
 
@@ -32,7 +32,7 @@ pub trait Taker {
     where
         F: FnOnce(Result<(), String>) + Send + 'static;
 
-    /// Takes a row of which nobody wants to hear again.
+    /// Takes a row whose acknowledgement is not asked for.
     ///
     /// # Errors
     /// It was not taken.
@@ -54,12 +54,12 @@ pub fn drive(taker: &impl Taker, rows: u64, offer: &Offer) -> Result<Observed, E
         Offer::Full => full(taker, rows),
         Offer::Unasked => unasked(taker, rows),
         Offer::Paced { steps } => paced(taker, rows, &Pace::new(steps)?),
-        Offer::OfPeak { .. } => Err(Error::Usage("nobody has said what the peak is".to_owned())),
+        Offer::OfPeak { .. } => Err(Error::Usage("the peak is not known".to_owned())),
         Offer::Waiting { .. } => Err(Error::Usage("producers that wait are tasks".to_owned())),
     }
 }
 
-/// Lets so many producers offer the rows 0 to `rows`, each of which waits for its row before it offers the next: tasks of
+/// Lets `producers` producers offer the rows 0 to `rows`, each of which waits for its row before it offers the next: tasks of
 /// one thread, as those of a service are. `write` ends when its row is acknowledged.
 ///
 /// # Errors
@@ -135,7 +135,7 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::sync::mpsc::{Sender, channel};
 
-    use super::super::Peak;
+    use super::super::options::Peak;
     use super::super::pace::Step;
     use super::*;
 
@@ -176,7 +176,9 @@ mod tests {
         {
             let under_way = row + 1 - self.settled.load(Ordering::SeqCst);
             self.most_under_way.set(self.most_under_way.get().max(under_way));
-            self.rows.send((row, Box::new(settled))).map_err(|_| Error::Wrong("nobody takes rows".to_owned()))
+            self.rows
+                .send((row, Box::new(settled)))
+                .map_err(|_| Error::Wrong("rows are no longer taken".to_owned()))
         }
 
         fn take_unasked(&self, row: u64) -> Result<(), Error> {

@@ -1,4 +1,4 @@
-//! What became of every row, and how long it took: counted where acknowledgements arrive, whoever's thread that is.
+//! What became of every row, and how long it took: counted on the thread on which acknowledgements arrive.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,11 +19,11 @@ pub struct Observed {
     pub rows: u64,
     /// Seconds from the first row offered to the last acknowledgement.
     pub seconds: f64,
-    /// Of a row, offered (or due) to acknowledged; None where nobody asked.
+    /// Of a row, offered (or due) to acknowledged; None where it was not asked for.
     pub latency: Option<Latency>,
-    /// The same, whole.
+    /// The whole distribution of latencies.
     pub counts: Counts,
-    /// The same over time, where rates were set.
+    /// Latencies over time, where rates were set.
     pub course: Vec<Moment>,
 }
 
@@ -55,7 +55,7 @@ struct Entries {
     slices: Vec<Recorder>,
     failed: Option<String>,
     last: Option<Instant>,
-    /// Somebody waits for so many.
+    /// The number of rows that is waited for.
     wanted: Option<u64>,
 }
 
@@ -96,10 +96,10 @@ impl Ledger {
         }
     }
 
-    /// Waits until so many rows are settled.
+    /// Waits until `rows` rows are settled.
     ///
     /// # Errors
-    /// One of them was refused, or none was settled for so long.
+    /// One of them was refused, or none was settled for too long.
     pub(super) fn wait_for(&self, rows: u64, patience: Duration) -> Result<(), Error> {
         let mut entries = self.entries();
         entries.wanted = Some(rows);

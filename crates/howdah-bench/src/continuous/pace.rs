@@ -11,7 +11,7 @@ use crate::error::Error;
 pub struct Step {
     /// Rows a second.
     pub rows_per_s: f64,
-    /// For so long.
+    /// How long.
     pub seconds: f64,
 }
 
@@ -42,7 +42,7 @@ impl Pace {
         self.steps.iter().map(|step| step.rows_per_s * step.seconds).sum::<f64>().max(1.0) as u64
     }
 
-    /// The same rates for shorter, where there are no more than `rows` rows.
+    /// This pace, cut short where there are no more than `rows` rows.
     #[must_use]
     pub fn within(mut self, rows: u64) -> Pace {
         // Exact: row counts stay far below 2^53.

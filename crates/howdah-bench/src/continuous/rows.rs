@@ -1,6 +1,6 @@
 //! Rows as a program has them before it writes them: a literal for each column, made before the clock starts.
 
-use crate::dataset::Recipe;
+use crate::dataset::Generator;
 use crate::error::Error;
 
 /// A row's fields as PostgreSQL's types read them; None is NULL.
@@ -8,19 +8,21 @@ use crate::error::Error;
 pub struct Literals(pub Box<[Option<Box<str>>]>);
 
 impl Literals {
-    /// All rows of a recipe.
+    /// All rows of a generator.
     ///
     /// # Errors
     /// They could not be made.
-    pub fn of(recipe: Recipe) -> Result<Vec<Literals>, Error> {
+    pub fn of(generator: Generator) -> Result<Vec<Literals>, Error> {
         let mut csv = Vec::new();
-        recipe.write_csv(&mut csv).map_err(Error::io("could not make rows"))?;
+        generator.write_csv(&mut csv).map_err(Error::io("could not make rows"))?;
         let text = String::from_utf8(csv)
             .map_err(|_| Error::Usage("a row holds something that is no text".to_owned()))?;
         let mut rows = Vec::new();
-        let (_, mut rest) = text.split_once('\n').unwrap_or_default();
+        let Some((_, mut rest)) = text.split_once('\n') else {
+            return Err(Error::Wrong("the rows have no header".to_owned()));
+        };
         while !rest.is_empty() {
-            let mut fields = Vec::with_capacity(recipe.dataset.columns().len());
+            let mut fields = Vec::with_capacity(generator.dataset.columns().len());
             loop {
                 let (field, end, left) = field(rest);
                 fields.push(field);
@@ -64,7 +66,7 @@ mod tests {
 
     #[test]
     fn literals_are_the_values_of_the_file_unquoted() {
-        let rows = Literals::of(Dataset::Tasks.recipe(50, 1)).unwrap();
+        let rows = Literals::of(Dataset::Tasks.generator(50, 1)).unwrap();
         assert_eq!(rows.len(), 50);
         for Literals(fields) in &rows {
             let [Some(args), Some(key)] = &fields[..] else { panic!("{fields:?}") };
@@ -72,7 +74,8 @@ mod tests {
             assert_eq!(document.as_object().unwrap().len(), 10);
             assert_eq!(key.len(), 36);
         }
-        let hostile = Literals::of(Recipe { hostile: true, ..Dataset::GithubEvents.recipe(500, 3) }).unwrap();
+        let hostile =
+            Literals::of(Generator { hostile: true, ..Dataset::GithubEvents.generator(500, 3) }).unwrap();
         assert_eq!(hostile.len(), 500);
         let columns = Dataset::GithubEvents.columns().len();
         assert!(hostile.iter().all(|Literals(fields)| fields.len() == columns));

@@ -10,8 +10,8 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::drive::{Taker, drive, waiting};
 use super::ledger::Observed;
+use super::options::{Buffer, Offer, Path};
 use super::rows::Literals;
-use super::{Buffer, Offer, Path};
 use crate::dataset::Dataset;
 use crate::error::Error;
 
@@ -19,7 +19,7 @@ use crate::error::Error;
 const CLOSING: Duration = Duration::from_secs(10);
 
 /// A writer and the rows that it is to write.
-pub struct Lane {
+pub struct MeasuredWriter {
     writer: Writer,
     rows: Vec<Literals>,
     /// Where the writer runs beside producers that are tasks; None: on a thread of its own.
@@ -34,7 +34,7 @@ impl Row for Literals {
     }
 }
 
-impl Lane {
+impl MeasuredWriter {
     /// Connects. A writer whose producers wait runs on their runtime, as a service's does; others hand rows over to its thread.
     ///
     /// # Errors
@@ -45,13 +45,13 @@ impl Lane {
         dataset: Dataset,
         (buffer, offer): (&Buffer, &Offer),
         rows: Vec<Literals>,
-    ) -> Result<Lane, Error> {
+    ) -> Result<MeasuredWriter, Error> {
         let options = ConnectOptions { conninfo: Some(conninfo.to_owned()), ..ConnectOptions::default() };
         let target = options.resolve(&Environment::from_process())?;
         let columns = dataset.columns().iter().map(|(name, _)| (*name).to_owned()).collect();
         let options = options_of(buffer, columns);
         if !matches!(offer, Offer::Waiting { .. }) {
-            return Ok(Lane {
+            return Ok(MeasuredWriter {
                 writer: Writer::connect_blocking(&target, table, options)?,
                 rows,
                 runtime: None,
@@ -60,7 +60,7 @@ impl Lane {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(Error::io("could not start a runtime"))?;
         let writer = runtime.block_on(Writer::connect(&target, table, options))?;
-        Ok(Lane { writer, rows, runtime: Some(runtime) })
+        Ok(MeasuredWriter { writer, rows, runtime: Some(runtime) })
     }
 
     /// Offers all rows as the offer says that it was connected for.
@@ -100,7 +100,7 @@ impl Lane {
     }
 }
 
-impl Taker for Lane {
+impl Taker for MeasuredWriter {
     fn take<F>(&self, row: u64, settled: F) -> Result<(), Error>
     where
         F: FnOnce(Result<(), String>) + Send + 'static,

@@ -9,13 +9,28 @@
 use std::fmt;
 use std::io;
 
-use super::copy_binary::gauge;
-use super::decimal::{push_fixed, push_integer};
+use super::decimal::{gauge, push_fixed, push_integer};
 use super::hash::hash;
+use super::set::Dataset;
 use super::value::{Sink, Value, push_array, push_hex, push_uuid};
 
 /// The text that stands for NULL in a hash: no data set holds it.
 const NULL: &[u8] = b"\x01";
+
+impl Dataset {
+    /// The query over the typed table that answers with a [`Checksum`], as its text. `table` goes into it as it is.
+    #[must_use]
+    pub fn checksum_sql(self, table: &str) -> String {
+        self.narrow_checksum_sql(table, self.columns().len())
+    }
+
+    /// Like [`Dataset::checksum_sql`], over a table of the first `width` columns; see [`Generator::narrow_checksum`].
+    #[must_use]
+    pub fn narrow_checksum_sql(self, table: &str, width: usize) -> String {
+        let columns = self.columns();
+        sql(&columns[..width.min(columns.len())], table)
+    }
+}
 
 /// The number of rows and the sum of their hashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,7 +50,7 @@ impl fmt::Display for Checksum {
 
 /// The query that answers with a [`Checksum`] as one text. `table` goes into it as it is; no setting of the session
 /// changes the answer.
-pub(super) fn sql(columns: &[(&str, &str)], table: &str) -> String {
+fn sql(columns: &[(&str, &str)], table: &str) -> String {
     let hashed = columns.iter().fold("0".to_owned(), |before, (name, r#type)| {
         let text = match *r#type {
             t if t.starts_with("timestamptz") => format!("extract(epoch FROM {name})::text"),
@@ -56,12 +71,20 @@ pub(super) struct Adder {
     /// Columns of a row that count, and those that were seen of this one.
     width: usize,
     seen: usize,
+    /// The distance between two rows that do not count.
+    without_every: Option<u64>,
+    rows_seen: u64,
     text: Vec<u8>,
 }
 
 impl Adder {
     pub(super) fn of(width: usize) -> Self {
         Adder { width, ..Adder::default() }
+    }
+
+    /// Leaves out each `every`-th row, counted from 1.
+    pub(super) fn without_every(self, every: u64) -> Self {
+        Adder { without_every: Some(every), ..self }
     }
 
     pub(super) fn finish(self) -> Checksum {
@@ -110,6 +133,10 @@ impl Sink for Adder {
     }
 
     fn end(&mut self) -> io::Result<()> {
+        self.rows_seen += 1;
+        if self.without_every.is_some_and(|every| self.rows_seen.is_multiple_of(every)) {
+            return Ok(());
+        }
         self.total.rows += 1;
         self.total.sum += i128::from(self.row);
         Ok(())

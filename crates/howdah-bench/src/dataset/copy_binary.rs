@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::BUFFER;
+use super::decimal::gauge;
+use super::file::BUFFER;
 use super::value::{Sink, Value};
 
 /// Signature, flags and length of the header extension.
@@ -82,11 +83,6 @@ impl<W: Write> Sink for CopyBinary<'_, W> {
         }
         Ok(())
     }
-}
-
-/// The float8 of a gauge.
-pub(super) fn gauge(scaled: i32, decimals: u32) -> f64 {
-    f64::from(scaled) / f64::from(10_u32.pow(decimals))
 }
 
 fn push_bytes(out: &mut Vec<u8>, value: &[u8]) {

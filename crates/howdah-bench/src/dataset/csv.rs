@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 
 use super::decimal::{push_fixed, push_instant, push_integer, push_scaled};
+use super::file::BUFFER;
+use super::set::Dataset;
 use super::value::{Sink, Value, push_array, push_uuid};
-use super::{BUFFER, Dataset};
 
 /// How a file spells an instant. Both are read alike; loaders must know both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

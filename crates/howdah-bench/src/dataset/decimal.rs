@@ -1,5 +1,10 @@
 //! Numbers and times as text, appended to a buffer without going through the formatting machinery.
 
+/// The float8 of a gauge.
+pub(super) fn gauge(scaled: i32, decimals: u32) -> f64 {
+    f64::from(scaled) / f64::from(10_u32.pow(decimals))
+}
+
 /// Appends an integer.
 pub(super) fn push_integer(out: &mut Vec<u8>, value: impl itoa::Integer) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
@@ -19,7 +24,7 @@ pub(super) fn push_scaled(out: &mut Vec<u8>, scaled: i32, decimals: u32) {
     out.push(b'.');
     let mut place = unit / 10;
     while fraction > 0 {
-        push_digit(out, fraction / place);
+        push_digit(out, (fraction / place).into());
         fraction %= place;
         place /= 10;
     }
@@ -60,9 +65,7 @@ pub(super) fn push_date_time(out: &mut Vec<u8>, seconds: i64, separator: u8) {
         (b':', second % 60),
     ] {
         out.push(lead);
-        let two = two.unsigned_abs();
-        push_digit(out, u32::try_from(two / 10).unwrap_or(0));
-        push_digit(out, u32::try_from(two % 10).unwrap_or(0));
+        push_padded(out, two.unsigned_abs(), 10);
     }
 }
 
@@ -83,14 +86,14 @@ fn civil(days: i64) -> (i64, i64, i64) {
 /// Appends a number with zeros before it, the first digit at `place`.
 fn push_padded(out: &mut Vec<u8>, mut number: u64, mut place: u64) {
     while place > 0 {
-        push_digit(out, u32::try_from(number / place).unwrap_or(0));
+        push_digit(out, number / place);
         number %= place;
         place /= 10;
     }
 }
 
-fn push_digit(out: &mut Vec<u8>, digit: u32) {
-    out.push(b'0' + u8::try_from(digit % 10).unwrap_or(0));
+fn push_digit(out: &mut Vec<u8>, digit: u64) {
+    out.push(b'0' + u8::try_from(digit).expect("a digit is below ten"));
 }
 
 #[cfg(test)]

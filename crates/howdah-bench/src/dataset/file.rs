@@ -1,8 +1,11 @@
 //! A file that appears under its name only when it is complete, so that an interrupted run leaves no short one.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
+
+/// Bytes collected before a write: large enough that system calls do not count, small enough for the cache.
+pub(super) const BUFFER: usize = 256 * 1024;
 
 /// Lets `write` fill a neighbour of `path` and then gives it that name.
 pub(crate) fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<u64>) -> io::Result<u64> {
@@ -24,10 +27,19 @@ pub(crate) fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Resu
     result
 }
 
+/// Lets `write` fill the file, or standard output for `-`.
+pub(super) fn to_file(
+    output: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<u64>,
+) -> io::Result<u64> {
+    if output == Path::new("-") {
+        return write(&mut io::stdout().lock());
+    }
+    write_whole(output, |out| write(out))
+}
+
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use super::*;
 
     #[test]

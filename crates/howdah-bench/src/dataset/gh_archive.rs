@@ -1,6 +1,6 @@
 //! Hourly files of GH Archive (one JSON event a line, mostly gzipped) as rows of `github-events`.
 //!
-//! A payload of the archive is mostly text that nobody queries. Kept are the members that the made-up events have, with
+//! A payload of the archive is mostly text that is never queried. Kept are the members that the made-up events have, with
 //! sorted keys, and the number of commits.
 
 use std::collections::BTreeMap;
@@ -13,9 +13,10 @@ use serde_json::Value as Json;
 
 use super::copy_binary::CopyBinary;
 use super::csv::Csv;
-use super::recipe::to_file;
+use super::file::to_file;
+use super::github_events;
+use super::set::Dataset;
 use super::value::{Sink, Value};
-use super::{Dataset, github_events};
 
 /// Members of a payload that are kept when they are scalars.
 const SCALARS: [&str; 12] = [

@@ -4,7 +4,7 @@
 //! the archives; names, ids and texts are drawn.
 
 use super::decimal::push_integer;
-use super::draw::Draw;
+use super::rng::Rng;
 use super::value::{Rows, Sink, Value};
 
 /// Names and types, in order.
@@ -97,7 +97,7 @@ impl Kind {
 
 /// The endless sequence of events for a seed; the buffers of the current row are used again for the next.
 pub(super) struct Events {
-    draw: Draw,
+    rng: Rng,
     made: u64,
     id: u64,
     seconds: i64,
@@ -112,7 +112,7 @@ pub(super) struct Events {
 impl Events {
     pub(super) fn new(seed: u64) -> Self {
         Events {
-            draw: Draw::new(seed, b"ghevents"),
+            rng: Rng::new(seed, b"ghevents"),
             made: 0,
             id: FIRST_ID,
             seconds: START,
@@ -126,7 +126,7 @@ impl Events {
     }
 
     fn draw_kind(&mut self) -> Kind {
-        let mut left = self.draw.below(100);
+        let mut left = self.rng.below(100);
         for (share, kind) in MIX {
             if left < share {
                 return kind;
@@ -138,19 +138,19 @@ impl Events {
 
     fn draw_actor(&mut self) {
         self.actor_login.clear();
-        if self.draw.chance(12, 100) {
-            let (login, id) = BOTS[self.draw.below(3) as usize];
+        if self.rng.chance(12, 100) {
+            let (login, id) = BOTS[self.rng.below(3) as usize];
             self.actor_login.extend_from_slice(login.as_bytes());
             self.actor_id = id;
         } else {
-            let actor = self.draw.skewed(ACTORS);
+            let actor = self.rng.skewed(ACTORS);
             self.actor_id = 1_000 + u64::from(actor) * 97;
             push_login(&mut self.actor_login, actor);
         }
     }
 
     fn draw_repository(&mut self) {
-        let repository = self.draw.skewed(REPOSITORIES);
+        let repository = self.rng.skewed(REPOSITORIES);
         self.repo_id = 10_000 + u64::from(repository) * 233;
         self.repo_name.clear();
         // A repository keeps its owner.
@@ -160,42 +160,42 @@ impl Events {
     }
 
     fn draw_payload(&mut self) {
-        let Events { draw, payload, made, .. } = self;
+        let Events { rng, payload, made, .. } = self;
         payload.clear();
-        let number = 1 + draw.skewed(9_000);
+        let number = 1 + rng.skewed(9_000);
         match self.kind {
             Kind::Push => {
-                let size = 1 + draw.skewed(6);
+                let size = 1 + rng.skewed(6);
                 push(payload, "{\"before\":\"");
-                push_hash(payload, draw);
+                push_hash(payload, rng);
                 push(payload, "\",\"distinct_size\":");
                 push_integer(payload, size);
                 push(payload, ",\"head\":\"");
-                push_hash(payload, draw);
+                push_hash(payload, rng);
                 push(payload, "\",\"push_id\":");
                 push_integer(payload, 22_000_000_000 + *made);
                 push(payload, ",\"ref\":\"refs/heads/");
-                push(payload, draw.pick(&BRANCHES));
+                push(payload, rng.pick(&BRANCHES));
                 push(payload, "\",\"size\":");
                 push_integer(payload, size);
                 payload.push(b'}');
             }
             Kind::Create => {
                 push(payload, "{\"description\":");
-                if draw.chance(1, 2) {
+                if rng.chance(1, 2) {
                     push(payload, "null");
                 } else {
                     payload.push(b'"');
-                    push(payload, draw.pick(&DESCRIPTIONS));
+                    push(payload, rng.pick(&DESCRIPTIONS));
                     payload.push(b'"');
                 }
                 push(payload, ",\"master_branch\":\"main\",\"pusher_type\":\"user\",\"ref\":\"");
-                push(payload, draw.pick(&BRANCHES));
+                push(payload, rng.pick(&BRANCHES));
                 push(payload, "\",\"ref_type\":\"branch\"}");
             }
             Kind::PullRequest => {
                 let (action, state) =
-                    if draw.chance(1, 2) { ("opened", "open") } else { ("closed", "closed") };
+                    if rng.chance(1, 2) { ("opened", "open") } else { ("closed", "closed") };
                 push(payload, "{\"action\":\"");
                 push(payload, action);
                 push(payload, "\",\"number\":");
@@ -232,7 +232,7 @@ impl Events {
                 push(payload, "{\"action\":\"published\",\"release\":{\"id\":");
                 push_integer(payload, 193_000_000 + *made);
                 push(payload, ",\"name\":\"");
-                push(payload, draw.pick(&DESCRIPTIONS));
+                push(payload, rng.pick(&DESCRIPTIONS));
                 push(payload, "\",\"prerelease\":false,\"tag_name\":\"v1.");
                 push_integer(payload, number % 40);
                 push(payload, "\"}}");
@@ -243,7 +243,7 @@ impl Events {
 
 impl Rows for Events {
     fn advance(&mut self) {
-        self.id += 1 + u64::from(self.draw.below(30));
+        self.id += 1 + u64::from(self.rng.below(30));
         self.seconds = START + i64::try_from(self.made / PER_SECOND).unwrap_or(i64::MAX - START);
         self.made += 1;
         self.kind = self.draw_kind();
@@ -271,9 +271,9 @@ fn push(out: &mut Vec<u8>, text: &str) {
 }
 
 /// Forty hexadecimal digits.
-fn push_hash(out: &mut Vec<u8>, draw: &mut Draw) {
+fn push_hash(out: &mut Vec<u8>, rng: &mut Rng) {
     for digits in [16, 16, 8] {
-        let mut word = draw.word();
+        let mut word = rng.word();
         for _ in 0..digits {
             out.push(b"0123456789abcdef"[(word & 15) as usize]);
             word >>= 4;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::draw::Draw;
+use super::rng::Rng;
 use super::value::{Sink, Value};
 
 /// Texts that a loader must neither split, trim, unescape nor take for something else.
@@ -66,7 +66,7 @@ pub(super) struct Hostile<'a, S> {
     /// The column whose values must stay different from each other.
     unique: Option<usize>,
     seed: u64,
-    draw: Draw,
+    rng: Rng,
     column: usize,
     text: Vec<u8>,
 }
@@ -78,43 +78,43 @@ impl<'a, S: Sink> Hostile<'a, S> {
         unique: Option<usize>,
         seed: u64,
     ) -> Self {
-        let draw = Draw::new(seed, b"hostile\0");
-        Hostile { sink, columns, unique, seed, draw, column: 0, text: Vec::new() }
+        let rng = Rng::new(seed, b"hostile\0");
+        Hostile { sink, columns, unique, seed, rng, column: 0, text: Vec::new() }
     }
 
     /// Says which row comes next: a part of the rows is the same however many came before.
     pub(super) fn row(&mut self, number: u64) {
         // An odd factor takes different rows to different seeds.
         let seed = self.seed ^ (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.draw = Draw::new(seed, b"hostile\0");
+        self.rng = Rng::new(seed, b"hostile\0");
     }
 
     fn draw_text(&mut self) {
         self.text.clear();
-        if self.draw.chance(1, 32) {
-            let (unit, length) = (b"long \"text\",\n\\", LONG + self.draw.below(64) as usize);
+        if self.rng.chance(1, 32) {
+            let (unit, length) = (b"long \"text\",\n\\", LONG + self.rng.below(64) as usize);
             self.text.extend(unit.iter().cycle().take(length));
         } else {
-            let text = self.draw.pick(&TEXTS);
+            let text = self.rng.pick(&TEXTS);
             self.text.extend_from_slice(text.as_bytes());
         }
     }
 
     fn draw_document(&mut self) {
         self.text.clear();
-        if self.draw.chance(1, 32) {
+        if self.rng.chance(1, 32) {
             self.text.extend_from_slice(b"{\"long\":\"");
-            let length = LONG + self.draw.below(64) as usize;
+            let length = LONG + self.rng.below(64) as usize;
             self.text.extend(b"long text, ".iter().cycle().take(length));
             self.text.extend_from_slice(b"\"}");
         } else {
-            let document = self.draw.pick(&DOCUMENTS);
+            let document = self.rng.pick(&DOCUMENTS);
             self.text.extend_from_slice(document.as_bytes());
         }
     }
 
     fn exchange(&mut self, value: Value<'_>) {
-        let low = self.draw.chance(1, 2);
+        let low = self.rng.chance(1, 2);
         let exchanged = match value {
             Value::Null => Value::Null,
             Value::Boolean(value) => Value::Boolean(!value),
@@ -123,17 +123,17 @@ impl<'a, S: Sink> Hostile<'a, S> {
             Value::Bigint(_) => Value::Bigint(if low { i64::MIN } else { i64::MAX }),
             Value::Gauge { .. } | Value::Double(_) => {
                 const EXTREMES: [f64; 6] = [-0.0, f64::MIN_POSITIVE, f64::MAX, f64::MIN, 0.1 + 0.2, 1e-7];
-                Value::Double(EXTREMES[self.draw.below(6) as usize])
+                Value::Double(EXTREMES[self.rng.below(6) as usize])
             }
             Value::Numeric { scale, .. } => {
                 const EXTREMES: [i64; 5] = [0, 1, -1, 9_999_999_999, -9_999_999_999];
-                Value::Numeric { scaled: EXTREMES[self.draw.below(5) as usize], scale }
+                Value::Numeric { scaled: EXTREMES[self.rng.below(5) as usize], scale }
             }
             Value::Timestamptz(_) => {
                 // The first instant of year 1, the last of year 9999, one before 1970, a leap day.
                 const EXTREMES: [i64; 4] =
                     [-62_135_596_800_000_000, 253_402_300_799_999_999, -1, 951_868_799_123_456];
-                Value::Timestamptz(EXTREMES[self.draw.below(4) as usize])
+                Value::Timestamptz(EXTREMES[self.rng.below(4) as usize])
             }
             Value::Uuid(_) => Value::Uuid([if low { 0 } else { 0xff }; 16]),
             Value::Text(text) => {
@@ -147,7 +147,7 @@ impl<'a, S: Sink> Hostile<'a, S> {
                 self.draw_document();
                 Value::Jsonb(&self.text)
             }
-            Value::TextArray(_) => Value::TextArray(ARRAYS[self.draw.below(7) as usize]),
+            Value::TextArray(_) => Value::TextArray(ARRAYS[self.rng.below(7) as usize]),
         };
         self.sink.put(exchanged);
     }
@@ -164,9 +164,9 @@ impl<S: Sink> Sink for Hostile<'_, S> {
         let nullable = !unique && !self.columns[self.column].1.ends_with("NOT NULL");
         // A unique number has no other form.
         let fixed = unique && !matches!(value, Value::Text(_));
-        if fixed || !self.draw.chance(1, 8) {
+        if fixed || !self.rng.chance(1, 8) {
             self.sink.put(value);
-        } else if nullable && self.draw.chance(1, 3) {
+        } else if nullable && self.rng.chance(1, 3) {
             self.sink.put(Value::Null);
         } else {
             self.exchange(value);

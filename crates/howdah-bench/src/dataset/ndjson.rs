@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 
 use super::decimal::{push_fixed, push_instant, push_integer, push_scaled};
+use super::file::BUFFER;
+use super::set::Dataset;
 use super::value::{Sink, Value, push_uuid};
-use super::{BUFFER, Dataset};
 
 /// Writes an object a row.
 pub(super) struct Ndjson<'a, W: Write> {

@@ -13,8 +13,8 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
-use super::Dataset;
-use super::copy_binary::gauge;
+use super::decimal::gauge;
+use super::set::Dataset;
 use super::value::{Sink, Value};
 
 /// Rows collected before they are handed to the writer.

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::draw::Draw;
+use super::rng::Rng;
 use super::value::{Rows, Sink, Value};
 
 /// Names and types, in order.
@@ -14,7 +14,7 @@ pub(super) const COLUMNS: [(&str, &str); 9] = {
     columns
 };
 
-/// The same with what is known of the truck.
+/// Names and types with what is known of the truck.
 pub(super) const TAGGED_COLUMNS: [(&str, &str); 10] = [
     ("time", "timestamptz"),
     ("tags_id", "integer"),
@@ -36,7 +36,7 @@ const TAGS: usize = 8;
 const START: i64 = 1_704_067_200;
 /// Seconds between two reports of a truck.
 const INTERVAL: i64 = 10;
-/// Entries travel, and get lost or late, by so many at a time.
+/// How many entries travel together, and get lost or late together.
 const BATCH: usize = 10;
 
 /// One gauge: integers that stand for `value / 10^decimals`, so that no machine rounds differently.
@@ -77,7 +77,7 @@ struct Entry {
 
 /// The trucks as they drive: entries in the order of time.
 struct Fleet {
-    draw: Draw,
+    rng: Rng,
     gauges: Vec<Gauges>,
     seconds: i64,
     truck: i32,
@@ -85,11 +85,11 @@ struct Fleet {
 
 impl Fleet {
     fn new(seed: u64) -> Self {
-        let mut draw = Draw::new(seed, b"readings");
+        let mut rng = Rng::new(seed, b"readings");
         let gauges = (0..TRUCKS)
-            .map(|_| std::array::from_fn(|gauge| draw.between(GAUGES[gauge].first.0, GAUGES[gauge].first.1)))
+            .map(|_| std::array::from_fn(|gauge| rng.between(GAUGES[gauge].first.0, GAUGES[gauge].first.1)))
             .collect();
-        Fleet { draw, gauges, seconds: START, truck: 0 }
+        Fleet { rng, gauges, seconds: START, truck: 0 }
     }
 
     fn next(&mut self) -> Entry {
@@ -101,7 +101,7 @@ impl Fleet {
         let entry =
             Entry { seconds: self.seconds, truck: self.truck, values: *walk, silent: None, emptied: None };
         for (value, gauge) in walk.iter_mut().zip(&GAUGES) {
-            *value = (*value + self.draw.between(-gauge.step, gauge.step)).clamp(gauge.low, gauge.high);
+            *value = (*value + self.rng.between(-gauge.step, gauge.step)).clamp(gauge.low, gauge.high);
         }
         self.truck += 1;
         entry
@@ -112,7 +112,7 @@ impl Fleet {
 pub(super) struct Readings {
     fleet: Fleet,
     /// Decides what gets lost, late and emptied.
-    fate: Draw,
+    fate: Rng,
     late_entries: VecDeque<Entry>,
     late_batches: VecDeque<[Entry; BATCH]>,
     batch: [Entry; BATCH],
@@ -126,7 +126,7 @@ impl Readings {
         let nothing = Entry { seconds: START, truck: 0, values: [0; _], silent: None, emptied: None };
         Readings {
             fleet: Fleet::new(seed),
-            fate: Draw::new(seed, b"readfate"),
+            fate: Rng::new(seed, b"readfate"),
             late_entries: VecDeque::new(),
             late_batches: VecDeque::new(),
             batch: [nothing; BATCH],
@@ -205,7 +205,7 @@ impl Rows for Readings {
         sink.begin(COLUMNS.len() + usize::from(self.tags.is_some()));
         sink.put(Value::Timestamptz(seconds * 1_000_000));
         // A truck with an emptied tag is another set of tags, with a number of its own.
-        let set = emptied.map_or(0, |tag| i32::try_from(tag + 1).unwrap_or(0));
+        let set = emptied.map_or(0, |tag| i32::try_from(tag + 1).expect("there are few tags"));
         sink.put(Value::Integer(1 + truck + set * TRUCKS));
         for (index, (scaled, gauge)) in values.into_iter().zip(&GAUGES).enumerate() {
             if silent == Some(index) {
@@ -229,18 +229,18 @@ struct Tags {
 
 impl Tags {
     fn new(seed: u64) -> Self {
-        let mut draw = Draw::new(seed, b"trucktag");
+        let mut rng = Rng::new(seed, b"trucktag");
         let fleet = (0..TRUCKS).map(|truck| {
             let (model, load, tank, usual) =
                 [("F-150", 2000, 200, 15), ("G-2000", 5000, 300, 19), ("H-2", 1500, 150, 12)]
-                    [draw.below(3) as usize];
+                    [rng.below(3) as usize];
             let text = |key: &str, value: &str| format!("\"{key}\":\"{value}\"");
             [
                 text("name", &format!("truck_{truck}")),
-                text("fleet", draw.pick(&["East", "West", "North", "South"])),
-                text("driver", draw.pick(&["Derek", "Rodney", "Albert", "Andy", "Seth", "Trish"])),
+                text("fleet", rng.pick(&["East", "West", "North", "South"])),
+                text("driver", rng.pick(&["Derek", "Rodney", "Albert", "Andy", "Seth", "Trish"])),
                 text("model", model),
-                text("device_version", draw.pick(&["v1.0", "v1.5", "v2.0", "v2.3"])),
+                text("device_version", rng.pick(&["v1.0", "v1.5", "v2.0", "v2.3"])),
                 format!("\"load_capacity\":{load}"),
                 format!("\"fuel_capacity\":{tank}"),
                 format!("\"nominal_fuel_consumption\":{usual}"),

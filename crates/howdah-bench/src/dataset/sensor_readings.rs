@@ -2,7 +2,7 @@
 //!
 //! Ranges, shares and the number of devices, places and tag sets are those of study 2; ids and names are drawn or ours.
 
-use super::draw::Draw;
+use super::rng::Rng;
 use super::value::{Rows, Sink, Value};
 
 /// Names and types of the columns that files hold, in order. The table has an identity column before them.
@@ -49,7 +49,7 @@ const TAG_SETS: [&[Option<&[u8]>]; 7] = [
 
 /// The endless sequence of readings for a seed.
 pub(super) struct SensorReadings {
-    draw: Draw,
+    rng: Rng,
     devices: Vec<[u8; 16]>,
     device: usize,
     micros: i64,
@@ -64,10 +64,10 @@ pub(super) struct SensorReadings {
 
 impl SensorReadings {
     pub(super) fn new(seed: u64) -> Self {
-        let mut draw = Draw::new(seed, b"sensors\0");
+        let mut rng = Rng::new(seed, b"sensors\0");
         SensorReadings {
-            devices: (0..DEVICES).map(|_| draw.uuid()).collect(),
-            draw,
+            devices: (0..DEVICES).map(|_| rng.uuid()).collect(),
+            rng,
             device: 0,
             micros: START - INTERVAL,
             temperature: 0.0,
@@ -83,16 +83,16 @@ impl SensorReadings {
 
 impl Rows for SensorReadings {
     fn advance(&mut self) {
-        let draw = &mut self.draw;
+        let rng = &mut self.rng;
         self.micros += INTERVAL;
-        self.device = draw.below(DEVICES) as usize;
-        self.temperature = 18.0 + 15.0 * draw.fraction();
-        self.humidity = 30.0 + 50.0 * draw.fraction();
-        self.pressure = 98_000 + i64::from(draw.below(4_000));
-        self.battery = 20 + i16::try_from(draw.below(80)).unwrap_or(0);
-        self.anomaly = draw.chance(5, 100);
-        self.location = draw.pick(&LOCATIONS);
-        self.tags = draw.below(7) as usize;
+        self.device = rng.below(DEVICES) as usize;
+        self.temperature = 18.0 + 15.0 * rng.fraction();
+        self.humidity = 30.0 + 50.0 * rng.fraction();
+        self.pressure = 98_000 + i64::from(rng.below(4_000));
+        self.battery = 20 + i16::try_from(rng.below(80)).expect("below 80");
+        self.anomaly = rng.chance(5, 100);
+        self.location = rng.pick(&LOCATIONS);
+        self.tags = rng.below(7) as usize;
     }
 
     fn emit(&self, sink: &mut impl Sink) {

@@ -2,7 +2,7 @@
 //!
 //! The number of fields and the lengths of their values are those of study 5's generator; the words are ours.
 
-use super::draw::Draw;
+use super::rng::Rng;
 use super::value::{Rows, Sink, Value, push_uuid};
 
 /// Names and types of the columns that files hold, in order. The table has an identity column and a time of arrival too.
@@ -44,19 +44,19 @@ const SYMBOLS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 
 /// The endless sequence of tasks for a seed.
 pub(super) struct Tasks {
-    draw: Draw,
+    rng: Rng,
     args: Vec<u8>,
     key: Vec<u8>,
 }
 
 impl Tasks {
     pub(super) fn new(seed: u64) -> Self {
-        Tasks { draw: Draw::new(seed, b"tasks\0\0\0"), args: Vec::new(), key: Vec::new() }
+        Tasks { rng: Rng::new(seed, b"tasks\0\0\0"), args: Vec::new(), key: Vec::new() }
     }
 
     fn push_symbols(&mut self, mut length: u32) {
         while length > 0 {
-            let mut word = self.draw.word();
+            let mut word = self.rng.word();
             let from_word = length.min(10);
             for _ in 0..from_word {
                 self.args.push(SYMBOLS[(word & 63) as usize]);
@@ -70,7 +70,7 @@ impl Tasks {
 impl Rows for Tasks {
     fn advance(&mut self) {
         self.args.clear();
-        let first = self.draw.below(400);
+        let first = self.rng.below(400);
         for field in 0..FIELDS {
             self.args.push(if field == 0 { b'{' } else { b',' });
             // Steps of 37 through 400 names do not meet within ten.
@@ -80,13 +80,13 @@ impl Rows for Tasks {
             self.args.push(b'-');
             self.args.extend_from_slice(PEOPLE[(name % 20) as usize].as_bytes());
             self.args.extend_from_slice(b"\":\"");
-            let length = self.draw.below(LENGTHS);
+            let length = self.rng.below(LENGTHS);
             self.push_symbols(length);
             self.args.push(b'"');
         }
         self.args.push(b'}');
         self.key.clear();
-        let key = self.draw.uuid();
+        let key = self.rng.uuid();
         push_uuid(&mut self.key, key);
     }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::copy_binary::{HEADER, TRAILER};
-use super::{Dataset, Part, Recipe};
+use super::{Dataset, Generator, Part};
 
 /// A hash that needs no dependency: FNV-1a, 64 bits.
 struct Hasher(u64, u64);
@@ -31,20 +31,21 @@ fn hashed(write: impl FnOnce(&mut Hasher) -> io::Result<u64>) -> (u64, u64) {
 
 fn csv(dataset: Dataset, rows: u64, seed: u64) -> String {
     let mut out = Vec::new();
-    dataset.recipe(rows, seed).write_csv(&mut out).unwrap();
+    dataset.generator(rows, seed).write_csv(&mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
-fn binary(recipe: Recipe, part: Part) -> Vec<u8> {
+fn binary(generator: Generator, part: Part) -> Vec<u8> {
     let mut out = Vec::new();
-    recipe.write_binary(part, &mut out).unwrap();
+    generator.write_binary(part, &mut out).unwrap();
     out
 }
 
 /// Tame and hostile.
-fn recipes(rows: u64) -> impl Iterator<Item = Recipe> {
-    let both =
-        move |dataset: Dataset| [false, true].map(|hostile| Recipe { hostile, ..dataset.recipe(rows, 42) });
+fn generators(rows: u64) -> impl Iterator<Item = Generator> {
+    let both = move |dataset: Dataset| {
+        [false, true].map(|hostile| Generator { hostile, ..dataset.generator(rows, 42) })
+    };
     Dataset::ALL.into_iter().flat_map(both)
 }
 
@@ -59,12 +60,12 @@ fn a_published_figure_does_not_silently_change_its_data() {
         (Dataset::TaggedReadings, (0x1327_c75c_ad3c_0519, 2_525_493), (0xb632_b016_5649_30b2, 2_725_227)),
         (Dataset::Tasks, (0x6c1d_b0d1_10b3_9cde, 7_637_678), (0x1574_f687_37ed_4c46, 7_307_678)),
     ];
-    let hostile = Recipe { hostile: true, ..Dataset::SensorReadings.recipe(10_000, 42) };
+    let hostile = Generator { hostile: true, ..Dataset::SensorReadings.generator(10_000, 42) };
     assert_eq!(hashed(|out| hostile.write_csv(out)), (0xcb6e_2d59_2cef_979f, 1_985_595));
     for (dataset, csv, binary) in pinned {
-        assert_eq!(hashed(|out| dataset.recipe(10_000, 42).write_csv(out)), csv, "{dataset:?} CSV");
+        assert_eq!(hashed(|out| dataset.generator(10_000, 42).write_csv(out)), csv, "{dataset:?} CSV");
         assert_eq!(
-            hashed(|out| dataset.recipe(10_000, 42).write_binary(Part::WHOLE, out)),
+            hashed(|out| dataset.generator(10_000, 42).write_binary(Part::WHOLE, out)),
             binary,
             "{dataset:?} binary"
         );
@@ -120,7 +121,7 @@ fn a_name_finds_its_data_set() {
 fn rows_do_not_depend_on_how_many_are_asked_for() {
     for dataset in Dataset::ALL {
         assert!(csv(dataset, 5_000, 7).starts_with(&csv(dataset, 1_000, 7)));
-        // Study 3 inserts 1, 2, 3 …: there is nothing to draw.
+        // Study 3 inserts 1, 2, 3 …: there is nothing to rng.
         let drawn = dataset != Dataset::Instest;
         assert_eq!(csv(dataset, 10, 7) != csv(dataset, 10, 8), drawn, "{dataset:?}: the seed counts");
     }
@@ -128,16 +129,16 @@ fn rows_do_not_depend_on_how_many_are_asked_for() {
 
 #[test]
 fn parts_put_together_are_the_whole() {
-    for recipe in recipes(1_000) {
+    for generator in generators(1_000) {
         for of in [1, 2, 3, 7] {
-            let whole = binary(recipe, Part::WHOLE);
+            let whole = binary(generator, Part::WHOLE);
             let mut together = HEADER.to_vec();
             for index in 0..of {
-                let part = binary(recipe, Part { index, of });
+                let part = binary(generator, Part { index, of });
                 together.extend_from_slice(&part[HEADER.len()..part.len() - TRAILER.len()]);
             }
             together.extend_from_slice(TRAILER);
-            assert!(together == whole, "{recipe:?} in {of} parts");
+            assert!(together == whole, "{generator:?} in {of} parts");
         }
     }
 }
@@ -145,7 +146,7 @@ fn parts_put_together_are_the_whole() {
 #[test]
 fn hostile_rows_hold_every_hazard() {
     let mut out = Vec::new();
-    Recipe { hostile: true, ..Dataset::GithubEvents.recipe(5_000, 42) }.write_csv(&mut out).unwrap();
+    Generator { hostile: true, ..Dataset::GithubEvents.generator(5_000, 42) }.write_csv(&mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
     for hazard in [
         ",,",

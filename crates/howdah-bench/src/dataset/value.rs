@@ -32,7 +32,7 @@ pub(super) enum Value<'a> {
 
 /// Takes rows value by value.
 pub(super) trait Sink {
-    /// A row of so many values begins.
+    /// A row of that many values begins.
     fn begin(&mut self, columns: usize);
     fn put(&mut self, value: Value<'_>);
     /// The row is complete.

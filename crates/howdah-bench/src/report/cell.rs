@@ -10,6 +10,14 @@ use crate::latency::{Latency, Recorder};
 use crate::record::{Conditions, Outcome, Record};
 use crate::rounds::{Interval, Spread};
 
+/// The series that runs through the harness and writes nothing.
+const CONTROL: &str = "no-op";
+
+/// Whether the series is such a control; where several programs are compared, its name says whose it is.
+fn is_control(series: &str) -> bool {
+    series.strip_prefix(CONTROL).is_some_and(|rest| rest.is_empty() || rest.starts_with(": "))
+}
+
 /// The runs of one method at one place.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cell {
@@ -123,7 +131,7 @@ impl Cell {
             changes: Vec::new(),
             near_ceiling: false,
             control_times: None,
-            control: super::rank::is_control(&first.series),
+            control: is_control(&first.series),
             conditions: shown.conditions.clone(),
             same_conditions: counting.iter().all(|record| record.conditions == shown.conditions),
             time: own_time(&phases),

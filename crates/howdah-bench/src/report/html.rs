@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::markdown;
 use super::summary::Summary;
+use crate::error::Error;
 
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
@@ -24,16 +25,17 @@ struct Data<'a> {
     environment: &'a str,
 }
 
-pub(super) fn render(summary: &Summary, environment: &str) -> String {
+pub(super) fn render(summary: &Summary, environment: &str) -> Result<String, Error> {
     let counts = markdown::counts(summary);
     let data = Data { summary, counts, reading: markdown::READING, environment };
-    // No key is anything but a string, so there is nothing that JSON could refuse.
-    let data = serde_json::to_string(&data).unwrap_or_else(|_| "{}".to_owned());
-    TEMPLATE
+    let data = serde_json::to_string(&data)
+        .map_err(|error| Error::Wrong(format!("the report's data are no JSON: {error}")))?;
+    let page = TEMPLATE
         .replace("{{style}}", STYLE)
         .replace("{{scripts}}", &SCRIPTS.join("\n"))
         // Last, so that nothing in the data is taken for a placeholder.
-        .replace("{{data}}", &inert(&data))
+        .replace("{{data}}", &inert(&data));
+    Ok(page)
 }
 
 /// JSON that cannot end the element it stands in, nor begin a comment there.

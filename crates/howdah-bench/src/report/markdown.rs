@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::number::{bytes, gain, milliseconds, thousands, times};
-use super::summary::{Cell, PublishedFigure, ScenarioSummary, SectionSummary, Summary};
+use super::summary::{Cell, Promise, PublishedFigure, ScenarioSummary, SectionSummary, Summary};
 use crate::table::Table;
 
 /// How figures are to be read, whatever the scenario.
@@ -66,6 +66,12 @@ fn one_section(section: &SectionSummary) -> String {
     let marks = marks(section);
     if !marks.is_empty() {
         text += &format!("\n{marks}");
+    }
+    if let Some(table) = promises(&section.promises) {
+        text += &format!("\nPromised, and measured here:\n\n{table}");
+    }
+    if !section.elsewhere.is_empty() {
+        text += &format!("\n{}\n", section.elsewhere);
     }
     if let Some(table) = latencies(section) {
         text += &format!(
@@ -159,6 +165,17 @@ fn rates(section: &SectionSummary) -> Table {
         table.row(row);
     }
     table
+}
+
+/// None where nothing is promised.
+pub(super) fn promises<'a>(promises: impl IntoIterator<Item = &'a Promise>) -> Option<String> {
+    let mut promises = promises.into_iter().peekable();
+    promises.peek()?;
+    let mut table = Table::new(["promise", "measured", "target", ""]);
+    for Promise { promise, measured, target, holds } in promises {
+        table.row([promise.as_str(), measured, target, if *holds { "PASS" } else { "MISS" }]);
+    }
+    Some(table.render())
 }
 
 fn percent(share: f64) -> String {

@@ -157,6 +157,8 @@ function sectionOf(section, id) {
       element("p", { class: "caption" }, "All rows of all runs, the longest on the right."),
       figure(`${section.title}: latency, whole`, () => whole, [], ""),
     ] : "",
+    section.promises.length ? [element("h4", {}, "Promised, and measured here"), promisesTable(section)] : "",
+    section.elsewhere && element("p", { class: "note" }, section.elsewhere.replaceAll("**", "")),
     section.published.length ? [element("h4", {}, "Published, and measured here"), publishedTable(section)] : "",
     every,
     measured ? timeFigure(section) || "" : "",

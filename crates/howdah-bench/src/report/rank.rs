@@ -4,17 +4,9 @@ use super::cell::Cell;
 use super::number::thousands;
 use crate::record::Conditions;
 
-/// The series that runs through the harness and writes nothing.
-const CONTROL: &str = "no-op";
-
-/// Whether the series is such a control; where several programs are compared, its name says whose it is.
-pub(super) fn is_control(series: &str) -> bool {
-    series.strip_prefix(CONTROL).is_some_and(|rest| rest.is_empty() || rest.starts_with(": "))
-}
-
 /// From this share of the control's rows a second, a figure may be the harness's own.
 const NEAR: f64 = 0.8;
-/// The same of a service, whose generator and buffer take the CPU that the server needs long before they are the limit.
+/// The share of a service, whose generator and buffer take the CPU that the server needs long before they are the limit.
 const NEAR_SERVICE: f64 = 0.25;
 
 /// Compares the cells that stand at the same place.

@@ -3,14 +3,15 @@
 use serde::Serialize;
 
 pub use super::cell::{Cell, Trouble};
-use super::{headline, rank};
+pub use super::criteria::Promise;
+use super::{criteria, headline, rank};
 use crate::record::Record;
 use crate::scenario::{Chart, Scenario, Section};
 
 /// Everything that was measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
-    /// In the order of the scenarios given; those that nobody knows any more come last.
+    /// In the order of the scenarios given; those that are no longer known come last.
     pub scenarios: Vec<ScenarioSummary>,
     /// Runs that count.
     pub runs: usize,
@@ -50,6 +51,10 @@ pub struct SectionSummary {
     pub headline: String,
     /// In the order of the chart.
     pub cells: Vec<Cell>,
+    /// What the figures must come to, and whether they do.
+    pub promises: Vec<Promise>,
+    /// How much of the machine other programs took; empty where that was not measured.
+    pub elsewhere: String,
     /// What a study printed, beside ours.
     pub published: Vec<PublishedFigure>,
 }
@@ -83,6 +88,11 @@ impl Summary {
             runs: records.iter().filter(counts).count(),
             troubles: records.iter().filter(|record| !record.outcome.counts()).count(),
         }
+    }
+
+    /// Every section.
+    pub fn sections(&self) -> impl Iterator<Item = &SectionSummary> {
+        self.scenarios.iter().flat_map(|scenario| &scenario.sections)
     }
 
     /// Every cell with the scenario and section it stands in.
@@ -184,6 +194,8 @@ fn one_section(name: &str, records: &[&Record], known: Option<&Section>) -> Sect
             Chart::Tradeoff | Chart::Course | Chart::Bars | Chart::Waterfall => None,
         },
         headline: headline::of(chart, &cells),
+        promises: criteria::judge(known.map_or(&[][..], |section| section.criteria), records),
+        elsewhere: criteria::elsewhere(records),
         cells,
         published,
     }

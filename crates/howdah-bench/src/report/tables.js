@@ -72,6 +72,13 @@ function publishedTable(section) {
   })));
 }
 
+function promisesTable(section) {
+  return table(["promise", "#measured", "#target", ""], section.promises.map(({ promise, measured, target, holds }) => ({
+    cells: [promise, measured, target, holds ? "kept" : "MISSED"],
+    classes: { 3: holds ? "" : "flag" },
+  })));
+}
+
 // What was seen beside the clock, and how it was done.
 function evidence(section) {
   const or = (value, format) => (value === null ? "—" : format(value));

@@ -2,17 +2,17 @@
 
 use std::time::Instant;
 
-use super::site::{Site, TABLE};
+use super::server::{BenchServer, TABLE};
 use crate::cell::{Cell, Keys};
 use crate::error::Error;
 
 /// What is not as the cell says, if anything.
-pub(super) fn missing(site: &Site, cell: &Cell) -> Result<Option<String>, Error> {
+pub(super) fn missing(server: &BenchServer, cell: &Cell) -> Result<Option<String>, Error> {
     for (name, value) in &cell.settings {
         let sql = format!(
             "SELECT count(*) FROM pg_file_settings WHERE name = '{name}' AND setting = '{value}' AND applied"
         );
-        if site.database.row(&sql)?.concat() == "0" {
+        if server.database.row(&sql)?.concat() == "0" {
             return Ok(Some(format!("{name} is not {value}")));
         }
     }
@@ -22,7 +22,7 @@ pub(super) fn missing(site: &Site, cell: &Cell) -> Result<Option<String>, Error>
                   WHERE attrelid = oid AND attnum > 0 AND atttypid <> 'text'::regtype)
            FROM pg_class WHERE oid = '{TABLE}'::regclass"
     );
-    let [persistence, indexes, typed] = &site.database.row(&found)?[..] else {
+    let [persistence, indexes, typed] = &server.database.row(&found)?[..] else {
         return Ok(Some("the table is missing".to_owned()));
     };
     let table = &cell.table;
@@ -39,8 +39,8 @@ pub(super) fn missing(site: &Site, cell: &Cell) -> Result<Option<String>, Error>
 ///
 /// # Errors
 /// It takes less than `ms` milliseconds.
-pub(super) fn latency(site: &Site, conninfo: &str, ms: f64) -> Result<(), Error> {
-    let database = site.connect_through(conninfo)?;
+pub(super) fn latency(server: &BenchServer, conninfo: &str, ms: f64) -> Result<(), Error> {
+    let database = server.connect_through(conninfo)?;
     let clock = Instant::now();
     database.run("SELECT 1")?;
     let took = clock.elapsed().as_secs_f64() * 1e3;
@@ -51,12 +51,12 @@ pub(super) fn latency(site: &Site, conninfo: &str, ms: f64) -> Result<(), Error>
     }
 }
 
-/// Whether pages of the table are marked as frozen; where nobody can tell, they are taken to be. The table may have
+/// Whether pages of the table are marked as frozen; where the server cannot tell, they are taken to be. The table may have
 /// been extended by more pages than its rows fill.
-pub(super) fn is_frozen(site: &Site) -> Result<bool, Error> {
-    if site.database.run("CREATE EXTENSION IF NOT EXISTS pg_visibility").is_err() {
+pub(super) fn is_frozen(server: &BenchServer) -> Result<bool, Error> {
+    if server.database.run("CREATE EXTENSION IF NOT EXISTS pg_visibility").is_err() {
         return Ok(true);
     }
     let sql = format!("SELECT all_frozen > 0 FROM pg_visibility_map_summary('{TABLE}')");
-    Ok(site.database.row(&sql)?.concat() == "t")
+    Ok(server.database.row(&sql)?.concat() == "t")
 }

@@ -1,23 +1,28 @@
 //! Runs cells: in turns and in random order, each on a fresh server, every run a line of `raw.jsonl`.
 
 mod applied;
+mod command;
+mod context;
 mod prepare;
 mod run;
-mod site;
+mod server;
+mod stream;
+mod verify;
 mod watch;
 
 use std::collections::{BTreeMap, HashSet};
-use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use context::{Context, Rows};
 use howdah::Control;
-use howdah_server::Template;
-use run::{Context, Rows};
+use server::{Given, Servers};
 
-use crate::cell::{Cell, Method, Program};
+use crate::cell::{Cell, Method, Program, Rounds};
+use crate::command::Programs;
 use crate::contender::{self, Contender};
 use crate::continuous::{Buffer, Offer, Pace, Peak};
 use crate::dataset::{Checksum, Dataset};
@@ -28,18 +33,19 @@ use crate::scratch::Scratch;
 
 /// Rows of the first warm-up of a cell that may be slow.
 const PROBE: u64 = 100;
-/// A warm-up that took so many seconds says how fast a method is ...
+/// Seconds of a warm-up from which on it says how fast a method is ...
 const TELLING: f64 = 0.5;
 /// ... unless that is less than this share of what is allowed: a program's start may be in it, which a longer run dwarfs.
 const TELLING_SHARE: f64 = 0.1;
 /// A prefix takes so much of the time allowed, so that a slower repetition is not killed.
 const MARGIN: f64 = 0.7;
-/// A run is killed after so many times what is allowed.
+/// Multiple of the time allowed after which a run is killed.
 const PATIENCE: f64 = 3.0;
 /// A common peak is found over a part of a cell's rows.
 const PEAK_SHARE: u64 = 3;
-/// Data sets' seed: published figures are of the same rows.
-const SEED: u64 = 1;
+/// The seed of data sets, and of the order of runs, unless another one is asked for: published figures are of the same
+/// rows.
+pub const SEED: u64 = 1;
 
 /// What to run with.
 #[derive(Debug, Clone)]
@@ -54,12 +60,16 @@ pub struct Options {
     pub warm_up: bool,
     /// Seconds that a run may take; slower methods load a first part of the rows.
     pub max_seconds: f64,
-    /// The server; None: a new cluster of our own for each run.
+    /// The server; None: a new cluster of our own for each run, or one for all runs of commands.
     pub conninfo: Option<String>,
+    /// The postmaster of that server, when it runs on this machine: its CPU time is measured.
+    pub server_pid: Option<u32>,
+    /// The seed of the data sets and of the order of runs.
+    pub seed: u64,
     /// Runs that `raw.jsonl` holds already are not repeated.
     pub resume: bool,
-    /// The words that run this program as a worker.
-    pub worker: Vec<OsString>,
+    /// Where the programs are.
+    pub programs: Programs,
 }
 
 /// What the runner tells while it works.
@@ -72,7 +82,7 @@ pub enum Event<'a> {
         record: &'a Record,
         /// How many are over.
         done: usize,
-        /// Of so many.
+        /// How many there are.
         of: usize,
         /// What the others will take, if they take as long.
         left: Duration,
@@ -101,11 +111,13 @@ pub fn run(
     let contenders = contender::installed(Path::new(contender::AVAILABLE)).map_err(|error| error.to_string());
     let mut runner = Runner {
         options,
-        scratch: Scratch::new(&options.scratch, SEED)?,
+        scratch: Scratch::new(&options.scratch, options.seed)?,
         raw: BufWriter::new(file),
         sums: BTreeMap::new(),
         contenders,
-        template: None,
+        servers: Servers::new(
+            options.conninfo.clone().map(|conninfo| Given { conninfo, pid: options.server_pid }),
+        ),
         peaks: Vec::new(),
         control,
         tell,
@@ -114,17 +126,18 @@ pub fn run(
         check(cell, &records)?;
     }
     let known: HashSet<Place> = records.iter().map(Place::of).collect();
-    // The warm-up is the one that is numbered 0.
-    let repetitions = u32::from(!options.warm_up)..=options.repeat;
     let wanted = |cell: &Cell, repetition| !known.contains(&Place::at(cell, repetition));
-    let missing = |cell| repetitions.clone().filter(|repetition| wanted(cell, *repetition)).count();
+    let missing =
+        |cell: &Cell| repetitions(cell, options).filter(|repetition| wanted(cell, *repetition)).count();
     let of = cells.iter().map(missing).sum();
     let (clock, mut done) = (Instant::now(), 0);
     for group in cells.chunk_by(|a, b| (a.scenario, a.section) == (b.scenario, b.section)) {
         // The first run finds out how many rows each method can carry in the time allowed.
         let mut rows = vec![None; group.len()];
-        let turns = orders(group.len(), repetitions.clone().count(), SEED);
-        for (repetition, order) in repetitions.clone().zip(turns) {
+        // The cells of a section are run equally often.
+        let repetitions = repetitions(&group[0], options);
+        let turns = orders(group.len(), repetitions.clone().count(), options.seed);
+        for (repetition, order) in repetitions.zip(turns) {
             runner.peaks.clear();
             for at in order {
                 let cell = &group[at];
@@ -173,6 +186,13 @@ pub fn read(path: &Path) -> Result<Vec<Record>, Error> {
     (1..).zip(text.lines()).map(line).collect()
 }
 
+/// The numbers of a cell's runs; the warm-up is the one that is numbered 0.
+fn repetitions(cell: &Cell, options: &Options) -> RangeInclusive<u32> {
+    let usual = Rounds { warm_up: options.warm_up, count: options.repeat };
+    let Rounds { warm_up, count } = cell.rounds.unwrap_or(usual);
+    u32::from(!warm_up)..=count
+}
+
 /// Refuses to go on with results that were measured otherwise.
 fn check(cell: &Cell, records: &[Record]) -> Result<(), Error> {
     let other = records.iter().find(|record| {
@@ -210,17 +230,16 @@ struct Runner<'a> {
     scratch: Scratch,
     raw: BufWriter<File>,
     contenders: Result<Vec<Contender>, String>,
-    /// What new clusters are copies of.
-    template: Option<Template>,
+    servers: Servers,
     /// Rows a second that buffers reached in this round of this section.
     peaks: Vec<((Program, Buffer), f64)>,
-    sums: BTreeMap<(&'static str, u64, usize), Checksum>,
+    sums: BTreeMap<(&'static str, u64, usize, Option<u64>), Checksum>,
     control: &'a Control,
     tell: &'a mut dyn FnMut(Event),
 }
 
 impl Runner<'_> {
-    /// Runs the cell over so many rows; where its rates are shares of a peak, over as many as are due at these rates.
+    /// Runs the cell over `rows` rows; where its rates are shares of a peak, over as many as are due at these rates.
     fn once(&mut self, cell: &Cell, rows: u64) -> Result<Record, Error> {
         let Method::Service { program, buffer, offer } = &cell.method else {
             return self.over(cell, rows, rows);
@@ -264,19 +283,29 @@ impl Runner<'_> {
         let csv = match cell.method {
             // It makes its rows itself.
             Method::Service { program: Program::Writer, .. } => PathBuf::new(),
+            Method::Command(command) if !command::reads_csv(&command) => PathBuf::new(),
             _ => self.csv(cell.dataset, of)?,
         };
         let width = cell.columns().len();
-        let expected = self.sums.entry((cell.dataset.name(), rows, width));
-        let expected = *expected.or_insert_with(|| cell.dataset.recipe(rows, SEED).narrow_checksum(width));
+        let spoilt = match &cell.method {
+            Method::Command(command) => command::spoilt_every(command),
+            _ => None,
+        };
+        let (generator, seed) = (cell.dataset.generator(rows, self.options.seed), self.options.seed);
+        let expected = self.sums.entry((cell.dataset.name(), rows, width, spoilt));
+        let expected = *expected.or_insert_with(|| match spoilt {
+            None => generator.narrow_checksum(width),
+            Some(every) => generator.checksum_without_every(every),
+        });
         let context = Context {
-            worker: &self.options.worker,
+            programs: &self.options.programs,
             contenders: self.contenders.as_deref().map_err(String::as_str),
-            given: self.options.conninfo.as_deref(),
+            scratch: &self.scratch,
             limit: Duration::from_secs_f64(self.options.max_seconds * PATIENCE),
             control: self.control,
         };
-        run::once(&context, &mut self.template, cell, Rows { count: rows, csv: &csv, checksum: expected })
+        let rows = Rows { count: rows, seed, csv: &csv, checksum: expected };
+        run::once(&context, &mut self.servers, cell, rows)
     }
 
     /// Finds out how many rows the cell carries in the time allowed: runs it over more and more of them, unless a resumed
@@ -288,6 +317,9 @@ impl Runner<'_> {
         }
         if matches!(&cell.method, Method::Service { offer: Offer::OfPeak { .. }, .. }) {
             return Ok((None, cell.rows)); // the time is set
+        }
+        if matches!(cell.method, Method::Command(_)) {
+            return Ok((None, cell.rows)); // the whole file is what is promised
         }
         let mut rows = cell.rows.min(PROBE);
         loop {

@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::SEED;
-use super::run::Rows;
-use super::site::{Site, TABLE};
+use super::context::Rows;
+use super::server::{BenchServer, TABLE};
 use crate::cell::{Cell, Keys, Method, Program};
 use crate::error::Error;
 use crate::worker::Work;
@@ -13,8 +12,8 @@ use crate::worker::Work;
 const NESTED: u64 = 50;
 
 /// Makes the table.
-pub(super) fn table(site: &Site, cell: &Cell, rows: u64) -> Result<(), Error> {
-    let (database, dataset) = (&site.database, cell.dataset);
+pub(super) fn table(server: &BenchServer, cell: &Cell, rows: u64) -> Result<(), Error> {
+    let (database, dataset) = (&server.database, cell.dataset);
     let create = match cell.table.all_text {
         true => dataset.all_text_table_sql(TABLE),
         false => dataset.create_narrow_table_sql(TABLE, cell.columns().len()),
@@ -39,10 +38,10 @@ pub(super) fn input(cell: &Cell, rows: Rows, format: Option<&str>) -> Result<Pat
     let Some(format) = format else { return Ok(rows.csv.to_owned()) };
     let file = rows.csv.with_extension(format);
     if !file.exists() {
-        let recipe = cell.dataset.recipe(rows.count, SEED);
+        let generator = cell.dataset.generator(rows.count, rows.seed);
         let made = match format {
-            "parquet" => recipe.write_parquet_file(&file),
-            "ndjson" => recipe.write_ndjson_file(&file),
+            "parquet" => generator.write_parquet_file(&file),
+            "ndjson" => generator.write_ndjson_file(&file),
             _ => return Err(Error::Usage(format!("there is no format {format}"))),
         };
         made.map_err(Error::io(format!("could not write {}", file.display())))?;
@@ -51,7 +50,7 @@ pub(super) fn input(cell: &Cell, rows: Rows, format: Option<&str>) -> Result<Pat
 }
 
 /// What a worker does for the cell.
-pub(super) fn work(site: &Site, cell: &Cell, rows: Rows) -> Result<Work, Error> {
+pub(super) fn work(server: &BenchServer, cell: &Cell, rows: Rows) -> Result<Work, Error> {
     let dataset = cell.dataset;
     let format = if let Method::Load(loading) = &cell.method { loading.format } else { None };
     let input = self::input(cell, rows, format)?.to_string_lossy().into_owned();
@@ -74,7 +73,7 @@ pub(super) fn work(site: &Site, cell: &Cell, rows: Rows) -> Result<Work, Error> 
         Method::Writers { shape, connections, rows_per_statement } => Work::Write {
             dataset: dataset.name().to_owned(),
             rows: rows.count,
-            seed: SEED,
+            seed: rows.seed,
             table: TABLE.to_owned(),
             shape: *shape,
             rows_per_statement: *rows_per_statement,
@@ -83,7 +82,7 @@ pub(super) fn work(site: &Site, cell: &Cell, rows: Rows) -> Result<Work, Error> 
         Method::Service { program: Program::Writer, buffer, offer } => Work::Continuous {
             dataset: dataset.name().to_owned(),
             rows: rows.count,
-            seed: SEED,
+            seed: rows.seed,
             table: TABLE.to_owned(),
             buffer: buffer.clone(),
             offer: offer.clone(),
@@ -94,7 +93,10 @@ pub(super) fn work(site: &Site, cell: &Cell, rows: Rows) -> Result<Work, Error> 
         Method::ServerFile { freeze: true } => Work::Statements(format!(
             "TRUNCATE {TABLE}; COPY {TABLE} ({columns}) FROM '{file}' (FORMAT csv, HEADER, FREEZE)"
         )),
-        Method::NestedUnnest { file } => nested(site, cell, &input, *file)?,
+        Method::NestedUnnest { file } => nested(server, cell, &input, *file)?,
+        Method::Command(command) => {
+            return Err(Error::Usage(format!("{} is no worker", command.in_words())));
+        }
         Method::Contender { name, .. } | Method::Service { program: Program::Contender(name), .. } => {
             return Err(Error::Usage(format!("{name} is no worker")));
         }
@@ -102,8 +104,8 @@ pub(super) fn work(site: &Site, cell: &Cell, rows: Rows) -> Result<Work, Error> 
 }
 
 /// Puts the rows into arrays, and says how they come out again.
-fn nested(site: &Site, cell: &Cell, csv: &str, in_file: bool) -> Result<Work, Error> {
-    let (database, dataset) = (&site.database, cell.dataset);
+fn nested(server: &BenchServer, cell: &Cell, csv: &str, in_file: bool) -> Result<Work, Error> {
+    let (database, dataset) = (&server.database, cell.dataset);
     let names: Vec<&str> = dataset.columns().iter().map(|(name, _)| *name).collect();
     let each = |form: &str| names.iter().map(|name| form.replace('#', name)).collect::<Vec<_>>().join(", ");
     let (list, csv) = (names.join(", "), csv.replace('\'', "''"));
@@ -117,7 +119,9 @@ fn nested(site: &Site, cell: &Cell, csv: &str, in_file: bool) -> Result<Work, Er
     ))?;
     let mut from = format!("{TABLE}_arrays");
     if in_file {
-        let directory = site.server_directory.clone().unwrap_or_default();
+        let Some(directory) = &server.server_directory else {
+            return Err(Error::Usage("the server can only write files of its own machine".to_owned()));
+        };
         let file = directory.join("arrays.csv").to_string_lossy().replace('\'', "''");
         database.run(&format!("COPY {from} TO '{file}' (FORMAT csv)"))?;
         let types = format!(

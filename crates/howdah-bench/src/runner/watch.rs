@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::site::Site;
+use super::server::BenchServer;
 use crate::database::Database;
 use crate::error::Error;
 use crate::record::Evidence;
@@ -25,7 +25,7 @@ const SAMPLE: &str = "SELECT CASE WHEN state IN ('active', 'fastpath function ca
      WHERE backend_type = 'client backend' AND datname = current_database()
        AND pid <> pg_backend_pid()";
 
-/// Looks at the server while somebody writes.
+/// Looks at the server while a method writes.
 pub(super) struct Watch {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<Samples>,
@@ -49,24 +49,26 @@ struct Counters {
 
 impl Watch {
     /// Begins to watch; `others` are backends that do not count.
-    pub(super) fn start(site: &Site, others: &[String]) -> Result<Watch, Error> {
-        let before = Counters::read(&site.database)?;
+    pub(super) fn start(server: &BenchServer, others: &[String]) -> Result<Watch, Error> {
+        let before = Counters::read(&server.database)?;
         let sample = match others {
             [] => SAMPLE.to_owned(),
             others => format!("{SAMPLE} AND pid NOT IN ({})", others.join(", ")),
         };
         let stop = Arc::new(AtomicBool::new(false));
         // Connected before the clock starts: logging in takes CPU of the server.
-        let (database, stopped) = (site.connect()?, stop.clone());
+        let (database, stopped) = (server.connect()?, stop.clone());
         let thread = thread::spawn(move || samples(&database, &sample, &stopped));
-        let cpu = site.pid.and_then(|pid| Some((pid, ServerCpu::of(pid)?)));
+        let cpu = server.pid.and_then(|pid| Some((pid, ServerCpu::of(pid)?)));
         Ok(Watch { stop, thread, before, cpu })
     }
 
     /// Ends the watch; what was seen.
     pub(super) fn finish(self, database: &Database) -> Result<Evidence, Error> {
         self.stop.store(true, Ordering::Relaxed);
-        let samples = self.thread.join().unwrap_or_default();
+        let samples = self.thread.join();
+        let samples =
+            samples.map_err(|_| Error::Wrong("the thread that samples waits panicked".to_owned()))?;
         let server_cpu_s = self.cpu.and_then(|(pid, before)| before.spent(pid, BACKENDS_END));
         let after = Counters::read(database)?;
         let wal = format!("SELECT pg_wal_lsn_diff('{}', '{}')::bigint", after.lsn, self.before.lsn);
@@ -105,7 +107,8 @@ fn samples(database: &Database, sample: &str, stop: &AtomicBool) -> Samples {
 
 impl Counters {
     fn read(database: &Database) -> Result<Counters, Error> {
-        let version: u32 = database.row("SHOW server_version_num")?.concat().parse().unwrap_or_default();
+        let version = database.row("SHOW server_version_num")?.concat();
+        let version: u32 = version.parse().map_err(|_| Error::Wrong(format!("a version is {version:?}")))?;
         let checkpoints = match version {
             170_000.. => "SELECT num_timed + num_requested FROM pg_stat_checkpointer",
             _ => "SELECT checkpoints_timed + checkpoints_req FROM pg_stat_bgwriter",

@@ -1,9 +1,8 @@
 //! Study 5: single rows and small batches over many connections, near and far, on a table with a key and a unique index.
 
-use super::{Scale, published};
 use crate::cell::{Cell, Keys, Method};
 use crate::dataset::Dataset;
-use crate::scenario::{Chart, Published, Scenario, Section};
+use crate::scenario::{Chart, Published, Scale, Scenario, Section, published};
 use crate::writers::Shape;
 
 const NAME: &str = "concurrency";
@@ -20,6 +19,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     title: "Many connections, small batches",
     question: "What do more connections bring, what does a round trip cost, and how much do small batches save?",
     study: Some(5),
+    cells,
     sections: &[
         Section {
             name: "near",
@@ -27,6 +27,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             chart: Chart::Curves { axis: "connections" },
             note: "Every connection is a backend of its own, counted in pg_stat_activity before the clock starts. All bytes \
                    pass a proxy of ours, here without delay, so that the next chart differs in nothing but the delay.",
+            criteria: &[],
             published: &[
                 at(
                     "single INSERTs",
@@ -49,6 +50,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             title: "The same, 2 ms away",
             chart: Chart::Curves { axis: "connections" },
             note: "A proxy of ours holds every byte back for 1 ms in each direction; it does not narrow the way.",
+            criteria: &[],
             published: &[],
         },
         Section {
@@ -57,6 +59,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             chart: Chart::Curves { axis: "rows per batch" },
             note: "Each batch is a transaction. The no-op sends the same bytes and writes nothing: it is what the \
                    generator and the way to the server can do, and figures near it say nothing about the server.",
+            criteria: &[],
             published: &[at(
                 "COPY",
                 1_000.0,
@@ -73,7 +76,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
 
 const COUNTS: [u32; 7] = [1, 2, 5, 10, 20, 40, 80];
 
-pub(super) fn cells(scale: &Scale) -> Vec<Cell> {
+fn cells(scale: &Scale) -> Vec<Cell> {
     let counts: &[u32] = if scale.quick { &[1, 10] } else { &COUNTS };
     let rows = scale.rows(50_000, 2_000);
     let mut cells = Vec::new();

@@ -1,10 +1,9 @@
 //! Study 5's second half: rows of a running service, one by one, through a buffer that makes batches of them.
 
-use super::{Scale, published};
 use crate::cell::{Cell, Keys, Method, Program};
 use crate::continuous::{Buffer, Offer, Path, Peak};
 use crate::dataset::Dataset;
-use crate::scenario::{Chart, Published, Scenario, Section};
+use crate::scenario::{Chart, Published, Scale, Scenario, Section, published};
 use crate::writers::Shape;
 
 const NAME: &str = "continuous";
@@ -53,6 +52,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     question: "How many rows a second can a service write one by one, how long does each wait for its acknowledgement, \
                and what decides it?",
     study: Some(5),
+    cells,
     sections: &[
         Section {
             name: "study",
@@ -62,6 +62,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
                    the study's do, and so hold the waiting in a full queue: rows waiting, divided by rows a second. A \
                    figure above a quarter of the no-op, which takes the same way and writes nothing, is marked: the \
                    study's own no-op was slower than its best figures.",
+            criteria: &[],
             published: &[
                 study("COPY, 5 rows, 0.5 ms", 47_741.0),
                 study("COPY, 10 rows, 1 ms", 60_576.0),
@@ -77,6 +78,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             title: "With and without the unique key",
             chart: Chart::Bars,
             note: "The study's text shows a table with a primary key; its code adds a unique index on random uuids.",
+            criteria: &[],
             published: &[],
         },
         Section {
@@ -85,6 +87,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             chart: Chart::Curves { axis: "connections" },
             note: "Batches of 100 rows at most. The study's own sweep is one figure many times: its pool was made before \
                    its options were read.",
+            criteria: &[],
             published: &[],
         },
         Section {
@@ -93,6 +96,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             chart: Chart::Curves { axis: "bytes a row" },
             note: "A number and its text, an event with a document, and the study's task. The tables of the first two \
                    have no unique index beside their primary key, if they have one.",
+            criteria: &[],
             published: &[],
         },
         Section {
@@ -100,6 +104,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             title: "Here and 2 ms away",
             chart: Chart::Curves { axis: "ms of round trip" },
             note: "A proxy of ours holds every byte back; without delay it stands between too.",
+            criteria: &[],
             published: &[],
         },
         Section {
@@ -108,6 +113,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             chart: Chart::Tradeoff,
             note: "One producer keeps the queue full. To be compared with an adaptive writer without a target: the fastest \
                    of the fixed ones. With a target the queue is kept short, and rows wait less.",
+            criteria: &[],
             published: &[],
         },
         Section {
@@ -117,6 +123,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             note: "Rows are due at a fixed rate whatever became of those before, and latency counts from the moment when \
                    a row was due: a stall counts for every row that was due meanwhile. The peak is what the Writer with \
                    its own settings reached in the same round. Beyond it the queue grows as long as the run does.",
+            criteria: &[],
             published: &[],
         },
         Section {
@@ -125,6 +132,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             chart: Chart::Course,
             note: "Percentiles of the rows that were due in each quarter of a second; dotted lines are the targets. The peak \
                    is the buffer's own: what it reached with the same target and a full queue a moment before.",
+            criteria: &[],
             published: &[],
         },
         Section {
@@ -133,6 +141,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             chart: Chart::Bars,
             note: "One producer waits for each row: its median latency is what a row costs that has no company. Nothing \
                    is gained by waiting for more, so the Writer should not.",
+            criteria: &[],
             published: &[],
         },
         Section {
@@ -142,6 +151,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             note: "The same rows into equal tables. The floor is what the server can take: binary COPY of rows that were \
                    encoded beforehand, one statement over each of two connections. Through the Writer every row is \
                    encoded while the clock runs, queued, and acknowledged.",
+            criteria: &[],
             published: &[],
         },
         Section {
@@ -149,6 +159,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             title: "What one producer can hand over",
             chart: Chart::Bars,
             note: "Rows are encoded, queued and acknowledged, and go nowhere.",
+            criteria: &[],
             published: &[],
         },
         Section {
@@ -157,6 +168,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             chart: Chart::Tradeoff,
             note: "20 connections, batches of 100 rows, 10 ms, as in the study, where a name says nothing else; one producer \
                    that keeps the queue full. Each buffer's own no-op stands beside it.",
+            criteria: &[],
             published: &[],
         },
     ],
@@ -164,13 +176,13 @@ pub(super) const SCENARIO: Scenario = Scenario {
         "Producers, the writer and the server share this machine's cores.",
         "The server is new, but for a gigabyte of log files to use again, as one that has been running has them (min_wal_size \
          2GB, max_wal_size 8GB, checkpoint_timeout 30min); without them each is made while rows come, and for some 50 ms \
-         nobody can commit.",
+         commits wait.",
         "With a producer that keeps the queue full, latency is the length of the queue: compare it between settings of \
          equal queues, or use the charts with offered rates.",
     ],
 };
 
-pub(super) fn cells(scale: &Scale) -> Vec<Cell> {
+fn cells(scale: &Scale) -> Vec<Cell> {
     let rows = scale.rows(200_000, 2_000);
     let mut cells = Vec::new();
     study_and_key(scale, rows, &mut cells);

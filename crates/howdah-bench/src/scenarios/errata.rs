@@ -1,9 +1,8 @@
 //! The studies' claims that can be run again, each beside the factor that it leaves out.
 
-use super::{Scale, published};
 use crate::cell::{Cell, Keys, Loading, Method};
 use crate::dataset::Dataset;
-use crate::scenario::{Chart, Scenario, Section};
+use crate::scenario::{Chart, Scale, Scenario, Section, published};
 use crate::writers::Shape;
 
 const NAME: &str = "errata";
@@ -18,6 +17,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     title: "What the studies leave out",
     question: "Which of the studies' conclusions stand when one thing is changed at a time?",
     study: None,
+    cells,
     sections: &[
         Section {
             name: "types",
@@ -26,6 +26,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             note: "Only the table's types differ between the first two bars. The third is the study's, which also is \
                    unlogged, frozen, read on the server, and on a server with fsync, full_page_writes and \
                    synchronous_commit off, fewer checkpoints and more memory.",
+            criteria: &[],
             published: &[
                 published("typed, COPY CSV", 255_754.0, ""),
                 published("all text and the study's other changes", 775_194.0, "a laboratory's server"),
@@ -37,6 +38,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             chart: Chart::Curves { axis: "connections" },
             note: "The study's pool had 20 connections whatever was asked for, so its line is flat. Here the connections \
                    are counted on the server.",
+            criteria: &[],
             published: &[],
         },
         Section {
@@ -46,6 +48,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             note: "The study's generator alone reached 108,664 rows a second without writing, and its largest figures with \
                    writing are 107,364 and 111,602. A figure within a fifth of what the harness can do says nothing \
                    about the server.",
+            criteria: &[],
             published: &[published("no-op", 108_664.0, "what the study measured without writing")],
         },
         Section {
@@ -53,6 +56,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             title: "Study 5: the unique index that its text does not mention",
             chart: Chart::Bars,
             note: "The study's table has a unique index on random keys besides its primary key.",
+            criteria: &[],
             published: &[],
         },
         Section {
@@ -60,6 +64,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             title: "Study 2: \"binary COPY is twice as fast as CSV\"",
             chart: Chart::Bars,
             note: "The study's CSV client builds the whole text in memory first. Here both stream the same file.",
+            criteria: &[],
             published: &[
                 published("COPY CSV, streamed", 360_420.0, "all of it in memory first"),
                 published("COPY binary, streamed", 712_418.0, ""),
@@ -75,7 +80,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     ],
 };
 
-pub(super) fn cells(scale: &Scale) -> Vec<Cell> {
+fn cells(scale: &Scale) -> Vec<Cell> {
     let events = (Dataset::GithubEvents, scale.rows(1_000_000, 20_000));
     let typed = Cell::new(TYPES, "typed, COPY CSV", events, Method::Load(Loading::by("copy-csv")));
     let mut text = typed.clone();
@@ -85,7 +90,7 @@ pub(super) fn cells(scale: &Scale) -> Vec<Cell> {
     study.series = "all text and the study's other changes".to_owned();
     study.table.unlogged = true;
     study.method = Method::ServerFile { freeze: true };
-    study.settings = super::LAB.to_vec();
+    study.settings = super::five_paths::LAB.to_vec();
     let mut cells = vec![typed, text, study];
 
     let rows = scale.rows(50_000, 2_000);

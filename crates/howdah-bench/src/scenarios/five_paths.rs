@@ -1,19 +1,29 @@
 //! Study 1: five ways of writing a million GitHub events, and the ladder between the first and the last that it lacks.
 
-use super::{LAB, Scale, published};
 use crate::cell::{Cell, Loading, Method};
 use crate::dataset::Dataset;
-use crate::scenario::{Chart, Scenario, Section};
+use crate::scenario::{Chart, Scale, Scenario, Section, published};
 
 const NAME: &str = "five-paths";
 const PATHS: (&str, &str) = (NAME, "paths");
 const LADDER: (&str, &str) = (NAME, "ladder");
+
+/// Study 1's server for its last path.
+pub(super) const LAB: [(&str, &str); 6] = [
+    ("fsync", "off"),
+    ("synchronous_commit", "off"),
+    ("full_page_writes", "off"),
+    ("checkpoint_timeout", "30min"),
+    ("max_wal_size", "8GB"),
+    ("shared_buffers", "512MB"),
+];
 
 pub(super) const SCENARIO: Scenario = Scenario {
     name: NAME,
     title: "Five paths for a million events",
     question: "How much faster than a row at a time can typed rows become, and what makes it so?",
     study: Some(1),
+    cells,
     sections: &[
         Section {
             name: "paths",
@@ -21,6 +31,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             chart: Chart::Bars,
             note: "The study's last path differs from the one before in its types, in FREEZE, in who reads the file, and in \
                    a server that gives up the data after a crash. The ladder takes such changes one by one.",
+            criteria: &[],
             published: &[
                 published("naive INSERT", 983.0, "its commits wait for a network disk"),
                 published("batched INSERT", 32_927.0, "stores '' where the COPY paths store NULL"),
@@ -41,6 +52,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             note: "Each step changes one thing of the step before it. From \"unlogged\" on a crash takes the rows, and what the \
                    last steps turn off matters little to a table that is not in the log: errata and six-techniques \
                    show such settings on logged tables.",
+            criteria: &[],
             published: &[],
         },
     ],
@@ -50,7 +62,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     ],
 };
 
-pub(super) fn cells(scale: &Scale) -> Vec<Cell> {
+fn cells(scale: &Scale) -> Vec<Cell> {
     let rows = scale.rows(1_000_000, 20_000);
     let data = (Dataset::GithubEvents, rows);
     let load = |place, series: &str, loading| Cell::new(place, series, data, Method::Load(loading));

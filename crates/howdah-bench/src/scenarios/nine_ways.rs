@@ -1,9 +1,8 @@
 //! Study 2: nine ways of writing sensor readings, from a hundred rows to a million, and its sweep of batch sizes.
 
-use super::{Scale, published_at};
 use crate::cell::{Cell, Keys, Loading, Method};
 use crate::dataset::Dataset;
-use crate::scenario::{Chart, Published, Scenario, Section};
+use crate::scenario::{Chart, Published, Scale, Scenario, Section, published_at};
 
 const NAME: &str = "nine-ways";
 const ROWS: (&str, &str) = (NAME, "rows");
@@ -30,6 +29,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     title: "Nine ways, from a hundred rows to a million",
     question: "From how many rows on does each way pay, and where do the curves cross?",
     study: Some(2),
+    cells,
     sections: &[
         Section {
             name: "rows",
@@ -37,6 +37,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             chart: Chart::Curves { axis: "rows" },
             note: "One connection, one transaction, the table with its key. Connecting and planning are not timed, as in \
                    the study; reading and encoding the file are, which the study's rows in memory did not need.",
+            criteria: &[],
             published: &PUBLISHED,
         },
         Section {
@@ -45,6 +46,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             chart: Chart::Curves { axis: "rows per statement" },
             note: "The study printed this sweep on a console only. Statements of more than 65,535 parameters do not \
                    exist: multi-row VALUES of nine columns end at 7,281 rows.",
+            criteria: &[],
             published: &[],
         },
     ],
@@ -55,7 +57,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     ],
 };
 
-pub(super) fn cells(scale: &Scale) -> Vec<Cell> {
+fn cells(scale: &Scale) -> Vec<Cell> {
     let sizes: &[u64] =
         if scale.quick { &[100, 1_000, 5_000] } else { &[100, 1_000, 10_000, 100_000, 1_000_000] };
     let mut cells = Vec::new();

@@ -1,9 +1,8 @@
 //! Other people's ways of loading beside howdah's, on the same files into the same tables.
 
-use super::Scale;
 use crate::cell::{Cell, Loading, Method};
 use crate::dataset::Dataset;
-use crate::scenario::{Chart, Scenario, Section};
+use crate::scenario::{Chart, Scale, Scenario, Section};
 
 const NAME: &str = "peers";
 
@@ -16,12 +15,14 @@ pub(super) const SCENARIO: Scenario = Scenario {
     title: "Beside other tools",
     question: "Which tool brings a file into a table in the least time, and at what cost for the client?",
     study: None,
+    cells,
     sections: &[
         Section {
             name: "readings",
             title: "A truck fleet's readings: nine narrow columns",
             chart: Chart::Bars,
             note: NOTE,
+            criteria: &[],
             published: &[],
         },
         Section {
@@ -29,6 +30,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             title: "GitHub's events: nine columns with a JSON document",
             chart: Chart::Bars,
             note: NOTE,
+            criteria: &[],
             published: &[],
         },
     ],
@@ -62,7 +64,7 @@ const CONTENDERS: [(&str, bool); 19] = [
     ("pgx-send-batch", false),
 ];
 
-pub(super) fn cells(scale: &Scale) -> Vec<Cell> {
+fn cells(scale: &Scale) -> Vec<Cell> {
     let mut cells = Vec::new();
     for (section, dataset, rows) in [
         ("readings", Dataset::Readings, scale.rows(5_000_000, 20_000)),

@@ -1,9 +1,8 @@
 //! Study 4: does the time a row takes stay flat as rows become many, statements large, and tables wide?
 
-use super::{Scale, published_at};
 use crate::cell::{Cell, Loading, Method};
 use crate::dataset::Dataset;
-use crate::scenario::{Chart, Published, Scenario, Section};
+use crate::scenario::{Chart, Published, Scale, Scenario, Section, published_at};
 
 const NAME: &str = "scale";
 const ROWS: (&str, &str) = (NAME, "rows");
@@ -26,6 +25,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     title: "From a million rows up",
     question: "Does a row cost the same at the end of a large load as at its beginning?",
     study: Some(4),
+    cells,
     sections: &[
         Section {
             name: "rows",
@@ -33,6 +33,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             chart: Chart::Curves { axis: "rows" },
             note: "Flat lines are good. The study compares its nested unnest, which reads a file on the server's own \
                    disk, with a COPY from a client; here both kinds of COPY stand beside it.",
+            criteria: &[],
             published: &PUBLISHED,
         },
         Section {
@@ -40,6 +41,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             title: "Rows a second by rows in a statement",
             chart: Chart::Curves { axis: "rows per statement" },
             note: "Literals in one statement, as the study wrote them.",
+            criteria: &[],
             published: &[],
         },
         Section {
@@ -47,6 +49,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             title: "Rows a second by columns",
             chart: Chart::Curves { axis: "columns" },
             note: "The same file each time; columns that the table lacks are skipped by the reader.",
+            criteria: &[],
             published: &[],
         },
     ],
@@ -56,7 +59,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     ],
 };
 
-pub(super) fn cells(scale: &Scale) -> Vec<Cell> {
+fn cells(scale: &Scale) -> Vec<Cell> {
     let sizes: Vec<u64> = match scale.rows {
         Some(rows) => vec![rows],
         None if scale.quick => vec![5_000, 20_000],

@@ -1,9 +1,8 @@
 //! Study 3: six techniques on a keyed table of two columns, rows in a statement, settings one by one, and keys.
 
-use super::{Scale, published};
 use crate::cell::{Cell, Keys, Loading, Method};
 use crate::dataset::Dataset;
-use crate::scenario::{Chart, Scenario, Section};
+use crate::scenario::{Chart, Scale, Scenario, Section, published};
 use crate::writers::Shape;
 
 const NAME: &str = "six-techniques";
@@ -17,6 +16,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     title: "Six techniques on a keyed table",
     question: "What do commits, statements and prepared statements cost, and which settings and keys matter?",
     study: Some(3),
+    cells,
     sections: &[
         Section {
             name: "techniques",
@@ -24,6 +24,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             chart: Chart::Bars,
             note: "The study ran each once, without a spread. Its surprise, that preparing a statement of many rows \
                    makes it slower, is shown over all sizes in the next chart.",
+            criteria: &[],
             published: &[
                 published("single INSERTs, a commit each", 1_117.0, ""),
                 published("single INSERTs, one commit", 11_891.0, ""),
@@ -38,6 +39,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             title: "Rows a second by rows in a statement",
             chart: Chart::Curves { axis: "rows per statement" },
             note: "What the study's readers asked for. Prepared statements end at 32,767 rows of two columns.",
+            criteria: &[],
             published: &[],
         },
         Section {
@@ -46,6 +48,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             chart: Chart::Bars,
             note: "Settings that spare commits matter to many small transactions and not to one large one; settings \
                    that spare checkpoints matter to loads larger than max_wal_size.",
+            criteria: &[],
             published: &[],
         },
         Section {
@@ -53,6 +56,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             title: "What keys cost",
             chart: Chart::Bars,
             note: "All by binary COPY over one connection. A key that is built afterwards is in the time.",
+            criteria: &[],
             published: &[],
         },
     ],
@@ -62,7 +66,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     ],
 };
 
-pub(super) fn cells(scale: &Scale) -> Vec<Cell> {
+fn cells(scale: &Scale) -> Vec<Cell> {
     let rows = scale.rows(10_000_000, 20_000);
     let cell = |place, series: &str, rows, method| {
         let mut cell = Cell::new(place, series, (Dataset::Instest, rows), method);

@@ -12,36 +12,22 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 
-use crate::alarm::Alarm;
-use crate::dataset::Dataset;
 use crate::error::Error;
 pub use crate::latency::Latency;
 use crate::latency::Recorder;
+use crate::precise_timer::PreciseTimer;
 
 mod parameter;
 mod rows;
 mod session;
 mod shape;
+mod work;
 
 pub use rows::Rows;
 pub use shape::Shape;
+pub use work::Work;
 
 use session::Session;
-
-/// What is written how, over how many connections.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Work {
-    /// What rows there are.
-    pub dataset: Dataset,
-    /// A table with the data set's columns; the name goes into statements as it is.
-    pub table: String,
-    /// The statement.
-    pub shape: Shape,
-    /// Rows of one statement, which are one transaction.
-    pub rows_per_statement: usize,
-    /// Connections, each with one statement under way at most.
-    pub connections: usize,
-}
 
 /// When a statement begins.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -72,11 +58,11 @@ pub struct Outcome {
 /// Connections that are open and wait.
 pub struct Writers {
     work: Work,
-    crews: Vec<Crew>,
+    groups: Vec<SessionGroup>,
 }
 
 /// A thread's share of the connections.
-struct Crew {
+struct SessionGroup {
     runtime: Runtime,
     sessions: Vec<Session>,
 }
@@ -90,7 +76,7 @@ struct Run<'a> {
     start: Instant,
     limit: Option<Duration>,
     /// The time between the beginnings of two statements, and what wakes at it.
-    interval: Option<(f64, Alarm)>,
+    interval: Option<(f64, PreciseTimer)>,
 }
 
 impl Writers {
@@ -108,7 +94,7 @@ impl Writers {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         // A thread of this program keeps two cores of backends busy.
         let threads = (cores / 2).clamp(1, work.connections);
-        let crew = |index: usize| {
+        let group = |index: usize| {
             let runtime = Builder::new_current_thread()
                 .enable_all()
                 .build()
@@ -117,10 +103,10 @@ impl Writers {
             // One after the other: a Unix socket refuses those for whom its queue has no room.
             let sessions = share.map(|_| runtime.block_on(Session::connect(conninfo, &work)));
             let sessions = sessions.collect::<Result<_, Error>>()?;
-            Ok(Crew { runtime, sessions })
+            Ok(SessionGroup { runtime, sessions })
         };
-        let crews = (0..threads).map(crew).collect::<Result<_, Error>>()?;
-        let writers = Writers { work, crews };
+        let groups = (0..threads).map(group).collect::<Result<_, Error>>()?;
+        let writers = Writers { work, groups };
         let mut pids = writers.backend_pids();
         pids.sort_unstable();
         pids.dedup();
@@ -135,7 +121,7 @@ impl Writers {
     /// The process ids of the backends, as `pg_stat_activity` shows them.
     #[must_use]
     pub fn backend_pids(&self) -> Vec<i32> {
-        self.crews.iter().flat_map(|crew| &crew.sessions).map(Session::backend_pid).collect()
+        self.groups.iter().flat_map(|group| &group.sessions).map(Session::backend_pid).collect()
     }
 
     /// Writes `rows` in their order, until all are written or `limit` has passed: then no statement is begun any more,
@@ -148,19 +134,19 @@ impl Writers {
         let interval = match pace {
             Pace::Closed => None,
             Pace::Open { rows_per_s } if rows_per_s > 0.0 && rows_per_s.is_finite() => {
-                let alarm =
-                    Alarm::start().map_err(Error::io("could not start the thread that keeps the pace"))?;
+                let timer = PreciseTimer::start()
+                    .map_err(Error::io("could not start the thread that keeps the pace"))?;
                 // Exact: row counts stay far below 2^53.
-                Some((self.work.rows_per_statement as f64 / rows_per_s, alarm))
+                Some((self.work.rows_per_statement as f64 / rows_per_s, timer))
             }
             Pace::Open { rows_per_s } => {
                 return Err(Error::Usage(format!("no pace can be kept at {rows_per_s} rows a second")));
             }
         };
         let last = rows.len() % self.work.rows_per_statement;
-        for crew in &mut self.crews {
-            let prepared = crew.sessions.iter_mut().map(|session| session.prepare_last(&self.work, last));
-            crew.runtime.block_on(try_join_all(prepared))?;
+        for group in &mut self.groups {
+            let prepared = group.sessions.iter_mut().map(|session| session.prepare_last(&self.work, last));
+            group.runtime.block_on(try_join_all(prepared))?;
         }
         let run = Run {
             rows,
@@ -172,11 +158,11 @@ impl Writers {
             interval,
         };
         let ended: Vec<Result<Written, Error>> = thread::scope(|scope| {
-            let (first, others) = self.crews.split_at(1);
-            let others: Vec<_> = others.iter().map(|crew| scope.spawn(|| crew.write(&run))).collect();
-            let mut ended: Vec<_> = first.iter().map(|crew| crew.write(&run)).collect();
-            for crew in others {
-                ended.push(crew.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            let (first, others) = self.groups.split_at(1);
+            let others: Vec<_> = others.iter().map(|group| scope.spawn(|| group.write(&run))).collect();
+            let mut ended: Vec<_> = first.iter().map(|group| group.write(&run)).collect();
+            for group in others {
+                ended.push(group.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             }
             ended
         });
@@ -209,7 +195,7 @@ impl Written {
     }
 }
 
-impl Crew {
+impl SessionGroup {
     fn write(&self, run: &Run<'_>) -> Result<Written, Error> {
         let written = self.runtime.block_on(join_all(self.sessions.iter().map(|session| run.write(session))));
         let mut total = Written::default();
@@ -224,15 +210,15 @@ impl Run<'_> {
     /// Takes batch after batch until there are none.
     async fn write(&self, session: &Session) -> Result<Written, Error> {
         let mut written = Written::default();
-        let bell = Arc::new(Notify::new());
+        let begun = Arc::new(Notify::new());
         while let Some(index) = self.take() {
             let begin = match &self.interval {
                 None => Instant::now(),
-                Some((seconds, alarm)) => {
+                Some((seconds, timer)) => {
                     let begin = self.start + Duration::from_secs_f64(seconds * index as f64);
                     if begin > Instant::now() {
-                        alarm.ring(begin, &bell);
-                        bell.notified().await;
+                        timer.notify_at(begin, &begun);
+                        begun.notified().await;
                     }
                     begin
                 }

@@ -5,11 +5,11 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::parameter::Field;
-use super::shape::Shape;
-use crate::dataset::{COPY_HEADER, Dataset, Part, Recipe};
+use super::shape::{Form, Shape};
+use crate::dataset::{COPY_HEADER, Dataset, Generator, Part};
 use crate::error::Error;
 
-/// The rows of a recipe in memory, in the form that a shape sends.
+/// The rows of a generator in memory, in the form that a shape sends.
 #[derive(Debug)]
 pub struct Rows {
     dataset: Dataset,
@@ -19,39 +19,29 @@ pub struct Rows {
     bounds: Vec<usize>,
 }
 
-/// How rows lie in memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    /// As in a binary COPY, whose fields are also binary parameters.
-    Binary,
-    Csv,
-    /// Only their number is known.
-    Nothing,
-}
-
 impl Rows {
     /// Makes and encodes the rows for a shape.
     ///
     /// # Errors
     /// There are more than this machine can count.
-    pub fn new(recipe: Recipe, shape: Shape) -> Result<Rows, Error> {
+    pub fn new(generator: Generator, shape: Shape) -> Result<Rows, Error> {
         let doing = || Error::io("could not encode rows");
-        let count = usize::try_from(recipe.rows)
-            .map_err(|_| Error::Usage("so many rows do not fit into memory".to_owned()))?;
+        let count = usize::try_from(generator.rows)
+            .map_err(|_| Error::Usage("the rows do not fit into memory".to_owned()))?;
         let form = shape.form();
         let mut bytes = Vec::new();
         let bounds = match form {
             Form::Binary => {
-                recipe.write_binary(Part::WHOLE, &mut bytes).map_err(doing())?;
+                generator.write_binary(Part::WHOLE, &mut bytes).map_err(doing())?;
                 binary_bounds(&bytes, count)
             }
             Form::Csv => {
-                recipe.write_csv(&mut bytes).map_err(doing())?;
+                generator.write_csv(&mut bytes).map_err(doing())?;
                 csv_bounds(&bytes)
             }
             Form::Nothing => vec![0; count + 1],
         };
-        Ok(Rows { dataset: recipe.dataset, form, bytes: bytes.into(), bounds })
+        Ok(Rows { dataset: generator.dataset, form, bytes: bytes.into(), bounds })
     }
 
     /// How many there are.
@@ -94,7 +84,7 @@ impl Rows {
     }
 }
 
-/// A row is a count of fields, and for each its length and so many bytes.
+/// A row is a count of fields, and for each its length and its bytes.
 fn binary_bounds(bytes: &[u8], rows: usize) -> Vec<usize> {
     let mut bounds = Vec::with_capacity(rows + 1);
     let mut at = COPY_HEADER.len();
@@ -104,6 +94,7 @@ fn binary_bounds(bytes: &[u8], rows: usize) -> Vec<usize> {
         at += 2;
         for _ in 0..fields {
             let length = i32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+            // NULL has the length -1 and no bytes.
             at += 4 + usize::try_from(length).unwrap_or(0);
         }
     }
@@ -133,25 +124,25 @@ mod tests {
     fn rows_are_cut_where_they_end_in_every_data_set() {
         for dataset in Dataset::ALL {
             for hostile in [false, true] {
-                let recipe = Recipe { hostile, ..dataset.recipe(300, 7) };
-                let binary = Rows::new(recipe, Shape::CopyBinary).unwrap();
-                let csv = Rows::new(recipe, Shape::CopyCsv).unwrap();
-                assert_eq!((binary.len(), csv.len()), (300, 300), "{recipe:?}");
+                let generator = Generator { hostile, ..dataset.generator(300, 7) };
+                let binary = Rows::new(generator, Shape::CopyBinary).unwrap();
+                let csv = Rows::new(generator, Shape::CopyCsv).unwrap();
+                assert_eq!((binary.len(), csv.len()), (300, 300), "{generator:?}");
                 let columns = dataset.columns().len();
-                assert_eq!(binary.fields(0..300).len(), 300 * columns, "{recipe:?}");
+                assert_eq!(binary.fields(0..300).len(), 300 * columns, "{generator:?}");
                 assert_eq!(binary.fields(299..300).len(), columns);
                 let mut whole = Vec::new();
-                recipe.write_csv(&mut whole).unwrap();
+                generator.write_csv(&mut whole).unwrap();
                 let header = dataset.header().len() + 1;
                 let rows: Vec<u8> = (0..300).flat_map(|row| csv.slice(row..row + 1)).collect();
-                assert!(rows == whole[header..], "{recipe:?}");
+                assert!(rows == whole[header..], "{generator:?}");
             }
         }
     }
 
     #[test]
     fn rows_for_one_shape_are_not_sent_by_another() {
-        let rows = Rows::new(Dataset::Tasks.recipe(3, 1), Shape::CopyCsv).unwrap();
+        let rows = Rows::new(Dataset::Tasks.generator(3, 1), Shape::CopyCsv).unwrap();
         assert!(rows.check(Dataset::Tasks, Shape::CopyCsv).is_ok());
         assert!(rows.check(Dataset::Tasks, Shape::Values).is_err());
         assert!(rows.check(Dataset::Instest, Shape::CopyCsv).is_err());

@@ -11,10 +11,10 @@ use futures_util::future::maybe_done;
 use howdah::connect::Connection;
 use tokio_postgres::{Client, Statement};
 
-use super::Work;
 use super::parameter::{Column, Field};
 use super::rows::Rows;
 use super::shape::Shape;
+use super::work::Work;
 use crate::database::open;
 use crate::dataset::{COPY_HEADER, COPY_TRAILER};
 use crate::error::Error;

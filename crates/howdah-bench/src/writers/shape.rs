@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rows::Form;
 use crate::dataset::Dataset;
 use crate::error::Error;
 
@@ -28,6 +27,17 @@ pub enum Shape {
     Ping,
     /// Nothing is written: the rows with identities equal to the batch's numbers, counted from 1, are read.
     Read,
+}
+
+/// How rows lie in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As in a binary COPY, whose fields are also binary parameters.
+    Binary,
+    /// As in a CSV COPY.
+    Csv,
+    /// Only their number is known.
+    Nothing,
 }
 
 impl Shape {
@@ -57,7 +67,7 @@ impl Shape {
         }
     }
 
-    /// Whether rows of the data set fit, so many of them.
+    /// Whether a statement can hold that many rows of the data set.
     pub(super) fn check(self, dataset: Dataset, rows: usize) -> Result<(), Error> {
         let columns = dataset.columns();
         let refuse = |why: String| Err(Error::Usage(why));

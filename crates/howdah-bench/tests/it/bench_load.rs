@@ -82,7 +82,9 @@ fn figures_come_only_from_loads_that_are_complete_and_right() {
     assert_eq!(raw.lines().count(), 5 * 3, "five contenders, a warm-up and two rounds");
     for line in raw.lines() {
         let run: serde_json::Value = serde_json::from_str(line).unwrap();
-        assert!(run["wall_s"].as_f64().unwrap() > 0.0 && run["server_cpu_s"].is_number(), "{line}");
+        assert_eq!(run["outcome"], "verified", "{line}");
+        assert!(run["seconds"].as_f64().unwrap() > 0.0, "{line}");
+        assert!(run["evidence"]["server_cpu_s"].is_number(), "{line}");
     }
 
     let nothing_loaded = bench_load(&server, directory.path(), "true");
@@ -92,10 +94,12 @@ fn figures_come_only_from_loads_that_are_complete_and_right() {
     let one_value_wrong =
         format!("{honest}; sql \"update $table set actor_id = 0 where event_id = '45000000005'\"");
     let wrong = bench_load(&server, directory.path(), &one_value_wrong);
-    assert!(String::from_utf8_lossy(&wrong.stderr).contains("stored different values"), "{wrong:?}");
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("with the checksum"), "{wrong:?}");
+    assert!(!wrong.status.success());
 
     let failed = bench_load(&server, directory.path(), "echo out of luck >&2; exit 1");
     assert!(String::from_utf8_lossy(&failed.stderr).contains("out of luck"), "{failed:?}");
+    assert!(!failed.status.success());
 }
 
 #[test]
@@ -113,8 +117,9 @@ fn a_stream_is_watched_and_every_row_of_it_counted() {
     let output = endure("cat");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let summary = fs::read_to_string(directory.path().join("results/summary.md")).unwrap();
-    assert!(summary.contains("## Endurance") && summary.contains("memory: flat"), "{summary}");
+    assert!(summary.contains("Endurance of a stream") && summary.contains("memory is flat"), "{summary}");
 
     let lossy = endure("sed 7d");
     assert!(String::from_utf8_lossy(&lossy.stderr).contains("arrived"), "{lossy:?}");
+    assert!(!lossy.status.success());
 }

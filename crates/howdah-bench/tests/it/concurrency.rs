@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use howdah_bench::database::Database;
-use howdah_bench::dataset::{Dataset, Recipe};
+use howdah_bench::dataset::{Dataset, Generator};
 use howdah_bench::delay_proxy::{DelayProxy, Target};
 use howdah_bench::writers::{Outcome, Pace, Rows, Shape, Work, Writers};
 use howdah_server::{Settings, Throwaway};
@@ -36,11 +36,11 @@ impl Fixture {
         self.database.row(query).expect("the query answers").concat()
     }
 
-    /// Checks that the table holds the first rows of the recipe and nothing else.
-    fn holds(&self, recipe: Recipe, rows: u64) {
-        let first = Recipe { rows, ..recipe };
+    /// Checks that the table holds the first rows of the generator and nothing else.
+    fn holds(&self, generator: Generator, rows: u64) {
+        let first = Generator { rows, ..generator };
         assert_eq!(
-            self.one(&recipe.dataset.checksum_sql("written")),
+            self.one(&generator.dataset.checksum_sql("written")),
             first.checksum().to_string(),
             "{first:?}"
         );
@@ -58,8 +58,8 @@ fn work(dataset: Dataset, shape: Shape, connections: usize, rows_per_statement: 
     Work { dataset, table: "written".to_owned(), shape, rows_per_statement, connections }
 }
 
-fn write(conninfo: &str, recipe: Recipe, work: Work) -> Outcome {
-    let rows = Rows::new(recipe, work.shape).expect("rows are made");
+fn write(conninfo: &str, generator: Generator, work: Work) -> Outcome {
+    let rows = Rows::new(generator, work.shape).expect("rows are made");
     let mut writers = Writers::connect(conninfo, work).expect("connections are opened");
     writers.run(&rows, Pace::Closed, None).expect("rows are written")
 }
@@ -74,11 +74,11 @@ fn every_shape_stores_the_same_rows_whatever_the_batch() {
             }
             for (connections, batch) in [(1, 1), (3, 7), (2, 1_000)] {
                 fixture.table(dataset);
-                let recipe = Recipe { hostile: batch == 7, ..dataset.recipe(100, 42) };
+                let generator = Generator { hostile: batch == 7, ..dataset.generator(100, 42) };
                 let outcome =
-                    write(&fixture.server.conninfo(), recipe, work(dataset, shape, connections, batch));
+                    write(&fixture.server.conninfo(), generator, work(dataset, shape, connections, batch));
                 assert_eq!((outcome.rows, outcome.statements), (100, 100_u64.div_ceil(batch as u64)));
-                fixture.holds(recipe, 100);
+                fixture.holds(generator, 100);
             }
         }
     }
@@ -96,7 +96,7 @@ fn connections_are_as_many_as_said_and_all_of_them_write() {
     let open = format!("SELECT count(*) FROM pg_stat_activity WHERE pid IN ({list})");
     assert_eq!(fixture.one(&open), "20");
     let before = fixture.one("SELECT clock_timestamp()");
-    let rows = Rows::new(Dataset::Tasks.recipe(2_000, 42), Shape::Values).unwrap();
+    let rows = Rows::new(Dataset::Tasks.generator(2_000, 42), Shape::Values).unwrap();
     let outcome = writers.run(&rows, Pace::Closed, None).unwrap();
     let wrote = format!(
         "SELECT count(*) FROM pg_stat_activity WHERE pid IN ({list}) AND query LIKE 'INSERT%' \
@@ -113,24 +113,24 @@ fn latency_is_there_and_connections_hide_it() {
     let fixture = Fixture::new();
     let (proxy, conninfo) = fixture.proxy(2 * MS);
     fixture.table(Dataset::Tasks);
-    let recipe = Dataset::Tasks.recipe(200, 42);
+    let generator = Dataset::Tasks.generator(200, 42);
     let mut writers = Writers::connect(&conninfo, work(Dataset::Tasks, Shape::Values, 1, 1)).unwrap();
     assert_eq!(proxy.connections_now(), 1);
-    let rows = Rows::new(recipe, Shape::Values).unwrap();
+    let rows = Rows::new(generator, Shape::Values).unwrap();
     let one = writers.run(&rows, Pace::Closed, None).unwrap();
     assert!(one.seconds >= 0.4 && one.latency.p50_ms >= 2.0 && one.latency.mean_ms >= 2.0, "{one:?}");
-    fixture.holds(recipe, 200);
+    fixture.holds(generator, 200);
 
     let (_proxy, conninfo) = fixture.proxy(20 * MS);
     fixture.table(Dataset::Tasks);
-    let ten = write(&conninfo, recipe, work(Dataset::Tasks, Shape::Values, 10, 1));
+    let ten = write(&conninfo, generator, work(Dataset::Tasks, Shape::Values, 10, 1));
     assert!(ten.latency.p50_ms >= 20.0, "{ten:?}");
     assert!((0.4..4.0).contains(&ten.seconds), "one connection needs 4 s: {ten:?}");
     fixture.table(Dataset::Tasks);
-    let pipeline = write(&conninfo, recipe, work(Dataset::Tasks, Shape::Pipeline, 1, 100));
+    let pipeline = write(&conninfo, generator, work(Dataset::Tasks, Shape::Pipeline, 1, 100));
     assert!((0.04..2.0).contains(&pipeline.seconds), "a round trip a batch, not a row: {pipeline:?}");
     fixture.table(Dataset::Tasks);
-    let copy = write(&conninfo, recipe, work(Dataset::Tasks, Shape::CopyBinary, 1, 100));
+    let copy = write(&conninfo, generator, work(Dataset::Tasks, Shape::CopyBinary, 1, 100));
     assert!(copy.latency.p50_ms >= 40.0, "two round trips each: {copy:?}");
 }
 
@@ -139,8 +139,8 @@ fn without_a_latency_a_proxy_costs_little() {
     let fixture = Fixture::new();
     let median = |conninfo: &str| {
         fixture.table(Dataset::Tasks);
-        let recipe = Dataset::Tasks.recipe(300, 42);
-        write(conninfo, recipe, work(Dataset::Tasks, Shape::Ping, 1, 1)).latency.p50_ms
+        let generator = Dataset::Tasks.generator(300, 42);
+        write(conninfo, generator, work(Dataset::Tasks, Shape::Ping, 1, 1)).latency.p50_ms
     };
     let direct = median(&fixture.server.conninfo());
     let (_none, conninfo) = fixture.proxy(Duration::ZERO);
@@ -155,14 +155,14 @@ fn without_a_latency_a_proxy_costs_little() {
 fn what_the_time_limit_leaves_is_a_first_part_of_the_rows() {
     let fixture = Fixture::new();
     let (_proxy, conninfo) = fixture.proxy(5 * MS);
-    let recipe = Dataset::Tasks.recipe(5_000, 42);
+    let generator = Dataset::Tasks.generator(5_000, 42);
     for shape in [Shape::Values, Shape::CopyCsv] {
         fixture.table(Dataset::Tasks);
-        let rows = Rows::new(recipe, shape).unwrap();
+        let rows = Rows::new(generator, shape).unwrap();
         let mut writers = Writers::connect(&conninfo, work(Dataset::Tasks, shape, 6, 3)).unwrap();
         let outcome = writers.run(&rows, Pace::Closed, Some(100 * MS)).unwrap();
         assert!((3..5_000).contains(&outcome.rows) && outcome.seconds >= 0.1, "{outcome:?}");
-        fixture.holds(recipe, outcome.rows);
+        fixture.holds(generator, outcome.rows);
     }
 }
 
@@ -170,18 +170,18 @@ fn what_the_time_limit_leaves_is_a_first_part_of_the_rows() {
 fn controls_write_nothing_and_do_their_work() {
     let fixture = Fixture::new();
     fixture.table(Dataset::Tasks);
-    let recipe = Dataset::Tasks.recipe(100, 42);
+    let generator = Dataset::Tasks.generator(100, 42);
     let conninfo = fixture.server.conninfo();
-    let ping = write(&conninfo, recipe, work(Dataset::Tasks, Shape::Ping, 2, 10));
+    let ping = write(&conninfo, generator, work(Dataset::Tasks, Shape::Ping, 2, 10));
     assert_eq!((ping.rows, ping.statements), (100, 10));
-    fixture.holds(recipe, 0);
+    fixture.holds(generator, 0);
     // A study has measured look-ups of rows that do not exist.
-    let rows = Rows::new(recipe, Shape::Read).unwrap();
+    let rows = Rows::new(generator, Shape::Read).unwrap();
     let mut readers = Writers::connect(&conninfo, work(Dataset::Tasks, Shape::Read, 2, 10)).unwrap();
     assert!(readers.run(&rows, Pace::Closed, None).is_err());
-    write(&conninfo, recipe, work(Dataset::Tasks, Shape::CopyBinary, 1, 100));
+    write(&conninfo, generator, work(Dataset::Tasks, Shape::CopyBinary, 1, 100));
     assert_eq!(readers.run(&rows, Pace::Closed, None).unwrap().rows, 100);
-    fixture.holds(recipe, 100);
+    fixture.holds(generator, 100);
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn a_pace_counts_what_late_statements_waited() {
     let fixture = Fixture::new();
     fixture.table(Dataset::Tasks);
     let (_proxy, conninfo) = fixture.proxy(20 * MS);
-    let rows = Rows::new(Dataset::Tasks.recipe(50, 42), Shape::Ping).unwrap();
+    let rows = Rows::new(Dataset::Tasks.generator(50, 42), Shape::Ping).unwrap();
     let mut writers = Writers::connect(&conninfo, work(Dataset::Tasks, Shape::Ping, 1, 1)).unwrap();
     // Twenty times what one connection can do: the last one should begin after 49 ms, and ends after 1000 ms.
     let hurried = writers.run(&rows, Pace::Open { rows_per_s: 1_000.0 }, None).unwrap();
@@ -206,13 +206,13 @@ fn a_pace_counts_what_late_statements_waited() {
 fn a_refused_batch_is_a_failure_and_leaves_nothing_of_itself() {
     let fixture = Fixture::new();
     let conninfo = fixture.server.conninfo();
-    let recipe = Dataset::Tasks.recipe(100, 42);
+    let generator = Dataset::Tasks.generator(100, 42);
     for shape in Shape::ALL.into_iter().filter(|shape| shape.writes()) {
         fixture.table(Dataset::Tasks);
         // Row 57 is there already: batches of 20 before its own arrive, its own does not.
-        write(&conninfo, recipe, work(Dataset::Tasks, Shape::CopyBinary, 1, 100));
+        write(&conninfo, generator, work(Dataset::Tasks, Shape::CopyBinary, 1, 100));
         fixture.database.run("DELETE FROM written WHERE id <> 57").unwrap();
-        let rows = Rows::new(recipe, shape).unwrap();
+        let rows = Rows::new(generator, shape).unwrap();
         let mut writers = Writers::connect(&conninfo, work(Dataset::Tasks, shape, 1, 20)).unwrap();
         let error = writers.run(&rows, Pace::Closed, None).unwrap_err().to_string();
         assert!(error.contains("23505"), "{shape:?}: {error}");

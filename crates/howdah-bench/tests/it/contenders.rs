@@ -9,7 +9,7 @@ use howdah_bench::continuous::{self, Buffer, Offer, Step};
 use howdah_bench::database::Database;
 use howdah_bench::dataset::Dataset;
 use howdah_bench::process::End;
-use howdah_bench::worker::Told;
+use howdah_bench::worker::WorkerReport;
 use howdah_server::{Settings, Throwaway};
 use howdah_testkit::require::missing;
 
@@ -34,10 +34,10 @@ fn services_that_can_run_store_each_row_once_and_tell_what_it_took() {
     };
     let server = Throwaway::start(&Settings::fast_and_unsafe()).unwrap();
     let database = Database::connect(&server.conninfo()).unwrap();
-    let recipe = Dataset::Tasks.recipe(2_000, 42);
-    let dataset = recipe.dataset;
+    let generator = Dataset::Tasks.generator(2_000, 42);
+    let dataset = generator.dataset;
     let input = directory.path().join("tasks.csv");
-    recipe.write_csv_file(&input).unwrap();
+    generator.write_csv_file(&input).unwrap();
     let buffer = Buffer::fixed(continuous::Path::Copy, 4, 50, 2.0);
     let steps = vec![Step { rows_per_s: 8_000.0, seconds: 0.1 }, Step { rows_per_s: 6_000.0, seconds: 0.2 }];
     for contender in contenders.iter().filter(|contender| contender.kind == Kind::Service) {
@@ -62,8 +62,8 @@ fn services_that_can_run_store_each_row_once_and_tell_what_it_took() {
             let run = contender.start(&task, PATIENCE).unwrap().go(PATIENCE);
             assert_eq!(run.end, End::Done { rows: 2_000 }, "{}: {run:?}", contender.name);
             let stored = database.row(&dataset.checksum_sql("loaded")).unwrap().concat();
-            assert_eq!(stored, recipe.checksum().to_string(), "{}", contender.name);
-            let told = Told::find(&run.said).expect("it tells what rows took");
+            assert_eq!(stored, generator.checksum().to_string(), "{}", contender.name);
+            let told = WorkerReport::find(&run.said).unwrap().expect("it tells what rows took");
             assert_eq!(told.counts.iter().map(|(_, rows)| rows).sum::<u64>(), 2_000);
             let paced = matches!(offer, Offer::Paced { .. });
             assert!(told.seconds > if paced { 0.29 } else { 0.0 }, "{}: {}", contender.name, told.seconds);
@@ -82,10 +82,10 @@ fn contenders_that_can_run_load_the_same_rows_and_are_measured() {
 
     let server = Throwaway::start(&Settings::fast_and_unsafe()).unwrap();
     let database = Database::connect(&server.conninfo()).unwrap();
-    let recipe = Dataset::GithubEvents.recipe(2_000, 42);
+    let generator = Dataset::GithubEvents.generator(2_000, 42);
     let input = directory.path().join("events.csv");
-    recipe.write_csv_file(&input).unwrap();
-    let dataset = recipe.dataset;
+    generator.write_csv_file(&input).unwrap();
+    let dataset = generator.dataset;
     let task = Task {
         url: &server.url(),
         table: "loaded",
@@ -108,6 +108,6 @@ fn contenders_that_can_run_load_the_same_rows_and_are_measured() {
         assert_eq!(run.end, End::Done { rows: 2_000 }, "{}: {run:?}", contender.name);
         assert!(run.wall_s > 0.0 && run.peak_rss_bytes.is_some_and(|bytes| bytes > 1_000_000), "{run:?}");
         let stored = database.row(&dataset.checksum_sql("loaded")).unwrap().concat();
-        assert_eq!(stored, recipe.checksum().to_string(), "{}", contender.name);
+        assert_eq!(stored, generator.checksum().to_string(), "{}", contender.name);
     }
 }

@@ -1,6 +1,6 @@
 //! Rows through howdah's Writer as the benchmark offers them: all of them arrive once, and what each took is there.
 
-use howdah_bench::continuous::{Buffer, Lane, Literals, Observed, Offer, Path, Step};
+use howdah_bench::continuous::{Buffer, Literals, MeasuredWriter, Observed, Offer, Path, Step};
 use howdah_bench::database::Database;
 use howdah_bench::dataset::Dataset;
 use howdah_server::{Settings, Throwaway};
@@ -24,11 +24,12 @@ impl Fixture {
         let mut sql = vec!["DROP TABLE IF EXISTS written".to_owned(), dataset.create_table_sql("written")];
         sql.extend(dataset.keys_sql("written"));
         self.database.run(&sql.join(";")).expect("the table is made");
-        let rows = Literals::of(dataset.recipe(ROWS, 7)).expect("rows are made");
-        let lane = Lane::connect(&self.server.conninfo(), "written", dataset, (buffer, offer), rows);
-        let lane = lane.expect("a writer connects");
-        let seen = lane.serve(offer).expect("rows are written");
-        let batch_rows = lane.close().expect("it closes");
+        let rows = Literals::of(dataset.generator(ROWS, 7)).expect("rows are made");
+        let writer =
+            MeasuredWriter::connect(&self.server.conninfo(), "written", dataset, (buffer, offer), rows);
+        let writer = writer.expect("a writer connects");
+        let seen = writer.serve(offer).expect("rows are written");
+        let batch_rows = writer.close().expect("it closes");
         assert!(batch_rows.is_some_and(|rows| rows >= 1.0), "{batch_rows:?}");
         (seen, self.database.row(&dataset.checksum_sql("written")).expect("a checksum").concat())
     }
@@ -51,7 +52,7 @@ fn every_row_arrives_once_however_it_is_offered_and_gathered() {
         Buffer::fixed(Path::Insert, 4, 20, 2.0),
         Buffer::adaptive(Some(20.0)),
     ];
-    let expected = Dataset::Tasks.recipe(ROWS, 7).checksum().to_string();
+    let expected = Dataset::Tasks.generator(ROWS, 7).checksum().to_string();
     for buffer in &buffers {
         for offer in &offers {
             let (seen, stored) = fixture.offered(Dataset::Tasks, buffer, offer);
@@ -71,7 +72,7 @@ fn every_payload_is_written_and_a_control_writes_nothing() {
     let fixture = Fixture::new();
     for dataset in [Dataset::Instest, Dataset::GithubEvents] {
         let (_, stored) = fixture.offered(dataset, &Buffer::default(), &Offer::Full);
-        assert_eq!(stored, dataset.recipe(ROWS, 7).checksum().to_string(), "{dataset:?}");
+        assert_eq!(stored, dataset.generator(ROWS, 7).checksum().to_string(), "{dataset:?}");
     }
     let (seen, _) = fixture.offered(Dataset::Tasks, &Buffer::default().discarding(), &Offer::Full);
     assert_eq!(seen.rows, ROWS);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use howdah_bench::database::Database;
-use howdah_bench::dataset::{Dataset, Part, Recipe};
+use howdah_bench::dataset::{Dataset, Generator, Part};
 use howdah_server::{Settings, Throwaway};
 use howdah_testkit::require::missing;
 
@@ -40,8 +40,8 @@ fn one(database: &Database, query: &str) -> String {
 }
 
 /// Loads both forms into tables with all their keys and compares everything with everything.
-fn check(server: &Throwaway, database: &Database, directory: &Path, recipe: Recipe) {
-    let (dataset, rows) = (recipe.dataset, recipe.rows);
+fn check(server: &Throwaway, database: &Database, directory: &Path, generator: Generator) {
+    let (dataset, rows) = (generator.dataset, generator.rows);
     let [csv, binary, text] = ["from_csv", "from_binary", "from_text"];
     let copy = |table: &str, file: &str, options: &str| {
         let (columns, path) = (dataset.header(), directory.join(file));
@@ -54,11 +54,11 @@ fn check(server: &Throwaway, database: &Database, directory: &Path, recipe: Reci
     }
     database.run(&dataset.all_text_table_sql(text)).expect("the statement runs");
 
-    recipe.write_csv_file(&directory.join("rows.csv")).expect("a file is written");
+    generator.write_csv_file(&directory.join("rows.csv")).expect("a file is written");
     copy(csv, "rows.csv", "FORMAT csv, HEADER match");
     copy(text, "rows.csv", "FORMAT csv, HEADER match");
     for index in 0..3 {
-        recipe
+        generator
             .write_binary_file(Part { index, of: 3 }, &directory.join("part.bin"))
             .expect("a file is written");
         copy(binary, "part.bin", "FORMAT binary");
@@ -66,12 +66,12 @@ fn check(server: &Throwaway, database: &Database, directory: &Path, recipe: Reci
 
     assert!(
         stored(server, dataset, csv) == stored(server, dataset, binary),
-        "{recipe:?}: CSV and binary differ"
+        "{generator:?}: CSV and binary differ"
     );
     assert_eq!(one(database, &format!("SELECT count(*) FROM {text}")), rows.to_string());
-    let expected = recipe.checksum().to_string();
+    let expected = generator.checksum().to_string();
     for table in [csv, binary] {
-        assert_eq!(one(database, &dataset.checksum_sql(table)), expected, "{recipe:?}, {table}");
+        assert_eq!(one(database, &dataset.checksum_sql(table)), expected, "{generator:?}, {table}");
     }
 }
 
@@ -86,8 +86,8 @@ fn the_floor_is_not_given_other_rows_than_the_contenders() {
     let directory = tempfile::tempdir().unwrap();
     for dataset in Dataset::ALL {
         for hostile in [false, true] {
-            let recipe = Recipe { hostile, ..dataset.recipe(5_000, 42) };
-            check(&server, &database, directory.path(), recipe);
+            let generator = Generator { hostile, ..dataset.generator(5_000, 42) };
+            check(&server, &database, directory.path(), generator);
         }
     }
 }
@@ -97,10 +97,10 @@ fn a_wrong_table_does_not_pass_for_a_right_one() {
     let Some(server) = server() else { return missing("psql", "this PostgreSQL has no psql") };
     let database = Database::connect(&server.conninfo()).unwrap();
     let directory = tempfile::tempdir().unwrap();
-    let recipe = Dataset::SensorReadings.recipe(1_000, 42);
-    check(&server, &database, directory.path(), recipe);
-    let right = recipe.checksum().to_string();
-    let answer = || one(&database, &recipe.dataset.checksum_sql("from_csv"));
+    let generator = Dataset::SensorReadings.generator(1_000, 42);
+    check(&server, &database, directory.path(), generator);
+    let right = generator.checksum().to_string();
+    let answer = || one(&database, &generator.dataset.checksum_sql("from_csv"));
     for damage in [
         "UPDATE from_csv SET location = '' WHERE id = 1",
         "UPDATE from_csv SET location = NULL WHERE id = 1",
@@ -120,7 +120,7 @@ fn a_wrong_table_does_not_pass_for_a_right_one() {
     }
     database.run("CREATE TABLE turned AS SELECT * FROM from_csv ORDER BY \"timestamp\" DESC").unwrap();
     assert_eq!(
-        one(&database, &recipe.dataset.checksum_sql("turned")),
+        one(&database, &generator.dataset.checksum_sql("turned")),
         right,
         "the order of rows is no fault"
     );

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use howdah::{Control, Error, ErrorKind};
 use howdah_bench::cell::Cell;
+use howdah_bench::command::Programs;
 use howdah_bench::record::{Outcome, Record};
 use howdah_bench::runner::{self, Event, Options};
 use howdah_bench::scenario::Scenario;
@@ -108,8 +109,10 @@ fn measure(args: &BenchRun, console: Console) -> Result<u8, Error> {
         warm_up: !args.quick,
         max_seconds: args.max_seconds.unwrap_or(if args.quick { 3.0 } else { 60.0 }),
         conninfo: args.dbname.clone(),
+        server_pid: None,
+        seed: runner::SEED,
         resume: args.resume,
-        worker: myself()?,
+        programs: programs()?,
     };
     if !options.resume && options.output.join("raw.jsonl").exists() {
         return Err(Error::usage(format!("{} holds results already", options.output.display()))
@@ -184,7 +187,7 @@ fn environment(options: &Options) -> Result<String, Error> {
     {
         return Ok(text);
     }
-    let text = environment::describe(options.conninfo.as_deref()).map_err(failed)?;
+    let text = environment::describe(options.conninfo.as_deref(), environment::PROGRAM).map_err(failed)?;
     let failed = |error| Error::new(ErrorKind::Source, format!("cannot write {}: {error}", path.display()));
     std::fs::create_dir_all(&options.output).and_then(|()| std::fs::write(&path, &text)).map_err(failed)?;
     Ok(text)
@@ -256,8 +259,13 @@ fn myself() -> Result<Vec<OsString>, Error> {
         }
         words.extend(["-m".into(), "howdah".into()]);
     }
-    words.extend(["bench".into(), "worker".into()]);
     Ok(words)
+}
+
+fn programs() -> Result<Programs, Error> {
+    let howdah = myself()?;
+    let worker = [&howdah[..], &["bench".into(), "worker".into()]].concat();
+    Ok(Programs { howdah, worker, bin_dir: None })
 }
 
 /// Where a server under another account can read too.

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use howdah::{Error, ErrorKind};
-use howdah_bench::dataset::{Dataset as Set, Part, Recipe, gh_archive};
+use howdah_bench::dataset::{Dataset as Set, Generator, Part, gh_archive};
 
 use crate::args::{Dataset, DatasetFormatArg};
 use crate::exit;
@@ -50,13 +50,13 @@ fn make(args: &Dataset, console: Console) -> Result<u8, Error> {
     };
     let output = output(args)?;
     let rows = args.rows.unwrap_or(1_000_000);
-    let recipe = Recipe { hostile: args.hostile, ..set.recipe(rows, args.seed) };
+    let generator = Generator { hostile: args.hostile, ..set.generator(rows, args.seed) };
     let made = match args.format {
-        DatasetFormatArg::Csv => recipe.write_csv_file(&output),
-        DatasetFormatArg::Ndjson => recipe.write_ndjson_file(&output),
-        DatasetFormatArg::Parquet => recipe.write_parquet_file(&output),
-        DatasetFormatArg::Binary => recipe.write_binary_file(Part::WHOLE, &output),
-        DatasetFormatArg::Sql => recipe.write_sql_file(&output),
+        DatasetFormatArg::Csv => generator.write_csv_file(&output),
+        DatasetFormatArg::Ndjson => generator.write_ndjson_file(&output),
+        DatasetFormatArg::Parquet => generator.write_parquet_file(&output),
+        DatasetFormatArg::Binary => generator.write_binary_file(Part::WHOLE, &output),
+        DatasetFormatArg::Sql => generator.write_sql_file(&output),
     };
     match made {
         Ok(size) => written(console, set, args.format, rows, &output, size),

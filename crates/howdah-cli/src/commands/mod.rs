@@ -1,7 +1,9 @@
 //! One file a command: each takes what was typed and returns the exit code.
 
+#[cfg(feature = "bench")]
 pub(crate) mod bench;
 pub(crate) mod completions;
+#[cfg(feature = "bench")]
 pub(crate) mod dataset;
 pub(crate) mod load;
 pub(crate) mod man;

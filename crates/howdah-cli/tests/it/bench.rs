@@ -145,6 +145,33 @@ fn errata_and_peers_are_true() {
 }
 
 #[test]
+fn promises_are_measured_on_whole_programs_and_judged() {
+    let directory = tempdir().unwrap();
+    let output = bench(directory.path(), &["run", "promises", "--quick", "--rows", "1000", "-o", "out"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let records = records(&directory.path().join("out"));
+    for record in &records {
+        assert_eq!(record.outcome, Outcome::Verified, "{record:?}");
+        assert!(record.evidence.peak_rss_bytes.is_some(), "{record:?}");
+    }
+    let spoilt = of(&records, "tolerance", "ignore, 1 % bad")[0];
+    assert_eq!((spoilt.conditions.rows_asked, spoilt.rows), (1_000, 990));
+    let stream = of(&records, "endurance", "howdah stream")[0];
+    assert!(stream.rows > 0 && !stream.evidence.memory.is_empty(), "{stream:?}");
+    // Some are run more often than others, whatever is asked for.
+    assert_eq!(of(&records, "small", "howdah load, existing table").len(), 4);
+    assert_eq!(of(&records, "readings", "howdah load").len(), 1);
+    let summary = fs::read_to_string(directory.path().join("out/summary.md")).unwrap();
+    for section in scenarios::find("promises").unwrap().sections {
+        assert!(!section.criteria.is_empty());
+        for criterion in section.criteria {
+            let line = summary.lines().find(|line| line.contains(criterion.promise)).unwrap();
+            assert!(!line.contains("not measured"), "{line}");
+        }
+    }
+}
+
+#[test]
 fn a_given_server_is_measured_and_its_settings_are_left_alone() {
     let (database, directory) = (Database::new(), tempdir().unwrap());
     let method = ["--method", "COPY", "--method", "batched"];

@@ -3,9 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a step of a test that fails is a failed test")]
 #![expect(clippy::print_stdout, reason = "seeds, counts and skipped tests are worth reading")]
 
+#[cfg(feature = "bench")]
 mod bench;
 mod canary;
 mod command;
+#[cfg(feature = "bench")]
 mod datasets;
 mod hostile;
 mod promoting;

@@ -23,7 +23,7 @@ pub enum Place {
     Message(Direction, u64),
     /// The next COMMIT, or Sync behind a COPY that is in no transaction; the server does not get it.
     Commit,
-    /// Just behind the next COMMIT: the server has it or will have it, and nobody hears what it makes of it.
+    /// Just behind the next COMMIT: the server has it or will have it, and the client does not hear what becomes of it.
     BehindCommit,
     /// The server's next word that it has committed; the client does not get it.
     CommitReply,
@@ -40,16 +40,16 @@ pub enum Harm {
     Half,
     /// Sockets stay open and nothing passes any more, until the proxy ends or cuts all its connections.
     BlackHole,
-    /// The message, and whatever is behind it, waits for so long.
+    /// The message, and all that is behind it, waits for that long.
     Stall(Duration),
-    /// Both sides find their socket closed, and so does everybody else, until the proxy is told to come back.
+    /// Both sides find their socket closed, and so do all other connections, until the proxy is told to come back.
     GoAway,
 }
 
 /// How good the line is while nothing goes wrong.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Line {
-    /// What is read waits at least so long before it passes, in each direction.
+    /// How long bytes wait at least before they pass, in each direction.
     pub delay: Duration,
     /// At most so much longer, by chance.
     pub jitter: Duration,

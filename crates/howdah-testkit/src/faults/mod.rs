@@ -1,35 +1,30 @@
 //! A proxy between client and server that knows PostgreSQL's messages and lets things go wrong among them.
 //!
-//! It speaks no TLS (who asks for it is told no) and passes whole messages on, so a fault strikes exactly between two of
-//! them, or in the middle of one. Latencies are made by the runtime's timers, to a millisecond: for measuring there is
-//! the delay proxy of howdah-bench.
+//! It refuses TLS and passes whole messages on, so a fault strikes exactly between two of them, or in the middle of one.
+//! Its latencies are exact to a millisecond; those of howdah-bench's delay proxy are good enough to measure with.
 
 mod fault;
 mod message;
 mod relay;
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use tokio::runtime::Builder;
-use tokio::sync::{oneshot, watch};
+use howdah_server::proxy::Proxy;
+use tokio::sync::watch;
 
 use fault::Pending;
 pub use fault::{Fault, Harm, Line, Place};
 pub use message::Direction;
 
-use crate::dice::Dice;
+use crate::rng::Rng;
 
-/// A proxy on a thread of its own. It ends, with all its connections, when it is dropped.
+/// A proxy with faults. It ends, with all its connections, when it is dropped.
 pub struct FaultProxy {
-    address: SocketAddr,
+    proxy: Proxy,
     shared: Arc<Shared>,
-    /// Dropped to end the thread.
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
 }
 
 /// What the owner and the connections share.
@@ -38,13 +33,9 @@ struct Shared {
     state: Mutex<State>,
     /// Every change is a harm to all connections that there are.
     cuts: watch::Sender<Option<Harm>>,
-    connections: AtomicU64,
-    open: AtomicU64,
     to_server: AtomicU64,
     to_client: AtomicU64,
     struck: AtomicU64,
-    /// Nothing is accepted.
-    is_gone: AtomicBool,
 }
 
 struct State {
@@ -54,7 +45,7 @@ struct State {
     away: Option<Harm>,
     /// Connections that keep others out.
     fillers: Vec<TcpStream>,
-    dice: Dice,
+    rng: Rng,
 }
 
 impl FaultProxy {
@@ -63,52 +54,36 @@ impl FaultProxy {
         FaultProxy::seeded(upstream, 1)
     }
 
-    /// The same, with jitter as `seed` has it.
+    /// Like [`FaultProxy::start`], with jitter as `seed` has it.
     pub fn seeded(upstream: SocketAddr, seed: u64) -> FaultProxy {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        listener.set_nonblocking(true).unwrap();
-        let address = listener.local_addr().unwrap();
         let state = State {
             pending: Pending::default(),
             line: Line::default(),
             away: None,
             fillers: Vec::new(),
-            dice: Dice::new(seed),
+            rng: Rng::new(seed),
         };
         let shared = Arc::new(Shared {
             upstream,
             state: Mutex::new(state),
             cuts: watch::Sender::new(None),
-            connections: AtomicU64::new(0),
-            open: AtomicU64::new(0),
             to_server: AtomicU64::new(0),
             to_client: AtomicU64::new(0),
             struck: AtomicU64::new(0),
-            is_gone: AtomicBool::new(false),
         });
-        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        let (stop, stopped) = oneshot::channel::<()>();
-        let serving = Arc::clone(&shared);
-        let thread = thread::spawn(move || {
-            runtime.block_on(async {
-                tokio::select! {
-                    _ = stopped => {}
-                    () = relay::serve(listener, serving) => {}
-                }
-            });
-        });
-        FaultProxy { address, shared, stop: Some(stop), thread: Some(thread) }
+        let proxy = Proxy::start("fault-proxy", Arc::clone(&shared)).unwrap();
+        FaultProxy { proxy, shared }
     }
 
     /// Where to connect.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.proxy.address()
     }
 
     /// A key/value connection string with this proxy instead of the server; of a keyword that stands there twice the
     /// last counts.
     pub fn conninfo(&self, conninfo: &str) -> String {
-        format!("{conninfo} host={} port={} sslmode=disable", self.address.ip(), self.address.port())
+        format!("{conninfo} host={} port={} sslmode=disable", self.address().ip(), self.address().port())
     }
 
     /// One more fault; each strikes once.
@@ -131,20 +106,21 @@ impl FaultProxy {
         self.shared.cuts.send_replace(Some(harm));
     }
 
-    /// The server is gone, as far as anybody can see: all connections suffer `harm`, and so does every new one, until
+    /// Makes the server look gone: all connections suffer `harm`, and so does every new one, until
     /// [`FaultProxy::come_back`].
     pub fn go_away(&self, harm: Harm) {
         self.shared.go_away(harm);
     }
 
-    /// The machine is gone: connections fall silent, and nobody answers who wants a new one, not even to refuse it, until
-    /// [`FaultProxy::come_back`].
+    /// Makes the machine look gone: connections fall silent, and attempts to connect get no answer, not even a refusal,
+    /// until [`FaultProxy::come_back`].
     pub fn vanish(&self) {
-        self.shared.is_gone.store(true, Ordering::Relaxed);
+        self.proxy.pause();
         self.go_away(Harm::BlackHole);
-        // Connections that nobody accepts wait in a queue; when that is full the system answers no more.
-        let fillers =
-            std::iter::from_fn(|| TcpStream::connect_timeout(&self.address, Duration::from_millis(100)).ok());
+        // Connections that are not accepted wait in a queue; when that is full the system answers no more.
+        let fillers = std::iter::from_fn(|| {
+            TcpStream::connect_timeout(&self.address(), Duration::from_millis(100)).ok()
+        });
         let fillers = fillers.collect();
         self.shared.state().fillers = fillers;
     }
@@ -153,17 +129,17 @@ impl FaultProxy {
     pub fn come_back(&self) {
         let mut state = self.shared.state();
         (state.away, state.fillers) = (None, Vec::new());
-        self.shared.is_gone.store(false, Ordering::Relaxed);
+        self.proxy.resume();
     }
 
     /// How many connections it has taken.
     pub fn connections(&self) -> u64 {
-        self.shared.connections.load(Ordering::Relaxed)
+        self.proxy.connections()
     }
 
     /// How many of them are open.
     pub fn connections_now(&self) -> u64 {
-        self.shared.open.load(Ordering::Relaxed)
+        self.proxy.connections_now()
     }
 
     /// How many messages have come from that direction's sender.
@@ -174,13 +150,6 @@ impl FaultProxy {
     /// How many faults have struck.
     pub fn struck(&self) -> u64 {
         self.shared.struck.load(Ordering::Relaxed)
-    }
-}
-
-impl Drop for FaultProxy {
-    fn drop(&mut self) {
-        self.stop = None;
-        let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 

@@ -1,13 +1,14 @@
 //! One connection through the proxy: messages pass until there are no more, or something goes wrong.
 
 use std::io;
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use howdah_server::proxy::Relay;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::net::tcp::{ReadHalf, WriteHalf};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::{join, select, time, try_join};
 
@@ -21,32 +22,9 @@ const CHUNK: usize = 64 * 1024;
 /// Why a direction, and with it the connection, ends before its sender has finished.
 struct Struck(Harm);
 
-pub(super) async fn serve(listener: std::net::TcpListener, shared: Arc<Shared>) {
-    let listener = TcpListener::from_std(listener).unwrap();
-    loop {
-        while shared.is_gone.load(Ordering::Relaxed) {
-            time::sleep(Duration::from_millis(5)).await;
-        }
-        // Too many open files: those who wait get their turn when others have gone.
-        let Ok((client, _)) = listener.accept().await else {
-            time::sleep(Duration::from_millis(10)).await;
-            continue;
-        };
-        let shared = Arc::clone(&shared);
-        tokio::spawn(async move {
-            shared.connections.fetch_add(1, Ordering::Relaxed);
-            shared.open.fetch_add(1, Ordering::Relaxed);
-            // A side that cannot be written to finds its connection closed, as the other one does.
-            let _ = shared.connect(client).await;
-            shared.open.fetch_sub(1, Ordering::Relaxed);
-        });
-    }
-}
-
-impl Shared {
-    async fn connect(&self, mut client: TcpStream) -> io::Result<()> {
+impl Relay for Shared {
+    async fn carry(&self, mut client: TcpStream) -> io::Result<()> {
         let mut cuts = self.cuts.subscribe();
-        client.set_nodelay(true)?;
         match self.harm_to_new() {
             None => {}
             Some(Harm::Stall(time)) => select! {
@@ -77,8 +55,8 @@ impl Shared {
         let commits = Mutex::default();
         let struck = select! {
             ended = async { try_join!(
-                self.carry(Direction::ToServer, messages, &commits, from_client, to_server),
-                self.carry(Direction::ToClient, answers, &commits, from_server, to_client),
+                self.one_way(Direction::ToServer, messages, &commits, from_client, to_server),
+                self.one_way(Direction::ToClient, answers, &commits, from_server, to_client),
             ) } => ended.err(),
             harm = next_cut(&mut cuts) => Some(Struck(harm)),
         };
@@ -96,7 +74,9 @@ impl Shared {
             _ => Ok(()),
         }
     }
+}
 
+impl Shared {
     fn harm_to_new(&self) -> Option<Harm> {
         let mut state = self.state();
         if state.away.is_some() {
@@ -112,9 +92,9 @@ impl Shared {
         harm
     }
 
-    /// Carries messages one way until there are no more, or nobody takes them. The other way goes on: an answer may still
+    /// Carries messages one way until there are no more, or the receiver takes none. The other way goes on: an answer may still
     /// be under way there.
-    async fn carry(
+    async fn one_way(
         &self,
         direction: Direction,
         mut messages: Messages,
@@ -176,7 +156,7 @@ impl State {
         let narrow = self.line.bytes_per_second.map_or(Duration::ZERO, |rate| {
             Duration::from_micros(bytes as u64 * 1_000_000 / u64::from(rate.max(1)))
         });
-        self.line.delay + self.dice.up_to(self.line.jitter) + narrow
+        self.line.delay + self.rng.up_to(self.line.jitter) + narrow
     }
 }
 
@@ -206,7 +186,7 @@ async fn next_cut(cuts: &mut watch::Receiver<Option<Harm>>) -> Harm {
     }
 }
 
-/// Reads and forgets until somebody cuts the connection; not even an end is noticed by the other side.
+/// Reads and forgets until the connection is cut; the other side does not even notice an end.
 async fn swallow(socket: &mut TcpStream, cuts: &mut watch::Receiver<Option<Harm>>) {
     let mut forgotten = vec![0; CHUNK];
     loop {

@@ -149,13 +149,3 @@ pub(super) fn stored_password(
     notices.extend(found.notice);
     found.password
 }
-
-/// Fisher and Yates, on the randomness that hash maps are seeded with.
-pub(super) fn shuffle<T>(hosts: &mut [T]) {
-    use std::hash::{BuildHasher, Hasher};
-    for last in (1..hosts.len()).rev() {
-        let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
-        let other = usize::try_from(random % (last as u64 + 1)).unwrap_or(last);
-        hosts.swap(last, other);
-    }
-}

@@ -74,7 +74,7 @@ impl Target {
             other => return Err(refuse(format!("invalid load_balance_hosts value: {other:?}"))),
         };
         if balances {
-            hosts::shuffle(&mut hosts);
+            fastrand::shuffle(&mut hosts);
         }
         notices.dedup();
         Ok(Target {
@@ -134,7 +134,7 @@ impl Target {
             }
         };
         if self.balances {
-            hosts::shuffle(&mut addresses);
+            fastrand::shuffle(&mut addresses);
         }
         for address in addresses {
             let route = Route {

@@ -20,10 +20,10 @@ pub(crate) struct LoadId(u64);
 const HIDDEN_PREFIX: &str = "howdah_load_";
 
 impl LoadId {
-    /// A new id. `RandomState` takes its keys from the operating system's randomness.
+    /// A new id, which no other load has: from the system's randomness, or from a generator seeded with the time
+    /// where the system has none.
     pub(crate) fn new() -> Self {
-        use std::hash::{BuildHasher, Hasher};
-        LoadId(std::collections::hash_map::RandomState::new().build_hasher().finish())
+        LoadId(getrandom::u64().unwrap_or_else(|_| fastrand::u64(..)))
     }
 
     /// What this load calls a table that nobody should look for.

@@ -303,7 +303,7 @@ impl BatchSender {
         }
         tracing::debug!(%error, pause_ms = pause.as_millis(), "a batch is tried again");
         // Writers that failed together do not come back together.
-        let share = super::random_share();
+        let share = fastrand::f64();
         tokio::time::sleep(pause.mul_f64(0.5 + 0.5 * share)).await;
         *pause = (*pause * 2).min(LAST_PAUSE);
         Ok(())

@@ -446,10 +446,3 @@ async fn fingerprint(connection: &Connection, relation: &str, shape: &RowShape) 
         connection.client().query_typed(sql, &[(&relation, Type::TEXT), (&names, Type::TEXT_ARRAY)]).await?;
     Ok(rows.first().map_or_else(String::new, |row| row.get(0)))
 }
-
-/// From 0 to 1, on the randomness that hash maps are seeded with.
-fn random_share() -> f64 {
-    use std::hash::{BuildHasher, Hasher};
-    let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
-    (random >> 11) as f64 / (1_u64 << 53) as f64
-}

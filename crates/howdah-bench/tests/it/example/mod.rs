@@ -14,12 +14,14 @@ pub(crate) const SCENARIOS: [Scenario; 3] = [
         title: "Nine ways from a program",
         question: "Which way of writing suits how many rows, and where do the ways cross?",
         study: Some(2),
+        cells: |_| Vec::new(),
         sections: &[
             Section {
                 name: "rows",
                 title: "Throughput against rows",
                 chart: Chart::Curves { axis: "rows" },
                 note: "Small loads are round trips, large ones are bytes. Look at where the lines cross, not at single points.",
+                criteria: &[],
                 published: &[
                     Published {
                         series: "copy-binary",
@@ -40,6 +42,7 @@ pub(crate) const SCENARIOS: [Scenario; 3] = [
                 title: "A million rows, one connection",
                 chart: Chart::Bars,
                 note: "The same table, the same bytes, a fresh server for each run.",
+                criteria: &[],
                 published: &[Published {
                     series: "copy-text",
                     x: None,
@@ -58,11 +61,13 @@ pub(crate) const SCENARIOS: [Scenario; 3] = [
         title: "Five write paths, one factor at a time",
         question: "What makes a raw landing table so much faster than naive inserts?",
         study: Some(1),
+        cells: |_| Vec::new(),
         sections: &[Section {
             name: "ladder",
             title: "The ladder",
             chart: Chart::Waterfall,
             note: "Each step changes one thing and keeps all that was changed before it.",
+            criteria: &[],
             published: &[Published {
                 series: "FREEZE",
                 x: None,

@@ -12,12 +12,14 @@ pub(crate) const SCENARIO: Scenario = Scenario {
     title: "Rows of a service",
     question: "What does a row wait for?",
     study: Some(5),
+    cells: |_| Vec::new(),
     sections: &[
         Section {
             name: "study",
             title: "Sizes and intervals",
             chart: Chart::Tradeoff,
             note: "One producer keeps the queue full.",
+            criteria: &[],
             published: &[Published {
                 series: "100 rows, 10 ms",
                 x: None,
@@ -30,9 +32,17 @@ pub(crate) const SCENARIO: Scenario = Scenario {
             title: "Latency by load",
             chart: Chart::Latencies { axis: "% of the peak" },
             note: "",
+            criteria: &[],
             published: &[],
         },
-        Section { name: "steps", title: "Steps of load", chart: Chart::Course, note: "", published: &[] },
+        Section {
+            name: "steps",
+            title: "Steps of load",
+            chart: Chart::Course,
+            note: "",
+            criteria: &[],
+            published: &[],
+        },
     ],
     caveats: &[],
 };

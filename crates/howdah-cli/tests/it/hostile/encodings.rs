@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use howdah_testkit::Database;
 
 use super::judge::{Sample, judge};
-use super::{dice, everything, share};
+use super::{rng, everything, share};
 
 /// One of every kind of byte that UTF-8 knows, and the edges between the kinds.
 const KINDS: [u8; 30] = [
@@ -68,11 +68,11 @@ fn every_sequence_of_bytes_is_text_or_is_rejected() {
 fn a_sequence_that_two_pieces_of_the_input_share_is_judged_as_a_whole() {
     const PIECE: usize = 512 * 1024;
     let database = Database::new();
-    let mut dice = dice("encodings at edges");
+    let mut rng = rng("encodings at edges");
     for _ in 0..share(200, 3) {
-        let sequence: Vec<u8> = (0..1 + dice.below(4)).map(|_| *dice.pick(&KINDS)).collect();
+        let sequence: Vec<u8> = (0..1 + rng.below(4)).map(|_| *rng.pick(&KINDS)).collect();
         let mut bytes = "7,some text\n".repeat(PIECE / 12).into_bytes();
-        bytes.truncate(PIECE - dice.below(6));
+        bytes.truncate(PIECE - rng.below(6));
         bytes.extend_from_slice(&sequence);
         bytes.extend_from_slice(b"\n8,behind\n");
         judge(&database, &Sample { jobs: 2, ..Sample::csv("n int, t text", &bytes) })

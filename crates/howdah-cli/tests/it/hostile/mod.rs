@@ -16,7 +16,7 @@ mod values;
 mod whole_files;
 
 use howdah_testkit::knob;
-use reference::hostile::Dice;
+use reference::hostile::Rng;
 
 /// How many cases: `all` where everything is asked for, a share that takes seconds otherwise.
 fn share(all: usize, few: usize) -> usize {
@@ -27,9 +27,14 @@ fn everything() -> bool {
     knob("HOWDAH_HOSTILE", 0) > 0
 }
 
-/// Numbers for the test called `name`, from the seed.
-fn dice(name: &str) -> Dice {
+/// Random numbers for the test called `name`.
+fn rng(name: &str) -> Rng {
+    Rng::new(seed(name))
+}
+
+/// The seed of the test called `name`, which is printed so that a failure can be repeated.
+fn seed(name: &str) -> u64 {
     let seed = knob("HOWDAH_SEED", 20_261);
     println!("{name}: seed {seed}");
-    Dice(seed as u64)
+    seed as u64
 }

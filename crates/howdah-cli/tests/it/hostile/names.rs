@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use howdah_testkit::Database;
 
 use super::command::howdah;
-use super::reference::hostile::Dice;
-use super::{dice, share};
+use super::reference::hostile::Rng;
+use super::{rng, share};
 
 const PIECES: [&str; 34] = [
     "a",
@@ -46,13 +46,13 @@ const PIECES: [&str; 34] = [
     "\u{1b}[31m",
 ];
 
-fn name(dice: &mut Dice) -> String {
-    match dice.below(12) {
-        0 => "x".repeat(62 + dice.below(3)),
+fn name(rng: &mut Rng) -> String {
+    match rng.below(12) {
+        0 => "x".repeat(62 + rng.below(3)),
         // Two bytes each: the limit falls within a character.
-        1 => format!("{}é", "x".repeat(61 + dice.below(3))),
-        2 => "é".repeat(31 + dice.below(2)),
-        _ => (0..1 + dice.below(4)).map(|_| *dice.pick(&PIECES)).collect(),
+        1 => format!("{}é", "x".repeat(61 + rng.below(3))),
+        2 => "é".repeat(31 + rng.below(2)),
+        _ => (0..1 + rng.below(4)).map(|_| *rng.pick(&PIECES)).collect(),
     }
 }
 
@@ -77,13 +77,13 @@ fn expect_canary(database: &Database) {
 fn columns_tables_and_schemas_get_exactly_their_names_or_none() {
     let database = Database::new();
     database.sql("CREATE TABLE canary (n int); INSERT INTO canary VALUES (1)");
-    let mut dice = dice("names");
+    let mut rng = rng("names");
     let (mut made, mut refused) = (0, 0);
     // Ten columns, a table and a schema a file.
     for n in 0..share(450, 12) {
-        let columns: Vec<String> = (0..10).map(|_| name(&mut dice)).collect();
-        let (table, schema) = (name(&mut dice), name(&mut dice));
-        let in_schema = fits(&schema) && dice.one_in(3);
+        let columns: Vec<String> = (0..10).map(|_| name(&mut rng)).collect();
+        let (table, schema) = (name(&mut rng), name(&mut rng));
+        let in_schema = fits(&schema) && rng.one_in(3);
         let schema = if in_schema { schema } else { "public".to_owned() };
         database.sql(&format!("CREATE SCHEMA IF NOT EXISTS {}", quoted(&schema)));
         let header: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
@@ -134,9 +134,9 @@ fn columns_tables_and_schemas_get_exactly_their_names_or_none() {
 fn a_table_that_is_called_like_its_file_is_called_exactly_so() {
     let database = Database::new();
     database.sql("CREATE TABLE canary (n int); INSERT INTO canary VALUES (1)");
-    let mut dice = dice("file names");
+    let mut rng = rng("file names");
     for _ in 0..share(300, 10) {
-        let stem = name(&mut dice).replace('/', "");
+        let stem = name(&mut rng).replace('/', "");
         if stem.is_empty() || stem.contains('.') {
             continue;
         }

@@ -7,8 +7,8 @@ use howdah_encode::literals::{TYPES, literals};
 use howdah_testkit::{Database, knob};
 
 use super::judge::{Sample, judge};
-use super::reference::hostile::Dice;
-use super::{dice, share};
+use super::reference::hostile::Rng;
+use super::{rng, share};
 
 const NUMBERS: [&str; 6] = ["smallint", "integer", "bigint", "real", "double precision", "numeric"];
 const TIMES: [&str; 4] = ["date", "time", "timestamp", "interval"];
@@ -34,13 +34,13 @@ const DAYS: [&str; 16] = [
 ];
 
 /// A time near a change of clocks.
-fn time(dice: &mut Dice) -> String {
-    let (hour, minute, second) = (dice.below(25), dice.below(61), dice.below(61));
-    let fraction = match dice.below(3) {
-        0 => format!(".{}", dice.below(10_000_000)),
+fn time(rng: &mut Rng) -> String {
+    let (hour, minute, second) = (rng.below(25), rng.below(61), rng.below(61));
+    let fraction = match rng.below(3) {
+        0 => format!(".{}", rng.below(10_000_000)),
         _ => String::new(),
     };
-    let zone = *dice.pick(&[
+    let zone = *rng.pick(&[
         "",
         "",
         "",
@@ -52,8 +52,8 @@ fn time(dice: &mut Dice) -> String {
         " EST5EDT",
         " Australia/Lord_Howe",
     ]);
-    let era = if dice.one_in(30) { " BC" } else { "" };
-    let day = *dice.pick(&DAYS);
+    let era = if rng.one_in(30) { " BC" } else { "" };
+    let day = *rng.pick(&DAYS);
     format!("{day} {hour:02}:{minute:02}:{second:02}{fraction}{zone}{era}")
 }
 
@@ -112,7 +112,7 @@ fn a_million_numbers_are_what_the_server_reads_or_refuses() {
 
 #[test]
 fn a_million_times_are_what_the_server_reads_or_refuses() {
-    let mut dice = dice("times");
+    let mut rng = rng("times");
     let moments = ["now", "today", "tomorrow", "yesterday"];
     let zones = ["UTC", "America/New_York", "Europe/Berlin", "Australia/Lord_Howe"];
     let types = of_family(&TIMES);
@@ -125,9 +125,9 @@ fn a_million_times_are_what_the_server_reads_or_refuses() {
             ));
         }
         for type_name in &types {
-            let mut all = literals(type_name, dice.below(1 << 30) as u64, each / 2);
+            let mut all = literals(type_name, rng.below(1 << 30) as u64, each / 2);
             all.retain(|literal| !moments.iter().any(|word| literal.to_ascii_lowercase().contains(word)));
-            all.extend((0..each / 2).map(|_| time(&mut dice)));
+            all.extend((0..each / 2).map(|_| time(&mut rng)));
             let rejects = compare(&database, type_name, &all);
             println!("{zone} {type_name}: {each} literals, {rejects} rejects");
         }

@@ -3,7 +3,7 @@
 use howdah_testkit::Database;
 
 use super::judge::{Sample, judge};
-use super::{dice, share};
+use super::{rng, share};
 
 const PIECES: [&str; 30] = [
     "'; DROP TABLE canary; --",
@@ -42,10 +42,10 @@ const PIECES: [&str; 30] = [
 fn what_looks_like_a_command_is_only_a_value() {
     let database = Database::new();
     database.sql("CREATE TABLE canary (n int); INSERT INTO canary VALUES (1)");
-    let mut dice = dice("values");
+    let mut rng = rng("values");
     let mut good = Vec::new();
     for n in 0..share(1_000, 200) {
-        let value: String = (0..1 + dice.below(3)).map(|_| *dice.pick(&PIECES)).collect();
+        let value: String = (0..1 + rng.below(3)).map(|_| *rng.pick(&PIECES)).collect();
         let line = format!("{n},\"{}\"\n", value.replace('"', "\"\""));
         good.extend_from_slice(line.as_bytes());
         if n % 20 == 0 {

@@ -151,7 +151,7 @@ pub(super) fn run(server: &Server, load: &Load, how: How, seconds: usize, seed: 
         }
     };
     let mut world = World {
-        random: Random(seed),
+        random: Random(fastrand::Rng::with_seed(seed)),
         now: 0.0,
         outside: Rows::new(),
         queue: Rows::new(),
@@ -303,16 +303,12 @@ fn move_rows(from: &mut Rows, most: usize, to: &mut Rows) -> usize {
     most - left
 }
 
-/// SplitMix64: the same numbers everywhere, for ever.
-struct Random(u64);
+/// Random numbers of the distributions that arrivals and servers follow; the same ones for the same seed.
+struct Random(fastrand::Rng);
 
 impl Random {
     fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+        self.0.f64()
     }
 
     /// Nearly: twelve uniform numbers have a variance of one.

@@ -5,12 +5,12 @@ use super::{Dialect, Grammar};
 /// `count` files of all dialects, always the same ones for a seed. Some are faulty. All are UTF-8 as they stand, though
 /// escapes of the text format may stand for bytes that are not.
 pub(crate) fn files(seed: u64, count: usize) -> Vec<(Dialect, Vec<u8>)> {
-    let mut dice = Dice(seed);
+    let mut rng = Rng::new(seed);
     let dialects = dialects();
     (0..count)
         .map(|_| {
-            let dialect = dice.pick(&dialects).clone();
-            let file = if dice.one_in(4) { noise(&mut dice, &dialect) } else { table(&mut dice, &dialect) };
+            let dialect = rng.pick(&dialects).clone();
+            let file = if rng.one_in(4) { noise(&mut rng, &dialect) } else { table(&mut rng, &dialect) };
             (dialect, file.into_bytes())
         })
         .collect()
@@ -129,7 +129,7 @@ pub(crate) fn handwritten() -> Vec<(Dialect, &'static [u8])> {
 }
 
 /// Nothing but the bytes that mean something.
-fn noise(dice: &mut Dice, dialect: &Dialect) -> String {
+fn noise(rng: &mut Rng, dialect: &Dialect) -> String {
     let special = [dialect.delimiter, dialect.quote, dialect.escape].map(char::from).map(String::from);
     let mut alphabet: Vec<&str> = special.iter().map(String::as_str).collect();
     alphabet.extend(["\n", "\r", "\r\n", "\\", "a", "e"]);
@@ -137,48 +137,48 @@ fn noise(dice: &mut Dice, dialect: &Dialect) -> String {
         alphabet.extend(["\\.", "\\N", "x", "1", "n"]);
     }
     // Several line ends in one file are a fault, and most files should get past the first one.
-    let line_end = dice.pick(&["\n", "\r", "\r\n"]);
-    let one_line_end = !dice.one_in(4);
-    (0..dice.below(40))
+    let line_end = rng.pick(&["\n", "\r", "\r\n"]);
+    let one_line_end = !rng.one_in(4);
+    (0..rng.below(40))
         .map(|_| {
-            let piece = *dice.pick(&alphabet);
+            let piece = *rng.pick(&alphabet);
             if one_line_end && piece.contains(['\r', '\n']) { line_end } else { piece }
         })
         .collect()
 }
 
 /// Records and fields, well formed for the greater part.
-fn table(dice: &mut Dice, dialect: &Dialect) -> String {
-    let line_end = dice.pick(&["\n", "\r\n", "\r"]);
-    let columns = 1 + dice.below(5);
-    let records = dice.below(9);
+fn table(rng: &mut Rng, dialect: &Dialect) -> String {
+    let line_end = rng.pick(&["\n", "\r\n", "\r"]);
+    let columns = 1 + rng.below(5);
+    let records = rng.below(9);
     let mut file = String::new();
     for record in 0..records {
-        if dice.one_in(12) {
+        if rng.one_in(12) {
             file.push_str(line_end);
         }
         for column in 0..columns {
             if column > 0 {
                 file.push(char::from(dialect.delimiter));
             }
-            file.push_str(&field(dice, dialect));
+            file.push_str(&field(rng, dialect));
         }
-        if record + 1 < records || !dice.one_in(3) {
-            file.push_str(if dice.one_in(60) { "\n" } else { line_end });
+        if record + 1 < records || !rng.one_in(3) {
+            file.push_str(if rng.one_in(60) { "\n" } else { line_end });
         }
     }
-    if dialect.format == Grammar::Text && dice.one_in(8) {
+    if dialect.format == Grammar::Text && rng.one_in(8) {
         file.push_str("\\.");
         file.push_str(line_end);
     }
     file
 }
 
-fn field(dice: &mut Dice, dialect: &Dialect) -> String {
+fn field(rng: &mut Rng, dialect: &Dialect) -> String {
     let null = String::from_utf8_lossy(&dialect.null).into_owned();
-    let content = content(dice);
+    let content = content(rng);
     match dialect.format {
-        Grammar::Csv => match dice.below(8) {
+        Grammar::Csv => match rng.below(8) {
             0 => null,
             1 => String::new(),
             2 => quoted(dialect, &null),
@@ -187,18 +187,18 @@ fn field(dice: &mut Dice, dialect: &Dialect) -> String {
             4 => plain(dialect, &content),
             _ => quoted(dialect, &content),
         },
-        Grammar::Text => match dice.below(6) {
+        Grammar::Text => match rng.below(6) {
             0 => null,
             1 => String::new(),
-            2 => (*dice
+            2 => (*rng
                 .pick(&["\\.", "\\\\.", "\\\\N", "\\8", "\\x", "\\xé", "\\x4", "\\x414", "\\1012", "\\7"]))
             .into(),
-            _ => escaped(dice, dialect, &content),
+            _ => escaped(rng, dialect, &content),
         },
     }
 }
 
-fn content(dice: &mut Dice) -> String {
+fn content(rng: &mut Rng) -> String {
     let words = [
         "a",
         "bc",
@@ -219,8 +219,8 @@ fn content(dice: &mut Dice) -> String {
         "é",
         "\u{1F418}",
     ];
-    let length = if dice.one_in(40) { 2_000 } else { dice.below(8) };
-    (0..length).map(|_| *dice.pick(&words)).collect()
+    let length = if rng.one_in(40) { 2_000 } else { rng.below(8) };
+    (0..length).map(|_| *rng.pick(&words)).collect()
 }
 
 fn quoted(dialect: &Dialect, content: &str) -> String {
@@ -242,37 +242,34 @@ fn plain(dialect: &Dialect, content: &str) -> String {
     content.replace(special, "")
 }
 
-fn escaped(dice: &mut Dice, dialect: &Dialect, content: &str) -> String {
+fn escaped(rng: &mut Rng, dialect: &Dialect, content: &str) -> String {
     let mut field = String::new();
     for character in content.chars() {
         let code = u32::from(character);
         match character {
-            '\n' if dice.one_in(2) => field.push_str("\\n"),
-            '\r' if dice.one_in(2) => field.push_str("\\r"),
-            '\t' if dice.one_in(2) => field.push_str("\\t"),
+            '\n' if rng.one_in(2) => field.push_str("\\n"),
+            '\r' if rng.one_in(2) => field.push_str("\\r"),
+            '\t' if rng.one_in(2) => field.push_str("\\t"),
             '\n' | '\r' | '\\' => field.extend(['\\', character]),
             _ if code == u32::from(dialect.delimiter) => field.extend(['\\', character]),
-            _ if code < 128 && dice.one_in(6) => field.push_str(&format!("\\{code:03o}")),
-            _ if code < 128 && dice.one_in(6) => field.push_str(&format!("\\x{code:02X}")),
+            _ if code < 128 && rng.one_in(6) => field.push_str(&format!("\\{code:03o}")),
+            _ if code < 128 && rng.one_in(6) => field.push_str(&format!("\\x{code:02X}")),
             _ => field.push(character),
         }
     }
     field
 }
 
-/// Numbers that a seed decides (SplitMix64).
-pub(crate) struct Dice(pub(crate) u64);
+/// Random numbers; the same ones for the same seed.
+pub(crate) struct Rng(fastrand::Rng);
 
-impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
+impl Rng {
+    pub(crate) fn new(seed: u64) -> Self {
+        Rng(fastrand::Rng::with_seed(seed))
     }
 
     pub(crate) fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() % limit as u64).expect("less than a usize")
+        self.0.usize(..limit)
     }
 
     pub(crate) fn one_in(&mut self, times: usize) -> bool {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use howdah::writer::{Delivery, WriterOptions, WriterPath};
-use howdah_testkit::Dice;
+use howdah_testkit::Rng;
 use howdah_testkit::faults::{Direction, Fault, Harm, Line, Place};
 
 const MS: Duration = Duration::from_millis(1);
@@ -61,47 +61,47 @@ pub(super) enum Ending {
 
 impl Plan {
     pub(super) fn drawn_from(seed: u64) -> Plan {
-        let mut dice = Dice::new(seed);
+        let mut rng = Rng::new(seed);
         let options = WriterOptions {
-            max_rows: dice.one_of(&[1, 2, 7, 30, 200]),
-            max_bytes: dice.one_of(&[1000, 20_000, 1 << 20]),
-            max_age: dice.one_of(&[0_u32, 1, 5]) * MS,
-            connections: dice.one_of(&[1, 2, 4]),
-            queue_rows: dice.one_of(&[1, 10, 100, 1000]),
-            queue_bytes: dice.one_of(&[1000, 1 << 20]),
-            path: dice.one_of(&[WriterPath::Auto, WriterPath::Copy, WriterPath::Insert]),
-            copy_from_rows: dice.one_of(&[2, 16]),
-            delivery: if dice.once_in(6) { Delivery::AtLeastOnce } else { Delivery::ExactlyOnce },
-            adaptive: dice.once_in(3),
+            max_rows: rng.one_of(&[1, 2, 7, 30, 200]),
+            max_bytes: rng.one_of(&[1000, 20_000, 1 << 20]),
+            max_age: rng.one_of(&[0_u32, 1, 5]) * MS,
+            connections: rng.one_of(&[1, 2, 4]),
+            queue_rows: rng.one_of(&[1, 10, 100, 1000]),
+            queue_bytes: rng.one_of(&[1000, 1 << 20]),
+            path: rng.one_of(&[WriterPath::Auto, WriterPath::Copy, WriterPath::Insert]),
+            copy_from_rows: rng.one_of(&[2, 16]),
+            delivery: if rng.once_in(6) { Delivery::AtLeastOnce } else { Delivery::ExactlyOnce },
+            adaptive: rng.once_in(3),
             retry_for: Duration::from_secs(60),
             ..WriterOptions::default()
         };
         // A queue of few rows makes a round trip of each.
         let most_rows = if options.max_rows * options.queue_rows < 50 { 60 } else { 400 };
         let producers: Vec<_> =
-            (0..dice.within(1..4)).map(|_| Producer::drawn_from(&mut dice, most_rows)).collect();
+            (0..rng.within(1..4)).map(|_| Producer::drawn_from(&mut rng, most_rows)).collect();
         let rows: i64 = producers.iter().map(|producer| producer.rows).sum();
-        let mut troubles: Vec<_> = (0..dice.within(1..6))
+        let mut troubles: Vec<_> = (0..rng.within(1..6))
             .map(|_| {
                 (
-                    dice.within(0..u64::try_from(rows).unwrap()).try_into().unwrap(),
-                    Trouble::drawn_from(&mut dice),
+                    rng.within(0..u64::try_from(rows).unwrap()).try_into().unwrap(),
+                    Trouble::drawn_from(&mut rng),
                 )
             })
             .collect();
         troubles.sort_by_key(|(after, _)| *after);
         Plan {
             seed,
-            is_keyed: options.delivery == Delivery::ExactlyOnce && dice.once_in(3),
+            is_keyed: options.delivery == Delivery::ExactlyOnce && rng.once_in(3),
             options,
-            line: line(&mut dice),
+            line: line(&mut rng),
             producers,
             troubles,
-            ending: match dice.within(0..5) {
+            ending: match rng.within(0..5) {
                 0 | 1 => Ending::Settle,
                 2 => Ending::Flush,
                 3 => Ending::Close(Duration::from_secs(60)),
-                _ => Ending::Close(dice.up_to(30 * MS)),
+                _ => Ending::Close(rng.up_to(30 * MS)),
             },
         }
     }
@@ -112,36 +112,36 @@ impl Plan {
 }
 
 impl Producer {
-    fn drawn_from(dice: &mut Dice, most_rows: u64) -> Producer {
+    fn drawn_from(rng: &mut Rng, most_rows: u64) -> Producer {
         Producer {
-            rows: dice.within(1..most_rows).cast_signed(),
-            payload: dice.one_of(&[0, 10, 300, 3000]),
-            bad_every: dice.once_in(5).then(|| dice.one_of(&[3, 50])),
-            pause_every: dice.one_of(&[1, 10, 100]),
-            pause: if dice.once_in(3) { dice.up_to(MS) } else { Duration::ZERO },
+            rows: rng.within(1..most_rows).cast_signed(),
+            payload: rng.one_of(&[0, 10, 300, 3000]),
+            bad_every: rng.once_in(5).then(|| rng.one_of(&[3, 50])),
+            pause_every: rng.one_of(&[1, 10, 100]),
+            pause: if rng.once_in(3) { rng.up_to(MS) } else { Duration::ZERO },
         }
     }
 }
 
 impl Trouble {
-    fn drawn_from(dice: &mut Dice) -> Trouble {
-        let cut = dice.one_of(&[Harm::Close, Harm::Reset]);
-        match dice.within(0..16) {
-            0..8 => Trouble::Wire(Fault { place: place(dice), harm: harm(dice) }),
+    fn drawn_from(rng: &mut Rng) -> Trouble {
+        let cut = rng.one_of(&[Harm::Close, Harm::Reset]);
+        match rng.within(0..16) {
+            0..8 => Trouble::Wire(Fault { place: place(rng), harm: harm(rng) }),
             8 | 9 => Trouble::Cut(cut),
-            10 => Trouble::Away(dice.up_to(60 * MS), Harm::BlackHole),
-            11 => Trouble::Away(dice.up_to(60 * MS), cut),
+            10 => Trouble::Away(rng.up_to(60 * MS), Harm::BlackHole),
+            11 => Trouble::Away(rng.up_to(60 * MS), cut),
             12 | 13 => Trouble::Terminate,
-            14 => Trouble::Cancel(dice.within(1..30)),
-            _ => Trouble::Lock(dice.up_to(30 * MS)),
+            14 => Trouble::Cancel(rng.within(1..30)),
+            _ => Trouble::Lock(rng.up_to(30 * MS)),
         }
     }
 }
 
-fn place(dice: &mut Dice) -> Place {
-    let direction = dice.one_of(&[Direction::ToServer, Direction::ToClient]);
-    let nth = dice.within(1..60);
-    dice.one_of(&[
+fn place(rng: &mut Rng) -> Place {
+    let direction = rng.one_of(&[Direction::ToServer, Direction::ToClient]);
+    let nth = rng.within(1..60);
+    rng.one_of(&[
         Place::Message(direction, nth),
         Place::Message(direction, nth),
         Place::Commit,
@@ -152,17 +152,17 @@ fn place(dice: &mut Dice) -> Place {
     ])
 }
 
-fn harm(dice: &mut Dice) -> Harm {
-    let stall = Harm::Stall(dice.up_to(30 * MS));
-    dice.one_of(&[Harm::Close, Harm::Close, Harm::Reset, Harm::Reset, Harm::Half, stall])
+fn harm(rng: &mut Rng) -> Harm {
+    let stall = Harm::Stall(rng.up_to(30 * MS));
+    rng.one_of(&[Harm::Close, Harm::Close, Harm::Reset, Harm::Reset, Harm::Half, stall])
 }
 
-fn line(dice: &mut Dice) -> Line {
-    if dice.within(0..3) > 0 {
+fn line(rng: &mut Rng) -> Line {
+    if rng.within(0..3) > 0 {
         return Line::default();
     }
-    let narrow = dice.once_in(4).then_some(2_000_000);
-    Line { delay: dice.up_to(2 * MS), jitter: dice.up_to(2 * MS), bytes_per_second: narrow }
+    let narrow = rng.once_in(4).then_some(2_000_000);
+    Line { delay: rng.up_to(2 * MS), jitter: rng.up_to(2 * MS), bytes_per_second: narrow }
 }
 
 #[test]

@@ -1,19 +1,19 @@
-//! Random draws that are the same on every machine and with every version of the random number crates.
+//! Random numbers that are the same on every machine and with every version of the random number crates.
 
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use rand_chacha::rand_core::{Rng as _, SeedableRng};
 
 /// A seeded stream of small integers. Only the cipher itself comes from outside: how a seed becomes a key and how a
 /// word becomes a number in a range is fixed here.
-pub(super) struct Draw(ChaCha8Rng);
+pub(super) struct Rng(ChaCha8Rng);
 
-impl Draw {
+impl Rng {
     /// `purpose` keeps the streams of different data sets apart under the same seed.
     pub(super) fn new(seed: u64, purpose: &[u8; 8]) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
         key[8..16].copy_from_slice(purpose);
-        Draw(ChaCha8Rng::from_seed(key))
+        Rng(ChaCha8Rng::from_seed(key))
     }
 
     /// A number in `0..limit`. The bias of multiply-and-shift is below one in a thousand for limits under four million.
@@ -39,7 +39,7 @@ impl Draw {
 
     /// One of `choices`.
     pub(super) fn pick<'a>(&mut self, choices: &[&'a str]) -> &'a str {
-        let index = self.below(u32::try_from(choices.len()).unwrap_or(u32::MAX));
+        let index = self.below(u32::try_from(choices.len()).expect("there are few choices"));
         choices[index as usize]
     }
 

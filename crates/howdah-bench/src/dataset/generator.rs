@@ -1,4 +1,4 @@
-//! What is to be made: a data set, how many of its rows, from which seed, tame or hostile; and the making.
+//! The generator of a data set: the first rows of it, from a seed, tame or hostile, in any format.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::checksum::{Adder, Checksum};
 use super::copy_binary::CopyBinary;
 use super::csv::Csv;
-use super::file::write_whole;
+use super::file::{to_file, write_whole};
 use super::github_events::Events;
 use super::hostile::Hostile;
 use super::instest::Numbers;
@@ -15,13 +15,13 @@ use super::ndjson::Ndjson;
 use super::parquet::Parquet;
 use super::readings::Readings;
 use super::sensor_readings::SensorReadings;
+use super::set::Dataset;
 use super::tasks::Tasks;
 use super::value::{Rows, Sink};
-use super::{Dataset, Part};
 
 /// A data set with everything that decides its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Recipe {
+pub struct Generator {
     /// Which.
     pub dataset: Dataset,
     /// How many rows, from the first.
@@ -32,14 +32,43 @@ pub struct Recipe {
     pub hostile: bool,
 }
 
-impl Recipe {
+/// The `index`-th of `of` files of (nearly) equal rows that together hold the whole data set, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// Counted from 0.
+    pub index: u32,
+    /// How many parts there are; at least 1.
+    pub of: u32,
+}
+
+impl Part {
+    /// The data set in one piece.
+    pub const WHOLE: Part = Part { index: 0, of: 1 };
+
+    /// The rows of this part.
+    fn range(self, rows: u64) -> Range<u64> {
+        let of = u64::from(self.of.max(1));
+        let start = |index: u64| rows / of * index + (rows % of) * index / of;
+        start(u64::from(self.index))..start(u64::from(self.index) + 1)
+    }
+}
+
+impl Dataset {
+    /// So many tame rows of it from that seed.
+    #[must_use]
+    pub fn generator(self, rows: u64, seed: u64) -> Generator {
+        Generator { dataset: self, rows, seed, hostile: false }
+    }
+}
+
+impl Generator {
     /// Writes a header line and the rows as CSV. Returns the number of bytes.
     ///
     /// # Errors
     /// Whatever `out` answers.
     pub fn write_csv(self, out: &mut impl Write) -> io::Result<u64> {
         let mut csv = Csv::new(self.dataset, out);
-        self.pour(0..self.rows, &mut csv)?;
+        self.write(0..self.rows, &mut csv)?;
         csv.finish()
     }
 
@@ -49,7 +78,7 @@ impl Recipe {
     /// Whatever `out` answers.
     pub fn write_binary(self, part: Part, out: &mut impl Write) -> io::Result<u64> {
         let mut binary = CopyBinary::new(out);
-        self.pour(part.range(self.rows), &mut binary)?;
+        self.write(part.range(self.rows), &mut binary)?;
         binary.finish()
     }
 
@@ -64,7 +93,16 @@ impl Recipe {
     pub fn narrow_checksum(self, width: usize) -> Checksum {
         let mut adder = Adder::of(width);
         // The adder writes nowhere and so never fails.
-        let _ = self.pour(0..self.rows, &mut adder);
+        let _ = self.write(0..self.rows, &mut adder);
+        adder.finish()
+    }
+
+    /// What [`Dataset::checksum_sql`] answers when a table holds these rows, but for each `every`-th (counted from 1).
+    #[must_use]
+    pub fn checksum_without_every(self, every: u64) -> Checksum {
+        let mut adder = Adder::of(self.dataset.columns().len()).without_every(every);
+        // The adder writes nowhere and so never fails.
+        let _ = self.write(0..self.rows, &mut adder);
         adder.finish()
     }
 
@@ -77,7 +115,7 @@ impl Recipe {
         to_file(output, |mut out| self.write_csv(&mut out))
     }
 
-    /// Writes a binary COPY file as [`Recipe::write_binary`] does, to `output` as [`Recipe::write_csv_file`] does.
+    /// Writes a binary COPY file as [`Generator::write_binary`] does, to `output` as [`Generator::write_csv_file`] does.
     ///
     /// # Errors
     /// The file or standard output could not be written.
@@ -85,19 +123,19 @@ impl Recipe {
         to_file(output, |mut out| self.write_binary(part, &mut out))
     }
 
-    /// Writes NDJSON, to `output` as [`Recipe::write_csv_file`] does.
+    /// Writes NDJSON, to `output` as [`Generator::write_csv_file`] does.
     ///
     /// # Errors
     /// The file or standard output could not be written.
     pub fn write_ndjson_file(self, output: &Path) -> io::Result<u64> {
         to_file(output, |mut out| {
             let mut ndjson = Ndjson::new(self.dataset, &mut out);
-            self.pour(0..self.rows, &mut ndjson)?;
+            self.write(0..self.rows, &mut ndjson)?;
             ndjson.finish()
         })
     }
 
-    /// Writes a Parquet file, to `output` as [`Recipe::write_csv_file`] does.
+    /// Writes a Parquet file, to `output` as [`Generator::write_csv_file`] does.
     ///
     /// # Errors
     /// The file or standard output could not be written.
@@ -110,7 +148,7 @@ impl Recipe {
 
     fn write_parquet(self, out: impl Write + Send) -> io::Result<u64> {
         let mut parquet = Parquet::new(self.dataset, out)?;
-        self.pour(0..self.rows, &mut parquet)?;
+        self.write(0..self.rows, &mut parquet)?;
         parquet.finish()
     }
 
@@ -134,7 +172,7 @@ impl Recipe {
         to_file(output, |out| out.write_all(sql.as_bytes()).map(|()| sql.len() as u64))
     }
 
-    fn pour(self, range: Range<u64>, sink: &mut impl Sink) -> io::Result<()> {
+    fn write(self, range: Range<u64>, sink: &mut impl Sink) -> io::Result<()> {
         match self.dataset {
             Dataset::GithubEvents => self.drive(Events::new(self.seed), range, sink),
             Dataset::SensorReadings => self.drive(SensorReadings::new(self.seed), range, sink),
@@ -166,15 +204,4 @@ impl Recipe {
         }
         Ok(())
     }
-}
-
-/// Lets `write` fill the file, or standard output for `-`.
-pub(super) fn to_file(
-    output: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<u64>,
-) -> io::Result<u64> {
-    if output == Path::new("-") {
-        return write(&mut io::stdout().lock());
-    }
-    write_whole(output, |out| write(out))
 }

@@ -1,0 +1,19 @@
+//! What many connections write.
+
+use super::shape::Shape;
+use crate::dataset::Dataset;
+
+/// What is written how, over how many connections.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work {
+    /// What rows there are.
+    pub dataset: Dataset,
+    /// A table with the data set's columns; the name goes into statements as it is.
+    pub table: String,
+    /// The statement.
+    pub shape: Shape,
+    /// Rows of one statement, which are one transaction.
+    pub rows_per_statement: usize,
+    /// Connections, each with one statement under way at most.
+    pub connections: usize,
+}
