@@ -7,7 +7,8 @@ pub(crate) mod usage;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::source::{Progress, Reading};
+use crate::source::Progress;
+pub use crate::source::Reading;
 
 /// A cloneable handle on one running load.
 #[derive(Clone, Default)]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use howdah_testkit::Database;
 
 use super::judge::{Sample, judge};
-use super::{rng, everything, share};
+use super::{everything, rng, share};
 
 /// One of every kind of byte that UTF-8 knows, and the edges between the kinds.
 const KINDS: [u8; 30] = [
