@@ -5,7 +5,7 @@ use std::path::Path;
 
 use howdah::LoadOptions;
 use howdah::options::HeaderOption;
-use howdah_testkit::{Database, Dice, knob, quoted_field};
+use howdah_testkit::{Database, Rng, knob, quoted_field};
 
 use crate::common::{load, options, try_load};
 
@@ -26,41 +26,41 @@ pub(crate) fn same_as_psql(database: &Database, path: &Path, wanted: &LoadOption
 }
 
 /// Values of one kind; a column has one or two of them, and its type must fit both.
-type Kind = fn(&mut Dice) -> String;
+type Kind = fn(&mut Rng) -> String;
 
 const KINDS: [Kind; 14] = [
-    |dice| dice.within(0..100_000).to_string(),
-    |dice| format!("-{}", dice.throw() >> 1),
-    |dice| format!("{:05}", dice.within(0..100_000)),
-    |dice| format!("{}.{:03}", dice.within(0..1000), dice.within(0..1000)),
-    |dice| format!("{}e{}", dice.within(1..1000), dice.within(0..40)),
-    |dice| format!("{}.{:020}", dice.throw(), dice.throw()),
-    |dice| dice.one_of(&["true", "false", "t", "f"]).to_owned(),
-    |dice| day(dice),
-    |dice| format!("{} {}", day(dice), time(dice)),
-    |dice| format!("{}T{}{}", day(dice), time(dice), dice.one_of(&["Z", "+02", "-09:30"])),
-    |dice| format!("{:08x}-0000-4000-8000-{:012x}", dice.within(0..1 << 32), dice.within(0..1 << 48)),
-    |dice| format!("{{\"a\": [{}, null, \"x\"]}}", dice.within(0..100)),
-    |dice| dice.one_of(&["Ada", "Grace", "naïve café", "🐘", "NA", "NULL", "-", "\\N", " "]).to_owned(),
-    |dice| dice.one_of(&["a,b", "she said \"no\"", "two\nlines", "carriage\r\nreturns", "'; --"]).to_owned(),
+    |rng| rng.within(0..100_000).to_string(),
+    |rng| format!("-{}", rng.throw() >> 1),
+    |rng| format!("{:05}", rng.within(0..100_000)),
+    |rng| format!("{}.{:03}", rng.within(0..1000), rng.within(0..1000)),
+    |rng| format!("{}e{}", rng.within(1..1000), rng.within(0..40)),
+    |rng| format!("{}.{:020}", rng.throw(), rng.throw()),
+    |rng| rng.one_of(&["true", "false", "t", "f"]).to_owned(),
+    |rng| day(rng),
+    |rng| format!("{} {}", day(rng), time(rng)),
+    |rng| format!("{}T{}{}", day(rng), time(rng), rng.one_of(&["Z", "+02", "-09:30"])),
+    |rng| format!("{:08x}-0000-4000-8000-{:012x}", rng.within(0..1 << 32), rng.within(0..1 << 48)),
+    |rng| format!("{{\"a\": [{}, null, \"x\"]}}", rng.within(0..100)),
+    |rng| rng.one_of(&["Ada", "Grace", "naïve café", "🐘", "NA", "NULL", "-", "\\N", " "]).to_owned(),
+    |rng| rng.one_of(&["a,b", "she said \"no\"", "two\nlines", "carriage\r\nreturns", "'; --"]).to_owned(),
 ];
 
-fn day(dice: &mut Dice) -> String {
-    format!("{:04}-{:02}-{:02}", dice.within(1900..2100), dice.within(1..13), dice.within(1..29))
+fn day(rng: &mut Rng) -> String {
+    format!("{:04}-{:02}-{:02}", rng.within(1900..2100), rng.within(1..13), rng.within(1..29))
 }
 
-fn time(dice: &mut Dice) -> String {
-    let digits = dice.one_of(&["", ".5", ".123456"]);
-    format!("{:02}:{:02}:{:02}{digits}", dice.within(0..24), dice.within(0..60), dice.within(0..60))
+fn time(rng: &mut Rng) -> String {
+    let digits = rng.one_of(&["", ".5", ".123456"]);
+    format!("{:02}:{:02}:{:02}{digits}", rng.within(0..24), rng.within(0..60), rng.within(0..60))
 }
 
 /// A file with the numbers of its records in the first column and random kinds in the others. NULL is `null`, and an
 /// empty string is in quotes.
-fn file(dice: &mut Dice, rows: u64, null: &str, escape: char) -> String {
+fn file(rng: &mut Rng, rows: u64, null: &str, escape: char) -> String {
     let columns: Vec<[Kind; 2]> = (0..8)
         .map(|_| {
-            let first = dice.one_of(&KINDS);
-            [first, if dice.once_in(3) { dice.one_of(&KINDS) } else { first }]
+            let first = rng.one_of(&KINDS);
+            [first, if rng.once_in(3) { rng.one_of(&KINDS) } else { first }]
         })
         .collect();
     let mut csv = String::from("number,c1,c2,c3,c4,c5,c6,c7,c8\n");
@@ -68,13 +68,13 @@ fn file(dice: &mut Dice, rows: u64, null: &str, escape: char) -> String {
         csv.push_str(&number.to_string());
         for kinds in &columns {
             csv.push(',');
-            if dice.once_in(10) {
+            if rng.once_in(10) {
                 csv.push_str(null);
                 continue;
             }
             // Seldom another kind: the type is known by the last record only.
-            let value = kinds[usize::from(dice.once_in(500))](dice);
-            if value.contains([',', '"', '\n', '\r', '\\']) || value == null || dice.once_in(5) {
+            let value = kinds[usize::from(rng.once_in(500))](rng);
+            if value.contains([',', '"', '\n', '\r', '\\']) || value == null || rng.once_in(5) {
                 csv.push_str(&quoted_field(&value, '"', escape));
             } else {
                 csv.push_str(&value);
@@ -89,10 +89,10 @@ fn file(dice: &mut Dice, rows: u64, null: &str, escape: char) -> String {
 fn files_with_a_header_load_as_psql_loads_them() {
     let database = Database::new();
     let seed = knob("HOWDAH_SEED", 20_261);
-    let mut dice = Dice::new(seed as u64);
+    let mut rng = Rng::new(seed as u64);
     for (at, rows) in [1, 30, 3_000, 3_000, 3_000, 20_000].into_iter().enumerate() {
         println!("seed {seed}, file {at}");
-        let path = database.file(&format!("{at}.csv"), file(&mut dice, rows, "", '"'));
+        let path = database.file(&format!("{at}.csv"), file(&mut rng, rows, "", '"'));
         let mut wanted = LoadOptions { header: HeaderOption::Yes, ..options(&path, "made") };
         // Nothing is guessed to stand for NULL: psql would have to be told.
         wanted.dialect.null = Some(String::new());
@@ -104,11 +104,11 @@ fn files_with_a_header_load_as_psql_loads_them() {
 fn other_escapes_and_nulls_load_as_psql_loads_them_and_bad_records_are_refused_on_its_line() {
     let database = Database::new();
     let seed = knob("HOWDAH_SEED", 20_261);
-    let mut dice = Dice::new(seed as u64);
+    let mut rng = Rng::new(seed as u64);
     let psql_options = r"HEADER, NULL '\N', ESCAPE '\'";
     for rows in [30, 3_000, 20_000] {
         println!("seed {seed}, {rows} rows");
-        let csv = file(&mut dice, rows, "\\N", '\\');
+        let csv = file(&mut rng, rows, "\\N", '\\');
         let path = database.file("good.csv", &csv);
         let mut wanted = LoadOptions { header: HeaderOption::Yes, ..options(&path, "made") };
         wanted.dialect.null = Some("\\N".into());
