@@ -30,11 +30,11 @@ type Kind = fn(&mut Rng) -> String;
 
 const KINDS: [Kind; 14] = [
     |rng| rng.within(0..100_000).to_string(),
-    |rng| format!("-{}", rng.throw() >> 1),
+    |rng| format!("-{}", rng.within(0..u64::MAX) >> 1),
     |rng| format!("{:05}", rng.within(0..100_000)),
     |rng| format!("{}.{:03}", rng.within(0..1000), rng.within(0..1000)),
     |rng| format!("{}e{}", rng.within(1..1000), rng.within(0..40)),
-    |rng| format!("{}.{:020}", rng.throw(), rng.throw()),
+    |rng| format!("{}.{:020}", rng.within(0..u64::MAX), rng.within(0..u64::MAX)),
     |rng| rng.one_of(&["true", "false", "t", "f"]).to_owned(),
     |rng| day(rng),
     |rng| format!("{} {}", day(rng), time(rng)),
