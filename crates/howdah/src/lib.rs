@@ -3,6 +3,9 @@
 //! [`load()`] is the whole engine: files and streams in, rows in a table out, and an [`Outcome`] that says what happened
 //! whether it worked or not. [`BulkWriter`] takes the rows of a program. `ARCHITECTURE.md` draws the flow.
 
+#[macro_use]
+pub mod message;
+
 mod advice;
 mod answers;
 mod buffers;
@@ -61,8 +64,9 @@ pub mod writer;
 pub use control::Control;
 pub use howdah_derive::Row;
 
-pub use error::{Error, ErrorKind, Location};
+pub use error::{Committed, Error, ErrorKind, Location};
 pub use load::{load, load_inputs};
+pub use message::Message;
 pub use options::LoadOptions;
 pub use promote::{PromoteOptions, PromotePhases, PromoteReport, promote};
 pub use report::{Outcome, Report};

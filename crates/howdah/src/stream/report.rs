@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::error::Error;
+use crate::message::{Respell, Spelling};
 use crate::report::{DialectSummary, PlannedColumn, ReportedError};
 use crate::writer::{Distribution, Statistics};
 
@@ -135,5 +136,11 @@ impl From<&Statistics> for WriterFigures {
             ambiguous_commits: statistics.ambiguous_commits,
             connections: statistics.decision.connections,
         }
+    }
+}
+
+impl Respell for StreamReport {
+    fn respell(&mut self, spelling: &dyn Spelling) {
+        self.error.respell(spelling);
     }
 }
