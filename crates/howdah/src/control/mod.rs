@@ -4,6 +4,7 @@
 pub(crate) mod stoppable;
 pub(crate) mod usage;
 
+use crate::message::Message;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -23,7 +24,7 @@ struct Shared {
     wake: tokio::sync::Notify,
     phase: Mutex<Phase>,
     reading: Mutex<Option<Reading>>,
-    notices: Mutex<Vec<String>>,
+    notices: Mutex<Vec<Message>>,
 }
 
 /// What the load is doing.
@@ -119,11 +120,11 @@ impl Control {
     }
 
     /// Messages for a person that came up since the last call ("the table holds 5 rows already").
-    pub fn take_notices(&self) -> Vec<String> {
+    pub fn take_notices(&self) -> Vec<Message> {
         std::mem::take(&mut *self.0.notices.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 
-    pub(crate) fn notice(&self, text: impl Into<String>) {
+    pub(crate) fn notice(&self, text: impl Into<Message>) {
         self.0.notices.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(text.into());
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::infer::lattice::{ColumnLattice, InferredType};
+use crate::message::setting;
 use crate::options::{HeaderOption, LoadOptions};
 use crate::plan::date_format::as_spelled;
 use crate::plan::mapping::{is_name, listing};
@@ -139,7 +140,7 @@ impl Head {
         self.fault.map_or(Ok(self.first), Err)
     }
 
-    /// Refuses names that are not text; with `--columns` nobody reads them.
+    /// Refuses names that are not text; where the columns are named nobody reads them.
     pub(crate) fn must_be_text(&self, is_header: bool, options: &LoadOptions) -> Result<(), Error> {
         match &self.fault {
             Some(fault) if is_header && options.columns.is_none() => Err(fault.clone()),
@@ -209,7 +210,21 @@ impl Head {
             return Err(fault);
         }
         Err(Error::usage("record 1 is neither clearly a header nor clearly data")
-            .with_detail(format!("columns of {}: {}; not columns: {}", table.display(), listing(&names), listing(&others)))
-            .with_hint("say which: --header=true (then use --map NAME=COLUMN or --skip-columns NAME for the others), or --header=false"))
+            .with_detail(format!(
+                "columns of {}: {}; not columns: {}",
+                table.display(),
+                listing(&names),
+                listing(&others)
+            ))
+            .with_hint(message![
+                "say which: ",
+                setting::HEADER.bool(true),
+                " (then use ",
+                setting::MAP.entry("NAME", "COLUMN"),
+                " or ",
+                setting::SKIP_COLUMNS.placeholder("NAME"),
+                " for the others), or ",
+                setting::HEADER.bool(false)
+            ]))
     }
 }

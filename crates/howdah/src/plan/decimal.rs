@@ -1,9 +1,10 @@
-//! `--decimal ,`: numbers whose decimal point is a comma. Comma and point change places, so that a point, which may have meant
+//! The option `decimal_comma`: numbers whose decimal point is a comma. Comma and point change places, so that a point, which may have meant
 //! thousands, is refused instead of being taken for a decimal point.
 
 use tokio_postgres::types::Type;
 
 use crate::error::Error;
+use crate::message::setting;
 use crate::options::LoadOptions;
 use crate::source::Dialect;
 
@@ -13,8 +14,11 @@ use crate::source::Dialect;
 /// A usage error: the delimiter is a comma.
 pub(crate) fn check(options: &LoadOptions, dialect: &Dialect) -> Result<(), Error> {
     if options.decimal_comma && dialect.delimiter == b',' {
-        return Err(Error::usage("--decimal , needs another delimiter than the comma")
-            .with_hint("name it, for example --delimiter ';'"));
+        return Err(Error::usage(message![
+            setting::DECIMAL.word(","),
+            " needs another delimiter than the comma"
+        ])
+        .with_hint(message!["name it, for example ", setting::DELIMITER.text(";")]));
     }
     Ok(())
 }

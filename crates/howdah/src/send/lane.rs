@@ -10,6 +10,7 @@ use crate::encode::rejects::Rejects;
 use crate::encode::resolver::Resolver;
 use crate::error::Error;
 use crate::infer::lattice::ColumnLattice;
+use crate::message::setting;
 use crate::plan::Plan;
 use crate::send::narrow;
 use crate::send::part::{self, Part};
@@ -162,9 +163,11 @@ impl Lane {
                 let among = refusal.rows.map_or(1, |rows| rows.len());
                 let error = part::explain(refusal.error, location, freight, self.pid);
                 return Err(match error.hint() {
-                    None if among > 1 => error.with_hint(format!(
-                        "one of {among} rows that start here; --write-path copy-binary tells which one"
-                    )),
+                    None if among > 1 => error.with_hint(message![
+                        "one of {among} rows that start here; ",
+                        setting::WRITE_PATH.word("copy-binary"),
+                        " tells which one"
+                    ]),
                     _ => error,
                 });
             }

@@ -9,6 +9,7 @@ use tokio_postgres::types::Type;
 
 use crate::connect::Connection;
 use crate::error::{Error, ErrorKind};
+use crate::message::setting;
 use crate::send::lane::Freight;
 
 /// Two looks in a row make a lane blocked, so that one is noticed within a second; `pg_blocking_pids` takes the lock
@@ -83,7 +84,10 @@ fn lanes_collide(context: &str) -> Error {
     Error::new(ErrorKind::Server, "the connections of this load wait for each other")
         .with_sqlstate("55P03")
         .with_detail(context.to_owned())
-        .with_hint("a trigger or constraint makes them touch the same row: load with --jobs 1")
+        .with_hint(message![
+            "a trigger or constraint makes them touch the same row: load with ",
+            setting::JOBS.number(1)
+        ])
 }
 
 #[cfg(test)]

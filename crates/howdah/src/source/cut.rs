@@ -13,6 +13,7 @@ use super::reading::Sample;
 use super::split::{Field, QuoteScan, Splitter};
 use crate::control::{Control, Reading};
 use crate::error::{Error, ErrorKind, Location};
+use crate::message::setting;
 
 /// Input bytes a piece aims at: large enough that the cost per COPY message does not show (64 KiB is too small for
 /// `CopyInSink`), small enough that a piece and its encoded chunk stay in the second-level cache.
@@ -390,7 +391,11 @@ impl Current {
                 .at(at)
                 .with_sqlstate("54000");
         match dialect.family {
-            Family::Csv => error.with_hint("is a quote left open? --quote names the quote character"),
+            Family::Csv => error.with_hint(message![
+                "is a quote left open? ",
+                setting::QUOTE,
+                " names the quote character"
+            ]),
             Family::Json => error.with_hint("is a brace or a bracket left open?"),
             Family::Text | Family::Ndjson => error,
         }

@@ -112,8 +112,7 @@ impl Batches {
         let mut origins = Vec::with_capacity(inputs.len());
         for inputs in inputs.chunks(INPUTS_AT_ONCE) {
             if control.is_cancelled() {
-                return Err(Error::new(ErrorKind::Cancelled, "stopped on request")
-                    .with_visible("nothing was changed"));
+                return Err(Error::new(ErrorKind::Cancelled, "stopped on request").nothing_changed());
             }
             let blobs = inputs.iter().map(|input| input.blob(control)).collect::<Result<Vec<_>, Error>>()?;
             Blob::warm(blobs.iter().flatten());

@@ -4,6 +4,8 @@
 //! checks them, and `record` puts the values of an object into the plan's order, spelled as COPY would spell them: strings
 //! without their escapes, arrays and composites as literals (`literal`). Nothing behind it knows JSON.
 
+use crate::message::Message;
+
 mod forms;
 mod grammar;
 mod keys;
@@ -36,7 +38,7 @@ pub(crate) struct Refusal {
     pub(crate) sqlstate: &'static str,
     pub(crate) reason: String,
     pub(crate) detail: Option<&'static str>,
-    pub(crate) hint: Option<String>,
+    pub(crate) hint: Option<Message>,
     /// The field of the plan whose value it is.
     pub(crate) field: Option<usize>,
     /// Where the text is no JSON, in the bytes that were read, and what would have been.

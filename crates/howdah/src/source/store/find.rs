@@ -36,7 +36,7 @@ pub(crate) fn find(
     let fail = |failure: Failure| {
         let error = Error::new(ErrorKind::Source, format!("cannot read {name}: {failure}"));
         match failure.hint() {
-            Some(hint) => error.with_hint(hint),
+            Some(hint) => error.with_hint(hint.clone()),
             None => error,
         }
     };
