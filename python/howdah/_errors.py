@@ -151,9 +151,6 @@ def from_native(error: str | dict[str, Any], report: LoadReport | None = None) -
         setattr(made, name, told.get(name))
     if place := told.get("location"):
         made.location = Location(**{name: place.get(name) for name in Location._fields})
-    if report is not None and report.commit == "row":
-        made.committed = report.rows > 0
-    elif kind == "partly_committed":
-        made.committed = None
+    made.committed = told["committed"]
     made.report = report
     return made

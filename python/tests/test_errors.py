@@ -1,12 +1,17 @@
 """Failures: what they are, where, and that nothing is changed."""
 
 import pickle
+import re
 from pathlib import Path
 
 import pytest
 from conftest import Database
 
 import howdah
+from howdah._load import Options
+from howdah._writer import WriterOptions
+
+REPOSITORY = Path(__file__).parents[2]
 
 
 def failure(data: object, database: Database, **options: object) -> howdah.Error:
@@ -88,6 +93,27 @@ def test_messages_name_arguments_and_not_options(database: Database, people: Pat
     assert "--" not in str(error)
     assert "skip_columns" in str(error.hint)
     assert "--" not in str(failure([{"other": "x--mode"}], database)).replace("x--mode", "")
+
+
+def test_messages_name_no_parameter_that_is_not_there() -> None:
+    lists = [path for path in REPOSITORY.glob("crates/*/src/**/setting.rs")]
+    settings = [name for path in lists for name in re.findall(r'^    [A-Z_]+ = "(\w+)",$', path.read_text(), re.M)]
+    assert {"mode", "on_error"} <= set(settings)
+    # Of the connection string, a parameter of its own, and of streams, which only the command has.
+    others = {"username", "dbname", "table", "follow", "state"}
+    assert set(settings) - others <= {*Options.__annotations__, *WriterOptions.__annotations__}
+
+
+def test_messages_show_options_as_python_writes_them(database: Database, people: Path) -> None:
+    database.sql("CREATE TABLE t (id int, born date)")
+    people.write_text("id,born\n1,1815-12-10\n2,NULL\n")
+    hint = failure(people, database).hint
+    assert str(hint).startswith('if NULL stands for no value, add null="NULL"; on_error="ignore" keeps')
+    assert failure(people, database, key=["id"]).message == "key is for new tables, and public.t exists"
+    hint = failure(people, database, mode="create").hint
+    assert str(hint).startswith('mode="append" adds to it')
+    hint = failure(people, database, header=True, columns=["zz", "born"]).hint
+    assert str(hint).startswith('map={NAME: COLUMN} renames, skip_columns=NAME leaves out, columns=["a", "b", …]')
 
 
 def test_an_error_survives_a_pickle(database: Database, people: Path) -> None:

@@ -24,6 +24,7 @@ mod progress;
 mod reading;
 mod render;
 mod signals;
+mod spelling;
 mod streaming;
 mod types;
 mod units;
@@ -39,9 +40,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
     // Inside a Python process a panic must become an exit code like any other failure.
     catch_unwind(|| run(args)).unwrap_or_else(|_| {
-        let error =
-            Error::new(ErrorKind::Internal, "howdah has failed in a way it should not: this is a bug")
-                .with_visible("transactions that were open are rolled back");
+        let error = Error::bug();
         Console::new(false).error(&error);
         exit::code(&error, None)
     })

@@ -3,12 +3,13 @@
 use howdah::report::{PlanSummary, Report};
 
 use crate::figures::{counted, visible, visible_lines};
+use crate::spelling::Terminal;
 
 /// The plan in a few indented blocks.
 pub(crate) fn text(plan: &PlanSummary, report: &Report) -> String {
     let what = if plan.creates_table { "made by this load" } else { "exists" };
     let mut out = format!("plan for {} ({what})\n", visible(&plan.table));
-    out.push_str(&format!("  format: {}\n", visible(&plan.dialect.to_string())));
+    out.push_str(&format!("  format: {}\n", visible(&plan.dialect.message().spelled(&Terminal))));
     out.push_str(&format!("  header: {}\n", visible(&plan.header)));
     out.push_str("  columns:\n");
     out.push_str(&columns(plan));
@@ -28,7 +29,7 @@ pub(crate) fn text(plan: &PlanSummary, report: &Report) -> String {
     }
     if let Some(script) = &plan.create_table {
         // Not indented: it is there to be copied.
-        out.push_str(&format!("  the table:\n\n{}\n\n", visible_lines(script, "")));
+        out.push_str(&format!("  the table:\n\n{}\n\n", visible_lines(&script.spelled(&Terminal), "")));
     }
     out.push_str("  statements:\n");
     for statement in &plan.statements {
@@ -40,7 +41,7 @@ pub(crate) fn text(plan: &PlanSummary, report: &Report) -> String {
 /// The reason of a choice that was not plain is a sentence that has the number in it.
 fn jobs(report: &Report) -> String {
     let plain = || counted(report.jobs as u64, "connection", "connections");
-    report.jobs_reason.as_deref().map_or_else(plain, visible)
+    report.jobs_reason.as_ref().map_or_else(plain, |reason| visible(&reason.spelled(&Terminal)))
 }
 
 /// Source, column, type and form under each other; the last cell of a line is not padded.

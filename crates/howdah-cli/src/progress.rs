@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::figures::whole;
 use crate::meter::{Meter, View};
 use crate::render::Console;
+use crate::spelling::Terminal;
 
 /// How often the counters are looked at: smooth for the eye, nothing for the processor.
 const TICK: Duration = Duration::from_millis(100);
@@ -78,7 +79,7 @@ fn watch(
     loop {
         let over = matches!(stopped.recv_timeout(TICK), Err(RecvTimeoutError::Disconnected) | Ok(()));
         let mut notices: Vec<(&str, String)> =
-            control.take_notices().into_iter().map(|text| ("note", text)).collect();
+            control.take_notices().into_iter().map(|notice| ("note", notice.spelled(&Terminal))).collect();
         if control.is_cancelled() && !stopping && !over {
             stopping = true;
             notices.push(("stopping", format!("{stops_by}; the same signal again leaves at once")));

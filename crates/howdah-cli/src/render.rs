@@ -2,12 +2,14 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use howdah::message::Respell;
 use howdah::options::Mode;
 use howdah::report::{PlannedColumn, Report};
 use howdah::stream::{StreamPlan, StreamReport};
 use howdah::{Error, ErrorKind, PromoteReport};
 
 use crate::figures::{bytes, counted, rate, seconds, visible, visible_lines};
+use crate::spelling::Terminal;
 
 /// How much is said, and whether in colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +73,7 @@ impl Console {
     }
 
     fn error_text(self, error: &Error) -> String {
+        let error = &error.respelled(&Terminal);
         let mut message = error.message().to_owned();
         if let Some(sqlstate) = error.sqlstate() {
             message.push_str(&format!(" (SQLSTATE {sqlstate})"));
@@ -153,7 +156,10 @@ pub(crate) fn streamed(report: &StreamReport, look: &str) -> String {
 
 /// How a stream's records are read, and where their fields go.
 pub(crate) fn stream_plan(plan: &StreamPlan) -> String {
-    let mut lines = vec![format!("format: {}", visible(&plan.dialect.to_string())), visible(&plan.header)];
+    let mut lines = vec![
+        format!("format: {}", visible(&plan.dialect.message().spelled(&Terminal))),
+        visible(&plan.header),
+    ];
     let column = |column: &PlannedColumn| {
         visible(&format!("  {} -> {} ({})", column.source, column.target, column.r#type))
     };
@@ -209,8 +215,8 @@ pub(crate) fn promoted(report: &PromoteReport, look: &str) -> String {
 }
 
 /// A report as one line of JSON: easy to append to a log, and every reader takes it.
-pub(crate) fn json(report: &impl serde::Serialize) -> String {
-    serde_json::to_string(report)
+pub(crate) fn json(report: &(impl serde::Serialize + Respell + Clone)) -> String {
+    serde_json::to_string(&report.respelled(&Terminal))
         .unwrap_or_else(|error| format!("{{\"outcome\":\"failed\",\"error\":\"{error}\"}}"))
 }
 
@@ -260,7 +266,7 @@ mod tests {
             .in_column("age\t")
             .with_detail("first line\nhint: a faked one")
             .with_hint("use --skip-columns age")
-            .with_visible("nothing was changed");
+            .nothing_changed();
         assert_eq!(
             PLAIN.error_text(&error),
             "\

@@ -31,4 +31,4 @@ pub mod wire;
 pub use session::{DateOrder, SessionRules, Zone};
 pub use shape::{CompositeField, Steps, TypeShape};
 pub use text::TextCodec;
-pub use verdict::{Invalid, NotEncoded, Verdict};
+pub use verdict::{Invalid, Loss, NotEncoded, Verdict};

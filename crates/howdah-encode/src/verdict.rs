@@ -21,6 +21,31 @@ pub struct Invalid {
     pub sqlstate: &'static str,
     /// PostgreSQL's message, and its detail after a colon where there is one.
     pub reason: String,
+    /// The loss that would have to be allowed for the value to pass.
+    pub loss: Option<Loss>,
+}
+
+/// A way in which a value can arrive as another than it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Loss {
+    /// Nanoseconds are cut off to microseconds.
+    Nanoseconds,
+    /// Decimals are rounded to what the column holds.
+    Decimals,
+    /// Numbers are rounded to the nearest that the type can hold.
+    Floats,
+}
+
+impl Loss {
+    /// Its name, as messages have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Loss::Nanoseconds => "nanoseconds",
+            Loss::Decimals => "decimals",
+            Loss::Floats => "floats",
+        }
+    }
 }
 
 impl fmt::Display for Invalid {
@@ -38,7 +63,7 @@ const SHOWN_BYTES: usize = 1000;
 impl NotEncoded {
     #[cold]
     pub(crate) fn invalid(sqlstate: &'static str, reason: String) -> Self {
-        NotEncoded::Invalid(Box::new(Invalid { sqlstate, reason }))
+        NotEncoded::Invalid(Box::new(Invalid { sqlstate, reason, loss: None }))
     }
 
     /// `invalid input syntax for type …`, unless a byte outside ASCII makes it a matter of the server's locale:

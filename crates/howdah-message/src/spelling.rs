@@ -27,7 +27,8 @@ impl Library {
     /// A value: text in double quotes, everything else as it is.
     pub fn value(self, value: &Value) -> String {
         match value {
-            Value::Word(word) => word.clone().into_owned(),
+            Value::Word(word) if word.chars().any(char::is_alphanumeric) => word.clone().into_owned(),
+            Value::Word(sign) => format!("{sign:?}"),
             Value::Number(number) => number.to_string(),
             Value::Bool(yes) => yes.to_string(),
             Value::Text(text) => format!("{text:?}"),

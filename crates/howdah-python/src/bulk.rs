@@ -13,7 +13,7 @@ use crate::encoder::Encoders;
 use crate::error::raised;
 use crate::fork;
 use crate::target::Chosen;
-use crate::wait::{bug, wait};
+use crate::wait::wait;
 
 /// Rows are handed to the sending thread in pieces of this size: few hand-overs, and little memory.
 const PIECE_BYTES: usize = 256 * 1024;
@@ -76,7 +76,7 @@ impl Bulk {
         let run = move || {
             let carried = AssertUnwindSafe(|| carry(&table, dsn, columns.as_deref(), say_begun, arriving));
             // Nobody may wait for it any more.
-            let _ = tell.send(catch_unwind(carried).unwrap_or_else(|_| Err(bug())));
+            let _ = tell.send(catch_unwind(carried).unwrap_or_else(|_| Err(Error::bug())));
         };
         std::thread::Builder::new().name("howdah-bulk".into()).spawn(run)?;
         match wait(py, begun, None)? {
@@ -87,7 +87,7 @@ impl Bulk {
             }
             _ => Err(match wait(py, &mut outcome, None)? {
                 Some(Ok(Err(error))) => raised(py, &error),
-                _ => raised(py, &bug()),
+                _ => raised(py, &Error::bug()),
             }),
         }
     }
@@ -175,7 +175,7 @@ impl Bulk {
         // Whatever was handed over halfway cannot be finished.
         self.parcels = None;
         sent?;
-        let error = self.outcome(py)?.err().unwrap_or_else(bug);
+        let error = self.outcome(py)?.err().unwrap_or_else(Error::bug);
         self.failure = Some(error.clone());
         Err(raised(py, &error))
     }
@@ -183,7 +183,7 @@ impl Bulk {
     fn outcome(&mut self, py: Python<'_>) -> PyResult<Result<u64, Error>> {
         Ok(match wait(py, &mut self.outcome, None)? {
             Some(Ok(outcome)) => outcome,
-            _ => Err(bug()),
+            _ => Err(Error::bug()),
         })
     }
 }

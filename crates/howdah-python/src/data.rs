@@ -241,7 +241,7 @@ impl Producer {
                         ErrorKind::Usage,
                         format!("batch {number} has other columns or types than the first"),
                     );
-                    return Err(raised(py, &error.with_visible("nothing was changed")));
+                    return Err(raised(py, &error.nothing_changed()));
                 }
                 for batch in reader {
                     ready.push_back(batch.map_err(arrow_failure)?);

@@ -1,11 +1,12 @@
 //! Failures on their way to Python: described as JSON, in Python's words, and raised as one of the package's exceptions.
 
+use howdah::message::Respell;
 use howdah::report::ReportedError;
-use howdah::{Error, ErrorKind};
+use howdah::{Committed, Error, ErrorKind};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-use crate::{options, writer};
+use crate::spelling::Keywords;
 
 /// The name under which rows of Python objects stand in messages, as a file's name does.
 pub(crate) const ROWS: &str = "rows";
@@ -13,15 +14,16 @@ pub(crate) const ROWS: &str = "rows";
 /// What `howdah._errors` makes an exception of. Where the input was rows, `header_lines` is how many lines of what the
 /// engine read stood before the first of them: the line it names becomes the row, counted from 0 as `enumerate` does.
 pub(crate) fn described(error: &Error, header_lines: Option<u64>) -> Value {
-    let mut all = serde_json::to_value(ReportedError::from(error)).unwrap_or_default();
+    let reported = ReportedError::from(error).respelled(&Keywords);
+    let mut all = serde_json::to_value(reported).unwrap_or_default();
     all["kind"] = json!(kind(error.kind()));
     all["column"] = json!(error.column());
     all["constraint"] = json!(error.constraint());
-    for key in ["message", "detail", "hint"] {
-        if let Some(text) = all[key].as_str() {
-            all[key] = json!(in_python(text));
-        }
-    }
+    all["committed"] = match error.committed() {
+        Committed::No => json!(false),
+        Committed::Yes | Committed::Partly => json!(true),
+        _ => Value::Null,
+    };
     if let (Some(header_lines), Some(ROWS)) = (header_lines, all["location"]["file"].as_str())
         && let Some(line) = all["location"]["line"].as_u64()
     {
@@ -57,27 +59,4 @@ fn kind(kind: ErrorKind) -> &'static str {
         ErrorKind::Closed => "closed",
         _ => "internal",
     }
-}
-
-/// The same text with arguments where it names options of the command: `--on-error ignore` becomes `on_error ignore`.
-pub(crate) fn in_python(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find("--") {
-        let (before, option) = (&rest[..at], &rest[at + 2..]);
-        out.push_str(before);
-        let end = option.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(option.len());
-        let name = &option[..end];
-        let stands_alone = out.chars().next_back().is_none_or(|c| c.is_whitespace() || c == '(');
-        let argument = name.replace('-', "_");
-        if stands_alone && [options::NAMES, writer::NAMES].concat().contains(&argument.as_str()) {
-            out.push_str(&argument);
-            rest = &option[end..];
-        } else {
-            out.push_str("--");
-            rest = option;
-        }
-    }
-    out.push_str(rest);
-    out
 }

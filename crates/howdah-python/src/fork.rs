@@ -22,5 +22,5 @@ pub(crate) fn check() -> Result<(), Error> {
         format!("process {here} was forked from process {first} after that had used howdah"),
     )
     .with_hint("start workers afresh: multiprocessing.set_start_method(\"spawn\") or \"forkserver\"")
-    .with_visible("nothing was changed"))
+    .nothing_changed())
 }

@@ -19,6 +19,7 @@ mod rejects;
 mod rows;
 mod server;
 mod shape;
+mod spelling;
 mod target;
 mod wait;
 mod writer;

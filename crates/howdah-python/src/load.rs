@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use howdah::control::Phase;
+use howdah::message::Respell;
 use howdah::report::{Outcome, Report, ReportedError};
 use howdah::source::Input;
 use howdah::{Error, ErrorKind, LoadOptions};
@@ -14,10 +15,11 @@ use pyo3::types::PyDict;
 use serde_json::{Value, json};
 
 use crate::data::{Given, Source, Taken};
-use crate::error::{described, in_python, raised};
+use crate::error::{described, raised};
 use crate::fork;
 use crate::options;
 use crate::pull::Event;
+use crate::spelling::Keywords;
 use crate::target::Chosen;
 
 /// How often signals are looked for: soon enough for whoever pressed Ctrl-C, nothing for the processor.
@@ -73,9 +75,7 @@ pub(crate) fn load<'py>(
         let control = control.clone();
         move || {
             let run = AssertUnwindSafe(|| run(given, &options, dsn, &control));
-            let ended = catch_unwind(run).unwrap_or_else(|_| {
-                Ended::early(internal("howdah has failed in a way it should not: this is a bug"))
-            });
+            let ended = catch_unwind(run).unwrap_or_else(|_| Ended::early(Error::bug()));
             // Whoever called us waits for it.
             let _ = sender.send(Event::Over(Box::new(ended)));
         }
@@ -106,7 +106,7 @@ pub(crate) struct Ended {
 impl Ended {
     /// One that failed before the engine took over.
     fn early(error: Error) -> Ended {
-        let error = if error.visible().is_some() { error } else { error.with_visible("nothing was changed") };
+        let error = error.or_nothing_changed();
         let outcome = if error.kind() == ErrorKind::Cancelled { "cancelled" } else { "failed" };
         let report = Report { outcome, error: Some(ReportedError::from(&error)), ..Report::default() };
         Ended { outcome: Outcome { report, error: Some(error) }, server: String::new(), notices: Vec::new() }
@@ -114,10 +114,11 @@ impl Ended {
 
     /// What Python makes a `LoadReport` of, and an exception where there is an error.
     fn told(self, control: &howdah::Control, header_lines: Option<u64>) -> String {
-        let notices = self.notices.into_iter().chain(control.take_notices());
-        let mut report = serde_json::to_value(&self.outcome.report).unwrap_or_default();
+        let own = control.take_notices().into_iter().map(|notice| notice.spelled(&Keywords));
+        let notices: Vec<String> = self.notices.into_iter().chain(own).collect();
+        let mut report = serde_json::to_value(self.outcome.report.respelled(&Keywords)).unwrap_or_default();
         report["server"] = json!(self.server);
-        report["notices"] = notices.map(|notice| in_python(&notice)).collect();
+        report["notices"] = json!(notices);
         report["error"] = self.outcome.error.map_or(Value::Null, |error| described(&error, header_lines));
         report.to_string()
     }
@@ -228,7 +229,9 @@ fn annotated(py: Python<'_>, failure: PyErr, outcome: &Outcome) -> PyErr {
             format!("howdah: {} rows into {} had been committed already", report.rows, report.table)
         }
         None => "howdah: nothing was changed".to_owned(),
-        Some(error) if error.kind() == ErrorKind::PartlyCommitted => format!("howdah: {error}"),
+        Some(error) if error.kind() == ErrorKind::PartlyCommitted => {
+            format!("howdah: {}", error.respelled(&Keywords))
+        }
         Some(error) => {
             format!("howdah: the load has ended; {}", error.visible().unwrap_or("nothing was changed"))
         }

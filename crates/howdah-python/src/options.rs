@@ -11,51 +11,6 @@ use pyo3::types::PyDict;
 use crate::argument::Argument;
 use crate::error::raised;
 
-/// Every argument that an option of the command can become.
-pub(crate) const NAMES: &[&str] = &[
-    "after",
-    "allow",
-    "analyze",
-    "before",
-    "columns",
-    "create_schema",
-    "date_format",
-    "decimal",
-    "default",
-    "delimiter",
-    "dry_run",
-    "encoding",
-    "escape",
-    "file_column",
-    "force_not_null",
-    "force_null",
-    "format",
-    "freeze",
-    "header",
-    "hive",
-    "jobs",
-    "keep_landing",
-    "key",
-    "landing_table",
-    "limit",
-    "map",
-    "mode",
-    "names",
-    "null",
-    "on_error",
-    "on_nul",
-    "quote",
-    "reject_limit",
-    "rejects",
-    "rows_per_statement",
-    "skip_columns",
-    "skip_lines",
-    "table",
-    "types",
-    "unlogged",
-    "write_path",
-];
-
 /// The options that `given` asks for; what is not in it has its default.
 pub(crate) fn read(table: Option<&str>, given: &Bound<'_, PyDict>) -> PyResult<LoadOptions> {
     let py = given.py();

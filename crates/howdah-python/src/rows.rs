@@ -288,7 +288,7 @@ fn explain(py: Python<'_>, trouble: Trouble, row: u64, header_lines: u64, column
             let line = Some(row + header_lines + 1);
             let mut error = Error::new(ErrorKind::Usage, message)
                 .at(Location { line, ..Location::of_source(ROWS.into()) })
-                .with_visible("nothing was changed");
+                .nothing_changed();
             if let Some(column) = column {
                 error = error.in_column(column);
             }

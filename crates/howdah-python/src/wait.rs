@@ -62,7 +62,7 @@ pub(crate) fn in_thread<T: Send + 'static>(
     let (answer, caller) = (done.clone(), thread::current());
     let run = move || {
         let result = catch_unwind(AssertUnwindSafe(work));
-        *lock(&answer) = Some(result.unwrap_or_else(|_| Err(bug())));
+        *lock(&answer) = Some(result.unwrap_or_else(|_| Err(Error::bug())));
         caller.unpark();
     };
     if let Err(error) = thread::Builder::new().name(name.to_owned()).spawn(run) {
@@ -75,11 +75,6 @@ pub(crate) fn in_thread<T: Send + 'static>(
         py.detach(|| thread::park_timeout(TICK));
         py.check_signals()?;
     }
-}
-
-/// What stands for a panic.
-pub(crate) fn bug() -> Error {
-    Error::new(howdah::ErrorKind::Internal, "howdah has failed in a way it should not: this is a bug")
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -190,7 +185,7 @@ impl Pending {
         match progress {
             Progress::Done(Ok(answer)) => answer(py),
             Progress::Done(Err(error)) => Err(crate::error::raised(py, &error)),
-            Progress::Working(_) | Progress::Told => Err(crate::error::raised(py, &bug())),
+            Progress::Working(_) | Progress::Told => Err(crate::error::raised(py, &Error::bug())),
         }
     }
 }

@@ -18,14 +18,13 @@ use pyo3::types::PyDict;
 use tokio::sync::oneshot;
 
 pub(crate) use ack::Ack;
-pub(crate) use options::NAMES;
 pub(crate) use statistics::Statistics;
 
 use crate::encoder::Encoders;
 use crate::error::raised;
 use crate::fork;
 use crate::target::Chosen;
-use crate::wait::{Answer, Pending, bug, in_thread, wait};
+use crate::wait::{Answer, Pending, in_thread, wait};
 
 /// A writer's own runtime ends while it is closed, so what waits for that is a thread.
 const CLOSING: &str = "howdah-close";
@@ -166,7 +165,7 @@ impl Writer {
         let close = move || drop(tell.send(writer.close_blocking(deadline)));
         thread::Builder::new().name(CLOSING.to_owned()).spawn(close)?;
         Ok(Pending::new(async move {
-            let statistics = told.await.unwrap_or_else(|_| Err(bug()))?;
+            let statistics = told.await.unwrap_or_else(|_| Err(Error::bug()))?;
             Ok(Box::new(|py: Python<'_>| Ok(Py::new(py, Statistics(statistics))?.into_any())) as Answer)
         }))
     }
@@ -198,7 +197,7 @@ impl Writer {
 /// Waits for `work` in the caller's thread.
 fn finish<T>(py: Python<'_>, work: impl Future<Output = Result<T, Error>>) -> PyResult<T> {
     let finished = wait(py, Box::pin(work), None)?;
-    finished.unwrap_or_else(|| Err(bug())).map_err(|error| raised(py, &error))
+    finished.unwrap_or_else(|| Err(Error::bug())).map_err(|error| raised(py, &error))
 }
 
 fn seconds(deadline: f64) -> PyResult<Duration> {

@@ -1,6 +1,8 @@
 //! How records are written: COPY's options, resolved and checked as COPY checks them.
 
 use crate::Format;
+use howdah_message::{Message, setting};
+
 use crate::error::Error;
 
 /// COPY's options of the same names. `None` = the format's default.
@@ -86,11 +88,12 @@ impl Dialect {
             });
         }
         if family == Family::Text {
-            for (given, name) in [(options.quote, "--quote"), (options.escape, "--escape")] {
+            for (given, name) in [(options.quote, setting::QUOTE), (options.escape, setting::ESCAPE)] {
                 if given.is_some() {
-                    return Err(Error::usage(format!(
-                        "{name} is for CSV; the text format has backslash escapes"
-                    )));
+                    return Err(Error::usage(message![
+                        name,
+                        " is for CSV; the text format has backslash escapes"
+                    ]));
                 }
             }
         }
@@ -113,37 +116,39 @@ impl Dialect {
 
     /// Refuses what COPY refuses.
     pub fn check(&self) -> Result<(), Error> {
-        let refuse = |text: &str| Err(Error::usage(text));
+        let refuse = |message: Message| Err(Error::usage(message));
         let is_line_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
-        for (byte, name) in
-            [(self.delimiter, "--delimiter"), (self.quote, "--quote"), (self.escape, "--escape")]
-        {
+        for (byte, name) in [
+            (self.delimiter, setting::DELIMITER),
+            (self.quote, setting::QUOTE),
+            (self.escape, setting::ESCAPE),
+        ] {
             if is_line_end(&byte) || byte == 0 || !byte.is_ascii() {
-                return refuse(&format!("{name} must be one ASCII character other than a line end"));
+                return refuse(message![name, " must be one ASCII character other than a line end"]);
             }
         }
-        for (marker, name) in [(Some(&self.null), "--null"), (self.default.as_ref(), "--default")] {
+        for (marker, name) in [(Some(&self.null), setting::NULL), (self.default.as_ref(), setting::DEFAULT)] {
             let Some(marker) = marker else { continue };
             if marker.iter().any(is_line_end) {
-                return refuse(&format!("{name} cannot contain a line end"));
+                return refuse(message![name, " cannot contain a line end"]);
             }
             if marker.contains(&self.delimiter) {
-                return refuse(&format!("{name} cannot contain the delimiter"));
+                return refuse(message![name, " cannot contain the delimiter"]);
             }
             if self.family == Family::Csv && marker.contains(&self.quote) {
-                return refuse(&format!("{name} cannot contain the quote character"));
+                return refuse(message![name, " cannot contain the quote character"]);
             }
         }
         if self.default.as_ref() == Some(&self.null) {
-            return refuse("--default and --null cannot be the same string");
+            return refuse(message![setting::DEFAULT, " and ", setting::NULL, " cannot be the same string"]);
         }
         match self.family {
             Family::Csv if self.delimiter == self.quote => {
-                refuse("--delimiter and --quote must be different")
+                refuse(message![setting::DELIMITER, " and ", setting::QUOTE, " must be different"])
             }
-            Family::Text if b"\\.abcdefghijklmnopqrstuvwxyz0123456789".contains(&self.delimiter) => {
-                refuse("the text format cannot use this delimiter: it would be read as part of an escape")
-            }
+            Family::Text if b"\\.abcdefghijklmnopqrstuvwxyz0123456789".contains(&self.delimiter) => refuse(
+                "the text format cannot use this delimiter: it would be read as part of an escape".into(),
+            ),
             _ => Ok(()),
         }
     }

@@ -145,8 +145,8 @@ impl Error {
 
     /// Adds the error behind this one.
     #[must_use]
-    pub fn caused_by(mut self, cause: impl Into<Arc<dyn std::error::Error + Send + Sync>>) -> Self {
-        self.0.cause = Some(cause.into());
+    pub fn caused_by(mut self, cause: impl std::error::Error + Send + Sync + 'static) -> Self {
+        self.0.cause = Some(Arc::new(cause));
         self
     }
 

@@ -9,6 +9,9 @@
 //! from timing or the number of threads. Nothing here knows PostgreSQL's tables; what a record has to be is told by a
 //! [`Dialect`].
 
+#[macro_use]
+extern crate howdah_message;
+
 pub mod batches;
 mod dialect;
 mod error;

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use howdah_message::Message;
 use tokio_util::sync::CancellationToken;
 
 /// A cloneable handle through which readers report and are stopped; the one who watches polls it.
@@ -14,7 +15,7 @@ struct Shared {
     bytes_read: AtomicU64,
     cancelled: CancellationToken,
     reading: Mutex<Option<Reading>>,
-    notices: Mutex<Vec<String>>,
+    notices: Mutex<Vec<Message>>,
 }
 
 /// The input that is being read.
@@ -60,12 +61,12 @@ impl Progress {
     }
 
     /// The messages for a person that came up since the last call, such as a guessed encoding.
-    pub fn take_notices(&self) -> Vec<String> {
+    pub fn take_notices(&self) -> Vec<Message> {
         std::mem::take(&mut *lock(&self.0.notices))
     }
 
     /// Adds a message for a person.
-    pub fn notice(&self, text: impl Into<String>) {
+    pub fn notice(&self, text: impl Into<Message>) {
         lock(&self.0.notices).push(text.into());
     }
 

@@ -10,6 +10,7 @@ use crate::open::{Input, cannot_read};
 use crate::progress::{Progress, Reading};
 use crate::text::cut::MAX_RECORD_BYTES;
 use crate::text::piece::PIECE_BYTES;
+use howdah_message::setting;
 
 /// How a file begins: <https://www.postgresql.org/docs/18/sql-copy.html#SQL-COPY-BINARY-FORMAT>.
 pub const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
@@ -178,9 +179,12 @@ impl Current {
         let mut this = Current { reader, place, tail: Vec::new(), row: 0, ended: false };
         this.read_to(SIGNATURE.len() + HEADER_BYTES)?;
         let Some(header) = this.tail.strip_prefix(SIGNATURE) else {
-            return Err(this
-                .refuse("COPY file signature not recognized")
-                .with_hint("is it text? --format csv, --format text"));
+            return Err(this.refuse("COPY file signature not recognized").with_hint(message![
+                "is it text? ",
+                setting::FORMAT.word("csv"),
+                ", ",
+                setting::FORMAT.word("text")
+            ]));
         };
         let word = |at: usize| header.get(at..).and_then(|rest| rest.first_chunk()).copied();
         let (Some(flags), Some(extension)) = (word(0), word(4)) else {
@@ -220,7 +224,7 @@ impl Current {
         let missing = wanted.saturating_sub(self.tail.len());
         // Memory grows with what is read, and not with what a length says.
         let read = (&mut self.reader).take(missing as u64).read_to_end(&mut self.tail);
-        read.map(drop).map_err(|error| cannot_read(&self.place.source, &error))
+        read.map(drop).map_err(|error| cannot_read(&self.place.source, error))
     }
 
     /// As many whole rows as a piece takes, `most` at most; none at the end.

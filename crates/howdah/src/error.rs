@@ -1,8 +1,13 @@
 //! What went wrong: where (input, line, column), what the server said (SQLSTATE, detail, hint), what is visible now.
 
 use std::fmt;
+use std::sync::Arc;
 
 pub use howdah_source::Location;
+
+use howdah_encode::Loss;
+
+use crate::message::{Message, Part, Respell, Spelling};
 
 /// A failure, with everything a person needs to act on it. Built with `with_*` setters, read with questions.
 #[derive(Clone)]
@@ -11,14 +16,37 @@ pub struct Error(Box<Inner>);
 #[derive(Clone)]
 struct Inner {
     kind: ErrorKind,
-    message: String,
+    message: Message,
     location: Option<Location>,
     column: Option<String>,
     sqlstate: Option<String>,
     constraint: Option<String>,
-    detail: Option<String>,
-    hint: Option<String>,
+    detail: Option<Message>,
+    hint: Option<Message>,
     visible: Option<String>,
+    committed: Option<Committed>,
+    loss: Option<Loss>,
+    null_marker: Option<&'static str>,
+    cause: Option<Cause>,
+}
+
+type Cause = Arc<dyn std::error::Error + Send + Sync>;
+
+/// What programs write for NULL.
+const NULL_MARKERS: [&str; 9] = ["NULL", "null", "\\N", "NA", "N/A", "NaN", "nan", "None", "-"];
+
+/// Whether the rows of a call that failed are in the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Committed {
+    /// None of them is.
+    No,
+    /// All of them are.
+    Yes,
+    /// Some certainly are and some are not, or may not be.
+    Partly,
+    /// It could not be found out.
+    Unknown,
 }
 
 /// The classes of failure; they decide the exit code (2 usage or connection, 4 too many rejects, 5 partly committed, else 1).
@@ -53,7 +81,7 @@ pub enum ErrorKind {
 
 impl Error {
     /// A failure of `kind`; `message` is lower case, without a full stop.
-    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    pub fn new(kind: ErrorKind, message: impl Into<Message>) -> Self {
         Error(Box::new(Inner {
             kind,
             message: message.into(),
@@ -64,12 +92,26 @@ impl Error {
             detail: None,
             hint: None,
             visible: None,
+            committed: None,
+            loss: None,
+            null_marker: None,
+            cause: None,
         }))
+    }
+
+    /// A panic: the fault of howdah itself, wherever it happened.
+    pub fn bug() -> Self {
+        Error::new(ErrorKind::Internal, "howdah has failed in a way it should not: this is a bug")
+            .with_visible(Committed::Unknown, "transactions that were open are rolled back")
     }
 
     /// The server's own words, as fields.
     pub(crate) fn from_db(db: &tokio_postgres::error::DbError) -> Self {
         let mut out = Error::new(ErrorKind::Server, db.message()).with_sqlstate(db.code().code());
+        // The server has no field for the value; in every language it ends the sentence.
+        if let Some((_, value)) = db.message().strip_suffix('"').and_then(|said| said.rsplit_once(": \"")) {
+            out = out.about_value(value.as_bytes());
+        }
         if let Some(detail) = db.detail() {
             out = out.with_detail(detail);
         }
@@ -85,13 +127,18 @@ impl Error {
 
     /// The message behind `prefix: `.
     #[must_use]
-    pub(crate) fn prefixed(mut self, prefix: &str) -> Self {
-        self.0.message = format!("{prefix}: {}", self.0.message);
+    pub(crate) fn prefixed(mut self, prefix: impl Part) -> Self {
+        self.0.message = message![prefix, ": ", std::mem::take(&mut self.0.message)];
         self
     }
 
+    /// The system gives no thread, or what a runtime needs.
+    pub(crate) fn cannot_start(what: &str, error: std::io::Error) -> Self {
+        Error::new(ErrorKind::Internal, format!("cannot start {what}: {error}")).caused_by(error)
+    }
+
     /// Shorthand for [`ErrorKind::Usage`].
-    pub fn usage(message: impl Into<String>) -> Self {
+    pub fn usage(message: impl Into<Message>) -> Self {
         Error::new(ErrorKind::Usage, message)
     }
 
@@ -118,22 +165,56 @@ impl Error {
 
     /// The server's DETAIL, or ours.
     #[must_use]
-    pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
+    pub fn with_detail(mut self, detail: impl Into<Message>) -> Self {
         self.0.detail = Some(detail.into());
         self
     }
 
     /// What to do about it.
     #[must_use]
-    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn with_hint(mut self, hint: impl Into<Message>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
 
-    /// What other sessions see now, as a sentence ("nothing was changed").
+    /// What other sessions see now, in short and as a sentence ("the row is not in the table").
     #[must_use]
-    pub fn with_visible(mut self, visible: impl Into<String>) -> Self {
+    pub fn with_visible(mut self, committed: Committed, visible: impl Into<String>) -> Self {
+        self.0.committed = Some(committed);
         self.0.visible = Some(visible.into());
+        self
+    }
+
+    /// Nothing was changed.
+    #[must_use]
+    pub fn nothing_changed(self) -> Self {
+        self.with_visible(Committed::No, "nothing was changed")
+    }
+
+    /// Nothing was changed, unless it is said already what is visible.
+    #[must_use]
+    pub fn or_nothing_changed(self) -> Self {
+        if self.0.visible.is_some() { self } else { self.nothing_changed() }
+    }
+
+    /// The error behind this one.
+    #[must_use]
+    pub fn caused_by(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        self.0.cause = Some(Arc::from(cause.into()));
+        self
+    }
+
+    /// The loss that would let the value pass if it were allowed.
+    #[must_use]
+    pub(crate) fn for_want_of(mut self, loss: Option<Loss>) -> Self {
+        self.0.loss = loss;
+        self
+    }
+
+    /// The literal that was refused, of which only matters whether programs write it for NULL.
+    #[must_use]
+    pub(crate) fn about_value(mut self, value: &[u8]) -> Self {
+        self.0.null_marker = NULL_MARKERS.into_iter().find(|marker| marker.as_bytes() == value);
         self
     }
 
@@ -148,9 +229,13 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
-    /// One line, without location.
+    /// One line, without location, in the spelling of the [library](crate::message::Library).
     pub fn message(&self) -> &str {
         &self.0.message
+    }
+    /// The message, the detail and the hint.
+    pub(crate) fn messages(&self) -> [Option<&Message>; 3] {
+        [Some(&self.0.message), self.0.detail.as_ref(), self.0.hint.as_ref()]
     }
     /// Where in the input, when known.
     pub fn location(&self) -> Option<&Location> {
@@ -176,9 +261,50 @@ impl Error {
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
     }
-    /// What is visible now.
+    /// What is visible now, as a sentence.
     pub fn visible(&self) -> Option<&str> {
         self.0.visible.as_deref()
+    }
+    /// Whether rows are in the table. An error from before anything was sent says no.
+    pub fn committed(&self) -> Committed {
+        self.0.committed.unwrap_or(match self.0.kind {
+            ErrorKind::PartlyCommitted => Committed::Unknown,
+            _ => Committed::No,
+        })
+    }
+
+    /// The loss whose permission would let the refused value pass.
+    pub fn loss(&self) -> Option<Loss> {
+        self.0.loss
+    }
+
+    /// The refused value, where it is one that programs write for NULL.
+    pub(crate) fn null_marker(&self) -> Option<&'static str> {
+        self.0.null_marker
+    }
+
+    /// Whether the cause is likely to pass, so that the same call may succeed later. Whether it would then write rows a
+    /// second time is for [`Error::committed`] to say.
+    ///
+    /// These are the failures without a SQLSTATE that have to do with the connection, a full queue, and of the codes in
+    /// [appendix A of PostgreSQL's manual](https://www.postgresql.org/docs/current/errcodes-appendix.html):
+    ///
+    /// | SQLSTATE | name |
+    /// | --- | --- |
+    /// | class 08 | connection exception |
+    /// | class 40 | transaction rollback: serialization failures, deadlocks |
+    /// | class 53 | insufficient resources: disk, memory, connections |
+    /// | class 57 | operator intervention: shutdown, cancelled statements |
+    /// | 25006 | `read_only_sql_transaction`, as on a standby that may become the primary |
+    /// | 55006 | `object_in_use` |
+    /// | 55P03 | `lock_not_available` |
+    pub fn is_retryable(&self) -> bool {
+        const CLASSES: [&str; 4] = ["08", "40", "53", "57"];
+        const CODES: [&str; 3] = ["25006", "55006", "55P03"];
+        match self.sqlstate() {
+            None => matches!(self.kind(), ErrorKind::Server | ErrorKind::Connect | ErrorKind::QueueFull),
+            Some(code) => CLASSES.iter().any(|class| code.starts_with(class)) || CODES.contains(&code),
+        }
     }
 }
 
@@ -201,9 +327,7 @@ impl fmt::Display for Error {
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}: {self}", self.0.kind)?;
-        for (label, part) in
-            [("detail", &self.0.detail), ("hint", &self.0.hint), ("visible", &self.0.visible)]
-        {
+        for (label, part) in [("detail", self.detail()), ("hint", self.hint()), ("visible", self.visible())] {
             if let Some(text) = part {
                 write!(f, "\n{label}: {text}")?;
             }
@@ -212,22 +336,79 @@ impl fmt::Debug for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl Respell for Error {
+    fn respell(&mut self, spelling: &dyn Spelling) {
+        self.0.message.respell(spelling);
+        self.0.detail.respell(spelling);
+        self.0.hint.respell(spelling);
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        let cause = self.0.cause.as_deref()?;
+        Some(cause)
+    }
+}
 
 impl From<tokio_postgres::Error> for Error {
     fn from(error: tokio_postgres::Error) -> Self {
-        let Some(db) = error.as_db_error() else {
-            let mut message = error.to_string();
-            if let Some(cause) = std::error::Error::source(&error) {
-                let cause = cause.to_string();
-                if !message.contains(&cause) {
-                    message = format!("{message}: {cause}");
-                }
-            }
-            return Error::new(ErrorKind::Server, format!("the connection to the server was lost: {message}"))
-                .with_hint("the server stopped or somebody ended the session: run the same command again when it answers");
+        let out = match error.as_db_error() {
+            Some(db) => Error::from_db(db),
+            None => lost(&error),
         };
-        Error::from_db(db)
+        out.caused_by(error)
+    }
+}
+
+fn lost(error: &tokio_postgres::Error) -> Error {
+    let mut message = error.to_string();
+    if let Some(cause) = std::error::Error::source(error) {
+        let cause = cause.to_string();
+        if !message.contains(&cause) {
+            message = format!("{message}: {cause}");
+        }
+    }
+    Error::new(ErrorKind::Server, format!("the connection to the server was lost: {message}"))
+        .with_hint("the server stopped or somebody ended the session: try again when it answers")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    #[test]
+    fn the_cause_stays_within_reach_of_a_program() {
+        let io = std::io::Error::other("the disk is gone");
+        let error = Error::new(ErrorKind::Source, "cannot read it").caused_by(io).clone();
+        let cause = error.source().and_then(|cause| cause.downcast_ref::<std::io::Error>());
+        assert_eq!(cause.map(ToString::to_string).as_deref(), Some("the disk is gone"));
+        assert!(Error::usage("no").source().is_none());
+    }
+
+    #[test]
+    fn what_may_pass_is_told_from_what_will_not() {
+        let server = |code: &str| Error::new(ErrorKind::Server, "no").with_sqlstate(code).is_retryable();
+        for code in ["08006", "40001", "40P01", "53300", "57P01", "25006", "55006", "55P03"] {
+            assert!(server(code), "{code}");
+        }
+        for code in ["22P02", "23505", "25P02", "42501", "55000", "XX000"] {
+            assert!(!server(code), "{code}");
+        }
+        assert!(Error::new(ErrorKind::Connect, "refused").is_retryable());
+        assert!(!Error::usage("no").is_retryable() && !Error::new(ErrorKind::Data, "no").is_retryable());
+    }
+
+    #[test]
+    fn doubt_about_a_commit_is_not_taken_for_a_part_of_it() {
+        let of = |kind| Error::new(kind, "no");
+        assert_eq!(of(ErrorKind::Server).committed(), Committed::No);
+        assert_eq!(of(ErrorKind::PartlyCommitted).committed(), Committed::Unknown);
+        let some = of(ErrorKind::PartlyCommitted).with_visible(Committed::Partly, "5 rows are in");
+        assert_eq!((some.committed(), some.visible()), (Committed::Partly, Some("5 rows are in")));
+        assert_eq!(some.or_nothing_changed().visible(), Some("5 rows are in"));
     }
 }
 
@@ -241,12 +422,13 @@ impl From<howdah_source::Error> for Error {
             Kind::Cancelled => ErrorKind::Cancelled,
             _ => ErrorKind::Internal,
         };
-        let mut out = Error::new(kind, error.message());
+        let [message, detail, hint] = error.messages().map(|message| message.cloned());
+        let mut out = Error::new(kind, message.unwrap_or_default());
         out.0.location = error.location().cloned();
         out.0.column = error.column().map(str::to_owned);
         out.0.sqlstate = error.sqlstate().map(str::to_owned);
-        out.0.detail = error.detail().map(str::to_owned);
-        out.0.hint = error.hint().map(str::to_owned);
-        out
+        out.0.detail = detail;
+        out.0.hint = hint;
+        out.caused_by(error)
     }
 }

@@ -3,6 +3,9 @@
 //! [`load()`] is the whole engine: files and streams in, rows in a table out, and an [`Outcome`] that says what happened
 //! whether it worked or not. [`BulkWriter`] takes the rows of a program. `ARCHITECTURE.md` draws the flow.
 
+#[macro_use]
+pub extern crate howdah_message as message;
+
 mod catalog;
 pub mod connect;
 pub mod control;
@@ -26,8 +29,9 @@ pub use control::Control;
 pub use howdah_derive::Row;
 pub use howdah_source as source;
 
-pub use error::{Error, ErrorKind, Location};
+pub use error::{Committed, Error, ErrorKind, Location};
 pub use load::{load, load_inputs, report};
+pub use message::{Message, message};
 pub use options::LoadOptions;
 pub use promote::{PromoteOptions, PromotePhases, PromoteReport, promote};
 pub use report::{Outcome, Report};

@@ -1,6 +1,6 @@
 //! Losses on the way into PostgreSQL: those that the user allowed, and how the others are refused.
 
-use crate::verdict::{NotEncoded, shown};
+use crate::verdict::{Invalid, Loss, NotEncoded, shown};
 
 /// Losses that the user allowed by name.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
@@ -15,9 +15,10 @@ pub struct Allowed {
 
 /// The refusal of a value that would not arrive as it is: what it is, why, and the [`Allowed`] that would let it pass.
 #[cold]
-pub(super) fn lossy(value: impl FnOnce(&mut Vec<u8>), why: &str, loss: &str) -> NotEncoded {
-    let reason = format!("{} {why} (the lossy conversion \"{loss}\" is not allowed)", written(value));
-    NotEncoded::invalid("22000", reason)
+pub(super) fn lossy(value: impl FnOnce(&mut Vec<u8>), why: &str, loss: Loss) -> NotEncoded {
+    let reason =
+        format!("{} {why} (the lossy conversion \"{}\" is not allowed)", written(value), loss.name());
+    NotEncoded::Invalid(Box::new(Invalid { sqlstate: "22000", reason, loss: Some(loss) }))
 }
 
 /// The same where nothing would let it pass.

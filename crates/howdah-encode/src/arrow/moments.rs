@@ -5,7 +5,7 @@
 use arrow_schema::TimeUnit;
 
 use super::allowed::{Allowed, lossy};
-use crate::verdict::NotEncoded;
+use crate::verdict::{Loss, NotEncoded};
 
 /// Nanoseconds of a day.
 const DAY_NANOS: i64 = 86_400 * SECOND_NANOS;
@@ -113,7 +113,7 @@ pub(super) fn out_of_range(what: &str) -> NotEncoded {
 /// Nanoseconds as microseconds, the surplus cut off towards the past where that is allowed.
 fn whole_micros(nanos: i128, allowed: Allowed, shown: impl FnOnce(&mut Vec<u8>)) -> Result<i128, NotEncoded> {
     if nanos % 1000 != 0 && !allowed.nanoseconds {
-        return Err(lossy(shown, "is no whole number of microseconds", "nanoseconds"));
+        return Err(lossy(shown, "is no whole number of microseconds", Loss::Nanoseconds));
     }
     Ok(nanos.div_euclid(1000))
 }

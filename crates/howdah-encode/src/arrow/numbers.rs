@@ -6,7 +6,7 @@ use std::io::Write;
 use super::allowed::{Allowed, lossy};
 use super::decimal::{Decimal, Whole};
 use super::source::Cell;
-use crate::verdict::NotEncoded;
+use crate::verdict::{Loss, NotEncoded};
 
 /// The shortest digits from which a float reads back: `d.ddd` × 10^`exponent`.
 pub(super) struct Shortest {
@@ -172,14 +172,14 @@ pub(super) fn integer<T: TryFrom<i128>>(
         }
         Err(lossy(|out| put_number(cell, out), "is no whole number", loss))
     };
-    let of_float = |value| whole(value, |nearest| rounded(nearest, allowed.floats, "floats"));
+    let of_float = |value| whole(value, |nearest| rounded(nearest, allowed.floats, Loss::Floats));
     let integer = match *cell {
         Cell::Int(value) => Some(value),
         Cell::Single(value) => of_float(value.into())?,
         Cell::Double(value) => of_float(value)?,
         Cell::Decimal(decimal) => match decimal.whole() {
             Whole::Exact(value) => Some(value),
-            Whole::Rounded(value) => Some(rounded(value, allowed.decimals, "decimals")?),
+            Whole::Rounded(value) => Some(rounded(value, allowed.decimals, Loss::Decimals)?),
             Whole::TooLarge => None,
         },
         _ => None,
@@ -261,7 +261,7 @@ pub(super) fn single(cell: &Cell<'_>, allowed: Allowed) -> Result<Option<f32>, N
 
 #[cold]
 fn inexact(cell: &Cell<'_>, type_name: &str) -> NotEncoded {
-    lossy(|out| put_number(cell, out), &format!("is not exactly a {type_name}"), "floats")
+    lossy(|out| put_number(cell, out), &format!("is not exactly a {type_name}"), Loss::Floats)
 }
 
 /// Appends a number as a message shows it.

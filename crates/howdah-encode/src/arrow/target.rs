@@ -12,7 +12,7 @@ use super::source::Cell;
 use super::strings::{check_nul, check_text};
 use super::value::Value;
 use crate::text::NumericLimit;
-use crate::verdict::NotEncoded;
+use crate::verdict::{Loss, NotEncoded};
 
 /// A PostgreSQL type, domains resolved, as far as values go into it in different ways.
 #[derive(Debug, Clone)]
@@ -203,7 +203,7 @@ fn numeric(cell: Cell<'_>, limit: Option<NumericLimit>, allowed: Allowed) -> Res
             0.. => format!("has more than {scale} decimal places"),
             _ => format!("is no multiple of 10^{}", -scale),
         };
-        return Err(lossy(|out| decimal.put(out), &why, "decimals"));
+        return Err(lossy(|out| decimal.put(out), &why, Loss::Decimals));
     }
     Ok(Value::Numeric(decimal))
 }

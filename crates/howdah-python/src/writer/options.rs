@@ -7,23 +7,6 @@ use pyo3::types::PyDict;
 
 use crate::argument::Argument;
 
-/// Every argument, for messages that name options of the command.
-pub(crate) const NAMES: &[&str] = &[
-    "conflict_key",
-    "connections",
-    "copy_from_rows",
-    "latency_target",
-    "max_age",
-    "max_bytes",
-    "max_rows",
-    "on_conflict",
-    "on_full",
-    "queue_bytes",
-    "queue_rows",
-    "retry_for",
-    "returning",
-];
-
 const MOST_ROWS: u64 = 1 << 31;
 const MOST_BYTES: u64 = 1 << 40;
 const MOST_CONNECTIONS: u64 = 1024;

@@ -4,6 +4,8 @@
 //! checks them, and `record` puts the values of an object into the plan's order, spelled as COPY would spell them: strings
 //! without their escapes, arrays and composites as literals (`literal`). Nothing behind it knows JSON.
 
+use howdah_message::Message;
+
 mod forms;
 mod grammar;
 mod keys;
@@ -37,7 +39,7 @@ pub struct Refusal {
     pub sqlstate: &'static str,
     pub reason: String,
     pub detail: Option<&'static str>,
-    pub hint: Option<String>,
+    pub hint: Option<Message>,
     /// The field of the plan whose value it is.
     pub field: Option<usize>,
     /// Where the text is no JSON, in the bytes that were read, and what would have been.

@@ -9,6 +9,7 @@ use super::keys::{Habit, Keys, Target};
 use super::literal;
 use super::strings::unescape;
 use crate::field::{Field, Form, MOST_BYTES};
+use howdah_message::setting;
 
 /// Reads records, with the memory that it reuses.
 #[derive(Debug)]
@@ -154,9 +155,14 @@ fn place(target: &Target, value: Value, base: usize) -> (Field, bool) {
 fn unknown(key: &[u8]) -> Refusal {
     let key = String::from_utf8_lossy(key);
     Refusal {
-        hint: Some(format!(
-            "--skip-columns '{key}' leaves it out, --map '{key}=COLUMN' names its column, --columns lists all keys to load"
-        )),
+        hint: Some(message![
+            setting::SKIP_COLUMNS.text(key.clone()),
+            " leaves it out, ",
+            setting::MAP.entry_of(key.clone(), "COLUMN"),
+            " names its column, ",
+            setting::COLUMNS,
+            " lists all keys to load"
+        ]),
         ..Refusal::new("42703", format!("unknown key \"{key}\""))
     }
 }

@@ -6,34 +6,56 @@ use std::io::{self, BufReader, Cursor, Read};
 use liblzma::stream::{CONCATENATED, Stream};
 
 use crate::open::fill::read_full;
+use howdah_message::{Action, Message, setting};
 
 /// The longest mark below.
 pub const MAGIC_BYTES: usize = 10;
 
 /// Files without text in them that people try all the same: how they begin, what they are, where the text is to be had.
 /// No mark could begin a text.
-const NO_TEXT: [(&[u8], &str, &str); 5] = [
-    (b"PAR1\x15", "it is a Parquet file", "--format parquet reads it"),
-    (b"ARROW1\0\0", "it is an Arrow file", "--format arrow reads it"),
-    (
-        b"PK\x03\x04",
-        "it is a zip archive or a spreadsheet",
-        "unpack it: unzip -p FILE | howdah load - --table NAME; a spreadsheet is saved as CSV first",
-    ),
-    (b"PGDMP\x01", "it is an archive of pg_dump", "pg_restore loads it"),
+const NO_TEXT: [(&[u8], &str, Instead); 5] = [
+    (b"PAR1\x15", "it is a Parquet file", Instead::Format("parquet")),
+    (b"ARROW1\0\0", "it is an Arrow file", Instead::Format("arrow")),
+    (b"PK\x03\x04", "it is a zip archive or a spreadsheet", Instead::Unzip),
+    (b"PGDMP\x01", "it is an archive of pg_dump", Instead::Say("pg_restore loads it")),
     (
         b"SQLite for",
         "it is an SQLite database",
-        "let it write CSV: sqlite3 -csv -header FILE 'SELECT * FROM t'",
+        Instead::Say("let it write CSV: sqlite3 -csv -header FILE 'SELECT * FROM t'"),
     ),
 ];
+
+/// How to get at the text.
+#[derive(Debug, Clone, Copy)]
+enum Instead {
+    /// As another format.
+    Format(&'static str),
+    /// Out of a zip archive.
+    Unzip,
+    /// With another program.
+    Say(&'static str),
+}
+
+impl Instead {
+    fn hint(self) -> Message {
+        match self {
+            Instead::Format(format) => message![setting::FORMAT.word(format), " reads it"],
+            Instead::Unzip => message![
+                "unpack it: ",
+                Action::LoadOutput("unzip -p FILE"),
+                "; a spreadsheet is saved as CSV first"
+            ],
+            Instead::Say(hint) => hint.into(),
+        }
+    }
+}
 
 /// A file that holds no text: an entry of [`NO_TEXT`].
 #[derive(Debug, thiserror::Error)]
 #[error("{what}")]
 struct NoText {
     what: &'static str,
-    hint: &'static str,
+    instead: Instead,
 }
 
 /// Big enough that a system call costs nothing beside inflating what it brought.
@@ -51,8 +73,8 @@ pub const ENDINGS: [&str; 5] = ["gz", "zst", "zstd", "xz", "bz2"];
 /// The first bytes cannot be read, or are those of a file without text.
 pub fn text(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
     let magic = magic(&mut raw)?;
-    if let Some((_, what, hint)) = NO_TEXT.into_iter().find(|(mark, ..)| magic.starts_with(mark)) {
-        return Err(io::Error::other(NoText { what, hint }));
+    if let Some((_, what, instead)) = NO_TEXT.into_iter().find(|(mark, ..)| magic.starts_with(mark)) {
+        return Err(io::Error::other(NoText { what, instead }));
     }
     unpacked(magic, raw)
 }
@@ -105,16 +127,16 @@ fn is_bzip2(magic: &[u8]) -> bool {
 }
 
 /// What an error of a decompressor means, and what to do about it, where its own words do not say.
-pub fn explain(error: &io::Error) -> Option<(&'static str, &'static str)> {
+pub fn explain(error: &io::Error) -> Option<(&'static str, Message)> {
     if let Some(no_text) = error.get_ref()?.downcast_ref::<NoText>() {
-        return Some((no_text.what, no_text.hint));
+        return Some((no_text.what, no_text.instead.hint()));
     }
     let cause = error.get_ref()?.downcast_ref::<liblzma::stream::Error>()?;
     match cause {
         liblzma::stream::Error::MemLimit => Some((
             "decompressing it takes more than 256 MiB of memory",
-            "let xz do it: xz -dc FILE | howdah load - --table NAME",
+            message!["let xz do it: ", Action::LoadOutput("xz -dc FILE")],
         )),
-        _ => Some(("the xz data are damaged", "xz -t FILE says where")),
+        _ => Some(("the xz data are damaged", "xz -t FILE says where".into())),
     }
 }

@@ -1,6 +1,7 @@
 //! The encodings that can be named, by PostgreSQL's names and the WHATWG's, and what each of their bytes means.
 
 use crate::error::Error;
+use howdah_message::setting;
 
 /// The encoding of an input's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +96,7 @@ impl Encoding {
                 return Ok(Encoding { name: postgres, decoding: Decoding::of(whatwg(label)) });
             }
         }
-        let refuse = |why: &str| Error::usage(format!("--encoding {name}: {why}"));
+        let refuse = |why: &str| Error::usage(message![setting::ENCODING.word(name.to_owned()), ": {why}"]);
         if let Some((_, iconv)) = UNKNOWN.iter().find(|(postgres, _)| simplified(postgres) == plain) {
             return Err(refuse("howdah cannot decode it")
                 .with_hint(format!("convert the input first: iconv -f {iconv} -t UTF-8")));

@@ -7,6 +7,7 @@ use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 
 use crate::error::Error;
 use crate::open::encoding::Encoding;
+use howdah_message::setting;
 
 /// Input bytes that are looked at.
 pub const FIRST_PART_BYTES: usize = 512 * 1024;
@@ -93,7 +94,12 @@ pub fn ambiguous(name: &str, two: &[(Encoding, String); 2]) -> Error {
     let (one, other) = (one.name(), other.name());
     Error::usage(format!("{name} is not UTF-8 and can be read in two ways"))
         .with_detail(format!("as {one}: {first}\nas {other}: {second}"))
-        .with_hint(format!("say which: --encoding {one}, or --encoding {other}"))
+        .with_hint(message![
+            "say which: ",
+            setting::ENCODING.word(one),
+            ", or ",
+            setting::ENCODING.word(other)
+        ])
 }
 
 /// The NULs at even and at odd places.

@@ -27,6 +27,7 @@ use crate::open::fill::read_full;
 use crate::open::guess::Guess;
 use crate::open::mended::{LineMap, MendedReader};
 use crate::store::{self, Address, Environment, Failure, Object};
+use howdah_message::{Message, setting};
 
 /// The longest signature of a format.
 const SIGNATURE_BYTES: u64 = 16;
@@ -104,12 +105,15 @@ impl Input {
             } else if Path::new(pattern).exists() || !pattern.contains(['*', '?', '[']) {
                 inputs.push(Input::file(PathBuf::from(pattern)));
             } else {
-                let found = glob::glob(pattern)
-                    .map_err(|error| Error::usage(format!("{pattern:?} is not a valid pattern: {error}")))?;
+                let found = glob::glob(pattern).map_err(|error| {
+                    Error::usage(format!("{pattern:?} is not a valid pattern: {error}")).caused_by(error)
+                })?;
                 let before = inputs.len();
                 for path in found {
-                    let path =
-                        path.map_err(|error| cannot_read(&error.path().to_string_lossy(), error.error()))?;
+                    let path = path.map_err(|error| {
+                        let path = error.path().to_string_lossy().into_owned();
+                        cannot_read(&path, error.into())
+                    })?;
                     if path.is_file() {
                         inputs.push(Input::file(path));
                     }
@@ -127,7 +131,7 @@ impl Input {
         }
         for input in &inputs {
             let Some(path) = input.path() else { continue };
-            let metadata = path.metadata().map_err(|error| cannot_read(&input.name, &error))?;
+            let metadata = path.metadata().map_err(|error| cannot_read(&input.name, error))?;
             if metadata.is_dir() {
                 return Err(Error::new(ErrorKind::Source, format!("{} is a directory", input.name))
                     .with_hint(format!("name its files: '{}/*.csv'", input.name)));
@@ -188,7 +192,7 @@ impl Input {
         }
         let plain = self.open(&Progress::new())?;
         let mut reader = MendedReader::new(plain.reader, LineMap::default());
-        let provenance = reader.provenance().map_err(|error| cannot_read(&self.name, &error))?;
+        let provenance = reader.provenance().map_err(|error| cannot_read(&self.name, error))?;
         let provenance = provenance
             .ok_or_else(|| Error::new(ErrorKind::Source, format!("{} holds no rejects", self.name)))?;
         Ok((Input { is_rejects: true, ..self.clone() }, provenance))
@@ -248,7 +252,7 @@ impl Input {
     /// # Errors
     /// The file cannot be opened or its first bytes cannot be read.
     pub fn open(&self, progress: &Progress) -> Result<ByteStream, Error> {
-        let fail = |error: io::Error| cannot_read(&self.name, &error);
+        let fail = |error: io::Error| cannot_read(&self.name, error);
         let content = decompress::text(self.raw(progress)?).map_err(fail)?;
         let (content, guessed) = match &self.guesses {
             Some(told) if self.encoding.is_none() => self.guess(content, told, progress)?,
@@ -270,7 +274,7 @@ impl Input {
     /// # Errors
     /// As [`Input::open`].
     pub fn content(&self, progress: &Progress) -> Result<Box<dyn Read + Send>, Error> {
-        decompress::content(self.raw(progress)?).map_err(|error| cannot_read(&self.name, &error))
+        decompress::content(self.raw(progress)?).map_err(|error| cannot_read(&self.name, error))
     }
 
     /// Whether it is made of Arrow batches.
@@ -295,7 +299,7 @@ impl Input {
     pub fn blob(&self, progress: &Progress) -> Result<Option<Blob>, Error> {
         match &self.place {
             Place::File(path) if self.size().is_some() => {
-                Blob::file(path).map(Some).map_err(|error| cannot_read(&self.name, &error))
+                Blob::file(path).map(Some).map_err(|error| cannot_read(&self.name, error))
             }
             Place::Memory(bytes) => Ok(Some(Blob::memory(Bytes::from_owner(bytes.clone())))),
             Place::Object(object) => Ok(Some(Blob::object(object.clone(), progress))),
@@ -317,7 +321,7 @@ impl Input {
     fn raw(&self, progress: &Progress) -> Result<Counting, Error> {
         let raw: Box<dyn Read + Send> = match &self.place {
             Place::Stdin => Box::new(io::stdin()),
-            Place::File(path) => Box::new(File::open(path).map_err(|error| cannot_read(&self.name, &error))?),
+            Place::File(path) => Box::new(File::open(path).map_err(|error| cannot_read(&self.name, error))?),
             Place::Memory(bytes) => Box::new(Cursor::new(bytes.clone())),
             Place::Object(object) => Box::new(object.reader(progress)),
             Place::Reader(reader) => reader.take(&self.name)?,
@@ -336,7 +340,7 @@ impl Input {
         progress: &Progress,
     ) -> Result<(Box<dyn Read + Send>, Option<Encoding>), Error> {
         let mut first = vec![0; guess::FIRST_PART_BYTES];
-        let got = read_full(&mut content, &mut first).map_err(|error| cannot_read(&self.name, &error))?;
+        let got = read_full(&mut content, &mut first).map_err(|error| cannot_read(&self.name, error))?;
         first.truncate(got);
         let guessed = match guess::guess(&first, got < guess::FIRST_PART_BYTES) {
             Guess::Utf8 => None,
@@ -348,7 +352,12 @@ impl Input {
             let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
             if !told.contains(&name) {
                 told.push(name);
-                progress.notice(format!("{}: encoding {name} (guessed; --encoding overrides)", self.name));
+                let input = &self.name;
+                progress.notice(message![
+                    "{input}: encoding {name} (guessed; ",
+                    setting::ENCODING,
+                    " overrides)"
+                ]);
             }
         }
         Ok((Box::new(Cursor::new(first).chain(content)), guessed))
@@ -372,17 +381,25 @@ impl ByteStream {
     /// # Errors
     /// Any failure to read or to decompress; never taken for the end of the input.
     pub fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, Error> {
-        read_full(&mut self.reader, buffer).map_err(|error| cannot_read(&self.name, &error))
+        read_full(&mut self.reader, buffer).map_err(|error| cannot_read(&self.name, error))
     }
 }
 
-pub fn cannot_read(name: &str, error: &io::Error) -> Error {
+pub fn cannot_read(name: &str, error: io::Error) -> Error {
+    explained(name, &error).caused_by(error)
+}
+
+fn explained(name: &str, error: &io::Error) -> Error {
     if let Some((what, hint)) = decompress::explain(error) {
         return Error::new(ErrorKind::Source, format!("cannot read {name}: {what}")).with_hint(hint);
     }
     let failure = error.get_ref().and_then(|cause| cause.downcast_ref::<Failure>());
     if let Some((failure, hint)) = failure.and_then(|failure| Some((failure, failure.hint()?))) {
-        return Error::new(ErrorKind::Source, format!("cannot read {name}: {failure}")).with_hint(hint);
+        return Error::new(ErrorKind::Source, format!("cannot read {name}: {failure}"))
+            .with_hint(hint.clone());
+    }
+    if let Some(said) = error.get_ref().and_then(|cause| cause.downcast_ref::<Message>()) {
+        return Error::new(ErrorKind::Source, message!["cannot read {name}: ", said]);
     }
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();

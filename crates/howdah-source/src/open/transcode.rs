@@ -7,6 +7,7 @@ use encoding_rs::{Decoder, DecoderResult};
 
 use crate::open::encoding::{Decoding, Encoding};
 use crate::open::fill::read_full;
+use howdah_message::setting;
 
 /// Input bytes decoded at once: what comes of them stays in the second-level cache.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -44,7 +45,11 @@ pub fn reader(
             let (named, marked) = (named.name(), marked.name());
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                format!("it starts with the byte order mark of {marked}, but --encoding is {named}"),
+                message![
+                    "it starts with the byte order mark of {marked}, but ",
+                    setting::ENCODING,
+                    " is {named}"
+                ],
             ));
         }
     };

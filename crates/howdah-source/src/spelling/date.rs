@@ -1,4 +1,4 @@
-//! `--date-format`: dates and times written in the user's own way become ISO before a codec reads them. What is not written
+//! The option `date_format`: dates and times written in the user's own way become ISO before a codec reads them. What is not written
 //! in that way is refused: a day and a month that change places would pass for right.
 
 use std::io::Write;
@@ -7,6 +7,7 @@ use tokio_postgres::types::Type;
 
 use super::decimal;
 use crate::error::Error;
+use howdah_message::setting;
 
 /// A pattern of strptime's conversions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +63,7 @@ impl DateFormat {
     /// and a day, or with a day of the year.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let refuse = |why: String| {
-            Error::usage(format!("--date-format {text:?}: {why}")).with_hint(
+            Error::usage(message![setting::DATE_FORMAT, " {text:?}: {why}"]).with_hint(
                 "%Y %y %m %b %B %d %j %H %I %p %M %S %f %z and %% are known, for example %d.%m.%Y %H:%M",
             )
         };

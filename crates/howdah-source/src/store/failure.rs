@@ -4,12 +4,13 @@ use std::error::Error as StdError;
 use std::fmt;
 
 use super::address::{Address, Kind};
+use howdah_message::{Action, Message};
 
 /// Why an object cannot be read, and what to do about it.
 #[derive(Debug, Clone)]
 pub struct Failure {
     what: String,
-    hint: Option<&'static str>,
+    hint: Option<Message>,
 }
 
 impl Failure {
@@ -17,8 +18,8 @@ impl Failure {
         Failure { what: what.into(), hint: None }
     }
 
-    pub fn hint(&self) -> Option<&'static str> {
-        self.hint
+    pub fn hint(&self) -> Option<&Message> {
+        self.hint.as_ref()
     }
 
     /// The words of the store itself, of which `address` has the secrets.
@@ -26,15 +27,20 @@ impl Failure {
         use object_store::Error as E;
         let said = redacted(said(error), address);
         let (what, hint) = match error {
-            E::NotFound { .. } => ("there is no such object".to_owned(), missing_hint(address.kind)),
-            E::Precondition { .. } => ("it was changed while it was read".to_owned(), None),
-            E::PermissionDenied { .. } => (format!("access is denied: {said}"), access_hint(address.kind)),
-            E::Unauthenticated { .. } => {
-                (format!("credentials are missing or wrong: {said}"), access_hint(address.kind))
+            E::NotFound { .. } => {
+                ("there is no such object".to_owned(), missing_hint(address.kind).map(Message::from))
             }
+            E::Precondition { .. } => ("it was changed while it was read".to_owned(), None),
+            E::PermissionDenied { .. } => {
+                (format!("access is denied: {said}"), access_hint(address.kind).map(Message::from))
+            }
+            E::Unauthenticated { .. } => (
+                format!("credentials are missing or wrong: {said}"),
+                access_hint(address.kind).map(Message::from),
+            ),
             _ if said.contains("non-partial response") => (
                 "the server does not give parts of it".to_owned(),
-                Some("let curl read it: curl URL | howdah load - --table NAME"),
+                Some(message!["let curl read it: ", Action::LoadOutput("curl URL")]),
             ),
             _ => {
                 let hint = if said.contains("certificate") {
@@ -52,7 +58,7 @@ impl Failure {
                 } else {
                     None
                 };
-                (said, hint)
+                (said, hint.map(Message::from))
             }
         };
         Failure { what, hint }

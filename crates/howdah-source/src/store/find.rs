@@ -32,7 +32,7 @@ pub fn find(address: &Address, environment: &Environment, progress: &Progress) -
     let fail = |failure: Failure| {
         let error = Error::new(ErrorKind::Source, format!("cannot read {name}: {failure}"));
         match failure.hint() {
-            Some(hint) => error.with_hint(hint),
+            Some(hint) => error.with_hint(hint.clone()),
             None => error,
         }
     };

@@ -4,6 +4,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use howdah_message::setting;
+
 use crate::dialect::{Dialect, Eol, Family};
 use crate::error::{Error, ErrorKind, Location};
 use crate::json;
@@ -325,7 +327,11 @@ impl Current {
                 .at(at)
                 .with_sqlstate("54000");
         match dialect.family {
-            Family::Csv => error.with_hint("is a quote left open? --quote names the quote character"),
+            Family::Csv => error.with_hint(message![
+                "is a quote left open? ",
+                setting::QUOTE,
+                " names the quote character"
+            ]),
             Family::Json => error.with_hint("is a brace or a bracket left open?"),
             Family::Text | Family::Ndjson => error,
         }

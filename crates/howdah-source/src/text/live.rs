@@ -9,6 +9,7 @@ use crate::dialect::{Dialect, Eol, Family};
 use crate::error::{Error, ErrorKind, Location};
 use crate::text::cut::{MAX_RECORD_BYTES, end_of_data, last_record_end};
 use crate::text::line_end::first_eol;
+use howdah_message::setting;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -156,7 +157,7 @@ impl LiveCutter {
         Err(Error::new(ErrorKind::Data, "the record has no end within 1 GiB, the most PostgreSQL can take")
             .at(at)
             .with_sqlstate("54000")
-            .with_hint("is a quote left open? --quote names the quote character"))
+            .with_hint(message!["is a quote left open? ", setting::QUOTE, " names the quote character"]))
     }
 
     /// Takes a byte order mark from the start of the input; `false` while it cannot be told whether there is one.

@@ -4,6 +4,7 @@
 use crate::dialect::{Dialect, Family};
 use crate::error::Error;
 use crate::text::reading::{Reading, Sample, first_difference};
+use howdah_message::{Mention, Message, Setting, setting};
 
 /// Delimiters that are looked for.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
@@ -170,7 +171,15 @@ fn ambiguous(sample: Sample<'_>, one: &Dialect, other: &Dialect) -> Error {
     };
     let described =
         |dialect| words(dialect, &|name, byte| format!("{name} {}", shown(char::from(byte)))).join(", ");
-    let option = |dialect| words(dialect, &|name, byte| format!("--{name} {}", argument(byte))).join(" ");
+    let option = |dialect: &Dialect| {
+        let all = [
+            (setting::DELIMITER, dialect.delimiter),
+            (setting::QUOTE, dialect.quote),
+            (setting::ESCAPE, dialect.escape),
+        ];
+        let told = all.into_iter().zip(differing).filter(|(_, differs)| *differs);
+        Message::joined(told.map(|((setting, byte), _)| argument(setting, byte).into()), " ")
+    };
     Error::usage("the input can be read in two ways")
         .with_detail(format!(
             "with {}: {}\nwith {}: {}",
@@ -179,7 +188,7 @@ fn ambiguous(sample: Sample<'_>, one: &Dialect, other: &Dialect) -> Error {
             described(other),
             record(&second)
         ))
-        .with_hint(format!("say which: {}, or {}", option(one), option(other)))
+        .with_hint(message!["say which: ", option(one), ", or ", option(other)])
 }
 
 /// A record for a person: its values between bars, long ones cut.
@@ -207,12 +216,11 @@ pub fn shown(c: char) -> String {
     }
 }
 
-/// A structural byte as a shell takes it.
-fn argument(byte: u8) -> String {
+/// The option that asks for a structural byte.
+fn argument(setting: Setting, byte: u8) -> Mention {
     match byte {
-        b'\t' => "tab".to_owned(),
-        b'\'' => "\"'\"".to_owned(),
-        other => format!("'{}'", char::from(other)),
+        b'\t' => setting.word("tab"),
+        other => setting.text(char::from(other)),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::catalog::name::{TableName, display, quote};
 use crate::catalog::types::Types;
 use crate::connect::Connection;
 use crate::error::{Error, ErrorKind};
+use crate::message::setting;
 
 /// A relation that rows can be copied into.
 #[derive(Debug, Clone)]
@@ -259,7 +260,7 @@ pub(crate) async fn creation_schema(
         if found.is_empty() && !may_create {
             return Err(Error::usage(format!("schema {schema:?} does not exist"))
                 .with_sqlstate("3F000")
-                .with_hint("--create-schema makes it too"));
+                .with_hint(message![setting::CREATE_SCHEMA.bool(true), " makes it too"]));
         }
         return Ok((schema.clone(), found.is_empty()));
     }

@@ -123,6 +123,7 @@ impl Connection {
         let route = &self.route;
         let socket = route.dialing.dial(&route.address).await.map_err(|error| {
             super::conninfo::refuse(format!("the request to cancel could not be sent: {error}"))
+                .caused_by(error)
         })?;
         let stream = Watched::unwatched(socket);
         // The token knows whether the connection was to be encrypted.

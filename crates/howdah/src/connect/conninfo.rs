@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Error, ErrorKind};
+use crate::message::Message;
 
 /// Keywords with their values, as given. Of a keyword given twice the last value counts.
 pub(crate) type Parameters = BTreeMap<&'static str, String>;
@@ -110,7 +111,7 @@ pub fn without_password(text: &str) -> Option<(String, String)> {
     Some((if bare.is_empty() { "host=''".to_owned() } else { bare }, password))
 }
 
-pub(crate) fn refuse(message: impl Into<String>) -> Error {
+pub(crate) fn refuse(message: impl Into<Message>) -> Error {
     Error::new(ErrorKind::Connect, message)
 }
 

@@ -25,18 +25,18 @@ impl Refusal {
         Refusal { error, encryption_may_matter: false, is_final: true }
     }
 
-    pub(super) fn new(host: &Host, address: &Address, failure: &Failure) -> Refusal {
+    pub(super) fn new(host: &Host, address: &Address, failure: Failure) -> Refusal {
         let place = host.place(Some(address));
         match failure {
-            Failure::Unreachable(error) => {
-                let reason = error.to_string();
+            Failure::Unreachable(cause) => {
+                let reason = cause.to_string();
                 let reason = reason.split(" (os error").next().unwrap_or(&reason);
                 let error = refuse(format!("{place}: {reason}")).with_hint(if host.is_socket {
                     "is the server running locally and accepting connections on that socket?"
                 } else {
                     "is the server running on that host and accepting TCP/IP connections?"
                 });
-                Refusal { is_final: false, ..Refusal::of(error) }
+                Refusal { is_final: false, ..Refusal::of(error.caused_by(cause)) }
             }
             Failure::TimedOut => {
                 let error = refuse(format!("{place}: timeout expired"))
@@ -44,9 +44,12 @@ impl Refusal {
                 Refusal { is_final: false, ..Refusal::of(error) }
             }
             Failure::Tls(error) => {
-                Refusal { encryption_may_matter: true, ..Refusal::of(error.clone().prefixed(&place)) }
+                Refusal { encryption_may_matter: true, ..Refusal::of(error.prefixed(&place)) }
             }
-            Failure::Refused(error) => by_driver(&place, error),
+            Failure::Refused(error) => {
+                let refusal = by_driver(&place, &error);
+                Refusal { error: refusal.error.caused_by(error), ..refusal }
+            }
         }
     }
 }

@@ -26,8 +26,9 @@ pub(super) fn find(given: &Parameters, environment: &Environment) -> Result<Para
     let system =
         Path::new(environment.get("PGSYSCONFDIR").unwrap_or(SYSTEM_DIRECTORY)).join("pg_service.conf");
     for path in own.into_iter().chain(Some(system).filter(|path| path.exists())) {
-        let text = std::fs::read_to_string(&path)
-            .map_err(|error| refuse(format!("service file {:?} cannot be read: {error}", path.display())))?;
+        let text = std::fs::read_to_string(&path).map_err(|error| {
+            refuse(format!("service file {:?} cannot be read: {error}", path.display())).caused_by(error)
+        })?;
         if let Some(found) = section(&text, &name, &path)? {
             return Ok(found);
         }

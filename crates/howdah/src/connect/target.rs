@@ -128,7 +128,8 @@ impl Target {
                 let reason = text.strip_prefix("failed to lookup address information: ").unwrap_or(&text);
                 failures.push(
                     refuse(format!("could not translate host name {:?} to address: {reason}", host.name))
-                        .with_hint("is the host's name spelled right?"),
+                        .with_hint("is the host's name spelled right?")
+                        .caused_by(error),
                 );
                 return Ok(None);
             }
@@ -172,7 +173,7 @@ impl Target {
             }
             let refusal = match Connection::open(route, &config).await {
                 Ok(connection) => return Ok(connection),
-                Err(failure) => Refusal::new(host, &route.address, &failure),
+                Err(failure) => Refusal::new(host, &route.address, failure),
             };
             let ends = !refusal.encryption_may_matter;
             let refusal = first.unwrap_or(refusal);

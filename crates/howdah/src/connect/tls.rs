@@ -181,7 +181,7 @@ impl Material {
         let provider: Arc<CryptoProvider> = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(versions)
-            .map_err(|error| refuse(format!("TLS cannot be set up: {error}")))?
+            .map_err(|error| refuse(format!("TLS cannot be set up: {error}")).caused_by(error))?
             .with_root_certificates(rustls::RootCertStore::empty());
         let certificate = file("sslcert", "postgresql.crt").filter(|path| sends_certificate && path.exists());
         let config = match certificate {
@@ -195,6 +195,7 @@ impl Material {
                         path.display(),
                         key_path.display()
                     ))
+                    .caused_by(error)
                 })?
             }
         };
@@ -205,12 +206,12 @@ impl Material {
 fn certificates(path: &Path, what: &str) -> Result<Vec<CertificateDer<'static>>, Error> {
     let cannot =
         |reason: String| refuse(format!("could not read {what} file {:?}: {reason}", path.display()));
-    let text = std::fs::read(path).map_err(|error| cannot(error.to_string()))?;
+    let text = std::fs::read(path).map_err(|error| cannot(error.to_string()).caused_by(error))?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     match found {
         Ok(found) if found.is_empty() => Err(cannot("no certificate in PEM found".to_owned())),
         Ok(found) => Ok(found),
-        Err(error) => Err(cannot(error.to_string())),
+        Err(error) => Err(cannot(error.to_string()).caused_by(error)),
     }
 }
 
@@ -235,12 +236,12 @@ fn private_key(certificate: &Path, path: &Path) -> Result<PrivateKeyDer<'static>
     }
     let cannot =
         |reason: String| refuse(format!("could not load private key file {:?}: {reason}", path.display()));
-    let text = std::fs::read(path).map_err(|error| cannot(error.to_string()))?;
+    let text = std::fs::read(path).map_err(|error| cannot(error.to_string()).caused_by(error))?;
     if text.windows(9).any(|window| window == b"ENCRYPTED") {
         return Err(cannot("it is protected by a password, which howdah cannot undo".to_owned())
             .with_hint("openssl pkey -in FILE -out NEW writes it without; keep NEW at permissions 0600"));
     }
-    PrivateKeyDer::from_pem_slice(&text).map_err(|error| cannot(error.to_string()))
+    PrivateKeyDer::from_pem_slice(&text).map_err(|error| cannot(error.to_string()).caused_by(error))
 }
 
 /// The protocol versions between two bounds of libpq; rustls has nothing below TLS 1.2.

@@ -4,6 +4,7 @@
 pub(crate) mod stoppable;
 pub(crate) mod usage;
 
+use crate::message::Message;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -107,11 +108,11 @@ impl Control {
     }
 
     /// Messages for a person that came up since the last call ("the table holds 5 rows already").
-    pub fn take_notices(&self) -> Vec<String> {
+    pub fn take_notices(&self) -> Vec<Message> {
         self.0.progress.take_notices()
     }
 
-    pub(crate) fn notice(&self, text: impl Into<String>) {
+    pub(crate) fn notice(&self, text: impl Into<Message>) {
         self.0.progress.notice(text);
     }
 

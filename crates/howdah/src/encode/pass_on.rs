@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::encode::chunk::RowOrigins;
 use crate::error::Error;
+use crate::message::setting;
 use crate::plan::Plan;
 use crate::read::records::{Records, data_error};
 use crate::source::text::split::Span;
@@ -59,5 +60,8 @@ pub(crate) fn rows(
 fn end_of_data(piece: &Piece, span: Span) -> Error {
     data_error(piece, span, "a record that is \\. ends the data for this server")
         .with_sqlstate("22P04")
-        .with_hint("--write-path copy-binary and copy-text load it; so does PostgreSQL 18")
+        .with_hint(message![
+            setting::WRITE_PATH.word("copy-binary"),
+            " and copy-text load it; so does PostgreSQL 18"
+        ])
 }

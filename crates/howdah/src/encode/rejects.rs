@@ -12,6 +12,7 @@ use base64::Engine;
 use serde::Serialize;
 
 use crate::error::{Error, ErrorKind};
+use crate::message::setting;
 use crate::options::RejectLimit;
 use crate::source::Provenance;
 
@@ -129,7 +130,7 @@ impl Rejects {
             // Another thread may have passed the limit: one record beyond it is kept, and no more.
             self.judge_rows(state.count)?;
             if let Some(file) = &mut state.file {
-                self.write(file, reject).map_err(|error| self.cannot_write(&error))?;
+                self.write(file, reject).map_err(|error| self.cannot_write(error))?;
             }
             state.count += 1;
         }
@@ -167,7 +168,7 @@ impl Rejects {
     /// It cannot be written.
     pub(crate) fn flush(&self) -> Result<(), Error> {
         match &mut self.lock().file {
-            Some(file) => file.flush().map_err(|error| self.cannot_write(&error)),
+            Some(file) => file.flush().map_err(|error| self.cannot_write(error)),
             None => Ok(()),
         }
     }
@@ -179,7 +180,7 @@ impl Rejects {
     pub(crate) fn finish(&self, rows_read: u64) -> Result<(), Error> {
         let mut state = self.lock();
         if let Some(file) = &mut state.file {
-            file.flush().map_err(|error| self.cannot_write(&error))?;
+            file.flush().map_err(|error| self.cannot_write(error))?;
         }
         match self.limit {
             Some(limit) if limit.is_passed(state.count, rows_read) => Err(self.too_many(state.count)),
@@ -224,29 +225,33 @@ impl Rejects {
             options.write(true).truncate(true)
         };
         let opened = options.open(&self.path);
-        let file = opened.map_err(|error| self.cannot_write(&error))?;
+        let file = opened.map_err(|error| self.cannot_write(error))?;
         // Not of a device or a pipe: those are not ours alone.
         let own = file.metadata().and_then(|metadata| match metadata.is_file() {
             true => file.set_permissions(std::fs::Permissions::from_mode(MODE)),
             false => Ok(()),
         });
-        own.map_err(|error| self.cannot_write(&error))?;
+        own.map_err(|error| self.cannot_write(error))?;
         Ok(BufWriter::new(file))
     }
 
-    fn cannot_write(&self, error: &std::io::Error) -> Error {
+    fn cannot_write(&self, error: std::io::Error) -> Error {
         Error::new(ErrorKind::Source, format!("cannot write the rejects to {}: {error}", self.path.display()))
-            .with_hint("name another file: --rejects FILE")
+            .with_hint(message!["name another file: ", setting::REJECTS.placeholder("FILE")])
+            .caused_by(error)
     }
 
     fn too_many(&self, count: u64) -> Error {
         let limit = self.limit.map_or_else(String::new, |limit| limit.to_string());
         Error::new(
             ErrorKind::TooManyRejects,
-            format!(
-                "{count} {}, more than --reject-limit {limit} allows",
-                if count == 1 { "record was refused" } else { "records were refused" }
-            ),
+            message![
+                "{count} ",
+                if count == 1 { "record was refused" } else { "records were refused" },
+                ", more than ",
+                setting::REJECT_LIMIT.word(limit),
+                " allows"
+            ],
         )
         .with_hint(format!("see why in {}", self.path.display()))
     }

@@ -1,7 +1,7 @@
 //! A row in the making: what stands between a record and a row, in the order in which the server would say it.
 
 use howdah_encode::wire::MAX_FIELD_BYTES;
-use howdah_encode::{NotEncoded, Verdict};
+use howdah_encode::{Loss, NotEncoded, Verdict};
 
 use crate::encode::answers::{Answers, Known};
 use crate::encode::resolver::Answer;
@@ -18,6 +18,25 @@ pub(crate) enum NotRow {
     /// A literal of it must be decided first.
     Open,
     Refused(Error),
+}
+
+impl NotRow {
+    /// The same, about `value`.
+    #[cold]
+    pub(crate) fn about(self, value: &[u8]) -> NotRow {
+        match self {
+            NotRow::Refused(error) => NotRow::Refused(error.about_value(value)),
+            NotRow::Open => NotRow::Open,
+        }
+    }
+
+    #[cold]
+    fn for_want_of(self, loss: Option<Loss>) -> NotRow {
+        match self {
+            NotRow::Refused(error) => NotRow::Refused(error.for_want_of(loss)),
+            NotRow::Open => NotRow::Open,
+        }
+    }
 }
 
 /// The record that a row is made from.
@@ -107,8 +126,8 @@ impl<'m> Row<'m> {
         match verdict {
             Ok(()) => Ok(false),
             Err(NotEncoded::Invalid(invalid)) => {
-                self.refuse(column, &invalid.reason, invalid.sqlstate, None)?;
-                Ok(false)
+                let refused = self.refuse(column, &invalid.reason, invalid.sqlstate, None);
+                refused.map_err(|not_row| not_row.for_want_of(invalid.loss)).map(|()| false)
             }
             Err(NotEncoded::Unsure) => ask(self),
         }

@@ -108,7 +108,9 @@ impl Encoder {
             let value = match respelled(plan, column, value, &mut self.scratch.respelled) {
                 Ok(value) => value,
                 Err(reason) => {
-                    row.refuse(column, &reason, "22007", plan.date_format_detail().as_deref())?;
+                    let detail = plan.date_format_detail();
+                    row.refuse(column, &reason, "22007", detail.as_deref())
+                        .map_err(|not_row| not_row.about(value))?;
                     continue;
                 }
             };
@@ -116,8 +118,9 @@ impl Encoder {
                 Some(codec) => codec.encode(value, out),
                 None => Err(NotEncoded::Unsure),
             };
-            self.text_only |=
-                row.follow(column, verdict, |row| row.ask(&mut self.answers, column, value, out))?;
+            self.text_only |= row
+                .follow(column, verdict, |row| row.ask(&mut self.answers, column, value, out))
+                .map_err(|not_row| not_row.about(value))?;
         }
         row.finish(plan)
     }
@@ -163,7 +166,9 @@ impl Encoder {
             let value = match respelled(plan, column, value, &mut self.scratch.respelled) {
                 Ok(value) => value,
                 Err(reason) => {
-                    row.refuse(column, &reason, "22007", plan.date_format_detail().as_deref())?;
+                    let detail = plan.date_format_detail();
+                    row.refuse(column, &reason, "22007", detail.as_deref())
+                        .map_err(|not_row| not_row.about(value))?;
                     continue;
                 }
             };
@@ -174,7 +179,8 @@ impl Encoder {
                     Some(codec) => codec.encode(value, judged),
                     None => Err(NotEncoded::Unsure),
                 };
-                row.follow(column, verdict, |row| row.ask(&mut self.answers, column, value, judged))?;
+                row.follow(column, verdict, |row| row.ask(&mut self.answers, column, value, judged))
+                    .map_err(|not_row| not_row.about(value))?;
             }
             copy_text::put_field(out, value);
         }

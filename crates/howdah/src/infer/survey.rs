@@ -8,6 +8,7 @@ use crate::catalog::inferred_type::InferredType;
 use crate::error::Error;
 use crate::infer::lattice::ColumnLattice;
 use crate::infer::lattice::ascent::{Ascent, Stretch};
+use crate::message::setting;
 use crate::options::{LoadOptions, OnError};
 use crate::plan::keys::Seen;
 use crate::read::records;
@@ -319,11 +320,14 @@ fn is_record(text: &[u8]) -> bool {
 #[cold]
 fn too_many() -> Refusal {
     Refusal {
-        hint: Some(
-            "--columns a,b,… names the keys to load; objects whose keys are data are best loaded whole: docs/ndjson.md"
-                .to_owned(),
-        ),
-        ..Refusal::new("54011", format!("the records have more than {MOST_KEYS} different keys, and a table no more columns"))
+        hint: Some(message![
+            setting::COLUMNS.list(&["a", "b", "…"]),
+            " names the keys to load; objects whose keys are data are best loaded whole: docs/ndjson.md"
+        ]),
+        ..Refusal::new(
+            "54011",
+            format!("the records have more than {MOST_KEYS} different keys, and a table no more columns"),
+        )
     }
 }
 

@@ -2,34 +2,49 @@
 
 use crate::catalog::name;
 use crate::error::{Error, ErrorKind};
+use crate::message::{Action, Message, setting};
 use crate::options::{Format, LoadOptions, Mode, OnError};
 
 /// Completes the error of a load by `role` into `table` (for SQL; empty while it is not known).
 pub(crate) fn advise(error: Error, options: &LoadOptions, role: &str, table: &str) -> Error {
     // Whoever commits or cleans up says what became of it; every other failure came before any change.
-    let error = if error.visible().is_none() { error.with_visible("nothing was changed") } else { error };
+    let error = error.or_nothing_changed();
     // "Check free disk space" is all that the server says.
     if error.hint().is_some() && error.sqlstate() != Some("53100") {
         return error;
     }
     let hint = match error.sqlstate().unwrap_or_default() {
-        "28P01" => "check the user name (-U) and the password: PGPASSWORD, ~/.pgpass or -W supply it",
-        "28000" => {
-            "the server knows no such role, or lets it in from here only in another way: check -U, -d and sslmode"
-        }
-        "3D000" => "psql -l lists the databases, createdb makes one",
+        "28P01" => message![
+            "check the user name (",
+            setting::USERNAME,
+            ") and the password: ",
+            Action::SupplyPassword,
+            " supply it"
+        ],
+        "28000" => message![
+            "the server knows no such role, or lets it in from here only in another way: check ",
+            setting::USERNAME,
+            ", ",
+            setting::DBNAME,
+            " and sslmode"
+        ],
+        "3D000" => "psql -l lists the databases, createdb makes one".into(),
         "42501" => return refused(error, options, role, table),
-        "53100" => "free some space on the server's disk and run the same command again",
-        "53300" => "wait until others are done, or take fewer connections: --jobs 1",
-        "55P03" => "another session uses the table: try again when it is done, or with a longer lock_timeout",
+        "53100" => "free some space on the server's disk and try again".into(),
+        "53300" => {
+            message!["wait until others are done, or take fewer connections: ", setting::JOBS.number(1)]
+        }
+        "55P03" => {
+            "another session uses the table: try again when it is done, or with a longer lock_timeout".into()
+        }
         "57014" => {
-            "a time limit of the server or an administrator ended it: PGOPTIONS='-c statement_timeout=0' lifts the limit"
+            "a time limit of the server or an administrator ended it: PGOPTIONS='-c statement_timeout=0' lifts the limit".into()
         }
         "57P01" | "57P02" => {
-            "the server was stopped or somebody ended the session: run the same command again when it answers"
+            "the server was stopped or somebody ended the session: try again when it answers".into()
         }
-        "57P03" => "the server is starting or stopping: try again in a moment",
-        "25006" => "this server takes no writes, as a standby does: name the primary",
+        "57P03" => "the server is starting or stopping: try again in a moment".into(),
+        "25006" => "this server takes no writes, as a standby does: name the primary".into(),
         _ => return ignore(error, options),
     };
     error.with_hint(hint)
@@ -41,38 +56,27 @@ fn ignore(error: Error, options: &LoadOptions) -> Error {
     if !is_about_one_record || options.on_error == OnError::Ignore {
         return error;
     }
-    let ignore = "--on-error ignore keeps such records in a file and loads the others";
-    if let Some(loss) = loss(&error) {
-        let hint = format!("--allow {loss} takes the loss; {ignore}");
-        return error.with_hint(hint);
+    let ignore =
+        message![setting::ON_ERROR.word("ignore"), " keeps such records in a file and loads the others"];
+    if let Some(loss) = error.loss() {
+        return error.with_hint(message![setting::ALLOW.word(loss.name()), " takes the loss; ", ignore]);
     }
-    let marked = null_marker(&error).and_then(|marker| null_hint(marker, options.format.unwrap_or_default()));
-    match marked {
-        Some(marked) => error.with_hint(format!("{marked}; {ignore}")),
+    let format = options.format.unwrap_or_default();
+    match error.null_marker().and_then(|marker| null_hint(marker, format)) {
+        Some(marked) => error.with_hint(message![marked, "; ", ignore]),
         None => error.with_hint(ignore),
     }
 }
 
 /// How a value that stands for no value becomes one in `format`. In formats with types it is the source that is wrong.
-fn null_hint(marker: &str, format: Format) -> Option<String> {
+fn null_hint(marker: &str, format: Format) -> Option<Message> {
     match format {
-        Format::Json | Format::Ndjson => Some(format!(
+        Format::Json | Format::Ndjson => Some(message![
             "if \"{marker}\" stands for no value, write null without quotes, or leave the key out"
-        )),
+        ]),
         format if format.has_types() => None,
-        _ => Some(format!("if {marker} stands for no value, add --null '{marker}'")),
+        _ => Some(message!["if {marker} stands for no value, add ", setting::NULL.text(marker)]),
     }
-}
-
-/// The loss for which the error says that nobody allowed it.
-fn loss(error: &Error) -> Option<&str> {
-    error.message().split_once("the lossy conversion \"")?.1.split('"').next()
-}
-
-/// The value that the error quotes, when programs write it for NULL.
-fn null_marker(error: &Error) -> Option<&'static str> {
-    const MARKERS: [&str; 9] = ["NULL", "null", "\\N", "NA", "N/A", "NaN", "nan", "None", "-"];
-    MARKERS.into_iter().find(|marker| error.message().ends_with(&format!(": \"{marker}\"")))
 }
 
 /// The right that is missing, as the statement that grants it. Only a server that speaks English says what it is about.
@@ -92,7 +96,7 @@ fn refused(error: Error, options: &LoadOptions, role: &str, table: &str) -> Erro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Location;
+    use crate::error::{Committed, Location};
 
     fn hint(error: Error) -> String {
         let advised = advise(error, &LoadOptions::default(), "Me", "public.t");
@@ -116,9 +120,9 @@ mod tests {
     fn a_server_that_went_away_is_not_called_a_bad_record() {
         let at = Location::of_text("f".into(), 3, None);
         let located = |error: Error| error.of_kind(ErrorKind::Data).at(at.clone());
-        assert!(hint(located(server("57P01", "terminating"))).contains("run the same command again"));
+        assert!(hint(located(server("57P01", "terminating"))).contains("try again when it answers"));
         assert!(hint(located(server("53100", "full").with_hint("Check."))).contains("free some space"));
-        assert!(hint(located(server("22P02", "no number"))).contains("--on-error ignore"));
+        assert!(hint(located(server("22P02", "no number"))).contains("on_error=ignore"));
         assert_eq!(hint(server("22P02", "no number")), "");
     }
 
@@ -127,10 +131,11 @@ mod tests {
         let at = Location::of_text("f".into(), 3, None);
         let value = |text: &str| {
             let message = format!("invalid input syntax for type date: \"{text}\"");
-            hint(server("22007", &message).of_kind(ErrorKind::Data).at(at.clone()))
+            let error = server("22007", &message).about_value(text.as_bytes());
+            hint(error.of_kind(ErrorKind::Data).at(at.clone()))
         };
-        assert!(value("NULL").starts_with("if NULL stands for no value, add --null 'NULL'; --on-error"));
-        assert!(value("ANNULL").starts_with("--on-error"));
+        assert!(value("NULL").starts_with("if NULL stands for no value, add null=\"NULL\"; on_error=ignore"));
+        assert!(value("ANNULL").starts_with("on_error=ignore"));
     }
 
     #[test]
@@ -138,6 +143,7 @@ mod tests {
         let value = |format| {
             let error =
                 server("22007", "invalid input syntax for type date: \"NULL\"").of_kind(ErrorKind::Data);
+            let error = error.about_value(b"NULL");
             let error = error.at(Location::of_text("f".into(), 3, None));
             let options = LoadOptions { format: Some(format), ..LoadOptions::default() };
             advise(error, &options, "me", "t").hint().unwrap_or_default().to_owned()
@@ -145,14 +151,15 @@ mod tests {
         for format in [Format::Json, Format::Ndjson] {
             assert!(value(format).starts_with("if \"NULL\" stands for no value, write null"), "{format:?}");
         }
-        assert!(value(Format::Tsv).contains("--null 'NULL'"));
-        assert!(value(Format::Parquet).starts_with("--on-error ignore"));
+        assert!(value(Format::Tsv).contains("null=\"NULL\""));
+        assert!(value(Format::Parquet).starts_with("on_error=ignore"));
     }
 
     #[test]
     fn the_servers_own_hint_and_what_is_known_to_be_visible_stay() {
-        let error =
-            server("42501", "permission denied for table t").with_hint("ask me").with_visible("all of it");
+        let error = server("42501", "permission denied for table t")
+            .with_hint("ask me")
+            .with_visible(Committed::Yes, "all of it");
         let advised = advise(error, &LoadOptions::default(), "me", "t");
         assert_eq!((advised.hint(), advised.visible()), (Some("ask me"), Some("all of it")));
     }

@@ -8,6 +8,7 @@ use super::look::Look;
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::load::report::DialectSummary;
+use crate::message::{Mention, Message, setting};
 use crate::options::{Format, HeaderOption, LoadOptions, WritePath};
 use crate::plan::Plan;
 use crate::plan::head::Head;
@@ -26,11 +27,11 @@ impl Load<'_> {
         let batches = self.open_batches(inputs.to_vec()).await?;
         let names: Vec<String> = batches.schema().fields().iter().map(|field| field.name().clone()).collect();
         if let Some(columns) = self.options.columns.as_ref().filter(|columns| columns.len() != names.len()) {
-            return Err(Error::usage(format!(
-                "--columns names {} columns, the input has {}",
-                columns.len(),
-                names.len()
-            ))
+            let (named, there) = (columns.len(), names.len());
+            return Err(Error::usage(message![
+                setting::COLUMNS,
+                " names {named} columns, the input has {there}"
+            ])
             .with_detail(format!("columns of the input: {}", listing(&names))));
         }
         let rows = batches.rows();
@@ -61,27 +62,29 @@ impl Load<'_> {
 /// Refuses options that say how text is written.
 pub(super) fn check(options: &LoadOptions) -> Result<(), Error> {
     let dialect = &options.dialect;
-    let of_text = [
-        (dialect.delimiter.is_some(), "--delimiter"),
-        (dialect.null.is_some(), "--null"),
-        (dialect.default.is_some(), "--default"),
-        (dialect.quote.is_some(), "--quote"),
-        (dialect.escape.is_some(), "--escape"),
-        (options.header != HeaderOption::Auto, "--header"),
-        (options.encoding.is_some(), "--encoding"),
-        (options.decimal_comma, "--decimal"),
-        (options.date_format.is_some(), "--date-format"),
-        (!options.force_null.is_empty(), "--force-null"),
-        (!options.force_not_null.is_empty(), "--force-not-null"),
-        (options.skip_lines > 0, "--skip-lines"),
-        (options.write_path == WritePath::CopyCsv, "--write-path copy-csv"),
+    let of_text: [(bool, Mention); 13] = [
+        (dialect.delimiter.is_some(), setting::DELIMITER.into()),
+        (dialect.null.is_some(), setting::NULL.into()),
+        (dialect.default.is_some(), setting::DEFAULT.into()),
+        (dialect.quote.is_some(), setting::QUOTE.into()),
+        (dialect.escape.is_some(), setting::ESCAPE.into()),
+        (options.header != HeaderOption::Auto, setting::HEADER.into()),
+        (options.encoding.is_some(), setting::ENCODING.into()),
+        (options.decimal_comma, setting::DECIMAL.into()),
+        (options.date_format.is_some(), setting::DATE_FORMAT.into()),
+        (!options.force_null.is_empty(), setting::FORCE_NULL.into()),
+        (!options.force_not_null.is_empty(), setting::FORCE_NOT_NULL.into()),
+        (options.skip_lines > 0, setting::SKIP_LINES.into()),
+        (options.write_path == WritePath::CopyCsv, setting::WRITE_PATH.word("copy-csv")),
     ];
     match of_text.into_iter().find(|(given, _)| *given) {
         None => Ok(()),
-        Some((_, option)) => Err(Error::usage(format!(
-            "{option} is for text; {} holds values that have types",
-            options.format.unwrap_or_default().name()
-        ))),
+        Some((_, option)) => Err(Error::usage(message![
+            option,
+            " is for text; ",
+            options.format.unwrap_or_default().name(),
+            " holds values that have types"
+        ])),
     }
 }
 
@@ -151,8 +154,9 @@ impl Plan {
 
 /// All that does not fit, in one error.
 fn refused(problems: Vec<(&str, NoMapping)>) -> Option<Error> {
-    let hint = problems.iter().find_map(|(_, problem)| problem.hint.clone());
-    let hint = hint.unwrap_or_else(|| "--skip-columns NAME leaves a column out".to_owned());
+    let hint = problems.iter().find_map(|(_, problem)| problem.hint.clone()).map(Message::from);
+    let hint =
+        hint.unwrap_or_else(|| message![setting::SKIP_COLUMNS.placeholder("NAME"), " leaves a column out"]);
     let told = |(column, problem): &(&str, NoMapping)| format!("column {column:?}: {}", problem.reason);
     let message = match &problems[..] {
         [] => return None,

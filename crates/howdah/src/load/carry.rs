@@ -15,6 +15,7 @@ use crate::control::stoppable::{CLEAN_UP_PATIENCE, cancelled, stoppable};
 use crate::error::{Error, ErrorKind};
 use crate::infer::columns::merge;
 use crate::infer::lattice::ColumnLattice;
+use crate::message::{Setting, setting};
 use crate::plan::Plan;
 use crate::publish::commit::commit_all;
 use crate::publish::landing::{self, Landing};
@@ -90,7 +91,7 @@ impl Load<'_> {
         let begun =
             try_join_all(connections.iter().map(|connection| connection.client().batch_execute(&first)));
         self.unless_cancelled(async { Ok(begun.await?) }).await?;
-        self.run_users(connection, "--before", &self.options.before).await?;
+        self.run_users(connection, setting::BEFORE, &self.options.before).await?;
         if alone {
             self.run_all(connection, &landing.before(table)).await?;
         }
@@ -122,7 +123,7 @@ impl Load<'_> {
         self.control.enter(Phase::Committing);
         let committing = Instant::now();
         self.run_all(connection, &landing.publish(table)).await?;
-        self.run_users(connection, "--after", &self.options.after).await?;
+        self.run_users(connection, setting::AFTER, &self.options.after).await?;
         match landing {
             Landing::Append => commit_all(&connections, target).await?,
             _ => commit_all(std::slice::from_ref(connection), target).await?,
@@ -199,7 +200,12 @@ impl Load<'_> {
     }
 
     /// Runs the user's own SQL, one text after the other: a line comment at its end would swallow the next.
-    async fn run_users(&self, connection: &Connection, option: &str, texts: &[String]) -> Result<(), Error> {
+    async fn run_users(
+        &self,
+        connection: &Connection,
+        option: Setting,
+        texts: &[String],
+    ) -> Result<(), Error> {
         for text in texts {
             let ran = self.run_all(connection, std::slice::from_ref(text)).await;
             ran.map_err(|error| error.prefixed(option))?;
@@ -267,7 +273,7 @@ async fn clean_up(
     error: Error,
 ) -> Error {
     workers.shutdown();
-    let error = if error.visible().is_some() { error } else { error.with_visible("nothing was changed") };
+    let error = error.or_nothing_changed();
     let dead_space = async |error: Error| {
         let size = tokio::time::timeout(CLEAN_UP_PATIENCE, decision.table.size(connection)).await;
         let grown =
@@ -275,12 +281,15 @@ async fn clean_up(
         if grown < DEAD_SPACE_WORTH_SAYING {
             return error;
         }
-        let visible = error.visible().unwrap_or_default().to_owned();
-        error.with_visible(format!(
-            "{visible}; {} MB of dead rows remain in {}, which VACUUM makes free again",
-            grown / 1_000_000,
-            decision.table.display()
-        ))
+        let (committed, visible) = (error.committed(), error.visible().unwrap_or_default().to_owned());
+        error.with_visible(
+            committed,
+            format!(
+                "{visible}; {} MB of dead rows remain in {}, which VACUUM makes free again",
+                grown / 1_000_000,
+                decision.table.display()
+            ),
+        )
     };
     if decision.jobs.count == 1 {
         // A backend that waits for a lock does not notice that its client is gone: it must be told.

@@ -16,6 +16,7 @@ use crate::control::Phase;
 use crate::error::Error;
 use crate::infer::columns;
 use crate::infer::lattice::ColumnLattice;
+use crate::message::setting;
 use crate::options::{Mode, OnError, WritePath};
 use crate::plan::declared;
 use crate::plan::force;
@@ -72,22 +73,25 @@ impl Load<'_> {
         let observe =
             existing.is_none() && landed.is_none() && !has_types && !inputs.iter().all(Input::is_rewindable);
         if observe && options.freeze {
-            return Err(Error::usage(
-                "--freeze into a new table needs a file: the types of a stream are known only at its end",
-            ));
+            return Err(Error::usage(message![
+                setting::FREEZE,
+                " into a new table needs a file: the types of a stream are known only at its end"
+            ]));
         }
         if observe && (options.decimal_comma || options.date_format.is_some()) {
-            let option = if options.decimal_comma { "--decimal ," } else { "--date-format" };
-            return Err(Error::usage(format!(
-                "{option} into a new table needs a file: the types of a stream are known only at its end",
-            ))
+            let option =
+                if options.decimal_comma { setting::DECIMAL.word(",") } else { setting::DATE_FORMAT.into() };
+            return Err(Error::usage(message![
+                option,
+                " into a new table needs a file: the types of a stream are known only at its end"
+            ])
             .with_hint("make the table first, or save the stream to a file"));
         }
         if observe && options.write_path.commits_rows() {
-            return Err(Error::usage(format!(
-                "--write-path {} into a new table needs a file: the types of a stream are known only at its end",
-                options.write_path.name()
-            ))
+            return Err(Error::usage(message![
+                setting::WRITE_PATH.word(options.write_path.name()),
+                " into a new table needs a file: the types of a stream are known only at its end"
+            ])
             .with_hint("make the table first, or save the stream to a file"));
         }
         force::check(options, mapping)?;
@@ -164,7 +168,7 @@ impl Load<'_> {
             None => self.landing(connection, &table, creation, inputs, jobs.count).await?,
         };
         if let Some(reason) = reason {
-            self.control.notice(format!("rows travel as text, which the server parses: {reason}"));
+            self.control.notice(message!["rows travel as text, which the server parses: ", reason]);
         }
         let rejects = self.reject_file(&table, mapping, dialect, inputs)?;
         Ok(Decision {
@@ -250,11 +254,11 @@ impl Load<'_> {
     pub(super) fn hint_null_markers(&self, plan: &Plan, lattices: &[ColumnLattice]) {
         for (column, lattice) in plan.columns.iter().zip(lattices) {
             if let Some((marker, share)) = lattice.null_markers() {
-                self.control.notice(format!(
-                    "{:.0} % of column {:?} are exactly {marker}: if that means NULL, add --null '{marker}'",
-                    share * 100.0,
-                    column.name
-                ));
+                let (percent, name) = (share * 100.0, &column.name);
+                self.control.notice(message![
+                    "{percent:.0} % of column {name:?} are exactly {marker}: if that means NULL, add ",
+                    setting::NULL.text(marker)
+                ]);
             }
         }
     }

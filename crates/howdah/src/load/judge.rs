@@ -34,7 +34,7 @@ impl Load<'_> {
         judged?.into_iter().collect::<Result<(), Error>>()?;
         self.report.phases.load_s = start.elapsed().as_secs_f64();
         if let Some(failure) = input.take_failure() {
-            return Err(failure.with_visible("nothing was changed"));
+            return Err(failure.nothing_changed());
         }
         self.report.outcome = "planned";
         self.close_rejects(decision)
@@ -44,8 +44,7 @@ impl Load<'_> {
 /// One reading thread.
 fn read(input: &InputQueue, context: &LoadContext) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
-    let runtime = runtime
-        .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot start a runtime: {error}")))?;
+    let runtime = runtime.map_err(|error| Error::cannot_start("a runtime", error))?;
     let mut encoder = Encoder::new(context.plan.clone(), context.dense.clone(), context.control.clone());
     let mut hold = Hold::default();
     while let Some(morsel) = input.next(&mut hold) {

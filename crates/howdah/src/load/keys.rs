@@ -8,6 +8,7 @@ use crate::catalog::table::{Column, Table};
 use crate::control::Phase;
 use crate::error::Error;
 use crate::infer::survey::{self, Question, Survey};
+use crate::message::{Mention, setting};
 use crate::options::{HeaderOption, LoadOptions, OnError};
 use crate::plan::head::Head;
 use crate::plan::keys::Seen;
@@ -22,19 +23,23 @@ use crate::source::{Dialect, Input};
 /// A usage error that names the option.
 pub(crate) fn check(options: &LoadOptions) -> Result<(), Error> {
     let dialect = &options.dialect;
-    let refused = [
-        (dialect.delimiter.is_some(), "--delimiter", "JSON says itself where values end"),
-        (dialect.quote.is_some(), "--quote", "JSON's quotes are its own"),
-        (dialect.escape.is_some(), "--escape", "JSON's escapes are its own"),
-        (dialect.null.is_some(), "--null", "JSON has a null"),
-        (dialect.default.is_some(), "--default", "a column gets its default where no record has its key"),
-        (!options.force_null.is_empty(), "--force-null", "JSON has a null"),
-        (!options.force_not_null.is_empty(), "--force-not-null", "JSON has a null"),
-        (options.header != HeaderOption::Auto, "--header", "keys name the columns"),
-        (options.decimal_comma, "--decimal ,", "numbers of JSON have points"),
+    let refused: [(bool, Mention, &str); 9] = [
+        (dialect.delimiter.is_some(), setting::DELIMITER.into(), "JSON says itself where values end"),
+        (dialect.quote.is_some(), setting::QUOTE.into(), "JSON's quotes are its own"),
+        (dialect.escape.is_some(), setting::ESCAPE.into(), "JSON's escapes are its own"),
+        (dialect.null.is_some(), setting::NULL.into(), "JSON has a null"),
+        (
+            dialect.default.is_some(),
+            setting::DEFAULT.into(),
+            "a column gets its default where no record has its key",
+        ),
+        (!options.force_null.is_empty(), setting::FORCE_NULL.into(), "JSON has a null"),
+        (!options.force_not_null.is_empty(), setting::FORCE_NOT_NULL.into(), "JSON has a null"),
+        (options.header != HeaderOption::Auto, setting::HEADER.into(), "keys name the columns"),
+        (options.decimal_comma, setting::DECIMAL.word(","), "numbers of JSON have points"),
     ];
     match refused.into_iter().find(|(is_asked, ..)| *is_asked) {
-        Some((_, option, why)) => Err(Error::usage(format!("{option} is not for JSON")).with_hint(why)),
+        Some((_, option, why)) => Err(Error::usage(message![option, " is not for JSON"]).with_hint(why)),
         None => Ok(()),
     }
 }
@@ -83,8 +88,14 @@ impl Load<'_> {
                 let seen = self.look_through(inputs, dialect, &question).await?;
                 let is_unseen = |column: &&String| !seen.names.contains(column);
                 if let Some(column) = options.columns.iter().flatten().find(is_unseen) {
-                    return Err(Error::usage(format!("--columns names {column:?}, which no record has"))
-                        .with_hint("keys are spelled as in the input: --columns 'a,\"b c\"'"));
+                    return Err(Error::usage(message![
+                        setting::COLUMNS,
+                        " names {column:?}, which no record has"
+                    ])
+                    .with_hint(message![
+                        "keys are spelled as in the input: ",
+                        setting::COLUMNS.texts(&["a", "b c"])
+                    ]));
                 }
                 let head = match existing {
                     // Nothing to go by, and nothing to load, or records without a value.

@@ -8,7 +8,8 @@ use crate::catalog::name::TableName;
 use crate::catalog::session::Session;
 use crate::catalog::table::Table;
 use crate::connect::Connection;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Committed, Error, ErrorKind};
+use crate::message::{Action, setting};
 use crate::options::OnError;
 use crate::plan::declared;
 use crate::plan::mapping::Mapping;
@@ -46,11 +47,12 @@ impl Load<'_> {
         if let Some(there) = Table::lookup(connection, &name, &session.rules).await? {
             return Err(Error::usage(format!("the landing table {} exists already", there.display()))
                 .with_sqlstate("42P07")
-                .with_hint(format!(
-                    "howdah promote {0} --into {1} promotes what is in it; --landing-table names another",
-                    there.display(),
-                    into.display()
-                )));
+                .with_hint(message![
+                    Action::Promote { landing: there.display(), into: into.display() },
+                    " promotes what is in it; ",
+                    setting::LANDING_TABLE,
+                    " names another"
+                ]));
         }
         let schema = name.schema.clone().unwrap_or_else(|| into.schema.clone());
         let name = TableName { schema: Some(schema.clone()), table: name.table };
@@ -115,9 +117,9 @@ impl Load<'_> {
         let (landing, into) = (decision.table.display(), landed.into.display());
         let kept = |error: Error| {
             let visible = format!("nothing was changed in {into}; the rows are in {landing}, as text");
-            let hint =
-                format!("howdah promote {landing} --into {into} keeps rows apart that cannot be promoted");
-            let error = error.with_visible(visible);
+            let promote = Action::Promote { landing: landing.clone(), into: into.clone() };
+            let hint = message![promote, " keeps rows apart that cannot be promoted"];
+            let error = error.with_visible(Committed::No, visible);
             if error.hint().is_none() { error.with_hint(hint) } else { error }
         };
         if self.options.keep_landing {
@@ -125,7 +127,7 @@ impl Load<'_> {
         }
         let sql = format!("DROP TABLE {}", decision.table.sql());
         match tokio::time::timeout(PATIENCE, connection.client().batch_execute(&sql)).await {
-            Ok(Ok(())) => error.with_visible("nothing was changed"),
+            Ok(Ok(())) => error.nothing_changed(),
             _ => kept(error),
         }
     }

@@ -67,7 +67,7 @@ impl Load<'_> {
         // The encoding was told when the input was opened.
         let is_guessed = look.summary.guessed.iter().any(|guessed| *guessed != "encoding");
         if is_guessed || look.summary.format.starts_with("json") {
-            self.control.notice(format!("format: {}", look.summary));
+            self.control.notice(message!["format: ", look.summary.message()]);
         }
         let inputs = self.inputs.clone();
         (look.head, look.layouts) = self.survey(&inputs, &look.dialect, look.head, existing).await?;

@@ -2,6 +2,7 @@
 
 use crate::catalog::name::TableName;
 use crate::error::Error;
+use crate::message::setting;
 use crate::options::{DateFormat, Encoding, Format, HeaderOption, LoadOptions, Mode};
 use crate::source::Input;
 use crate::source::open::mended::SKIPPED;
@@ -13,7 +14,10 @@ use crate::source::open::mended::SKIPPED;
 /// Not a reject file; several that come from different loads.
 pub(super) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<Input>, LoadOptions), Error> {
     if options.encoding.is_some_and(|encoding| encoding != Encoding::UTF8) {
-        return Err(Error::usage("--encoding is not for reject files: what they hold is UTF-8 already"));
+        return Err(Error::usage(message![
+            setting::ENCODING,
+            " is not for reject files: what they hold is UTF-8 already"
+        ]));
     }
     let mut options = options.clone();
     let mut found = Vec::with_capacity(inputs.len());

@@ -38,6 +38,7 @@ use crate::control::usage::Usage;
 use crate::encode::rejects::Rejects;
 use crate::error::{Error, ErrorKind};
 use crate::load::report::{Outcome, Report, ReportedError};
+use crate::message::setting;
 use crate::options::{Format, LoadOptions, Mode, WritePath};
 use crate::plan::Plan;
 use crate::plan::jobs::Jobs;
@@ -84,7 +85,7 @@ fn run(
                 runtime.block_on(load.run())
             })
         }
-        Err(error) => Err(Error::new(ErrorKind::Internal, format!("cannot start the runtime: {error}"))),
+        Err(error) => Err(Error::cannot_start("the runtime", error)),
     };
     let snapshot = control.snapshot();
     let usage = Usage::now();
@@ -166,7 +167,7 @@ impl Load<'_> {
             () = control.cancelled() => {
                 // A backend that waits for a lock does not notice that its client is gone: it must be told.
                 let _ = tokio::time::timeout(CLEAN_UP_PATIENCE, connection.cancel()).await;
-                return Err(cancelled().with_visible("nothing was changed"));
+                return Err(cancelled().nothing_changed());
             }
         };
         if options.dry_run {
@@ -201,10 +202,11 @@ impl Load<'_> {
         let session = Session::read(connection).await?;
         self.report.server_version.clone_from(&session.version);
         if usual.default.is_some() && session.version_num < 160_000 {
-            return Err(Error::usage(format!(
-                "--default needs PostgreSQL 16 or later; the server is {}",
-                session.version
-            )));
+            return Err(Error::usage(message![
+                setting::DEFAULT,
+                " needs PostgreSQL 16 or later; the server is ",
+                &session.version
+            ]));
         }
         let existing = self.existing(connection, name, &session).await?;
 
@@ -240,44 +242,71 @@ impl Load<'_> {
         let found = Table::lookup(connection, name, &session.rules).await?;
         let matches_rows = self.options.mode.matches_rows();
         if let Some(table) = found.as_ref().filter(|_| !self.options.key.is_empty() && !matches_rows) {
-            return Err(Error::usage(format!("--key is for new tables, and {} exists", table.display())));
+            return Err(Error::usage(message![
+                setting::KEY,
+                " is for new tables, and ",
+                table.display(),
+                " exists"
+            ]));
         }
         match (self.options.mode, &found) {
             (Mode::Create, Some(table)) => {
                 return Err(Error::usage(format!("table {} exists already", table.display()))
                     .with_sqlstate("42P07")
-                    .with_hint(
-                        "--mode append adds to it, replace exchanges its rows, truncate empties it first",
-                    ));
+                    .with_hint(message![
+                        setting::MODE.word("append"),
+                        " adds to it, replace exchanges its rows, truncate empties it first"
+                    ]));
             }
             (mode, None) if mode.matches_rows() => {
                 return Err(Error::usage(format!("table {name} does not exist"))
                     .with_sqlstate("42P01")
-                    .with_hint(format!("--mode {mode} needs rows to match; --mode create makes the table")));
+                    .with_hint(message![
+                        setting::MODE.word(mode.name()),
+                        " needs rows to match; ",
+                        setting::MODE.word("create"),
+                        " makes the table"
+                    ]));
             }
             (_, None) if self.options.write_path == WritePath::Landing => {
                 return Err(Error::usage(format!("table {name} does not exist"))
                     .with_sqlstate("42P01")
-                    .with_hint("landed rows are promoted into a typed table: make it first; a load with another --write-path makes one, and --dry-run shows its script"));
+                    .with_hint(message![
+                        "landed rows are promoted into a typed table: make it first; a load with another ",
+                        setting::WRITE_PATH,
+                        " makes one, and ",
+                        setting::DRY_RUN,
+                        " shows its script"
+                    ]));
             }
             (Mode::Append | Mode::Truncate, None) => {
                 return Err(Error::usage(format!("table {name} does not exist"))
                     .with_sqlstate("42P01")
-                    .with_hint("--mode create_append (the default) makes it"));
+                    .with_hint(message![setting::MODE.word("create_append"), " (the default) makes it"]));
             }
             (
                 Mode::Append | Mode::CreateAppend | Mode::Upsert | Mode::Ignore | Mode::Update | Mode::Delete,
                 Some(table),
             ) => {
                 if self.options.unlogged && self.options.write_path != WritePath::Landing {
-                    return Err(Error::usage(format!(
-                        "--unlogged is for new tables, and {} exists",
-                        table.display()
-                    )));
+                    return Err(Error::usage(message![
+                        setting::UNLOGGED,
+                        " is for new tables, and ",
+                        table.display(),
+                        " exists"
+                    ]));
                 }
                 if self.options.freeze {
-                    return Err(Error::usage("--freeze needs a table that this load makes or empties")
-                        .with_hint("add --mode truncate or --mode replace"));
+                    return Err(Error::usage(message![
+                        setting::FREEZE,
+                        " needs a table that this load makes or empties"
+                    ])
+                    .with_hint(message![
+                        "add ",
+                        setting::MODE.word("truncate"),
+                        " or ",
+                        setting::MODE.word("replace")
+                    ]));
                 }
                 if !matches_rows && table.holds_rows(connection).await? == Some(true) {
                     self.control
@@ -285,10 +314,12 @@ impl Load<'_> {
                 }
             }
             (Mode::Truncate, Some(table)) if self.options.unlogged => {
-                return Err(Error::usage(format!(
-                    "--unlogged is for new tables, and {} exists",
-                    table.display()
-                )));
+                return Err(Error::usage(message![
+                    setting::UNLOGGED,
+                    " is for new tables, and ",
+                    table.display(),
+                    " exists"
+                ]));
             }
             _ => {}
         }
@@ -367,7 +398,8 @@ fn target_name(options: &LoadOptions, inputs: &[Input]) -> Result<TableName, Err
     }
     let stem = inputs.iter().find_map(Input::stem);
     let stem = stem.ok_or_else(|| {
-        Error::usage("standard input has no name").with_hint("name the table: --table NAME")
+        Error::usage("standard input has no name")
+            .with_hint(message!["name the table: ", setting::TABLE.placeholder("NAME")])
     })?;
     TableName::exact(&stem)
 }

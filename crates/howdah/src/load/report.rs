@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::error::Error;
+use crate::message::{Message, Respell, Setting, Spelling};
 use crate::options::{Format, Mode};
 use crate::source::text::sniff::shown;
 use crate::source::{Dialect, Encoding, Family};
@@ -56,8 +57,8 @@ pub struct Report {
     pub jobs: usize,
     /// Why so many, when the choice was ours and not plain.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub jobs_reason: Option<String>,
-    /// As `--write-path` spells it; `copy-text` too where not a value could be encoded here.
+    pub jobs_reason: Option<Message>,
+    /// The name of the [`WritePath`](crate::options::WritePath); `copy-text` too where not a value could be encoded here.
     pub write_path: &'static str,
     /// What travelled: `binary`, `text`, `mixed`, or `csv`.
     pub copy_format: &'static str,
@@ -128,7 +129,7 @@ pub struct PlanSummary {
     pub unfilled: Vec<String>,
     /// For a new table: the script that makes it, empty.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub create_table: Option<String>,
+    pub create_table: Option<Message>,
     /// Where rows wait before a statement applies them, and why; most go straight into the table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub staging: Option<String>,
@@ -191,30 +192,33 @@ impl DialectSummary {
     }
 }
 
-impl std::fmt::Display for DialectSummary {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.format)?;
+impl DialectSummary {
+    /// In one line, with the options that override what was guessed.
+    pub fn message(&self) -> Message {
+        let mut out = Message::from(self.format);
         if let Some(delimiter) = self.delimiter {
-            write!(f, ", delimiter {}", shown(delimiter))?;
+            out.push(format!(", delimiter {}", shown(delimiter)));
         }
         if let Some(quote) = self.quote.filter(|quote| *quote != '"') {
-            write!(f, ", quote {}", shown(quote))?;
+            out.push(format!(", quote {}", shown(quote)));
         }
         if let Some(escape) = self.escape.filter(|_| self.escape != self.quote) {
-            write!(f, ", escape {}", shown(escape))?;
+            out.push(format!(", escape {}", shown(escape)));
         }
         if let Some(null) = self.null.as_ref().filter(|_| self.guessed.contains(&"null")) {
-            write!(f, ", null \"{null}\"")?;
+            out.push(format!(", null \"{null}\""));
         }
         if !matches!(self.encoding, "" | "UTF8") {
-            write!(f, ", encoding {}", self.encoding)?;
+            out.push(format!(", encoding {}", self.encoding));
         }
-        let options: Vec<String> = self.guessed.iter().map(|name| format!("--{name}")).collect();
-        match &options[..] {
-            [] => Ok(()),
-            [one] => write!(f, " (guessed; {one} overrides)"),
-            several => write!(f, " (guessed; {} override)", several.join(", ")),
+        let options = self.guessed.iter().map(|name| Setting::new(name).into());
+        let options = Message::joined(options, ", ");
+        match self.guessed.len() {
+            0 => {}
+            1 => out.push(message![" (guessed; ", options, " overrides)"]),
+            _ => out.push(message![" (guessed; ", options, " override)"]),
         }
+        out
     }
 }
 
@@ -235,15 +239,15 @@ pub struct PlannedColumn {
 #[derive(Debug, Clone, Serialize)]
 pub struct ReportedError {
     /// One line.
-    pub message: String,
+    pub message: Message,
     /// SQLSTATE.
     pub sqlstate: Option<String>,
     /// Where in the input.
     pub location: Option<ReportedLocation>,
     /// DETAIL.
-    pub detail: Option<String>,
+    pub detail: Option<Message>,
     /// What to do.
-    pub hint: Option<String>,
+    pub hint: Option<Message>,
     /// What is visible now.
     pub visible: Option<String>,
 }
@@ -269,8 +273,9 @@ pub struct ReportedLocation {
 
 impl From<&Error> for ReportedError {
     fn from(error: &Error) -> Self {
+        let [message, detail, hint] = error.messages();
         ReportedError {
-            message: error.message().to_owned(),
+            message: message.cloned().unwrap_or_default(),
             sqlstate: error.sqlstate().map(str::to_owned),
             location: error.location().map(|at| ReportedLocation {
                 file: at.source.to_string(),
@@ -280,9 +285,31 @@ impl From<&Error> for ReportedError {
                 row: at.row,
                 column: error.column().map(str::to_owned),
             }),
-            detail: error.detail().map(str::to_owned),
-            hint: error.hint().map(str::to_owned),
+            detail: detail.cloned(),
+            hint: hint.cloned(),
             visible: error.visible().map(str::to_owned),
         }
+    }
+}
+
+impl Respell for ReportedError {
+    fn respell(&mut self, spelling: &dyn Spelling) {
+        self.message.respell(spelling);
+        self.detail.respell(spelling);
+        self.hint.respell(spelling);
+    }
+}
+
+impl Respell for PlanSummary {
+    fn respell(&mut self, spelling: &dyn Spelling) {
+        self.create_table.respell(spelling);
+    }
+}
+
+impl Respell for Report {
+    fn respell(&mut self, spelling: &dyn Spelling) {
+        self.jobs_reason.respell(spelling);
+        self.plan.respell(spelling);
+        self.error.respell(spelling);
     }
 }

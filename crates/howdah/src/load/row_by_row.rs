@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::{Decision, Load};
 use crate::connect::Connection;
 use crate::control::Phase;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Committed, Error, ErrorKind};
 use crate::read::feed::InputQueue;
 use crate::send::crew::WorkerPool;
 use crate::send::row_commits::RowCommits;
@@ -57,7 +57,7 @@ impl Load<'_> {
 fn what_is_in(error: Error, rows: u64, settled: bool, decision: &Decision) -> Error {
     let is_certain = settled && (error.kind() != ErrorKind::Server || error.sqlstate().is_some());
     if rows == 0 && is_certain && !decision.creates {
-        return error.with_visible("nothing was changed");
+        return error.nothing_changed();
     }
     let table = decision.table.display();
     let counted = match rows {
@@ -65,9 +65,14 @@ fn what_is_in(error: Error, rows: u64, settled: bool, decision: &Decision) -> Er
         1 => format!("1 row is in {table}"),
         rows => format!("{rows} rows are in {table}"),
     };
+    let committed = match rows {
+        0 if is_certain => Committed::No,
+        0 => Committed::Unknown,
+        _ => Committed::Partly,
+    };
     let made = if decision.creates { ", which this load made" } else { "" };
     let doubt = if is_certain { "" } else { "; rows that were under way may be in too" };
     error
         .of_kind(ErrorKind::PartlyCommitted)
-        .with_visible(format!("{counted}{made}: each row was committed by itself{doubt}"))
+        .with_visible(committed, format!("{counted}{made}: each row was committed by itself{doubt}"))
 }

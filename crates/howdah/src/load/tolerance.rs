@@ -10,6 +10,7 @@ use crate::connect::Target;
 use crate::encode::rejects::Rejects;
 use crate::encode::resolver::Resolver;
 use crate::error::Error;
+use crate::message::setting;
 use crate::options::{Format, LoadOptions, OnError};
 use crate::plan::mapping::Mapping;
 use crate::send::context::LoadContext;
@@ -35,7 +36,7 @@ impl Load<'_> {
         };
         if inputs.iter().any(|input| is_same_file(Path::new(&*input.name), &path)) {
             return Err(Error::usage(format!("{} is an input: rejects cannot go there", path.display()))
-                .with_hint("name another file: --rejects FILE"));
+                .with_hint(message!["name another file: ", setting::REJECTS.placeholder("FILE")]));
         }
         let whole: Vec<Option<usize>> = (0..mapping.fields).map(Some).collect();
         let provenance = |fields: &[Option<usize>]| provenance(table, mapping, fields, dialect, options);

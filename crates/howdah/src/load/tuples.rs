@@ -6,6 +6,7 @@ use super::look::Look;
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::load::report::DialectSummary;
+use crate::message::setting;
 use crate::options::{Format, LoadOptions, WritePath};
 use crate::plan::head::Head;
 use crate::read::feed;
@@ -42,13 +43,13 @@ fn check_tuples(options: &LoadOptions, existing: Option<&Table>) -> Result<(), E
             .with_hint("make the table first"));
     }
     if options.write_path != WritePath::CopyBinary {
-        return Err(Error::usage(format!(
-            "--write-path {}: binary COPY files go by copy-binary only",
-            options.write_path.name()
-        )));
+        return Err(Error::usage(message![
+            setting::WRITE_PATH.word(options.write_path.name()),
+            ": binary COPY files go by copy-binary only"
+        ]));
     }
     if options.file_column.is_some() {
-        return Err(Error::usage("--file-column is not for binary COPY files"));
+        return Err(Error::usage(message![setting::FILE_COLUMN, " is not for binary COPY files"]));
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Numbers with a decimal comma need another delimiter.
 
 use crate::error::Error;
+use crate::message::setting;
 use crate::options::LoadOptions;
 use crate::source::Dialect;
 
@@ -10,8 +11,11 @@ use crate::source::Dialect;
 /// A usage error: the delimiter is a comma.
 pub(crate) fn check(options: &LoadOptions, dialect: &Dialect) -> Result<(), Error> {
     if options.decimal_comma && dialect.delimiter == b',' {
-        return Err(Error::usage("--decimal , needs another delimiter than the comma")
-            .with_hint("name it, for example --delimiter ';'"));
+        return Err(Error::usage(message![
+            setting::DECIMAL.word(","),
+            " needs another delimiter than the comma"
+        ])
+        .with_hint(message!["name it, for example ", setting::DELIMITER.text(";")]));
     }
     Ok(())
 }

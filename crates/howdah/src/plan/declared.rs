@@ -1,4 +1,4 @@
-//! Types that the user declares (`--types`): what they are is the server's to say; for a table that exists they must be
+//! Types that the user declares (option `types`): what they are is the server's to say; for a table that exists they must be
 //! what it has.
 
 use howdah_encode::SessionRules;
@@ -9,6 +9,7 @@ use crate::catalog::table::{Column, Table};
 use crate::catalog::types::{FIRST_OWN_OID, Types};
 use crate::connect::Connection;
 use crate::error::Error;
+use crate::message::setting;
 use crate::options::LoadOptions;
 use crate::plan::mapping::Mapping;
 
@@ -40,15 +41,16 @@ pub(crate) async fn apply(
     for (at, (named, type_name)) in declared.iter().enumerate() {
         let Some(position) = position(table, named) else {
             let names: Vec<String> = table.columns.iter().map(|column| name::display(&column.name)).collect();
-            return Err(Error::usage(format!(
-                "--types names {named:?}, which is no column of {}",
+            return Err(Error::usage(message![
+                setting::TYPES,
+                " names {named:?}, which is no column of ",
                 table.display()
-            ))
+            ])
             .with_detail(format!("columns: {}", names.join(", "))));
         };
         let column = &mut table.columns[position];
         if declared[..at].iter().any(|(earlier, _)| *earlier == *named) {
-            return Err(Error::usage(format!("--types names {named:?} twice")));
+            return Err(Error::usage(message![setting::TYPES, " names {named:?} twice"]));
         }
         let found = column_of(connection, &column.name, type_name, rules).await?;
         if is_new {
@@ -56,11 +58,17 @@ pub(crate) async fn apply(
             // A key says so before the types are known.
             *column = Column { not_null: column.not_null, ..found.column };
         } else if found.column.type_name != column.type_name {
-            return Err(Error::usage(format!(
-                "--types says {} for column {:?}, but it is {}",
-                found.column.type_name, column.name, column.type_name
-            ))
-            .with_hint("--types is for new tables; ALTER TABLE changes the type of an existing column"));
+            return Err(Error::usage(message![
+                setting::TYPES,
+                format!(
+                    " says {} for column {:?}, but it is {}",
+                    found.column.type_name, column.name, column.type_name
+                )
+            ])
+            .with_hint(message![
+                setting::TYPES,
+                " is for new tables; ALTER TABLE changes the type of an existing column"
+            ]));
         }
     }
     Ok(())
@@ -91,8 +99,12 @@ async fn column_of(
 ) -> Result<Found, Error> {
     let client = connection.client();
     let refused = |error: Error| {
-        Error::usage(format!("--types: {type_name:?} for column {column:?} is no type: {}", error.message()))
-            .with_sqlstate(error.sqlstate().unwrap_or("42704"))
+        Error::usage(message![
+            setting::TYPES,
+            ": {type_name:?} for column {column:?} is no type: ",
+            error.message()
+        ])
+        .with_sqlstate(error.sqlstate().unwrap_or("42704"))
     };
     // The server parses a type and nothing else here, so that what it takes may stand in SQL.
     let known = client
@@ -104,9 +116,10 @@ async fn column_of(
         .await
         .map_err(|error| refused(error.into()))?;
     let Some(oid) = known.first().map(|row| row.get::<_, u32>(0)) else {
-        return Err(Error::usage(format!(
-            "--types: type {type_name:?} for column {column:?} does not exist"
-        ))
+        return Err(Error::usage(message![
+            setting::TYPES,
+            ": type {type_name:?} for column {column:?} does not exist"
+        ])
         .with_sqlstate("42704")
         .with_hint("as in CREATE TABLE: int, numeric(10,2), timestamptz, myschema.mytype"));
     };

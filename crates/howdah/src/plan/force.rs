@@ -1,6 +1,7 @@
 //! COPY's FORCE_NULL and FORCE_NOT_NULL: for the columns named, quotes no longer tell NULL from the string that stands for it.
 
 use crate::error::Error;
+use crate::message::setting;
 use crate::options::{Format, LoadOptions};
 use crate::plan::mapping::Mapping;
 use crate::source::Form;
@@ -46,17 +47,18 @@ impl Forced {
 /// A usage error that names the option.
 pub(crate) fn check(options: &LoadOptions, mapping: &Mapping) -> Result<(), Error> {
     for (option, list) in
-        [("--force-null", &options.force_null), ("--force-not-null", &options.force_not_null)]
+        [(setting::FORCE_NULL, &options.force_null), (setting::FORCE_NOT_NULL, &options.force_not_null)]
     {
         if !list.is_empty() && options.format == Some(Format::Text) {
-            return Err(Error::usage(format!(
-                "{option} is about quotes, which the text format does not have"
-            )));
+            return Err(Error::usage(message![
+                option,
+                " is about quotes, which the text format does not have"
+            ]));
         }
         let is_loaded = |name: &String| name == ALL || mapping.pairs.iter().any(|pair| pair.target == *name);
         if let Some(stranger) = list.iter().find(|name| !is_loaded(name)) {
             let loaded: Vec<&str> = mapping.pairs.iter().map(|pair| pair.target.as_str()).collect();
-            return Err(Error::usage(format!("{option} names {stranger:?}, which is not loaded"))
+            return Err(Error::usage(message![option, " names {stranger:?}, which is not loaded"])
                 .with_detail(format!("columns that are: {}", loaded.join(", "))));
         }
     }

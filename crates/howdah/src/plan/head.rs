@@ -3,6 +3,7 @@
 use crate::catalog::inferred_type::InferredType;
 use crate::catalog::table::Table;
 use crate::error::Error;
+use crate::message::setting;
 use crate::options::{HeaderOption, LoadOptions};
 use crate::plan::keys::Seen;
 use crate::plan::mapping::is_name;
@@ -82,7 +83,7 @@ impl Head {
         self.fault.map_or(Ok(self.first), Err)
     }
 
-    /// Refuses names that are not text; with `--columns` nobody reads them.
+    /// Refuses names that are not text; where the columns are named nobody reads them.
     pub(crate) fn must_be_text(&self, is_header: bool, options: &LoadOptions) -> Result<(), Error> {
         match &self.fault {
             Some(fault) if is_header && options.columns.is_none() => Err(fault.clone()),
@@ -151,7 +152,21 @@ impl Head {
             return Err(fault);
         }
         Err(Error::usage("record 1 is neither clearly a header nor clearly data")
-            .with_detail(format!("columns of {}: {}; not columns: {}", table.display(), listing(&names), listing(&others)))
-            .with_hint("say which: --header=true (then use --map NAME=COLUMN or --skip-columns NAME for the others), or --header=false"))
+            .with_detail(format!(
+                "columns of {}: {}; not columns: {}",
+                table.display(),
+                listing(&names),
+                listing(&others)
+            ))
+            .with_hint(message![
+                "say which: ",
+                setting::HEADER.bool(true),
+                " (then use ",
+                setting::MAP.entry("NAME", "COLUMN"),
+                " or ",
+                setting::SKIP_COLUMNS.placeholder("NAME"),
+                " for the others), or ",
+                setting::HEADER.bool(false)
+            ]))
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::catalog::table::Table;
 use crate::error::Error;
+use crate::message::{Message, setting};
 use crate::options::{LoadOptions, Mode, OnError};
 
-/// More connections than this gained nothing on the machines measured; a server with many cores takes more by `--jobs`.
+/// More connections than this gained nothing on the machines measured; a server with many cores takes more when asked.
 const DEFAULT_MOST: usize = 4;
 
 /// Below this share of input per connection, opening a second one costs more than it saves.
@@ -14,14 +15,14 @@ const BYTES_PER_JOB: u64 = 4 * 1024 * 1024;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Jobs {
     pub(crate) count: usize,
-    pub(crate) reason: Option<String>,
+    pub(crate) reason: Option<Message>,
 }
 
 /// Chooses. `table` is the existing target, `bytes` the input's size when known; rows that are `staged` meet no index on
 /// their way.
 ///
 /// # Errors
-/// A usage error when `--jobs` contradicts what can only be done on one connection.
+/// A usage error when the number asked for contradicts what can only be done on one connection.
 pub(crate) fn choose(
     options: &LoadOptions,
     table: Option<&Table>,
@@ -30,13 +31,13 @@ pub(crate) fn choose(
     staged: bool,
 ) -> Result<Jobs, Error> {
     let only_one = if options.freeze {
-        Some("FREEZE works only in the transaction that makes or empties the table")
+        Some(Message::from("FREEZE works only in the transaction that makes or empties the table"))
     } else if options.mode == Mode::Truncate && table.is_some() && !staged {
-        Some("TRUNCATE locks the table for one transaction")
+        Some(Message::from("TRUNCATE locks the table for one transaction"))
     } else if !options.before.is_empty() {
-        Some("--before is part of the load's transaction")
+        Some(message![setting::BEFORE, " is part of the load's transaction"])
     } else if !options.after.is_empty() && table.is_some() && options.mode != Mode::Replace && !staged {
-        Some("--after is part of the load's transaction")
+        Some(message![setting::AFTER, " is part of the load's transaction"])
     } else {
         None
     };
@@ -49,33 +50,37 @@ pub(crate) fn choose(
     let key_first = table.is_none() && !options.key.is_empty() && options.on_error == OnError::Ignore;
     let hazards = hazards.or(key_first.then(|| "a primary key".to_owned()));
     if options.jobs == Some(0) {
-        return Err(Error::usage("--jobs must be at least 1"));
+        return Err(Error::usage(message![setting::JOBS, " must be at least 1"]));
     }
     match (options.jobs, only_one) {
         (Some(asked), Some(reason)) if asked > 1 => {
-            Err(Error::usage(format!("--jobs {asked} is not possible: {reason}"))
-                .with_hint("leave --jobs out, or use --jobs 1"))
+            Err(Error::usage(message![setting::JOBS.number(asked), " is not possible: ", reason])
+                .with_hint(message!["leave ", setting::JOBS, " out, or use ", setting::JOBS.number(1)]))
         }
         // Which of two rows with one key is refused would depend on which connection sent it first.
         (Some(asked), None) if asked > 1 && options.on_error == OnError::Ignore && hazards.is_some() => {
-            let reason = format!(
-                "one connection instead of {asked}: the table has {}, and --on-error ignore refuses the later of two rows",
-                hazards.unwrap_or_default()
-            );
+            let reason = message![
+                "one connection instead of {asked}: the table has ",
+                hazards.unwrap_or_default(),
+                ", and ",
+                setting::ON_ERROR.word("ignore"),
+                " refuses the later of two rows"
+            ];
             Ok(Jobs { count: 1, reason: Some(reason) })
         }
         (Some(asked), _) => Ok(Jobs { count: asked, reason: None }),
-        (None, Some(reason)) => Ok(Jobs { count: 1, reason: Some(format!("one connection: {reason}")) }),
+        (None, Some(reason)) => Ok(Jobs { count: 1, reason: Some(message!["one connection: ", reason]) }),
         (None, None) => {
             if let Some(hazards) = hazards {
                 let reason =
-                    format!("one connection: the table has {hazards}; several could wait for each other");
+                    message!["one connection: the table has {hazards}; several could wait for each other"];
                 return Ok(Jobs { count: 1, reason: Some(reason) });
             }
             let most = cores.clamp(1, DEFAULT_MOST);
             let worth =
                 bytes.map_or(most, |bytes| usize::try_from(bytes / BYTES_PER_JOB + 1).unwrap_or(most));
-            let reason = (worth < most).then(|| format!("{worth} of {most} connections: the input is small"));
+            let reason =
+                (worth < most).then(|| message!["{worth} of {most} connections: the input is small"]);
             Ok(Jobs { count: most.min(worth), reason })
         }
     }

@@ -3,6 +3,7 @@
 use crate::catalog::snake::snake;
 use crate::catalog::table::Table;
 use crate::error::Error;
+use crate::message::setting;
 use crate::options::{LoadOptions, Names};
 use crate::plan::mapping::is_name;
 use crate::source::layout::Header;
@@ -42,9 +43,17 @@ pub(crate) fn check_kinship(
             return Err(Error::usage(format!("the header of {input} names {:?} twice", twice.1)));
         }
         if !header.iter().any(|name| is_known(&name)) {
-            return Err(Error::usage(format!("record 1 of {input} names none of the columns of {first_input}"))
-                .with_detail(format!("there: {}; here: {}", listing(first), listing(header)))
-                .with_hint("files without a header need --header=false, or --columns a,b,… for all; others a run of their own"));
+            return Err(Error::usage(format!(
+                "record 1 of {input} names none of the columns of {first_input}"
+            ))
+            .with_detail(format!("there: {}; here: {}", listing(first), listing(header)))
+            .with_hint(message![
+                "files without a header need ",
+                setting::HEADER.bool(false),
+                ", or ",
+                setting::COLUMNS.list(&["a", "b", "…"]),
+                " for all; others a run of their own"
+            ]));
         }
     }
     Ok(())

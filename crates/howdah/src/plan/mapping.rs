@@ -8,6 +8,7 @@ use crate::catalog::snake::{self, snake};
 use crate::catalog::table::{Column, Table};
 use crate::catalog::types::FIRST_OWN_OID;
 use crate::error::Error;
+use crate::message::{Message, setting};
 use crate::options::{HeaderOption, LoadOptions, Names};
 use crate::plan::head::Head;
 use crate::plan::keys::Seen;
@@ -106,15 +107,18 @@ pub(crate) fn for_existing(
     }
     for pair in &mut pairs {
         match find_column(table, &pair.target, options.names) {
-            None => problems.push(format!("{:?} is not a column of {}", pair.target, table.display())),
+            None => problems.push(format!("{:?} is not a column of {}", pair.target, table.display()).into()),
             Some(column) if column.generated => {
-                problems.push(format!(
-                    "{:?} is a generated column: leave it out with --skip-columns",
-                    column.name
-                ));
+                let name = &column.name;
+                problems.push(message![
+                    "{name:?} is a generated column: leave it out with ",
+                    setting::SKIP_COLUMNS
+                ]);
             }
             Some(column) if Some(&column.name) == file_column => {
-                problems.push(format!("{:?} is to get the file's name and is in the input too", column.name));
+                problems.push(
+                    format!("{:?} is to get the file's name and is in the input too", column.name).into(),
+                );
             }
             Some(column) => pair.target.clone_from(&column.name),
         }
@@ -125,15 +129,19 @@ pub(crate) fn for_existing(
             column.not_null && !column.has_default && !matches!(column.shape, TypeShape::Domain { .. })
         }) {
             if !pairs.iter().any(|pair| pair.target == column.name) {
-                problems.push(format!(
-                    "column {:?} must not be null, has no default, and is not in the input",
-                    column.name
-                ));
+                problems.push(
+                    format!(
+                        "column {:?} must not be null, has no default, and is not in the input",
+                        column.name
+                    )
+                    .into(),
+                );
             }
         }
         for pair in pairs.iter().filter(|pair| insertable().any(|c| c.name == pair.target && c.not_null)) {
             for (input, _) in layouts.iter().filter(|(_, layout)| layout.sources[pair.field].is_none()) {
-                problems.push(format!("column {:?} must not be null, and is not in {input}", pair.target));
+                problems
+                    .push(format!("column {:?} must not be null, and is not in {input}", pair.target).into());
             }
         }
     }
@@ -142,12 +150,26 @@ pub(crate) fn for_existing(
         let (what, hint) = if head.has_keys {
             (
                 "keys",
-                "--map KEY=COLUMN renames, --skip-columns KEY leaves out, --columns a,b,… names the keys to load",
+                message![
+                    setting::MAP.entry("KEY", "COLUMN"),
+                    " renames, ",
+                    setting::SKIP_COLUMNS.placeholder("KEY"),
+                    " leaves out, ",
+                    setting::COLUMNS.list(&["a", "b", "…"]),
+                    " names the keys to load"
+                ],
             )
         } else {
             (
                 "record 1",
-                "--map NAME=COLUMN renames, --skip-columns NAME leaves out, --columns a,b,… maps by position",
+                message![
+                    setting::MAP.entry("NAME", "COLUMN"),
+                    " renames, ",
+                    setting::SKIP_COLUMNS.placeholder("NAME"),
+                    " leaves out, ",
+                    setting::COLUMNS.list(&["a", "b", "…"]),
+                    " maps by position"
+                ],
             )
         };
         return Err(mismatch(&problems)
@@ -166,10 +188,11 @@ pub(crate) fn for_existing(
 fn file_column_of<'t>(table: &'t Table, options: &LoadOptions) -> Result<Option<&'t String>, Error> {
     let Some(name) = &options.file_column else { return Ok(None) };
     let Some(column) = find_column(table, name, options.names) else {
-        return Err(Error::usage(format!(
-            "--file-column names {name:?}, which is no column of {}",
+        return Err(Error::usage(message![
+            setting::FILE_COLUMN,
+            " names {name:?}, which is no column of ",
             table.display()
-        ))
+        ])
         .with_hint(format!(
             "add it first: ALTER TABLE {} ADD {} text",
             table.sql(),
@@ -180,11 +203,14 @@ fn file_column_of<'t>(table: &'t Table, options: &LoadOptions) -> Result<Option<
     let oid = column.base_type.0;
     // What somebody made may well be text; PostgreSQL's own types are known not to be.
     if oid < FIRST_OWN_OID && !texts.iter().any(|r#type| r#type.oid() == oid) || column.generated {
-        return Err(Error::usage(format!(
-            "--file-column names {:?}, which is {} and no column for text",
-            column.name,
-            if column.generated { "generated" } else { &column.type_name }
-        )));
+        return Err(Error::usage(message![
+            setting::FILE_COLUMN,
+            format!(
+                " names {:?}, which is {} and no column for text",
+                column.name,
+                if column.generated { "generated" } else { &column.type_name }
+            )
+        ]));
     }
     Ok(Some(&column.name))
 }
@@ -209,11 +235,8 @@ pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> R
     if let Some(columns) = options.columns.as_ref().filter(|_| !head.has_keys) {
         positional(columns, &mut pairs);
         if columns.len() != head.first.len() {
-            problems.push(format!(
-                "--columns names {} columns, record 1 has {} fields",
-                columns.len(),
-                head.first.len()
-            ));
+            let (named, found) = (columns.len(), head.first.len());
+            problems.push(message![setting::COLUMNS, " names {named} columns, record 1 has {found} fields"]);
         }
     } else if is_header {
         by_header(head, options, &mut pairs, &mut problems);
@@ -228,22 +251,36 @@ pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> R
     if let Some(name) =
         options.file_column.as_ref().filter(|name| pairs.iter().any(|pair| pair.target == **name))
     {
-        problems.push(format!("{name:?} is to get the file's name and is in the input too"));
+        problems.push(format!("{name:?} is to get the file's name and is in the input too").into());
     }
     if let Some(Err(error)) = options.file_column.as_deref().map(name::check) {
-        problems.push(format!("--file-column: {}", error.message()));
+        problems.push(message![setting::FILE_COLUMN, ": ", error.message()]);
     }
     for pair in &pairs {
         if let Err(error) = name::check(&pair.target) {
-            problems.push(format!("field {}: {}", pair.field + 1, error.message()));
+            problems.push(format!("field {}: {}", pair.field + 1, error.message()).into());
         }
     }
     twice(&pairs, &mut problems);
     if !problems.is_empty() {
         return Err(mismatch(&problems).with_hint(if head.has_keys {
-            "--map KEY=COLUMN renames one, --skip-columns KEY leaves it out, --names snake makes friendly names of all"
+            message![
+                setting::MAP.entry("KEY", "COLUMN"),
+                " renames one, ",
+                setting::SKIP_COLUMNS.placeholder("KEY"),
+                " leaves it out, ",
+                setting::NAMES.word("snake"),
+                " makes friendly names of all"
+            ]
         } else {
-            "--columns a,b,… names the columns by position, --map NAME=COLUMN renames one, --header=false takes record 1 as data"
+            message![
+                setting::COLUMNS.list(&["a", "b", "…"]),
+                " names the columns by position, ",
+                setting::MAP.entry("NAME", "COLUMN"),
+                " renames one, ",
+                setting::HEADER.bool(false),
+                " takes record 1 as data"
+            ]
         }));
     }
     let file_column = options.file_column.as_ref();
@@ -288,7 +325,7 @@ fn positional(names: &[String], pairs: &mut Vec<Pair>) {
     }
 }
 
-fn by_header(head: &Head, options: &LoadOptions, pairs: &mut Vec<Pair>, problems: &mut Vec<String>) {
+fn by_header(head: &Head, options: &LoadOptions, pairs: &mut Vec<Pair>, problems: &mut Vec<Message>) {
     let header = &head.first;
     for (field, source) in header.iter().enumerate() {
         if !options.skip_columns.contains(source) {
@@ -299,19 +336,19 @@ fn by_header(head: &Head, options: &LoadOptions, pairs: &mut Vec<Pair>, problems
     let asked = options
         .map
         .iter()
-        .map(|(source, _)| ("--map", source))
-        .chain(options.skip_columns.iter().map(|s| ("--skip-columns", s)));
+        .map(|(source, _)| (setting::MAP, source))
+        .chain(options.skip_columns.iter().map(|s| (setting::SKIP_COLUMNS, s)));
     // A key may be in no record. Those of a mended reject file are known beforehand, and it may have none with some of them.
-    let may_lack = |option: &str| head.has_keys && (option != "--map" || options.header == HeaderOption::Yes);
+    let may_lack = |option| head.has_keys && (option != setting::MAP || options.header == HeaderOption::Yes);
     for (option, source) in asked {
         if !header.contains(source) && !may_lack(option) {
             let where_not = if head.has_keys { "not among the keys" } else { "not in the header" };
-            problems.push(format!("{option} names {source:?}, which is {where_not}"));
+            problems.push(message![option, " names {source:?}, which is {where_not}"]);
         }
     }
 }
 
-/// Gives the columns friendly names, but for those that `--map` names.
+/// Gives the columns friendly names, but for those that are mapped.
 fn befriend(pairs: &mut [Pair], options: &LoadOptions) {
     let is_mapped = |pair: &Pair| options.map.iter().any(|(source, _)| *source == pair.source);
     let taken: Vec<&str> = options.map.iter().map(|(_, target)| &**target).collect();
@@ -326,8 +363,18 @@ fn refuse_names_without_header(options: &LoadOptions) -> Result<(), Error> {
     if options.map.is_empty() && options.skip_columns.is_empty() {
         return Ok(());
     }
-    Err(Error::usage("--map and --skip-columns name columns of a header, and record 1 is not one")
-        .with_hint("--header=true takes record 1 as the header; --columns a,b,… maps by position"))
+    Err(Error::usage(message![
+        setting::MAP,
+        " and ",
+        setting::SKIP_COLUMNS,
+        " name columns of a header, and record 1 is not one"
+    ])
+    .with_hint(message![
+        setting::HEADER.bool(true),
+        " takes record 1 as the header; ",
+        setting::COLUMNS.list(&["a", "b", "…"]),
+        " maps by position"
+    ]))
 }
 
 fn mapped<'a>(source: &'a str, options: &'a LoadOptions) -> &'a str {
@@ -360,21 +407,21 @@ pub(crate) fn find_column<'a>(table: &'a Table, name: &str, names: Names) -> Opt
     })
 }
 
-fn twice(pairs: &[Pair], problems: &mut Vec<String>) {
+fn twice(pairs: &[Pair], problems: &mut Vec<Message>) {
     for (at, pair) in pairs.iter().enumerate() {
         if pairs[..at].iter().any(|earlier| earlier.target == pair.target) {
-            problems.push(format!("column {:?} is named twice", pair.target));
+            problems.push(format!("column {:?} is named twice", pair.target).into());
         }
     }
 }
 
-fn mismatch(problems: &[String]) -> Error {
+fn mismatch(problems: &[Message]) -> Error {
     match problems {
         [one] => Error::usage(one.clone()),
-        many => Error::usage(format!(
-            "{} mismatches between the input and the table:\n  - {}",
-            many.len(),
-            many.join("\n  - ")
-        )),
+        many => Error::usage(message![
+            many.len().to_string(),
+            " mismatches between the input and the table:\n  - ",
+            Message::joined(many.iter().cloned(), "\n  - ")
+        ]),
     }
 }

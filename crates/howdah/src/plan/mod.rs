@@ -18,6 +18,7 @@ use howdah_encode::{SessionRules, TextCodec, TypeShape};
 
 use crate::catalog::name::{quote, quote_literal};
 use crate::catalog::table::Table;
+use crate::message::{Message, setting};
 use crate::options::{LoadOptions, OnNul, WritePath};
 use crate::plan::force::Forced;
 use crate::plan::mapping::Mapping;
@@ -172,7 +173,7 @@ impl Plan {
         mapping: &Mapping,
         table: &Table,
         rules: &FormRules<'_>,
-    ) -> (Plan, Option<String>) {
+    ) -> (Plan, Option<Message>) {
         let mut columns = Vec::with_capacity(mapping.pairs.len());
         let mut foreign = Vec::new();
         for pair in &mapping.pairs {
@@ -230,11 +231,11 @@ impl Plan {
         let reason = if sends_text || rules.observe {
             None
         } else if dialect.default.is_some() {
-            Some("--default needs the text format".to_owned())
+            Some(message![setting::DEFAULT, " needs the text format"])
         } else if rules.server_encoding == "SQL_ASCII" {
-            Some("the database's encoding is SQL_ASCII".to_owned())
+            Some("the database's encoding is SQL_ASCII".into())
         } else if !foreign.is_empty() {
-            Some(format!("only the server can read {}", foreign.join(", ")))
+            Some(message!["only the server can read ", foreign.join(", ")])
         } else {
             None
         };
@@ -296,7 +297,7 @@ impl Plan {
     pub(crate) fn date_format_detail(&self) -> Option<String> {
         self.date_format
             .as_ref()
-            .map(|format| format!("dates are written {:?} (--date-format)", format.as_str()))
+            .map(|format| format!("the dates of this load are written {:?}", format.as_str()))
     }
 
     /// The columns of a row, quoted.

@@ -19,6 +19,7 @@ use crate::control::stoppable::{CLEAN_UP_PATIENCE, cancelled};
 use crate::control::{Control, Phase};
 use crate::error::{Error, ErrorKind};
 use crate::load::report::ReportedError;
+use crate::message::{Respell, Spelling};
 use crate::options::RejectLimit;
 use crate::send::peer::server_lost;
 use readers::Reader;
@@ -70,6 +71,12 @@ pub struct PromoteReport {
     pub error: Option<ReportedError>,
 }
 
+impl Respell for PromoteReport {
+    fn respell(&mut self, spelling: &dyn Spelling) {
+        self.error.respell(spelling);
+    }
+}
+
 /// Seconds per phase.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct PromotePhases {
@@ -101,12 +108,9 @@ pub fn promote(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result = match runtime {
         Ok(runtime) => runtime.block_on(carry_out(options, target, control, &mut report)),
-        Err(error) => Err(Error::new(ErrorKind::Internal, format!("cannot start the runtime: {error}"))),
+        Err(error) => Err(Error::cannot_start("the runtime", error)),
     };
-    let error = result.err().map(|error| match error.visible() {
-        Some(_) => error,
-        None => error.with_visible("nothing was changed"),
-    });
+    let error = result.err().map(Error::or_nothing_changed);
     if let Some(error) = &error {
         report.outcome = match error.kind() {
             ErrorKind::Cancelled => "cancelled",

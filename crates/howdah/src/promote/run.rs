@@ -9,6 +9,7 @@ use crate::connect::{Connection, Target};
 use crate::control::Control;
 use crate::control::stoppable::stoppable;
 use crate::error::{Error, ErrorKind};
+use crate::message::setting;
 use crate::publish::commit::commit_all;
 use crate::send::row_error::is_about_a_row;
 
@@ -44,9 +45,17 @@ impl Run<'_> {
             let refused = refused + rows_rejected;
             return Err(Error::new(
                 ErrorKind::TooManyRejects,
-                format!("{refused} records were refused, more than --reject-limit {limit} allows"),
+                message![
+                    "{refused} records were refused, more than ",
+                    setting::REJECT_LIMIT.word(limit.to_string()),
+                    " allows"
+                ],
             )
-            .with_hint("without --reject-limit they are kept in a table, with the reasons"));
+            .with_hint(message![
+                "without ",
+                setting::REJECT_LIMIT,
+                " they are kept in a table, with the reasons"
+            ]));
         }
         if self.promotion.drops_landing {
             self.execute(&self.promotion.drop_sql()).await?;

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use tokio_postgres::types::Type;
 
 use crate::connect::{Connection, Target};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Committed, Error, ErrorKind};
 
 /// A server that restarts is back within seconds; longer than this we do not keep a person waiting for the truth.
 const WAIT_FOR_SERVER: Duration = Duration::from_secs(15);
@@ -39,7 +39,7 @@ async fn judge(ids: &[String], failure: Error, target: &Target) -> Result<(), Er
         failure
             .of_kind(ErrorKind::PartlyCommitted)
             .with_detail(format!("COMMIT was sent for the transactions {}; no answer came", ids.join(", ")))
-            .with_visible("unknown: the transactions may be committed or not")
+            .with_visible(Committed::Unknown, "unknown: the transactions may be committed or not")
             .with_hint(format!(
                 "when the server is back: select pg_xact_status('{}')",
                 ids.first().map_or("", String::as_str)
@@ -54,7 +54,7 @@ async fn judge(ids: &[String], failure: Error, target: &Target) -> Result<(), Er
             }
             if !statuses.iter().any(|status| status == "in progress") {
                 return Err(if committed == 0 {
-                    failure.with_visible("nothing was changed")
+                    failure.nothing_changed()
                 } else {
                     partly(ids, &statuses, failure)
                 });
@@ -75,7 +75,10 @@ fn partly(ids: &[String], statuses: &[String], failure: Error) -> Error {
     failure
         .of_kind(ErrorKind::PartlyCommitted)
         .with_detail(format!("committed: transactions {}; not committed: {}", listed(true), listed(false)))
-        .with_visible("the rows of the committed transactions are in the table, the others are not")
+        .with_visible(
+            Committed::Partly,
+            "the rows of the committed transactions are in the table, the others are not",
+        )
         .with_hint(format!(
             "to take them out again: DELETE FROM the table WHERE xmin::text IN ('{}')",
             listed(true).replace(", ", "', '")

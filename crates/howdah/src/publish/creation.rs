@@ -3,6 +3,7 @@
 use crate::catalog::name::{quote, quote_literal};
 use crate::catalog::table::Table;
 use crate::error::Error;
+use crate::message::{Message, setting};
 use crate::options::{LoadOptions, OnError};
 use crate::plan::mapping::Mapping;
 use crate::source::Input;
@@ -53,15 +54,21 @@ impl Creation {
     ) -> Result<Creation, Error> {
         let key_first = options.on_error == OnError::Ignore && !options.key.is_empty();
         if key_first && observe {
-            return Err(Error::usage(
-                "--key with --on-error ignore needs a file: the types of a stream are known only at its end",
-            )
+            return Err(Error::usage(message![
+                setting::KEY,
+                " with ",
+                setting::ON_ERROR.word("ignore"),
+                " needs a file: the types of a stream are known only at its end",
+            ])
             .with_hint("make the table first, or save the stream to a file"));
         }
         let targets: Vec<&str> = mapping.pairs.iter().map(|pair| pair.target.as_str()).collect();
         if let Some(stranger) = options.key.iter().find(|name| !targets.contains(&name.as_str())) {
-            return Err(Error::usage(format!("--key names {stranger:?}, which the new table does not have"))
-                .with_detail(format!("its columns: {}", targets.join(", "))));
+            return Err(Error::usage(message![
+                setting::KEY,
+                " names {stranger:?}, which the new table does not have"
+            ])
+            .with_detail(format!("its columns: {}", targets.join(", "))));
         }
         Ok(Creation {
             unlogged: options.unlogged,
@@ -122,15 +129,15 @@ impl Creation {
     }
 
     /// The statements that make the same table, empty: complete, and with what could be added as comments.
-    pub(crate) fn script(&self, table: &Table) -> String {
-        let mut script = String::new();
+    pub(crate) fn script(&self, table: &Table) -> Message {
+        let mut script = Message::default();
         if let Some(schema) = self.schema_sql(table) {
-            script.push_str(&format!("{schema};\n"));
+            script.push(format!("{schema};\n"));
         }
         if self.observe {
-            script.push_str("-- types are found at the end of the stream; until then every column is text\n");
+            script.push("-- types are found at the end of the stream; until then every column is text\n");
         }
-        script.push_str(&format!("CREATE {}TABLE {} (\n", self.unlogged(), table.sql()));
+        script.push(format!("CREATE {}TABLE {} (\n", self.unlogged(), table.sql()));
         let last = table.columns.len() - usize::from(self.key.is_empty());
         for (at, column) in table.columns.iter().enumerate() {
             let comma = if at < last { "," } else { "" };
@@ -138,21 +145,24 @@ impl Creation {
                 true => "  -- no NULL in the input",
                 false => "",
             };
-            script.push_str(&format!("    {} {}{comma}{remark}\n", quote(&column.name), column.type_name));
+            script.push(format!("    {} {}{comma}{remark}\n", quote(&column.name), column.type_name));
         }
         if !self.key.is_empty() {
-            script.push_str(&format!("    {}\n", self.key_clause()));
+            script.push(format!("    {}\n", self.key_clause()));
         }
-        script.push_str(");\n");
+        script.push(");\n");
         if let Some(column) = &self.findings.ascending
             && self.key.is_empty()
         {
-            let flag = crate::catalog::name::display(column);
-            script.push_str(&format!(
-                "-- {flag} grows from record to record and is never NULL: --key {flag} makes it the primary key\n"
-            ));
+            script.push(message![
+                "-- ",
+                crate::catalog::name::display(column),
+                " grows from record to record and is never NULL: ",
+                setting::KEY.texts(&[column]),
+                " makes it the primary key\n"
+            ]);
         }
-        script.push_str(&format!("{};", self.comment_sql(table)));
+        script.push(format!("{};", self.comment_sql(table)));
         script
     }
 

@@ -1,4 +1,4 @@
-//! `--mode replace`: a new table takes the place of the old one and keeps its definition: columns, defaults, constraints,
+//! [`Mode::Replace`](crate::options::Mode::Replace): a new table takes the place of the old one and keeps its definition: columns, defaults, constraints,
 //! indexes, owner, privileges, comment. What hangs on the old table and cannot be carried over is refused, by name.
 
 use tokio_postgres::types::Type;
@@ -7,6 +7,7 @@ use crate::catalog::name::quote;
 use crate::catalog::table::{Kind, Table};
 use crate::connect::Connection;
 use crate::error::Error;
+use crate::message::setting;
 use crate::publish::creation;
 use crate::publish::landing::LoadId;
 
@@ -43,11 +44,17 @@ impl Replacement {
         comment: &str,
     ) -> Result<Replacement, Error> {
         if table.kind != Kind::Table {
-            return Err(Error::usage(format!(
-                "{} is not a plain table: --mode replace cannot exchange it",
-                table.display()
-            ))
-            .with_hint("use --mode truncate, or load into a partition of its own"));
+            return Err(Error::usage(message![
+                table.display(),
+                " is not a plain table: ",
+                setting::MODE.word("replace"),
+                " cannot exchange it"
+            ])
+            .with_hint(message![
+                "use ",
+                setting::MODE.word("truncate"),
+                ", or load into a partition of its own"
+            ]));
         }
         refuse_dependents(connection, table).await?;
         let oid = [(&table.oid as &(dyn tokio_postgres::types::ToSql + Sync), Type::OID)];
@@ -223,7 +230,8 @@ async fn refuse_dependents(connection: &Connection, table: &Table) -> Result<(),
         names.join(", ")
     ))
     .with_sqlstate("2BP01")
-    .with_hint(
-        "--mode truncate keeps the table and everything on it; its readers then wait until the load commits",
-    ))
+    .with_hint(message![
+        setting::MODE.word("truncate"),
+        " keeps the table and everything on it; its readers then wait until the load commits"
+    ]))
 }

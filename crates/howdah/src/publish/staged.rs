@@ -13,6 +13,7 @@ use crate::catalog::name::quote;
 use crate::catalog::table::{Kind, Table};
 use crate::connect::Connection;
 use crate::error::Error;
+use crate::message::setting;
 use crate::options::{LoadOptions, Mode};
 use crate::plan::jobs::Jobs;
 use crate::plan::mapping::Mapping;
@@ -60,10 +61,15 @@ impl Apply {
             ));
         }
         if options.dialect.default.is_some() {
-            return Err(Error::usage(
-                "--default needs COPY straight into the table, and here rows are staged first",
-            )
-            .with_hint("leave out the column (--skip-columns NAME): every row then gets its default"));
+            return Err(Error::usage(message![
+                setting::DEFAULT,
+                " needs COPY straight into the table, and here rows are staged first"
+            ])
+            .with_hint(message![
+                "leave out the column (",
+                setting::SKIP_COLUMNS.placeholder("NAME"),
+                "): every row then gets its default"
+            ]));
         }
         Ok(Some(apply))
     }
@@ -152,10 +158,11 @@ impl Staging {
             (count, false, true) => {
                 *jobs = Jobs {
                     count: 1,
-                    reason: Some(format!(
-                        "one connection instead of {count}: the role may not create tables in schema {}, and nobody else sees a temporary one",
-                        table.schema
-                    )),
+                    reason: Some(message![
+                        "one connection instead of {count}: the role may not create tables in schema ",
+                        &table.schema,
+                        ", and nobody else sees a temporary one"
+                    ]),
                 };
                 Place::Temporary
             }
@@ -192,7 +199,7 @@ impl Staging {
                     "column {:?} is GENERATED ALWAYS AS IDENTITY: it cannot be updated",
                     pair.target
                 ))
-                .with_hint("leave it out with --skip-columns"));
+                .with_hint(message!["leave it out with ", setting::SKIP_COLUMNS]));
             }
             overrides_identity |= always;
             can_refuse_rows |= column.has_checks();

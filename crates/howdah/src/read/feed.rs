@@ -117,6 +117,6 @@ pub(crate) async fn off_thread<T: Send + 'static>(
     });
     tokio::select! {
         done = receiver => done.map_err(|_| Error::new(ErrorKind::Internal, "a reading thread panicked")),
-        () = control.cancelled() => Err(Error::new(ErrorKind::Cancelled, "stopped on request").with_visible("nothing was changed")),
+        () = control.cancelled() => Err(Error::new(ErrorKind::Cancelled, "stopped on request").nothing_changed()),
     }
 }

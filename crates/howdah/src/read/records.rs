@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use crate::error::{Error, ErrorKind};
+use crate::message::{Message, setting};
 use crate::options::OnNul;
 use crate::plan::{Plan, PlanColumn};
 use crate::source::layout::Layout;
@@ -221,9 +222,11 @@ impl<'p> Records<'p> {
         }
         let error = data_error(self.piece, fault.span, fault.reason).with_sqlstate("22P04");
         let error = match fault.reason {
-            OPEN_QUOTE => error.with_hint(
-                "a quote is opened in this record and never closed; --quote names the quote character",
-            ),
+            OPEN_QUOTE => error.with_hint(message![
+                "a quote is opened in this record and never closed; ",
+                setting::QUOTE,
+                " names the quote character"
+            ]),
             "unquoted newline found in data" | "unquoted carriage return found in data" => error
                 .with_hint("line ends are mixed: quote fields that contain line ends, or convert the file"),
             _ => error,
@@ -254,8 +257,12 @@ impl<'p> Records<'p> {
             .with_sqlstate("22P04")
             .with_detail(format!("the record has {found}, {} are expected", expected));
         if plan.header.is_none() && span.start == 0 && self.piece.starts_input {
-            error =
-                error.with_hint("name the columns in the input's order with --columns, or check --delimiter");
+            error = error.with_hint(message![
+                "name the columns in the input's order with ",
+                setting::COLUMNS,
+                ", or check ",
+                setting::DELIMITER
+            ]);
         }
         BadRecord { span, error }
     }
@@ -288,12 +295,19 @@ fn not_text(piece: &Piece, span: Span, at: usize, length: usize, with_hint: bool
             let reason = format!("invalid byte sequence for encoding \"UTF8\": {}", hex(sequence));
             let detail = format!("the bad byte is at offset {place}");
             let hint = if is_nul && guess::utf16(piece.bytes()).is_none() {
-                "PostgreSQL cannot store the character NUL in text; --on-nul strip drops it".to_owned()
+                Some(message![
+                    "PostgreSQL cannot store the character NUL in text; ",
+                    setting::ON_NUL.word("strip"),
+                    " drops it"
+                ])
             } else if with_hint {
                 let likely = guess::likely(piece.bytes()).name();
-                format!("the input is not UTF-8; it looks like {likely}: --encoding {likely}")
+                Some(message![
+                    "the input is not UTF-8; it looks like {likely}: ",
+                    setting::ENCODING.word(likely)
+                ])
             } else {
-                String::new()
+                None
             };
             (data_error(piece, span, reason).with_sqlstate("22021").with_detail(detail), hint)
         }
@@ -309,10 +323,13 @@ fn not_text(piece: &Piece, span: Span, at: usize, length: usize, with_hint: bool
                 data_error(piece, span, reason).with_sqlstate("22021")
             };
             let detail = format!("the bad byte is at offset {place} of the input as UTF-8");
-            (error.with_detail(detail), "--encoding names another encoding".to_owned())
+            (error.with_detail(detail), Some(message![setting::ENCODING, " names another encoding"]))
         }
     };
-    if hint.is_empty() { error } else { error.with_hint(hint) }
+    match hint {
+        Some(hint) => error.with_hint(hint),
+        None => error,
+    }
 }
 
 /// Whether some byte of the piece is not text.
@@ -424,7 +441,7 @@ fn not_utf8(bytes: &[u8]) -> Option<(usize, usize)> {
 }
 
 /// An error in the record at `span`.
-pub(crate) fn data_error(piece: &Piece, span: Span, reason: impl Into<String>) -> Error {
+pub(crate) fn data_error(piece: &Piece, span: Span, reason: impl Into<Message>) -> Error {
     Error::new(ErrorKind::Data, reason)
         .at(piece.origin.locate(span.start as u64, u64::from(span.lines_before)))
 }

@@ -30,9 +30,6 @@ const CHUNK_BYTES: usize = PIECE_BYTES;
 /// after so many bytes, and not after the last of millions.
 const COPY_BYTES: usize = 16 * 1024 * 1024;
 
-/// What is true as long as COMMIT was not sent.
-const NOTHING_CHANGED: &str = "nothing was changed";
-
 /// Writes rows of a program into a table, all of them or none: [`BulkWriter::finish`] makes them visible, and anything else
 /// that ends it (an error, a drop, a panic, the end of the program) leaves nothing. It needs a Tokio runtime.
 ///
@@ -256,7 +253,7 @@ impl BulkWriter {
 
     /// Remembers why the bulk is over.
     fn fail(&mut self, error: Error) -> Error {
-        let error = error.with_visible(NOTHING_CHANGED);
+        let error = error.nothing_changed();
         self.failure = Some(error.clone());
         error
     }
@@ -265,7 +262,7 @@ impl BulkWriter {
     fn over(&self) -> Error {
         self.failure.clone().unwrap_or_else(|| {
             Error::usage("the bulk is over: a call was abandoned while it waited for the server")
-                .with_visible(NOTHING_CHANGED)
+                .nothing_changed()
         })
     }
 }
@@ -347,7 +344,7 @@ impl Stream {
             }
             Ok(self.connection.client().batch_execute("SET CONSTRAINTS ALL IMMEDIATE").await?)
         };
-        checked.await.map_err(|error| error.with_visible(NOTHING_CHANGED))?;
+        checked.await.map_err(|error| error.nothing_changed())?;
         commit_all(&[self.connection], &self.target).await?;
         Ok(self.counted)
     }

@@ -276,7 +276,9 @@ impl FieldWriter<'_> {
     fn follow(&mut self, verdict: Verdict, literal: &[u8]) -> Result<(), Error> {
         match verdict {
             Ok(()) => Ok(()),
-            Err(NotEncoded::Invalid(invalid)) => Err(self.refused(invalid.sqlstate, &invalid.reason)),
+            Err(NotEncoded::Invalid(invalid)) => {
+                Err(self.refused(invalid.sqlstate, &invalid.reason).for_want_of(invalid.loss))
+            }
             Err(NotEncoded::Unsure) => self.leave_open(literal),
         }
     }

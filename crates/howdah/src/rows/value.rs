@@ -178,8 +178,9 @@ fn wide(narrow: Option<i64>, value: impl itoa::Integer, field: &mut FieldWriter<
 fn put_json(value: &serde_json::Value, field: &mut FieldWriter<'_>) -> Result<(), Error> {
     with_scratch(|json| {
         // A value in memory has string keys and nothing that cannot be written.
-        serde_json::to_writer(&mut *json, value)
-            .map_err(|error| Error::usage(format!("the JSON document cannot be written: {error}")))?;
+        serde_json::to_writer(&mut *json, value).map_err(|error| {
+            Error::usage(format!("the JSON document cannot be written: {error}")).caused_by(error)
+        })?;
         field.json(json)
     })
 }

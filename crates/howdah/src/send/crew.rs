@@ -144,10 +144,7 @@ impl WorkerHandle {
             let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
                 Ok(runtime) => runtime,
                 Err(error) => {
-                    let _ = ready.send(Err(Error::new(
-                        ErrorKind::Internal,
-                        format!("cannot start a runtime: {error}"),
-                    )));
+                    let _ = ready.send(Err(Error::cannot_start("a runtime", error)));
                     return;
                 }
             };

@@ -6,6 +6,7 @@ use crate::connect::Connection;
 use crate::encode::chunk::Chunk;
 use crate::error::Error;
 use crate::infer::lattice::ColumnLattice;
+use crate::message::setting;
 use crate::plan::row_form::RowForm;
 use crate::send::context::LoadContext;
 use crate::send::isolate::isolate_refused_rows;
@@ -137,9 +138,11 @@ impl Worker {
                 let among = refusal.rows.map_or(1, |rows| rows.len());
                 let error = part::explain(refusal.error, location, context, self.pid);
                 return Err(match error.hint() {
-                    None if among > 1 => error.with_hint(format!(
-                        "one of {among} rows that start here; --write-path copy-binary tells which one"
-                    )),
+                    None if among > 1 => error.with_hint(message![
+                        "one of {among} rows that start here; ",
+                        setting::WRITE_PATH.word("copy-binary"),
+                        " tells which one"
+                    ]),
                     _ => error,
                 });
             }

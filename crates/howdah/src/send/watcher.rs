@@ -9,6 +9,7 @@ use tokio_postgres::types::Type;
 
 use crate::connect::Connection;
 use crate::error::{Error, ErrorKind};
+use crate::message::setting;
 use crate::send::context::LoadContext;
 
 /// A worker counts as blocked when two checks in a row find it waiting, so within a second. `pg_blocking_pids` takes the
@@ -87,7 +88,10 @@ fn violation_behind(context: &str) -> Error {
     Error::new(ErrorKind::Server, "the connections of this load wait for each other")
         .with_sqlstate("55P03")
         .with_detail(context.to_owned())
-        .with_hint("a trigger or constraint makes them touch the same row: load with --jobs 1")
+        .with_hint(message![
+            "a trigger or constraint makes them touch the same row: load with ",
+            setting::JOBS.number(1)
+        ])
 }
 
 #[cfg(test)]

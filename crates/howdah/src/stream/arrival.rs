@@ -41,7 +41,7 @@ impl Source {
     /// # Errors
     /// It is closed.
     pub(super) fn stdin() -> Result<Source, Error> {
-        let owned = io::stdin().as_fd().try_clone_to_owned().map_err(|error| cannot_read("-", &error))?;
+        let owned = io::stdin().as_fd().try_clone_to_owned().map_err(|error| cannot_read("-", error))?;
         let file = File::from(owned);
         let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
         Ok(Source::Stdin(Stdin { file: Arc::new(file), is_file }))
@@ -53,7 +53,7 @@ impl Source {
     /// It cannot be read.
     pub(super) fn read(&mut self, held: &mut Vec<u8>, patience: Duration) -> Result<Arrival, Error> {
         match self {
-            Source::Stdin(stdin) => stdin.read(held, patience).map_err(|error| cannot_read("-", &error)),
+            Source::Stdin(stdin) => stdin.read(held, patience).map_err(|error| cannot_read("-", error)),
             Source::Follow(follow) => follow.read(held, patience),
         }
     }
@@ -75,7 +75,7 @@ impl Source {
         match self {
             Source::Stdin(stdin) => {
                 let sought = (&*stdin.file).seek(SeekFrom::Start(offset));
-                sought.map(drop).map_err(|error| cannot_read("-", &error))
+                sought.map(drop).map_err(|error| cannot_read("-", error))
             }
             Source::Follow(follow) => {
                 follow.seek(offset);
@@ -140,9 +140,9 @@ pub(super) fn read_some(reader: &mut impl Read, held: &mut Vec<u8>, most: usize)
     got
 }
 
-pub(super) fn cannot_read(name: &str, error: &io::Error) -> Error {
+pub(super) fn cannot_read(name: &str, error: io::Error) -> Error {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     let name = if name == "-" { "standard input" } else { name };
-    Error::new(ErrorKind::Source, format!("cannot read {name}: {text}"))
+    Error::new(ErrorKind::Source, format!("cannot read {name}: {text}")).caused_by(error)
 }

@@ -11,7 +11,7 @@ use super::row::{RecordRow, Scratch};
 use super::settle::{Batch, Between, Fate, Sent};
 use super::watch::StreamWatch;
 use super::{DRAIN, Ended, PATIENCE};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Committed, Error, ErrorKind};
 use crate::options::OnError;
 use crate::plan::Plan;
 use crate::read::records::{Record, Records};
@@ -219,7 +219,8 @@ fn queue(
             return Err(Error::new(
                 ErrorKind::PartlyCommitted,
                 format!("the server has not taken what was read within {} s", DRAIN.as_secs()),
-            ));
+            )
+            .with_visible(Committed::Unknown, "unknown: rows that were sent may be in the table"));
         }
     }
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use super::arrival::{Arrival, cannot_read};
 use super::place::{FileMark, Saved};
 use crate::error::{Error, ErrorKind};
+use crate::message::Action;
 use crate::source::PIECE_BYTES;
 
 /// How often the end of the file is looked at: seldom enough to cost nothing, often enough that nobody waits for it.
@@ -63,7 +64,7 @@ impl Follow {
         }
         if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
             return Err(Error::new(ErrorKind::Source, format!("{} is not a regular file", follow.name))
-                .with_hint("a pipe is read from standard input: howdah stream --table T < PIPE"));
+                .with_hint(message!["a pipe is read from standard input: ", Action::StreamInput("PIPE")]));
         }
         follow.open()?;
         Ok(follow)
@@ -125,7 +126,7 @@ impl Follow {
             self.open()?;
         }
         let Some(current) = &mut self.current else { return Ok(Arrival::Nothing) };
-        let fail = |error: io::Error| cannot_read(&self.name, &error);
+        let fail = |error: io::Error| cannot_read(&self.name, error);
         let got = read_at(&current.file, held, current.at).map_err(fail)?;
         if got > 0 {
             current.at += got as u64;
@@ -156,7 +157,7 @@ impl Follow {
         match opened {
             Ok(current) => self.current = Some(current),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(cannot_read(&self.name, &error)),
+            Err(error) => return Err(cannot_read(&self.name, error)),
         }
         Ok(())
     }

@@ -38,10 +38,11 @@ use crate::control::Phase;
 use crate::control::stoppable::cancelled;
 use crate::control::usage::Usage;
 use crate::encode::rejects::Rejects;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Committed, Error, ErrorKind};
 use crate::load::advice;
 use crate::load::report::{PlannedColumn, ReportedError};
 use crate::load::{default_path, provenance};
+use crate::message::{Action, setting};
 use crate::options::{Format, LoadOptions, OnError};
 use crate::publish::landing::LoadId;
 use crate::source::Dialect;
@@ -165,8 +166,7 @@ impl Stream<'_> {
     /// Looks at the server and the table.
     fn look(&self, name: &TableName) -> Result<(Session, Table), Error> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime
-            .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot start the runtime: {error}")))?;
+        let runtime = runtime.map_err(|error| Error::cannot_start("the runtime", error))?;
         let control = self.watch.control();
         runtime.block_on(async {
             let look = async {
@@ -177,7 +177,7 @@ impl Stream<'_> {
             };
             tokio::select! {
                 found = look => found,
-                () = control.cancelled() => Err(cancelled().with_visible("nothing was changed")),
+                () = control.cancelled() => Err(cancelled().nothing_changed()),
             }
         })
     }
@@ -185,8 +185,15 @@ impl Stream<'_> {
     fn state(&self, source: &mut Source, table: &Table) -> Result<Option<StateFile>, Error> {
         let Some(path) = &self.options.state else { return Ok(None) };
         if matches!(source, Source::Stdin(_)) && source.mark().is_none() {
-            return Err(Error::usage("--state keeps a place in a file, and standard input is none")
-                .with_hint("--follow FILE, or howdah stream … < FILE"));
+            return Err(Error::usage(message![
+                setting::STATE,
+                " keeps a place in a file, and standard input is none"
+            ])
+            .with_hint(message![
+                setting::FOLLOW.placeholder("FILE"),
+                ", or ",
+                Action::StreamInput("FILE")
+            ]));
         }
         let input = source_name(self.options.follow.as_deref());
         StateFile::open(path, &input, &table.display()).map(Some)
@@ -265,7 +272,7 @@ impl Stream<'_> {
     fn tell(&mut self, found: &Reading, table: &Table) {
         let control = self.watch.control();
         if !found.summary.guessed.is_empty() {
-            control.notice(format!("format: {}", found.summary));
+            control.notice(message!["format: ", found.summary.message()]);
         }
         let columns = found.plan.columns.iter().map(|column| PlannedColumn {
             source: column.source.clone(),
@@ -279,10 +286,13 @@ impl Stream<'_> {
             let left = table.columns.iter().filter(|column| !column.generated && !is_filled(&column.name));
             let left: Vec<&str> = left.map(|column| &*column.name).collect();
             if !left.is_empty() {
-                control.notice(format!(
-                    "the first record has no key for {}: always the default (--columns a,b,… names the keys to load)",
-                    left.join(", ")
-                ));
+                control.notice(message![
+                    "the first record has no key for ",
+                    left.join(", "),
+                    ": always the default (",
+                    setting::COLUMNS.list(&["a", "b", "…"]),
+                    " names the keys to load)"
+                ]);
             }
         }
         self.report.plan = Some(StreamPlan {
@@ -335,7 +345,7 @@ impl Stream<'_> {
         let settling = std::thread::Builder::new()
             .name("settle".into())
             .spawn(move || settler.run(&batches))
-            .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot start a thread: {error}")))?;
+            .map_err(|error| Error::cannot_start("a thread", error))?;
         let mut carrier = Carrier::new(found, writer.clone(), self.watch.clone(), send, between);
         let carried = carrier.run(source, cutter, self.options.reading.on_error);
         drop(carrier);
@@ -387,7 +397,7 @@ fn with_account(error: Error, settled: &Settled) -> Error {
         ErrorKind::TooManyRejects => ErrorKind::TooManyRejects,
         _ => ErrorKind::PartlyCommitted,
     };
-    error.of_kind(kind).with_visible(visible)
+    error.of_kind(kind).with_visible(Committed::Partly, visible)
 }
 
 /// What the input is called in messages.

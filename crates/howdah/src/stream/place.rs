@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind};
+use crate::message::setting;
 
 /// It names a file of the user's, and decides what is read again: nobody else's business.
 const MODE: u32 = 0o600;
@@ -117,11 +118,12 @@ impl StateFile {
                 let read = serde_json::from_slice(&text);
                 Some(read.map_err(|error| {
                     refuse(format!("is not one of howdah stream: {error}"))
-                        .with_hint("name another file: --state FILE")
+                        .caused_by(error)
+                        .with_hint(message!["name another file: ", setting::STATE.placeholder("FILE")])
                 })?)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(refuse(error.to_string())),
+            Err(error) => return Err(refuse(error.to_string()).caused_by(error)),
         };
         if let Some(other) = last.as_ref().filter(|last| last.table != table) {
             return Err(refuse(format!("is about {}, not about {table}", other.table))
@@ -146,7 +148,9 @@ impl StateFile {
         }
         self.write(&saved).map_err(|error| {
             let text = format!("cannot write the state to {}: {error}", self.path.display());
-            Error::new(ErrorKind::Source, text).with_hint("name another file: --state FILE")
+            Error::new(ErrorKind::Source, text)
+                .caused_by(error)
+                .with_hint(message!["name another file: ", setting::STATE.placeholder("FILE")])
         })?;
         self.last = Some(saved);
         Ok(())

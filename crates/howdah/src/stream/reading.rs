@@ -10,6 +10,7 @@ use crate::error::{Error, ErrorKind};
 use crate::infer::head;
 use crate::load::check_json_options;
 use crate::load::report::DialectSummary;
+use crate::message::{Action, setting};
 use crate::options::{Format, LoadOptions, Mode, OnError, WritePath};
 use crate::plan::decimal;
 use crate::plan::force;
@@ -43,11 +44,17 @@ pub(super) fn format(options: &LoadOptions, file: Option<&Path>) -> Result<Optio
             return Err(Error::usage(
                 "an array of JSON is one value that ends with its bracket, and no stream",
             )
-            .with_hint("--format ndjson reads an object a line; jq -c '.[]' makes such lines"));
+            .with_hint(message![
+                setting::FORMAT.word("ndjson"),
+                " reads an object a line; jq -c '.[]' makes such lines"
+            ]));
         }
         Some(format @ (Format::Parquet | Format::Arrow | Format::Binary | Format::Rejects)) => {
-            return Err(Error::usage(format!("--format {} does not come line by line", format.name()))
-                .with_hint("howdah load reads such files"));
+            return Err(Error::usage(message![
+                setting::FORMAT.word(format.name()),
+                " does not come line by line"
+            ])
+            .with_hint("howdah load reads such files"));
         }
         Some(format) => return Ok(Some(format)),
         None => {}
@@ -79,7 +86,7 @@ pub(super) fn format_of_start(bytes: &[u8]) -> Result<Format, Error> {
 
 fn compressed() -> Error {
     Error::usage("the input is compressed: what was written last cannot be read yet")
-        .with_hint("unpack it on the way: zcat FILE | howdah stream --table T")
+        .with_hint(message!["unpack it on the way: ", Action::StreamOutput("zcat FILE")])
 }
 
 impl Reading {
@@ -98,10 +105,17 @@ impl Reading {
         let options = &LoadOptions { mode: Mode::Append, ..options.clone() };
         let given = &options.dialect;
         if given.default.is_some() {
-            return Err(Error::usage(
-                "--default is not for streams: what is written together has the same columns",
-            )
-            .with_hint("leave the column out with --skip-columns or --columns: then it gets its default"));
+            return Err(Error::usage(message![
+                setting::DEFAULT,
+                " is not for streams: what is written together has the same columns"
+            ])
+            .with_hint(message![
+                "leave the column out with ",
+                setting::SKIP_COLUMNS,
+                " or ",
+                setting::COLUMNS,
+                ": then it gets its default"
+            ]));
         }
         let unsaid = Unsaid {
             delimiter: given.delimiter.is_none() && usual.delimiter == b',',

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::error::Error;
 use crate::load::report::{DialectSummary, PlannedColumn, ReportedError};
+use crate::message::{Respell, Spelling};
 use crate::writer::{Distribution, Statistics};
 
 /// A stream that is over: the figures, and the error when it failed.
@@ -135,5 +136,11 @@ impl From<&Statistics> for WriterFigures {
             ambiguous_commits: statistics.ambiguous_commits,
             connections: statistics.decision.connections,
         }
+    }
+}
+
+impl Respell for StreamReport {
+    fn respell(&mut self, spelling: &dyn Spelling) {
+        self.error.respell(spelling);
     }
 }

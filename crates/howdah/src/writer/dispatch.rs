@@ -17,7 +17,7 @@ use super::queue::{Batch, Next, Settling};
 use super::session::Session;
 use super::statistics::{Ages, Flushed, Reason};
 use crate::encode::resolver::Resolver;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Committed, Error, ErrorKind};
 use crate::rows::OpenRow;
 
 /// The ledger's rows that nobody needs any more are removed when there are so many: in a millisecond, which rows that wait
@@ -33,10 +33,10 @@ struct Rescue(Arc<Shared>);
 impl Drop for Rescue {
     fn drop(&mut self) {
         let unsent = Error::new(ErrorKind::Closed, "the writer ended before the row was sent")
-            .with_visible("the row is not in the table");
+            .with_visible(Committed::No, "the row is not in the table");
         let under_way =
             Error::new(ErrorKind::PartlyCommitted, "the writer ended while the row was under way")
-                .with_visible("unknown: the row was sent, and no answer had come");
+                .with_visible(Committed::Unknown, "unknown: the row was sent, and no answer had come");
         let lost = self.0.queue.end(&unsent, &under_way);
         self.0.recorder.lost(lost);
         self.0.ended.resolve(Fate::default());

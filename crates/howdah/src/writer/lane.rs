@@ -16,7 +16,7 @@ use super::options::{Delivery, WriterPath};
 use super::session::{Backend, Failure, Returned, SendMethod, Session};
 use crate::connect::Target;
 use crate::encode::resolver::Resolver;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Committed, Error, ErrorKind};
 use crate::rows::{self, OpenRow};
 use crate::send::bisect::Bisection;
 use crate::send::row_error::{copy_context, is_about_a_row, named_column};
@@ -135,7 +135,7 @@ impl BatchSender {
         loop {
             let error = match rows::resolve(resolver, &self.shared.shape, rows.to_vec()).await {
                 Ok(answers) => return Ok(answers),
-                Err(error) if is_passing(&error) => error,
+                Err(error) if error.is_retryable() => error,
                 Err(error) => return Err(error),
             };
             if let Err(Refused::All(error)) = self.wait(&error, start, &mut pause, false).await {
@@ -194,7 +194,7 @@ impl BatchSender {
         loop {
             match self.open().await {
                 Ok(_) => {}
-                Err(error) if is_passing(&error) => {
+                Err(error) if error.is_retryable() => {
                     self.wait(&error, start, &mut pause, may_be_in).await?;
                     continue;
                 }
@@ -237,7 +237,7 @@ impl BatchSender {
             }
             let is_held = again && error.code().is_some_and(|code| code.code() == "55P03");
             let error = Error::from(error);
-            if !is_lost && !is_passing(&error) {
+            if !is_lost && !error.is_retryable() {
                 let error = match error.sqlstate() {
                     Some("26000") => error.with_hint(FORGETFUL_POOLER),
                     _ => error,
@@ -314,10 +314,11 @@ impl BatchSender {
 fn unless_it_may_be_in(error: Error, may_be_in: bool) -> Error {
     if may_be_in {
         error.of_kind(ErrorKind::PartlyCommitted).with_visible(
+            Committed::Unknown,
             "unknown: the connection broke before the server answered, and it could not be asked again",
         )
     } else {
-        error.with_visible("the row is not in the table")
+        error.with_visible(Committed::No, "the row is not in the table")
     }
 }
 
@@ -345,18 +346,6 @@ impl Silence {
                 end = tokio::time::Instant::now() + SILENCE;
             }
             timer.as_mut().reset(end);
-        }
-    }
-}
-
-/// Whether the same rows may well be taken another time: the connection, rollbacks, resources, locks, somebody's
-/// intervention, a standby that will be the primary.
-fn is_passing(error: &Error) -> bool {
-    const PASSING: [&str; 4] = ["08", "40", "53", "57"];
-    match error.sqlstate() {
-        None => matches!(error.kind(), ErrorKind::Server | ErrorKind::Connect),
-        Some(code) => {
-            PASSING.iter().any(|class| code.starts_with(class)) || ["55P03", "55006", "25006"].contains(&code)
         }
     }
 }

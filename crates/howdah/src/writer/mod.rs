@@ -41,7 +41,7 @@ use crate::catalog::name::TableName;
 use crate::catalog::session::Session;
 use crate::catalog::table::Table;
 use crate::connect::{Connection, Target};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Committed, Error, ErrorKind};
 use crate::rows::{OpenField, Row, RowShape};
 
 /// Writes rows of a program into one table, continuously. Methods take `&self`: share it in an `Arc`.
@@ -93,7 +93,8 @@ impl Writer {
     /// # Errors
     /// As [`Writer::connect`].
     pub fn connect_blocking(target: &Target, table: &str, options: WriterOptions) -> Result<Writer, Error> {
-        let internal = |error: std::io::Error| Error::new(ErrorKind::Internal, error.to_string());
+        let internal =
+            |error: std::io::Error| Error::new(ErrorKind::Internal, error.to_string()).caused_by(error);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(internal)?;
         let handle = runtime.handle().clone();
         let (shared, first) = runtime.block_on(prepare(target, table, options, handle))?;
@@ -254,7 +255,7 @@ impl Writer {
                 ErrorKind::PartlyCommitted,
                 format!("the writer was closed with {rows} rows that the server had not taken in time"),
             )
-            .with_visible("those that were acknowledged are in the table")),
+            .with_visible(Committed::Unknown, "those that were acknowledged are in the table")),
         }
     }
 

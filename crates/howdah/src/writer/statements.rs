@@ -8,6 +8,7 @@ use crate::catalog::name::quote;
 use crate::catalog::table::Table;
 use crate::connect::Connection;
 use crate::error::Error;
+use crate::message::setting;
 use crate::options::Names;
 use crate::plan::mapping::find_column;
 use crate::publish::staged::{Key, Search};
@@ -92,8 +93,9 @@ impl Statements {
             Some(action) => {
                 let search = Search {
                     named: &options.conflict_key,
-                    option: "conflict_key",
-                    purpose: "on_conflict".to_owned(),
+                    option: setting::CONFLICT_KEY,
+                    purpose: setting::ON_CONFLICT.into(),
+                    lacking: None,
                     conflicts: true,
                 };
                 let written = |name: &str| shape.columns().iter().any(|column| column.name == name);

@@ -110,7 +110,7 @@ fn a_wrong_declaration_is_refused_before_anything_is_made() {
     let agrees = [("id", "int8"), ("day", "date")];
     assert_eq!(load(&database, &typed(&agrees, options(&file, "t"))).rows, 2);
     let error = try_load(&database, &typed(&[("id", "int")], options(&file, "t"))).unwrap_err();
-    assert_eq!(error.message(), "--types says integer for column \"id\", but it is bigint");
+    assert_eq!(error.message(), "types says integer for column \"id\", but it is bigint");
 }
 
 #[test]

@@ -64,10 +64,10 @@ fn a_key_that_is_none_leaves_no_table() {
     assert_eq!((error.sqlstate(), error.location().unwrap().line), (Some("23502"), Some(3)), "{error:?}");
     let file = database.file("t.csv", "id,name\n1,a\n");
     let error = try_load(&database, &keyed(&file, 1)).unwrap_err();
-    assert_eq!(error.message(), "--key names \"Kind\", which the new table does not have");
+    assert_eq!(error.message(), "key names \"Kind\", which the new table does not have");
     database.sql("CREATE TABLE t (id int)");
     let error = try_load(&database, &keyed(&file, 1)).unwrap_err();
-    assert_eq!(error.message(), "--key is for new tables, and public.t exists");
+    assert_eq!(error.message(), "key is for new tables, and public.t exists");
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn the_script_of_a_dry_run_makes_the_table_that_the_load_makes() {
     let planned = LoadOptions { create_schema: true, dry_run: true, ..options(&file, "\"New s\".t") };
     let script = load(&database, &planned).plan.unwrap().create_table.unwrap();
     assert_eq!(
-        script,
+        script.as_str(),
         format!(
             "CREATE SCHEMA IF NOT EXISTS \"New s\";
 CREATE TABLE \"New s\".\"t\" (
@@ -106,7 +106,7 @@ CREATE TABLE \"New s\".\"t\" (
     \"at\" date,  -- no NULL in the input
     \"note\" text
 );
--- id grows from record to record and is never NULL: --key id makes it the primary key
+-- id grows from record to record and is never NULL: key=[\"id\"] makes it the primary key
 COMMENT ON TABLE \"New s\".\"t\" IS 'loaded by howdah from {}';",
             file.replace('\'', "''")
         )
@@ -134,7 +134,7 @@ fn a_schema_is_made_only_when_asked_and_goes_with_a_load_that_failed() {
     let database = Database::new();
     let file = database.file("t.csv", "a\n1\n");
     let error = try_load(&database, &options(&file, "s.t")).unwrap_err();
-    assert_eq!((error.sqlstate(), error.hint()), (Some("3F000"), Some("--create-schema makes it too")));
+    assert_eq!((error.sqlstate(), error.hint()), (Some("3F000"), Some("create_schema=true makes it too")));
     let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname = 's'";
     for jobs in [1, 2] {
         let making = LoadOptions { create_schema: true, jobs: Some(jobs), ..options(&file, "s.t") };
@@ -161,8 +161,8 @@ fn the_users_statements_are_part_of_the_load() {
     };
     let exchange = "DELETE FROM t WHERE day = '2024-01-02'";
     for (before, after, option) in [
-        (exchange, "INSERT INTO log SELECT 1/0", "--after: division by zero"),
-        ("DELETE FROM nowhere", "SELECT 1", "--before: relation \"nowhere\" does not exist"),
+        (exchange, "INSERT INTO log SELECT 1/0", "after: division by zero"),
+        ("DELETE FROM nowhere", "SELECT 1", "before: relation \"nowhere\" does not exist"),
     ] {
         let error = try_load(&database, &with(before, after)).unwrap_err();
         assert_eq!(error.message(), option);
@@ -177,7 +177,7 @@ fn the_users_statements_are_part_of_the_load() {
         try_load(&database, &several)
             .unwrap_err()
             .message()
-            .contains("--before is part of the load's transaction")
+            .contains("before is part of the load's transaction")
     );
     // A replaced table appears at once, so what comes after it can be part of that, whatever the number of connections.
     let replaced = LoadOptions {

@@ -92,7 +92,7 @@ fn an_existing_table_settles_what_would_be_ambiguous() {
     let error = try_load(&database, &options(&file, "t")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);
     assert!(error.detail().unwrap().contains("1 │ 5;2 │ 5 (3 fields)"), "{error:?}");
-    assert!(error.hint().unwrap().contains("--delimiter ';'"), "{error:?}");
+    assert!(error.hint().unwrap().contains(r#"delimiter=";""#), "{error:?}");
 
     database.sql("CREATE TABLE two (a text, b text); CREATE TABLE three (a text, b text, c text)");
     load(&database, &options(&file, "two"));
@@ -206,7 +206,7 @@ fn what_stands_for_null_is_guessed_said_and_overridable() {
     let file = database.file("t.csv", "id,score,country\n1,NULL,NA\n2,3.5,DE\n3,4,FR\n4,NULL,CH\n5,7,AT\n");
     let (report, notices) = try_load(&database, &options(&file, "guessed")).unwrap();
     assert!(
-        notices.iter().any(|notice| notice.contains("null \"NULL\" (guessed; --null overrides)")),
+        notices.iter().any(|notice| notice.contains("null \"NULL\" (guessed; null overrides)")),
         "{notices:?}"
     );
     assert_eq!(report.plan.unwrap().dialect.guessed, ["null"]);
@@ -217,6 +217,6 @@ fn what_stands_for_null_is_guessed_said_and_overridable() {
     let mut told = options(&file, "told");
     told.dialect.null = Some(String::new());
     let (_, notices) = try_load(&database, &told).unwrap();
-    assert!(notices.iter().any(|notice| notice.contains("--null 'NULL'")), "{notices:?}");
+    assert!(notices.iter().any(|notice| notice.contains(r#"null="NULL""#)), "{notices:?}");
     assert_eq!(database.sql("SELECT count(*) FROM told WHERE score = 'NULL'"), "2");
 }

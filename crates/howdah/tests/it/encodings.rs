@@ -204,7 +204,7 @@ fn a_byte_order_mark_says_the_encoding_and_contradicts_a_wrong_one() {
     let error = decoded(marked.as_bytes(), Some("WIN1252"), 64).unwrap_err();
     assert_eq!(
         error.message(),
-        "cannot read memory: it starts with the byte order mark of UTF8, but --encoding is WIN1252"
+        "cannot read memory: it starts with the byte order mark of UTF8, but encoding is WIN1252"
     );
 }
 
@@ -336,7 +336,7 @@ fn an_encoding_that_nobody_names_is_guessed_and_said_and_read_as_by_psql() {
                 let dialect = &report.plan.as_ref().unwrap().dialect;
                 assert_eq!((dialect.encoding, &*dialect.guessed), (encoding, &["encoding"][..]));
                 // Once, however often the file is opened.
-                let said = format!("encoding {encoding} (guessed; --encoding overrides)");
+                let said = format!("encoding {encoding} (guessed; encoding overrides)");
                 assert_eq!(notices.iter().filter(|notice| notice.contains(&said)).count(), 1, "{notices:?}");
                 assert!(!notices.iter().any(|notice| notice.starts_with("format:")), "{notices:?}");
             }
@@ -370,7 +370,7 @@ fn each_file_has_its_own_encoding_and_each_encoding_is_said_once() {
     assert_eq!(report.rows, 1600);
     let said: Vec<_> =
         notices.iter().filter_map(|notice| Some(notice.split_once(": encoding ")?.1)).collect();
-    assert_eq!(said, ["WIN1252 (guessed; --encoding overrides)", "SJIS (guessed; --encoding overrides)"]);
+    assert_eq!(said, ["WIN1252 (guessed; encoding overrides)", "SJIS (guessed; encoding overrides)"]);
     let broken = "SELECT count(*) FROM parts WHERE s NOT IN ('Müller','Größe','Bäcker','Jürgen','Köln','東京','大阪','田中太郎','表示','名古屋市')";
     assert_eq!(database.sql(broken), "0");
 }
@@ -384,7 +384,7 @@ fn two_encodings_that_fit_are_an_error_that_shows_both_readings() {
     let error = try_load(&database, &options(&file, "t")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);
     assert_eq!(error.detail(), Some("as WIN1252: 5¤\nas LATIN9: 5€"));
-    assert_eq!(error.hint(), Some("say which: --encoding WIN1252, or --encoding LATIN9"));
+    assert_eq!(error.hint(), Some("say which: encoding=WIN1252, or encoding=LATIN9"));
     let told = LoadOptions { encoding: Some(Encoding::named("LATIN9").unwrap()), ..options(&file, "t") };
     load(&database, &told);
     assert_eq!(database.sql("SELECT s FROM t WHERE id = 400"), "5€");
@@ -413,12 +413,12 @@ fn too_few_words_for_a_guess_are_refused_with_the_option_that_reads_them() {
     let database = Database::new();
     let file = database.file("input.csv", b"id,s\n1,a\n2,M\xfcller\n");
     let error = try_load(&database, &options(&file, "t")).unwrap_err();
-    assert!(error.hint().unwrap().ends_with("it looks like WIN1252: --encoding WIN1252"), "{error:?}");
+    assert!(error.hint().unwrap().ends_with("it looks like WIN1252: encoding=WIN1252"), "{error:?}");
     assert_eq!(error.location().unwrap().line, Some(3));
     // Names that are not text are not made into columns.
     let file = database.file("input.csv", b"gr\xf6\xdfe,stra\xdfe\n1,a\n2,b\n");
     let error = try_load(&database, &options(&file, "t")).unwrap_err();
-    assert!(error.hint().unwrap().contains("--encoding WIN1252"), "{error:?}");
+    assert!(error.hint().unwrap().contains("encoding=WIN1252"), "{error:?}");
     assert_eq!(error.location().unwrap().line, Some(1));
     assert_eq!(database.sql("SELECT count(*) FROM pg_class WHERE relname = 't'"), "0");
 }

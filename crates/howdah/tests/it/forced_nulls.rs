@@ -101,6 +101,6 @@ fn columns_that_cannot_be_forced_are_named() {
         ..options(&file, "t")
     };
     let says = |options: &LoadOptions| try_load(&database, options).unwrap_err().message().to_owned();
-    assert_eq!(says(&forced("z", Format::Csv)), "--force-null names \"z\", which is not loaded");
+    assert_eq!(says(&forced("z", Format::Csv)), "force_null names \"z\", which is not loaded");
     assert!(says(&forced("a", Format::Text)).contains("about quotes"));
 }

@@ -209,7 +209,7 @@ fn the_key_is_found_or_the_error_says_how_to_name_or_make_one() {
     let upsert = keyed(Mode::Upsert, &file, &[]);
     let plain = r#"CREATE TABLE t (a int, b int, "C d" int)"#;
     let said = refused(plain, &upsert);
-    assert!(said.contains("no primary key") && said.contains("--key"), "{said}");
+    assert!(said.contains("no primary key") && said.contains("key=["), "{said}");
     let said = refused(
         &format!("{plain}; CREATE UNIQUE INDEX ON t (a) WHERE b > 0; CREATE UNIQUE INDEX ON t (abs(a))"),
         &upsert,
@@ -219,13 +219,13 @@ fn the_key_is_found_or_the_error_says_how_to_name_or_make_one() {
         &format!("{plain}; CREATE UNIQUE INDEX one ON t (a); CREATE UNIQUE INDEX two ON t (b, \"C d\")"),
         &upsert,
     );
-    assert!(said.contains("one (a); two (b, \"C d\")") && said.contains("--key"), "{said}");
+    assert!(said.contains("one (a); two (b, \"C d\")") && said.contains("key=["), "{said}");
     let said = refused(plain, &keyed(Mode::Upsert, &file, &["a", "c D"]));
     assert!(said.contains("CREATE UNIQUE INDEX ON public.t (a, \"C d\")"), "{said}");
     let said = refused(&format!("{plain}; ALTER TABLE t ADD UNIQUE (a) DEFERRABLE"), &upsert);
     assert!(said.contains("deferrable"), "{said}");
     let said = refused(plain, &keyed(Mode::Delete, &file, &["a", "zz"]));
-    assert!(said.contains("--key names \"zz\""), "{said}");
+    assert!(said.contains("key names \"zz\""), "{said}");
     let said = refused("CREATE TABLE t (a int, b int, \"C d\" int, id int PRIMARY KEY DEFAULT 0)", &upsert);
     assert!(said.contains("the input lacks the key: id"), "{said}");
     let said = refused(plain, &keyed(Mode::Update, &file, &["a", "b", "C d"]));

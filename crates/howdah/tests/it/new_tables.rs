@@ -185,5 +185,5 @@ fn a_null_marker_gets_a_hint() {
     let database = Database::new();
     let file = database.file("t.csv", "a,b\n1,\\N\n2,x\n3,y\n");
     let (_, notices) = try_load(&database, &options(&file, "t")).unwrap();
-    assert!(notices.iter().any(|notice| notice.contains("--null '\\N'")), "{notices:?}");
+    assert!(notices.iter().any(|notice| notice.contains(r#"null="\\N""#)), "{notices:?}");
 }

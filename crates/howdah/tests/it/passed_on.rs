@@ -167,7 +167,7 @@ fn an_input_that_cannot_be_passed_on_is_refused_with_the_path_that_takes_it() {
     ] {
         let error = try_load(&database, &wanted).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
-        assert!(error.message().contains("--write-path copy-csv"), "{error}");
+        assert!(error.message().contains("write_path=copy-csv"), "{error}");
         assert!(error.hint().unwrap().contains("copy-binary"), "{error:?}");
     }
     assert_eq!(database.sql("SELECT count(*) FROM t"), "0");

@@ -18,7 +18,7 @@ fn load(database: &Database, options: &LoadOptions) -> Result<(Report, Vec<Strin
     let control = Control::new();
     let outcome = howdah::load(options, &target(database), &control);
     match outcome.error {
-        None => Ok((outcome.report, control.take_notices())),
+        None => Ok((outcome.report, control.take_notices().iter().map(ToString::to_string).collect())),
         Some(error) => Err(error),
     }
 }

@@ -135,7 +135,7 @@ fn what_needs_one_transaction_is_refused() {
     for mode in [Mode::Replace, Mode::Truncate, Mode::Upsert, Mode::Ignore, Mode::Update, Mode::Delete] {
         let error = try_load(&database, &LoadOptions { mode, ..asked(&file, "t") }).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
-        assert!(error.message().contains(&format!("--mode {mode}")), "{error}");
+        assert!(error.message().contains(&format!("mode={mode}")), "{error}");
     }
     let statement = || vec!["SELECT 1".to_owned()];
     for wanted in [

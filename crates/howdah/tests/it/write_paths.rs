@@ -203,6 +203,6 @@ fn a_choice_that_a_write_path_does_not_have_is_refused() {
     for path in WritePath::ALL.iter().filter(|path| !MANY.contains(path)) {
         let asked = LoadOptions { write_path: *path, rows_per_statement: Some(10), ..options(&file, "t") };
         let error = try_load(&database, &asked).unwrap_err();
-        assert!(error.to_string().contains("--rows-per-statement"), "{error}");
+        assert!(error.to_string().contains("rows_per_statement"), "{error}");
     }
 }

@@ -40,7 +40,7 @@ fn check(output: &Output, situation: &str) {
     assert!(output.stdout.is_empty(), "{situation}");
     assert!(said.contains("\nnow: nothing was changed"), "{situation}: {said}");
     assert!(!said.contains("--on-error"), "{situation}: {said}");
-    let next = said.contains("run the same command again")
+    let next = said.contains("try again when it answers")
         || said.contains("the next load into the schema removes it");
     assert!(next, "{situation}: {said}");
 }

@@ -78,11 +78,11 @@ fn two_equally_good_readings_are_the_users_to_choose_from() {
         error.detail(),
         Some("with delimiter \",\": 1 │ 5;2 │ 5 (3 fields)\nwith delimiter \";\": 1,5 │ 2,5 (2 fields)")
     );
-    assert_eq!(error.hint(), Some("say which: --delimiter ',', or --delimiter ';'"));
+    assert_eq!(error.hint(), Some(r#"say which: delimiter=",", or delimiter=";""#));
 
     let quotes = "id,s\n1,'a'\n2,'b'\n3,'c'\n";
     let error = sniff(whole(quotes), &usual(), ALL, &|_| Fit::Unknown).unwrap_err();
-    assert_eq!(error.hint(), Some("say which: --quote '\"', or --quote \"'\""));
+    assert_eq!(error.hint(), Some(r#"say which: quote="\"", or quote="'""#));
     assert!(error.detail().unwrap().contains("1 │ 'a' (2 fields)"), "{error:?}");
 
     for (text, count, expected) in [(text, 2, b';'), (text, 3, b',')] {

@@ -6,12 +6,13 @@ use crate::catalog::name::{display, quote};
 use crate::catalog::table::{Kind, Table};
 use crate::connect::Connection;
 use crate::error::Error;
+use crate::message::{Message, Setting, setting};
 use crate::options::{LoadOptions, Mode, Names};
 use crate::plan::mapping::{Mapping, find_column};
 
 /// Columns of the table that are all in the input.
 pub(crate) struct Key {
-    /// In the order of their index, else of the table: the same for every load, whatever its `--key` looks like.
+    /// In the order of their index, else of the table: the same for every load, however the key was named.
     pub(crate) columns: Vec<String>,
     /// Two rows with a NULL in the key can both be there.
     nulls_differ: bool,
@@ -22,8 +23,10 @@ pub(crate) struct Search<'a> {
     /// The columns that somebody named; none: the key that goes without saying.
     pub(crate) named: &'a [String],
     /// How the user says that, and what for.
-    pub(crate) option: &'a str,
-    pub(crate) purpose: String,
+    pub(crate) option: Setting,
+    pub(crate) purpose: Message,
+    /// What to do where the input lacks a column of the key.
+    pub(crate) lacking: Option<Message>,
     /// ON CONFLICT goes by it.
     pub(crate) conflicts: bool,
 }
@@ -50,17 +53,18 @@ impl Key {
     ) -> Result<Key, Error> {
         let search = Search {
             named: &options.key,
-            option: "--key",
-            purpose: format!("--mode {}", options.mode),
+            option: setting::KEY,
+            purpose: message![setting::MODE.word(options.mode.name())],
+            lacking: Some(message![
+                setting::KEY.list(&["a", "b"]),
+                " names another key; ",
+                setting::MAP.entry("NAME", "COLUMN"),
+                " renames a column of the input"
+            ]),
             conflicts: matches!(options.mode, Mode::Upsert | Mode::Ignore),
         };
         let loaded = |name: &str| mapping.pairs.iter().any(|pair| pair.target == name);
-        let key = Key::search(connection, table, &search, &loaded).await;
-        key.map_err(|error| match error.hint() {
-            None if error.message().starts_with(LACKS) => error
-                .with_hint("--key a,b names another key; --map NAME=COLUMN renames a column of the input"),
-            _ => error,
-        })
+        Key::search(connection, table, &search, &loaded).await
     }
 
     /// The key that is named, else the primary key, else the only plain unique index. All its columns must be `loaded`.
@@ -75,11 +79,12 @@ impl Key {
     ) -> Result<Key, Error> {
         let conflicts = search.conflicts;
         if conflicts && !matches!(table.kind, Kind::Table | Kind::Partitioned) {
-            return Err(Error::usage(format!(
-                "{} is not a table: {} needs one with a unique index",
+            return Err(Error::usage(message![
                 table.display(),
-                search.purpose
-            )));
+                " is not a table: ",
+                &search.purpose,
+                " needs one with a unique index"
+            ]));
         }
         let mut indexes = unique_indexes(connection, table).await?;
         let asked = asked(table, search)?;
@@ -106,7 +111,12 @@ impl Key {
         let missing: Vec<String> =
             key.columns.iter().filter(|name| !loaded(name)).map(|name| display(name)).collect();
         if !missing.is_empty() {
-            return Err(Error::usage(format!("{LACKS}: {} is not in it", missing.join(", "))));
+            let error = format!("the input lacks the key: {} is not in it", missing.join(", "));
+            let error = Error::usage(error);
+            return Err(match &search.lacking {
+                Some(hint) => error.with_hint(hint.clone()),
+                None => error,
+            });
         }
         let nullable =
             |name: &String| table.columns.iter().any(|column| column.name == *name && !column.not_null);
@@ -147,9 +157,6 @@ impl Key {
     }
 }
 
-/// How the message about a missing key begins.
-const LACKS: &str = "the input lacks the key";
-
 /// The named key as columns of the table, in the table's order.
 fn asked(table: &Table, search: &Search<'_>) -> Result<Option<Vec<String>>, Error> {
     if search.named.is_empty() {
@@ -158,11 +165,11 @@ fn asked(table: &Table, search: &Search<'_>) -> Result<Option<Vec<String>>, Erro
     let mut names = Vec::new();
     for name in search.named {
         let Some(column) = find_column(table, name, Names::Keep) else {
-            return Err(Error::usage(format!(
-                "{} names {name:?}, which {} does not have",
+            let table = table.display();
+            return Err(Error::usage(message![
                 search.option,
-                table.display()
-            )));
+                " names {name:?}, which {table} does not have"
+            ]));
         };
         names.push(column.name.clone());
     }
@@ -174,7 +181,7 @@ fn asked(table: &Table, search: &Search<'_>) -> Result<Option<Vec<String>>, Erro
 fn only(table: &Table, search: &Search<'_>, indexes: Vec<Unique>) -> Result<Unique, Error> {
     let several = indexes.len() > 1 && !indexes.iter().any(|index| index.is_primary);
     let listed: Vec<String> = indexes.iter().map(Unique::display).collect();
-    let hint = format!("{} a,b says by which columns rows are matched", search.option);
+    let hint = message![search.option.list(&["a", "b"]), " says by which columns rows are matched"];
     // A primary key comes first.
     match indexes.into_iter().next() {
         Some(index) if !several => Ok(index),
@@ -200,18 +207,20 @@ fn check_arbiter(
     let columns: Vec<String> = asked.iter().map(|name| display(name)).collect();
     let columns = columns.join(", ");
     match found {
-        Some(index) if index.is_deferrable => Err(Error::usage(format!(
-            "{} is deferrable: {} cannot go by it",
+        Some(index) if index.is_deferrable => Err(Error::usage(message![
             index.display(),
-            search.purpose
-        ))
-        .with_hint(format!("make the constraint NOT DEFERRABLE, or name another {}", search.option))),
+            " is deferrable: ",
+            &search.purpose,
+            " cannot go by it"
+        ])
+        .with_hint(message!["make the constraint NOT DEFERRABLE, or name another ", search.option])),
         Some(_) => Ok(()),
-        None => Err(Error::usage(format!(
-            "{} needs a unique index on exactly {columns}, and {} has none",
-            search.purpose,
-            table.display()
-        ))
+        None => Err(Error::usage(message![
+            &search.purpose,
+            " needs a unique index on exactly {columns}, and ",
+            table.display(),
+            " has none"
+        ])
         .with_hint(format!("CREATE UNIQUE INDEX ON {} ({columns})", table.display()))),
     }
 }

@@ -16,6 +16,7 @@ use tokio_postgres::Statement;
 use crate::catalog::table::Table;
 use crate::connect::Connection;
 use crate::error::Error;
+use crate::message::{Mention, Message, setting};
 use crate::options::{Format, LoadOptions, Mode, OnError, OnNul, WritePath};
 use crate::plan::Plan;
 use crate::plan::mapping::Mapping;
@@ -30,7 +31,9 @@ use statements::{Element, Statements};
 const INTERVAL_ARRAY: u32 = 1187;
 
 /// What to do where the input cannot be passed on.
-const OTHERS_CAN: &str = "--write-path copy-binary (the default) and copy-text can";
+fn others_can() -> Message {
+    message![setting::WRITE_PATH.word("copy-binary"), " (the default) and copy-text can"]
+}
 
 /// Starts and runs the statements of one connection, with those that were prepared on it.
 pub(crate) struct StatementRunner {
@@ -167,20 +170,22 @@ pub(crate) fn planned_sql(plan: &Plan, relation: &str) -> String {
 /// A usage error that names the option.
 pub(crate) fn check(options: &LoadOptions) -> Result<(), Error> {
     let path = options.write_path;
-    let refused =
-        |what: &str| Err(Error::usage(format!("{what} does not go with --write-path {}", path.name())));
+    let refused = |what: Mention| {
+        Err(Error::usage(message![what, " does not go with ", setting::WRITE_PATH.word(path.name())]))
+    };
     if options.rows_per_statement == Some(0) {
-        return Err(Error::usage("--rows-per-statement must be at least 1"));
+        return Err(Error::usage(message![setting::ROWS_PER_STATEMENT, " must be at least 1"]));
     }
     if options.rows_per_statement.is_some() && !path.has_rows_per_statement() {
-        return refused("--rows-per-statement");
+        return refused(setting::ROWS_PER_STATEMENT.into());
     }
     if path == WritePath::Landing {
         return check_landing(options);
     }
     if options.landing_table.is_some() || options.keep_landing {
-        let option = if options.keep_landing { "--keep-landing" } else { "--landing-table" };
-        return refused(option).map_err(|error| error.with_hint("it is for --write-path landing"));
+        let option = if options.keep_landing { setting::KEEP_LANDING } else { setting::LANDING_TABLE };
+        return refused(option.into())
+            .map_err(|error| error.with_hint(message!["it is for ", setting::WRITE_PATH.word("landing")]));
     }
     if path == WritePath::CopyCsv {
         return check_copy_csv(options);
@@ -190,23 +195,23 @@ pub(crate) fn check(options: &LoadOptions) -> Result<(), Error> {
     }
     if path.commits_rows() {
         if !matches!(options.mode, Mode::Append | Mode::CreateAppend | Mode::Create) {
-            return refused(&format!("--mode {}", options.mode)).map_err(|error| {
+            return refused(setting::MODE.word(options.mode.name())).map_err(|error| {
                 error.with_hint("it needs one transaction, and here every row has its own")
             });
         }
-        for (option, texts) in [("--before", &options.before), ("--after", &options.after)] {
+        for (option, texts) in [(setting::BEFORE, &options.before), (setting::AFTER, &options.after)] {
             if !texts.is_empty() {
-                return refused(option).map_err(|error| {
+                return refused(option.into()).map_err(|error| {
                     error.with_hint("it is part of the load's transaction, and here every row has its own")
                 });
             }
         }
     }
     if options.freeze {
-        return refused("--freeze");
+        return refused(setting::FREEZE.into());
     }
     if options.dialect.default.is_some() && path != WritePath::Values {
-        return refused("--default")
+        return refused(setting::DEFAULT.into())
             .map_err(|error| error.with_hint("copy-text, copy-binary and values know DEFAULT"));
     }
     Ok(())
@@ -214,24 +219,44 @@ pub(crate) fn check(options: &LoadOptions) -> Result<(), Error> {
 
 /// What needs the values' types on the way, or one transaction around it all.
 fn check_landing(options: &LoadOptions) -> Result<(), Error> {
-    let mode = format!("--mode {}", options.mode);
-    let refused = [
+    let refused: [(bool, Mention, Message); 8] = [
         (
             !matches!(options.mode, Mode::Append | Mode::CreateAppend),
-            mode.as_str(),
-            "landing adds to a table",
+            setting::MODE.word(options.mode.name()),
+            "landing adds to a table".into(),
         ),
-        (options.dry_run, "--dry-run", "with --write-path copy-text it judges every value"),
-        (options.freeze, "--freeze", "the table exists, and may hold rows"),
-        (options.dialect.default.is_some(), "--default", "copy-text, copy-binary and values know DEFAULT"),
-        (options.decimal_comma, "--decimal ,", "copy-text and copy-binary know it"),
-        (options.date_format.is_some(), "--date-format", "copy-text and copy-binary know it"),
-        (!options.before.is_empty(), "--before", "landing and promoting are two transactions"),
-        (!options.after.is_empty(), "--after", "landing and promoting are two transactions"),
+        (
+            options.dry_run,
+            setting::DRY_RUN.into(),
+            message!["with ", setting::WRITE_PATH.word("copy-text"), " it judges every value"],
+        ),
+        (options.freeze, setting::FREEZE.into(), "the table exists, and may hold rows".into()),
+        (
+            options.dialect.default.is_some(),
+            setting::DEFAULT.into(),
+            "copy-text, copy-binary and values know DEFAULT".into(),
+        ),
+        (options.decimal_comma, setting::DECIMAL.word(","), "copy-text and copy-binary know it".into()),
+        (
+            options.date_format.is_some(),
+            setting::DATE_FORMAT.into(),
+            "copy-text and copy-binary know it".into(),
+        ),
+        (
+            !options.before.is_empty(),
+            setting::BEFORE.into(),
+            "landing and promoting are two transactions".into(),
+        ),
+        (
+            !options.after.is_empty(),
+            setting::AFTER.into(),
+            "landing and promoting are two transactions".into(),
+        ),
     ];
     match refused.into_iter().find(|(is_asked, ..)| *is_asked) {
         Some((_, option, why)) => {
-            Err(Error::usage(format!("{option} does not go with --write-path landing")).with_hint(why))
+            Err(Error::usage(message![option, " does not go with ", setting::WRITE_PATH.word("landing")])
+                .with_hint(why))
         }
         None => Ok(()),
     }
@@ -239,19 +264,19 @@ fn check_landing(options: &LoadOptions) -> Result<(), Error> {
 
 /// What needs a look at every value, where the input's bytes travel as they are.
 fn check_copy_csv(options: &LoadOptions) -> Result<(), Error> {
-    let refused = [
-        (options.format == Some(Format::Text), "--format text"),
-        (matches!(options.format, Some(Format::Json | Format::Ndjson)), "JSON"),
-        (options.decimal_comma, "--decimal ,"),
-        (options.date_format.is_some(), "--date-format"),
-        (options.on_error == OnError::Ignore, "--on-error ignore"),
-        (options.on_nul == OnNul::Strip, "--on-nul strip"),
-        (options.file_column.is_some(), "--file-column"),
+    let refused: [(bool, Message); 7] = [
+        (options.format == Some(Format::Text), setting::FORMAT.word("text").into()),
+        (matches!(options.format, Some(Format::Json | Format::Ndjson)), "JSON".into()),
+        (options.decimal_comma, setting::DECIMAL.word(",").into()),
+        (options.date_format.is_some(), setting::DATE_FORMAT.into()),
+        (options.on_error == OnError::Ignore, setting::ON_ERROR.word("ignore").into()),
+        (options.on_nul == OnNul::Strip, setting::ON_NUL.word("strip").into()),
+        (options.file_column.is_some(), setting::FILE_COLUMN.into()),
     ];
     match refused.into_iter().find(|(is_asked, _)| *is_asked) {
         Some((_, option)) => {
-            Err(Error::usage(format!("{option} does not go with --write-path copy-csv"))
-                .with_hint(OTHERS_CAN))
+            Err(Error::usage(message![option, " does not go with ", setting::WRITE_PATH.word("copy-csv")])
+                .with_hint(others_can()))
         }
         None => Ok(()),
     }
@@ -274,9 +299,9 @@ pub(crate) fn check_passed_on(mapping: &Mapping, is_staged: bool, is_observed: b
     } else {
         return Ok(());
     };
-    Err(Error::usage("--write-path copy-csv cannot pass this input on")
+    Err(Error::usage(message![setting::WRITE_PATH.word("copy-csv"), " cannot pass this input on"])
         .with_detail(why)
-        .with_hint(OTHERS_CAN))
+        .with_hint(others_can()))
 }
 
 /// Refuses columns that only COPY can fill.
@@ -291,16 +316,15 @@ pub(crate) fn check_columns(options: &LoadOptions, mapping: &Mapping, table: &Ta
     });
     match odd {
         Some(column) if !options.write_path.is_copy() || options.write_path == WritePath::Landing => {
-            Err(Error::usage(format!(
-                "--write-path {} cannot fill {:?} ({})",
-                options.write_path.name(),
-                column.name,
-                column.type_name
-            ))
+            let (name, type_name) = (&column.name, &column.type_name);
+            Err(Error::usage(message![
+                setting::WRITE_PATH.word(options.write_path.name()),
+                " cannot fill {name:?} ({type_name})"
+            ])
             .with_detail(
                 "the type's modifier decides how its literals are read, which an INSERT does not tell",
             )
-            .with_hint("--write-path copy-binary or copy-text can"))
+            .with_hint(message![setting::WRITE_PATH.word("copy-binary"), " or copy-text can"]))
         }
         _ => Ok(()),
     }

@@ -23,7 +23,7 @@ pub(crate) fn try_load(database: &Database, options: &LoadOptions) -> Result<(Re
     let control = Control::new();
     let outcome = howdah::load(options, &target(database), &control);
     match outcome.error {
-        None => Ok((outcome.report, control.take_notices())),
+        None => Ok((outcome.report, control.take_notices().iter().map(ToString::to_string).collect())),
         Some(error) => Err(error),
     }
 }
