@@ -16,12 +16,13 @@ const OFFSET_BITS: u32 = 30;
 const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
 
 /// What fields are ranges of has no more bytes.
-pub const MOST_BYTES: usize = (1 << OFFSET_BITS) - 1;
+pub(crate) const MOST_BYTES: usize = (1 << OFFSET_BITS) - 1;
 
 impl Field {
     /// A field that is not in the record.
     pub const NULL: Field = Field((Form::Null as u64) << (2 * OFFSET_BITS));
 
+    /// A field of the bytes from `start` up to `end`, written in `form`.
     #[inline]
     pub fn new(start: usize, end: usize, form: Form) -> Self {
         Field(start as u64 | (end as u64) << OFFSET_BITS | (form as u64) << (2 * OFFSET_BITS))

@@ -28,6 +28,7 @@ pub struct Tuples {
     bytes: Vec<u8>,
     /// Where each row's fields start and end; its field count stands before them.
     fields: Vec<(u32, u32)>,
+    /// Where the rows stand.
     pub place: Arc<BatchPlace>,
     /// Of the input, from 0.
     pub first_row: u64,

@@ -9,10 +9,10 @@ use arrow_schema::{DataType, Fields};
 
 /// Rows of a batch: with the usual width of a row, a batch and its encoding stay in the second-level cache, and the cost
 /// per batch does not show.
-pub const BATCH_ROWS: u64 = 4096;
+pub(crate) const BATCH_ROWS: u64 = 4096;
 
 /// Bytes that a batch aims at where rows are wide: fewer rows then, down to one.
-pub const BATCH_BYTES: u64 = 1 << 20;
+pub(crate) const BATCH_BYTES: u64 = 1 << 20;
 
 /// The most that one Parquet page, or one value of fixed size, may unpack to. Pages are decoded one by one, so this and
 /// not the size of a row group bounds memory; no value of PostgreSQL is larger.

@@ -46,6 +46,7 @@ pub enum BatchFormat {
 /// How inputs are read.
 #[derive(Debug, Clone, Copy)]
 pub struct BatchOptions {
+    /// What the inputs are.
     pub format: BatchFormat,
     /// Whether two names in the headers of several inputs mean one column.
     pub same_name: fn(&str, &str) -> bool,
@@ -58,6 +59,7 @@ pub struct BatchOptions {
 pub struct Batch {
     /// The projected columns in the order of [`Batches::schema`]; what the input lacks is NULL.
     pub rows: RecordBatch,
+    /// Where the rows stand.
     pub place: Arc<BatchPlace>,
     /// Of the input, or of the row group where there is one; from 0.
     pub first_row: u64,

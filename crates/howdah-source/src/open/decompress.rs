@@ -9,7 +9,7 @@ use crate::open::fill::read_full;
 use howdah_message::{Action, Message, setting};
 
 /// The longest mark below.
-pub const MAGIC_BYTES: usize = 10;
+pub(crate) const MAGIC_BYTES: usize = 10;
 
 /// Files without text in them that people try all the same: how they begin, what they are, where the text is to be had.
 /// No mark could begin a text.
@@ -65,13 +65,13 @@ const READ_BUFFER: usize = 128 * 1024;
 const XZ_MEMORY_BYTES: u64 = 256 * 1024 * 1024;
 
 /// File name endings that say how a file is compressed, in lower case.
-pub const ENDINGS: [&str; 5] = ["gz", "zst", "zstd", "xz", "bz2"];
+pub(crate) const ENDINGS: [&str; 5] = ["gz", "zst", "zstd", "xz", "bz2"];
 
 /// The text of `raw`, whatever it is compressed with; anything unknown is text already.
 ///
 /// # Errors
 /// The first bytes cannot be read, or are those of a file without text.
-pub fn text(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+pub(crate) fn text(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
     let magic = magic(&mut raw)?;
     if let Some((_, what, instead)) = NO_TEXT.into_iter().find(|(mark, ..)| magic.starts_with(mark)) {
         return Err(io::Error::other(NoText { what, instead }));
@@ -83,13 +83,13 @@ pub fn text(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Se
 ///
 /// # Errors
 /// The first bytes cannot be read.
-pub fn content(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+pub(crate) fn content(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
     let magic = magic(&mut raw)?;
     unpacked(magic, raw)
 }
 
 /// Whether a file that begins so is compressed.
-pub fn is_compressed(magic: &[u8]) -> bool {
+pub(crate) fn is_compressed(magic: &[u8]) -> bool {
     matches!(magic, [0x1F, 0x8B, ..] | [0x28, 0xB5, 0x2F, 0xFD, ..] | [0xFD, b'7', b'z', b'X', b'Z', 0, ..])
         || magic.get(..MAGIC_BYTES).is_some_and(is_bzip2)
 }
@@ -127,7 +127,7 @@ fn is_bzip2(magic: &[u8]) -> bool {
 }
 
 /// What an error of a decompressor means, and what to do about it, where its own words do not say.
-pub fn explain(error: &io::Error) -> Option<(&'static str, Message)> {
+pub(crate) fn explain(error: &io::Error) -> Option<(&'static str, Message)> {
     if let Some(no_text) = error.get_ref()?.downcast_ref::<NoText>() {
         return Some((no_text.what, no_text.instead.hint()));
     }

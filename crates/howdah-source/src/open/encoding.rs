@@ -7,6 +7,7 @@ use howdah_message::setting;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Encoding {
     name: &'static str,
+    /// How its bytes become characters.
     pub decoding: Decoding,
 }
 
@@ -74,8 +75,10 @@ const UNKNOWN: [(&str, &str); 4] = [
 impl Encoding {
     /// UTF-8.
     pub const UTF8: Encoding = Encoding { name: "UTF8", decoding: Decoding::Utf8 };
+    /// UTF-16, the low byte of each unit first.
     pub const UTF16LE: Encoding =
         Encoding { name: "UTF-16LE", decoding: Decoding::Sequences(encoding_rs::UTF_16LE) };
+    /// UTF-16, the high byte of each unit first.
     pub const UTF16BE: Encoding =
         Encoding { name: "UTF-16BE", decoding: Decoding::Sequences(encoding_rs::UTF_16BE) };
 

@@ -5,7 +5,7 @@ const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 
 /// The keys in the directories of `path` and their values, outermost first; `None` is NULL. A key that comes again
 /// replaces the one outside.
-pub fn keys(path: &str) -> Vec<(String, Option<String>)> {
+pub(crate) fn keys(path: &str) -> Vec<(String, Option<String>)> {
     let mut keys: Vec<(String, Option<String>)> = Vec::new();
     let directories = path.rsplit_once('/').map_or("", |(directories, _)| directories);
     for directory in directories.split('/') {
@@ -20,7 +20,7 @@ pub fn keys(path: &str) -> Vec<(String, Option<String>)> {
 }
 
 /// `%2F` and the like as what they stand for; what means nothing stays as it is.
-pub fn decoded(text: &str) -> String {
+pub(crate) fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, behind)) = rest.split_first() {

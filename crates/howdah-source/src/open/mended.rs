@@ -62,6 +62,7 @@ pub struct MendedReader {
 }
 
 impl MendedReader {
+    /// Reads the records of a reject file; `map` learns which of its lines each stands in.
     pub fn new(reader: Box<dyn Read + Send>, map: LineMap) -> Self {
         MendedReader {
             lines: BufReader::new(reader),

@@ -372,6 +372,7 @@ pub struct ByteStream {
     pub lines: Option<LineMap>,
     /// What it was decoded from, if not UTF-8.
     pub encoding: Option<Encoding>,
+    /// Whether the encoding was guessed, as nothing said it.
     pub is_guessed: bool,
 }
 
@@ -385,7 +386,8 @@ impl ByteStream {
     }
 }
 
-pub fn cannot_read(name: &str, error: io::Error) -> Error {
+/// The error for an input that could not be read, with what to do about it where that is known.
+pub(crate) fn cannot_read(name: &str, error: io::Error) -> Error {
     explained(name, &error).caused_by(error)
 }
 

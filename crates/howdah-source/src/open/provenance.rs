@@ -23,22 +23,31 @@ pub struct Provenance {
     pub key: Vec<String>,
     /// The input's format and what differs from its defaults.
     pub format: String,
+    /// The byte between fields, where it is not the format's own.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delimiter: Option<char>,
+    /// The quote, where it is not `"`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub quote: Option<char>,
+    /// What escapes a quote inside quotes, where it is not the quote.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub escape: Option<char>,
+    /// What stands for NULL, where it is not the format's own.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub null: Option<String>,
+    /// What stands for the column's DEFAULT.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub default: Option<String>,
+    /// The decimal point, where it is a comma.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub decimal: Option<char>,
+    /// Columns in which the NULL marker stands for NULL in quotes too.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub force_null: Vec<String>,
+    /// Columns in which nothing stands for NULL.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub force_not_null: Vec<String>,
+    /// How dates and times are written.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub date_format: Option<String>,
     /// The column that gets the name of the file a record comes from.

@@ -8,7 +8,7 @@ const SECRET_BYTES: usize = 6;
 
 /// The stores that we can read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     S3,
     Google,
     Azure,
@@ -17,7 +17,7 @@ pub enum Kind {
 
 /// A URL of an object, of a pattern, or of a prefix.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Address {
+pub(crate) struct Address {
     pub kind: Kind,
     /// As it was given: `s3`, `abfss`.
     pub scheme: String,
@@ -34,7 +34,7 @@ impl Address {
     ///
     /// # Errors
     /// A scheme that is not known, a URL without a bucket or key.
-    pub fn parse(text: &str) -> Result<Option<Self>, Error> {
+    pub(crate) fn parse(text: &str) -> Result<Option<Self>, Error> {
         let Some((scheme, rest)) = split_scheme(text) else { return Ok(None) };
         let kind = match &*scheme {
             "file" => return Ok(None),
@@ -63,24 +63,24 @@ impl Address {
     }
 
     /// How the object `key` of the same store is called in messages: without a user, a password or a query.
-    pub fn name(&self, key: &str) -> String {
+    pub(crate) fn name(&self, key: &str) -> String {
         format!("{}://{}/{key}", self.scheme, shown(self.kind, &self.authority))
     }
 
     /// The store by itself, as its library takes it.
-    pub fn store_url(&self) -> String {
+    pub(crate) fn store_url(&self) -> String {
         let query = self.query.as_ref().map_or(String::new(), |query| format!("?{query}"));
         format!("{}://{}/{query}", self.scheme, shown(self.kind, &self.authority))
     }
 
     /// User and password of an HTTP server, if the URL has them.
-    pub fn user(&self) -> Option<String> {
+    pub(crate) fn user(&self) -> Option<String> {
         let user = self.authority.rsplit_once('@').filter(|_| self.kind == Kind::Http);
         user.map(|(user, _)| decoded(user))
     }
 
     /// What must not be shown of it, the longest first.
-    pub fn secrets(&self) -> Vec<String> {
+    pub(crate) fn secrets(&self) -> Vec<String> {
         let mut secrets: Vec<String> = self.user().into_iter().chain(self.query.clone()).collect();
         let values = secrets.iter().flat_map(|secret| secret.split(['&', '=', ':']));
         let values: Vec<String> =
@@ -92,12 +92,12 @@ impl Address {
     }
 
     /// Whether it stands for all that its store has under the key.
-    pub fn is_prefix(&self) -> bool {
+    pub(crate) fn is_prefix(&self) -> bool {
         self.kind != Kind::Http && (self.key.is_empty() || self.key.ends_with('/'))
     }
 
     /// Whether the key is a pattern.
-    pub fn is_pattern(&self) -> bool {
+    pub(crate) fn is_pattern(&self) -> bool {
         self.kind != Kind::Http && self.key.contains(['*', '?', '['])
     }
 }
@@ -106,7 +106,7 @@ impl Address {
 ///
 /// # Errors
 /// A file of another machine.
-pub fn local_path(text: &str) -> Result<Option<String>, Error> {
+pub(crate) fn local_path(text: &str) -> Result<Option<String>, Error> {
     let Some((_, rest)) = split_scheme(text).filter(|(scheme, _)| scheme == "file") else { return Ok(None) };
     match rest.split_once('/') {
         Some(("" | "localhost", path)) => Ok(Some(format!("/{}", decoded(path)))),

@@ -27,7 +27,11 @@ const MATCHING: MatchOptions = MatchOptions {
 ///
 /// # Errors
 /// None is there, or the store does not let us look.
-pub fn find(address: &Address, environment: &Environment, progress: &Progress) -> Result<Vec<Object>, Error> {
+pub(crate) fn find(
+    address: &Address,
+    environment: &Environment,
+    progress: &Progress,
+) -> Result<Vec<Object>, Error> {
     let name = address.name(&address.key);
     let fail = |failure: Failure| {
         let error = Error::new(ErrorKind::Source, format!("cannot read {name}: {failure}"));

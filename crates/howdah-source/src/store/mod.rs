@@ -10,8 +10,8 @@ mod object;
 #[cfg(test)]
 mod tests;
 
-pub use address::{Address, local_path};
-pub use environment::Environment;
-pub use failure::Failure;
-pub use find::find;
-pub use object::{Ends, Object};
+pub(crate) use address::{Address, local_path};
+pub(crate) use environment::Environment;
+pub(crate) use failure::Failure;
+pub(crate) use find::find;
+pub(crate) use object::{Ends, Object};

@@ -8,6 +8,7 @@ use crate::text::split::{self, Field, Form, Splitter};
 /// The start of an input: decompressed, decoded, from the first line that is not skipped.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample<'s> {
+    /// Its bytes.
     pub bytes: &'s [u8],
     /// The input has no more.
     pub is_whole: bool,
@@ -16,6 +17,7 @@ pub struct Sample<'s> {
 /// What a dialect makes of a sample.
 #[derive(Debug, Clone)]
 pub struct Reading {
+    /// The dialect under which the sample was read.
     pub dialect: Dialect,
     /// The values of record 1.
     pub first: Vec<String>,

@@ -15,8 +15,11 @@ const ENOUGH_TO_DOUBT: usize = 3;
 /// What may be guessed: what the user did not say.
 #[derive(Debug, Clone, Copy)]
 pub struct Unsaid {
+    /// The byte between fields.
     pub delimiter: bool,
+    /// The quote.
     pub quote: bool,
+    /// What escapes a quote inside quotes.
     pub escape: bool,
     /// Numbers have decimal commas, so commas do not delimit.
     pub decimal_comma: bool,

@@ -20,6 +20,7 @@ pub struct Span {
 /// A record without quotes, of as many fields as were asked for: [`Splitter::plain_record`].
 #[derive(Clone, Copy)]
 pub struct PlainRecord<'a, 'm> {
+    /// The bytes that hold the record.
     pub bytes: &'a [u8],
     start: usize,
     ends: &'m [u32],

@@ -9,7 +9,7 @@ const BLOCK: usize = 64;
 const STRIDE: usize = 4096;
 
 /// The positions, found a stride ahead of their use.
-pub struct Structurals<'a> {
+pub(crate) struct Structurals<'a> {
     bytes: &'a [u8],
     wanted: [u8x16; 4],
     /// Everything before this offset is in `found` or was returned.
@@ -21,7 +21,7 @@ pub struct Structurals<'a> {
 
 impl<'a> Structurals<'a> {
     /// Positions of any of `wanted` in `bytes` (less than 4 GiB); repeat a value when there are fewer than four.
-    pub fn new(bytes: &'a [u8], wanted: [u8; 4]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8], wanted: [u8; 4]) -> Self {
         // One block more than can be found: positions are written eight at a time.
         let found = vec![0; STRIDE.min(bytes.len()) + BLOCK];
         Structurals { bytes, wanted: wanted.map(u8x16::splat), looked_to: 0, found, len: 0, next: 0 }
@@ -29,7 +29,7 @@ impl<'a> Structurals<'a> {
 
     /// The next position.
     #[inline]
-    pub fn next(&mut self) -> Option<usize> {
+    pub(crate) fn next(&mut self) -> Option<usize> {
         while self.next == self.len {
             if !self.look_further() {
                 return None;
@@ -42,19 +42,19 @@ impl<'a> Structurals<'a> {
 
     /// The positions that are known and not yet returned; possibly none, even where more follow.
     #[inline]
-    pub fn ahead(&self) -> &[u32] {
+    pub(crate) fn ahead(&self) -> &[u32] {
         &self.found[self.next..self.len]
     }
 
     /// Takes the first `count` positions of [`Structurals::ahead`] as returned.
     #[inline]
-    pub fn skip(&mut self, count: usize) {
+    pub(crate) fn skip(&mut self, count: usize) {
         self.next += count;
     }
 
     /// Looks at the next stride, once all known positions were returned; `false` when there is none.
     #[inline(never)]
-    pub fn look_further(&mut self) -> bool {
+    pub(crate) fn look_further(&mut self) -> bool {
         if self.looked_to >= self.bytes.len() {
             return false;
         }
