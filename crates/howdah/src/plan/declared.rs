@@ -8,7 +8,7 @@ use crate::catalog::name;
 use crate::catalog::table::{Column, Table};
 use crate::catalog::types::{FIRST_OWN_OID, Types};
 use crate::connect::Connection;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::message::setting;
 use crate::options::LoadOptions;
 use crate::plan::mapping::Mapping;
@@ -137,7 +137,10 @@ async fn column_of(
     let types = Types::look_up(connection, &[oid], rules).await?;
     let column = Column {
         name: column.to_owned(),
-        type_name: names.first().map(|row| row.get(0)).unwrap_or_default(),
+        type_name: names
+            .first()
+            .map(|row| row.get(0))
+            .ok_or_else(|| Error::new(ErrorKind::Internal, "the server did not answer with a type's name"))?,
         shape: types.shape(oid),
         typmod,
         base_type: types.base(oid, typmod),
