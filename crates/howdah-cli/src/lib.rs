@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::panic::catch_unwind;
 
 use clap::Parser;
-use howdah::{Error, ErrorKind};
+use howdah::Error;
 
 mod args;
 mod commands;

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::Field;
-use howdah_message::setting;
 
 /// What is peculiar about inputs, by their names. An input that is not in it has the fields of the load, in order.
 pub type Layouts = BTreeMap<Arc<str>, Layout>;

@@ -5,6 +5,7 @@
 use arrow_schema::TimeUnit;
 
 use super::allowed::{Allowed, lossy};
+use crate::civil::{DATES, Date, MICROS_PER_DAY, TIMESTAMPS, UNIX_EPOCH_DAYS, date_of};
 use crate::verdict::{Loss, NotEncoded};
 
 const SECOND_NANOS: i64 = 1_000_000_000;

@@ -13,7 +13,8 @@ use super::source::Cell;
 use super::strings::{check_nul, check_text};
 use super::value::Value;
 use crate::text::NumericLimit;
-use crate::verdict::{Loss, NotEncoded};
+use crate::verdict::{Loss, NotEncoded, Verdict};
+use crate::wire;
 
 /// A PostgreSQL type, domains resolved, as far as values go into it in different ways.
 #[derive(Debug, Clone)]

@@ -31,7 +31,7 @@ impl Target {
 }
 
 /// The type below all domains.
-pub fn below_domains(mut shape: &TypeShape) -> &TypeShape {
+pub(crate) fn below_domains(mut shape: &TypeShape) -> &TypeShape {
     while let TypeShape::Domain { over, .. } = shape {
         shape = over;
     }
@@ -39,7 +39,7 @@ pub fn below_domains(mut shape: &TypeShape) -> &TypeShape {
 }
 
 /// Whether values of the type are JSON themselves.
-pub fn is_document(shape: &TypeShape) -> bool {
+pub(crate) fn is_document(shape: &TypeShape) -> bool {
     matches!(below_domains(shape), TypeShape::Base { oid } if DOCUMENTS.contains(oid))
 }
 

@@ -5,8 +5,6 @@
 //! plan's order, spelled as COPY would spell them: strings without their escapes, arrays and composites as literals
 //! (`literal`). Nothing after that knows JSON.
 
-use howdah_message::Message;
-
 mod forms;
 mod keys;
 mod literal;
@@ -15,6 +13,7 @@ mod regions;
 mod walk;
 
 use howdah_encode::json::{EscapeError, MAX_DEPTH, SyntaxError, is_space};
+use howdah_message::Message;
 
 pub use forms::{form, form_name, last_record_end};
 pub use keys::{Habit, Keys};

@@ -8,7 +8,6 @@ use howdah_encode::json::{Member, Members, Value, ValueKind, unescape};
 use super::Refusal;
 use super::keys::{Habit, Keys, Target};
 use super::literal;
-use super::strings::unescape;
 use crate::field::{Field, Form, MOST_BYTES};
 use howdah_message::setting;
 

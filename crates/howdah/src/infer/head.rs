@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::error::Error;
 use crate::infer::lattice::ColumnLattice;
 use crate::infer::survey::{self, Question, Survey};
-use crate::message::setting;
 use crate::options::LoadOptions;
 use crate::plan::head::Head;
 use crate::read::records;

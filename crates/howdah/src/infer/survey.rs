@@ -4,6 +4,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use howdah_encode::json::{Member, Members, ValueKind, is_jsonb, unescape};
+
 use crate::catalog::inferred_type::InferredType;
 use crate::error::Error;
 use crate::infer::lattice::ColumnLattice;
@@ -12,7 +14,7 @@ use crate::message::setting;
 use crate::options::{LoadOptions, OnError};
 use crate::plan::keys::Seen;
 use crate::read::records;
-use crate::source::json::{Habit, Kind, Member, Members, Refusal, unescape};
+use crate::source::json::{Habit, Refusal};
 use crate::source::spelling::date::as_spelled;
 use crate::source::{Dialect, Form, Piece, Splitter};
 

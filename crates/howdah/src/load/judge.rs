@@ -7,7 +7,7 @@ use super::{Decision, Load};
 use crate::connect::Connection;
 use crate::control::Phase;
 use crate::encode::Encoder;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::read::feed::{self, InputQueue};
 use crate::send::context::LoadContext;
 use crate::send::crew;

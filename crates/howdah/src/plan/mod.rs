@@ -18,6 +18,7 @@ use howdah_encode::{SessionRules, TextCodec, TypeShape};
 
 use crate::catalog::name::{quote, quote_literal};
 use crate::catalog::table::Table;
+use crate::error::{Error, ErrorKind};
 use crate::message::{Message, setting};
 use crate::options::{LoadOptions, OnNul, WritePath};
 use crate::plan::force::Forced;
