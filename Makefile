@@ -60,18 +60,18 @@ BATCHES ?= 500
 
 oracle: .venv/ready ## Compare every codec with the server's input function (LITERALS=100000 a type, SEED=…, BATCHES=500 of Arrow)
 	HOWDAH_SEED=$(SEED) HOWDAH_ORACLE_LITERALS=$(LITERALS) HOWDAH_BATCH_CASES=$(BATCHES) \
-	    $(CARGO) test --locked -p howdah --test oracle --test arrow_oracle -- --nocapture
+	    $(CARGO) test --locked -p howdah --test it -- --nocapture oracle::
 
 # Giants of some GiB pass through it; it takes some 40 minutes and 6 GiB of memory.
 hostile: .venv/ready ## All the bad input through the command, with psql as the judge, and every cut of every file (SEED=…)
-	HOWDAH_SEED=$(SEED) HOWDAH_HOSTILE=1 HOWDAH_TABLES=$(or $(TABLES),2000) $(CARGO) test --locked -p howdah-cli --test hostile -- --nocapture
-	HOWDAH_SEED=$(SEED) HOWDAH_HOSTILE=1 $(CARGO) test --locked -p howdah --test cutting -- --nocapture
+	HOWDAH_SEED=$(SEED) HOWDAH_HOSTILE=1 HOWDAH_TABLES=$(or $(TABLES),2000) $(CARGO) test --locked -p howdah-cli --test it -- --nocapture hostile::
+	HOWDAH_SEED=$(SEED) HOWDAH_HOSTILE=1 $(CARGO) test --locked -p howdah --test it -- --nocapture cutting::
 
 # One run again: SEED=7 RUNS=1.
 RUNS ?= 2000
 
 soak: .venv/ready ## Random faults under a Writer (RUNS=2000 from seed SEED on), and a server that is away for 30 s
-	HOWDAH_SEED=$(SEED) HOWDAH_FAULT_RUNS=$(RUNS) HOWDAH_AWAY_SECONDS=30 $(CARGO) test --locked -p howdah --test writer_faults -- --nocapture
+	HOWDAH_SEED=$(SEED) HOWDAH_FAULT_RUNS=$(RUNS) HOWDAH_AWAY_SECONDS=30 $(CARGO) test --locked -p howdah --test it -- --nocapture writer_faults::
 
 lint: .venv/ready ## rustfmt, clippy, ruff, mypy
 	$(CARGO) fmt --check

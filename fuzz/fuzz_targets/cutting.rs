@@ -2,7 +2,7 @@
 //! the same faults.
 #![no_main]
 
-#[path = "../../crates/howdah/tests/reference/mod.rs"]
+#[path = "../../crates/howdah/tests/it/reference/mod.rs"]
 mod reference;
 
 use std::sync::Arc;

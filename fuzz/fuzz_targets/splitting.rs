@@ -3,7 +3,7 @@
 #![no_main]
 
 #[expect(dead_code, reason = "the reader is for the target of the cutter; here its files are seeds")]
-#[path = "../../crates/howdah/tests/reference/mod.rs"]
+#[path = "../../crates/howdah/tests/it/reference/mod.rs"]
 mod reference;
 
 use howdah::source::split::value;

@@ -1,7 +1,7 @@
 //! Writes the reports on made-up records into a directory, to look at: `cargo run -p howdah-bench --example
 //! example-report DIRECTORY`.
 
-#[path = "../tests/example/mod.rs"]
+#[path = "../tests/it/example/mod.rs"]
 mod example;
 
 use std::path::PathBuf;

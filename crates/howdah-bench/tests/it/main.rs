@@ -1,0 +1,11 @@
+//! The benchmark against servers, and its report: one program, so that it is linked once.
+
+mod bench_load;
+mod compare;
+mod concurrency;
+mod contenders;
+mod continuous;
+mod dataset_loads;
+mod example;
+mod report;
+mod report_page;

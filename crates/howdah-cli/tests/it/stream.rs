@@ -1,0 +1,572 @@
+//! `howdah stream` against a real server: from pipes and growing files, stopped, killed, and taken up again.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use howdah_testkit::Database;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// Rows are there within milliseconds; tests share their machine with other tests.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn howdah(database: &Database, args: &[&str]) -> Command {
+    howdah_by(database, &database.conninfo(), args)
+}
+
+/// The same by another way to the server.
+fn howdah_by(database: &Database, conninfo: &str, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_howdah"));
+    for name in
+        ["PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGDATABASE", "PGSERVICE", "PGOPTIONS", "PGAPPNAME"]
+    {
+        command.env_remove(name);
+    }
+    command.args(args).args(["-w", "-d", conninfo]).current_dir(database.path(""));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// `howdah stream --table t` with these further arguments.
+fn stream(database: &Database, args: &[&str]) -> Child {
+    howdah(database, &[&["stream", "--table", "t"], args].concat()).spawn().unwrap()
+}
+
+/// What becomes of a stream of `bytes` that ends.
+fn streamed(database: &Database, args: &[&str], bytes: impl AsRef<[u8]>) -> Output {
+    let mut child = stream(database, args);
+    // A stream that ends early does not read everything.
+    let _ = child.stdin.take().unwrap().write_all(bytes.as_ref());
+    child.wait_with_output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn report(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("no report: {}", said(output)))
+}
+
+/// Waits until the database answers `expected` to `query`.
+fn until(database: &Database, query: &str, expected: &str) {
+    database.until(query, expected, PATIENCE);
+}
+
+fn append(path: &str, bytes: &str) {
+    OpenOptions::new().append(true).create(true).open(path).unwrap().write_all(bytes.as_bytes()).unwrap();
+}
+
+/// Sends the signal and waits for the end.
+fn stop(mut child: Child, signal: Signal) -> Output {
+    kill_process(Pid::from_child(&child), signal).unwrap();
+    let start = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if start.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            panic!("not stopped after {PATIENCE:?}");
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    child.wait_with_output().unwrap()
+}
+
+const TYPES: &str =
+    "(id int, name text, born date, price numeric(10,2), at timestamptz, doc jsonb, tags text[])";
+
+#[test]
+fn csv_from_a_pipe_is_stored_as_psql_stores_it() {
+    let database = Database::new();
+    database.sql(&format!("CREATE TABLE t {TYPES}; CREATE TABLE expected {TYPES}"));
+    let mut csv = "id,name,born,price,at,doc,tags\n".to_owned();
+    csv.push_str(
+        "1,Ada,1815-12-10,1.5,2024-01-31 10:00:00+02,\"{\"\"a\"\": [1, null]}\",\"{x,\"\"y z\"\"}\"\n",
+    );
+    csv.push_str("2,\"two\nlines, and a \"\"quote\"\"\",,,,,\n3,\"\",January 8 1999,1e3,now,1,{}\n");
+    for id in 4..3000 {
+        csv.push_str(&format!("{id},name {id},2024-02-29,{id}.25,2024-02-29 12:00:00,\"[{id}]\",{{{id}}}\n"));
+    }
+    // `now` is another now for each of the two.
+    let csv = csv.replace(",now,", ",epoch,");
+    let file = database.file("all.csv", &csv);
+    database.sql(&format!(r"\copy expected FROM '{file}' (FORMAT csv, HEADER)"));
+    let without_end = csv.trim_end();
+    let done = streamed(&database, &[], without_end);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert_eq!(String::from_utf8_lossy(&done.stdout), "COPY 2999\n");
+    assert!(database.binary_rows("t") == database.binary_rows("expected"), "other bytes than psql's");
+}
+
+#[test]
+fn objects_from_a_pipe_are_stored_as_json_populate_record_reads_them() {
+    let database = Database::new();
+    database.sql(&format!("CREATE TABLE t {TYPES}; CREATE TABLE expected {TYPES}"));
+    let lines = [
+        r#"{"id": 1, "name": "Ada \"L\"\n", "born": "1815-12-10", "doc": {"a": [1, "ü"]}, "tags": ["x", "y z", null]}"#,
+        r#"{"id": 2, "price": 12.50, "doc": "text", "name": "caf\u00e9 \ud83d\ude00"}"#,
+        "",
+        r#"{"at": "2024-01-31T10:00:00Z", "id": 3, "tags": []}"#,
+    ];
+    let done = streamed(&database, &[], lines.join("\n"));
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    for line in lines.iter().filter(|line| !line.is_empty()) {
+        let literal = line.replace('\'', "''");
+        database.sql(&format!(
+            "INSERT INTO expected SELECT * FROM json_populate_record(NULL::expected, '{literal}')"
+        ));
+    }
+    assert!(database.binary_rows("t") == database.binary_rows("expected"), "{}", database.sql("TABLE t"));
+}
+
+#[test]
+fn a_line_is_committed_while_the_pipe_stays_open_and_half_a_record_waits_for_its_other_half() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (a int, b text)");
+    let mut child = stream(&database, &[]);
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"a,b\n1,x\n2,\"in quo").unwrap();
+    until(&database, "SELECT string_agg(a::text, ',') FROM t", "1");
+    stdin.write_all(b"tes\nand on\"\n3,").unwrap();
+    until(&database, "SELECT string_agg(a::text, ',' ORDER BY a) FROM t", "1,2");
+    assert_eq!(database.sql("SELECT b FROM t WHERE a = 2"), "in quotes\nand on");
+    stdin.write_all(b"last").unwrap();
+    drop(stdin);
+    let done = child.wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert_eq!(database.sql("SELECT b FROM t WHERE a = 3"), "last");
+}
+
+#[test]
+fn a_file_is_followed_through_growth_rotation_and_truncation() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int)");
+    let log = database.path("log.csv");
+    let child = stream(&database, &["--follow", &log, "--header=false"]);
+    let all = "SELECT string_agg(n::text, ',' ORDER BY n) FROM t";
+    append(&log, "1\n2\n3");
+    until(&database, all, "1,2");
+    append(&log, "0\n");
+    until(&database, all, "1,2,30");
+    std::fs::rename(&log, database.path("log.csv.1")).unwrap();
+    append(&database.path("log.csv.1"), "40\n");
+    append(&log, "50\n60\n");
+    until(&database, all, "1,2,30,40,50,60");
+    std::fs::write(&log, "70\n").unwrap();
+    until(&database, all, "1,2,30,40,50,60,70");
+    append(&log, "80");
+    let done = stop(child, Signal::TERM);
+    assert_eq!(done.status.code(), Some(143), "{}", said(&done));
+    assert!(said(&done).contains("was cut off: it is read from its start"), "{}", said(&done));
+    assert!(said(&done).contains("the last 2 bytes were not written"), "{}", said(&done));
+    assert_eq!(database.sql(all), "1,2,30,40,50,60,70");
+}
+
+#[test]
+fn a_signal_ends_the_reading_and_everything_read_is_written() {
+    for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130)] {
+        let database = Database::new();
+        database.sql("CREATE TABLE t (a int, b text)");
+        let mut child = stream(&database, &["--report", "json"]);
+        let mut stdin = child.stdin.take().unwrap();
+        let feeding = thread::spawn(move || {
+            let rows = "17,some words\n".repeat(500);
+            while stdin.write_all(rows.as_bytes()).is_ok() {
+                thread::sleep(Duration::from_millis(2));
+            }
+        });
+        until(&database, "SELECT count(*) > 1000 FROM t", "t");
+        let done = stop(child, signal);
+        feeding.join().unwrap();
+        assert_eq!(done.status.code(), Some(code), "{}", said(&done));
+        let told = report(&done);
+        assert_eq!(told["outcome"], "stopped");
+        assert_eq!(told["rows"], told["rows_read"]);
+        assert_eq!(database.sql("SELECT count(*) FROM t"), told["rows"].to_string());
+    }
+}
+
+#[test]
+fn a_stream_that_waits_for_its_first_record_stops_at_once() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (a int)");
+    for args in [&[][..], &["--follow", "not-there-yet.csv"]] {
+        let mut child = stream(&database, args);
+        let stdin = child.stdin.take();
+        thread::sleep(Duration::from_millis(700));
+        let done = stop(child, Signal::TERM);
+        drop(stdin);
+        assert_eq!(done.status.code(), Some(143), "{}", said(&done));
+    }
+}
+
+/// Lines with the numbers `from..to`.
+fn numbers(from: u32, to: u32) -> String {
+    (from..to).map(|n| format!("{n}\n")).collect()
+}
+
+#[test]
+fn after_kill_9_nothing_is_missing_and_what_comes_twice_was_not_in_the_state() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int)");
+    let (log, state) = (database.file("log.csv", numbers(0, 60_000)), database.path("state"));
+    let args = ["--follow", &log, "--state", &state, "--header=false"];
+    let mut child = stream(&database, &args);
+    until(&database, "SELECT count(*) > 5000 FROM t", "t");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // What the server was still doing.
+    until(
+        &database,
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'howdah' AND datname = current_database()",
+        "0",
+    );
+    assert_eq!(std::fs::metadata(&state).unwrap().permissions().mode() & 0o777, 0o600);
+    let saved: Value = serde_json::from_slice(&std::fs::read(&state).unwrap()).unwrap();
+    let offset = usize::try_from(saved["offset"].as_u64().unwrap()).unwrap();
+    let text = std::fs::read_to_string(&log).unwrap();
+    let settled = text[..offset].lines().count();
+    assert_eq!(database.sql(&format!("SELECT count(*) FROM t WHERE n < {settled}")), settled.to_string());
+
+    append(&log, &numbers(60_000, 60_100));
+    let child = stream(&database, &args);
+    until(&database, "SELECT count(DISTINCT n) FROM t", "60100");
+    let done = stop(child, Signal::TERM);
+    assert_eq!(done.status.code(), Some(143), "{}", said(&done));
+    let early = "SELECT count(*) FROM (SELECT n FROM t GROUP BY n HAVING count(*) > 1) twice";
+    assert_eq!(database.sql(&format!("{early} WHERE n < {settled}")), "0");
+
+    let child = stream(&database, &args);
+    append(&log, "70000\n");
+    until(&database, "SELECT count(*) FROM t WHERE n = 70000", "1");
+    stop(child, Signal::TERM);
+    assert_eq!(database.sql("SELECT count(*) FROM t WHERE n >= 60000 AND n < 60100"), "100");
+}
+
+#[test]
+fn with_a_key_and_ignored_conflicts_nothing_comes_twice() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int PRIMARY KEY)");
+    let log = database.file("log.csv", numbers(0, 30_000));
+    let args = ["--follow", &log, "--state", "state", "--header=false", "--on-conflict", "ignore"];
+    for most in ["2000", "15000"] {
+        let mut child = stream(&database, &args);
+        until(&database, &format!("SELECT count(*) > {most} FROM t"), "t");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let child = stream(&database, &args);
+    until(&database, "SELECT count(*) FROM t", "30000");
+    let done = stop(child, Signal::TERM);
+    assert_eq!(done.status.code(), Some(143), "{}", said(&done));
+}
+
+#[test]
+fn a_file_that_was_rotated_meanwhile_is_read_to_its_end_first() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int)");
+    let log = database.file("log.csv", "n\n1\n2\n");
+    let args = ["--follow", &log, "--state", "state"];
+    let child = stream(&database, &args);
+    until(&database, "SELECT count(*) FROM t", "2");
+    stop(child, Signal::TERM);
+    append(&log, "3\n");
+    std::fs::rename(&log, database.path("log.csv.1")).unwrap();
+    append(&log, "n\n4\n");
+    let child = stream(&database, &args);
+    until(&database, "SELECT string_agg(n::text, ',' ORDER BY n) FROM t", "1,2,3,4");
+    stop(child, Signal::TERM);
+
+    std::fs::write(&log, "n\n5\n").unwrap();
+    let child = stream(&database, &args);
+    until(&database, "SELECT string_agg(n::text, ',' ORDER BY n) FROM t", "1,2,3,4,5");
+    let done = stop(child, Signal::TERM);
+    assert!(said(&done).contains("is not the file that the state knows"), "{}", said(&done));
+}
+
+#[test]
+fn a_state_belongs_to_a_file_and_a_redirected_file_is_one() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int)");
+    let done = streamed(&database, &["--state", "state"], "n\n1\n");
+    assert_eq!(done.status.code(), Some(2), "{}", said(&done));
+    assert!(said(&done).contains("hint: --follow FILE"), "{}", said(&done));
+    let log = database.file("log.csv", "n\n1\n2\n");
+    for rows in ["2", "3"] {
+        let mut command = howdah(&database, &["stream", "--table", "t", "--state", "state"]);
+        let done = command.stdin(std::fs::File::open(&log).unwrap()).output().unwrap();
+        assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+        assert_eq!(database.sql("SELECT count(*) FROM t"), rows);
+        append(&log, "3\n");
+    }
+}
+
+#[test]
+fn bad_records_are_kept_as_load_keeps_them_and_the_others_are_in() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (id int PRIMARY KEY, day date, n int CHECK (n > 0))");
+    let csv = "id,day,n\n1,2024-01-01,1\nx,2024-01-01,1\n2,2024-13-01,1\n1,2024-01-02,1\n3,,0\n4,2024-01-04\n5,,5\n";
+    let args = ["--on-error", "ignore", "--rejects", "bad.jsonl", "--report", "json"];
+    let done = streamed(&database, &args, csv);
+    assert_eq!(done.status.code(), Some(3), "{}", said(&done));
+    let told = report(&done);
+    assert_eq!(
+        (&told["rows"], &told["rows_rejected"], &told["rows_read"]),
+        (&2.into(), &5.into(), &7.into())
+    );
+    assert_eq!(database.sql("SELECT string_agg(id::text, ',' ORDER BY id) FROM t"), "1,5");
+    let path = database.path("bad.jsonl");
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let kept: Vec<Value> = std::fs::read_to_string(&path)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let told: Vec<(u64, &str, &str)> = kept
+        .iter()
+        .map(|line| {
+            let text = |key: &str| line[key].as_str().unwrap_or_default();
+            (line["line"].as_u64().unwrap(), text("sqlstate"), text("raw"))
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (3, "22P02", "x,2024-01-01,1"),
+            (4, "22008", "2,2024-13-01,1"),
+            (5, "23505", "1,2024-01-02,1"),
+            (6, "23514", "3,,0"),
+            (7, "22P04", "4,2024-01-04"),
+        ]
+    );
+    // Another stream adds to the file.
+    streamed(&database, &args, "id,day,n\ny,,1\n");
+    let mended = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(mended.lines().count(), 6);
+    let mended = mended
+        .replace("x,2024", "10,2024")
+        .replace("2024-13-01", "2024-12-01")
+        .replace("1,2024-01-02", "11,2024-01-02")
+        .replace("3,,0", "3,,3")
+        .replace("4,2024-01-04", "4,2024-01-04,4")
+        .replace("y,,1", "12,,1");
+    std::fs::write(&path, mended).unwrap();
+    let done = howdah(&database, &["load", "bad.jsonl", "--format", "rejects"]).output().unwrap();
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert_eq!(database.sql("SELECT count(*) FROM t"), "8");
+}
+
+#[test]
+fn a_limit_on_bad_records_ends_the_stream() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int)");
+    let args = ["--on-error", "ignore", "--reject-limit", "1", "--header=false"];
+    let done = streamed(&database, &args, "1\nx\ny\nz\n2\n");
+    assert_eq!(done.status.code(), Some(4), "{}", said(&done));
+    assert!(said(&done).contains("more than --reject-limit 1 allows"), "{}", said(&done));
+}
+
+#[test]
+fn a_bad_record_ends_the_stream_at_its_place_with_the_rows_before_it_in() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int)");
+    let log = database.file("log.csv", "n\n1\n2\nthree\n4\n");
+    let args = ["--follow", &log, "--state", "state"];
+    let done = stream(&database, &args).wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(5), "{}", said(&done));
+    let words = said(&done);
+    assert!(words.contains("invalid input syntax for type integer: \"three\" (SQLSTATE 22P02)"), "{words}");
+    assert!(words.contains("log.csv, line 4 (byte 6), column n"), "{words}");
+    assert!(words.contains("now: 2 rows committed; all records before byte 6 are settled"), "{words}");
+    assert_eq!(database.sql("SELECT string_agg(n::text, ',' ORDER BY n) FROM t"), "1,2");
+    std::fs::write(&log, "n\n1\n2\n333\n4\n").unwrap();
+    let child = stream(&database, &args);
+    until(&database, "SELECT string_agg(n::text, ',' ORDER BY n) FROM t", "1,2,4,333");
+    stop(child, Signal::TERM);
+}
+
+#[test]
+fn a_failure_before_the_first_row_changes_nothing_and_says_so() {
+    let database = Database::new();
+    let done = streamed(&database, &[], "a\n1\n");
+    assert_eq!(done.status.code(), Some(2), "{}", said(&done));
+    assert!(said(&done).contains("table \"t\" does not exist"), "{}", said(&done));
+    assert!(said(&done).contains("CREATE TABLE first"), "{}", said(&done));
+    database.sql("CREATE TABLE t (n int)");
+    let done = streamed(&database, &[], "x\n1\n");
+    assert_eq!(done.status.code(), Some(1), "{}", said(&done));
+    assert!(said(&done).contains("now: nothing was changed"), "{}", said(&done));
+    let done = streamed(&database, &["--format", "parquet"], "x\n1\n");
+    assert_eq!(done.status.code(), Some(2), "{}", said(&done));
+    let done = streamed(&database, &[], "");
+    assert_eq!((done.status.code(), &*done.stdout), (Some(0), &b"COPY 0\n"[..]), "{}", said(&done));
+}
+
+#[test]
+fn connections_that_break_cost_no_row_and_give_none_twice() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int)");
+    let mut child = stream(&database, &["--report", "json", "--header=false"]);
+    let mut stdin = child.stdin.take().unwrap();
+    let kill = "SELECT count(pg_terminate_backend(pid)) >= 0 FROM pg_stat_activity \
+                WHERE application_name = 'howdah' AND datname = current_database()";
+    for round in 0..20 {
+        let _ = stdin.write_all(numbers(round * 1000, (round + 1) * 1000).as_bytes());
+        if round == 0 {
+            // Until there is a writer, a lost connection is one that did not come about.
+            until(&database, "SELECT count(*) FROM t", "1000");
+        }
+        thread::sleep(Duration::from_millis(20));
+        database.sql(kill);
+    }
+    drop(stdin);
+    let done = child.wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert_eq!(database.sql("SELECT count(*), count(DISTINCT n) FROM t"), "20000|20000");
+    let told = report(&done);
+    assert_eq!(told["rows"], 20_000);
+    assert!(told["writer"]["reconnections"].as_u64().unwrap() > 0, "{told}");
+}
+
+/// A way to the server that can be closed for a while.
+struct Door {
+    port: u16,
+    is_open: Arc<AtomicBool>,
+    inside: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Door {
+    fn to(database: &Database) -> Door {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let door = Door {
+            port: listener.local_addr().unwrap().port(),
+            is_open: Arc::new(AtomicBool::new(true)),
+            inside: Arc::default(),
+        };
+        let server: u16 = database.setting("port").parse().unwrap();
+        let (is_open, inside) = (door.is_open.clone(), door.inside.clone());
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                // Who comes to a closed door is let go at once.
+                if !is_open.load(Ordering::SeqCst) {
+                    continue;
+                }
+                let server = TcpStream::connect(("127.0.0.1", server)).unwrap();
+                for (mut from, mut to) in
+                    [(client.try_clone().unwrap(), server.try_clone().unwrap()), (server, client)]
+                {
+                    inside.lock().unwrap().push(to.try_clone().unwrap());
+                    thread::spawn(move || {
+                        let _ = std::io::copy(&mut from, &mut to);
+                        let _ = to.shutdown(Shutdown::Both);
+                    });
+                }
+            }
+        });
+        door
+    }
+
+    fn close(&self) {
+        self.is_open.store(false, Ordering::SeqCst);
+        for stream in self.inside.lock().unwrap().drain(..) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn open(&self) {
+        self.is_open.store(true, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_server_that_was_away_for_seconds_gets_every_row_once() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int)");
+    let door = Door::to(&database);
+    let conninfo = format!("{} host=127.0.0.1 port={}", database.conninfo(), door.port);
+    let args = ["stream", "--table", "t", "--header=false", "--report", "json"];
+    let mut child = howdah_by(&database, &conninfo, &args).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(numbers(0, 1000).as_bytes()).unwrap();
+    until(&database, "SELECT count(*) FROM t", "1000");
+    door.close();
+    stdin.write_all(numbers(1000, 2000).as_bytes()).unwrap();
+    thread::sleep(Duration::from_secs(2));
+    assert_eq!(database.sql("SELECT count(*) FROM t"), "1000");
+    door.open();
+    drop(stdin);
+    let done = child.wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert_eq!(database.sql("SELECT count(*), count(DISTINCT n) FROM t"), "2000|2000");
+    assert!(report(&done)["writer"]["reconnections"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn a_stop_while_the_server_is_away_names_what_was_not_written() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int)");
+    let door = Door::to(&database);
+    let conninfo = format!("{} host=127.0.0.1 port={}", database.conninfo(), door.port);
+    let args = ["stream", "--table", "t", "--header=false", "--retry-for", "1s"];
+    let mut child = howdah_by(&database, &conninfo, &args).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"1\n2\n").unwrap();
+    until(&database, "SELECT count(*) FROM t", "2");
+    door.close();
+    stdin.write_all(b"3\n").unwrap();
+    thread::sleep(Duration::from_millis(300));
+    let done = stop(child, Signal::TERM);
+    assert_eq!(done.status.code(), Some(5), "{}", said(&done));
+    assert!(
+        said(&done).contains("now: 2 rows committed; all records before byte 4 are settled"),
+        "{}",
+        said(&done)
+    );
+}
+
+#[test]
+fn columns_with_values_of_their_own_keep_them() {
+    let database = Database::new();
+    database.sql(
+        "CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY, name text, at timestamptz DEFAULT 'epoch', \
+         twice text GENERATED ALWAYS AS (name || name) STORED)",
+    );
+    let done = streamed(&database, &[], "{\"name\": \"a\"}\n{\"name\": \"b\"}\n");
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert!(
+        said(&done).contains("the first record has no key for id, at: always the default"),
+        "{}",
+        said(&done)
+    );
+    let rows = "SELECT count(*) FROM t WHERE at = 'epoch' AND twice = name || name AND id IS NOT NULL";
+    assert_eq!(database.sql(rows), "2");
+    let done = streamed(&database, &["--columns", "name", "--header=false", "--format", "csv"], "c\n");
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert_eq!(database.sql(rows), "3");
+}
+
+#[test]
+fn the_report_has_a_loads_keys_and_the_writers_figures_and_metrics_are_kept_in_a_file() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int)");
+    let done = streamed(&database, &["--report", "json", "--metrics", "m.prom", "-q"], "n\n1\n2\n");
+    assert_eq!((done.status.code(), said(&done)), (Some(0), String::new()));
+    let told = report(&done);
+    for key in
+        "outcome table rows rows_read rows_rejected rejects_path bytes_read elapsed_s rows_per_s durability \
+                client_cpu_s peak_rss_bytes server_version load_id offset plan writer error"
+            .split_whitespace()
+    {
+        assert!(told.get(key).is_some(), "{key} is missing in {told}");
+    }
+    assert_eq!((&told["outcome"], &told["rows"], &told["offset"]), (&"loaded".into(), &2.into(), &6.into()));
+    assert!(told["writer"]["latency_ms"]["p99"].as_f64().unwrap() > 0.0, "{told}");
+    let metrics = std::fs::read_to_string(database.path("m.prom")).unwrap();
+    assert!(metrics.contains("howdah_stream_rows_committed_total{table=\"t\"} 2\n"), "{metrics}");
+}

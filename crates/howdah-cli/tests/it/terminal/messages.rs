@@ -1,0 +1,140 @@
+//! Every failure of the first ten minutes, as a terminal shows it. The snapshots are read by people before they are accepted:
+//! each message says where, what the server said, what is visible now and what to do next.
+//! `INSTA_UPDATE=always cargo test -p howdah-cli --test it terminal::` writes them anew.
+
+use super::shell::Terminal;
+
+const PEOPLE: &str = "id,name,born\n1,Ada,1815-12-10\n2,Grace,1906-12-09\n";
+const TABLE: &str = "CREATE TABLE people (id int, name text, born date)";
+
+fn snapshot(name: &str, session: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, session));
+}
+
+#[test]
+fn who_cannot_connect_is_told_what_to_check() {
+    let terminal = Terminal::new();
+    terminal.file("people.csv", PEOPLE);
+    snapshot(
+        "connecting",
+        &terminal.session(&[
+            "howdah load people.csv -p 1",
+            "howdah load people.csv -h /nowhere",
+            "PGPASSWORD=guess howdah load people.csv -w",
+            "env -u PGPASSWORD howdah load people.csv -w",
+            // A session of its own has no terminal to ask on.
+            "setsid -w env -u PGPASSWORD howdah load people.csv",
+            "howdah load people.csv -d warehouse",
+            "howdah load people.csv -U stranger",
+        ]),
+    );
+}
+
+#[test]
+fn a_missing_right_comes_with_the_statement_that_grants_it() {
+    let terminal = Terminal::new();
+    terminal.file("people.csv", PEOPLE);
+    terminal.sql(&format!(
+        "CREATE ROLE visitor LOGIN PASSWORD 'visitor'; {TABLE}; CREATE SCHEMA hr; CREATE TABLE hr.staff (id int)"
+    ));
+    let as_visitor =
+        |command: &str| format!("PGUSER=visitor PGPASSWORD=visitor howdah load people.csv {command}");
+    let lines =
+        ["--table people", "--mode truncate", "--table guests", "--table guests -j 2", "--table hr.staff"];
+    let lines = lines.map(as_visitor);
+    snapshot("permissions", &terminal.session(&lines.each_ref().map(String::as_str)));
+    assert_eq!(terminal.sql("SELECT count(*) FROM people"), "0");
+}
+
+#[test]
+fn a_table_that_does_not_fit_the_mode_or_the_file_is_not_touched() {
+    let terminal = Terminal::new();
+    terminal.file("people.csv", PEOPLE);
+    terminal.file("typo.csv", "id,naem,birth\n1,Ada,1815-12-10\n");
+    terminal.sql(TABLE);
+    snapshot(
+        "tables",
+        &terminal.session(&[
+            "howdah load people.csv --mode create",
+            "howdah load people.csv --table guests --mode append",
+            "howdah load people.csv --table hr.people",
+            "howdah load typo.csv --table people",
+            "howdah load typo.csv --table people --header",
+        ]),
+    );
+    assert_eq!(terminal.sql("SELECT count(*) FROM people"), "0");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named_before_a_server_is_looked_for() {
+    let terminal = Terminal::new();
+    terminal.file("people.csv", PEOPLE);
+    terminal.file("logs/a.csv", PEOPLE);
+    terminal.file("empty.csv", "");
+    terminal.file("people.parquet", b"PAR1\x15\x04\x15 and so on");
+    terminal.file("bad.jsonl", "{\"id\":1,\"name\":\"Ada\"}\n{\"id\":2,\"name\":\"Bob\",}\n");
+    terminal.file("more.jsonl", "{\"id\":1,\"name\":\"Ada\",\"age\":36}\n");
+    terminal.file("people.xlsx", b"PK\x03\x04 and so on");
+    terminal.sql(TABLE);
+    snapshot(
+        "files",
+        &terminal.session(&[
+            "howdah load poeple.csv",
+            "howdah load '*.tsv'",
+            "howdah load logs",
+            "howdah load -",
+            "howdah load empty.csv",
+            "howdah load empty.csv --table people",
+            "howdah load people.parquet",
+            "howdah load people.xlsx",
+            "howdah load bad.jsonl --table lines",
+            "howdah load more.jsonl --table people",
+            "howdah load more.jsonl --table people --delimiter ,",
+        ]),
+    );
+}
+
+#[test]
+fn a_record_that_is_no_row_is_shown_with_its_place() {
+    let terminal = Terminal::new();
+    terminal.file("semicolons.csv", "1;Ada;1815-12-10\n");
+    terminal.file("bad.csv", "id,name,born\n1,Ada,1815-12-10\n2,Grace,1906-13-09\n");
+    terminal.file("short.csv", "id,name,born\n1,Ada\n");
+    terminal.file("quote.csv", "id,name,born\n1,\"Ada,1815-12-10\n");
+    terminal.file("null.csv", "id,name,born\n1,Ada,NULL\n");
+    terminal.sql(TABLE);
+    snapshot(
+        "records",
+        &terminal.session(&[
+            "howdah load semicolons.csv --table people --delimiter ,",
+            "howdah load bad.csv --table people",
+            "howdah load short.csv --table people",
+            "howdah load quote.csv --table people",
+            "howdah load null.csv --table people",
+            "howdah load bad.csv --table people --on-error ignore --rejects /dev/full",
+            "howdah load bad.csv --table people --on-error ignore --reject-limit 0",
+        ]),
+    );
+    assert_eq!(terminal.sql("SELECT count(*) FROM people"), "0");
+}
+
+#[test]
+fn a_mistyped_command_is_answered_with_the_likely_one() {
+    let terminal = Terminal::new();
+    snapshot(
+        "typing",
+        &terminal.session(&[
+            "howdah lode people.csv",
+            "howdah load",
+            "howdah load people.csv --tabel people",
+            "howdah load people.csv --format xlsx",
+            "howdah load people.csv --delimiter '||'",
+            "howdah load people.csv --jobs many",
+            "howdah load people.csv --encoding klingon",
+            "howdah load people.csv --table a.b.c",
+        ]),
+    );
+}

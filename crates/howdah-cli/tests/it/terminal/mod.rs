@@ -1,0 +1,7 @@
+//! The command as a person lives it: in a shell, on a terminal, against a server.
+
+mod guides;
+mod lost;
+mod messages;
+mod progress;
+mod shell;

@@ -1,0 +1,165 @@
+//! Columns as the user wishes them: declared types, friendly names.
+
+use howdah::options::{Names, OnError};
+use howdah::{ErrorKind, LoadOptions};
+use howdah_testkit::{Database, real_data};
+
+use crate::common::{load, options, try_load};
+
+fn columns(database: &Database, table: &str) -> String {
+    database.sql(&format!(
+        "SELECT string_agg(attname || ':' || format_type(atttypid, atttypmod), ' ' ORDER BY attnum)
+           FROM pg_attribute WHERE attrelid = '{table}'::regclass AND attnum > 0"
+    ))
+}
+
+fn typed(types: &[(&str, &str)], wanted: LoadOptions) -> LoadOptions {
+    let types = types.iter().map(|(column, r#type)| ((*column).to_owned(), (*r#type).to_owned())).collect();
+    LoadOptions { types, ..wanted }
+}
+
+const CSV: &str = "id,Price,day,mood,note\n1,1.005,2024-01-01,ok,a\n2,2,2024-01-02,sad,b\n";
+const TYPES: &[(&str, &str)] = &[
+    ("id", "smallint"),
+    ("price", "numeric(10,2)"),
+    ("day", "timestamp(0) with time zone"),
+    ("mood", "mood"),
+    ("note", "short"),
+];
+const DECLARED: &str = "id:smallint Price:numeric(10,2) day:timestamp(0) with time zone mood:mood note:short";
+
+fn with_types(database: &Database) {
+    database.sql(
+        "CREATE TYPE mood AS ENUM ('sad', 'ok');
+         CREATE DOMAIN short AS varchar(3) CHECK (value <> 'bad')",
+    );
+}
+
+#[test]
+fn declared_types_go_before_those_that_would_be_found() {
+    let database = Database::new();
+    with_types(&database);
+    let file = database.file("t.csv", CSV);
+    for jobs in [1, 2] {
+        let table = format!("t{jobs}");
+        let report =
+            load(&database, &typed(TYPES, LoadOptions { jobs: Some(jobs), ..options(&file, &table) }));
+        assert_eq!(report.rows, 2);
+        assert_eq!(columns(&database, &table), DECLARED);
+        assert_eq!(
+            database.sql(&format!("SELECT \"Price\", mood FROM {table} ORDER BY id")),
+            "1.01|ok\n2.00|sad"
+        );
+    }
+}
+
+#[test]
+fn a_stream_s_columns_have_the_declared_types_and_the_others_are_found() {
+    let database = Database::new();
+    with_types(&database);
+    let pipe = database.path("pipe.csv");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let writer = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || std::fs::write(pipe, CSV)
+    });
+    let types = &[("id", "text"), ("mood", "mood"), ("price", "numeric(10,2)")];
+    let report = load(&database, &typed(types, options(&pipe, "t")));
+    writer.join().unwrap().unwrap();
+    assert_eq!(columns(&database, "t"), "id:text Price:numeric(10,2) day:date mood:mood note:text");
+    let planned: Vec<String> = report.plan.unwrap().columns.into_iter().map(|column| column.r#type).collect();
+    assert_eq!(planned, ["text", "numeric(10,2)", "date", "mood", "text"]);
+}
+
+#[test]
+fn values_that_a_declared_type_refuses_are_bad_records() {
+    let database = Database::new();
+    with_types(&database);
+    let file = database.file(
+        "t.csv",
+        format!("{CSV}99999,1,2024-01-03,ok,c\n4,1,2024-01-03,glad,d\n5,1,2024-01-03,ok,bad\n"),
+    );
+    let error = try_load(&database, &typed(TYPES, options(&file, "t"))).unwrap_err();
+    assert_eq!((error.kind(), error.location().unwrap().line), (ErrorKind::Data, Some(4)));
+    let rejects = Some(database.path("t.rejects.jsonl").into());
+    let wanted = LoadOptions { on_error: OnError::Ignore, rejects, ..options(&file, "t") };
+    let report = load(&database, &typed(TYPES, wanted));
+    assert_eq!((report.rows, report.rows_rejected), (2, 3));
+    assert_eq!(columns(&database, "t"), DECLARED);
+}
+
+#[test]
+fn a_wrong_declaration_is_refused_before_anything_is_made() {
+    let database = Database::new();
+    let file = database.file("t.csv", CSV);
+    for (types, says) in [
+        (&[("nope", "int")][..], "\"nope\", which is no column of public.t"),
+        (&[("id", "intt")], "type \"intt\" for column \"id\" does not exist"),
+        (&[("id", "int; DROP TABLE x")], "syntax error"),
+        (&[("id", "int) , evil text (")], "syntax error"),
+        (&[("id", "anyelement")], "does not exist"),
+        (&[("id", "serial")], "does not exist"),
+        (&[("id", "int"), ("id", "text")], "twice"),
+        (&[("id", "varchar(-1)")], "no type"),
+    ] {
+        let error = try_load(&database, &typed(types, options(&file, "t"))).unwrap_err();
+        assert!(error.kind() == ErrorKind::Usage && error.message().contains(says), "{types:?}: {error:?}");
+        assert_eq!(database.sql("SELECT to_regclass('t') IS NULL"), "t");
+    }
+    database.sql("CREATE TABLE t (id bigint, \"Price\" text, day date, mood text, note text)");
+    let agrees = [("id", "int8"), ("day", "date")];
+    assert_eq!(load(&database, &typed(&agrees, options(&file, "t"))).rows, 2);
+    let error = try_load(&database, &typed(&[("id", "int")], options(&file, "t"))).unwrap_err();
+    assert_eq!(error.message(), "--types says integer for column \"id\", but it is bigint");
+}
+
+#[test]
+fn friendly_names_need_no_quotes_and_match_what_they_made() {
+    let database = Database::new();
+    let csv = "Flight Date,Cost Total $,cost_total,originState,\n2024-01-01,1,2,x,\n2024-01-02,3,4,y,\n";
+    let file = database.file("t.csv", csv);
+    let mut wanted = LoadOptions {
+        names: Names::Snake,
+        header: howdah::options::HeaderOption::Yes,
+        ..options(&file, "t")
+    };
+    load(&database, &wanted);
+    assert_eq!(
+        columns(&database, "t"),
+        "flight_date:date cost_total:bigint cost_total_2:bigint origin_state:text column5:text"
+    );
+    // Into the table as it is now, names match in their friendly form.
+    database.sql("CREATE TABLE made (\"Flight date\" date, origin_state text)");
+    wanted = LoadOptions { header: howdah::options::HeaderOption::Auto, ..wanted };
+    let file = database.file("u.csv", "flightDate,Origin State\n2024-01-01,x\n");
+    let wanted = LoadOptions {
+        inputs: vec![file.clone()],
+        ..LoadOptions { table: options(&file, "made").table, ..wanted }
+    };
+    assert_eq!(load(&database, &wanted).rows, 1);
+    assert!(try_load(&database, &LoadOptions { names: Names::Keep, ..wanted }).is_err());
+}
+
+#[test]
+fn mapped_names_stay_as_they_are_mapped() {
+    let database = Database::new();
+    let file = database.file("t.csv", "A B,x,C D\n1,2,3\n");
+    let map = vec![("x".to_owned(), "a_b".to_owned())];
+    load(&database, &LoadOptions { names: Names::Snake, map, ..options(&file, "t") });
+    assert_eq!(columns(&database, "t"), "a_b_2:bigint a_b:bigint c_d:bigint");
+}
+
+#[test]
+fn real_headers_become_names_without_quotes() {
+    let Some(data) = real_data() else {
+        println!("skipped: the real files are not at hand");
+        return;
+    };
+    let database = Database::new();
+    let file = data.join("vega/birdstrikes.csv").to_string_lossy().into_owned();
+    load(&database, &LoadOptions { names: Names::Snake, ..options(&file, "birds") });
+    assert_eq!(
+        database.sql("SELECT count(airport_name), sum(cost_total) > 0, max(speed_ias_in_knots) FROM birds"),
+        "10000|t|350"
+    );
+}

@@ -1,0 +1,196 @@
+//! What a load makes beside rows: keys, comments, schemas, the user's own statements; and the script that would make it again.
+
+use howdah::LoadOptions;
+use howdah::options::{Mode, OnError};
+use howdah_testkit::Database;
+
+use crate::common::{load, options, try_load};
+
+fn keyed(file: &str, jobs: usize) -> LoadOptions {
+    LoadOptions { key: vec!["id".into(), "Kind".into()], jobs: Some(jobs), ..options(file, "t") }
+}
+
+#[test]
+fn a_new_table_gets_its_key_and_says_where_it_came_from() {
+    for jobs in [1, 2] {
+        let database = Database::new();
+        let file = database.file("people.csv", "id,Kind,name\n1,a,x\n2,a,\n1,b,y\n");
+        load(&database, &keyed(&file, jobs));
+        let key = "SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 't'::regclass AND contype = 'p'";
+        assert_eq!(database.sql(key), "t_pkey|PRIMARY KEY (id, \"Kind\")", "{jobs}");
+        let comment = database.sql("SELECT obj_description('t'::regclass)");
+        assert_eq!(comment, format!("loaded by howdah from {file}"), "{jobs}");
+        assert_eq!(database.sql("SELECT count(*) FROM t"), "3");
+
+        // The comment is kept true; somebody's own stays.
+        let other = database.file("other.csv", "id,Kind,name\n1,a,x\n");
+        let replace =
+            |file: &str| LoadOptions { mode: Mode::Replace, jobs: Some(jobs), ..options(file, "t") };
+        load(&database, &replace(&other));
+        assert_eq!(
+            database.sql("SELECT obj_description('t'::regclass)"),
+            format!("loaded by howdah from {other}")
+        );
+        database.sql("COMMENT ON TABLE t IS 'mine'");
+        load(&database, &replace(&file));
+        assert_eq!(database.sql("SELECT obj_description('t'::regclass)"), "mine");
+    }
+}
+
+#[test]
+fn a_key_that_is_none_leaves_no_table() {
+    for (jobs, content, sqlstate, says) in [
+        (1, "id,Kind\n1,a\n1,a\n", "23505", "(1, a)"),
+        (2, "id,Kind\n1,a\n1,a\n", "23505", "(1, a)"),
+        (1, "id,Kind\n1,a\n,b\n", "23502", "null value in column \"id\""),
+        (2, "id,Kind\n1,a\n,b\n", "23502", "null value in column \"id\""),
+    ] {
+        let database = Database::new();
+        let file = database.file("t.csv", content);
+        let error = try_load(&database, &keyed(&file, jobs)).unwrap_err();
+        assert_eq!(error.sqlstate(), Some(sqlstate), "{error:?}");
+        let said = format!("{} {}", error.message(), error.detail().unwrap_or_default());
+        assert!(said.contains(says), "{said}");
+        assert_eq!(error.visible(), Some("nothing was changed"));
+        assert_eq!(
+            database.sql("SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace"),
+            "0"
+        );
+    }
+    let database = Database::new();
+    let file = database.file("t.csv", "id,Kind\n1,a\n,b\n");
+    let declared = LoadOptions { types: vec![("id".into(), "int".into())], ..keyed(&file, 2) };
+    let error = try_load(&database, &declared).unwrap_err();
+    assert_eq!((error.sqlstate(), error.location().unwrap().line), (Some("23502"), Some(3)), "{error:?}");
+    let file = database.file("t.csv", "id,name\n1,a\n");
+    let error = try_load(&database, &keyed(&file, 1)).unwrap_err();
+    assert_eq!(error.message(), "--key names \"Kind\", which the new table does not have");
+    database.sql("CREATE TABLE t (id int)");
+    let error = try_load(&database, &keyed(&file, 1)).unwrap_err();
+    assert_eq!(error.message(), "--key is for new tables, and public.t exists");
+}
+
+#[test]
+fn of_two_records_with_one_key_the_later_is_rejected() {
+    let database = Database::new();
+    let file = database.file("t.csv", "id,Kind,name\n1,a,first\n2,b,x\n1,a,second\n,c,y\n3,c,z\n");
+    let tolerant = LoadOptions {
+        on_error: OnError::Ignore,
+        rejects: Some(database.path("rejects.jsonl").into()),
+        ..keyed(&file, 2)
+    };
+    let report = load(&database, &tolerant);
+    assert_eq!((report.rows, report.rows_rejected, report.jobs), (3, 2, 1));
+    assert_eq!(database.sql("SELECT string_agg(name, ' ' ORDER BY id) FROM t"), "first x z");
+    let rejects = std::fs::read_to_string(database.path("rejects.jsonl")).unwrap();
+    assert!(
+        rejects.contains("23505") && rejects.contains("t_pkey") && rejects.contains("23502"),
+        "{rejects}"
+    );
+}
+
+#[test]
+fn the_script_of_a_dry_run_makes_the_table_that_the_load_makes() {
+    let database = Database::new();
+    let content = "id,\"Odd \"\"name\"\"\",at,note\n1,x,2024-01-01,\n5,y,2024-01-02,it's\n";
+    let file = database.file("it's odd.csv", content);
+    let planned = LoadOptions { create_schema: true, dry_run: true, ..options(&file, "\"New s\".t") };
+    let script = load(&database, &planned).plan.unwrap().create_table.unwrap();
+    assert_eq!(
+        script,
+        format!(
+            "CREATE SCHEMA IF NOT EXISTS \"New s\";
+CREATE TABLE \"New s\".\"t\" (
+    \"id\" bigint,  -- no NULL in the input
+    \"Odd \"\"name\"\"\" text,  -- no NULL in the input
+    \"at\" date,  -- no NULL in the input
+    \"note\" text
+);
+-- id grows from record to record and is never NULL: --key id makes it the primary key
+COMMENT ON TABLE \"New s\".\"t\" IS 'loaded by howdah from {}';",
+            file.replace('\'', "''")
+        )
+    );
+    assert_eq!(database.sql("SELECT count(*) FROM pg_namespace WHERE nspname = 'New s'"), "0");
+    let described = "SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod) || ' ' || attnotnull, ', ' ORDER BY attnum) \
+                     || obj_description(attrelid) FROM pg_attribute WHERE attrelid = '\"New s\".t'::regclass AND attnum > 0 GROUP BY attrelid";
+    for key in [vec![], vec!["at".to_owned()]] {
+        let planned = LoadOptions { key: key.clone(), ..planned.clone() };
+        let script = load(&database, &planned).plan.unwrap().create_table.unwrap();
+        database.sql(&script);
+        let by_script = database.sql(described);
+        // Into the table that the script made.
+        load(&database, &LoadOptions { dry_run: false, key: vec![], ..planned.clone() });
+        assert_eq!(database.sql("SELECT count(*) FROM \"New s\".t"), "2");
+        database.sql("DROP SCHEMA \"New s\" CASCADE");
+        load(&database, &LoadOptions { dry_run: false, ..planned });
+        assert_eq!(database.sql(described), by_script, "{key:?}");
+        database.sql("DROP SCHEMA \"New s\" CASCADE");
+    }
+}
+
+#[test]
+fn a_schema_is_made_only_when_asked_and_goes_with_a_load_that_failed() {
+    let database = Database::new();
+    let file = database.file("t.csv", "a\n1\n");
+    let error = try_load(&database, &options(&file, "s.t")).unwrap_err();
+    assert_eq!((error.sqlstate(), error.hint()), (Some("3F000"), Some("--create-schema makes it too")));
+    let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname = 's'";
+    for jobs in [1, 2] {
+        let making = LoadOptions { create_schema: true, jobs: Some(jobs), ..options(&file, "s.t") };
+        let broken = LoadOptions { after: vec!["SELECT 1/0".into()], ..making.clone() };
+        assert_eq!(try_load(&database, &broken).unwrap_err().sqlstate(), Some("22012"));
+        assert_eq!(database.sql(schemas), "0", "{jobs}");
+        load(&database, &making);
+        assert_eq!(database.sql("SELECT count(*) FROM s.t"), "1");
+        database.sql("DROP SCHEMA s CASCADE");
+    }
+}
+
+#[test]
+fn the_users_statements_are_part_of_the_load() {
+    let database = Database::new();
+    let file = database.file("t.csv", "day,n\n2024-01-02,7\n2024-01-02,8\n");
+    database.sql("CREATE TABLE t (day date, n int); INSERT INTO t VALUES ('2024-01-01', 1), ('2024-01-02', 2); CREATE TABLE log (n bigint)");
+    let rows = "SELECT string_agg(n::text, ' ' ORDER BY n) FROM t";
+    let with = |before: &str, after: &str| LoadOptions {
+        before: vec![before.to_owned()],
+        after: vec!["SELECT 1 -- a comment".into(), after.to_owned()],
+        mode: Mode::Append,
+        ..options(&file, "t")
+    };
+    let exchange = "DELETE FROM t WHERE day = '2024-01-02'";
+    for (before, after, option) in [
+        (exchange, "INSERT INTO log SELECT 1/0", "--after: division by zero"),
+        ("DELETE FROM nowhere", "SELECT 1", "--before: relation \"nowhere\" does not exist"),
+    ] {
+        let error = try_load(&database, &with(before, after)).unwrap_err();
+        assert_eq!(error.message(), option);
+        assert_eq!(database.sql(rows), "1 2", "a failed load changed the table");
+    }
+    load(&database, &with(exchange, "INSERT INTO log SELECT count(*) FROM t"));
+    assert_eq!(database.sql(rows), "1 7 8");
+    assert_eq!(database.sql("TABLE log"), "3");
+
+    let several = LoadOptions { jobs: Some(2), ..with(exchange, "SELECT 1") };
+    assert!(
+        try_load(&database, &several)
+            .unwrap_err()
+            .message()
+            .contains("--before is part of the load's transaction")
+    );
+    // A replaced table appears at once, so what comes after it can be part of that, whatever the number of connections.
+    let replaced = LoadOptions {
+        mode: Mode::Replace,
+        jobs: Some(2),
+        before: vec![],
+        ..with("", "GRANT SELECT ON t TO public; INSERT INTO log SELECT sum(n) FROM t")
+    };
+    load(&database, &replaced);
+    assert_eq!(
+        database.sql(
+            "SELECT max(n), (SELECT relacl::text LIKE '%=r/%' FROM pg_class WHERE relname = 't') FROM log"
+        ),
+        "15|t"
+    );
+}

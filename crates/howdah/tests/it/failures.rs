@@ -1,0 +1,192 @@
+//! What goes wrong is said with file, line, byte and column, and nothing is changed.
+
+use std::time::{Duration, Instant};
+
+use howdah::options::{HeaderOption, Mode};
+use howdah::{Error, LoadOptions};
+use howdah_testkit::Database;
+
+use crate::common::{load, options, try_load};
+
+/// The error of loading `csv` into `t (a int, b text)`, which holds one row that must stay alone.
+fn refused(csv: &[u8], jobs: usize) -> Error {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (a int, b varchar(8)); INSERT INTO t VALUES (0, 'there')");
+    let file = database.file("data.csv", csv);
+    let wanted = LoadOptions { jobs: Some(jobs), header: HeaderOption::Yes, ..options(&file, "t") };
+    let error = try_load(&database, &wanted).unwrap_err();
+    assert_eq!(database.sql("SELECT * FROM t"), "0|there");
+    // Dead rows are told of as well, when they are many.
+    assert!(error.visible().is_some_and(|visible| visible.starts_with("nothing was changed")), "{error:?}");
+    assert!(error.location().is_some_and(|at| at.source.ends_with("data.csv")), "{error:?}");
+    error
+}
+
+/// Line, byte offset, column, SQLSTATE.
+type Place<'a> = (u64, u64, Option<&'a str>, Option<&'a str>);
+
+fn place(error: &Error) -> Place<'_> {
+    let at = error.location().unwrap();
+    (at.line.unwrap(), at.byte_offset.unwrap(), error.column(), error.sqlstate())
+}
+
+#[test]
+fn structural_faults_name_line_byte_and_column() {
+    let cases: [(&[u8], Place<'_>, &str); 9] = [
+        (b"a,b\n1,x\n2\n3,z\n", (3, 8, Some("b"), Some("22P04")), "missing data for column"),
+        (b"a,b\n1,x\n2,y,z\n", (3, 8, None, Some("22P04")), "extra data after last expected column"),
+        (
+            b"a,b\n1,\"x\n\ny\"\n2,\"open\n3,z\n",
+            (5, 13, None, Some("22P04")),
+            "unterminated CSV quoted field",
+        ),
+        (b"a,b\n1,x\n2,y\rz\n", (3, 8, None, Some("22P04")), "unquoted carriage return"),
+        (b"a,b\r\n1,x\r\n2,y\n", (3, 10, None, Some("22P04")), "unquoted newline"),
+        (
+            b"a,b\n1,x\n2,\xff\xfe\n",
+            (3, 8, Some("b"), Some("22021")),
+            "invalid byte sequence for encoding \"UTF8\": 0xff",
+        ),
+        (b"a,b\n1,x\n2,a\0b\n", (3, 8, Some("b"), Some("22021")), "0x00"),
+        (
+            b"a,b\n1,x\nx2,y\n",
+            (3, 8, Some("a"), Some("22P02")),
+            "invalid input syntax for type integer: \"x2\"",
+        ),
+        (
+            b"a,b\n1,x\n2,123456789\n",
+            (3, 8, Some("b"), Some("22001")),
+            "value too long for type character varying(8)",
+        ),
+    ];
+    for (csv, expected, message) in cases {
+        let error = refused(csv, 1);
+        assert!(error.message().contains(message), "{error:?}");
+        assert_eq!(place(&error), expected, "{error:?}");
+    }
+}
+
+#[test]
+fn the_first_bad_record_of_a_long_file_is_the_one_that_is_named() {
+    let mut csv = b"a,b\n".to_vec();
+    for n in 0..200_000 {
+        let bad = [70_000, 70_001, 150_000].contains(&n);
+        csv.extend_from_slice(format!("{}{n},x\n", if bad { "bad" } else { "" }).as_bytes());
+    }
+    let error = refused(&csv, 2);
+    assert_eq!(error.location().unwrap().line, Some(70_002), "{error:?}");
+}
+
+#[test]
+fn what_only_the_server_refuses_is_led_back_to_its_line() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (a int CHECK (a < 100000), b text)");
+    let mut csv = String::from("a,b\n");
+    for n in 0..120_000 {
+        csv.push_str(&format!("{n},\"two\nlines\"\n"));
+    }
+    let file = database.file("data.csv", &csv);
+    for jobs in [1, 2] {
+        let error =
+            try_load(&database, &LoadOptions { jobs: Some(jobs), ..options(&file, "t") }).unwrap_err();
+        assert_eq!(error.sqlstate(), Some("23514"), "{error:?}");
+        let line = error.location().unwrap().line.unwrap();
+        // With several connections the server may meet another bad row first.
+        assert!(line >= 200_002 && line.is_multiple_of(2), "{error:?}");
+        if jobs == 1 {
+            assert_eq!(line, 200_002, "{error:?}");
+        }
+        assert_eq!(database.sql("SELECT count(*) FROM t"), "0");
+    }
+}
+
+#[test]
+fn a_null_is_not_named_before_a_worse_record_that_only_the_server_can_read() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (a int NOT NULL, q tsquery)");
+    let file = database.file("data.csv", "1,a & b\n2,a &\n,c\n");
+    let wanted = LoadOptions { header: HeaderOption::No, ..options(&file, "t") };
+    let error = try_load(&database, &wanted).unwrap_err();
+    assert_eq!((error.sqlstate(), error.location().unwrap().line), (Some("42601"), Some(2)), "{error:?}");
+    let fewer = database.file("data.csv", "1,a & b\n,c\n");
+    let error = try_load(&database, &LoadOptions { inputs: vec![fewer], ..wanted }).unwrap_err();
+    assert_eq!((error.sqlstate(), error.location().unwrap().line), (Some("23502"), Some(2)), "{error:?}");
+}
+
+#[test]
+fn one_key_at_both_ends_of_a_file_does_not_hang_the_load() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (a int PRIMARY KEY, b text); CREATE TABLE u (a int, UNIQUE (a) DEFERRABLE INITIALLY DEFERRED, b text)");
+    let mut csv = String::from("a,b\n");
+    for n in 0..300_000 {
+        csv.push_str(&format!("{n},{}\n", "x".repeat(40)));
+    }
+    csv.push_str("7,again\n");
+    let file = database.file("data.csv", &csv);
+    for table in ["t", "u"] {
+        for jobs in [2, 4] {
+            let start = Instant::now();
+            let error =
+                try_load(&database, &LoadOptions { jobs: Some(jobs), ..options(&file, table) }).unwrap_err();
+            assert!(start.elapsed() < Duration::from_secs(60), "took {:?}", start.elapsed());
+            assert_eq!(error.sqlstate(), Some("23505"), "{error:?}");
+            assert_eq!(database.sql(&format!("SELECT count(*) FROM {table}")), "0");
+        }
+    }
+    assert_eq!(load(&database, &LoadOptions { limit: Some(300_000), ..options(&file, "t") }).jobs, 1);
+}
+
+#[test]
+fn a_failed_load_leaves_no_table_behind() {
+    let database = Database::new();
+    let mut csv = String::from("a,b\n");
+    for n in 0..100_000 {
+        csv.push_str(&format!("{n},x\n"));
+    }
+    csv.push_str("\"open\n");
+    let file = database.file("data.csv", &csv);
+    for jobs in [1, 2, 4] {
+        let options = LoadOptions { jobs: Some(jobs), mode: Mode::Create, ..options(&file, "t") };
+        let error = try_load(&database, &options).unwrap_err();
+        assert!(error.message().contains("unterminated"), "{error:?}");
+        let left = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace";
+        assert_eq!(database.sql(left), "0");
+    }
+}
+
+#[test]
+fn a_killed_backend_fails_the_load_and_nothing_is_changed() {
+    let database = Database::new();
+    database.sql(
+        "CREATE TABLE t (a int);
+         CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF NEW.a = 50000 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF; RETURN NEW; END $$;
+         CREATE TRIGGER die BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION die();",
+    );
+    let csv: String =
+        std::iter::once("a\n".to_owned()).chain((0..100_000).map(|n| format!("{n}\n"))).collect();
+    for jobs in [1, 2] {
+        let wanted = LoadOptions { jobs: Some(jobs), ..options(&database.file("data.csv", &csv), "t") };
+        let error = try_load(&database, &wanted).unwrap_err();
+        assert_eq!(error.sqlstate(), Some("57P01"), "{error:?}");
+        assert_eq!(database.sql("SELECT count(*) FROM t"), "0");
+    }
+}
+
+#[test]
+fn missing_and_odd_inputs_are_refused_before_anything_happens() {
+    let database = Database::new();
+    for (input, expected) in [
+        (database.path("none.csv"), "No such file"),
+        (database.path("*.none"), "no file matches"),
+        (database.path(""), "is a directory"),
+        (database.file("empty.csv", b""), "the input is empty"),
+    ] {
+        let error = try_load(&database, &options(&input, "t")).unwrap_err();
+        assert!(error.message().contains(expected), "{error:?}");
+    }
+    assert_eq!(
+        database.sql("SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace"),
+        "0"
+    );
+}

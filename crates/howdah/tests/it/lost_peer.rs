@@ -1,0 +1,102 @@
+//! A machine that goes away in the middle of a load is noticed within 30 seconds, although data is on its way to it, and a
+//! server that only waits is not taken for one.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use howdah::connect::{ConnectOptions, Environment};
+use howdah::options::{HeaderOption, Mode};
+use howdah::{Control, LoadOptions};
+use howdah_testkit::Database;
+use socket2::{Domain, Socket, Type};
+
+use crate::common::{load, options};
+
+/// So many bytes reach the server; then the machine is gone.
+const LIFE: usize = 3 << 20;
+
+/// Takes one connection, forwards a part of it and falls silent, without closing anything; like a machine without
+/// power it takes no further connection, since its queue of such is full.
+fn dying_machine(server: String) -> (SocketAddr, mpsc::Sender<()>) {
+    let listener = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    listener.bind(&"127.0.0.1:0".parse::<SocketAddr>().unwrap().into()).unwrap();
+    listener.listen(1).unwrap();
+    let listener = TcpListener::from(listener);
+    let address = listener.local_addr().unwrap();
+    let (end, wait) = mpsc::channel::<()>();
+    std::thread::spawn(move || {
+        let (client, _) = listener.accept().unwrap();
+        let server = UnixStream::connect(server).unwrap();
+        let fillers: Vec<_> = (0..8)
+            .filter_map(|_| TcpStream::connect_timeout(&address, Duration::from_millis(100)).ok())
+            .collect();
+        let (mut from, mut to) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+        std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+        let mut limited = (&client).take(LIFE as u64);
+        let _ = std::io::copy(&mut limited, &mut &server);
+        let _ = wait.recv();
+        let _ = (client.shutdown(Shutdown::Both), server.shutdown(Shutdown::Both));
+        drop(fillers);
+    });
+    (address, end)
+}
+
+fn big_file(database: &Database) -> String {
+    let line = format!("{}\n", "x".repeat(99));
+    database.file("t.csv", line.repeat(200_000))
+}
+
+#[test]
+fn a_machine_that_is_gone_ends_the_load_within_thirty_seconds() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (x text)");
+    let conninfo = database.conninfo();
+    let server = format!("{}/.s.PGSQL.{}", database.setting("host"), database.setting("port"));
+    let (address, end) = dying_machine(server);
+    let through = format!("{conninfo} host=127.0.0.1 port={} connect_timeout=60", address.port());
+    let connect = ConnectOptions { conninfo: Some(through), ..ConnectOptions::default() };
+    let target = connect.resolve(&Environment::from_pairs([])).unwrap();
+    let wanted = LoadOptions {
+        header: HeaderOption::No,
+        mode: Mode::Append,
+        jobs: Some(1),
+        ..options(&big_file(&database), "t")
+    };
+    let start = Instant::now();
+    let outcome = howdah::load(&wanted, &target, &Control::new());
+    let error = outcome.error.unwrap();
+    assert!(error.message().contains("does not answer any more"), "{error:?}");
+    assert_eq!(error.visible(), Some("nothing was changed"));
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    end.send(()).unwrap();
+}
+
+#[test]
+fn a_server_that_waits_for_a_lock_is_not_given_up() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (x text)");
+    let mut holder = database.psql();
+    let mut holder = holder.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let mut lines = holder.stdin.take().unwrap();
+    lines.write_all(b"BEGIN; LOCK TABLE t IN SHARE MODE; SELECT pg_sleep(14); COMMIT;\n").unwrap();
+    drop(lines);
+    while database.sql("SELECT count(*) FROM pg_locks WHERE mode = 'ShareLock' AND relation = 't'::regclass")
+        == "0"
+    {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let file = big_file(&database);
+    let wanted = LoadOptions {
+        header: HeaderOption::No,
+        mode: Mode::CreateAppend,
+        jobs: Some(1),
+        ..options(&file, "t")
+    };
+    let start = Instant::now();
+    assert_eq!(load(&database, &wanted).rows, 200_000);
+    assert!(start.elapsed() > Duration::from_secs(10), "it did not wait: {:?}", start.elapsed());
+    holder.wait().unwrap();
+}

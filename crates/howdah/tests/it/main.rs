@@ -1,0 +1,46 @@
+//! The engine against servers: one program, so that it is linked once and its tests share a server.
+#![expect(clippy::unwrap_used, reason = "a step of a test that fails is a failed test")]
+#![expect(clippy::print_stdout, reason = "seeds, counts and skipped tests are worth reading")]
+
+mod arrow;
+mod arrow_oracle;
+mod bulk_writer;
+mod columns;
+mod common;
+mod connect;
+mod creation;
+mod cutting;
+mod date_formats;
+mod decimals;
+mod detection;
+mod encodings;
+mod existing_tables;
+mod failures;
+mod forced_nulls;
+mod json_cutting;
+mod lost_peer;
+mod many_files;
+mod modes;
+mod ndjson;
+mod ndjson_keys;
+mod ndjson_rejects;
+mod nested_types;
+mod new_tables;
+mod oracle;
+mod passed_on;
+mod pooler;
+mod privileges;
+mod promote;
+mod real_files;
+mod reference;
+mod reference_selftest;
+mod refused_staged_rows;
+mod rejects;
+mod row_commits;
+mod sessions;
+mod staging;
+mod tuples;
+mod write_paths;
+mod writer;
+mod writer_faults;
+mod xml;

@@ -1,0 +1,189 @@
+//! Tables that a load makes or replaces: types, atomic appearance, leftovers.
+
+use howdah::LoadOptions;
+use howdah::options::{HeaderOption, Mode};
+use howdah_testkit::Database;
+
+use crate::common::{load, options, try_load};
+
+fn columns(database: &Database, table: &str) -> String {
+    database.sql(&format!(
+        "SELECT attname || ':' || format_type(atttypid, atttypmod) FROM pg_attribute
+          WHERE attrelid = '{table}'::regclass AND attnum > 0 ORDER BY attnum"
+    ))
+}
+
+#[test]
+fn types_fit_every_value_and_leading_zeros_survive() {
+    let database = Database::new();
+    let csv = "flag,whole,real,exact,zip,day,at,zoned,id,doc,mixed,nothing,phone
+true,1,1.5,1.50,00501,2024-01-01,2024-01-01 10:00:00,2024-01-01T10:00:00Z,a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11,\"{\"\"a\"\":1}\",1,,+4912
+false,-9,2,2.25,10001,2024-02-29,2024-01-02,2024-01-01 10:00:00+02,a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a12,[],x,,+4913
+";
+    let report = load(&database, &options(&database.file("people.csv", csv), "t"));
+    assert_eq!(report.rows, 2);
+    assert_eq!(
+        columns(&database, "t"),
+        "flag:boolean\nwhole:bigint\nreal:double precision\nexact:numeric\nzip:text\nday:date\nat:timestamp without time zone\n\
+         zoned:timestamp with time zone\nid:uuid\ndoc:jsonb\nmixed:text\nnothing:text\nphone:text"
+    );
+    assert_eq!(
+        database.sql("SELECT exact, zip, phone FROM t ORDER BY 1"),
+        "1.50|00501|+4912\n2.25|10001|+4913"
+    );
+}
+
+#[test]
+fn a_late_value_widens_the_type_wherever_it_stands() {
+    let database = Database::new();
+    let mut csv = String::from("n,m\n");
+    for n in 0..200_000 {
+        csv.push_str(&format!("{n},{n}\n"));
+    }
+    csv.push_str("1.5,late\n");
+    let file = database.file("t.csv", &csv);
+    let report = load(&database, &LoadOptions { jobs: Some(2), ..options(&file, "t") });
+    assert_eq!(report.rows, 200_001);
+    assert_eq!(columns(&database, "t"), "n:double precision\nm:text");
+}
+
+#[test]
+fn headers_are_found_where_they_are_and_only_there() {
+    let database = Database::new();
+    for (n, (csv, header, rows)) in [
+        ("a,b\n1,2\n3,4\n", "a:bigint\nb:bigint", "2"),
+        ("1,2\n3,4\n", "column1:bigint\ncolumn2:bigint", "2"),
+        ("name,city\nAnn,Oslo\n", "name:text\ncity:text", "1"),
+        ("name,name\nAnn,Oslo\n", "column1:text\ncolumn2:text", "2"),
+        ("x,1\ny,2\n", "column1:text\ncolumn2:bigint", "2"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let table = format!("t{n}");
+        load(&database, &options(&database.file("t.csv", csv), &table));
+        assert_eq!(columns(&database, &table), header, "{csv:?}");
+        assert_eq!(database.sql(&format!("SELECT count(*) FROM {table}")), rows, "{csv:?}");
+    }
+    let file = database.file("forced.csv", "1,2\n3,4\n");
+    load(&database, &LoadOptions { header: HeaderOption::Yes, ..options(&file, "forced") });
+    assert_eq!(columns(&database, "forced"), "1:bigint\n2:bigint");
+}
+
+#[test]
+fn the_file_s_stem_names_the_table() {
+    let database = Database::new();
+    let file = database.file("Big Events.2024.csv", "a\n1\n");
+    let report = load(&database, &LoadOptions { table: None, ..options(&file, "x") });
+    assert_eq!(report.table, "public.\"Big Events\"");
+}
+
+#[test]
+fn a_table_filled_by_several_connections_appears_at_once_under_its_name_only() {
+    let database = Database::new();
+    let mut csv = String::from("a,b\n");
+    for n in 0..100_000 {
+        csv.push_str(&format!("{n},{n}\n"));
+    }
+    let file = database.file("t.csv", &csv);
+    for jobs in [1, 2, 4] {
+        let table = format!("t{jobs}");
+        let wanted = LoadOptions { jobs: Some(jobs), unlogged: jobs == 4, ..options(&file, &table) };
+        assert_eq!(load(&database, &wanted).rows, 100_000);
+        assert_eq!(database.sql(&format!("SELECT sum(a - b), count(DISTINCT a) FROM {table}")), "0|100000");
+    }
+    assert_eq!(database.sql("SELECT relname, relpersistence FROM pg_class WHERE relname LIKE 't_' OR relname LIKE 'howdah%' ORDER BY 1"), "t1|p\nt2|p\nt4|u");
+}
+
+#[test]
+fn leftovers_of_dead_loads_are_removed_and_those_of_running_ones_are_not() {
+    let database = Database::new();
+    database.sql("CREATE TABLE howdah_load_00000000000000aa (a int); CREATE TABLE howdah_load_00000000000000bb (a int); CREATE TABLE howdah_load_note (a int)");
+    let mut holder = database.psql();
+    let mut holder =
+        holder.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    {
+        use std::io::{BufRead, BufReader, Write};
+        let lock = "SELECT pg_advisory_lock(187);\n\\echo held\n";
+        holder.stdin.as_mut().unwrap().write_all(lock.as_bytes()).unwrap();
+        let mut lines = BufReader::new(holder.stdout.as_mut().unwrap()).lines();
+        while lines.next().unwrap().unwrap() != "held" {}
+    }
+    let (_, notices) = try_load(&database, &options(&database.file("t.csv", "a\n1\n"), "t")).unwrap();
+    assert_eq!(notices.iter().filter(|notice| notice.contains("howdah_load_")).count(), 1, "{notices:?}");
+    drop(holder.stdin.take());
+    holder.wait().unwrap();
+    let left = database.sql("SELECT relname FROM pg_class WHERE relname LIKE 'howdah%' ORDER BY 1");
+    assert_eq!(left, "howdah_load_00000000000000bb\nhowdah_load_note");
+}
+
+const OLD_TABLE: &str = r#"
+    CREATE ROLE reader_of_old;
+    CREATE TABLE other (id int PRIMARY KEY); INSERT INTO other VALUES (1);
+    CREATE TABLE "Old" (id serial PRIMARY KEY, a int NOT NULL DEFAULT 5 CHECK (a > 0), b text UNIQUE DEFERRABLE,
+        o int REFERENCES other, twice int GENERATED ALWAYS AS (a * 2) STORED) WITH (fillfactor = 70);
+    CREATE INDEX "by a" ON "Old" (a DESC) WHERE a > 1;
+    COMMENT ON TABLE "Old" IS 'what it''s for'; COMMENT ON COLUMN "Old".a IS 'the a';
+    GRANT SELECT ON "Old" TO reader_of_old;
+    INSERT INTO "Old" (a, b, o) VALUES (1, 'old', 1);
+"#;
+
+/// Everything about a table that a user would miss.
+const DEFINITION: &str = r#"
+    SELECT attname, format_type(atttypid, atttypmod), attnotnull, pg_get_expr(adbin, adrelid), col_description(attrelid, attnum)
+      FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+     WHERE attrelid = '"Old"'::regclass AND attnum > 0 ORDER BY attnum;
+    SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = '"Old"'::regclass ORDER BY 1;
+    SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = '"Old"'::regclass ORDER BY 1;
+    SELECT relacl, reloptions, obj_description(oid, 'pg_class'), pg_get_serial_sequence('"Old"', 'id') FROM pg_class WHERE relname = 'Old';
+"#;
+
+#[test]
+fn replace_keeps_the_definition_and_exchanges_the_rows() {
+    let database = Database::new();
+    database.sql(OLD_TABLE);
+    let before = database.sql(DEFINITION);
+    let file = database.file("new.csv", "id,a,b,o\n10,2,x,1\n11,3,y,\n");
+    for jobs in [1, 2] {
+        let replaced = load(
+            &database,
+            &LoadOptions { jobs: Some(jobs), mode: Mode::Replace, ..options(&file, "\"Old\"") },
+        );
+        assert_eq!(replaced.rows, 2);
+        assert_eq!(database.sql(DEFINITION), before, "{jobs} jobs");
+        assert_eq!(database.sql("SELECT * FROM \"Old\" ORDER BY id"), "10|2|x|1|4\n11|3|y||6");
+    }
+    let bad = database.file("bad.csv", "id,a,b,o\n10,2,x,1\n10,3,y,\n");
+    for jobs in [1, 2] {
+        let wanted = LoadOptions { jobs: Some(jobs), mode: Mode::Replace, ..options(&bad, "\"Old\"") };
+        assert_eq!(try_load(&database, &wanted).unwrap_err().sqlstate(), Some("23505"));
+        assert_eq!(database.sql("SELECT count(*) FROM \"Old\""), "2");
+        assert_eq!(database.sql("SELECT count(*) FROM pg_class WHERE relname LIKE 'howdah%'"), "0");
+    }
+    database.sql("DROP TABLE \"Old\"; DROP ROLE reader_of_old");
+}
+
+#[test]
+fn replace_refuses_what_it_would_take_along_and_names_it() {
+    let database = Database::new();
+    database.sql(
+        "CREATE TABLE t (a int PRIMARY KEY); CREATE VIEW v AS SELECT * FROM t; CREATE TABLE child (a int REFERENCES t);
+         CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+         CREATE TRIGGER trig BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f();",
+    );
+    let wanted = LoadOptions { mode: Mode::Replace, ..options(&database.file("t.csv", "a\n1\n"), "t") };
+    let error = try_load(&database, &wanted).unwrap_err();
+    for name in ["view v", "foreign key child_a_fkey", "trigger trig"] {
+        assert!(error.message().contains(name), "{error:?}");
+    }
+    let missing = LoadOptions { mode: Mode::Replace, ..options(&database.file("n.csv", "a\n1\n"), "n") };
+    assert_eq!(load(&database, &missing).rows, 1);
+}
+
+#[test]
+fn a_null_marker_gets_a_hint() {
+    let database = Database::new();
+    let file = database.file("t.csv", "a,b\n1,\\N\n2,x\n3,y\n");
+    let (_, notices) = try_load(&database, &options(&file, "t")).unwrap();
+    assert!(notices.iter().any(|notice| notice.contains("--null '\\N'")), "{notices:?}");
+}

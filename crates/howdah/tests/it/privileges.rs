@@ -1,0 +1,187 @@
+//! A load asks for no more than its work needs: everything here runs as a role that may connect, use one schema, insert, and
+//! make tables in another schema.
+
+use howdah::connect::{ConnectOptions, Environment, Target};
+use howdah::name::TableName;
+use howdah::options::{Mode, OnError, WritePath};
+use howdah::{Control, Error, LoadOptions, PromoteOptions, Report};
+use howdah_testkit::Database;
+
+/// As the role of least privilege.
+fn target(database: &Database) -> Target {
+    let conninfo = format!("{} user=loader_{} password=least", database.conninfo(), database.name());
+    let connect = ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() };
+    connect.resolve(&Environment::from_pairs([])).unwrap()
+}
+
+fn load(database: &Database, options: &LoadOptions) -> Result<(Report, Vec<String>), Error> {
+    let control = Control::new();
+    let outcome = howdah::load(options, &target(database), &control);
+    match outcome.error {
+        None => Ok((outcome.report, control.take_notices())),
+        Some(error) => Err(error),
+    }
+}
+
+fn options(file: &str, table: &str) -> LoadOptions {
+    let table = Some(TableName::parse(table).unwrap());
+    LoadOptions { inputs: vec![file.to_owned()], table, ..LoadOptions::default() }
+}
+
+fn database() -> Database {
+    let database = Database::new();
+    let role = format!("loader_{}", database.name());
+    database.sql(&format!(
+        "CREATE ROLE {role} LOGIN PASSWORD 'least';
+         REVOKE ALL ON DATABASE {name} FROM public; GRANT CONNECT ON DATABASE {name} TO {role};
+         REVOKE ALL ON SCHEMA public FROM public;
+         CREATE SCHEMA given; GRANT USAGE ON SCHEMA given TO {role};
+         CREATE SCHEMA own; GRANT USAGE, CREATE ON SCHEMA own TO {role};
+         CREATE TYPE given.mood AS ENUM ('sad', 'ok');
+         CREATE DOMAIN given.small AS int CHECK (VALUE < 100);
+         CREATE TABLE given.t (n int, at timestamptz, m given.mood, s given.small, tags text[], d text DEFAULT 'd');
+         CREATE TABLE given.keyed (n int PRIMARY KEY, at timestamptz);
+         GRANT INSERT ON given.t, given.keyed TO {role};",
+        name = database.name()
+    ));
+    database
+}
+
+const ROWS: &str =
+    "n,at,m,s,tags\n1,2024-01-01 00:00+00,ok,5,\"{a,b}\"\n2,4 July 2024 08:00 America/New_York,sad,,{}\n";
+
+#[test]
+fn rows_are_added_with_no_more_than_insert() {
+    let database = database();
+    let file = database.file("t.csv", ROWS);
+    let ways = [
+        LoadOptions::default(),
+        LoadOptions { jobs: Some(2), ..LoadOptions::default() },
+        LoadOptions { write_path: WritePath::CopyText, mode: Mode::Append, ..LoadOptions::default() },
+        LoadOptions { dry_run: true, ..LoadOptions::default() },
+    ];
+    for (n, way) in ways.into_iter().enumerate() {
+        let LoadOptions { inputs, table, .. } = options(&file, "given.t");
+        let (report, notices) = load(&database, &LoadOptions { inputs, table, ..way }).unwrap();
+        assert_eq!(report.rows_read, 2);
+        // Whether rows are there already is not for this role to see.
+        assert!(notices.is_empty(), "{notices:?}");
+        let expected = if report.outcome == "planned" { n } else { n + 1 };
+        assert_eq!(
+            database.sql("SELECT count(*) / 2 FROM given.t WHERE m IN ('ok', 'sad') AND d = 'd'"),
+            expected.to_string()
+        );
+    }
+    assert_eq!(database.sql("SELECT count(DISTINCT at) FROM given.t"), "2");
+}
+
+#[test]
+fn bad_rows_are_told_apart_with_no_more_than_insert() {
+    let database = database();
+    let rejects = |name: &str| Some(database.path(name).into());
+    let file = database.file("t.csv", format!("{ROWS}x,,,,\n3,,happy,,\n4,,,100,\n"));
+    let tolerant =
+        LoadOptions { on_error: OnError::Ignore, rejects: rejects("1"), ..options(&file, "given.t") };
+    let (report, _) = load(&database, &tolerant).unwrap();
+    assert_eq!((report.rows, report.rows_rejected), (2, 3));
+    let file = database.file("keyed.csv", "n,at\n1,\n2,\n1,\n");
+    let tolerant =
+        LoadOptions { on_error: OnError::Ignore, rejects: rejects("2"), ..options(&file, "given.keyed") };
+    let (report, _) = load(&database, &tolerant).unwrap();
+    assert_eq!((report.rows, report.rows_rejected), (2, 1));
+}
+
+#[test]
+fn tables_are_made_and_replaced_with_no_more_than_create_on_their_schema() {
+    let database = database();
+    let file = database.file("t.csv", ROWS);
+    for jobs in [1, 2] {
+        for (mode, key) in
+            [(Mode::Create, "n"), (Mode::Replace, ""), (Mode::Truncate, ""), (Mode::Append, "")]
+        {
+            let key = (!key.is_empty()).then(|| key.to_owned()).into_iter().collect();
+            let jobs = if mode == Mode::Truncate { 1 } else { jobs };
+            let rows = if mode == Mode::Append { "n,at\n3,\n4,\n" } else { ROWS };
+            let file = database.file("rows.csv", rows);
+            let making =
+                LoadOptions { mode, key, jobs: Some(jobs), analyze: true, ..options(&file, "own.t") };
+            let (report, _) = load(&database, &making).unwrap();
+            assert_eq!(report.rows, 2, "{mode:?}");
+        }
+        database.sql("DROP TABLE own.t");
+    }
+    // The unqualified name leads to the first schema of the path, in which nothing may be made.
+    let error = load(&database, &options(&file, "t")).unwrap_err();
+    assert_eq!(error.sqlstate(), Some("3F000"), "{error:?}");
+}
+
+#[test]
+fn what_the_role_may_not_do_is_said_before_any_row_moves() {
+    let database = database();
+    let file = database.file("t.csv", ROWS);
+    database.sql("CREATE TABLE given.closed (LIKE given.t)");
+    for (options, sqlstate, says) in [
+        (options(&file, "given.closed"), "42501", "permission denied for table closed"),
+        (options(&file, "given.made"), "42501", "permission denied for schema given"),
+        (
+            LoadOptions { mode: Mode::Truncate, ..options(&file, "given.t") },
+            "42501",
+            "permission denied for table t",
+        ),
+        (
+            LoadOptions { mode: Mode::Replace, ..options(&file, "given.t") },
+            "42501",
+            "permission denied for schema given",
+        ),
+        (
+            LoadOptions { create_schema: true, ..options(&file, "fresh.t") },
+            "42501",
+            "permission denied for database",
+        ),
+    ] {
+        let error = load(&database, &options).unwrap_err();
+        assert_eq!(error.sqlstate(), Some(sqlstate), "{error:?}");
+        assert!(error.message().contains(says), "{error:?}");
+        assert_eq!(error.visible(), Some("nothing was changed"), "{error:?}");
+    }
+}
+
+#[test]
+fn no_row_is_refused_for_a_right_that_the_role_lacks() {
+    let database = database();
+    let role = format!("loader_{}", database.name());
+    database.sql(&format!(
+        "CREATE TABLE given.closed (n int PRIMARY KEY); CREATE TABLE own.raw (n text);
+         INSERT INTO own.raw VALUES ('1'), ('2'), ('x'); ALTER TABLE own.raw OWNER TO {role}"
+    ));
+    let promoting = PromoteOptions {
+        landing: TableName::parse("own.raw").unwrap(),
+        into: TableName::parse("given.closed").unwrap(),
+        rejects_table: None,
+        rejects_violations: true,
+        drops_landing: true,
+    };
+    let (_, error) = howdah::promote(&promoting, &target(&database), &Control::new());
+    let error = error.unwrap();
+    assert_eq!(
+        (error.sqlstate(), error.visible()),
+        (Some("42501"), Some("nothing was changed")),
+        "{error:?}"
+    );
+    let left = "SELECT count(*), to_regclass('own.raw_rejects') IS NULL FROM own.raw";
+    assert_eq!(database.sql(left), "3|t");
+
+    let file = database.file("n.csv", "n\n1\n2\n");
+    for write_path in [WritePath::Values, WritePath::InsertAutocommit, WritePath::CopyBinary] {
+        let rejects = database.path("closed.rejects.jsonl");
+        let tolerant = LoadOptions {
+            write_path,
+            on_error: OnError::Ignore,
+            rejects: Some(rejects.clone().into()),
+            ..options(&file, "given.closed")
+        };
+        let error = load(&database, &tolerant).unwrap_err();
+        assert_eq!((error.sqlstate(), error.visible()), (Some("42501"), Some("nothing was changed")));
+        assert_eq!(std::fs::read_to_string(rejects).unwrap(), "", "{}", write_path.name());
+    }
+}

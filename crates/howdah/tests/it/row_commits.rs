@@ -1,0 +1,179 @@
+//! Where every row commits by itself: what is in stays, and a failure says how much that is.
+
+use std::time::Duration;
+
+use howdah::options::{HeaderOption, Mode, OnError, RejectLimit, WritePath};
+use howdah::{Control, ErrorKind, LoadOptions};
+use howdah_testkit::Database;
+
+use crate::common::{load, options, target, try_load};
+
+fn asked(file: &str, table: &str) -> LoadOptions {
+    LoadOptions { write_path: WritePath::InsertAutocommit, header: HeaderOption::No, ..options(file, table) }
+}
+
+fn numbers(rows: usize, with: impl Fn(usize) -> String) -> String {
+    (0..rows).map(|n| format!("{n},{}\n", with(n))).collect()
+}
+
+#[test]
+fn rows_share_no_transaction_and_the_report_says_so() {
+    let database = Database::new();
+    let file = database.file("t.csv", numbers(50, |n| format!("v{n}")));
+    database.sql("CREATE TABLE t (n int PRIMARY KEY, v text)");
+    let report = load(&database, &LoadOptions { jobs: Some(2), ..asked(&file, "t") });
+    assert_eq!((report.rows, report.commit, report.jobs), (50, "row", 2));
+    let insert = report.plan.unwrap().statements.pop().unwrap();
+    assert!(insert.contains("each commits"), "{insert}");
+    assert_eq!(database.sql("SELECT count(DISTINCT xmin::text), count(*) FROM t"), "50|50");
+}
+
+#[test]
+fn a_failure_says_how_many_rows_are_in() {
+    let database = Database::new();
+    let file = database.file("t.csv", numbers(50, |n| if n == 30 { "-1".into() } else { n.to_string() }));
+    for check in ["CHECK (v >= 0)", ", UNIQUE (v) DEFERRABLE INITIALLY DEFERRED, CHECK (v >= 0)"] {
+        database.sql(&format!("DROP TABLE IF EXISTS t; CREATE TABLE t (n int, v int {check})"));
+        let control = Control::new();
+        let outcome = howdah::load(&asked(&file, "t"), &target(&database), &control);
+        let error = outcome.error.unwrap();
+        assert_eq!((error.kind(), error.location().unwrap().line), (ErrorKind::PartlyCommitted, Some(31)));
+        assert_eq!(error.visible(), Some("30 rows are in public.t: each row was committed by itself"));
+        assert_eq!((outcome.report.rows, outcome.report.outcome), (30, "partly_committed"));
+        assert_eq!(database.sql("SELECT count(*), max(n) FROM t"), "30|29");
+    }
+}
+
+#[test]
+fn a_constraint_that_speaks_at_the_commit_is_heard() {
+    let database = Database::new();
+    let file = database.file("t.csv", numbers(20, |n| (n % 15).to_string()));
+    database.sql("CREATE TABLE t (n int, v int UNIQUE DEFERRABLE INITIALLY DEFERRED)");
+    let error = try_load(&database, &asked(&file, "t")).unwrap_err();
+    assert_eq!((error.sqlstate(), error.location().unwrap().line), (Some("23505"), Some(16)));
+    assert_eq!(database.sql("SELECT count(*) FROM t"), "15");
+    database.sql("TRUNCATE t");
+    let rejects = Some(database.path("t.rejects.jsonl").into());
+    let ignoring = LoadOptions { on_error: OnError::Ignore, rejects, ..asked(&file, "t") };
+    let report = load(&database, &ignoring);
+    assert_eq!((report.rows, report.rows_rejected), (15, 5));
+    assert_eq!(database.sql("SELECT count(*), max(n) FROM t"), "15|14");
+}
+
+#[test]
+fn nothing_changed_is_said_only_where_it_is_true() {
+    let database = Database::new();
+    let file = database.file("t.csv", "x,1\n1,2\n");
+    database.sql("CREATE TABLE t (n int, v int)");
+    let error = try_load(&database, &asked(&file, "t")).unwrap_err();
+    assert_eq!((error.kind(), error.visible()), (ErrorKind::Data, Some("nothing was changed")));
+    // A table that the load made is a change.
+    let types = vec![("column1".to_owned(), "int".to_owned())];
+    let error = try_load(&database, &LoadOptions { types, ..asked(&file, "made") }).unwrap_err();
+    let visible = "no row is in public.made, which this load made: each row was committed by itself";
+    assert_eq!((error.kind(), error.visible()), (ErrorKind::PartlyCommitted, Some(visible)));
+    assert_eq!(database.sql("SELECT count(*) FROM made"), "0");
+    // Too many refused records leave the good ones before them.
+    let rows = database.file("rows.csv", numbers(40, |n| if n >= 30 { "x".into() } else { n.to_string() }));
+    let limited = LoadOptions {
+        on_error: OnError::Ignore,
+        reject_limit: Some(RejectLimit::Percent(1.0)),
+        rejects: Some(database.path("r.jsonl").into()),
+        ..asked(&rows, "t")
+    };
+    let error = try_load(&database, &limited).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::PartlyCommitted, "{error:?}");
+    assert!(error.visible().unwrap().starts_with("30 rows are in public.t"), "{error:?}");
+    assert_eq!(database.sql("SELECT count(*) FROM t"), "30");
+}
+
+#[test]
+fn a_new_table_is_complete_before_its_first_row() {
+    let database = Database::new();
+    let file = database.file("new.csv", numbers(30, |n| format!("v{n}")));
+    let wanted = LoadOptions { key: vec!["column1".into()], jobs: Some(2), ..asked(&file, "new") };
+    let report = load(&database, &wanted);
+    assert_eq!((report.rows, report.jobs), (30, 2));
+    let key = "SELECT count(*) FROM pg_index WHERE indrelid = 'new'::regclass AND indisprimary";
+    assert_eq!(database.sql(key), "1");
+    assert!(database.sql("SELECT obj_description('new'::regclass)").starts_with("loaded by howdah"));
+}
+
+#[test]
+fn a_load_that_is_stopped_counts_the_rows_that_are_in() {
+    let database = Database::new();
+    let file = database.file("t.csv", numbers(3000, |n| n.to_string()));
+    database.sql(
+        "CREATE TABLE t (n int, v int);
+         CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.005); RETURN NEW; END';
+         CREATE TRIGGER slow BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION slow()",
+    );
+    for jobs in [1, 2] {
+        let control = Control::new();
+        let wanted = LoadOptions { jobs: Some(jobs), ..asked(&file, "t") };
+        let outcome = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while database.sql("SELECT count(*) > 20 FROM t") == "f" {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                control.cancel();
+            });
+            howdah::load(&wanted, &target(&database), &control)
+        });
+        assert_eq!(outcome.error.unwrap().kind(), ErrorKind::PartlyCommitted);
+        assert_eq!(database.sql("SELECT count(*) FROM t"), outcome.report.rows.to_string());
+        assert!(outcome.report.rows > 0 && outcome.report.rows < 3000);
+        database.sql("TRUNCATE t");
+    }
+}
+
+#[test]
+fn what_needs_one_transaction_is_refused() {
+    let database = Database::new();
+    let file = database.file("t.csv", "1,2\n");
+    database.sql("CREATE TABLE t (n int PRIMARY KEY, v int)");
+    for mode in [Mode::Replace, Mode::Truncate, Mode::Upsert, Mode::Ignore, Mode::Update, Mode::Delete] {
+        let error = try_load(&database, &LoadOptions { mode, ..asked(&file, "t") }).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert!(error.message().contains(&format!("--mode {mode}")), "{error}");
+    }
+    let statement = || vec!["SELECT 1".to_owned()];
+    for wanted in [
+        LoadOptions { before: statement(), ..asked(&file, "t") },
+        LoadOptions { after: statement(), ..asked(&file, "t") },
+        LoadOptions { freeze: true, ..asked(&file, "new") },
+    ] {
+        let error = try_load(&database, &wanted).unwrap_err();
+        assert!(error.message().contains("insert-autocommit"), "{error}");
+    }
+}
+
+#[test]
+fn a_server_that_ends_a_session_leaves_a_count_that_is_true() {
+    let database = Database::new();
+    let file = database.file("t.csv", numbers(3000, |n| n.to_string()));
+    database.sql(
+        "CREATE TABLE t (n int, v int);
+         CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.005); RETURN NEW; END';
+         CREATE TRIGGER slow BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION slow()",
+    );
+    let wanted = LoadOptions { jobs: Some(2), ..asked(&file, "t") };
+    let outcome = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while database.sql("SELECT count(*) > 20 FROM t") == "f" {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            database.sql(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
+                    AND query LIKE 'INSERT%' LIMIT 1",
+            );
+        });
+        howdah::load(&wanted, &target(&database), &Control::new())
+    });
+    let error = outcome.error.unwrap();
+    assert_eq!((error.kind(), outcome.report.outcome), (ErrorKind::PartlyCommitted, "partly_committed"));
+    let said = outcome.report.rows;
+    let found: u64 = database.sql("SELECT count(*) FROM t").parse().unwrap();
+    let doubt = error.visible().unwrap().contains("may be in too");
+    assert!(found == said || doubt && found > said, "{found} are in, {said} said: {error:?}");
+}

@@ -1,0 +1,212 @@
+//! Other sessions get in the way: deadlocks, serialization failures, a second writer on the same rows.
+
+use std::io::Write as _;
+use std::process::{Child, ChildStdin, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use howdah::writer::{OnConflict, Writer, WriterOptions, WriterPath};
+use howdah_testkit::Database;
+
+use super::account::{Account, connect, create, options};
+
+const MS: Duration = Duration::from_millis(1);
+
+/// A psql session that is given one line after the other; it ends with its value.
+struct Session {
+    psql: Child,
+    input: ChildStdin,
+}
+
+impl Session {
+    fn new(database: &Database) -> Session {
+        let mut psql = database.psql();
+        psql.args(["-v", "ON_ERROR_STOP=0"]);
+        let mut psql =
+            psql.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let input = psql.stdin.take().unwrap();
+        Session { psql, input }
+    }
+
+    /// Sends a line; it is not waited for.
+    fn tell(&mut self, line: &str) {
+        writeln!(self.input, "{line}").unwrap();
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let _ = self.psql.kill();
+        let _ = self.psql.wait();
+    }
+}
+
+/// Waits until the database answers `t`.
+fn until(database: &Database, question: &str) {
+    database.until(question, "t", Duration::from_secs(20));
+}
+
+const SOMEBODY_SLEEPS: &str = "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep' \
+                               AND datname = current_database()";
+const SOMEBODY_IS_BLOCKED: &str = "SELECT count(*) > 0 FROM pg_stat_activity \
+                                   WHERE cardinality(pg_blocking_pids(pid)) > 0 AND datname = current_database()";
+
+/// A trigger that lets row 5 rest, and the first attempt at row 7.
+const REST: &str = "CREATE SEQUENCE attempts; \
+    CREATE FUNCTION rest() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+    IF NEW.number = 5 THEN PERFORM pg_sleep(0.2); END IF; \
+    IF NEW.number = 7 AND nextval('attempts') = 1 THEN PERFORM pg_sleep(1); END IF; RETURN NEW; END $$; \
+    CREATE TRIGGER rest BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION rest();";
+
+/// Writes rows 5 to 9, and returns when 6 to 9 are one transaction that rests at 7.
+fn rest_at_seven(database: &Database, writer: &Writer) -> Account {
+    let mut account = Account::default();
+    account.write(writer, (1, 5));
+    until(database, SOMEBODY_SLEEPS);
+    (6..10).for_each(|number| account.write(writer, (1, number)));
+    until(database, "SELECT count(*) = 1 FROM t");
+    until(database, SOMEBODY_SLEEPS);
+    account
+}
+
+#[test]
+fn a_writer_that_loses_a_deadlock_writes_its_rows_again() {
+    for path in [WriterPath::Copy, WriterPath::Insert] {
+        let database = Database::new();
+        database.sql(&format!("{}; ALTER TABLE t ADD PRIMARY KEY (number); {REST}", create("t")));
+        // Whoever waits for so long looks for a deadlock and ends itself.
+        let hasty = format!("{} options='-c deadlock_timeout=20ms'", database.conninfo());
+        let writer = connect(&hasty, &WriterOptions { path, connections: 1, ..options() });
+        let mut other = Session::new(&database);
+        other.tell("SET deadlock_timeout = '100s'; BEGIN; INSERT INTO t VALUES (2, 9);");
+        let mut account = rest_at_seven(&database, &writer);
+        other.tell("INSERT INTO t VALUES (2, 6);");
+        until(&database, SOMEBODY_IS_BLOCKED);
+        until(&database, "SELECT count(*) = 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep'");
+        thread::sleep(100 * MS);
+        other.tell("ROLLBACK;");
+        account.check_all(|sql| database.sql(sql));
+        assert!(writer.statistics().retries > 0, "there was no deadlock");
+    }
+}
+
+#[test]
+fn a_serialization_failure_is_tried_again() {
+    let database = Database::new();
+    // The writer's transactions read what the other session writes, and it reads what they write.
+    database.sql(&format!(
+        "{}; CREATE TABLE other (n int); {}",
+        create("t"),
+        REST.replace("PERFORM pg_sleep(1)", "PERFORM count(*) FROM other; PERFORM pg_sleep(0.5)")
+    ));
+    let strict = format!("{} options='-c default_transaction_isolation=serializable'", database.conninfo());
+    let writer = connect(&strict, &WriterOptions { connections: 1, ..options() });
+    let mut account = rest_at_seven(&database, &writer);
+    database.sql(
+        "BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT count(*) FROM t; INSERT INTO other VALUES (1); COMMIT;",
+    );
+    account.check_all(|sql| database.sql(sql));
+    assert!(writer.statistics().retries > 0, "there was no serialization failure");
+}
+
+#[test]
+fn errors_that_pass_are_tried_again_and_others_are_not() {
+    for (sqlstate, passes) in
+        [("40001", true), ("40P01", true), ("53300", true), ("57014", true), ("P0001", false)]
+    {
+        let database = Database::new();
+        database.sql(&format!(
+            "{}; CREATE SEQUENCE attempts; CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+             IF NEW.number = 7 AND nextval('attempts') <= 3 THEN RAISE 'not now' USING ERRCODE = '{sqlstate}'; END IF; \
+             RETURN NEW; END $$; CREATE TRIGGER fail BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION fail();",
+            create("t")
+        ));
+        let writer = connect(&database.conninfo(), &options());
+        let mut account = Account::default();
+        (5..10).for_each(|number| account.write(&writer, (1, number)));
+        account.check(|sql| database.sql(sql));
+        if passes {
+            assert_eq!((account.acknowledged(), writer.statistics().retries), (5, 3), "{sqlstate}");
+        } else {
+            // It may be raised once more when the row is narrowed to, and not again.
+            assert!(account.failed().len() <= 1, "{sqlstate}: {:?}", account.failed());
+            assert_eq!(writer.statistics().retries, 0, "{sqlstate}");
+        }
+    }
+}
+
+#[test]
+fn somebody_who_holds_rows_of_the_ledger_holds_no_others_up() {
+    let database = Database::new();
+    database.sql(&create("t"));
+    let options = WriterOptions { path: WriterPath::Copy, connections: 1, ..options() };
+    let writer = connect(&database.conninfo(), &options);
+    let mut account = Account::default();
+    // Each is a transaction of its own; some hundreds of them, and their rows in the ledger are removed.
+    let write = |account: &mut Account, numbers: std::ops::Range<i64>| {
+        for number in numbers {
+            account.write(&writer, (1, number));
+            account.settle();
+        }
+    };
+    write(&mut account, 0..100);
+    let mut other = Session::new(&database);
+    other.tell("BEGIN; SELECT * FROM howdah_ledger FOR UPDATE;");
+    until(
+        &database,
+        "SELECT count(*) > 0 FROM pg_stat_activity WHERE state = 'idle in transaction' AND datname = current_database()",
+    );
+    write(&mut account, 100..300);
+    until(&database, SOMEBODY_IS_BLOCKED);
+    thread::sleep(1_200 * MS);
+    write(&mut account, 300..400);
+    account.check_all(|sql| database.sql(sql));
+    assert_eq!(writer.statistics().retries, 0, "{:?}", writer.statistics().retries);
+}
+
+#[test]
+fn two_writers_of_one_table_do_not_get_into_each_other_s_way() {
+    let database = Database::new();
+    database.sql(&format!("{}; ALTER TABLE t ADD UNIQUE (producer, number)", create("t")));
+    let mut account = Account::default();
+    thread::scope(|scope| {
+        let writing = [1, 2].map(|producer| {
+            let conninfo = database.conninfo();
+            scope.spawn(move || {
+                let writer = connect(&conninfo, &options());
+                let mut account = Account::default();
+                (0..3000).for_each(|number| account.write(&writer, (producer, number)));
+                account.settle();
+                account
+            })
+        });
+        writing.into_iter().for_each(|writing| account.add(writing.join().unwrap()));
+    });
+    account.check_all(|sql| database.sql(sql));
+}
+
+#[test]
+fn two_writers_that_update_the_same_rows_in_opposite_orders_both_end() {
+    let database = Database::new();
+    database.sql(&format!("{}; ALTER TABLE t ADD PRIMARY KEY (number)", create("t")));
+    // With one connection, a writer's rows of one key follow each other.
+    let update = WriterOptions { on_conflict: Some(OnConflict::Update), connections: 1, ..options() };
+    thread::scope(|scope| {
+        for producer in [1, 2] {
+            let (conninfo, update) = (database.conninfo(), update.clone());
+            scope.spawn(move || {
+                let writer = connect(&conninfo, &update);
+                let mut account = Account::default();
+                for round in 0..40 {
+                    for n in 0..50 {
+                        let number = if producer == 1 { n } else { 49 - n };
+                        account.try_write(&writer, (producer, number), &format!("round {round}")).unwrap();
+                    }
+                }
+                account.settle();
+                assert!(account.failed().is_empty(), "{:?}", account.failed());
+            });
+        }
+    });
+    assert_eq!(database.sql("SELECT count(*), min(payload), max(payload) FROM t"), "50|round 39|round 39");
+}
