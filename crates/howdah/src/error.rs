@@ -7,7 +7,7 @@ pub use howdah_source::Location;
 
 use howdah_encode::Loss;
 
-use crate::message::{Message, Part, Respell, Spelling};
+use crate::message::{Message, Part, Respell, Spelling, setting};
 
 /// A failure, with everything a person needs to act on it. Built with `with_*` setters, read with questions.
 #[derive(Clone)]
@@ -48,6 +48,11 @@ pub enum Committed {
     /// It could not be found out.
     Unknown,
 }
+
+type Cause = Arc<dyn std::error::Error + Send + Sync>;
+
+/// What to do when an open connection broke.
+const LOST: &str = "the server stopped or somebody ended the session: try again when it answers";
 
 /// The classes of failure; they decide the exit code (2 usage or connection, 4 too many rejects, 5 partly committed, else 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -324,6 +329,30 @@ impl fmt::Display for Error {
     }
 }
 
+/// The failure of a connection, which stays its [source](std::error::Error::source).
+impl From<howdah_connect::Error> for Error {
+    fn from(error: howdah_connect::Error) -> Self {
+        use howdah_connect::ErrorKind as Kind;
+        let hint = error.hint().map(Message::from);
+        let (kind, hint) = match error.kind() {
+            Kind::PasswordRequired => (ErrorKind::PasswordRequired, hint),
+            Kind::NoUser => (ErrorKind::Connect, Some(message![setting::USERNAME, " names one"])),
+            Kind::Server => (ErrorKind::Server, hint),
+            Kind::Lost => (ErrorKind::Server, Some(LOST.into())),
+            Kind::Busy | Kind::Unsendable | Kind::Protocol => (ErrorKind::Internal, hint),
+            _ => (ErrorKind::Connect, hint),
+        };
+        let mut out = match error.as_db_error() {
+            Some(db) => Error::from_db(db).of_kind(kind),
+            None => Error::new(kind, error.message()),
+        };
+        out.0.message = error.message().into();
+        out.0.detail = error.detail().map(Message::from);
+        out.0.hint = hint;
+        out.caused_by(error)
+    }
+}
+
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}: {self}", self.0.kind)?;
@@ -369,8 +398,7 @@ fn lost(error: &tokio_postgres::Error) -> Error {
             message = format!("{message}: {cause}");
         }
     }
-    Error::new(ErrorKind::Server, format!("the connection to the server was lost: {message}"))
-        .with_hint("the server stopped or somebody ended the session: try again when it answers")
+    Error::new(ErrorKind::Server, format!("the connection to the server was lost: {message}")).with_hint(LOST)
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@
 pub extern crate howdah_message as message;
 
 mod catalog;
-pub mod connect;
 pub mod control;
 mod encode;
 pub mod error;
@@ -24,8 +23,12 @@ mod send;
 pub mod stream;
 pub mod writer;
 
+/// The name under which the server lists the engine's connections, unless another was given.
+const APPLICATION_NAME: &str = "howdah";
+
 pub use catalog::name;
 pub use control::Control;
+pub use howdah_connect as connect;
 pub use howdah_derive::Row;
 pub use howdah_source as source;
 
