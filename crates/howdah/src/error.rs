@@ -49,8 +49,6 @@ pub enum Committed {
     Unknown,
 }
 
-type Cause = Arc<dyn std::error::Error + Send + Sync>;
-
 /// What to do when an open connection broke.
 const LOST: &str = "the server stopped or somebody ended the session: try again when it answers";
 

@@ -7,9 +7,8 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use howdah::connect::{ConnectOptions, Environment, Target};
-use howdah::writer::{Ack, Writer, WriterOptions, WriterPath};
-use howdah::{Error, ErrorKind};
+use bytes::Bytes;
+use howdah_connect::{ConnectOptions, Environment, Error, ErrorKind, PipelinedCopy, Target};
 use howdah_testkit::require::missing;
 use tempfile::TempDir;
 

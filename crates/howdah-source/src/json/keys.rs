@@ -81,6 +81,7 @@ impl Keys {
         }
     }
 
+    /// The number of the key `name`, if it is known.
     pub fn find(&self, name: &[u8]) -> Option<usize> {
         self.by_name.get(name).copied()
     }

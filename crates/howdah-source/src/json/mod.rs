@@ -28,9 +28,13 @@ fn skip_space(bytes: &[u8], at: usize) -> usize {
 /// Why a record cannot be a row, as PostgreSQL would say it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
+    /// The five-character SQLSTATE that PostgreSQL gives.
     pub sqlstate: &'static str,
+    /// The message.
     pub reason: String,
+    /// More about the cause.
     pub detail: Option<&'static str>,
+    /// What to do about it.
     pub hint: Option<Message>,
     /// The field of the plan whose value it is.
     pub field: Option<usize>,
@@ -39,6 +43,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
+    /// A refusal with a reason alone.
     pub fn new(sqlstate: &'static str, reason: impl Into<String>) -> Self {
         Refusal { sqlstate, reason: reason.into(), detail: None, hint: None, field: None, fault: None }
     }

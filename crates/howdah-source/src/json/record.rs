@@ -21,6 +21,7 @@ pub struct Reader {
 }
 
 impl Reader {
+    /// A reader of records with these keys.
     pub fn new(keys: &Keys) -> Reader {
         Reader { habit: Habit::new(keys.names.len()), key: Vec::new(), altered: Vec::new() }
     }

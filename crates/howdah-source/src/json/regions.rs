@@ -9,6 +9,7 @@ use crate::text::split::{Fault, Span};
 /// In the words in which the other faults of JSON are said.
 const NO_VALUE: &str =
     "invalid input syntax for type json: a value is missing between the commas of the array";
+/// Why an array is not whole.
 pub const CUT_OFF: &str = "invalid input syntax for type json: the input ends inside of its array";
 const BEHIND: &str = "invalid input syntax for type json: something follows the end of the array";
 

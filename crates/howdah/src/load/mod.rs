@@ -161,7 +161,7 @@ impl Load<'_> {
         let inputs = self.inputs.clone();
         let usual = Arc::new(Dialect::resolve(options.format.unwrap_or(Format::Csv), &options.dialect)?);
         let name = target_name(options, &inputs)?;
-        let connection = Arc::new(self.unless_cancelled(self.target.connect()).await?);
+        let connection = Arc::new(self.unless_cancelled(async { Ok(self.target.connect().await?) }).await?);
         let control = self.control;
         let (supply, decision) = tokio::select! {
             prepared = self.prepare(planning, &connection, &inputs, &usual, &name) => prepared?,

@@ -277,7 +277,7 @@ impl Session {
             }
             Err(error) => {
                 let row = error.as_db_error().and_then(|db| db.where_()).and_then(|context| {
-                    let (line, _) = crate::send::part::copy_context(context, &self.relation_name)?;
+                    let (line, _) = crate::send::row_error::copy_context(context, &self.relation_name)?;
                     usize::try_from(line).ok()?.checked_sub(1)
                 });
                 Err(Failure(error, row))
