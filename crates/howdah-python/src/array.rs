@@ -2,7 +2,8 @@
 
 use pyo3::prelude::*;
 
-use crate::literal::{DEEPEST, Kind, Kinds, Spelling, Trouble, items};
+use crate::form::{Spelling, Trouble};
+use crate::literal::{DEEPEST, Kind, Kinds, items};
 
 impl Kinds {
     /// Appends `list` as an array's literal, such as `{1,NULL,"a b"}`; lists in it are further dimensions.

@@ -9,7 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::error::raised;
-use crate::literal::{Kind, Kinds, Spelling, Trouble, as_bytes, without_numpy};
+use crate::form::{Spelling, Trouble};
+use crate::literal::{Kind, Kinds, as_bytes, without_numpy};
 use crate::record::{Columns, Ways};
 
 /// So many threads find memory that was used before; more make their own.

@@ -5,7 +5,7 @@ use std::io::Write;
 use pyo3::prelude::*;
 use pyo3::types::{PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyTime, PyTimeAccess, PyTzInfoAccess};
 
-use crate::literal::{Spelling, Trouble, shown};
+use crate::form::{Spelling, Trouble, shown};
 
 /// `2024-01-31 12:00:00.5+02:00`, the offset only where there is a zone.
 pub(crate) fn timestamp(value: &Bound<'_, PyDateTime>, out: &mut Vec<u8>) -> Result<Spelling, Trouble> {

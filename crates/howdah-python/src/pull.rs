@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 
-use crate::load::Ended;
+use crate::ended::Ended;
 
 /// What reaches the caller's loop.
 pub(crate) enum Event {

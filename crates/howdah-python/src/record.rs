@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 
 use crate::data::is_arrow;
-use crate::literal::Trouble;
+use crate::form::Trouble;
 use crate::shape::{has_keys, is_lookup_error, is_tuple, type_of};
 
 /// More types than that are looked at anew each time: somebody makes them by the thousand.

@@ -9,8 +9,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
 use crate::error::{ROWS, described, raise_described, raised};
+use crate::form::{Spelling, Trouble};
 use crate::json;
-use crate::literal::{Kind, Kinds, Spelling, Trouble, common_type};
+use crate::literal::{Kind, Kinds, common_type};
 use crate::shape::Shape;
 
 /// The rows that are looked at before the load begins: they decide the columns, and the types of a new table.

@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
-use crate::literal::Trouble;
+use crate::form::Trouble;
 
 /// What the first rows say of all of them.
 pub(crate) struct Shape {

@@ -27,9 +27,9 @@ use self::origin::Origin;
 use self::stretch::{Arrangement, Common, MOST_BATCHES, Open, Source, Step, Stretch};
 use crate::Progress;
 use crate::error::Error;
+use crate::hive;
 use crate::open::Input;
 use crate::open::blob::Blob;
-use crate::open::hive;
 
 /// So many objects of stores are asked at once what is in them.
 const INPUTS_AT_ONCE: usize = 32;

@@ -4,7 +4,7 @@ use super::forms::element_start;
 use super::skip_space;
 use super::walk::{Walk, closing};
 use crate::dialect::Eol;
-use crate::text::split::{Fault, Span};
+use crate::span::{Fault, Span};
 
 /// In the words in which the other faults of JSON are said.
 const NO_VALUE: &str =

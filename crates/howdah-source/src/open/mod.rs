@@ -5,7 +5,6 @@ pub(crate) mod decompress;
 pub mod encoding;
 pub(crate) mod fill;
 pub mod guess;
-pub(crate) mod hive;
 pub mod mended;
 pub mod provenance;
 pub mod transcode;

@@ -1,7 +1,7 @@
 //! The parts of a URL, and what of it may be shown.
 
 use crate::error::Error;
-use crate::open::hive::decoded;
+use crate::hive::decoded;
 
 /// Parts of a query or a password from this length on are nowhere shown; shorter ones would hide words.
 const SECRET_BYTES: usize = 6;

@@ -3,19 +3,9 @@
 use crate::dialect::{Dialect, Eol, Family};
 pub use crate::field::{Field, Form, value};
 use crate::json::Regions;
+use crate::span::{Fault, Span};
 use crate::text::piece::Piece;
 use crate::text::structural::Structurals;
-
-/// One record, as a range of the piece.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
-    /// First byte.
-    pub start: usize,
-    /// One past the last byte, without the line end.
-    pub end: usize,
-    /// Physical lines of the piece before this record.
-    pub lines_before: u32,
-}
 
 /// A record without quotes, of as many fields as were asked for: [`Splitter::plain_record`].
 #[derive(Clone, Copy)]
@@ -39,15 +29,6 @@ impl PlainRecord<'_, '_> {
     pub fn end(&self) -> usize {
         self.ends.last().map_or(self.start, |end| *end as usize)
     }
-}
-
-/// A record that COPY would refuse.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
-    /// The record.
-    pub span: Span,
-    /// In PostgreSQL's words.
-    pub reason: &'static str,
 }
 
 /// Reads the records of one piece in order.

@@ -6,8 +6,8 @@ use bytes::Bytes;
 
 use crate::error::Location;
 use crate::plan::row_form::RowForm;
+use crate::source::Span;
 use crate::source::batches::BatchPlace;
-use crate::source::text::split::Span;
 use crate::source::{Eol, Origin};
 
 /// Encoded rows of one morsel of input.

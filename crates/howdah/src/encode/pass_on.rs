@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::message::setting;
 use crate::plan::Plan;
 use crate::read::records::{Records, data_error};
-use crate::source::text::split::Span;
+use crate::source::Span;
 use crate::source::{Field, Piece};
 
 /// A record that ends the data for servers before PostgreSQL 18, and holds a value for later ones.

@@ -9,9 +9,9 @@ use crate::error::{Error, ErrorKind};
 use crate::plan::{Plan, PlanColumn};
 use crate::read::records::data_error;
 use crate::source::Piece;
+use crate::source::Span;
 use crate::source::batches::Batch;
 use crate::source::spelling::decimal;
-use crate::source::text::split::Span;
 
 /// Why a record is not a row.
 pub(crate) enum NotRow {

@@ -137,8 +137,7 @@ impl Load<'_> {
 
 /// The names of columns among `names`; where there is none of them, all are wrong.
 fn known(names: Vec<String>, table: &Table, options: &LoadOptions) -> Vec<String> {
-    let known: Vec<String> =
-        names.iter().filter(|name| mapping::is_name(name, table, options)).cloned().collect();
+    let known: Vec<String> = names.iter().filter(|name| is_name(name, table, options)).cloned().collect();
     if known.is_empty() { names } else { known }
 }
 

@@ -5,8 +5,8 @@ use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::message::setting;
 use crate::options::{HeaderOption, LoadOptions};
+use crate::plan::columns::is_name;
 use crate::plan::keys::Seen;
-use crate::plan::mapping::is_name;
 use crate::source::listing::listing;
 
 /// The start of the input: record 1, and what the fields below it look like.

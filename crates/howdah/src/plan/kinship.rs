@@ -5,7 +5,7 @@ use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::message::setting;
 use crate::options::{LoadOptions, Names};
-use crate::plan::mapping::is_name;
+use crate::plan::columns::is_name;
 use crate::source::layout::Header;
 use crate::source::listing::listing;
 

@@ -10,6 +10,7 @@ use crate::catalog::types::FIRST_OWN_OID;
 use crate::error::Error;
 use crate::message::{Message, setting};
 use crate::options::{HeaderOption, LoadOptions, Names};
+use crate::plan::columns::{find_column, is_name, mapped};
 use crate::plan::head::Head;
 use crate::plan::keys::Seen;
 use crate::source::layout::Layouts;
@@ -55,13 +56,6 @@ pub(crate) struct Pair {
     pub(crate) target: String,
     /// The value is the input's name; `field` is one behind the record's.
     pub(crate) is_file_name: bool,
-}
-
-/// Whether a field of record 1 names a column.
-pub(crate) fn is_name(field: &String, table: &Table, options: &LoadOptions) -> bool {
-    find_column(table, mapped(field, options), options.names).is_some()
-        || options.skip_columns.contains(field)
-        || options.columns.as_deref().unwrap_or_default().contains(field)
 }
 
 /// How well a record 1 fits the target.
@@ -377,10 +371,6 @@ fn refuse_names_without_header(options: &LoadOptions) -> Result<(), Error> {
     ]))
 }
 
-fn mapped<'a>(source: &'a str, options: &'a LoadOptions) -> &'a str {
-    options.map.iter().find(|(from, _)| from == source).map_or(source, |(_, to)| to.as_str())
-}
-
 /// The columns that an input with `keys` does not fill, of those that it could.
 pub(crate) fn unfilled<'t>(table: &'t Table, keys: &[String], options: &LoadOptions) -> Vec<&'t Column> {
     let loaded = keys.iter().filter(|key| !options.skip_columns.contains(key));
@@ -389,22 +379,6 @@ pub(crate) fn unfilled<'t>(table: &'t Table, keys: &[String], options: &LoadOpti
     let by_file = options.file_column.as_ref().and_then(|name| find_column(table, name, options.names));
     let is_filled = |column: &Column| filled.iter().chain(&by_file).any(|other| other.name == column.name);
     table.columns.iter().filter(|column| !column.generated && !is_filled(column)).collect()
-}
-
-/// Exact, then unique without regard to case, then, where friendly names are asked for, unique by these.
-pub(crate) fn find_column<'a>(table: &'a Table, name: &str, names: Names) -> Option<&'a Column> {
-    if let Some(column) = table.columns.iter().find(|column| column.name == name) {
-        return Some(column);
-    }
-    let only = |similar: &dyn Fn(&str) -> bool| {
-        let mut similar = table.columns.iter().filter(|column| similar(&column.name));
-        similar.next().filter(|_| similar.next().is_none())
-    };
-    let lower = name.to_lowercase();
-    only(&|column| column.to_lowercase() == lower).or_else(|| {
-        let friendly = Some(snake(name)).filter(|friendly| names == Names::Snake && !friendly.is_empty())?;
-        only(&|column| snake(column) == friendly)
-    })
 }
 
 fn twice(pairs: &[Pair], problems: &mut Vec<Message>) {

@@ -1,5 +1,6 @@
 //! The plan: pure data, made once from the source's head and the target, before any byte moves.
 
+pub(crate) mod columns;
 pub(crate) mod decimal;
 pub(crate) mod declared;
 pub(crate) mod force;

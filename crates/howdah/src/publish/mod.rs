@@ -3,5 +3,6 @@
 pub(crate) mod commit;
 pub(crate) mod creation;
 pub(crate) mod landing;
+pub(crate) mod load_id;
 pub(crate) mod replace;
 pub(crate) mod staged;

@@ -9,7 +9,7 @@ use crate::connect::Connection;
 use crate::error::Error;
 use crate::message::setting;
 use crate::publish::creation;
-use crate::publish::landing::LoadId;
+use crate::publish::load_id::LoadId;
 
 /// What the new table needs to become like the old one.
 pub(crate) struct Replacement {

@@ -17,7 +17,7 @@ use crate::message::setting;
 use crate::options::{LoadOptions, Mode};
 use crate::plan::jobs::Jobs;
 use crate::plan::mapping::Mapping;
-use crate::publish::landing::LoadId;
+use crate::publish::load_id::LoadId;
 
 /// What becomes of the staged rows.
 pub(crate) enum Apply {

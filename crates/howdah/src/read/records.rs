@@ -9,7 +9,8 @@ use crate::options::OnNul;
 use crate::plan::{Plan, PlanColumn};
 use crate::source::layout::Layout;
 use crate::source::open::{guess, transcode};
-use crate::source::text::split::{Fault, MOST_FIELDS, OPEN_QUOTE, PlainRecord, Span};
+use crate::source::text::split::{MOST_FIELDS, OPEN_QUOTE, PlainRecord};
+use crate::source::{Fault, Span};
 use crate::source::{Field, Piece, Splitter, json};
 
 /// One record that has the plan's fields.

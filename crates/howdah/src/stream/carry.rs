@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
-use super::arrival::{Arrival, Source};
+use super::arrival::Arrival;
+use super::origin::Source;
 use super::place::FileMark;
 use super::reading::Reading;
 use super::row::{RecordRow, Scratch};

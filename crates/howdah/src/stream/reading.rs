@@ -168,7 +168,7 @@ fn keys(head: &Head, table: &Table, options: &LoadOptions) -> Vec<String> {
     if let Some(columns) = &options.columns {
         return columns.clone();
     }
-    let is_known = |name: &&String| mapping::is_name(name, table, options);
+    let is_known = |name: &&String| is_name(name, table, options);
     let first = match options.on_error {
         // One bad record says nothing about the others.
         OnError::Ignore => head.first.iter().filter(is_known).cloned().collect(),

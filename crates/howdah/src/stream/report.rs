@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::load::report::{DialectSummary, PlannedColumn, ReportedError};
+use crate::error::ReportedError;
+use crate::load::report::{DialectSummary, PlannedColumn};
 use crate::message::{Respell, Spelling};
 use crate::writer::{Distribution, Statistics};
 

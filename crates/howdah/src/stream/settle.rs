@@ -11,7 +11,7 @@ use super::watch::StreamWatch;
 use crate::encode::rejects::{Reject, Rejects};
 use crate::error::{Error, ErrorKind};
 use crate::source::Piece;
-use crate::source::text::split::Span;
+use crate::source::Span;
 use crate::writer::Ack;
 
 /// How old the state file may be while records come: what is read twice after a crash, against a write to the disk.

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::catalog::name::{display, quote, quote_literal};
 use crate::connect::Connection;
 use crate::error::Error;
-use crate::publish::landing::LoadId;
+use crate::publish::load_id::LoadId;
 
 /// The table's name, in the schema of the table that is written.
 pub(super) const TABLE: &str = "howdah_ledger";

@@ -10,8 +10,8 @@ use crate::connect::Connection;
 use crate::error::Error;
 use crate::message::setting;
 use crate::options::Names;
-use crate::plan::mapping::find_column;
-use crate::publish::landing::LoadId;
+use crate::plan::columns::find_column;
+use crate::publish::load_id::LoadId;
 use crate::publish::staged::{Key, Search};
 use crate::rows::RowShape;
 

@@ -5,7 +5,8 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use howdah::source::Progress;
-use howdah::source::text::split::{Span, value};
+use howdah::source::Span;
+use howdah::source::text::split::value;
 use howdah::source::{Cutter, Dialect, Family, Input, PIECE_BYTES, Splitter};
 use howdah_testkit::{knob, real_data};
 

@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::open::hive::decoded;
+use crate::hive::decoded;
 
 /// What happens to the next request for an object's bytes.
 #[derive(Debug, Clone, Copy)]

@@ -8,7 +8,8 @@ use crate::connect::Connection;
 use crate::error::Error;
 use crate::message::{Message, Setting, setting};
 use crate::options::{LoadOptions, Mode, Names};
-use crate::plan::mapping::{Mapping, find_column};
+use crate::plan::columns::find_column;
+use crate::plan::mapping::Mapping;
 
 /// Columns of the table that are all in the input.
 pub(crate) struct Key {

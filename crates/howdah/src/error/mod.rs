@@ -1,9 +1,12 @@
 //! What went wrong: where (input, line, column), what the server said (SQLSTATE, detail, hint), what is visible now.
 
+mod reported;
+
 use std::fmt;
 use std::sync::Arc;
 
 pub use howdah_source::Location;
+pub use reported::{ReportedError, ReportedLocation};
 
 use howdah_encode::Loss;
 

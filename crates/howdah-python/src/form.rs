@@ -1,0 +1,46 @@
+//! How a literal made of a Python object is written, or why there is none.
+
+use pyo3::prelude::*;
+
+/// How a literal stands in JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spelling {
+    /// There is none: the value is NULL.
+    Null,
+    /// As it is: a number, true, false, or JSON itself.
+    Bare,
+    /// In quotes.
+    Quoted,
+}
+
+/// Why a value has no literal.
+pub(crate) enum Trouble {
+    /// Python code failed on the way.
+    Python(PyErr),
+    /// Nobody could say what it is in PostgreSQL.
+    Refused { message: String, hint: Option<&'static str> },
+    /// The column's type refuses it.
+    Engine(howdah::Error),
+}
+
+impl<E: Into<PyErr>> From<E> for Trouble {
+    fn from(error: E) -> Self {
+        Trouble::Python(error.into())
+    }
+}
+
+impl Trouble {
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Trouble::Refused { message: message.into(), hint: None }
+    }
+}
+
+/// A value in a message, not too long.
+pub(crate) fn shown(value: &Bound<'_, PyAny>) -> String {
+    const LONGEST: usize = 80;
+    let text = value.repr().map_or_else(|_| "a value".to_owned(), |text| text.to_string());
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

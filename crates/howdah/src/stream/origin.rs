@@ -1,0 +1,127 @@
+//! Where the bytes of a stream come from: standard input, or a file that grows. Nothing here waits for longer than it is told.
+
+use std::fs::File;
+use std::io::{self, ErrorKind as Io, Read, Seek, SeekFrom};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use super::arrival::{Arrival, cannot_read};
+use super::follow::Follow;
+use super::place::{FileMark, Saved};
+use crate::error::{Error, ErrorKind};
+use crate::source::PIECE_BYTES;
+
+/// An input that goes on.
+pub(super) enum Source {
+    Stdin(Stdin),
+    Follow(Follow),
+}
+
+impl Source {
+    /// Standard input.
+    ///
+    /// # Errors
+    /// It is closed.
+    pub(super) fn stdin() -> Result<Source, Error> {
+        let owned = io::stdin().as_fd().try_clone_to_owned().map_err(|error| cannot_read("-", error))?;
+        let file = File::from(owned);
+        let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
+        Ok(Source::Stdin(Stdin { file: Arc::new(file), is_file }))
+    }
+
+    /// Appends what comes within `patience` to `held`.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(super) fn read(&mut self, held: &mut Vec<u8>, patience: Duration) -> Result<Arrival, Error> {
+        match self {
+            Source::Stdin(stdin) => stdin.read(held, patience).map_err(|error| cannot_read("-", error)),
+            Source::Follow(follow) => follow.read(held, patience),
+        }
+    }
+
+    /// Which file is read; `None` where it is none, or none yet.
+    pub(super) fn mark(&self) -> Option<FileMark> {
+        match self {
+            Source::Stdin(stdin) if stdin.is_file => FileMark::of(stdin.file.clone()).ok(),
+            Source::Stdin(_) => None,
+            Source::Follow(follow) => follow.mark(),
+        }
+    }
+
+    /// Goes on at `offset` of the file.
+    ///
+    /// # Errors
+    /// It has no places.
+    pub(super) fn seek(&mut self, offset: u64) -> Result<(), Error> {
+        match self {
+            Source::Stdin(stdin) => {
+                let sought = (&*stdin.file).seek(SeekFrom::Start(offset));
+                sought.map(drop).map_err(|error| cannot_read("-", error))
+            }
+            Source::Follow(follow) => {
+                follow.seek(offset);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Standard input: a pipe, a terminal, or a file.
+pub(super) struct Stdin {
+    file: Arc<File>,
+    is_file: bool,
+}
+
+impl Stdin {
+    /// Whether it is the file that `saved` tells of.
+    pub(super) fn is(&self, saved: &Saved) -> bool {
+        self.is_file && saved.is_of(&self.file)
+    }
+
+    /// All that is there, up to a piece or an eighth of what is held: a record of any size is then looked at so seldom that
+    /// the looking does not show.
+    fn read(&mut self, held: &mut Vec<u8>, patience: Duration) -> io::Result<Arrival> {
+        let before = held.len();
+        let most = PIECE_BYTES.max(before / 8);
+        let mut patience = patience;
+        while held.len() - before < most {
+            if !self.is_readable(patience)? {
+                break;
+            }
+            if read_some(&mut &*self.file, held, most)? == 0 {
+                // Told again by the next read.
+                return Ok(if held.len() == before { Arrival::End } else { Arrival::Bytes });
+            }
+            patience = Duration::ZERO;
+        }
+        Ok(if held.len() == before { Arrival::Nothing } else { Arrival::Bytes })
+    }
+
+    fn is_readable(&self, patience: Duration) -> io::Result<bool> {
+        let mut waiting = [PollFd::new(self.file.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut waiting, PollTimeout::try_from(patience).unwrap_or(PollTimeout::MAX)) {
+            Ok(ready) => Ok(ready > 0),
+            Err(Errno::EINTR) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Appends what one read gives, `most` bytes at most; how many.
+pub(super) fn read_some(reader: &mut impl Read, held: &mut Vec<u8>, most: usize) -> io::Result<usize> {
+    let before = held.len();
+    held.resize(before + most, 0);
+    let got = loop {
+        match reader.read(&mut held[before..]) {
+            Err(error) if error.kind() == Io::Interrupted => {}
+            other => break other,
+        }
+    };
+    held.truncate(before + *got.as_ref().unwrap_or(&0));
+    got
+}
