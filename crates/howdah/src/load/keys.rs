@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::infer::survey::{self, Question, Survey};
 use crate::message::{Mention, setting};
 use crate::options::{HeaderOption, LoadOptions, OnError};
+use crate::plan::columns::is_name;
 use crate::plan::head::Head;
 use crate::plan::keys::Seen;
 use crate::plan::mapping::{self, Mapping};

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::error::Error;
+pub use crate::error::{ReportedError, ReportedLocation};
 use crate::message::{Message, Respell, Setting, Spelling};
 use crate::options::{Format, Mode};
 use crate::source::text::sniff::shown;

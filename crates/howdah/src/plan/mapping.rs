@@ -4,7 +4,7 @@ use howdah_encode::TypeShape;
 use tokio_postgres::types::Type;
 
 use crate::catalog::name;
-use crate::catalog::snake::{self, snake};
+use crate::catalog::snake;
 use crate::catalog::table::{Column, Table};
 use crate::catalog::types::FIRST_OWN_OID;
 use crate::error::Error;

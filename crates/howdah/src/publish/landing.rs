@@ -9,7 +9,7 @@ use crate::connect::Connection;
 use crate::error::Error;
 use crate::plan::Plan;
 use crate::publish::creation::Creation;
-use crate::publish::load_id::LoadId;
+use crate::publish::load_id::{HIDDEN_PREFIX, LoadId};
 use crate::publish::replace::Replacement;
 use crate::publish::staged::Staging;
 

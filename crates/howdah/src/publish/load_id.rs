@@ -5,7 +5,7 @@
 pub(crate) struct LoadId(u64);
 
 /// What hidden tables are called, before the load's id.
-const HIDDEN_PREFIX: &str = "howdah_load_";
+pub(crate) const HIDDEN_PREFIX: &str = "howdah_load_";
 
 impl LoadId {
     /// A new id, which no other load has: from the system's randomness, or from a generator seeded with the time
@@ -19,11 +19,11 @@ impl LoadId {
         format!("{HIDDEN_PREFIX}{self}")
     }
 
-    fn lock_key(self) -> i64 {
+    pub(crate) fn lock_key(self) -> i64 {
         i64::from_be_bytes(self.0.to_be_bytes())
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         u64::from_str_radix(text, 16).ok().map(LoadId)
     }
 }

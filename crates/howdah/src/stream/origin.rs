@@ -12,7 +12,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::arrival::{Arrival, cannot_read};
 use super::follow::Follow;
 use super::place::{FileMark, Saved};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::source::PIECE_BYTES;
 
 /// An input that goes on.

@@ -12,6 +12,7 @@ use crate::load::check_json_options;
 use crate::load::report::DialectSummary;
 use crate::message::{Action, setting};
 use crate::options::{Format, LoadOptions, Mode, OnError, WritePath};
+use crate::plan::columns::is_name;
 use crate::plan::decimal;
 use crate::plan::force;
 use crate::plan::head::Head;
