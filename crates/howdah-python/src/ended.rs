@@ -1,5 +1,13 @@
 //! A load that is over, as Python is told of it.
 
+use howdah::message::Respell;
+use howdah::report::{Outcome, Report, ReportedError};
+use howdah::{Error, ErrorKind};
+use serde_json::{Value, json};
+
+use crate::error::described;
+use crate::spelling::Keywords;
+
 /// A load that is over.
 pub(crate) struct Ended {
     pub(crate) outcome: Outcome,

@@ -6,17 +6,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use howdah::control::Phase;
-use howdah::message::Respell;
-use howdah::report::{Outcome, Report, ReportedError};
+use howdah::report::Outcome;
 use howdah::source::Input;
 use howdah::{Error, ErrorKind, LoadOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde_json::{Value, json};
 
 use crate::data::{Given, Source, Taken};
 use crate::ended::Ended;
-use crate::error::{described, raised};
+use crate::error::raised;
 use crate::fork;
 use crate::options;
 use crate::pull::Event;
