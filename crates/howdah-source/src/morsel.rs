@@ -1,4 +1,4 @@
-//! A morsel: what a lane pulls and encodes in one go. A piece of text, or of a binary COPY file, or a batch of rows that have
+//! A morsel: what a worker pulls and encodes in one go. A piece of text, or of a binary COPY file, or a batch of rows that have
 //! types already.
 
 use std::sync::{Mutex, PoisonError};

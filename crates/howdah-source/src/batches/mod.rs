@@ -1,7 +1,7 @@
-//! Inputs that hold Arrow batches: Parquet, Arrow IPC, record batch readers. The sister of the cutter: lanes pull batches.
+//! Inputs that hold Arrow batches: Parquet, Arrow IPC, record batch readers. The sister of the cutter: workers pull batches.
 //!
 //! A *stretch* is a row group, a batch of an Arrow file, or everything from the first input on whose batches nobody can
-//! count (a stream). A lane opens the next stretch; when none is left, it takes batches from another lane's.
+//! count (a stream). A worker opens the next stretch; when none is left, it takes batches from another worker's.
 
 mod arrow;
 mod drift;
@@ -76,11 +76,11 @@ pub struct BatchPlace {
     pub row_group: Option<u64>,
 }
 
-/// What one lane has open.
+/// What one worker has open.
 #[derive(Default)]
 pub struct Hold(Option<Arc<Open>>);
 
-/// The inputs, for any number of lanes.
+/// The inputs, for any number of workers.
 pub struct Batches {
     common: Common,
     /// Of all inputs and their directories.
@@ -177,7 +177,7 @@ impl Batches {
         self.lay_out();
     }
 
-    /// The next batch for the lane that holds `hold`; `None` at the end. After an error nothing more is worth taking.
+    /// The next batch for the worker that holds `hold`; `None` at the end. After an error nothing more is worth taking.
     ///
     /// # Errors
     /// An input that is damaged, lies about itself, or cannot be read.

@@ -1,4 +1,4 @@
-//! Stretches of the input, each read in order by one reader behind a lock; any number of lanes take batches from it.
+//! Stretches of the input, each read in order by one reader behind a lock; any number of workers take batches from it.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};

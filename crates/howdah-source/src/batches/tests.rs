@@ -1,4 +1,4 @@
-//! What the tests of batches share: small inputs written in memory, and readers with any number of lanes.
+//! What the tests of batches share: small inputs written in memory, and readers with any number of workers.
 
 mod damage;
 mod drifting;
@@ -67,7 +67,7 @@ pub(super) fn open(inputs: &[Input], format: BatchFormat) -> Result<Batches, Err
     Batches::open(inputs, options(format), &Progress::new())
 }
 
-/// Everything that so many lanes take, in the order of the ordinals.
+/// Everything that so many workers take, in the order of the ordinals.
 pub(super) fn take(batches: &Batches, lanes: usize) -> Result<Vec<Batch>, Error> {
     let lane = || {
         let (mut hold, mut taken) = (Hold::default(), Vec::new());

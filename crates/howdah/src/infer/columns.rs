@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind};
 use crate::infer::lattice::ColumnLattice;
 use crate::infer::lattice::ascent::{Ascent, Stretch};
 use crate::plan::Plan;
-use crate::read::feed::InputQueue;
+use crate::read::queue::InputQueue;
 use crate::read::records::Records;
 use crate::source::spelling::date::as_spelled;
 use crate::source::{Cutter, Field, Hold, Morsel, Piece, Supply};

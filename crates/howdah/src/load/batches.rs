@@ -11,10 +11,10 @@ use crate::load::report::DialectSummary;
 use crate::message::{Mention, Message, setting};
 use crate::options::{Format, HeaderOption, LoadOptions, WritePath};
 use crate::plan::Plan;
-use crate::plan::head::Head;
+use crate::plan::header::Head;
 use crate::plan::kinship;
 use crate::plan::mapping::Mapping;
-use crate::read::feed;
+use crate::read::queue;
 use crate::source::batches::{BatchFormat, BatchOptions, Batches};
 use crate::source::layout::Layouts;
 use crate::source::listing::listing;
@@ -55,7 +55,7 @@ impl Load<'_> {
             hive: self.options.hive,
         };
         let progress = self.control.progress().clone();
-        Ok(feed::off_thread(self.control, move || Batches::open(&inputs, options, &progress)).await??)
+        Ok(queue::off_thread(self.control, move || Batches::open(&inputs, options, &progress)).await??)
     }
 }
 

@@ -18,14 +18,14 @@ use crate::infer::lattice::ColumnLattice;
 use crate::message::{Setting, setting};
 use crate::plan::Plan;
 use crate::publish::commit::commit_all;
-use crate::publish::landing::{self, Landing};
-use crate::read::feed::InputQueue;
+use crate::publish::strategy::{self, PublishStrategy};
+use crate::read::queue::InputQueue;
 use crate::send::context::LoadContext;
-use crate::send::crew::WorkerPool;
-use crate::send::lane::Sent;
-use crate::send::peer::server_lost;
-use crate::send::spent::Timings;
-use crate::send::watcher::watch_for_deadlocks;
+use crate::send::deadlock::watch_for_deadlocks;
+use crate::send::liveness::server_lost;
+use crate::send::pool::WorkerPool;
+use crate::send::timings::Timings;
+use crate::send::worker::Sent;
 use crate::source::Supply;
 
 /// Less than this autovacuum sees to, and nobody needs to know.
@@ -40,11 +40,11 @@ impl Load<'_> {
         decision: &Decision,
     ) -> Result<(), Error> {
         let Decision { table, landing, jobs, .. } = decision;
-        for name in landing::sweep(connection, &table.schema).await? {
+        for name in strategy::sweep(connection, &table.schema).await? {
             self.control.notice(format!("removed {name}, left by a load that died"));
         }
         let size_before = match landing {
-            Landing::Append | Landing::Staged(_) => table.size(connection).await?,
+            PublishStrategy::Append | PublishStrategy::Staged(_) => table.size(connection).await?,
             _ => u64::MAX,
         };
         let input = InputQueue::new(supply);
@@ -114,7 +114,7 @@ impl Load<'_> {
             self.hint_null_markers(plan, &lattices);
             self.show_found_types(plan, &found);
         }
-        if let Landing::Staged(staging) = landing {
+        if let PublishStrategy::Staged(staging) = landing {
             rows = self.apply(connection, staging, decision, rows).await?;
             self.close_rejects(decision)?;
         } else {
@@ -128,7 +128,7 @@ impl Load<'_> {
         self.run_all(connection, &landing.publish(table)).await?;
         self.run_users(connection, setting::AFTER, &self.options.after).await?;
         match landing {
-            Landing::Append => commit_all(&connections, target).await?,
+            PublishStrategy::Append => commit_all(&connections, target).await?,
             _ => commit_all(std::slice::from_ref(connection), target).await?,
         }
         self.report.phases.commit_s = committing.elapsed().as_secs_f64();

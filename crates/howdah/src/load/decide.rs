@@ -24,10 +24,10 @@ use crate::plan::jobs;
 use crate::plan::mapping::{Mapping, Pair};
 use crate::plan::{FormRules, Plan};
 use crate::publish::creation::{self, Creation, Findings};
-use crate::publish::landing::{Content, Hidden, Landing};
 use crate::publish::replace::Replacement;
 use crate::publish::staged::{Apply, Staging};
-use crate::read::feed;
+use crate::publish::strategy::{Content, Hidden, PublishStrategy};
+use crate::read::queue;
 use crate::send::write;
 use crate::source::{Dialect, Input, Supply};
 
@@ -164,7 +164,7 @@ impl Load<'_> {
             ));
         }
         let landing = match staging {
-            Some(staging) => Landing::Staged(staging),
+            Some(staging) => PublishStrategy::Staged(staging),
             None => self.landing(connection, &table, creation, inputs, jobs.count).await?,
         };
         if let Some(reason) = reason {
@@ -192,21 +192,21 @@ impl Load<'_> {
         creation: Option<Creation>,
         inputs: &[Input],
         jobs: usize,
-    ) -> Result<Landing, Error> {
+    ) -> Result<PublishStrategy, Error> {
         let options = self.options;
         Ok(match (creation, options.mode) {
             (Some(creation), _) if jobs == 1 || options.write_path.commits_rows() => {
-                Landing::Create(creation)
+                PublishStrategy::Create(creation)
             }
-            (Some(creation), _) => Landing::Hidden(Hidden::new(self.id, Content::New(creation))),
-            (None, Mode::Truncate) => Landing::Truncate,
+            (Some(creation), _) => PublishStrategy::Hidden(Hidden::new(self.id, Content::New(creation))),
+            (None, Mode::Truncate) => PublishStrategy::Truncate,
             (None, Mode::Replace) => {
                 let of = Replacement::read(connection, table, self.id, &creation::comment(inputs)).await?;
                 let builds_first = options.on_error == OnError::Ignore;
                 let content = Content::Twin { of, unlogged: options.unlogged, builds_first };
-                Landing::Hidden(Hidden::new(self.id, content))
+                PublishStrategy::Hidden(Hidden::new(self.id, content))
             }
-            (None, _) => Landing::Append,
+            (None, _) => PublishStrategy::Append,
         })
     }
 
@@ -232,7 +232,7 @@ impl Load<'_> {
         let cutter = self.cutter(inputs, dialect, mapping.header.is_some());
         let (control, names) = (self.control.clone(), plan.clone());
         let work = move || columns::infer(cutter, &names, threads, &control);
-        let (lattices, ascends) = feed::off_thread(self.control, work).await??;
+        let (lattices, ascends) = queue::off_thread(self.control, work).await??;
         self.hint_null_markers(&plan, &lattices);
         let mut findings = Findings::default();
         for (planned, lattice) in plan.columns.iter().zip(&lattices) {

@@ -6,7 +6,7 @@ use crate::load::report::{DialectSummary, PlanSummary, PlannedColumn};
 use crate::options::WritePath;
 use crate::plan::mapping::Mapping;
 use crate::plan::row_form::RowForm;
-use crate::publish::landing::Landing;
+use crate::publish::strategy::PublishStrategy;
 use crate::send::write;
 
 impl Load<'_> {
@@ -93,7 +93,7 @@ impl Load<'_> {
                 })
                 .collect(),
             staging: match landing {
-                Landing::Staged(staging) => Some(staging.reason()),
+                PublishStrategy::Staged(staging) => Some(staging.reason()),
                 _ => None,
             },
             create_table: landing.creation().filter(|_| is_new).map(|creation| creation.script(table)),

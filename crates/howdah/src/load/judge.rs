@@ -8,9 +8,9 @@ use crate::connect::Connection;
 use crate::control::Phase;
 use crate::encode::Encoder;
 use crate::error::Error;
-use crate::read::feed::{self, InputQueue};
+use crate::read::queue::{self, InputQueue};
 use crate::send::context::LoadContext;
-use crate::send::crew;
+use crate::send::pool;
 use crate::source::{Hold, Supply};
 
 impl Load<'_> {
@@ -27,7 +27,7 @@ impl Load<'_> {
         let input = InputQueue::new(supply);
         let threads = (0..decision.jobs.count).map(|_| {
             let (input, context) = (input.clone(), context.clone());
-            feed::off_thread(self.control, move || read(&input, &context))
+            queue::off_thread(self.control, move || read(&input, &context))
         });
         let judged = futures_util::future::try_join_all(threads).await;
         input.stop();
@@ -48,7 +48,7 @@ fn read(input: &InputQueue, context: &LoadContext) -> Result<(), Error> {
     let mut encoder = Encoder::new(context.plan.clone(), context.dense.clone(), context.control.clone());
     let mut hold = Hold::default();
     while let Some(morsel) = input.next(&mut hold) {
-        if let Err(error) = runtime.block_on(crew::encode(&mut encoder, &morsel, context)) {
+        if let Err(error) = runtime.block_on(pool::encode(&mut encoder, &morsel, context)) {
             input.fail(morsel.ordinal(), error);
             break;
         }

@@ -11,11 +11,11 @@ use crate::infer::survey::{self, Question, Survey};
 use crate::message::{Mention, setting};
 use crate::options::{HeaderOption, LoadOptions, OnError};
 use crate::plan::columns::is_name;
-use crate::plan::head::Head;
+use crate::plan::header::Head;
 use crate::plan::keys::Seen;
 use crate::plan::mapping::{self, Mapping};
 use crate::publish::creation::Findings;
-use crate::read::feed;
+use crate::read::queue;
 use crate::source::{Dialect, Input};
 
 /// Refuses what JSON leaves no choice about.
@@ -127,8 +127,8 @@ impl Load<'_> {
         let threads = self.options.jobs.unwrap_or(cores).clamp(1, cores);
         let parts = (0..threads).map(|_| Survey::new(question.clone())).collect();
         let (cutter, control) = (self.cutter(inputs, dialect, false), self.control.clone());
-        let work = move || survey::conclude(feed::show(cutter, parts, &control, Survey::see)?);
-        let seen = feed::off_thread(self.control, work).await??;
+        let work = move || survey::conclude(queue::show(cutter, parts, &control, Survey::see)?);
+        let seen = queue::off_thread(self.control, work).await??;
         self.control.rewind_to(peeked);
         self.control.enter(Phase::Planning);
         self.report.phases.infer_s = start.elapsed().as_secs_f64();

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use super::Load;
 use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::infer::head;
+use crate::infer::header;
 use crate::infer::null_marker;
 use crate::load::report::DialectSummary;
 use crate::plan::decimal;
-use crate::plan::head::Head;
+use crate::plan::header::Head;
 use crate::plan::mapping;
-use crate::read::feed;
+use crate::read::queue;
 use crate::source::layout::Layouts;
 use crate::source::text::sniff::{self, Unsaid};
 use crate::source::{Cutter, Dialect, Supply, json};
@@ -57,13 +57,13 @@ impl Load<'_> {
             let first = cutter.peek()?;
             let head = if dialect.family.is_json() {
                 summary.format = first.map_or("ndjson", |piece| json::form_name(piece.eol));
-                head::keys(first, &dialect, &options)?
+                header::keys(first, &dialect, &options)?
             } else {
-                head::read(first, &dialect, &options)
+                header::read(first, &dialect, &options)
             };
             Ok(Look { supply: Supply::text(cutter), summary, dialect, head, layouts: Layouts::new() })
         };
-        let mut look = feed::off_thread(self.control, look).await??;
+        let mut look = queue::off_thread(self.control, look).await??;
         // The encoding was told when the input was opened.
         let is_guessed = look.summary.guessed.iter().any(|guessed| *guessed != "encoding");
         if is_guessed || look.summary.format.starts_with("json") {

@@ -44,8 +44,8 @@ use crate::options::{Format, LoadOptions, Mode, WritePath};
 use crate::plan::Plan;
 use crate::plan::jobs::Jobs;
 use crate::plan::mapping;
-use crate::publish::landing::Landing;
 use crate::publish::load_id::LoadId;
+use crate::publish::strategy::PublishStrategy;
 use crate::send::row_commits::RowCommits;
 use crate::send::write;
 use crate::source::tuples::{SIGNATURE, TupleCutter};
@@ -143,7 +143,7 @@ struct Load<'a> {
 struct Decision {
     plan: Arc<Plan>,
     table: Table,
-    landing: Landing,
+    landing: PublishStrategy,
     jobs: Jobs,
     creates: bool,
     server_version_num: i32,

@@ -7,8 +7,8 @@ use super::{Decision, Load};
 use crate::connect::Connection;
 use crate::control::Phase;
 use crate::error::{Committed, Error, ErrorKind};
-use crate::read::feed::InputQueue;
-use crate::send::crew::WorkerPool;
+use crate::read::queue::InputQueue;
+use crate::send::pool::WorkerPool;
 use crate::send::row_commits::RowCommits;
 use crate::source::Supply;
 

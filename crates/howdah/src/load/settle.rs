@@ -12,7 +12,7 @@ use crate::encode::chunk::Ordinal;
 use crate::encode::rejects::{Reject, Rejects};
 use crate::error::{Error, ErrorKind};
 use crate::publish::staged::{Round, Staging};
-use crate::read::feed;
+use crate::read::queue;
 use crate::send::bisect::Bisection;
 use crate::send::row_error::is_about_a_row;
 use crate::source::{Dialect, Hold, Input, Supply};
@@ -173,7 +173,7 @@ impl Load<'_> {
         let supply = self.supply_again(&decision.plan).await?;
         let (dialect, rejects) = (decision.plan.dialect.clone(), rejects.clone());
         let work = move || rejects.add(&records(&supply, refused, &dialect)?);
-        feed::off_thread(self.control, work).await?
+        queue::off_thread(self.control, work).await?
     }
 }
 

@@ -7,11 +7,11 @@ use super::Load;
 use crate::catalog::table::Table;
 use crate::control::Control;
 use crate::error::Error;
-use crate::infer::head;
+use crate::infer::header;
 use crate::options::LoadOptions;
-use crate::plan::head::Head;
+use crate::plan::header::Head;
 use crate::plan::kinship;
-use crate::read::feed;
+use crate::read::queue;
 use crate::source::layout::{self, Header, Layouts};
 use crate::source::listing::listing;
 use crate::source::{Cutter, Dialect, Input, Progress};
@@ -48,7 +48,7 @@ impl Load<'_> {
         let (inputs, dialect, skip) = (inputs.to_vec(), dialect.clone(), options.skip_lines);
         let notices = self.control.clone();
         let read = move || headers(&inputs, &dialect, skip, &notices);
-        let headers = feed::off_thread(self.control, read).await??;
+        let headers = queue::off_thread(self.control, read).await??;
         if headers.iter().all(|(_, header)| *header == head.first) {
             return Ok((head, Layouts::new()));
         }
@@ -92,7 +92,7 @@ fn headers(
         let progress = Progress::new();
         let mut cutter = Cutter::new(vec![input.clone()], dialect.clone(), progress.clone(), HEADER_BYTES)
             .skipping_lines(skip_lines);
-        let names = head::read(cutter.peek()?, dialect, &LoadOptions::default()).names()?;
+        let names = header::read(cutter.peek()?, dialect, &LoadOptions::default()).names()?;
         progress.take_notices().into_iter().for_each(|notice| notices.notice(notice));
         if !names.is_empty() {
             headers.push((input.name.clone(), names));

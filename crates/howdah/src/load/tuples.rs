@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::load::report::DialectSummary;
 use crate::message::setting;
 use crate::options::{Format, LoadOptions, WritePath};
-use crate::plan::head::Head;
-use crate::read::feed;
+use crate::plan::header::Head;
+use crate::read::queue;
 use crate::source::layout::Layouts;
 use crate::source::tuples::TupleCutter;
 use crate::source::{Input, Supply};
@@ -25,7 +25,7 @@ impl Load<'_> {
         check_tuples(self.options, existing)?;
         let mut cutter = TupleCutter::new(inputs.to_vec(), self.control.progress().clone());
         let look = move || cutter.peek().map(|fields| (cutter, fields));
-        let (cutter, fields) = feed::off_thread(self.control, look).await??;
+        let (cutter, fields) = queue::off_thread(self.control, look).await??;
         Ok(Look {
             supply: Supply::Tuples(cutter.into()),
             dialect: Default::default(),

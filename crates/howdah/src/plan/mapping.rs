@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::message::{Message, setting};
 use crate::options::{HeaderOption, LoadOptions, Names};
 use crate::plan::columns::{find_column, is_name, mapped};
-use crate::plan::head::Head;
+use crate::plan::header::Head;
 use crate::plan::keys::Seen;
 use crate::source::layout::Layouts;
 use crate::source::listing::listing;

@@ -4,7 +4,7 @@ pub(crate) mod columns;
 pub(crate) mod decimal;
 pub(crate) mod declared;
 pub(crate) mod force;
-pub(crate) mod head;
+pub(crate) mod header;
 pub(crate) mod jobs;
 pub(crate) mod keys;
 pub(crate) mod kinship;

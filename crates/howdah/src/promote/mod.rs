@@ -21,7 +21,7 @@ use crate::error::ReportedError;
 use crate::error::{Error, ErrorKind};
 use crate::message::{Respell, Spelling};
 use crate::options::RejectLimit;
-use crate::send::peer::server_lost;
+use crate::send::liveness::server_lost;
 use readers::Reader;
 use run::Run;
 use statements::RejectsTable;

@@ -2,7 +2,7 @@
 
 pub(crate) mod commit;
 pub(crate) mod creation;
-pub(crate) mod landing;
 pub(crate) mod load_id;
 pub(crate) mod replace;
 pub(crate) mod staged;
+pub(crate) mod strategy;

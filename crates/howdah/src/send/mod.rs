@@ -2,13 +2,13 @@
 
 pub(crate) mod bisect;
 pub(crate) mod context;
-pub(crate) mod crew;
+pub(crate) mod deadlock;
 pub(crate) mod isolate;
-pub(crate) mod lane;
+pub(crate) mod liveness;
 pub(crate) mod part;
-pub(crate) mod peer;
+pub(crate) mod pool;
 pub(crate) mod row_commits;
 pub(crate) mod row_error;
-pub(crate) mod spent;
-pub(crate) mod watcher;
+pub(crate) mod timings;
+pub(crate) mod worker;
 pub(crate) mod write;

@@ -9,8 +9,8 @@ use crate::encode::chunk::{Chunk, RowOrigins};
 use crate::error::{Error, ErrorKind, Location};
 use crate::plan::row_form::RowForm;
 use crate::send::context::LoadContext;
+use crate::send::deadlock::deadlock_error;
 use crate::send::row_error::{copy_context, named_column};
-use crate::send::watcher::deadlock_error;
 use crate::send::write::{Refusal, Sink, StatementRunner};
 use crate::source::Morsel;
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::catalog::session::Session;
 use crate::catalog::table::Table;
 use crate::error::{Error, ErrorKind};
-use crate::infer::head;
+use crate::infer::header;
 use crate::load::check_json_options;
 use crate::load::report::DialectSummary;
 use crate::message::{Action, setting};
@@ -15,7 +15,7 @@ use crate::options::{Format, LoadOptions, Mode, OnError, WritePath};
 use crate::plan::columns::is_name;
 use crate::plan::decimal;
 use crate::plan::force;
-use crate::plan::head::Head;
+use crate::plan::header::Head;
 use crate::plan::mapping::{self, Mapping};
 use crate::plan::{FormRules, Plan};
 use crate::source::layout::Layouts;
@@ -133,11 +133,11 @@ impl Reading {
         let first = cutter.first(is_end)?;
         let head = if dialect.family.is_json() {
             check_json_options(options)?;
-            let head = head::keys(first.as_ref(), &dialect, options)?;
+            let head = header::keys(first.as_ref(), &dialect, options)?;
             let names = keys(&head, table, options);
             head.with_names(names)
         } else {
-            head::read(first.as_ref(), &dialect, options)
+            header::read(first.as_ref(), &dialect, options)
         };
         let mapping = mapping::for_existing(&head, Layouts::new(), table, options)?;
         force::check(options, &mapping)?;

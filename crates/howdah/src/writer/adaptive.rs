@@ -8,14 +8,14 @@
 //! - **The most rows of a flush** are those at which the fixed part is a twenty-fifth of the time: larger flushes gain
 //!   nearly nothing, and everybody waits longer. With a latency target they are also so few that a row which has to wait
 //!   for one flush and then takes part in a longer one than usual is settled in time.
-//! - **Fewer rows** than that are taken while few are there: an even share for every lane and one for the queue. A
+//! - **Fewer rows** than that are taken while few are there: an even share for every connection and one for the queue. A
 //!   program that waits for acknowledgements never has more rows in flight, and would send them all over one connection
 //!   while the others idle. For a load below the peak it is the smallest batch that carries it.
 //! - **More rows** than the target allows, up to three times the target, are taken where less would be written than comes:
 //!   rows are late then anyway, and would be later every second. [`Demand`] tells a program that writes at a rate of its
 //!   own from one that keeps the queue full, which is held back instead.
 //! - **One connection more** is tried when all are busy and rows wait. If that seems to gain nothing, one less is tried
-//!   again, so that both are compared under the same load, by what passes (Little's law: lanes x rows / seconds), and the
+//!   again, so that both are compared under the same load, by what passes (Little's law: connections x rows / seconds), and the
 //!   better of the two stays for a while.
 //! - **Rows that may be unsettled**, with a target: as many as are written within it, by flushes that hold it. The rest
 //!   waits outside, where the program notices (back-pressure), instead of in the queue, where all of them would be late.
@@ -46,7 +46,7 @@ const LEAST: f64 = 0.5;
 /// The share of a latency target that is planned with; the rest is for what is not modelled (encoding, waking up).
 const PLANNED: f64 = 0.9;
 
-/// Rows come and go by whole flushes; found by simulation, with one to four lanes.
+/// Rows come and go by whole flushes; found by simulation, with one to four connections.
 const BY_WHOLE_FLUSHES: f64 = 0.5;
 
 /// So many times more than what comes passes while rows wait, if flushes may be so large.
@@ -160,7 +160,7 @@ pub(super) struct Controller {
     settled: u32,
     /// One connection less than before is used, to compare.
     is_trial: bool,
-    /// The share of the last flushes after which all lanes were busy and another batch waited.
+    /// The share of the last flushes after which all connections were busy and another batch waited.
     pressed: f64,
     flushes: usize,
     decision: Decision,
@@ -344,7 +344,7 @@ impl Controller {
     /// The rows of flushes that settle rows in so many seconds.
     fn within(&self, connections: usize, seconds: f64) -> f64 {
         let cost = self.cost(connections);
-        // A lane comes free while so much of a flush passes, then one's own begins.
+        // A connection comes free while so much of a flush passes, then one's own begins.
         let flushes = 1.0 / connections as f64 + 1.0 + self.surplus();
         cost.rows(PLANNED * seconds / flushes).max(OUT_OF_REACH * cost.fixed_rows())
     }
@@ -378,7 +378,7 @@ impl Controller {
     }
 
     /// The most unsettled rows over so many connections: those that are written within the target, but for the surplus.
-    /// Never less than keeps all lanes and the next batch full.
+    /// Never less than keeps all connections and the next batch full.
     fn queue(&self, connections: usize) -> usize {
         let Some(target) = self.limits.latency_target else { return self.limits.queue_rows };
         let (rows, cost) = (self.largest(connections), self.cost(connections));

@@ -19,7 +19,7 @@ use crate::plan::row_form::RowForm;
 use crate::send::write::array;
 use crate::send::write::fields::Field;
 
-/// Who holds the part that is noted again is an earlier attempt of ours; see `lane`.
+/// Who holds the part that is noted again is an earlier attempt of ours; see `sender`.
 const LIMIT_WAITING: &str = "SET LOCAL lock_timeout = '2s'";
 const WAIT_AS_EVER: &str = "SET LOCAL lock_timeout = DEFAULT";
 

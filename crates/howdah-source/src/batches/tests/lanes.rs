@@ -10,7 +10,7 @@ use crate::batches::guard::{BATCH_BYTES, BATCH_ROWS};
 
 type Outline = (u64, Arc<str>, Option<u64>, u64, usize);
 
-/// What must not depend on the number of lanes: ordinals, places and first rows.
+/// What must not depend on the number of workers: ordinals, places and first rows.
 fn outline(batches: &[Batch]) -> Vec<Outline> {
     let outline = batches.iter().map(|batch| {
         let place = &batch.place;

@@ -14,7 +14,7 @@ const HELD: f64 = 8.0;
 /// A flush counts as at most so many times what was expected: a checkpoint's stall says nothing about the next flush.
 const OUTLIER: f64 = 3.0;
 
-/// So many outliers in a row are none: the server has become slower. More than the lanes that one stall can hold up.
+/// So many outliers in a row are none: the server has become slower. More than the connections that one stall can hold up.
 const NO_OUTLIERS: u32 = 8;
 
 /// From so many flushes on it is known what to expect.
@@ -106,7 +106,7 @@ impl Cost {
 
     /// Learns from a flush. How many times what was expected it took.
     pub(super) fn observe(&mut self, rows: f64, seconds: f64) -> f64 {
-        // A null lane takes no time at all, by which nothing can be divided.
+        // A null connection takes no time at all, by which nothing can be divided.
         let seconds = seconds.max(1e-7);
         let expected = self.seconds(rows);
         let ratio = seconds / expected;
@@ -170,7 +170,7 @@ const LOOK_BACK: usize = 128;
 const FEW: usize = 16;
 
 /// The share of flushes that takes no longer than what [`Spread::high`] says: with the wait before it, which is rarely the
-/// longest too, it makes the 99th percentile; and a stall that holds up a few lanes at once is not taken for the rule.
+/// longest too, it makes the 99th percentile; and a stall that holds up a few connections at once is not taken for the rule.
 const SHARE: f64 = 0.95;
 
 /// How many times what was expected flushes take: the last ones.

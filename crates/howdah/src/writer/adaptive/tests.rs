@@ -184,7 +184,7 @@ fn decisions_do_not_swing_under_a_steady_load() {
 
 #[test]
 fn connections_that_do_not_help_are_given_up() {
-    // One core, and hardly anything else that a flush waits for: two lanes saturate it.
+    // One core, and hardly anything else that a flush waits for: two connections saturate it.
     let server = Server { cores: 1.0, away: 50e-6, ..NEAR };
     for limits in [LIMITS, aiming_at(20)] {
         for seed in 1..=3 {

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::infer::lattice::ColumnLattice;
 use crate::infer::survey::{self, Question, Survey};
 use crate::options::LoadOptions;
-use crate::plan::head::Head;
+use crate::plan::header::Head;
 use crate::read::records;
 use crate::source::spelling::date::as_spelled;
 use crate::source::text::split::{self, Splitter};

@@ -15,10 +15,10 @@ use crate::encode::chunk::Chunk;
 use crate::encode::rejects::Reject;
 use crate::encode::{Encoded, Encoder};
 use crate::error::{Error, ErrorKind};
-use crate::read::feed::InputQueue;
+use crate::read::queue::InputQueue;
 use crate::send::context::LoadContext;
-use crate::send::lane::{Sent, Worker};
-use crate::send::spent::{Stopwatch, Timings};
+use crate::send::timings::{Stopwatch, Timings};
+use crate::send::worker::{Sent, Worker};
 use crate::source::{Hold, Morsel};
 
 /// How long workers may take to come to an end, before the server is told and after.

@@ -9,11 +9,11 @@ use crate::infer::lattice::ColumnLattice;
 use crate::message::setting;
 use crate::plan::row_form::RowForm;
 use crate::send::context::LoadContext;
+use crate::send::deadlock::deadlock_error;
 use crate::send::isolate::isolate_refused_rows;
 use crate::send::part::{self, Part};
 use crate::send::row_error::is_about_a_row;
-use crate::send::spent::Timings;
-use crate::send::watcher::deadlock_error;
+use crate::send::timings::Timings;
 use crate::send::write::StatementRunner;
 use crate::source::{Hold, Morsel};
 

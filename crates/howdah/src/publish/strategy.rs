@@ -14,7 +14,7 @@ use crate::publish::replace::Replacement;
 use crate::publish::staged::Staging;
 
 /// The way from the first COPY to the moment when readers see the rows.
-pub(crate) enum Landing {
+pub(crate) enum PublishStrategy {
     /// Straight into the table.
     Append,
     /// TRUNCATE and COPY in one transaction.
@@ -60,14 +60,14 @@ impl Hidden {
     }
 }
 
-impl Landing {
+impl PublishStrategy {
     /// The bare name and the quoted, qualified name of the relation that rows are copied into.
     pub(crate) fn relation(&self, table: &Table) -> (String, String) {
         match self {
-            Landing::Hidden(hidden) => {
+            PublishStrategy::Hidden(hidden) => {
                 (hidden.name(), format!("{}.{}", quote(&table.schema), quote(&hidden.name())))
             }
-            Landing::Staged(staging) => staging.relation(),
+            PublishStrategy::Staged(staging) => staging.relation(),
             _ => (table.name.clone(), table.sql()),
         }
     }
@@ -75,8 +75,8 @@ impl Landing {
     /// The load's id, where rows go into a table that nobody looks for and that must be removed after a failure.
     pub(crate) fn hidden_id(&self) -> Option<LoadId> {
         match self {
-            Landing::Hidden(hidden) => Some(hidden.id),
-            Landing::Staged(staging) => staging.hidden_id(),
+            PublishStrategy::Hidden(hidden) => Some(hidden.id),
+            PublishStrategy::Staged(staging) => staging.hidden_id(),
             _ => None,
         }
     }
@@ -84,9 +84,8 @@ impl Landing {
     /// The table that this load makes, unless it takes another's place.
     pub(crate) fn creation(&self) -> Option<&Creation> {
         match self {
-            Landing::Create(creation) | Landing::Hidden(Hidden { content: Content::New(creation), .. }) => {
-                Some(creation)
-            }
+            PublishStrategy::Create(creation)
+            | PublishStrategy::Hidden(Hidden { content: Content::New(creation), .. }) => Some(creation),
             _ => None,
         }
     }
@@ -95,9 +94,11 @@ impl Landing {
     /// types have checks.
     pub(crate) fn can_refuse_rows(&self, table: &Table) -> bool {
         match self {
-            Landing::Append | Landing::Truncate | Landing::Create(_) => table.can_refuse_rows,
-            Landing::Staged(staging) => staging.can_refuse_rows,
-            Landing::Hidden(hidden) => {
+            PublishStrategy::Append | PublishStrategy::Truncate | PublishStrategy::Create(_) => {
+                table.can_refuse_rows
+            }
+            PublishStrategy::Staged(staging) => staging.can_refuse_rows,
+            PublishStrategy::Hidden(hidden) => {
                 table.can_refuse_rows && !matches!(hidden.content, Content::Twin { builds_first: false, .. })
             }
         }
@@ -111,9 +112,11 @@ impl Landing {
             return schema.into_iter().chain([creation.create_sql(&relation, table)]).collect();
         }
         match self {
-            Landing::Truncate => vec![format!("TRUNCATE {relation}")],
-            Landing::Staged(staging) => vec![staging.create_sql()],
-            Landing::Hidden(Hidden { content: Content::Twin { of, unlogged, builds_first }, .. }) => {
+            PublishStrategy::Truncate => vec![format!("TRUNCATE {relation}")],
+            PublishStrategy::Staged(staging) => vec![staging.create_sql()],
+            PublishStrategy::Hidden(Hidden {
+                content: Content::Twin { of, unlogged, builds_first }, ..
+            }) => {
                 let mut statements = vec![of.create_sql(&relation, *unlogged)];
                 if *builds_first {
                     statements.extend(of.build_sql(&relation));
@@ -124,7 +127,7 @@ impl Landing {
         }
     }
 
-    /// Types, name, indexes and constraints, or what applies staged rows, once the rows are there; in one transaction with [`Landing::publish`].
+    /// Types, name, indexes and constraints, or what applies staged rows, once the rows are there; in one transaction with [`PublishStrategy::publish`].
     pub(crate) fn after(&self, table: &Table, plan: &Plan, found: &[InferredType]) -> Vec<String> {
         let (_, relation) = self.relation(table);
         let mut statements = Vec::new();
@@ -145,8 +148,8 @@ impl Landing {
             statements.push(format!("ALTER TABLE {relation} {}", changes.join(", ")));
         }
         match self {
-            Landing::Create(creation) => statements.extend(creation.finish_sql(table)),
-            Landing::Hidden(hidden) => match &hidden.content {
+            PublishStrategy::Create(creation) => statements.extend(creation.finish_sql(table)),
+            PublishStrategy::Hidden(hidden) => match &hidden.content {
                 Content::New(creation) => {
                     statements.push(hidden.rename_sql(&relation, table));
                     statements.extend(creation.finish_sql(table));
@@ -154,7 +157,7 @@ impl Landing {
                 Content::Twin { of, builds_first: false, .. } => statements.extend(of.build_sql(&relation)),
                 Content::Twin { .. } => {}
             },
-            Landing::Staged(staging) => {
+            PublishStrategy::Staged(staging) => {
                 statements.extend(staging.lock_sql().into_iter().chain(staging.truncate_sql()));
                 statements.push(staging.apply_sql());
             }
@@ -166,11 +169,11 @@ impl Landing {
     /// What puts a table into the place of another; what removes a staging table.
     pub(crate) fn publish(&self, table: &Table) -> Vec<String> {
         match self {
-            Landing::Hidden(hidden @ Hidden { content: Content::Twin { of, .. }, .. }) => {
+            PublishStrategy::Hidden(hidden @ Hidden { content: Content::Twin { of, .. }, .. }) => {
                 let (_, relation) = self.relation(table);
                 of.swap_sql(&hidden.rename_sql(&relation, table))
             }
-            Landing::Staged(staging) => staging.drop_sql().into_iter().collect(),
+            PublishStrategy::Staged(staging) => staging.drop_sql().into_iter().collect(),
             _ => Vec::new(),
         }
     }
@@ -194,7 +197,7 @@ impl Landing {
         Ok(connection.client().batch_execute(&sql).await?)
     }
 
-    /// Removes what [`Landing::prepare_apart`] made, after a failure.
+    /// Removes what [`PublishStrategy::prepare_apart`] made, after a failure.
     ///
     /// # Errors
     /// The server's errors; the next load into the schema tries again.
