@@ -100,7 +100,7 @@ pub fn value<'v>(
 const LANE: usize = 16;
 
 /// Removes quotes where a quote is its own escape: it toggles anywhere, and of two side by side inside quotes the second
-/// stays. JSON in CSV is full of such pairs a few bytes apart, so pieces between them are copied by whole workers and what was
+/// stays. JSON in CSV is full of such pairs a few bytes apart, so pieces between them are copied by whole lanes and what was
 /// copied too much is overwritten by the next. `out` is memory to reuse; what it held is lost.
 fn unescape_doubled<'v>(raw: &[u8], quote: u8, out: &'v mut Vec<u8>) -> &'v [u8] {
     if out.len() < raw.len() + LANE {
@@ -129,7 +129,7 @@ fn unescape_doubled<'v>(raw: &[u8], quote: u8, out: &'v mut Vec<u8>) -> &'v [u8]
 struct Unquoted<'v> {
     raw: &'v [u8],
     quote: u8,
-    /// At least a worker longer than `raw`.
+    /// At least a lane longer than `raw`.
     out: &'v mut [u8],
     len: usize,
     /// Where the bytes begin that were not copied yet.
