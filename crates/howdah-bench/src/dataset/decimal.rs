@@ -1,5 +1,7 @@
 //! Numbers and times as text, appended to a buffer without going through the formatting machinery.
 
+use howdah_encode::civil::{Date, UNIX_EPOCH_DAYS, date_of};
+
 /// The float8 of a gauge.
 pub(super) fn gauge(scaled: i32, decimals: u32) -> f64 {
     f64::from(scaled) / f64::from(10_u32.pow(decimals))
@@ -54,33 +56,19 @@ pub(super) fn push_instant(out: &mut Vec<u8>, micros: i64, separator: u8, zone: 
 
 /// Appends `2024-01-31` and `23:59:59` with `separator` between them, for seconds since 1970.
 pub(super) fn push_date_time(out: &mut Vec<u8>, seconds: i64, separator: u8) {
-    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    let (year, month, day) = civil(days);
+    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400).unsigned_abs());
+    let Date { year, month, day } = date_of(days + i64::from(UNIX_EPOCH_DAYS));
     push_padded(out, year.unsigned_abs(), 1_000);
     for (lead, two) in [
-        (b'-', month),
-        (b'-', day),
+        (b'-', month.into()),
+        (b'-', day.into()),
         (separator, second / 3600),
         (b':', second / 60 % 60),
         (b':', second % 60),
     ] {
         out.push(lead);
-        push_padded(out, two.unsigned_abs(), 10);
+        push_padded(out, two, 10);
     }
-}
-
-/// Year, month and day of a day counted from 1970-01-01, in the Gregorian calendar. Years begin in March here, so that
-/// the leap day is the last of its year and every month's start follows one straight line.
-fn civil(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468; // from 0000-03-01
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
-    (era * 400 + year_of_era + i64::from(month <= 2), month, day)
 }
 
 /// Appends a number with zeros before it, the first digit at `place`.

@@ -9,6 +9,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
+use howdah_encode::civil::{UNIX_EPOCH_DAYS, days_of};
 use serde_json::Value as Json;
 
 use super::copy_binary::CopyBinary;
@@ -180,7 +181,7 @@ fn instant(text: &str) -> Option<i64> {
         digits
             .iter()
             .all(u8::is_ascii_digit)
-            .then(|| digits.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0')))
+            .then(|| digits.iter().fold(0_u32, |number, digit| number * 10 + u32::from(digit - b'0')))
     };
     let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'Z')];
     if marks.iter().any(|(at, mark)| text[*at] != *mark) {
@@ -188,16 +189,11 @@ fn instant(text: &str) -> Option<i64> {
     }
     let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
     let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let lengths = [31, 28 + i64::from(leap), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let before = usize::try_from(month - 1).ok().filter(|before| *before < 12)?;
-    if day < 1 || day > lengths[before] || hour > 23 || minute > 59 || second > 59 {
+    if hour > 23 || minute > 59 || second > 59 {
         return None;
     }
-    let whole = year - 1;
-    let days = whole * 365 + whole / 4 - whole / 100 + whole / 400 - 719_162;
-    let days = days + lengths[..before].iter().sum::<i64>() + day - 1;
-    Some((((days * 24 + hour) * 60 + minute) * 60 + second) * 1_000_000)
+    let days = i64::from(days_of(year.cast_signed(), month, day)? - UNIX_EPOCH_DAYS);
+    Some((days * 86_400 + i64::from((hour * 60 + minute) * 60 + second)) * 1_000_000)
 }
 
 #[cfg(test)]
