@@ -1,7 +1,7 @@
 //! Codecs of text and its relatives, bytes, uuid and json: what is stored can be read back from the literal.
 #![no_main]
 
-use howdah_encode::text::is_jsonb;
+use howdah_encode::json::is_jsonb;
 use howdah_fuzz::{Case, STRINGS, encode, write_literals};
 use libfuzzer_sys::fuzz_target;
 

@@ -1,6 +1,10 @@
 //! The session settings that decide what a literal means.
 
-/// What the codecs must know of the session in which the server would have read the literals.
+/// The settings of the session in which the server would have read the literals.
+///
+/// They are `TimeZone`, `DateStyle`, `IntervalStyle` and `lc_monetary`: see [client connection defaults].
+///
+/// [client connection defaults]: https://www.postgresql.org/docs/current/runtime-config-client.html
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionRules {
     /// Zone of a timestamptz literal that names none.
@@ -16,7 +20,7 @@ pub struct SessionRules {
 /// The session's `TimeZone`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Zone {
-    /// The same offset at all times, in seconds east of UTC.
+    /// A zone with one offset at all times, in seconds east of UTC.
     Fixed(i32),
     /// A zone whose offset depends on the date: only the server knows its rules.
     Named,
@@ -34,7 +38,8 @@ pub enum DateOrder {
 }
 
 impl SessionRules {
-    /// From the values that `SHOW` gives for the settings of these names.
+    /// Reads the rules from the values that `SHOW` gives for the settings `TimeZone`, `DateStyle`, `IntervalStyle` and
+    /// `lc_monetary`.
     #[must_use]
     pub fn from_settings(timezone: &str, datestyle: &str, intervalstyle: &str, lc_monetary: &str) -> Self {
         let style = datestyle.to_ascii_uppercase();

@@ -1,6 +1,8 @@
-//! What a type is made of: the catalog's answer, as far as reading its literals depends on it.
+//! Descriptions of PostgreSQL types, as far as reading their literals depends on the catalog.
 
-/// A type, described down to types with a codec of their own. A caller fills it from the catalog.
+/// The description of a type, down to types that have a codec of their own. The caller fills it from the [system catalogs].
+///
+/// [system catalogs]: https://www.postgresql.org/docs/current/catalogs.html
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TypeShape {
@@ -11,14 +13,14 @@ pub enum TypeShape {
     },
     /// An enum.
     Enum {
-        /// As `format_type` writes it: messages name the type.
+        /// The name that `format_type` gives, for messages.
         name: String,
         /// `pg_enum.enumlabel`, in any order.
         labels: Vec<String>,
     },
-    /// A domain. Its CHECK constraints are the server's business.
+    /// A domain. Its CHECK constraints are left to the server.
     Domain {
-        /// As `format_type` writes it.
+        /// The name that `format_type` gives, for messages.
         name: String,
         /// The type below.
         over: Box<TypeShape>,
@@ -41,14 +43,14 @@ pub enum TypeShape {
     Range {
         /// The type of the bounds.
         subtype: Box<TypeShape>,
-        /// What lies between two bounds.
+        /// How values are made canonical.
         steps: Steps,
     },
     /// A multirange over such a range.
     Multirange {
         /// The type of the bounds.
         subtype: Box<TypeShape>,
-        /// What lies between two bounds.
+        /// How values are made canonical.
         steps: Steps,
     },
     /// A composite type.
@@ -71,11 +73,11 @@ pub struct CompositeField {
     pub oid: u32,
     /// `pg_attribute.atttypmod`
     pub typmod: i32,
-    /// What that type is made of.
+    /// The description of that type.
     pub shape: TypeShape,
 }
 
-/// How a range type makes its values canonical.
+/// How a range type brings its values into canonical form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Steps {
     /// Not at all (`pg_range.rngcanonical` is 0).

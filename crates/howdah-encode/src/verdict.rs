@@ -1,23 +1,25 @@
-//! What a codec answers: encoded, invalid as the server would say it, or unsure.
+//! The verdict of a codec on a literal: encoded, invalid, or unsure.
 
 use std::fmt;
 
-/// `Ok` when the field was appended; otherwise the output is exactly as it was before the call.
+/// The verdict of a codec: `Ok` when the field was appended; otherwise the output is exactly as it was before the call.
 pub type Verdict = Result<(), NotEncoded>;
 
 /// Why a literal was not encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotEncoded {
-    /// The server would certainly refuse the literal. Boxed, so that the verdict fits two registers.
+    /// The server would certainly refuse the literal. It is boxed, so that the verdict fits two registers.
     Invalid(Box<Invalid>),
     /// Only the server can tell what the literal means.
     Unsure,
 }
 
-/// A refusal in PostgreSQL's own words.
+/// The error with which PostgreSQL refuses a literal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invalid {
-    /// The five characters of the SQLSTATE.
+    /// The SQLSTATE, five characters as listed in [PostgreSQL's error codes].
+    ///
+    /// [PostgreSQL's error codes]: https://www.postgresql.org/docs/current/errcodes-appendix.html
     pub sqlstate: &'static str,
     /// PostgreSQL's message, and its detail after a colon where there is one.
     pub reason: String,
@@ -58,9 +60,23 @@ impl NotEncoded {
     }
 
     #[cold]
-    pub(crate) fn too_long(bytes: usize) -> Self {
-        let limit = crate::wire::MAX_FIELD_BYTES;
-        Self::invalid("54000", format!("field of {bytes} bytes exceeds PostgreSQL's limit of {limit} bytes"))
+    pub(crate) fn numeric_overflow() -> Self {
+        Self::invalid("22003", "value overflows numeric format".to_owned())
+    }
+
+    /// `malformed … literal`, for readers that know no white space but ASCII's wherever they run.
+    #[cold]
+    pub(crate) fn malformed(kind: &str, literal: &[u8]) -> Self {
+        Self::invalid("22P02", format!("malformed {kind} literal: \"{}\"", shown(literal)))
+    }
+
+    /// `malformed … literal` with a detail, for readers that ask the server's locale what white space is.
+    #[cold]
+    pub(crate) fn malformed_in_locale(kind: &str, literal: &[u8], detail: &str) -> Self {
+        if !literal.is_ascii() {
+            return NotEncoded::Unsure;
+        }
+        Self::invalid("22P02", format!("malformed {kind} literal: \"{}\": {detail}", shown(literal)))
     }
 }
 

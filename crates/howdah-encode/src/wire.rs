@@ -1,18 +1,33 @@
-//! Single values as fields of COPY's binary format: a four-byte length in network order, then the bytes of the
-//! type's receive function.
+//! Writes single values as fields of COPY's [binary format]: a four-byte length in network order, then the bytes that the
+//! type's receive function takes.
+//!
+//! [binary format]: https://www.postgresql.org/docs/current/sql-copy.html#SQL-COPY-FILE-FORMATS
 
 use std::net::IpAddr;
 
 use crate::verdict::NotEncoded;
 
-/// What a binary COPY begins with: signature, no flags, no header extension.
+/// The header of a binary COPY: signature, no flags, no header extension.
 pub const HEADER: [u8; 19] = *b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
-/// What a binary COPY ends with: a field count of -1.
+/// The trailer of a binary COPY: a field count of -1.
 pub const TRAILER: [u8; 2] = (-1_i16).to_be_bytes();
 
-/// The longest field in bytes: PostgreSQL allocates at most 1 GiB - 1 for a value, its four-byte header included.
+/// The longest field in bytes: PostgreSQL allocates at most 1 GiB - 1 for a value (`MaxAllocSize`), its four-byte header
+/// included. See [limits].
+///
+/// [limits]: https://www.postgresql.org/docs/current/limits.html
 pub const MAX_FIELD_BYTES: usize = 0x3fff_ffff - 4;
+
+/// The most digits before the point of a [`numeric`], as PostgreSQL documents it.
+///
+/// [`numeric`]: https://www.postgresql.org/docs/current/datatype-numeric.html#DATATYPE-NUMERIC-DECIMAL
+pub const NUMERIC_INTEGER_DIGITS: usize = 131_072;
+
+/// The most digits behind the point of a [`numeric`], as PostgreSQL documents it.
+///
+/// [`numeric`]: https://www.postgresql.org/docs/current/datatype-numeric.html#DATATYPE-NUMERIC-DECIMAL
+pub const NUMERIC_SCALE: usize = 16_383;
 
 /// Appends NULL: the length -1 and no bytes.
 #[inline]
@@ -192,11 +207,18 @@ pub enum NumericSpecial {
     NegativeInfinity,
 }
 
-/// Appends a finite numeric; `digits` are base 10,000, the first and the last not zero, at most 65,535 of them.
+/// Appends a finite numeric; `digits` are base 10,000, the first and the last not zero.
+///
+/// # Errors
+/// `Invalid` (22003) for more than 65,535 digits, almost twice as many as PostgreSQL's numbers have; nothing is appended.
 #[inline]
-pub fn put_numeric(out: &mut Vec<u8>, head: NumericHead, digits: impl ExactSizeIterator<Item = u16>) {
+pub fn put_numeric(
+    out: &mut Vec<u8>,
+    head: NumericHead,
+    digits: impl ExactSizeIterator<Item = u16>,
+) -> Result<(), NotEncoded> {
     let sign: u16 = if head.negative { 0x4000 } else { 0 };
-    let count = u16::try_from(digits.len()).unwrap_or(u16::MAX);
+    let Ok(count) = u16::try_from(digits.len()) else { return Err(NotEncoded::numeric_overflow()) };
     let [length_0, length_1, length_2, length_3] = (8 + 2 * u32::from(count)).to_be_bytes();
     let [count_0, count_1] = count.to_be_bytes();
     let [weight_0, weight_1] = head.weight.to_be_bytes();
@@ -207,9 +229,10 @@ pub fn put_numeric(out: &mut Vec<u8>, head: NumericHead, digits: impl ExactSizeI
         length_0, length_1, length_2, length_3, count_0, count_1, weight_0, weight_1, sign_0, sign_1,
         dscale_0, dscale_1,
     ]);
-    for digit in digits.take(usize::from(count)) {
+    for digit in digits {
         out.extend_from_slice(&digit.to_be_bytes());
     }
+    Ok(())
 }
 
 /// Appends a numeric that is not finite.
@@ -243,8 +266,22 @@ pub(crate) fn framed(
 pub(crate) fn field_length(bytes: usize) -> Result<[u8; 4], NotEncoded> {
     match i32::try_from(bytes) {
         Ok(length) if bytes <= MAX_FIELD_BYTES => Ok(length.to_be_bytes()),
-        _ => Err(NotEncoded::too_long(bytes)),
+        _ => Err(too_long(bytes)),
     }
+}
+
+#[cold]
+fn too_long(bytes: usize) -> NotEncoded {
+    let reason = format!("field of {bytes} bytes exceeds PostgreSQL's limit of {MAX_FIELD_BYTES} bytes");
+    NotEncoded::invalid("54000", reason)
+}
+
+/// A count of elements or columns, which the formats of arrays and records write as four bytes.
+///
+/// Callers bound what they count far below 2^32; should one forget to, the server is asked instead of sent a wrong count.
+#[inline]
+pub(crate) fn count(things: usize) -> Result<[u8; 4], NotEncoded> {
+    u32::try_from(things).map(u32::to_be_bytes).map_err(|_| NotEncoded::Unsure)
 }
 
 #[inline]
@@ -290,7 +327,18 @@ mod tests {
         assert_eq!(field(|o| put_lsn(o, 1 << 32)), [0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 0]);
         let head = NumericHead { negative: true, weight: 0, dscale: 2 };
         let minus_1_5 = [0, 0, 0, 12, 0, 2, 0, 0, 0x40, 0, 0, 2, 0, 1, 0x13, 0x88];
-        assert_eq!(field(|o| put_numeric(o, head, [1, 5000].into_iter())), minus_1_5);
+        assert_eq!(field(|o| put_numeric(o, head, [1, 5000].into_iter()).unwrap()), minus_1_5);
+    }
+
+    #[test]
+    fn a_numeric_with_more_digits_than_its_count_holds_is_refused_not_cut() {
+        let head = NumericHead { negative: false, weight: 0, dscale: 0 };
+        let mut out = Vec::new();
+        let digits = vec![1; usize::from(u16::MAX) + 1];
+        let refused = put_numeric(&mut out, head, digits.iter().copied());
+        assert!(matches!(refused, Err(NotEncoded::Invalid(invalid)) if invalid.sqlstate == "22003"));
+        assert!(out.is_empty());
+        assert!(put_numeric(&mut out, head, digits[1..].iter().copied()).is_ok());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use std::io::Write;
 
+use howdah_encode::civil;
 use tokio_postgres::types::Type;
 
 use crate::decimal;
@@ -265,26 +266,18 @@ impl<'v> Moment<'v> {
 
     /// Refuses what no calendar and no clock has.
     fn check(&mut self) -> Option<()> {
-        let leap =
-            self.year.is_multiple_of(4) && (!self.year.is_multiple_of(100) || self.year.is_multiple_of(400));
-        let days = |month: u32| match month {
-            2 => 28 + u32::from(leap),
-            4 | 6 | 9 | 11 => 30,
-            _ => 31,
-        };
-        if let Some(mut day) = self.day_of_year {
-            self.month = 1;
-            while self.month <= 12 && day > days(self.month) {
-                day -= days(self.month);
-                self.month += 1;
-            }
-            self.day = day;
+        // Four digits at most.
+        let year = i32::try_from(self.year).ok()?;
+        if let Some(day) = self.day_of_year {
+            let found = civil::date_of(i64::from(civil::days_of(year, 1, 1)?) + i64::from(day) - 1);
+            // Day 0 is of the year before, and day 366 of the next one where this has no leap day.
+            (found.year == i64::from(year)).then_some(())?;
+            (self.month, self.day) = (found.month, found.day);
         }
         if self.is_half && self.is_afternoon {
             self.hour += 12;
         }
-        let is_date =
-            self.year > 0 && (1..=12).contains(&self.month) && (1..=days(self.month)).contains(&self.day);
+        let is_date = self.year > 0 && civil::days_of(year, self.month, self.day).is_some();
         let is_time = self.hour < 24 && self.minute < 60 && self.second < 60;
         let is_zone = self.zone.is_none_or(|(_, hours, minutes)| hours < 16 && minutes < 60);
         (is_date && is_time && is_zone).then_some(())

@@ -210,7 +210,7 @@ fn classify(value: &[u8]) -> TypeSet {
         }
         [b'0'..=b'9' | b'-' | b'.', ..] => number::classify(value),
         [b't' | b'T' | b'f' | b'F', ..] => classify_boolean(value),
-        [b'{' | b'[', ..] if howdah_encode::text::is_jsonb(value) => TypeSet::of(&[InferredType::Jsonb]),
+        [b'{' | b'[', ..] if howdah_encode::json::is_jsonb(value) => TypeSet::of(&[InferredType::Jsonb]),
         _ => TypeSet::NONE,
     }
 }

@@ -1,8 +1,8 @@
-//! Losses on the way into PostgreSQL: those that the user allowed, and how the others are refused.
+//! Lossy conversions: those that the user allowed, and how the others are refused.
 
 use crate::verdict::{NotEncoded, shown};
 
-/// Losses that the user allowed by name.
+/// The lossy conversions that the user allowed by name; none by default.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct Allowed {
     /// Nanoseconds are cut off to microseconds, towards the past.
@@ -20,7 +20,7 @@ pub(super) fn lossy(value: impl FnOnce(&mut Vec<u8>), why: &str, loss: &str) -> 
     NotEncoded::invalid("22000", reason)
 }
 
-/// The same where nothing would let it pass.
+/// The refusal of a value that no [`Allowed`] would let pass: what it is, and why.
 #[cold]
 pub(super) fn refused(value: impl FnOnce(&mut Vec<u8>), why: &str) -> NotEncoded {
     NotEncoded::invalid("22000", format!("{} {why}", written(value)))

@@ -5,16 +5,19 @@ use std::ops::Range;
 use arrow_schema::Field;
 
 use super::allowed::Allowed;
-use super::codec::{ArrowCodec, NoMapping};
+use super::codec::ArrowCodec;
 use super::direct::Direct;
-use super::kind::item;
+use super::family::item;
+use super::mapping::NoMapping;
 use super::source::{Cell, Source};
 use super::strings::put_quoted;
 use crate::shape::TypeShape;
-use crate::text::{self, TextCodec};
+use crate::text::TextCodec;
+use crate::text::space::is_space;
 use crate::verdict::{NotEncoded, Verdict};
+use crate::wire;
 
-/// The server's limit.
+/// The most dimensions of an array in PostgreSQL (`MAXDIM`).
 const MAX_DIMENSIONS: usize = 6;
 /// Most elements that are decided here, as for literals.
 const MAX_ELEMENTS: usize = 1 << 24;
@@ -33,7 +36,7 @@ pub(super) struct Array {
 pub(super) struct Element<'a> {
     pub(super) shape: &'a TypeShape,
     pub(super) typmod: i32,
-    /// As messages call it.
+    /// The name of the type in messages.
     pub(super) name: &'a str,
     pub(super) text: Option<&'a TextCodec>,
 }
@@ -86,7 +89,7 @@ impl Array {
         out: &mut Vec<u8>,
     ) -> Verdict {
         let lengths = self.lengths(items, &range)?;
-        out.extend_from_slice(&number(lengths.as_ref().map_or(0, |_| self.dimensions)));
+        out.extend_from_slice(&wire::count(lengths.as_ref().map_or(0, |_| self.dimensions))?);
         let flags = out.len();
         out.extend_from_slice(&[0; 4]);
         out.extend_from_slice(&self.element_oid.to_be_bytes());
@@ -96,8 +99,9 @@ impl Array {
             return Err(NotEncoded::Unsure);
         }
         for length in lengths.into_iter().take(self.dimensions) {
-            out.extend_from_slice(&number(length.unwrap_or(0)));
-            out.extend_from_slice(&number(1));
+            // Every dimension has a length where there are elements.
+            out.extend_from_slice(&wire::count(length.ok_or(NotEncoded::Unsure)?)?);
+            out.extend_from_slice(&1_u32.to_be_bytes());
         }
         let mut has_nulls = false;
         self.put_elements(1, items, range, &mut has_nulls, scratch, out)?;
@@ -177,7 +181,7 @@ impl Array {
     /// Appends an element's literal, in quotes where it would mean something else without.
     fn quote(&self, element: &[u8], out: &mut Vec<u8>) {
         let is_special = |&byte: &u8| {
-            byte == self.delimiter || matches!(byte, b'"' | b'\\' | b'{' | b'}') || text::is_space(byte)
+            byte == self.delimiter || matches!(byte, b'"' | b'\\' | b'{' | b'}') || is_space(byte)
         };
         let is_plain =
             !element.is_empty() && !element.eq_ignore_ascii_case(b"null") && !element.iter().any(is_special);
@@ -228,9 +232,4 @@ fn base(shape: &TypeShape) -> &TypeShape {
         TypeShape::Domain { over, .. } => base(over),
         other => other,
     }
-}
-
-/// A count, which limits keep small.
-fn number(count: usize) -> [u8; 4] {
-    u32::try_from(count).unwrap_or(u32::MAX).to_be_bytes()
 }

@@ -8,7 +8,8 @@ use arrow_schema::{DataType, Field};
 use super::allowed::Allowed;
 use super::created::created_type;
 use super::direct::Direct;
-use super::kind::{Extension, Kind, value_type};
+use super::family::{Extension, TypeFamily, value_type};
+use super::mapping::NoMapping;
 use super::source::{Cell, Source};
 use super::target::Target;
 use super::value::Value;
@@ -17,39 +18,6 @@ use crate::shape::TypeShape;
 use crate::text::TextCodec;
 use crate::verdict::{NotEncoded, Verdict};
 use crate::wire;
-
-/// Why an Arrow type cannot become a PostgreSQL type.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NoMapping {
-    /// What does not fit.
-    pub reason: String,
-    /// What a person can do about it.
-    pub hint: Option<String>,
-}
-
-impl std::fmt::Display for NoMapping {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.reason)
-    }
-}
-
-impl std::error::Error for NoMapping {}
-
-impl NoMapping {
-    pub(super) fn new(reason: String) -> Self {
-        NoMapping { reason, hint: None }
-    }
-
-    /// An array that nothing here can read.
-    pub(super) fn of_array(array: &dyn Array) -> Self {
-        NoMapping::new(format!("Arrow's {} has no counterpart in PostgreSQL", array.data_type()))
-    }
-
-    /// The same of a part of the type.
-    pub(super) fn within(self, part: &str) -> Self {
-        NoMapping { reason: format!("{part}: {}", self.reason), ..self }
-    }
-}
 
 /// How values of one Arrow column become values of one PostgreSQL column.
 #[derive(Debug, Clone)]
@@ -93,29 +61,29 @@ impl ArrowCodec {
             typmod = *below;
         }
         let text = text.map(TextCodec::below_domains);
-        let kind = Kind::of(field);
+        let kind = TypeFamily::of(field);
         let no_mapping = |target: Option<&Target>| NoMapping {
             reason: format!("Arrow's {} has no exact value in {type_name}", value_type(field.data_type())),
             hint: hint(field, kind, target),
         };
         let target = match (kind, shape) {
-            (Kind::Unknown, _) => return Err(no_mapping(None)),
+            (TypeFamily::Unknown, _) => return Err(no_mapping(None)),
             (_, TypeShape::Base { oid }) => Target::of(*oid, typmod),
-            (Kind::Null | Kind::Text, _) => Target::Read,
-            (Kind::List, TypeShape::Array { element_oid, delimiter, element }) => {
+            (TypeFamily::Null | TypeFamily::Text, _) => Target::Read,
+            (TypeFamily::List, TypeShape::Array { element_oid, delimiter, element }) => {
                 let element_name = type_name.strip_suffix("[]").unwrap_or(type_name);
                 let part = text.and_then(TextCodec::element);
                 let element = array::Element { shape: element, typmod, name: element_name, text: part };
                 let array = array::Array::of(field, *element_oid, *delimiter, element, allowed)?;
                 Target::Array(Box::new(array))
             }
-            (Kind::List, TypeShape::Vector) if vector::takes(field) => {
+            (TypeFamily::List, TypeShape::Vector) if vector::takes(field) => {
                 Target::Vector(u16::try_from(typmod).ok())
             }
-            (Kind::Struct, TypeShape::Composite { fields }) => {
+            (TypeFamily::Struct, TypeShape::Composite { fields }) => {
                 Target::Composite(composite::columns(field, fields, type_name, text, allowed)?)
             }
-            (Kind::Map, TypeShape::Hstore) => {
+            (TypeFamily::Map, TypeShape::Hstore) => {
                 Target::Hstore(Box::new(hstore::entries(field, allowed).ok_or_else(|| no_mapping(None))?))
             }
             _ => return Err(no_mapping(None)),
@@ -200,7 +168,7 @@ impl ArrowCodec {
                 if let Value::Text(literal) = value {
                     return self.read(literal, out);
                 }
-                if let Some(verdict) = value.put(target, out) {
+                if let Some(verdict) = target.put(&value, out) {
                     return verdict;
                 }
                 scratch.clear();
@@ -255,7 +223,7 @@ impl ArrowCodec {
 }
 
 /// What a person can do about a pair of types that do not go together.
-fn hint(field: &Field, kind: Kind, target: Option<&Target>) -> Option<String> {
+fn hint(field: &Field, kind: TypeFamily, target: Option<&Target>) -> Option<String> {
     match target.and_then(|target| target.hint(kind)) {
         Some(hint) => Some(hint.to_owned()),
         None => Some(format!("a column of type {} would hold it", created_type(field).ok()?)),
@@ -274,7 +242,7 @@ impl ArrowColumn<'_> {
     /// Whether the row has no value: its own, or the one that its dictionary key names.
     ///
     /// # Panics
-    /// As all methods, when the column has no such row.
+    /// When the column has no such row.
     #[inline]
     #[must_use]
     pub fn is_null(&self, row: usize) -> bool {

@@ -3,12 +3,14 @@
 use arrow_schema::{DataType, Field, FieldRef};
 
 use super::allowed::Allowed;
-use super::codec::{ArrowCodec, NoMapping};
-use super::kind::value_type;
+use super::codec::ArrowCodec;
+use super::family::value_type;
+use super::mapping::NoMapping;
 use super::source::Member;
 use crate::shape::CompositeField;
 use crate::text::TextCodec;
 use crate::verdict::Verdict;
+use crate::wire;
 
 /// A column of a composite type.
 #[derive(Debug, Clone)]
@@ -55,8 +57,7 @@ pub(super) fn put(
     scratch: &mut Vec<u8>,
     out: &mut Vec<u8>,
 ) -> Verdict {
-    let count = u32::try_from(columns.len()).unwrap_or(u32::MAX);
-    out.extend_from_slice(&count.to_be_bytes());
+    out.extend_from_slice(&wire::count(columns.len())?);
     for (Column { oid, codec }, Member { source, .. }) in columns.iter().zip(members) {
         out.extend_from_slice(&oid.to_be_bytes());
         if source.is_null(row) {

@@ -2,34 +2,34 @@
 
 use arrow_schema::{DataType, Field};
 
-use super::codec::NoMapping;
-use super::kind::{Extension, Kind, item, value_type};
+use super::family::{Extension, TypeFamily, item, value_type};
+use super::mapping::NoMapping;
 
-/// The type of a new table's column for a field: one that takes every value that the field can have, as far as
-/// PostgreSQL has one.
+/// Names the type for a new table's column: one that takes every value that the field can have, as far as PostgreSQL has
+/// one.
 ///
 /// # Errors
-/// There is none: a union, or a type made of one.
+/// PostgreSQL has no type for it: the field is a union, or made of one.
 pub fn created_type(field: &Field) -> Result<String, NoMapping> {
     let data_type = value_type(field.data_type());
-    let name = match Kind::of(field) {
-        Kind::Null => "text",
-        Kind::Bool => "boolean",
-        Kind::Int => return Ok(integer(data_type).to_owned()),
-        Kind::Float if *data_type == DataType::Float64 => "double precision",
-        Kind::Float => "real",
-        Kind::Decimal { precision } => return Ok(numeric(precision, data_type)),
-        Kind::Text if Extension::of(field) == Extension::Json => "jsonb",
-        Kind::Text => "text",
-        Kind::Bytes { .. } => "bytea",
-        Kind::Uuid => "uuid",
-        Kind::Date => "date",
-        Kind::Time => "time",
-        Kind::Local => "timestamp",
-        Kind::Instant => "timestamptz",
-        Kind::Span => "interval",
-        Kind::Struct | Kind::Map => "jsonb",
-        Kind::List => {
+    let name = match TypeFamily::of(field) {
+        TypeFamily::Null => "text",
+        TypeFamily::Bool => "boolean",
+        TypeFamily::Int => return Ok(integer(data_type).to_owned()),
+        TypeFamily::Float if *data_type == DataType::Float64 => "double precision",
+        TypeFamily::Float => "real",
+        TypeFamily::Decimal { precision } => return Ok(numeric(precision, data_type)),
+        TypeFamily::Text if Extension::of(field) == Extension::Json => "jsonb",
+        TypeFamily::Text => "text",
+        TypeFamily::Bytes { .. } => "bytea",
+        TypeFamily::Uuid => "uuid",
+        TypeFamily::Date => "date",
+        TypeFamily::Time => "time",
+        TypeFamily::Local => "timestamp",
+        TypeFamily::Instant => "timestamptz",
+        TypeFamily::Interval => "interval",
+        TypeFamily::Struct | TypeFamily::Map => "jsonb",
+        TypeFamily::List => {
             let Some(item) = item(data_type) else { return Err(no_mapping(data_type)) };
             let mut element = created_type(item)?;
             // An array's type says nothing of its dimensions.
@@ -38,7 +38,7 @@ pub fn created_type(field: &Field) -> Result<String, NoMapping> {
             }
             return Ok(element);
         }
-        Kind::Unknown => return Err(no_mapping(data_type)),
+        TypeFamily::Unknown => return Err(no_mapping(data_type)),
     };
     Ok(name.to_owned())
 }

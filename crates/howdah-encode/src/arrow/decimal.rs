@@ -31,7 +31,7 @@ impl Decimal {
         Decimal { mantissa: value.into(), scale: 0 }
     }
 
-    /// Whether no digit but zero stands behind so many decimal places.
+    /// Whether only zeros stand behind the first `scale` decimal places.
     pub(super) fn fits_scale(&self, places: i32) -> bool {
         match u32::try_from(self.scale.saturating_sub(places)) {
             Err(_) | Ok(0) => true,
@@ -89,12 +89,11 @@ impl Decimal {
 
 /// Appends digits with the point `scale` places from their end.
 fn put_scaled(digits: &[u8], scale: i32, out: &mut Vec<u8>) {
-    let places = usize::try_from(scale).unwrap_or(0);
-    if places == 0 {
+    let places = scale.unsigned_abs() as usize;
+    if scale <= 0 {
         out.extend_from_slice(digits);
         if digits != b"0" {
-            let zeros = usize::try_from(scale.unsigned_abs()).unwrap_or(0);
-            out.resize(out.len() + zeros, b'0');
+            out.resize(out.len() + places, b'0');
         }
         return;
     }

@@ -3,13 +3,15 @@
 use arrow_buffer::BooleanBuffer;
 
 use super::codec::ArrowCodec;
-use super::moments::{EPOCH_DAYS, EPOCH_MICROS, TIMESTAMPS, micros_of};
+use super::moments::{EPOCH_DAYS, EPOCH_MICROS, micros_of};
 use super::numbers::{one_nan_f32, one_nan_f64, short_decimal};
 use super::source::{Source, Values};
 use super::strings::{Strings, check_nul};
 use super::target::Target;
+use crate::civil::TIMESTAMPS;
 use crate::session::Zone;
-use crate::text::{NumericLimit, TextCodec, put_short_numeric};
+use crate::text::numeric::put_short as put_short_numeric;
+use crate::text::{NumericLimit, TextCodec};
 use crate::wire;
 
 /// Where values come from, one variant a pair of types. What it does not write goes the general way.
@@ -29,7 +31,7 @@ pub(super) enum Direct<'a> {
     Date(&'a [i32]),
     /// Counts, microseconds of one of them, and how far the zone of all is east of UTC.
     Moments(&'a [i64], i64, i64),
-    /// The same in nanoseconds.
+    /// Counts of nanoseconds, and how far the zone of all is east of UTC.
     Nanoseconds(&'a [i64], i64),
     /// Integers, their decimal places and the limit of the column, which has no fewer.
     Decimal(Integers<'a>, usize, Option<NumericLimit>),
@@ -89,7 +91,7 @@ impl<'a> Integers<'a> {
 }
 
 impl<'a> Direct<'a> {
-    /// Of a column, of which all texts may be looked at.
+    /// Chooses the way for a column, all of whose texts may be looked at beforehand.
     pub(super) fn of_column(codec: &'a ArrowCodec, source: &Source<'a>) -> Self {
         let (Values::Text(strings) | Values::Json(strings)) = source.innermost() else {
             return Direct::of(codec, source);
@@ -104,7 +106,7 @@ impl<'a> Direct<'a> {
         }
     }
 
-    /// Of a column or of the items of lists.
+    /// Chooses the way for a column, or for the items of lists.
     pub(super) fn of(codec: &ArrowCodec, source: &Source<'a>) -> Self {
         let values = source.innermost();
         match (codec.target(), values) {

@@ -6,7 +6,7 @@ use arrow_schema::{DataType, Field};
 
 use super::allowed::Allowed;
 use super::codec::ArrowCodec;
-use super::kind::value_type;
+use super::family::value_type;
 use super::source::Source;
 use super::strings::put_quoted;
 use crate::shape::TypeShape;

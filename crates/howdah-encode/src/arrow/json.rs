@@ -3,12 +3,12 @@
 use arrow_array::ArrayRef;
 use arrow_schema::{FieldRef, Schema};
 
-use super::kind::Extension;
+use super::family::Extension;
 use super::moments::{Style, put_clock, put_day, utc};
 use super::numbers::{put_bool, put_double, put_int, put_single, special};
 use super::source::{Cell, Source};
 use super::strings::{put_hex, put_uuid};
-use crate::text::is_jsonb;
+use crate::json::is_jsonb;
 
 /// Appends one row as a JSON object, keys in the schema's order: what a reject file keeps of it, readable again as
 /// NDJSON. Columns of types that have no counterpart in PostgreSQL are null.
@@ -98,7 +98,7 @@ fn put_text(cell: &Cell<'_>, out: &mut Vec<u8>) {
         Cell::Time(nanos) => put_clock(nanos, out),
         Cell::Local(moment) => moment.put(Style::Json, "", out),
         Cell::Instant(moment) => moment.put(Style::Json, utc(Style::Json), out),
-        Cell::Span(span) => span.put(out),
+        Cell::Interval(span) => span.put(out),
         _ => {}
     }
 }

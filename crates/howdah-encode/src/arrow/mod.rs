@@ -10,14 +10,16 @@
 
 mod allowed;
 mod array;
+mod casts;
 mod codec;
 mod composite;
 mod created;
 mod decimal;
 mod direct;
+mod family;
 mod hstore;
 mod json;
-mod kind;
+mod mapping;
 mod moments;
 mod numbers;
 mod places;
@@ -29,6 +31,7 @@ mod vector;
 pub mod written;
 
 pub use self::allowed::Allowed;
-pub use self::codec::{ArrowCodec, ArrowColumn, NoMapping};
+pub use self::codec::{ArrowCodec, ArrowColumn};
 pub use self::created::created_type;
 pub use self::json::json_row;
+pub use self::mapping::NoMapping;

@@ -5,25 +5,16 @@
 use arrow_schema::TimeUnit;
 
 use super::allowed::{Allowed, lossy};
+use crate::civil::{DATES, Date, MICROS_PER_DAY, TIMESTAMPS, UNIX_EPOCH_DAYS, date_of};
 use crate::verdict::NotEncoded;
 
+const SECOND_NANOS: i64 = 1_000_000_000;
 /// Nanoseconds of a day.
 const DAY_NANOS: i64 = 86_400 * SECOND_NANOS;
-const SECOND_NANOS: i64 = 1_000_000_000;
-/// Microseconds of a day.
-const DAY_MICROS: i64 = DAY_NANOS / 1000;
 /// Days from 1970-01-01, where Arrow counts from, to 2000-01-01, where PostgreSQL does.
-pub(super) const EPOCH_DAYS: i64 = 10_957;
-/// The same in microseconds.
-pub(super) const EPOCH_MICROS: i64 = EPOCH_DAYS * DAY_MICROS;
-/// PostgreSQL's calendar begins with 4714-11-24 BC.
-const FIRST_DAY: i64 = -2_451_545;
-/// Its timestamps end before 294277-01-01,
-const TIMESTAMP_END: i64 = 106_751_983;
-/// its dates before 5874898-01-01.
-const DATE_END: i64 = 2_145_031_949;
-/// PostgreSQL's timestamps, in microseconds from its epoch.
-pub(super) const TIMESTAMPS: std::ops::Range<i64> = FIRST_DAY * DAY_MICROS..TIMESTAMP_END * DAY_MICROS;
+pub(super) const EPOCH_DAYS: i64 = -(UNIX_EPOCH_DAYS as i64);
+/// Microseconds from 1970-01-01 to 2000-01-01.
+pub(super) const EPOCH_MICROS: i64 = EPOCH_DAYS * MICROS_PER_DAY;
 
 /// Nanoseconds of one count.
 const fn nanos_of(unit: TimeUnit) -> i64 {
@@ -46,45 +37,44 @@ pub(super) fn micros_of(unit: TimeUnit) -> Option<i64> {
 /// How a moment is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
-    /// As PostgreSQL writes it under `DateStyle` ISO.
+    /// The form that PostgreSQL writes under `DateStyle` ISO.
     Sql,
-    /// As `to_jsonb` does.
+    /// The form that `to_jsonb` writes.
     Json,
 }
 
-/// A date and a time of day.
+/// A timestamp: a date and a time of day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Moment {
+pub(super) struct Timestamp {
     /// Days since 1970-01-01.
     pub(super) days: i64,
     /// Nanoseconds since midnight.
     pub(super) nanos: i64,
 }
 
-impl Moment {
+impl Timestamp {
     /// From a count since 1970-01-01.
     pub(super) fn of(count: i64, unit: TimeUnit) -> Self {
         let nanos = nanos_of(unit);
         let counts = DAY_NANOS / nanos;
-        Moment { days: count.div_euclid(counts), nanos: count.rem_euclid(counts) * nanos }
+        Timestamp { days: count.div_euclid(counts), nanos: count.rem_euclid(counts) * nanos }
     }
 
     /// From PostgreSQL's count.
     pub(super) fn of_postgres(micros: i64) -> Self {
-        Moment {
-            days: micros.div_euclid(DAY_MICROS) + EPOCH_DAYS,
-            nanos: micros.rem_euclid(DAY_MICROS) * 1000,
+        Timestamp {
+            days: micros.div_euclid(MICROS_PER_DAY) + EPOCH_DAYS,
+            nanos: micros.rem_euclid(MICROS_PER_DAY) * 1000,
         }
     }
 
     /// PostgreSQL's count. Nanoseconds are cut off where that is allowed, towards the past.
     pub(super) fn postgres(self, allowed: Allowed) -> Result<i64, NotEncoded> {
-        let days = self.days - EPOCH_DAYS;
-        if !(FIRST_DAY..TIMESTAMP_END).contains(&days) {
-            return Err(out_of_range("timestamp"));
-        }
+        let midnight = (self.days - EPOCH_DAYS).checked_mul(MICROS_PER_DAY);
+        let midnight =
+            midnight.filter(|micros| TIMESTAMPS.contains(micros)).ok_or_else(|| out_of_range("timestamp"))?;
         let micros = whole_micros(self.nanos.into(), allowed, |out| self.put(Style::Sql, "", out))?;
-        Ok(days * DAY_MICROS + i64::try_from(micros).map_err(|_| out_of_range("timestamp"))?)
+        Ok(midnight + i64::try_from(micros).map_err(|_| out_of_range("timestamp"))?)
     }
 
     /// The moment with its zone, if any, in front of the era.
@@ -120,11 +110,8 @@ fn whole_micros(nanos: i128, allowed: Allowed, shown: impl FnOnce(&mut Vec<u8>))
 
 /// PostgreSQL's count of days since 1970-01-01.
 pub(super) fn postgres_date(days: i64) -> Result<i32, NotEncoded> {
-    let days = days - EPOCH_DAYS;
-    match i32::try_from(days) {
-        Ok(count) if (FIRST_DAY..DATE_END).contains(&days) => Ok(count),
-        _ => Err(out_of_range("date")),
-    }
+    let count = i32::try_from(days - EPOCH_DAYS).ok().filter(|count| DATES.contains(count));
+    count.ok_or_else(|| out_of_range("date"))
 }
 
 /// Nanoseconds since midnight of a time of day; beyond all days where the count is.
@@ -141,21 +128,21 @@ pub(super) fn postgres_time(nanos: i64, allowed: Allowed) -> Result<i64, NotEnco
     i64::try_from(micros).map_err(|_| out_of_range("time"))
 }
 
-/// Months, days and a time, none of which is a number of the others.
+/// An interval: months, days and a time, none of which can be counted in the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Span {
+pub(super) struct Interval {
     pub(super) months: i32,
     pub(super) days: i32,
     pub(super) nanos: i128,
 }
 
-impl Span {
+impl Interval {
     pub(super) fn of_duration(count: i64, unit: TimeUnit) -> Self {
-        Span { months: 0, days: 0, nanos: i128::from(count) * i128::from(nanos_of(unit)) }
+        Interval { months: 0, days: 0, nanos: i128::from(count) * i128::from(nanos_of(unit)) }
     }
 
     pub(super) fn of_postgres(months: i32, days: i32, micros: i64) -> Self {
-        Span { months, days, nanos: i128::from(micros) * 1000 }
+        Interval { months, days, nanos: i128::from(micros) * 1000 }
     }
 
     /// The microseconds of PostgreSQL's interval.
@@ -164,7 +151,7 @@ impl Span {
         i64::try_from(micros).map_err(|_| out_of_range("interval"))
     }
 
-    /// As PostgreSQL writes it under `IntervalStyle` postgres, which reads back the same under every style.
+    /// Appends the interval in the form of `IntervalStyle` postgres, which reads back the same under every style.
     pub(super) fn put(self, out: &mut Vec<u8>) {
         let start = out.len();
         let mut negative_before = false;
@@ -215,7 +202,8 @@ pub(super) fn put_clock(nanos: i64, out: &mut Vec<u8>) {
 /// Hours, and the nanoseconds of an hour.
 fn put_clock_parts(hours: u128, nanos: u128, out: &mut Vec<u8>) {
     let second = u128::from(SECOND_NANOS.unsigned_abs());
-    put_number(i128::try_from(hours).unwrap_or(i128::MAX), 2, out);
+    // Hours are far fewer than the nanoseconds that they were divided from, which have a sign.
+    put_number(hours.cast_signed(), 2, out);
     out.push(b':');
     put_number((nanos / (60 * second)).cast_signed(), 2, out);
     out.push(b':');
@@ -230,7 +218,7 @@ fn put_clock_parts(hours: u128, nanos: u128, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a number with at least so many digits.
+/// Appends a number with at least `width` digits, zeros in front.
 fn put_number(number: i128, width: usize, out: &mut Vec<u8>) {
     if number < 0 {
         out.push(b'-');
@@ -255,7 +243,7 @@ fn put_era(before_christ: bool, out: &mut Vec<u8>) {
 
 /// Appends a date without its era; returns whether that is before Christ.
 fn put_date(days: i64, out: &mut Vec<u8>) -> bool {
-    let (year, month, day) = civil(days);
+    let Date { year, month, day } = date_of(days - EPOCH_DAYS);
     let before_christ = year <= 0;
     // There is no year 0: 1 BC comes before 1 AD.
     put_number((if before_christ { 1 - year } else { year }).into(), 4, out);
@@ -264,25 +252,6 @@ fn put_date(days: i64, out: &mut Vec<u8>) -> bool {
     out.push(b'-');
     put_number(day.into(), 2, out);
     before_christ
-}
-
-/// Year, month and day of a day since 1970-01-01 in the Gregorian calendar, the year before 1 being 0.
-fn civil(days: i64) -> (i64, i64, i64) {
-    /// Days of 400 years, after which the calendar repeats.
-    const CYCLE: i64 = 146_097;
-    /// From 0000-03-01, so that a leap day is the last of its year, to 1970-01-01.
-    const TO_1970: i64 = 719_468;
-    /// Days of five months from March or from August on.
-    const FIVE_MONTHS: i64 = 153;
-    let days = days + TO_1970;
-    let day = days.rem_euclid(CYCLE);
-    // Every fourth year has a leap day, but of the hundredth ones only the last.
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / FIVE_MONTHS;
-    let day = day - (FIVE_MONTHS * month + 2) / 5 + 1;
-    let year = days.div_euclid(CYCLE) * 400 + year;
-    if month < 10 { (year, month + 3, day) } else { (year + 1, month - 9, day) }
 }
 
 #[cfg(test)]
@@ -296,27 +265,7 @@ mod tests {
     }
 
     fn moment(count: i64, unit: TimeUnit) -> String {
-        text(|out| Moment::of(count, unit).put(Style::Sql, "", out))
-    }
-
-    #[test]
-    fn days_are_written_as_counting_them_one_by_one_finds_them() {
-        let leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-        let mut days = -(1970 * 365 + 478);
-        assert_eq!(civil(days), (0, 1, 1));
-        for year in 0..2500 {
-            for month in 1..=12 {
-                let length = match month {
-                    2 => 28 + i64::from(leap(year)),
-                    4 | 6 | 9 | 11 => 30,
-                    _ => 31,
-                };
-                for day in 1..=length {
-                    assert_eq!(civil(days), (year, month, day));
-                    days += 1;
-                }
-            }
-        }
+        text(|out| Timestamp::of(count, unit).put(Style::Sql, "", out))
     }
 
     #[test]
@@ -326,19 +275,19 @@ mod tests {
         assert_eq!(moment(946_684_799_999_999, TimeUnit::Microsecond), "1999-12-31 23:59:59.999999");
         assert_eq!(moment(-62_135_596_801_000, TimeUnit::Millisecond), "0001-12-31 23:59:59 BC");
         let cut = Allowed { nanoseconds: true, ..Allowed::default() };
-        assert_eq!(Moment::of(-1, TimeUnit::Nanosecond).postgres(cut), Ok(-EPOCH_MICROS - 1));
-        assert!(Moment::of(-1, TimeUnit::Nanosecond).postgres(Allowed::default()).is_err());
+        assert_eq!(Timestamp::of(-1, TimeUnit::Nanosecond).postgres(cut), Ok(-EPOCH_MICROS - 1));
+        assert!(Timestamp::of(-1, TimeUnit::Nanosecond).postgres(Allowed::default()).is_err());
         assert_eq!(
-            Moment::of(-1, TimeUnit::Second).postgres(Allowed::default()),
+            Timestamp::of(-1, TimeUnit::Second).postgres(Allowed::default()),
             Ok(-EPOCH_MICROS - 1_000_000)
         );
     }
 
     #[test]
     fn the_range_is_postgresqls() {
-        let first = Moment::of_postgres(TIMESTAMPS.start);
+        let first = Timestamp::of_postgres(TIMESTAMPS.start);
         assert_eq!(text(|out| first.put(Style::Sql, "+00", out)), "4714-11-24 00:00:00+00 BC");
-        let last = Moment::of_postgres(TIMESTAMPS.end - 1);
+        let last = Timestamp::of_postgres(TIMESTAMPS.end - 1);
         assert_eq!(text(|out| last.put(Style::Json, "", out)), "294276-12-31T23:59:59.999999");
         for moment in [first, last] {
             assert!(moment.postgres(Allowed::default()).is_ok());
@@ -346,20 +295,24 @@ mod tests {
         let beyond = [i64::MIN, i64::MAX]
             .map(|count| [TimeUnit::Second, TimeUnit::Millisecond].map(|unit| (count, unit)));
         for (count, unit) in beyond.into_iter().flatten().chain([(i64::MIN, TimeUnit::Microsecond)]) {
-            assert_eq!(Moment::of(count, unit).postgres(Allowed::default()), Err(out_of_range("timestamp")));
+            assert_eq!(
+                Timestamp::of(count, unit).postgres(Allowed::default()),
+                Err(out_of_range("timestamp"))
+            );
         }
-        assert_eq!(postgres_date(FIRST_DAY + EPOCH_DAYS), Ok(-2_451_545));
-        assert!(postgres_date(FIRST_DAY + EPOCH_DAYS - 1).is_err());
-        assert!(postgres_date(DATE_END + EPOCH_DAYS).is_err());
-        assert_eq!(text(|out| put_day(DATE_END + EPOCH_DAYS - 1, out)), "5874897-12-31");
-        assert_eq!(postgres_time(DAY_NANOS, Allowed::default()), Ok(DAY_MICROS));
+        let [first_day, end] = [DATES.start, DATES.end].map(|days| i64::from(days) + EPOCH_DAYS);
+        assert_eq!(postgres_date(first_day), Ok(-2_451_545));
+        assert!(postgres_date(first_day - 1).is_err());
+        assert!(postgres_date(end).is_err());
+        assert_eq!(text(|out| put_day(end - 1, out)), "5874897-12-31");
+        assert_eq!(postgres_time(DAY_NANOS, Allowed::default()), Ok(MICROS_PER_DAY));
         assert!(postgres_time(DAY_NANOS + 1000, Allowed::default()).is_err());
         assert!(postgres_time(-1000, Allowed::default()).is_err());
     }
 
     #[test]
     fn spans_are_written_with_the_signs_that_keep_them_apart() {
-        let span = |months, days, micros| text(|out| Span::of_postgres(months, days, micros).put(out));
+        let span = |months, days, micros| text(|out| Interval::of_postgres(months, days, micros).put(out));
         assert_eq!(span(0, 0, 0), "00:00:00");
         assert_eq!(span(14, 3, 14_706_700_000), "1 year 2 mons 3 days 04:05:06.7");
         assert_eq!(span(-1, 2, -1), "-1 mons +2 days -00:00:00.000001");
@@ -367,11 +320,11 @@ mod tests {
         assert_eq!(span(1, 0, 0), "1 mon");
         assert_eq!(span(0, 0, i64::MIN), "-2562047788:00:54.775808");
         assert_eq!(span(i32::MIN, 0, 0), "-178956970 years -8 mons");
-        let duration = Span::of_duration(-1500, TimeUnit::Nanosecond);
+        let duration = Interval::of_duration(-1500, TimeUnit::Nanosecond);
         assert_eq!(text(|out| duration.put(out)), "-00:00:00.0000015");
         assert!(duration.postgres_micros(Allowed::default()).is_err());
         let cut = Allowed { nanoseconds: true, ..Allowed::default() };
         assert_eq!(duration.postgres_micros(cut), Ok(-2));
-        assert!(Span::of_duration(i64::MAX, TimeUnit::Second).postgres_micros(cut).is_err());
+        assert!(Interval::of_duration(i64::MAX, TimeUnit::Second).postgres_micros(cut).is_err());
     }
 }

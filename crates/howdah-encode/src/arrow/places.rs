@@ -10,7 +10,10 @@ use arrow_array::types::{
 use arrow_buffer::RunEndBuffer;
 use arrow_schema::DataType;
 
-/// A place that an array names. One that cannot be, is beyond the end of every array.
+/// A place that an array names.
+///
+/// A negative one is allowed where a row is NULL, and is then not used. It becomes one beyond the end of every array, so
+/// that using it panics instead of reading another value.
 #[inline]
 fn place(number: impl TryInto<usize>) -> usize {
     number.try_into().unwrap_or(usize::MAX)
@@ -43,7 +46,7 @@ impl<'a> Keys<'a> {
         })
     }
 
-    /// The place of a row's value; of a row that is NULL it is none that may be used.
+    /// The place of a row's value. The place of a NULL must not be used.
     #[inline]
     pub(super) fn at(&self, row: usize) -> usize {
         match self {
@@ -100,7 +103,7 @@ impl<'a> Runs<'a> {
 pub(super) enum Ranges<'a> {
     Small(&'a [i32]),
     Large(&'a [i64]),
-    /// All lists have so many items.
+    /// The number of items that every list has.
     Fixed(usize),
     /// Offsets and sizes.
     SmallView(&'a [i32], &'a [i32]),

@@ -16,10 +16,10 @@ use arrow_buffer::{BooleanBuffer, IntervalDayTime, IntervalMonthDayNano, NullBuf
 use arrow_schema::{DataType, Field, FieldRef, IntervalUnit, TimeUnit};
 use half::f16;
 
-use super::codec::NoMapping;
 use super::decimal::Decimal;
-use super::kind::Extension;
-use super::moments::{Moment, Span, clock_nanos};
+use super::family::Extension;
+use super::mapping::NoMapping;
+use super::moments::{Interval, Timestamp, clock_nanos};
 use super::places::{Keys, Ranges, Runs};
 use super::strings::Strings;
 
@@ -42,10 +42,10 @@ pub(super) enum Cell<'s> {
     /// Nanoseconds since midnight.
     Time(i64),
     /// A date and a time of day in no particular zone.
-    Local(Moment),
+    Local(Timestamp),
     /// A point in time, in UTC.
-    Instant(Moment),
-    Span(Span),
+    Instant(Timestamp),
+    Interval(Interval),
     List(&'s Source<'s>, Range<usize>),
     Struct(&'s [Member<'s>], usize),
     /// Keys, values, and where the map's entries are in both.
@@ -272,7 +272,7 @@ impl<'a> Values<'a> {
                 list(Ranges::Large(lists.value_offsets()), lists.values(), item)
             }
             DataType::FixedSizeList(item, size) => {
-                let size = usize::try_from(*size).unwrap_or(0);
+                let Ok(size) = usize::try_from(*size) else { return Err(NoMapping::of_array(array)) };
                 list(Ranges::Fixed(size), array.as_fixed_size_list().values(), item)
             }
             DataType::ListView(item) => {
@@ -337,23 +337,23 @@ impl<'a> Values<'a> {
             Values::Bytes(values) => Cell::Bytes(values.at(row)),
             Values::Uuid(values) => Cell::Uuid(values.value(row)),
             Values::Date32(values) => Cell::Date(values[row].into()),
-            Values::Date64(values) => match Moment::of(values[row], TimeUnit::Millisecond) {
-                Moment { days, nanos: 0 } => Cell::Date(days),
+            Values::Date64(values) => match Timestamp::of(values[row], TimeUnit::Millisecond) {
+                Timestamp { days, nanos: 0 } => Cell::Date(days),
                 moment => Cell::Local(moment),
             },
             Values::Time32(values, unit) => Cell::Time(clock_nanos(values[row].into(), *unit)),
             Values::Time64(values, unit) => Cell::Time(clock_nanos(values[row], *unit)),
-            Values::Local(values, unit) => Cell::Local(Moment::of(values[row], *unit)),
-            Values::Instant(values, unit) => Cell::Instant(Moment::of(values[row], *unit)),
-            Values::Duration(values, unit) => Cell::Span(Span::of_duration(values[row], *unit)),
-            Values::Months(values) => Cell::Span(Span { months: values[row], days: 0, nanos: 0 }),
+            Values::Local(values, unit) => Cell::Local(Timestamp::of(values[row], *unit)),
+            Values::Instant(values, unit) => Cell::Instant(Timestamp::of(values[row], *unit)),
+            Values::Duration(values, unit) => Cell::Interval(Interval::of_duration(values[row], *unit)),
+            Values::Months(values) => Cell::Interval(Interval { months: values[row], days: 0, nanos: 0 }),
             Values::DaysAndTime(values) => {
                 let IntervalDayTime { days, milliseconds } = values[row];
-                Cell::Span(Span { months: 0, days, nanos: i128::from(milliseconds) * 1_000_000 })
+                Cell::Interval(Interval { months: 0, days, nanos: i128::from(milliseconds) * 1_000_000 })
             }
             Values::MonthsDaysAndTime(values) => {
                 let IntervalMonthDayNano { months, days, nanoseconds } = values[row];
-                Cell::Span(Span { months, days, nanos: nanoseconds.into() })
+                Cell::Interval(Interval { months, days, nanos: nanoseconds.into() })
             }
             Values::List(ranges, items) => Cell::List(items, ranges.at(row)),
             Values::Struct(members) => Cell::Struct(members, row),

@@ -36,9 +36,8 @@ impl<'a> Strings<'a> {
     /// Whether certainly no value has a NUL in it: a look at all bytes at once, which costs next to nothing a value.
     pub(super) fn is_free_of_nul(&self) -> bool {
         let free = |bytes: &[u8], first: Option<usize>, last: Option<usize>| {
-            bytes
-                .get(first.unwrap_or(0)..last.unwrap_or(0))
-                .is_some_and(|used| memchr::memchr(0, used).is_none())
+            let (Some(first), Some(last)) = (first, last) else { return false };
+            bytes.get(first..last).is_some_and(|used| memchr::memchr(0, used).is_none())
         };
         let small = |offset: Option<&i32>| offset.and_then(|offset| usize::try_from(*offset).ok());
         let large = |offset: Option<&i64>| offset.and_then(|offset| usize::try_from(*offset).ok());

@@ -2,17 +2,19 @@
 
 use super::allowed::{Allowed, lossy, refused};
 use super::array::Array;
+use super::casts::{double, integer, single};
 use super::codec::ArrowCodec;
 use super::composite::Column;
 use super::decimal::Decimal;
-use super::kind::Kind;
-use super::moments::{Moment, Style, postgres_date, postgres_time};
-use super::numbers::{Shortest, double, integer, single};
+use super::family::TypeFamily;
+use super::moments::{Style, Timestamp, postgres_date, postgres_time};
+use super::numbers::Shortest;
 use super::source::Cell;
 use super::strings::{check_nul, check_text};
 use super::value::Value;
 use crate::text::NumericLimit;
-use crate::verdict::NotEncoded;
+use crate::verdict::{NotEncoded, Verdict};
+use crate::wire;
 
 /// A PostgreSQL type, domains resolved, as far as values go into it in different ways.
 #[derive(Debug, Clone)]
@@ -47,7 +49,7 @@ pub(super) enum Target {
 }
 
 impl Target {
-    /// Of a type that is not made of others.
+    /// The target for a type that is not made of others.
     pub(super) fn of(oid: u32, typmod: i32) -> Self {
         match oid {
             16 => Target::Bool,
@@ -73,18 +75,18 @@ impl Target {
     }
 
     /// Whether values of a kind go into the type. Types made of others decide by their parts, and text goes everywhere.
-    pub(super) fn takes(&self, kind: Kind, allowed: Allowed) -> bool {
+    pub(super) fn takes(&self, kind: TypeFamily, allowed: Allowed) -> bool {
         /// Decimal digits that every `real`, and every `double precision`, keeps.
         const REAL_DIGITS: u8 = 6;
         const DOUBLE_DIGITS: u8 = 15;
         match (kind, self) {
-            (Kind::Unknown, _) => false,
-            (Kind::Null | Kind::Text, _) | (_, Target::Json) => true,
+            (TypeFamily::Unknown, _) => false,
+            (TypeFamily::Null | TypeFamily::Text, _) | (_, Target::Json) => true,
             (_, Target::Text) => !kind.is_nested(),
-            (Kind::Bool, Target::Bool) => true,
-            (Kind::Int, Target::Oid) => true,
+            (TypeFamily::Bool, Target::Bool) => true,
+            (TypeFamily::Int, Target::Oid) => true,
             (
-                Kind::Int | Kind::Float,
+                TypeFamily::Int | TypeFamily::Float,
                 Target::Int2
                 | Target::Int4
                 | Target::Int8
@@ -92,31 +94,68 @@ impl Target {
                 | Target::Float8
                 | Target::Numeric(_),
             ) => true,
-            (Kind::Decimal { .. }, Target::Int2 | Target::Int4 | Target::Int8 | Target::Numeric(_)) => true,
-            (Kind::Decimal { precision }, Target::Float4) => allowed.decimals || precision <= REAL_DIGITS,
-            (Kind::Decimal { precision }, Target::Float8) => allowed.decimals || precision <= DOUBLE_DIGITS,
-            (Kind::Bytes { .. } | Kind::Uuid, Target::Bytea) | (Kind::Uuid, Target::Uuid) => true,
-            (Kind::Bytes { length }, Target::Uuid) => length.is_none_or(|length| length == 16),
-            (Kind::Date | Kind::Local, Target::Date | Target::Timestamp | Target::Timestamptz) => true,
-            (Kind::Instant, Target::Timestamptz) => true,
-            (Kind::Time, Target::Time | Target::Timetz) => true,
-            (Kind::Span, Target::Interval) => true,
+            (TypeFamily::Decimal { .. }, Target::Int2 | Target::Int4 | Target::Int8 | Target::Numeric(_)) => {
+                true
+            }
+            (TypeFamily::Decimal { precision }, Target::Float4) => {
+                allowed.decimals || precision <= REAL_DIGITS
+            }
+            (TypeFamily::Decimal { precision }, Target::Float8) => {
+                allowed.decimals || precision <= DOUBLE_DIGITS
+            }
+            (TypeFamily::Bytes { .. } | TypeFamily::Uuid, Target::Bytea)
+            | (TypeFamily::Uuid, Target::Uuid) => true,
+            (TypeFamily::Bytes { length }, Target::Uuid) => length.is_none_or(|length| length == 16),
+            (
+                TypeFamily::Date | TypeFamily::Local,
+                Target::Date | Target::Timestamp | Target::Timestamptz,
+            ) => true,
+            (TypeFamily::Instant, Target::Timestamptz) => true,
+            (TypeFamily::Time, Target::Time | Target::Timetz) => true,
+            (TypeFamily::Interval, Target::Interval) => true,
             _ => false,
         }
     }
 
     /// What makes the mapping possible after all, where that is no other type of the column.
-    pub(super) fn hint(&self, kind: Kind) -> Option<&'static str> {
+    pub(super) fn hint(&self, kind: TypeFamily) -> Option<&'static str> {
         Some(match (kind, self) {
-            (Kind::Instant, Target::Timestamp | Target::Date) => {
+            (TypeFamily::Instant, Target::Timestamp | Target::Date) => {
                 "make the column timestamp with time zone, or convert the source to timestamps without a zone"
             }
-            (Kind::Decimal { .. }, Target::Float4 | Target::Float8) => {
+            (TypeFamily::Decimal { .. }, Target::Float4 | Target::Float8) => {
                 "make the column numeric, or allow the lossy conversion \"decimals\""
             }
-            (Kind::List | Kind::Struct | Kind::Map, Target::Text) => "make the column jsonb",
+            (TypeFamily::List | TypeFamily::Struct | TypeFamily::Map, Target::Text) => {
+                "make the column jsonb"
+            }
             _ => return None,
         })
+    }
+
+    /// Appends the binary field; `None` where the type reads the value from its literal.
+    pub(super) fn put(&self, value: &Value<'_>, out: &mut Vec<u8>) -> Option<Verdict> {
+        match (self, value) {
+            (Target::Bool, &Value::Bool(value)) => wire::put_bool(out, value),
+            (Target::Int2, &Value::Int2(value)) => wire::put_i16(out, value),
+            (Target::Int4, &Value::Int4(value)) | (Target::Date, &Value::Date(value)) => {
+                wire::put_i32(out, value);
+            }
+            (Target::Int8, &Value::Int8(value))
+            | (Target::Time, &Value::Time(value))
+            | (Target::Timestamp, &Value::Timestamp(value))
+            | (Target::Timestamptz, &Value::Timestamptz(value)) => wire::put_i64(out, value),
+            (Target::Oid, &Value::Oid(value)) => wire::put_oid(out, value),
+            (Target::Float4, &Value::Single(value)) => wire::put_f32(out, value),
+            (Target::Float8, &Value::Double(value)) => wire::put_f64(out, value),
+            (Target::Bytea, Value::Bytes(value)) => return Some(wire::put_bytes(out, value)),
+            (Target::Uuid, &Value::Uuid(value)) => wire::put_uuid(out, value),
+            (Target::Interval, &Value::Interval(months, days, micros)) => {
+                wire::put_interval(out, months, days, micros);
+            }
+            _ => return None,
+        }
+        Some(Ok(()))
     }
 
     /// The value that a cell is in this type.
@@ -149,7 +188,7 @@ impl Target {
                 Err(refused(|out| moment.put(Style::Sql, "", out), "is no date: it is not at midnight"))
             }
             (Target::Date, Cell::Local(moment)) => Ok(Value::Date(postgres_date(moment.days)?)),
-            (Target::Timestamp, Cell::Date(days)) => match (Moment { days, nanos: 0 }).postgres(allowed) {
+            (Target::Timestamp, Cell::Date(days)) => match (Timestamp { days, nanos: 0 }).postgres(allowed) {
                 Ok(micros) => Ok(Value::Timestamp(micros)),
                 Err(_) => Err(NotEncoded::invalid("22008", "date out of range for timestamp".to_owned())),
             },
@@ -173,7 +212,7 @@ fn natural(cell: Cell<'_>, allowed: Allowed) -> Result<Value<'_>, NotEncoded> {
         Cell::Time(nanos) => Value::Time(postgres_time(nanos, allowed)?),
         Cell::Local(moment) => Value::Timestamp(moment.postgres(allowed)?),
         Cell::Instant(moment) => Value::Timestamptz(moment.postgres(allowed)?),
-        Cell::Span(span) => Value::Interval(span.months, span.days, span.postgres_micros(allowed)?),
+        Cell::Interval(span) => Value::Interval(span.months, span.days, span.postgres_micros(allowed)?),
         // The plan lets none through.
         Cell::List(..) | Cell::Struct(..) | Cell::Map(..) => return Err(NotEncoded::Unsure),
     })

@@ -1,12 +1,9 @@
 //! One value on PostgreSQL's side: its binary field and its literal.
 
 use super::decimal::Decimal;
-use super::moments::{EPOCH_DAYS, Moment, Span, Style, put_clock, put_day, utc};
+use super::moments::{EPOCH_DAYS, Interval, Style, Timestamp, put_clock, put_day, utc};
 use super::numbers::{put_bool, put_double, put_int, put_single};
 use super::strings::{put_hex, put_uuid};
-use super::target::Target;
-use crate::verdict::Verdict;
-use crate::wire;
 
 /// A value that PostgreSQL can hold.
 pub(super) enum Value<'s> {
@@ -30,38 +27,13 @@ pub(super) enum Value<'s> {
     Time(i64),
     /// Microseconds since 2000-01-01.
     Timestamp(i64),
-    /// The same in UTC.
+    /// Microseconds since 2000-01-01 in UTC.
     Timestamptz(i64),
     /// Months, days, microseconds.
     Interval(i32, i32, i64),
 }
 
 impl Value<'_> {
-    /// Appends the binary field; `None` when the type reads the value from its literal.
-    pub(super) fn put(&self, target: &Target, out: &mut Vec<u8>) -> Option<Verdict> {
-        match (target, self) {
-            (Target::Bool, &Value::Bool(value)) => wire::put_bool(out, value),
-            (Target::Int2, &Value::Int2(value)) => wire::put_i16(out, value),
-            (Target::Int4, &Value::Int4(value)) | (Target::Date, &Value::Date(value)) => {
-                wire::put_i32(out, value);
-            }
-            (Target::Int8, &Value::Int8(value))
-            | (Target::Time, &Value::Time(value))
-            | (Target::Timestamp, &Value::Timestamp(value))
-            | (Target::Timestamptz, &Value::Timestamptz(value)) => wire::put_i64(out, value),
-            (Target::Oid, &Value::Oid(value)) => wire::put_oid(out, value),
-            (Target::Float4, &Value::Single(value)) => wire::put_f32(out, value),
-            (Target::Float8, &Value::Double(value)) => wire::put_f64(out, value),
-            (Target::Bytea, Value::Bytes(value)) => return Some(wire::put_bytes(out, value)),
-            (Target::Uuid, &Value::Uuid(value)) => wire::put_uuid(out, value),
-            (Target::Interval, &Value::Interval(months, days, micros)) => {
-                wire::put_interval(out, months, days, micros);
-            }
-            _ => return None,
-        }
-        Some(Ok(()))
-    }
-
     /// Appends the literal from which the type's input function makes this value.
     pub(super) fn literal(&self, out: &mut Vec<u8>) {
         match *self {
@@ -79,9 +51,11 @@ impl Value<'_> {
             Value::Uuid(value) => put_uuid(&value, out),
             Value::Date(days) => put_day(i64::from(days) + EPOCH_DAYS, out),
             Value::Time(micros) => put_clock(micros * 1000, out),
-            Value::Timestamp(micros) => Moment::of_postgres(micros).put(Style::Sql, "", out),
-            Value::Timestamptz(micros) => Moment::of_postgres(micros).put(Style::Sql, utc(Style::Sql), out),
-            Value::Interval(months, days, micros) => Span::of_postgres(months, days, micros).put(out),
+            Value::Timestamp(micros) => Timestamp::of_postgres(micros).put(Style::Sql, "", out),
+            Value::Timestamptz(micros) => {
+                Timestamp::of_postgres(micros).put(Style::Sql, utc(Style::Sql), out)
+            }
+            Value::Interval(months, days, micros) => Interval::of_postgres(months, days, micros).put(out),
         }
     }
 }

@@ -5,8 +5,9 @@ use std::ops::Range;
 use arrow_schema::Field;
 
 use super::allowed::Allowed;
-use super::kind::{Kind, item};
-use super::numbers::{put_single, single};
+use super::casts::single;
+use super::family::{TypeFamily, item};
+use super::numbers::put_single;
 use super::source::{Source, Values};
 use crate::verdict::{NotEncoded, Verdict};
 
@@ -15,7 +16,8 @@ const MAX_DIMENSIONS: usize = 16_000;
 
 /// Whether a list is one of numbers.
 pub(super) fn takes(list: &Field) -> bool {
-    item(list.data_type()).is_some_and(|item| matches!(Kind::of(item), Kind::Int | Kind::Float))
+    item(list.data_type())
+        .is_some_and(|item| matches!(TypeFamily::of(item), TypeFamily::Int | TypeFamily::Float))
 }
 
 /// Appends the vector without the length in front; `dimensions` is the column's modifier.

@@ -1,7 +1,8 @@
-//! Values as PostgreSQL writes them: literals from which its input functions make the same values.
+//! Writes values as literals from which PostgreSQL's input functions make the same values.
 
-use super::moments::{EPOCH_MICROS, Moment, Style, TIMESTAMPS, utc};
+use super::moments::{EPOCH_MICROS, Style, Timestamp, utc};
 use super::{numbers, strings};
+use crate::civil::TIMESTAMPS;
 use crate::verdict::Verdict;
 
 /// Appends a `double precision` with the fewest digits that read back.
@@ -24,9 +25,9 @@ pub fn put_bytea(value: &[u8], out: &mut Vec<u8>) {
     strings::put_hex(value, out);
 }
 
-/// Appends a timestamptz of so many microseconds since 2000-01-01 in UTC.
+/// Appends a timestamptz given in microseconds since 2000-01-01 in UTC.
 pub fn put_timestamptz(micros: i64, out: &mut Vec<u8>) {
-    Moment::of_postgres(micros).put(Style::Sql, utc(Style::Sql), out);
+    Timestamp::of_postgres(micros).put(Style::Sql, utc(Style::Sql), out);
 }
 
 /// Appends a literal as an element of an array's literal: in quotes, which any literal may be.
@@ -34,14 +35,15 @@ pub fn put_element(literal: &[u8], out: &mut Vec<u8>) {
     strings::put_quoted(literal, out);
 }
 
-/// Microseconds since 2000-01-01, PostgreSQL's count, of microseconds since 1970-01-01; `None` outside its calendar.
+/// Converts microseconds since 1970-01-01 into microseconds since 2000-01-01, from which PostgreSQL counts; `None` outside
+/// the range of its [timestamps](crate::civil::TIMESTAMPS).
 #[inline]
 #[must_use]
 pub fn since_2000(micros_since_1970: i64) -> Option<i64> {
     micros_since_1970.checked_sub(EPOCH_MICROS).filter(|micros| TIMESTAMPS.contains(micros))
 }
 
-/// Whether PostgreSQL can store bytes as text.
+/// Checks that PostgreSQL can store bytes as text.
 ///
 /// # Errors
 /// `Invalid` (22021) in the server's words: they are not UTF-8, or hold a NUL.

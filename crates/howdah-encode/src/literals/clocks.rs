@@ -80,7 +80,7 @@ pub(super) fn interval(random: &mut Random) -> String {
     }
 }
 
-/// As PostgreSQL writes intervals by default, and the ways in which people write them.
+/// An interval as PostgreSQL writes it by default, or in one of the ways in which people write them.
 fn words(random: &mut Random) -> String {
     const UNITS: [&str; 24] = [
         "year",

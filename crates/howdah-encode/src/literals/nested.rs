@@ -6,7 +6,7 @@ use crate::shape::{CompositeField, Steps, TypeShape};
 /// A type that the catalog describes.
 #[derive(Debug, Clone)]
 pub struct NestedType {
-    /// As SQL names it, modifier included.
+    /// The type as SQL names it, modifier included.
     pub name: &'static str,
     /// What it is made of. Of the types that [`NESTED_SETUP`] makes, the OIDs are invented: servers do not look at those.
     pub shape: TypeShape,
@@ -269,7 +269,7 @@ fn escaped(text: &str, special: &str, random: &mut Random) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// The same with quotes and backslashes doubled, or by backslashes alone.
+/// The literal in quotes, with quotes and backslashes inside doubled, or escaped by backslashes alone.
 fn doubled(text: &str, special: &str, random: &mut Random) -> String {
     if !needs_quotes(text, special) && random.below(3) > 0 {
         return text.to_owned();

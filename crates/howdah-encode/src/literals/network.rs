@@ -21,9 +21,9 @@ pub(super) const ADDRESSES: &[&str] = &[
 
 pub(super) fn address(random: &mut Random) -> String {
     if random.below(2) == 0 {
-        let prefix = random.low_half() % 34;
+        let prefix = random.next_u32() % 34;
         let network = u32::MAX.checked_shl(32_u32.saturating_sub(prefix)).unwrap_or(0);
-        let address = Ipv4Addr::from_bits(random.low_half() & random.pick(&[u32::MAX, network]));
+        let address = Ipv4Addr::from_bits(random.next_u32() & random.pick(&[u32::MAX, network]));
         let text = match random.below(6) {
             0 => {
                 let all = address.to_string();
@@ -34,7 +34,7 @@ pub(super) fn address(random: &mut Random) -> String {
         };
         return if random.below(2) == 0 { text } else { format!("{text}/{prefix}") };
     }
-    let prefix = random.low_half() % 130;
+    let prefix = random.next_u32() % 130;
     let mut bits = u128::from(random.next()) << 64 | u128::from(random.next());
     for group in 0..8 {
         if random.below(3) == 0 {
@@ -72,7 +72,7 @@ pub(super) fn mac(random: &mut Random) -> String {
     let bytes = random.next().to_be_bytes();
     let octets = &bytes[..random.pick(&[6, 6, 8])];
     let separator = random.pick(&[":", "-", ".", ""]);
-    let octet = |byte: &u8| match random.low_half() % 16 {
+    let octet = |byte: &u8| match random.next_u32() % 16 {
         0 => format!("{byte:x}"),
         1..8 => format!("{byte:02X}"),
         _ => format!("{byte:02x}"),
@@ -107,7 +107,7 @@ pub(super) const LSNS: &[&str] = &[
 ];
 
 pub(super) fn lsn(random: &mut Random) -> String {
-    let (high, low) = (random.low_half() >> random.below(32), random.low_half());
+    let (high, low) = (random.next_u32() >> random.below(32), random.next_u32());
     match random.below(3) {
         0 => format!("{high:08X}/{low:08X}"),
         1 => format!("{high:x}/{low:x}"),

@@ -14,7 +14,7 @@ pub(super) const OIDS: &[&str] = &[
 ];
 
 pub(super) fn oid(random: &mut Random) -> String {
-    let value = random.low_half() >> random.below(32);
+    let value = random.next_u32() >> random.below(32);
     match random.below(8) {
         0 => (u64::from(value) + (1 << 32)).to_string(),
         1 => format!(" {value} "),

@@ -1,13 +1,14 @@
-//! Arrays: braces, elements with or without quotes, several dimensions, lower bounds of one's own.
+//! Array literals: braces, elements with or without quotes, several dimensions, explicit lower bounds.
 //!
 //! PostgreSQL 17 rewrote this reader. Where the older one accepted odd nestings, or would find another fault first,
 //! the server is asked.
 
-use super::nested::malformed;
-use super::{TextCodec, is_space};
+use super::TextCodec;
+use super::space::is_space;
 use crate::verdict::{NotEncoded, Verdict};
+use crate::wire;
 
-/// The server's limit.
+/// The most dimensions of an array in PostgreSQL (`MAXDIM`).
 const MAX_DIMENSIONS: usize = 6;
 /// Most elements that are decided here: far below the point where the array's size in the server's memory matters.
 const MAX_ELEMENTS: usize = 1 << 24;
@@ -24,7 +25,7 @@ pub(super) struct Array {
     element: TextCodec,
 }
 
-/// One dimension: what was written in front, and what was found between the braces.
+/// One dimension: the bounds written in front, and the elements found between the braces.
 #[derive(Clone, Copy, Default)]
 struct Dimension {
     /// The lower bound and the length, where the literal names them.
@@ -67,15 +68,14 @@ impl Array {
             if depth > 1 || named > 0 || !reader.only_space_is_left() {
                 return Err(NotEncoded::Unsure);
             }
-            self.put_header(&[], out);
-            return Ok(());
+            return self.put_header(&[], out);
         }
         if depth > MAX_DIMENSIONS || (named > 0 && named != depth) {
             return Err(NotEncoded::Unsure);
         }
         let dimensions = &mut dimensions[..depth];
         let start = out.len();
-        self.put_header(dimensions, out);
+        self.put_header(dimensions, out)?;
         let mut has_nulls = false;
         let mut refused = None;
         let structure = self.put_elements(&mut reader, dimensions, &mut has_nulls, &mut refused, out);
@@ -86,25 +86,27 @@ impl Array {
             // Older servers speak of the structure first, newer ones of the element.
             (Err(_), Some(_)) => return Err(NotEncoded::Unsure),
         }
-        // What the elements taught.
+        // Known only once the elements are read.
         let (header, _) = out[start..].as_chunks_mut::<4>();
         header[1] = u32::from(has_nulls).to_be_bytes();
         for (lengths, dimension) in header[HEADER / 4..].chunks_mut(2).zip(dimensions) {
-            lengths[0] = number(dimension.length.unwrap_or(0));
+            // Every dimension was closed: otherwise the structure is at fault.
+            lengths[0] = wire::count(dimension.length.ok_or(NotEncoded::Unsure)?)?;
         }
         Ok(())
     }
 
-    /// The lengths of the dimensions and whether there are NULLs are not known yet.
-    fn put_header(&self, dimensions: &[Dimension], out: &mut Vec<u8>) {
+    /// Appends the header with zeros for what is not known yet: the lengths of the dimensions, and whether there are NULLs.
+    fn put_header(&self, dimensions: &[Dimension], out: &mut Vec<u8>) -> Verdict {
         out.reserve(HEADER + 8 * dimensions.len());
-        out.extend_from_slice(&number(dimensions.len()));
+        out.extend_from_slice(&wire::count(dimensions.len())?);
         out.extend_from_slice(&[0; 4]);
         out.extend_from_slice(&self.element_oid.to_be_bytes());
         for dimension in dimensions {
             out.extend_from_slice(&[0; 4]);
             out.extend_from_slice(&dimension.named.map_or(1, |(lower, _)| lower).to_be_bytes());
         }
+        Ok(())
     }
 
     /// Reads from behind the opening braces to the end. After a refused element only the structure is looked at.
@@ -168,11 +170,6 @@ impl Array {
     }
 }
 
-/// A count, which [`MAX_ELEMENTS`] keeps small.
-fn number(count: usize) -> [u8; 4] {
-    u32::try_from(count).unwrap_or(u32::MAX).to_be_bytes()
-}
-
 impl Dimension {
     /// A sub-array ends; `false` when it is not as long as its siblings.
     fn close(&mut self) -> bool {
@@ -195,7 +192,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn fault(&self) -> NotEncoded {
-        malformed("array", self.literal)
+        NotEncoded::malformed("array", self.literal)
     }
 
     #[inline]
@@ -253,7 +250,7 @@ impl<'a> Reader<'a> {
         let rest = &self.literal[self.at..];
         let sign = usize::from(rest.first() == Some(&b'-'));
         let digits = rest[sign..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let text = std::str::from_utf8(&rest[..sign + digits]).unwrap_or_default();
+        let Ok(text) = std::str::from_utf8(&rest[..sign + digits]) else { return Err(NotEncoded::Unsure) };
         self.at += text.len();
         match text.parse() {
             Ok(bound) if digits <= BOUND_DIGITS => Ok(bound),
@@ -261,7 +258,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// As many braces as the array has dimensions.
+    /// Reads the opening braces, one for each dimension; returns their number.
     fn open_braces(&mut self) -> Result<usize, NotEncoded> {
         let mut depth = 0;
         while self.peek() == Some(b'{') {

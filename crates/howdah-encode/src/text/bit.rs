@@ -112,8 +112,10 @@ fn push_hexadecimal(digits: &[u8], out: &mut Vec<u8>) -> Verdict {
 /// Names the first character that is no digit.
 #[cold]
 fn no_digit(digits: &[u8], kind: &str, is_digit: impl Fn(&u8) -> bool) -> NotEncoded {
-    let at = digits.iter().position(|byte| !is_digit(byte)).unwrap_or(0);
-    let found = digits.get(at).copied().map_or(' ', char::from);
+    // The digits were read once and found wanting, so there is such a byte; without one the server is asked.
+    let Some(found) = digits.iter().find(|byte| !is_digit(byte)).copied().map(char::from) else {
+        return NotEncoded::Unsure;
+    };
     NotEncoded::invalid("22P02", format!("\"{found}\" is not a valid {kind} digit"))
 }
 

@@ -1,6 +1,6 @@
 //! `boolean`: unique prefixes of true, false, yes, no, on, off in any case, and 1 and 0.
 
-use super::trimmed;
+use super::space::trimmed;
 use crate::verdict::NotEncoded;
 
 #[inline]

@@ -1,7 +1,8 @@
 //! `date`: days since 2000-01-01 from `YYYY-MM-DD`; a time of day that follows is checked and dropped.
 
-use super::civil::{self, Moment, plain_date};
+use super::fixed::{DateLiteral, plain_date};
 use super::iso;
+use crate::civil::UNIX_EPOCH_DAYS;
 use crate::verdict::NotEncoded;
 
 /// How the binary format says infinity.
@@ -16,10 +17,10 @@ pub(super) fn parse_date(literal: &[u8]) -> Result<i32, NotEncoded> {
         return Ok(days);
     }
     Ok(match iso::read(literal, "date")? {
-        Moment::Civil(civil) => civil.days,
-        Moment::Epoch => civil::UNIX_EPOCH_DAYS,
-        Moment::Infinity => INFINITY,
-        Moment::NegativeInfinity => NEGATIVE_INFINITY,
+        DateLiteral::DateTime(read) => read.days,
+        DateLiteral::Epoch => UNIX_EPOCH_DAYS,
+        DateLiteral::Infinity => INFINITY,
+        DateLiteral::NegativeInfinity => NEGATIVE_INFINITY,
     })
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::digits::{LONE_POINT, decimal8, short_decimal, signed8_within};
-use super::trimmed;
+use super::space::trimmed;
 use crate::verdict::{NotEncoded, shown};
 
 /// Powers of ten that a double holds exactly.
@@ -60,7 +60,7 @@ pub(super) fn parse_f32(literal: &[u8]) -> Result<f32, NotEncoded> {
     parse_any(literal)
 }
 
-/// What differs between `real` and `double precision`.
+/// The differences between `real` and `double precision`.
 trait Binary: Sized + PartialEq {
     const TYPE_NAME: &'static str;
     const ZERO: Self;
@@ -105,7 +105,7 @@ impl Binary for f32 {
     }
 }
 
-/// Exponents and many digits at once; the rest with more care.
+/// Reads exponents and many digits at once; leaves the rest to [`parse_odd`].
 #[inline(never)]
 fn parse_any<F: Binary>(literal: &[u8]) -> Result<F, NotEncoded> {
     match F::nearest(literal) {
@@ -115,7 +115,7 @@ fn parse_any<F: Binary>(literal: &[u8]) -> Result<F, NotEncoded> {
     }
 }
 
-/// White space, names, zeros and all refusals.
+/// Reads what the fast paths leave over: white space, names, zeros and everything that is refused.
 #[cold]
 fn parse_odd<F: Binary>(literal: &[u8]) -> Result<F, NotEncoded> {
     let text = trimmed(literal);
@@ -125,7 +125,7 @@ fn parse_odd<F: Binary>(literal: &[u8]) -> Result<F, NotEncoded> {
         _ => (false, text),
     };
     let Some(shape) = Shape::of(magnitude) else { return name(literal, text, negative, magnitude) };
-    // Hexadecimal forms are the C library's affair; after a number's end only white space may follow, and what the
+    // Hexadecimal forms are up to the server's C library; after a number's end only white space may follow, and what the
     // server says of `1e999x` depends on the number first.
     if matches!(magnitude, [b'0', b'x' | b'X', ..]) {
         return Err(NotEncoded::Unsure);
@@ -143,7 +143,7 @@ fn parse_odd<F: Binary>(literal: &[u8]) -> Result<F, NotEncoded> {
     Ok(if negative { value.negated() } else { value })
 }
 
-/// The spellings that PostgreSQL and every C library agree on.
+/// Reads the names of values that are not finite, in the spellings that PostgreSQL and every C library agree on.
 #[cold]
 fn name<F: Binary>(literal: &[u8], text: &[u8], negative: bool, magnitude: &[u8]) -> Result<F, NotEncoded> {
     let is = |word: &str, name: &str| word.eq_ignore_ascii_case(name);

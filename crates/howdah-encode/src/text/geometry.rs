@@ -1,7 +1,8 @@
 //! `point`, `lseg`, `path`, `box`, `polygon`, `line` and `circle`: numbers of double precision between brackets, most
 //! of which may be left out.
 
-use super::{float, is_space};
+use super::float;
+use super::space::is_space;
 use crate::verdict::{NotEncoded, Verdict};
 use crate::wire;
 

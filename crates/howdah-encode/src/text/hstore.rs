@@ -3,7 +3,7 @@
 //! What the extension refuses, it refuses with different codes in different versions: that is left to the server, as
 //! are rare spellings. Pairs are sent in their order, doubles included: it is the server that drops and sorts.
 
-use super::is_space;
+use super::space::is_space;
 use crate::verdict::{NotEncoded, Verdict};
 use crate::wire;
 

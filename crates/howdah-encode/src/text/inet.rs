@@ -13,7 +13,7 @@ struct Network {
 
 /// Which of the two types a literal is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum NetworkType {
     /// A host, perhaps with the length of its network's prefix.
     Inet,
     /// A network: no bits may be set behind the prefix.
@@ -21,17 +21,17 @@ enum Kind {
 }
 
 /// Why no address was read.
-enum Fault {
+enum NetworkError {
     Syntax,
     /// Not ours to decide: hexadecimal networks and prefix lengths that overflow the server's counter.
-    Odd,
+    Undecided,
 }
 
 #[inline(never)]
 pub(super) fn put_inet(literal: &[u8], out: &mut Vec<u8>) -> Verdict {
     // The server, too, takes the first colon for the mark of IPv6.
     let network = if literal.contains(&b':') { parse_ipv6(literal) } else { parse_inet_ipv4(literal) };
-    let Network { address, prefix } = network.map_err(|fault| refusal(fault, Kind::Inet, literal))?;
+    let Network { address, prefix } = network.map_err(|fault| refusal(fault, NetworkType::Inet, literal))?;
     wire::put_inet(out, address, prefix);
     Ok(())
 }
@@ -39,7 +39,7 @@ pub(super) fn put_inet(literal: &[u8], out: &mut Vec<u8>) -> Verdict {
 #[inline(never)]
 pub(super) fn put_cidr(literal: &[u8], out: &mut Vec<u8>) -> Verdict {
     let network = if literal.contains(&b':') { parse_ipv6(literal) } else { parse_cidr_ipv4(literal) };
-    let network = network.map_err(|fault| refusal(fault, Kind::Cidr, literal))?;
+    let network = network.map_err(|fault| refusal(fault, NetworkType::Cidr, literal))?;
     if network.has_host_bits() {
         let reason =
             format!("invalid cidr value: \"{}\": Value has bits set to right of mask.", shown(literal));
@@ -50,11 +50,11 @@ pub(super) fn put_cidr(literal: &[u8], out: &mut Vec<u8>) -> Verdict {
 }
 
 #[cold]
-fn refusal(fault: Fault, kind: Kind, literal: &[u8]) -> NotEncoded {
+fn refusal(fault: NetworkError, kind: NetworkType, literal: &[u8]) -> NotEncoded {
     match fault {
-        Fault::Syntax if kind == Kind::Inet => NotEncoded::syntax("inet", literal),
-        Fault::Syntax => NotEncoded::syntax("cidr", literal),
-        Fault::Odd => NotEncoded::Unsure,
+        NetworkError::Syntax if kind == NetworkType::Inet => NotEncoded::syntax("inet", literal),
+        NetworkError::Syntax => NotEncoded::syntax("cidr", literal),
+        NetworkError::Undecided => NotEncoded::Unsure,
     }
 }
 
@@ -69,8 +69,8 @@ impl Network {
     }
 }
 
-fn parse_ipv6(literal: &[u8]) -> Result<Network, Fault> {
-    let (address, prefix) = ipv6::parse(literal).ok_or(Fault::Syntax)?;
+fn parse_ipv6(literal: &[u8]) -> Result<Network, NetworkError> {
+    let (address, prefix) = ipv6::parse(literal).ok_or(NetworkError::Syntax)?;
     Ok(Network { address: IpAddr::V6(address), prefix })
 }
 
@@ -124,45 +124,48 @@ fn starts_with_digit(text: &[u8]) -> bool {
 
 /// `/` and a prefix length of at most 32, or nothing; zeros may lead.
 #[inline]
-fn prefix_ipv4(text: &[u8]) -> Result<Option<u8>, Fault> {
+fn prefix_ipv4(text: &[u8]) -> Result<Option<u8>, NetworkError> {
     let digits = match text {
         [] => return Ok(None),
         [b'/', digits @ ..] if starts_with_digit(digits) => digits,
-        _ => return Err(Fault::Syntax),
+        _ => return Err(NetworkError::Syntax),
     };
     if !digits.iter().all(u8::is_ascii_digit) {
-        return Err(Fault::Syntax);
+        return Err(NetworkError::Syntax);
     }
     let mut bits: u32 = 0;
     for digit in digits {
-        bits = bits.checked_mul(10).and_then(|b| b.checked_add(u32::from(digit - b'0'))).ok_or(Fault::Odd)?;
+        bits = bits
+            .checked_mul(10)
+            .and_then(|b| b.checked_add(u32::from(digit - b'0')))
+            .ok_or(NetworkError::Undecided)?;
     }
     match u8::try_from(bits) {
         Ok(bits) if bits <= 32 => Ok(Some(bits)),
         // The server counts in an int, which wraps beyond this.
-        _ if bits > i32::MAX.cast_unsigned() => Err(Fault::Odd),
-        _ => Err(Fault::Syntax),
+        _ if bits > i32::MAX.cast_unsigned() => Err(NetworkError::Undecided),
+        _ => Err(NetworkError::Syntax),
     }
 }
 
 /// Missing octets are zero, but those within the prefix must be written.
 #[inline]
-fn parse_inet_ipv4(literal: &[u8]) -> Result<Network, Fault> {
-    let (octets, rest) = Octets::read(literal, true).ok_or(Fault::Syntax)?;
+fn parse_inet_ipv4(literal: &[u8]) -> Result<Network, NetworkError> {
+    let (octets, rest) = Octets::read(literal, true).ok_or(NetworkError::Syntax)?;
     let prefix = match prefix_ipv4(rest)? {
         Some(bits) if usize::from(bits / 8) <= octets.count => bits,
         None if octets.count == 4 => 32,
-        _ => return Err(Fault::Syntax),
+        _ => return Err(NetworkError::Syntax),
     };
     Ok(Network { address: IpAddr::V4(Ipv4Addr::from(octets.bytes)), prefix })
 }
 
 /// Missing octets are zero; a missing prefix is that of the address's class, or as long as what is written.
-fn parse_cidr_ipv4(literal: &[u8]) -> Result<Network, Fault> {
+fn parse_cidr_ipv4(literal: &[u8]) -> Result<Network, NetworkError> {
     if matches!(literal, [b'0', b'x' | b'X', ..]) {
-        return Err(Fault::Odd);
+        return Err(NetworkError::Undecided);
     }
-    let (octets, rest) = Octets::read(literal, false).ok_or(Fault::Syntax)?;
+    let (octets, rest) = Octets::read(literal, false).ok_or(NetworkError::Syntax)?;
     let prefix = match prefix_ipv4(rest)? {
         Some(bits) => bits,
         None => {
@@ -184,11 +187,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn encoded(kind: Kind, literal: &str) -> Result<Vec<u8>, NotEncoded> {
+    fn encoded(kind: NetworkType, literal: &str) -> Result<Vec<u8>, NotEncoded> {
         let mut out = b"row".to_vec();
         let verdict = match kind {
-            Kind::Inet => put_inet(literal.as_bytes(), &mut out),
-            Kind::Cidr => put_cidr(literal.as_bytes(), &mut out),
+            NetworkType::Inet => put_inet(literal.as_bytes(), &mut out),
+            NetworkType::Cidr => put_cidr(literal.as_bytes(), &mut out),
         };
         if verdict.is_err() {
             assert_eq!(out, b"row", "a refused literal left bytes behind");
@@ -197,9 +200,9 @@ mod tests {
     }
 
     /// The stored value as PostgreSQL prints it, prefix always shown.
-    fn printed(kind: Kind, literal: &str) -> String {
+    fn printed(kind: NetworkType, literal: &str) -> String {
         let field = encoded(kind, literal).unwrap();
-        assert_eq!(field[2], u8::from(kind == Kind::Cidr), "{literal}");
+        assert_eq!(field[2], u8::from(kind == NetworkType::Cidr), "{literal}");
         match (field[0], field[3]) {
             (2, 4) => {
                 let bytes: [u8; 4] = field[4..].try_into().unwrap();
@@ -213,7 +216,7 @@ mod tests {
         }
     }
 
-    fn refusal(kind: Kind, literal: &str) -> String {
+    fn refusal(kind: NetworkType, literal: &str) -> String {
         match encoded(kind, literal) {
             Err(NotEncoded::Invalid(invalid)) if invalid.sqlstate == "22P02" => invalid.reason,
             other => panic!("{literal} was not refused: {other:?}"),
@@ -234,7 +237,7 @@ mod tests {
             ("1.2.3./24", "1.2.3.0/24"),
             ("2001:DB8::a:b/64", "2001:db8::a:b/64"),
         ] {
-            assert_eq!(printed(Kind::Inet, literal), value, "{literal}");
+            assert_eq!(printed(NetworkType::Inet, literal), value, "{literal}");
         }
     }
 
@@ -255,14 +258,14 @@ mod tests {
             ("2001:db8::/32", "2001:db8::/32"),
             ("::1", "::1/128"),
         ] {
-            assert_eq!(printed(Kind::Cidr, literal), value, "{literal}");
+            assert_eq!(printed(NetworkType::Cidr, literal), value, "{literal}");
         }
         for literal in ["10.1/8", "192.168.0.1/24", "1.2.3.4/31x", "2001:db8::1/64", "1.2.3.5/31"] {
             let reason = match literal.ends_with('x') {
                 true => format!("invalid input syntax for type cidr: \"{literal}\""),
                 false => format!("invalid cidr value: \"{literal}\": Value has bits set to right of mask."),
             };
-            assert_eq!(refusal(Kind::Cidr, literal), reason);
+            assert_eq!(refusal(NetworkType::Cidr, literal), reason);
         }
     }
 
@@ -285,23 +288,23 @@ mod tests {
             "::1/129",
         ] {
             let reason = format!("invalid input syntax for type inet: \"{literal}\"");
-            assert_eq!(refusal(Kind::Inet, literal), reason);
+            assert_eq!(refusal(NetworkType::Inet, literal), reason);
         }
     }
 
     #[test]
     fn what_overflows_or_is_not_ascii_is_left_to_the_server() {
         for literal in ["1.2.3.4/4294967304", "1.2.3.4/99999999999", "1.2.3.٤"] {
-            assert_eq!(encoded(Kind::Inet, literal), Err(NotEncoded::Unsure), "{literal}");
+            assert_eq!(encoded(NetworkType::Inet, literal), Err(NotEncoded::Unsure), "{literal}");
         }
-        assert_eq!(encoded(Kind::Cidr, "0x0a"), Err(NotEncoded::Unsure));
+        assert_eq!(encoded(NetworkType::Cidr, "0x0a"), Err(NotEncoded::Unsure));
     }
 
     proptest! {
         #[test]
         fn every_address_reads_back(address: u32, prefix in 0_u8..=32) {
             let address = Ipv4Addr::from(address);
-            prop_assert_eq!(printed(Kind::Inet, &format!("{address}/{prefix}")), format!("{address}/{prefix}"));
+            prop_assert_eq!(printed(NetworkType::Inet, &format!("{address}/{prefix}")), format!("{address}/{prefix}"));
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::digits::{all_digits, load8, load16, signed8_within, value8};
-use super::trimmed;
+use super::space::trimmed;
 use crate::verdict::NotEncoded;
 
 #[inline]

@@ -2,7 +2,7 @@
 //! server reads them.
 
 use super::designators;
-use super::span::{Fault, Span, Unit};
+use super::interval_sum::{IntervalError, IntervalSum, Unit};
 use super::tokens::{Sign, Token, Tokens};
 use crate::verdict::{NotEncoded, shown};
 
@@ -40,14 +40,14 @@ pub(super) fn parse_interval(literal: &[u8], sql_style: bool) -> Result<(i32, i3
             Some(fields) => Ok(fields),
             None => overflow("22008", "interval out of range"),
         },
-        Err(Fault::Overflow) => {
+        Err(IntervalError::Overflow) => {
             overflow("22015", &format!("interval field value out of range: \"{}\"", shown(literal)))
         }
-        Err(Fault::Syntax) => {
+        Err(IntervalError::Syntax) => {
             let reason = format!("invalid input syntax for type interval: \"{}\"", shown(literal));
             Err(NotEncoded::invalid("22007", reason))
         }
-        Err(Fault::Unsure) => Err(NotEncoded::Unsure),
+        Err(IntervalError::Unsure) => Err(NotEncoded::Unsure),
     }
 }
 
@@ -62,12 +62,12 @@ enum Pending {
     Nothing,
 }
 
-fn words(literal: &[u8], sql_style: bool) -> Result<Span, Fault> {
+fn words(literal: &[u8], sql_style: bool) -> Result<IntervalSum, IntervalError> {
     let tokens = Tokens::read(literal)?;
     let tokens = tokens.as_slice();
     let signs = tokens.iter().filter(|token| token.sign().is_some()).count();
     let negate_all = sql_style && signs == 1 && tokens[0].sign() == Some(Sign::Minus);
-    let mut span = Span::default();
+    let mut span = IntervalSum::default();
     let mut pending = Pending::Last;
     let mut unit_waits = false;
     let mut ago = false;
@@ -93,7 +93,7 @@ fn words(literal: &[u8], sql_style: bool) -> Result<Span, Fault> {
                     _ if is_year_month => Unit::Month,
                     Pending::Last => Unit::Second,
                     Pending::Unit(unit) => unit,
-                    Pending::Nothing => return Err(Fault::Syntax),
+                    Pending::Nothing => return Err(IntervalError::Syntax),
                 };
                 span.add(quantity, unit)?;
                 // What stands before hours are days.
@@ -102,7 +102,7 @@ fn words(literal: &[u8], sql_style: bool) -> Result<Span, Fault> {
                 if unit == Unit::Second && quantity.fraction != 0.0 { SECONDS } else { kind(unit) }
             }
             // A unit without a number before it: taken by some versions.
-            Token::Word(_) if unit_waits => return Err(Fault::Unsure),
+            Token::Word(_) if unit_waits => return Err(IntervalError::Unsure),
             Token::Word(word) => {
                 match meaning(word)? {
                     Meaning::Unit(unit) => {
@@ -110,7 +110,7 @@ fn words(literal: &[u8], sql_style: bool) -> Result<Span, Fault> {
                         unit_waits = true;
                     }
                     // Older versions take it anywhere.
-                    Meaning::Ago if index + 1 < tokens.len() => return Err(Fault::Unsure),
+                    Meaning::Ago if index + 1 < tokens.len() => return Err(IntervalError::Unsure),
                     Meaning::Ago => {
                         pending = Pending::Nothing;
                         ago = true;
@@ -120,15 +120,15 @@ fn words(literal: &[u8], sql_style: bool) -> Result<Span, Fault> {
             }
         };
         if seen & kinds != 0 {
-            return Err(Fault::Syntax);
+            return Err(IntervalError::Syntax);
         }
         seen |= kinds;
     }
     if seen == 0 {
-        return Err(Fault::Syntax);
+        return Err(IntervalError::Syntax);
     }
     if unit_waits {
-        return Err(Fault::Unsure);
+        return Err(IntervalError::Unsure);
     }
     if ago {
         span.negate()?;
@@ -150,7 +150,7 @@ enum Meaning {
 }
 
 /// The server compares ten letters of a word.
-fn meaning(word: &[u8]) -> Result<Meaning, Fault> {
+fn meaning(word: &[u8]) -> Result<Meaning, IntervalError> {
     const LETTERS: usize = 10;
     let mut lower = [0; LETTERS];
     let length = word.len().min(LETTERS);
@@ -172,8 +172,8 @@ fn meaning(word: &[u8]) -> Result<Meaning, Fault> {
         b"ago" => return Ok(Meaning::Ago),
         // Units of another kind, and words of dates that PostgreSQL 17 began to look up.
         b"qtr" | b"quarter" | b"timezone" | b"infinity" | b"at" | b"on" | b"mm" | b"dow" | b"doy"
-        | b"isodow" | b"isoyear" | b"j" | b"jd" | b"julian" => return Err(Fault::Unsure),
-        _ => return Err(Fault::Syntax),
+        | b"isodow" | b"isoyear" | b"j" | b"jd" | b"julian" => return Err(IntervalError::Unsure),
+        _ => return Err(IntervalError::Syntax),
     };
     Ok(Meaning::Unit(unit))
 }
@@ -181,7 +181,7 @@ fn meaning(word: &[u8]) -> Result<Meaning, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::civil::SECOND;
+    use crate::civil::MICROS_PER_SECOND as SECOND;
 
     const HOUR: i64 = 3600 * SECOND;
     const DAY: i64 = 24 * HOUR;

@@ -1,22 +1,23 @@
 //! Dates and times of day in every shape that is decided here: what the fast paths of the types leave over.
 
-use super::civil::{Civil, DAY, Moment, SECOND, days};
+use super::fixed::{DateLiteral, DateTime};
 use super::float;
-use super::{is_space, trimmed};
+use super::space::{is_space, trimmed};
+use crate::civil::{MICROS_PER_DAY, MICROS_PER_SECOND, days_of};
 use crate::verdict::{NotEncoded, shown};
 
 /// Reads every shape that is decided here; the fast paths of the types come first.
 #[cold]
-pub(super) fn read(literal: &[u8], type_name: &str) -> Result<Moment, NotEncoded> {
+pub(super) fn read(literal: &[u8], type_name: &str) -> Result<DateLiteral, NotEncoded> {
     let text = trimmed(literal);
     match text {
         [] => return Err(bad_syntax(literal, type_name)),
         [b'i' | b'I' | b'-' | b'e' | b'E', ..] => {
             let is = |name: &[u8]| text.eq_ignore_ascii_case(name);
             return match () {
-                () if is(b"infinity") => Ok(Moment::Infinity),
-                () if is(b"-infinity") => Ok(Moment::NegativeInfinity),
-                () if is(b"epoch") => Ok(Moment::Epoch),
+                () if is(b"infinity") => Ok(DateLiteral::Infinity),
+                () if is(b"-infinity") => Ok(DateLiteral::NegativeInfinity),
+                () if is(b"epoch") => Ok(DateLiteral::Epoch),
                 () => Err(NotEncoded::Unsure),
             };
         }
@@ -28,7 +29,7 @@ pub(super) fn read(literal: &[u8], type_name: &str) -> Result<Moment, NotEncoded
         return Err(NotEncoded::Unsure);
     }
     match (moment, offset) {
-        (Some((days, micros)), Ok(offset)) => Ok(Moment::Civil(Civil { days, micros, offset })),
+        (Some((days, micros)), Ok(offset)) => Ok(DateLiteral::DateTime(DateTime { days, micros, offset })),
         _ => Err(out_of_range(literal, moment.is_none(), offset.is_err())),
     }
 }
@@ -111,7 +112,7 @@ impl Shape {
             true => (1..=EARLIEST_BC).contains(&self.year).then_some(1 - self.year)?,
             false => (self.year > 0).then_some(self.year)?,
         };
-        Some((days(year, self.month, self.day)?, micros))
+        Some((days_of(year, self.month, self.day)?, micros))
     }
 }
 
@@ -199,8 +200,8 @@ impl Clock {
             Some(Half::Afternoon) => self.hour % NOON + NOON,
         };
         let seconds = (hour * 60 + self.minute) * 60 + self.second;
-        let micros = i64::from(seconds) * SECOND + self.fraction;
-        (hour <= 24 && self.minute <= 59 && self.second <= 60 && micros <= DAY).then_some(micros)
+        let micros = i64::from(seconds) * MICROS_PER_SECOND + self.fraction;
+        (hour <= 24 && self.minute <= 59 && self.second <= 60 && micros <= MICROS_PER_DAY).then_some(micros)
     }
 
     /// Seconds east; an error when the server's limits are passed.

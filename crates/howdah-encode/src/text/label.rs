@@ -6,7 +6,7 @@ use crate::wire;
 /// The labels that a load knows from its beginning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Labels {
-    /// As messages name the type.
+    /// The name of the type in messages.
     type_name: String,
     /// Sorted by bytes.
     labels: Box<[Box<[u8]>]>,

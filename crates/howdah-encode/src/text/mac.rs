@@ -1,7 +1,7 @@
 //! `macaddr` and `macaddr8`: hexadecimal octets in six or more spellings.
 
 use super::digits::{NOT_HEX, hex_value};
-use super::{is_space, trimmed};
+use super::space::{is_space, trimmed};
 use crate::verdict::{NotEncoded, shown};
 
 /// Two hexadecimal digits a byte, with `separator` between the bytes.

@@ -1,35 +1,38 @@
-//! Literals in, binary fields out: one codec per target type, chosen once per column.
+//! Codecs of literals, one for each PostgreSQL type: chosen once per column, they turn what an input function would read
+//! into the binary field that the type's receive function takes.
+//!
+//! The families of types have a file each; `iso` and `fixed` (dates and times), `digits` (numbers) and `space` are shared.
 
 mod array;
 mod bit;
 mod bool;
 mod bytea;
-mod civil;
 mod date;
 mod designators;
 mod digits;
+mod fixed;
 mod float;
 mod geometry;
 mod hstore;
 mod inet;
 mod int;
 mod interval;
+mod interval_sum;
 mod ipv6;
 mod iso;
-mod json;
 mod label;
 mod lsn;
 mod mac;
 mod money;
 mod name;
 mod nested;
-mod numeric;
+pub(crate) mod numeric;
 mod oid;
 mod order;
 mod part;
 mod range;
 mod record;
-mod span;
+pub(crate) mod space;
 mod string;
 mod time;
 mod timestamp;
@@ -41,16 +44,14 @@ mod xml;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::json::is_jsonb;
 use crate::session::{SessionRules, Zone};
 use crate::verdict::{NotEncoded, Verdict};
 use crate::wire;
 
 pub use self::geometry::Shape;
-pub use self::json::is_jsonb;
 pub use self::nested::Nested;
-#[cfg(feature = "arrow")]
-pub(crate) use self::numeric::put_short as put_short_numeric;
-pub use self::numeric::{NUMERIC_INTEGER_DIGITS, NUMERIC_SCALE, NumericLimit};
+pub use self::numeric::NumericLimit;
 
 /// Turns literals of one column into binary fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -164,8 +165,11 @@ pub enum TextCodec {
 }
 
 impl TextCodec {
-    /// The codec of a type by its OID and modifier, `None` where there is none. A domain is resolved to its base type
-    /// by the caller. Lengths of strings are counted in Unicode characters, as a UTF-8 database counts them.
+    /// Finds the codec of a built-in type by its OID (`pg_type.oid`) and modifier (`pg_attribute.atttypmod`).
+    ///
+    /// `None` where only the server can read the type's literals. Domains are resolved to their base types by the caller,
+    /// or described as a [`TypeShape`](crate::TypeShape) to [`TextCodec::of`]. Lengths of strings are counted in Unicode
+    /// characters, as a UTF-8 database counts them.
     #[must_use]
     pub fn for_type(type_oid: u32, typmod: i32, rules: &SessionRules) -> Option<TextCodec> {
         Some(match type_oid {
@@ -214,8 +218,11 @@ impl TextCodec {
         })
     }
 
-    /// The codec for those who must know before sending: json is otherwise passed on as it is, for the server to judge.
-    /// Where the server's encoding is not UTF-8, what `\u` escapes name may have no place there.
+    /// Turns the codec into one that decides about `json` and `jsonb` itself, where the server would otherwise validate them
+    /// after the value was sent.
+    ///
+    /// What it cannot decide is unsure, among that `\u` escapes where the server's encoding is not UTF-8: the characters
+    /// that they name may not exist there.
     #[must_use]
     pub fn judging(self, server_is_utf8: bool) -> TextCodec {
         match self {
@@ -226,10 +233,12 @@ impl TextCodec {
         }
     }
 
-    /// Appends the field for `literal`: a four-byte length and the value. `literal` is valid UTF-8 without NUL.
+    /// Appends the binary field of `literal` to `out`: a four-byte length and the value. `literal` is valid UTF-8 without NUL.
     ///
     /// # Errors
-    /// When the literal is not certainly valid; `out` is then as it was.
+    /// [`NotEncoded::Invalid`] when the server would certainly refuse the literal, with its SQLSTATE (54000 for a value of
+    /// more than [`wire::MAX_FIELD_BYTES`]), and [`NotEncoded::Unsure`] when only the server can tell. `out` is then
+    /// unchanged.
     #[inline]
     pub fn encode(&self, literal: &[u8], out: &mut Vec<u8>) -> Verdict {
         match *self {
@@ -288,11 +297,11 @@ impl TextCodec {
 }
 
 impl TextCodec {
-    /// As [`TextCodec::encode`], for the literal at `range` of `text`. What stands before it is read along and masked,
-    /// which spares the branches on the length of a short number.
+    /// Like [`TextCodec::encode`], but for the literal at `range` of a longer text. Short numbers are loaded together with
+    /// the bytes before them, which are masked: that spares the branches on their length.
     ///
     /// # Errors
-    /// As [`TextCodec::encode`].
+    /// The errors of [`TextCodec::encode`].
     ///
     /// # Panics
     /// When `range` does not lie within `text`.
@@ -315,25 +324,4 @@ impl TextCodec {
         }
         self.encode(&text[range], out)
     }
-}
-
-/// The literal without the white space that C's `isspace` knows at both ends.
-pub(crate) fn trimmed(mut literal: &[u8]) -> &[u8] {
-    while let [first, rest @ ..] = literal
-        && is_space(*first)
-    {
-        literal = rest;
-    }
-    while let [rest @ .., last] = literal
-        && is_space(*last)
-    {
-        literal = rest;
-    }
-    literal
-}
-
-/// C's `isspace` for ASCII: Rust's notion lacks the vertical tab.
-#[inline]
-pub(crate) fn is_space(byte: u8) -> bool {
-    byte == b' ' || byte.wrapping_sub(9) <= 4
 }

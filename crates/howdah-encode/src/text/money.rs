@@ -1,6 +1,6 @@
 //! `money` as the C locale writes it: `$1,234.56`, in cents.
 
-use super::is_space;
+use super::space::is_space;
 use crate::verdict::NotEncoded;
 
 const TYPE_NAME: &str = "money";

@@ -17,7 +17,8 @@ pub(super) fn put_name(literal: &[u8], out: &mut Vec<u8>) -> Verdict {
     wire::put_bytes(out, literal)
 }
 
-/// The first byte, zero when there is none; the rest is dropped. Octal escapes have a meaning since PostgreSQL 16.
+/// The first byte of the literal, as `charin` takes it: zero when there is none, and the rest is dropped. Octal escapes have
+/// a meaning since PostgreSQL 16.
 #[inline]
 pub(super) fn parse_char(literal: &[u8]) -> Result<u8, NotEncoded> {
     match literal {

@@ -9,15 +9,15 @@ use super::record::Record;
 use super::{TextCodec, hstore, vector};
 use crate::session::SessionRules;
 use crate::shape::{CompositeField, TypeShape};
-use crate::verdict::{NotEncoded, Verdict, shown};
+use crate::verdict::{NotEncoded, Verdict};
 use crate::wire;
 
 /// The codec of a type that is made of other types, or described by the catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Nested(Kind);
+pub struct Nested(NestedKind);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Kind {
+enum NestedKind {
     Enum(Labels),
     /// A domain that refuses NULL, by the name that `format_type` gives it. Other domains are the type below.
     NotNull(String, TextCodec),
@@ -35,17 +35,18 @@ enum Kind {
 const MAX_DEPTH: usize = 32;
 
 impl TextCodec {
-    /// The codec of a type by its shape and modifier; `None` where it, or a type that it is made of, has none.
+    /// Makes the codec of a type from its description and its modifier; `None` where it, or a type that it is made of, has
+    /// none.
     #[must_use]
     pub fn of(shape: &TypeShape, typmod: i32, rules: &SessionRules) -> Option<TextCodec> {
         of(shape, typmod, rules, MAX_DEPTH)
     }
 
-    /// Of a domain that refuses NULL, the codec of the type below.
+    /// The codec of the type below a domain that refuses NULL; `None` for all other types.
     fn below_not_null(&self) -> Option<&TextCodec> {
         match self {
             TextCodec::Nested(nested) => match &nested.0 {
-                Kind::NotNull(_, below) => Some(below),
+                NestedKind::NotNull(_, below) => Some(below),
                 _ => None,
             },
             _ => None,
@@ -56,7 +57,7 @@ impl TextCodec {
     #[inline]
     pub(super) fn encode_null(&self, out: &mut Vec<u8>) -> Verdict {
         if let TextCodec::Nested(nested) = self
-            && let Kind::NotNull(name, _) = &nested.0
+            && let NestedKind::NotNull(name, _) = &nested.0
         {
             let reason = format!("domain {name} does not allow null values");
             return Err(NotEncoded::invalid("23502", reason));
@@ -73,22 +74,22 @@ impl TextCodec {
         self.below_not_null().unwrap_or(self)
     }
 
-    /// Of an array type, the codec of its elements.
+    /// The codec of an array's elements; `None` for a type that is not an array.
     pub(crate) fn element(&self) -> Option<&TextCodec> {
         match self {
             TextCodec::Nested(nested) => match &nested.0 {
-                Kind::Array(array) => Some(array.element()),
+                NestedKind::Array(array) => Some(array.element()),
                 _ => None,
             },
             _ => None,
         }
     }
 
-    /// Of a composite type, the codec of a column.
+    /// The codec of a composite type's column; `None` for other types.
     pub(crate) fn column(&self, index: usize) -> Option<&TextCodec> {
         match self {
             TextCodec::Nested(nested) => match &nested.0 {
-                Kind::Composite(record) => record.column(index),
+                NestedKind::Composite(record) => record.column(index),
                 _ => None,
             },
             _ => None,
@@ -107,23 +108,25 @@ fn of(shape: &TypeShape, typmod: i32, rules: &SessionRules, depth: usize) -> Opt
             let below = below(over, *typmod)?;
             // A domain below may refuse NULL as well; messages name the one on top.
             match below.below_not_null() {
-                Some(codec) => Kind::NotNull(name.clone(), codec.clone()),
-                None if *not_null => Kind::NotNull(name.clone(), below),
+                Some(codec) => NestedKind::NotNull(name.clone(), codec.clone()),
+                None if *not_null => NestedKind::NotNull(name.clone(), below),
                 None => return Some(below),
             }
         }
-        TypeShape::Enum { name, labels } => Kind::Enum(Labels::new(name, labels)),
+        TypeShape::Enum { name, labels } => NestedKind::Enum(Labels::new(name, labels)),
         TypeShape::Array { element_oid, delimiter, element } => {
-            Kind::Array(Array::new(*element_oid, *delimiter, part(element, typmod)?))
+            NestedKind::Array(Array::new(*element_oid, *delimiter, part(element, typmod)?))
         }
-        TypeShape::Range { subtype, steps } => Kind::Range(Range::new(part(subtype, -1)?, *steps)),
-        TypeShape::Multirange { subtype, steps } => Kind::Multirange(Range::new(part(subtype, -1)?, *steps)),
+        TypeShape::Range { subtype, steps } => NestedKind::Range(Range::new(part(subtype, -1)?, *steps)),
+        TypeShape::Multirange { subtype, steps } => {
+            NestedKind::Multirange(Range::new(part(subtype, -1)?, *steps))
+        }
         TypeShape::Composite { fields } => {
             let column = |field: &CompositeField| Some((field.oid, part(&field.shape, field.typmod)?));
-            Kind::Composite(Record::new(fields.iter().map(column).collect::<Option<_>>()?))
+            NestedKind::Composite(Record::new(fields.iter().map(column).collect::<Option<_>>()?))
         }
-        TypeShape::Hstore => Kind::Hstore,
-        TypeShape::Vector => Kind::Vector { dimensions: u16::try_from(typmod).ok() },
+        TypeShape::Hstore => NestedKind::Hstore,
+        TypeShape::Vector => NestedKind::Vector { dimensions: u16::try_from(typmod).ok() },
     };
     Some(TextCodec::Nested(Arc::new(Nested(kind))))
 }
@@ -133,45 +136,31 @@ impl Nested {
     #[inline(never)]
     pub(super) fn put(&self, literal: &[u8], out: &mut Vec<u8>) -> Verdict {
         match &self.0 {
-            Kind::Enum(labels) => labels.put(literal, out),
-            Kind::NotNull(_, over) => over.encode(literal, out),
-            Kind::Array(array) => wire::framed(out, |out| array.put(literal, out)),
-            Kind::Range(range) => range.put(literal, out).map(drop),
-            Kind::Multirange(range) => wire::framed(out, |out| range.put_many(literal, out)),
-            Kind::Composite(record) => wire::framed(out, |out| record.put(literal, out)),
-            Kind::Hstore => wire::framed(out, |out| hstore::put(literal, out)),
-            Kind::Vector { dimensions } => wire::framed(out, |out| vector::put(literal, *dimensions, out)),
+            NestedKind::Enum(labels) => labels.put(literal, out),
+            NestedKind::NotNull(_, over) => over.encode(literal, out),
+            NestedKind::Array(array) => wire::framed(out, |out| array.put(literal, out)),
+            NestedKind::Range(range) => range.put(literal, out).map(drop),
+            NestedKind::Multirange(range) => wire::framed(out, |out| range.put_many(literal, out)),
+            NestedKind::Composite(record) => wire::framed(out, |out| record.put(literal, out)),
+            NestedKind::Hstore => wire::framed(out, |out| hstore::put(literal, out)),
+            NestedKind::Vector { dimensions } => {
+                wire::framed(out, |out| vector::put(literal, *dimensions, out))
+            }
         }
     }
 
-    /// See [`TextCodec::judging`].
+    /// The counterpart of [`TextCodec::judging`], applied to every part.
     pub(super) fn judging(&self, server_is_utf8: bool) -> Nested {
         let part = |codec: &TextCodec| codec.clone().judging(server_is_utf8);
         Nested(match &self.0 {
-            Kind::NotNull(name, over) => Kind::NotNull(name.clone(), part(over)),
-            Kind::Array(array) => Kind::Array(array.with_parts(part)),
-            Kind::Range(range) => Kind::Range(range.with_parts(part)),
-            Kind::Multirange(range) => Kind::Multirange(range.with_parts(part)),
-            Kind::Composite(record) => Kind::Composite(record.with_parts(part)),
-            Kind::Enum(_) | Kind::Hstore | Kind::Vector { .. } => self.0.clone(),
+            NestedKind::NotNull(name, over) => NestedKind::NotNull(name.clone(), part(over)),
+            NestedKind::Array(array) => NestedKind::Array(array.with_parts(part)),
+            NestedKind::Range(range) => NestedKind::Range(range.with_parts(part)),
+            NestedKind::Multirange(range) => NestedKind::Multirange(range.with_parts(part)),
+            NestedKind::Composite(record) => NestedKind::Composite(record.with_parts(part)),
+            NestedKind::Enum(_) | NestedKind::Hstore | NestedKind::Vector { .. } => self.0.clone(),
         })
     }
-}
-
-/// `malformed … literal`, for readers that know no white space but ASCII's wherever they run.
-#[cold]
-pub(super) fn malformed(kind: &str, literal: &[u8]) -> NotEncoded {
-    NotEncoded::invalid("22P02", format!("malformed {kind} literal: \"{}\"", shown(literal)))
-}
-
-/// The same for readers that ask the server's locale what white space is.
-#[cold]
-pub(super) fn malformed_here(kind: &str, literal: &[u8], detail: &str) -> NotEncoded {
-    if !literal.is_ascii() {
-        return NotEncoded::Unsure;
-    }
-    let reason = format!("malformed {kind} literal: \"{}\": {detail}", shown(literal));
-    NotEncoded::invalid("22P02", reason)
 }
 
 #[cfg(test)]

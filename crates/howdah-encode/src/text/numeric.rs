@@ -1,14 +1,9 @@
 //! `numeric`: exact decimals in base 10,000, rounded half away from zero where the column has a scale.
 
 use super::digits::short_decimal;
-use super::trimmed;
+use super::space::trimmed;
 use crate::verdict::{NotEncoded, Verdict};
 use crate::wire::{self, NumericHead, NumericSpecial};
-
-/// Digits before the point that a numeric can have.
-pub const NUMERIC_INTEGER_DIGITS: usize = 131_072;
-/// Digits behind the point that a numeric can have.
-pub const NUMERIC_SCALE: usize = 16_383;
 
 /// Precision and scale of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,9 +51,8 @@ impl NumericLimit {
 pub(super) fn put_literal(literal: &[u8], limit: Option<NumericLimit>, out: &mut Vec<u8>) -> Verdict {
     match short_decimal(literal).and_then(|decimal| Short::limited(decimal, limit)) {
         Some(short) => short.put(out),
-        None => return put_any(literal, limit, out),
+        None => put_any(literal, limit, out),
     }
-    Ok(())
 }
 
 /// Appends `mantissa` / 10^`places`; `false`, and nothing appended, when the number is too long or too large for this.
@@ -73,10 +67,9 @@ pub(crate) fn put_short(
 ) -> bool {
     let is_short = TENS.last().is_some_and(|&end| mantissa < end);
     match Short::limited((negative, mantissa, places), limit).filter(|_| is_short) {
-        Some(short) => short.put(out),
-        None => return false,
+        Some(short) => short.put(out).is_ok(),
+        None => false,
     }
-    true
 }
 
 /// At most sixteen digits, within the limits of the column.
@@ -127,7 +120,7 @@ impl Short {
     )]
     /// Splits off base-10,000 digits from the last, which ends on a multiple of four places.
     #[inline]
-    fn put(self, out: &mut Vec<u8>) {
+    fn put(self, out: &mut Vec<u8>) -> Verdict {
         const BASE: u64 = 10_000;
         let groups_behind = self.places.div_ceil(4);
         let mut rest = self.mantissa * TENS[4 * groups_behind - self.places];
@@ -150,7 +143,7 @@ impl Short {
             weight: if zero { 0 } else { weight },
             dscale: self.dscale,
         };
-        wire::put_numeric(out, head, digits[first..end].iter().copied());
+        wire::put_numeric(out, head, digits[first..end].iter().copied())
     }
 }
 
@@ -252,13 +245,13 @@ impl<'a> Decimal<'a> {
         let Rounded { first, end, up } = self.stripped(rounded);
         let overflow = || match limit {
             Some(limit) => limit.too_large(),
-            None => NotEncoded::invalid("22003", "value overflows numeric format".to_owned()),
+            None => NotEncoded::numeric_overflow(),
         };
         let dscale =
             u16::try_from(dscale).ok().filter(|&d| i64::from(d) <= MAX_DSCALE).ok_or_else(overflow)?;
         if first == end && !up {
-            wire::put_numeric(out, NumericHead { negative: false, weight: 0, dscale }, std::iter::empty());
-            return Ok(());
+            let zero = NumericHead { negative: false, weight: 0, dscale };
+            return wire::put_numeric(out, zero, std::iter::empty());
         }
         // A carry out of the first digit leaves a single one in front of it.
         let carried = first == end;
@@ -268,11 +261,11 @@ impl<'a> Decimal<'a> {
         }
         let weight = i16::try_from(power.div_euclid(4)).map_err(|_| overflow())?;
         let head = NumericHead { negative, weight, dscale };
-        // Decimal digits of the first base-10,000 digit that stand in front of ours, as zeros.
-        let lead = 3 - usize::try_from(power.rem_euclid(4)).map_err(|_| NotEncoded::Unsure)?;
+        // Decimal digits of the first base-10,000 digit that follow ours, and those in front of it, which are zeros.
+        let behind = usize::try_from(power.rem_euclid(4)).map_err(|_| NotEncoded::Unsure)?;
+        let lead = 3 - behind;
         if carried {
-            wire::put_numeric(out, head, std::iter::once(10_u16.pow(3 - u32::try_from(lead).unwrap_or(0))));
-            return Ok(());
+            return wire::put_numeric(out, head, std::iter::once([1, 10, 100, 1000][behind]));
         }
         let groups = (lead + end - first).div_ceil(4);
         let digits = (0..groups).map(|group| {
@@ -287,8 +280,7 @@ impl<'a> Decimal<'a> {
                 value * 10 + digit
             })
         });
-        wire::put_numeric(out, head, digits);
-        Ok(())
+        wire::put_numeric(out, head, digits)
     }
 
     /// Keeps the digits down to 10^-scale, half away from zero.

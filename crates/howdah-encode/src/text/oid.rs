@@ -1,6 +1,6 @@
 //! `oid`: plain decimal digits. Signs, leading zeros and other bases mean different things to different versions.
 
-use super::trimmed;
+use super::space::trimmed;
 use crate::verdict::NotEncoded;
 
 const TYPE_NAME: &str = "oid";

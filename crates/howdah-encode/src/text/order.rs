@@ -20,7 +20,7 @@ pub(super) enum Order {
 }
 
 impl Order {
-    /// Of a type in its default operator class.
+    /// The order of a type's fields in its default operator class.
     pub(super) fn of(codec: &TextCodec) -> Order {
         match codec {
             TextCodec::Int2

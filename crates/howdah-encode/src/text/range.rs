@@ -5,10 +5,10 @@
 
 use std::cmp::Ordering;
 
-use super::nested::malformed_here;
+use super::TextCodec;
 use super::order::{Order, signed};
 use super::part::{Part, part};
-use super::{TextCodec, is_space};
+use super::space::is_space;
 use crate::shape::Steps;
 use crate::verdict::{NotEncoded, Verdict};
 use crate::wire;
@@ -55,7 +55,7 @@ impl Range {
 
     /// The whole literal is taken apart before the bounds are read, as in the server.
     fn put_value(&self, literal: &[u8], out: &mut Vec<u8>) -> Result<bool, NotEncoded> {
-        let fault = |detail| malformed_here("range", literal, detail);
+        let fault = |detail| NotEncoded::malformed_in_locale("range", literal, detail);
         let mut at = literal.iter().take_while(|&&byte| is_space(byte)).count();
         let is_rest_blank = |at: usize| literal[at..].iter().all(|&byte| is_space(byte));
         if starts_with_empty(&literal[at..]) {
@@ -145,7 +145,7 @@ impl Range {
     /// Appends the multirange without the length in front. Ranges are judged as they come, as the server does, and
     /// empty ones left out, as it does before it sorts.
     pub(super) fn put_many(&self, literal: &[u8], out: &mut Vec<u8>) -> Verdict {
-        let fault = |detail| malformed_here("multirange", literal, detail);
+        let fault = |detail| NotEncoded::malformed_in_locale("multirange", literal, detail);
         let skip_space = |at: &mut usize| {
             while literal.get(*at).is_some_and(|&byte| is_space(byte)) {
                 *at += 1;

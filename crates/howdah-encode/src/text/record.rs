@@ -1,9 +1,10 @@
 //! Rows of a composite type: `(1,"two words",)`.
 
-use super::nested::malformed_here;
+use super::TextCodec;
 use super::part::{Part, part};
-use super::{TextCodec, is_space};
-use crate::verdict::Verdict;
+use super::space::is_space;
+use crate::verdict::{NotEncoded, Verdict};
+use crate::wire;
 
 /// How to read the rows of one composite type: its columns that are not dropped, each with its type's OID.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,14 +26,13 @@ impl Record {
 
     /// Appends the row without the length in front. Columns are judged as they come, as the server does.
     pub(super) fn put(&self, literal: &[u8], out: &mut Vec<u8>) -> Verdict {
-        let fault = |detail| malformed_here("record", literal, detail);
+        let fault = |detail| NotEncoded::malformed_in_locale("record", literal, detail);
         let mut at = literal.iter().take_while(|&&byte| is_space(byte)).count();
         if literal.get(at) != Some(&b'(') {
             return Err(fault("Missing left parenthesis."));
         }
         at += 1;
-        let count = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
-        out.extend_from_slice(&count.to_be_bytes());
+        out.extend_from_slice(&wire::count(self.0.len())?);
         let mut unescaped = Vec::new();
         for (index, (oid, codec)) in self.0.iter().enumerate() {
             if index > 0 {

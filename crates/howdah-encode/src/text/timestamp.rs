@@ -1,24 +1,23 @@
 //! `timestamp` and `timestamptz`: microseconds since 2000-01-01, from ISO literals.
 
-use super::civil::{Civil, DAY, Moment, UNIX_EPOCH_DAYS, plain_date, plain_time};
+use super::fixed::{DateLiteral, DateTime, plain_date, plain_time};
 use super::iso;
+use crate::civil::{MICROS_PER_DAY, MICROS_PER_SECOND, UNIX_EPOCH_DAYS};
 use crate::session::Zone;
 use crate::verdict::NotEncoded;
 
 /// How the binary format says infinity.
 const INFINITY: i64 = i64::MAX;
 const NEGATIVE_INFINITY: i64 = i64::MIN;
-/// Microseconds of a second.
-const SECOND: i64 = 1_000_000;
 
 /// The time of day as written; like the server, an offset is checked and dropped.
 #[inline]
 pub(super) fn parse_timestamp(literal: &[u8]) -> Result<i64, NotEncoded> {
-    if let Some(civil) = plain(literal) {
-        return Ok(local(civil));
+    if let Some(read) = plain(literal) {
+        return Ok(local(read));
     }
     Ok(match iso::read(literal, "timestamp")? {
-        Moment::Civil(civil) => local(civil),
+        DateLiteral::DateTime(read) => local(read),
         other => fixed_point(other),
     })
 }
@@ -26,44 +25,46 @@ pub(super) fn parse_timestamp(literal: &[u8]) -> Result<i64, NotEncoded> {
 /// The moment in UTC; a literal without an offset is in the session's zone.
 #[inline]
 pub(super) fn parse_timestamptz(literal: &[u8], zone: Zone) -> Result<i64, NotEncoded> {
-    let civil = match plain(literal) {
-        Some(civil) => civil,
+    let read = match plain(literal) {
+        Some(read) => read,
         None => match iso::read(literal, "timestamp with time zone")? {
-            Moment::Civil(civil) => civil,
+            DateLiteral::DateTime(read) => read,
             other => return Ok(fixed_point(other)),
         },
     };
-    match (civil.offset, zone) {
-        (Some(offset), _) | (None, Zone::Fixed(offset)) => Ok(local(civil) - i64::from(offset) * SECOND),
+    match (read.offset, zone) {
+        (Some(offset), _) | (None, Zone::Fixed(offset)) => {
+            Ok(local(read) - i64::from(offset) * MICROS_PER_SECOND)
+        }
         (None, Zone::Named) => Err(NotEncoded::Unsure),
     }
 }
 
 #[inline]
-fn local(civil: Civil) -> i64 {
-    i64::from(civil.days) * DAY + civil.micros
+fn local(read: DateTime) -> i64 {
+    i64::from(read.days) * MICROS_PER_DAY + read.micros
 }
 
 #[cold]
-fn fixed_point(moment: Moment) -> i64 {
-    match moment {
-        Moment::Civil(civil) => local(civil),
-        Moment::Epoch => i64::from(UNIX_EPOCH_DAYS) * DAY,
-        Moment::Infinity => INFINITY,
-        Moment::NegativeInfinity => NEGATIVE_INFINITY,
+fn fixed_point(literal: DateLiteral) -> i64 {
+    match literal {
+        DateLiteral::DateTime(read) => local(read),
+        DateLiteral::Epoch => i64::from(UNIX_EPOCH_DAYS) * MICROS_PER_DAY,
+        DateLiteral::Infinity => INFINITY,
+        DateLiteral::NegativeInfinity => NEGATIVE_INFINITY,
     }
 }
 
 /// `YYYY-MM-DD HH:MM:SS` with at most six digits of fraction and an offset of hours, or hours and minutes.
 #[inline]
-fn plain(literal: &[u8]) -> Option<Civil> {
+fn plain(literal: &[u8]) -> Option<DateTime> {
     let (head, tail) = literal.split_first_chunk::<19>()?;
     let days = plain_date(head.first_chunk()?)?;
     if !matches!(head[10], b' ' | b'T') {
         return None;
     }
     let (micros, offset) = plain_clock(*head.last_chunk()?, tail)?;
-    Some(Civil { days, micros, offset })
+    Some(DateTime { days, micros, offset })
 }
 
 /// Microseconds since midnight and seconds east of UTC of `HH:MM:SS` and what follows it: at most six digits of
@@ -72,7 +73,7 @@ fn plain(literal: &[u8]) -> Option<Civil> {
 pub(super) fn plain_clock(time: [u8; 8], mut tail: &[u8]) -> Option<(i64, Option<i32>)> {
     let mut micros = plain_time(time)?;
     if let [b'.', rest @ ..] = tail {
-        let mut unit = SECOND;
+        let mut unit = MICROS_PER_SECOND;
         let mut digits = rest;
         while let [digit @ b'0'..=b'9', rest @ ..] = digits
             && unit > 1
@@ -81,7 +82,7 @@ pub(super) fn plain_clock(time: [u8; 8], mut tail: &[u8]) -> Option<(i64, Option
             micros += i64::from(digit - b'0') * unit;
             digits = rest;
         }
-        if unit == SECOND {
+        if unit == MICROS_PER_SECOND {
             return None;
         }
         tail = digits;
@@ -143,18 +144,18 @@ mod tests {
             " 2000-01-02  00:00:00 +00 ",
             "2000-01-01 23:59:59.9999999",
         ] {
-            assert_eq!(parse_timestamptz(text.as_bytes(), UTC), Ok(DAY), "{text}");
+            assert_eq!(parse_timestamptz(text.as_bytes(), UTC), Ok(MICROS_PER_DAY), "{text}");
         }
-        assert_eq!(parse_timestamptz(b"2000-01-02 05:30:00", Zone::Fixed(19_800)), Ok(DAY));
+        assert_eq!(parse_timestamptz(b"2000-01-02 05:30:00", Zone::Fixed(19_800)), Ok(MICROS_PER_DAY));
         assert_eq!(parse_timestamptz(b"2000-01-02 05:30:00", Zone::Named), Err(NotEncoded::Unsure));
-        assert_eq!(parse_timestamptz(b"2000-01-02 00:00:00Z", Zone::Named), Ok(DAY));
+        assert_eq!(parse_timestamptz(b"2000-01-02 00:00:00Z", Zone::Named), Ok(MICROS_PER_DAY));
     }
 
     #[test]
     fn an_offset_does_not_shift_a_timestamp_without_zone() {
-        assert_eq!(parse_timestamp(b"2000-01-02 00:00:00+05"), Ok(DAY));
+        assert_eq!(parse_timestamp(b"2000-01-02 00:00:00+05"), Ok(MICROS_PER_DAY));
         assert_eq!(parse_timestamp(b"infinity"), Ok(i64::MAX));
-        assert_eq!(parse_timestamp(b"epoch"), Ok(-946_684_800 * SECOND));
+        assert_eq!(parse_timestamp(b"epoch"), Ok(-946_684_800 * MICROS_PER_SECOND));
     }
 
     #[test]
@@ -203,10 +204,10 @@ mod tests {
     proptest! {
         #[test]
         fn every_microsecond_reads_back(micros in -63_000_000_000_000_000_i64..250_000_000_000_000_000, hours in -15..=15) {
-            let shifted = micros + i64::from(hours) * 3600 * SECOND;
-            let (day, time) = (shifted.div_euclid(DAY), shifted.rem_euclid(DAY));
+            let shifted = micros + i64::from(hours) * 3600 * MICROS_PER_SECOND;
+            let (day, time) = (shifted.div_euclid(MICROS_PER_DAY), shifted.rem_euclid(MICROS_PER_DAY));
             let (year, month, date) = civil_date(day);
-            let (seconds, fraction) = (time / SECOND, time % SECOND);
+            let (seconds, fraction) = (time / MICROS_PER_SECOND, time % MICROS_PER_SECOND);
             let text = format!(
                 "{year:04}-{month:02}-{date:02} {:02}:{:02}:{:02}.{fraction:06}{hours:+03}",
                 seconds / 3600, seconds / 60 % 60, seconds % 60

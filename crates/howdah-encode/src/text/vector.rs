@@ -3,7 +3,7 @@
 //! Its messages differ from version to version: what is not plainly valid is left to the server.
 
 use super::float::parse_f32;
-use super::trimmed;
+use super::space::trimmed;
 use crate::verdict::{NotEncoded, Verdict};
 
 /// The extension's limit.

@@ -33,10 +33,10 @@ fn fits(form: Form, value: &[u8]) -> TypeSet {
         (Form::Plain, b"true" | b"false") => TypeSet::of(&[InferredType::Boolean]),
         (Form::Plain, literal) => match number::classify(literal) {
             // Spelled in a way of its own, such as 1e3: the value is what counts.
-            TypeSet::NONE if howdah_encode::text::is_jsonb(literal) => TypeSet::of(&[InferredType::Numeric]),
+            TypeSet::NONE if howdah_encode::json::is_jsonb(literal) => TypeSet::of(&[InferredType::Numeric]),
             types => types,
         },
-        (Form::Nested, document) if howdah_encode::text::is_jsonb(document) => {
+        (Form::Nested, document) if howdah_encode::json::is_jsonb(document) => {
             TypeSet::of(&[InferredType::Jsonb])
         }
         (Form::Nested, _) => TypeSet::NONE,

@@ -1,6 +1,6 @@
 //! Which numeric types give a decimal literal back as it was written.
 
-use howdah_encode::text::{NUMERIC_INTEGER_DIGITS, NUMERIC_SCALE};
+use howdah_encode::wire::{NUMERIC_INTEGER_DIGITS, NUMERIC_SCALE};
 
 use super::InferredType::{Bigint, DoublePrecision, Numeric};
 use super::TypeSet;

@@ -1,6 +1,6 @@
 //! Tables of literals and what they must become, and properties that hold for any column.
 
-use howdah_encode::text::is_jsonb;
+use howdah_encode::json::is_jsonb;
 use proptest::prelude::*;
 
 use super::ColumnLattice;

@@ -1,19 +1,19 @@
 //! JSON's arrays and objects as literals of PostgreSQL's arrays and composite types, as `json_populate_record` understands
 //! them: nested arrays are dimensions, objects fill fields by name.
 
+use howdah_encode::json::{Cursor, Members, SyntaxError, Value, ValueKind, unescape};
 use howdah_encode::{CompositeField, TypeShape};
 
 use super::Refusal;
-use super::grammar::{Cursor, Kind, Members, Value, Wrong};
 use super::keys::{below_domains, is_document};
-use super::strings::unescape;
 
 /// The server's limit.
 const MOST_DIMENSIONS: usize = 6;
 
 /// Appends the literal of `json`, which is checked and neither null nor a string, for a type that is an array or composite.
 pub(super) fn put(shape: &TypeShape, json: &[u8], drops_nul: bool, out: &mut Vec<u8>) -> Result<(), Refusal> {
-    let kind = if matches!(json.first(), Some(b'{' | b'[')) { Kind::Nested } else { Kind::Scalar };
+    let kind =
+        if matches!(json.first(), Some(b'{' | b'[')) { ValueKind::Container } else { ValueKind::Scalar };
     Writer { drops_nul }.put(shape, json, Value { start: 0, end: json.len(), kind }, out)
 }
 
@@ -26,24 +26,24 @@ impl Writer {
     fn put(&self, shape: &TypeShape, text: &[u8], value: Value, out: &mut Vec<u8>) -> Result<(), Refusal> {
         let raw = &text[value.start..value.end];
         match (below_domains(shape), value.kind) {
-            (_, Kind::String { .. }) if is_document(shape) => {
+            (_, ValueKind::String { .. }) if is_document(shape) => {
                 out.extend_from_slice(&text[value.start - 1..value.end + 1]);
                 Ok(())
             }
-            (_, Kind::String { escaped: true }) => unescape(raw, self.drops_nul, out),
-            (_, Kind::String { escaped: false }) => {
+            (_, ValueKind::String { is_escaped: true }) => Ok(unescape(raw, self.drops_nul, out)?),
+            (_, ValueKind::String { is_escaped: false }) => {
                 out.extend_from_slice(raw);
                 Ok(())
             }
             (TypeShape::Array { delimiter, element, .. }, kind) => {
-                if kind != Kind::Nested || raw.first() != Some(&b'[') {
+                if kind != ValueKind::Container || raw.first() != Some(&b'[') {
                     return Err(no_array());
                 }
                 self.array(raw, *delimiter, element, out)
             }
             (TypeShape::Composite { fields }, kind) => {
-                if kind != Kind::Nested || raw.first() != Some(&b'{') {
-                    let what = if kind == Kind::Nested { "an array" } else { "a scalar" };
+                if kind != ValueKind::Container || raw.first() != Some(&b'{') {
+                    let what = if kind == ValueKind::Container { "an array" } else { "a scalar" };
                     return Err(Refusal::new("22023", format!("expected JSON object, not {what}")));
                 }
                 self.composite(raw, fields, out)
@@ -76,17 +76,17 @@ impl Writer {
         let mut level = 0;
         let mut cursor = Cursor::new(raw);
         'values: loop {
-            cursor.space();
+            cursor.skip_space();
             if level == dimensions {
                 let value = cursor.value().map_err(checked)?;
                 self.element(element, raw, value, out)?;
                 seen[level - 1] += 1;
             } else if cursor.peek() == Some(b'[') {
-                cursor.at += 1;
+                cursor.advance();
                 out.push(b'{');
                 seen[level] = 0;
                 level += 1;
-                cursor.space();
+                cursor.skip_space();
                 if cursor.peek() != Some(b']') {
                     continue;
                 }
@@ -94,10 +94,9 @@ impl Writer {
                 return Err(no_array());
             }
             loop {
-                cursor.space();
-                let byte = cursor.peek();
-                cursor.at += 1;
-                if byte == Some(b',') {
+                cursor.skip_space();
+                // The text was checked: what is not a comma closes a bracket.
+                if cursor.advance() == Some(b',') {
                     out.push(delimiter);
                     continue 'values;
                 }
@@ -131,9 +130,9 @@ impl Writer {
         out: &mut Vec<u8>,
     ) -> Result<(), Refusal> {
         match value.kind {
-            Kind::Null => out.extend_from_slice(b"NULL"),
+            ValueKind::Null => out.extend_from_slice(b"NULL"),
             // Without escapes there is nothing to escape.
-            Kind::String { escaped: false } if !is_document(shape) => {
+            ValueKind::String { is_escaped: false } if !is_document(shape) => {
                 out.push(b'"');
                 out.extend_from_slice(&text[value.start..value.end]);
                 out.push(b'"');
@@ -168,7 +167,7 @@ impl Writer {
             if at > 0 {
                 out.push(b',');
             }
-            if let Some(value) = value.filter(|value| value.kind != Kind::Null) {
+            if let Some(value) = value.filter(|value| value.kind != ValueKind::Null) {
                 let from = out.len();
                 self.put(&field.shape, raw, value, out)?;
                 quote(out, from, |byte, out| out.extend_from_slice(&[byte, byte]));
@@ -204,10 +203,10 @@ fn no_array() -> Refusal {
     Refusal::new("22P02", "expected JSON array")
 }
 
-/// The text was checked before.
+/// The refusal of text that was checked before. Its place in the record is lost, but such an error cannot occur.
 #[cold]
-fn checked(wrong: Wrong) -> Refusal {
-    wrong.refusal(0)
+fn checked(error: SyntaxError) -> Refusal {
+    Refusal::not_json(error, 0)
 }
 
 #[cfg(test)]

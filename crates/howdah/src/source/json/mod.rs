@@ -1,29 +1,24 @@
 //! JSON as an input: an object a line, objects one after the other, or the elements of an array.
 //!
-//! `forms` tells which and where an input may be cut, `regions` finds the records of a piece by their brackets, `grammar`
-//! checks them, and `record` puts the values of an object into the plan's order, spelled as COPY would spell them: strings
-//! without their escapes, arrays and composites as literals (`literal`). Nothing behind it knows JSON.
+//! `forms` tells which of these an input is and where it may be cut, and `regions` finds the records of a piece by their
+//! brackets. The grammar, which checks them, is [`howdah_encode::json`]. `record` puts the values of an object into the
+//! plan's order, spelled as COPY would spell them: strings without their escapes, arrays and composites as literals
+//! (`literal`). Nothing after that knows JSON.
 
 mod forms;
-mod grammar;
 mod keys;
 mod literal;
 mod record;
 mod regions;
-mod strings;
 pub(crate) mod survey;
 mod walk;
+
+use howdah_encode::json::{EscapeError, MAX_DEPTH, SyntaxError, is_space};
 
 pub(crate) use forms::{form, form_name, last_record_end};
 pub(crate) use keys::Keys;
 pub(crate) use record::Reader;
 pub(crate) use regions::{CUT_OFF, Regions};
-
-/// White space between tokens.
-#[inline]
-fn is_space(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
-}
 
 /// The first place from `at` that is no white space.
 fn skip_space(bytes: &[u8], at: usize) -> usize {
@@ -46,5 +41,24 @@ pub(crate) struct Refusal {
 impl Refusal {
     fn new(sqlstate: &'static str, reason: impl Into<String>) -> Self {
         Refusal { sqlstate, reason: reason.into(), detail: None, hint: None, field: None, fault: None }
+    }
+
+    /// The refusal of a record that is not JSON; its text starts at `start` of what was read.
+    #[cold]
+    fn not_json(error: SyntaxError, start: usize) -> Self {
+        match error.expected() {
+            Some(expected) => Refusal {
+                fault: Some((start + error.position(), expected)),
+                ..Refusal::new("22P02", "invalid input syntax for type json")
+            },
+            None => Refusal::new("54001", format!("a value is nested deeper than {MAX_DEPTH} levels")),
+        }
+    }
+}
+
+impl From<EscapeError> for Refusal {
+    #[cold]
+    fn from(error: EscapeError) -> Self {
+        Refusal { detail: Some(error.detail()), ..Refusal::new(error.sqlstate(), error.message()) }
     }
 }

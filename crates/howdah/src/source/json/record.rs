@@ -3,11 +3,11 @@
 
 use std::ops::Range;
 
+use howdah_encode::json::{Member, Members, Value, ValueKind, unescape};
+
 use super::Refusal;
-use super::grammar::{Kind, Member, Members, Value};
 use super::keys::{Habit, Keys, Target};
 use super::literal;
-use super::strings::unescape;
 use crate::source::field::{Field, Form, MOST_BYTES};
 
 /// Reads records, with the memory that it reuses.
@@ -45,8 +45,8 @@ impl Reader {
         let mut is_altered = false;
         // What is no JSON has no keys.
         let mut stranger = None;
-        let mut members = Members::of(text).map_err(|wrong| wrong.refusal(base))?;
-        while let Some(member) = members.next().map_err(|wrong| wrong.refusal(base))? {
+        let mut members = Members::of(text).map_err(|error| Refusal::not_json(error, base))?;
+        while let Some(member) = members.next().map_err(|error| Refusal::not_json(error, base))? {
             let Some(key) = self.find(keys, &member)? else {
                 stranger = stranger.or(Some(member.key));
                 continue;
@@ -114,7 +114,7 @@ impl Reader {
             let spelled = match target {
                 Target::Shaped(shape) if form != Form::Quoted => literal::put(shape, raw, drops_nul, out),
                 _ if form == Form::Quoted && memchr::memchr(b'\\', raw).is_some() => {
-                    unescape(raw, drops_nul, out)
+                    unescape(raw, drops_nul, out).map_err(Refusal::from)
                 }
                 _ => {
                     *field = Field::new(start, end, form);
@@ -139,14 +139,14 @@ impl Reader {
 fn place(target: &Target, value: Value, base: usize) -> (Field, bool) {
     let (start, end) = (base + value.start, base + value.end);
     match (value.kind, target) {
-        (Kind::Null, _) => (Field::NULL, false),
+        (ValueKind::Null, _) => (Field::NULL, false),
         // A string is a document with its quotes.
-        (Kind::String { .. }, Target::Document) => (Field::new(start - 1, end + 1, Form::Nested), false),
-        (Kind::String { escaped }, _) => (Field::new(start, end, Form::Quoted), escaped),
-        (Kind::Scalar, Target::Shaped(_)) => (Field::new(start, end, Form::Plain), true),
-        (Kind::Scalar, _) => (Field::new(start, end, Form::Plain), false),
-        (Kind::Nested, Target::Shaped(_)) => (Field::new(start, end, Form::Nested), true),
-        (Kind::Nested, _) => (Field::new(start, end, Form::Nested), false),
+        (ValueKind::String { .. }, Target::Document) => (Field::new(start - 1, end + 1, Form::Nested), false),
+        (ValueKind::String { is_escaped }, _) => (Field::new(start, end, Form::Quoted), is_escaped),
+        (ValueKind::Scalar, Target::Shaped(_)) => (Field::new(start, end, Form::Plain), true),
+        (ValueKind::Scalar, _) => (Field::new(start, end, Form::Plain), false),
+        (ValueKind::Container, Target::Shaped(_)) => (Field::new(start, end, Form::Nested), true),
+        (ValueKind::Container, _) => (Field::new(start, end, Form::Nested), false),
     }
 }
 

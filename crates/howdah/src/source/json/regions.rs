@@ -162,6 +162,7 @@ impl<'a> Regions<'a> {
     fn span(&mut self, start: usize, end: usize) -> Span {
         let start = skip_space(&self.bytes[..end], start);
         let space = self.bytes[start..end].iter().rev().take_while(|byte| super::is_space(**byte)).count();
+        // A piece has at most 1 GiB, so its line ends can be counted.
         let lines = memchr::memchr_iter(b'\n', &self.bytes[self.counted..start]).count();
         self.lines += u32::try_from(lines).unwrap_or(u32::MAX);
         self.counted = start;

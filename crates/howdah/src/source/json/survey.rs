@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use howdah_encode::json::{Member, Members, ValueKind, is_jsonb, unescape};
+
 use super::Refusal;
-use super::grammar::{Kind, Member, Members};
 use super::keys::Habit;
-use super::strings::unescape;
 use crate::date_format::as_spelled;
 use crate::error::Error;
 use crate::lattice::ascent::{Ascent, Stretch};
@@ -110,7 +110,7 @@ impl Key {
         self.nulls += u64::from(value.is_none());
         if form == Form::Nested {
             self.is_nested = true;
-            self.is_no_document |= !value.is_some_and(howdah_encode::text::is_jsonb);
+            self.is_no_document |= !value.is_some_and(is_jsonb);
         } else {
             self.lattice.observe_json(form, value);
         }
@@ -190,8 +190,8 @@ impl Survey {
     ) -> Result<(), Refusal> {
         self.habit.start();
         let mut has_first = false;
-        let mut members = Members::of(text).map_err(|wrong| wrong.refusal(at.1))?;
-        while let Some(member) = members.next().map_err(|wrong| wrong.refusal(at.1))? {
+        let mut members = Members::of(text).map_err(|error| Refusal::not_json(error, at.1))?;
+        while let Some(member) = members.next().map_err(|error| Refusal::not_json(error, at.1))? {
             let Some(key) = self.find(question, &member, (at.0, at.1 + member.value.start))? else {
                 continue;
             };
@@ -200,13 +200,13 @@ impl Survey {
             }
             let raw = &text[member.value.start..member.value.end];
             let (form, value) = match member.value.kind {
-                Kind::Null => (Form::Null, None),
-                Kind::Scalar => (Form::Plain, Some(raw)),
-                Kind::Nested => (Form::Nested, Some(raw)),
-                Kind::String { escaped } => {
+                ValueKind::Null => (Form::Null, None),
+                ValueKind::Scalar => (Form::Plain, Some(raw)),
+                ValueKind::Container => (Form::Nested, Some(raw)),
+                ValueKind::String { is_escaped } => {
                     self.unescaped.clear();
                     // What spells nothing is refused when it is loaded, and no type but text keeps it.
-                    let is_spelled = escaped && unescape(raw, true, &mut self.unescaped).is_ok();
+                    let is_spelled = is_escaped && unescape(raw, true, &mut self.unescaped).is_ok();
                     let value = if is_spelled { &self.unescaped[..] } else { raw };
                     let date_format = question.options.date_format.as_ref();
                     (Form::Quoted, Some(as_spelled(value, false, date_format, &mut self.spelled)))

@@ -1,15 +1,10 @@
-//! The calendar: days and microseconds from digits at fixed places, shared by `date`, `timestamp` and `timestamptz`.
+//! Dates and times of day whose digits stand at fixed places, as ISO 8601 and PostgreSQL write them.
 
-/// Microseconds of a day.
-pub(super) const DAY: i64 = 86_400 * SECOND;
-/// Microseconds of a second.
-pub(super) const SECOND: i64 = 1_000_000;
-/// Days from 2000-01-01 back to the Unix epoch.
-pub(super) const UNIX_EPOCH_DAYS: i32 = -10_957;
+use crate::civil::{MICROS_PER_SECOND, days_of};
 
-/// A date with a time of day.
+/// A date with a time of day, as a literal writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Civil {
+pub(super) struct DateTime {
     /// Days since 2000-01-01.
     pub(super) days: i32,
     /// Microseconds since midnight; a whole day for `24:00:00`.
@@ -18,40 +13,17 @@ pub(super) struct Civil {
     pub(super) offset: Option<i32>,
 }
 
-/// What a literal says.
+/// What a literal of `date`, `timestamp` or `timestamptz` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Moment {
-    /// A point of the calendar.
-    Civil(Civil),
+pub(super) enum DateLiteral {
+    /// A day with a time of day.
+    DateTime(DateTime),
     /// 1970-01-01 00:00:00 UTC.
     Epoch,
     /// Later than all others.
     Infinity,
     /// Earlier than all others.
     NegativeInfinity,
-}
-
-/// Days since 2000-01-01 of a date in the Gregorian calendar; `None` when there is no such day. Year 0 is 1 BC;
-/// the year is above -4800.
-#[inline]
-pub(super) fn days(year: i32, month: u32, day: u32) -> Option<i32> {
-    /// Days before each month in a year that begins with March.
-    const BEFORE: [u16; 13] = [0, 306, 337, 0, 31, 61, 92, 122, 153, 184, 214, 245, 275];
-    const LENGTH: [u8; 13] = [0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    /// Twelve cycles of 400 years keep the divisions unsigned.
-    const SHIFT: i32 = 4800;
-    /// Days from the first of March of year -4800 to 2000-01-01.
-    const TO_2000: i32 = 6800 / 400 * 146_097 - 60;
-    let length = *LENGTH.get(month as usize)?;
-    let year = year + SHIFT;
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    if day == 0 || day > u32::from(length) || (month == 2 && day == 29 && !leap) {
-        return None;
-    }
-    let years = (year - i32::from(month <= 2)).cast_unsigned();
-    let before = u32::from(BEFORE[month as usize]);
-    let days = years * 365 + years / 4 - years / 100 + years / 400 + before + day - 1;
-    Some(days.cast_signed() - TO_2000)
 }
 
 /// Adds up to a clear high bit for a byte of 0 to 9.
@@ -82,7 +54,7 @@ pub(super) fn plain_date(text: &[u8; 10]) -> Option<i32> {
     if tens > 9 || ones > 9 || year == 0 {
         return None;
     }
-    days(year, month.into(), (tens * 10 + ones).into())
+    days_of(year, month.into(), (tens * 10 + ones).into())
 }
 
 /// The microseconds of `HH:MM:SS` up to 23:59:59.
@@ -93,7 +65,7 @@ pub(super) fn plain_time(text: [u8; 8]) -> Option<i64> {
         return None;
     }
     let seconds = (i64::from(hours) * 60 + i64::from(minutes)) * 60 + i64::from(seconds);
-    Some(seconds * SECOND)
+    Some(seconds * MICROS_PER_SECOND)
 }
 
 #[cfg(test)]
@@ -101,33 +73,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_agree_with_counting_them_one_by_one() {
-        let mut expected = days(-4712, 1, 1).unwrap();
-        for year in -4712..=9999 {
-            for month in 1..=12 {
-                for day in 1..=31 {
-                    if let Some(days) = days(year, month, day) {
-                        assert_eq!(days, expected, "{year}-{month}-{day}");
-                        expected += 1;
-                    } else {
-                        assert!(day > 28, "{year}-{month}-{day}");
-                    }
-                }
-            }
-        }
-        assert_eq!(days(2000, 1, 1), Some(0));
-        assert_eq!(days(1970, 1, 1), Some(UNIX_EPOCH_DAYS));
-        assert_eq!(
-            (days(2023, 2, 29), days(1900, 2, 29), days(2024, 13, 1), days(2024, 0, 1)),
-            (None, None, None, None)
-        );
-        assert!(days(2000, 2, 29).is_some());
-    }
-
-    #[test]
     fn fixed_places_take_no_other_byte() {
         assert_eq!(plain_date(b"2000-01-02"), Some(1));
-        assert_eq!(plain_time(*b"23:59:59"), Some(86_399 * SECOND));
+        assert_eq!(plain_time(*b"23:59:59"), Some(86_399 * MICROS_PER_SECOND));
         for byte in 0..=255_u8 {
             for at in 0..10 {
                 let mut text = *b"2011-11-11";
