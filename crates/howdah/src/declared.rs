@@ -5,7 +5,7 @@ use howdah_encode::SessionRules;
 use tokio_postgres::types::Type;
 
 use crate::connect::Connection;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::mapping::Mapping;
 use crate::name;
 use crate::options::LoadOptions;
@@ -127,7 +127,10 @@ async fn column_of(
     let types = Types::look_up(connection, &[oid], rules).await?;
     let column = Column {
         name: column.to_owned(),
-        type_name: names.first().map(|row| row.get(0)).unwrap_or_default(),
+        type_name: names
+            .first()
+            .map(|row| row.get(0))
+            .ok_or_else(|| Error::new(ErrorKind::Internal, "the server did not answer with a type's name"))?,
         shape: types.shape(oid),
         typmod,
         base_type: types.base(oid, typmod),

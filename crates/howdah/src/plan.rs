@@ -9,6 +9,7 @@ use crate::chunk::RowForm;
 use crate::date_format::{self, DateFormat};
 use crate::decimal;
 use crate::encode::DEFAULT_MARKER;
+use crate::error::{Error, ErrorKind};
 use crate::force::Forced;
 use crate::layout::Layouts;
 use crate::mapping::Mapping;
@@ -156,18 +157,23 @@ pub(crate) struct FormRules<'a> {
 impl Plan {
     /// Chooses codecs by the target's types. Returns the plan and, when rows travel as text although binary was asked
     /// for, the reason.
+    ///
+    /// # Errors
+    /// An internal error: a mapped column is not the table's, or there are more columns than a table can have.
     pub(crate) fn new(
         dialect: Arc<Dialect>,
         mapping: &Mapping,
         table: &Table,
         rules: &FormRules<'_>,
-    ) -> (Plan, Option<String>) {
+    ) -> Result<(Plan, Option<String>), Error> {
         let mut columns = Vec::with_capacity(mapping.pairs.len());
         let mut foreign = Vec::new();
         for pair in &mapping.pairs {
-            let Some(position) = table.columns.iter().position(|column| column.name == pair.target) else {
-                continue;
-            };
+            let position = table.columns.iter().position(|column| column.name == pair.target);
+            let position = position.ok_or_else(|| {
+                let reason = format!("the table has no column {} to put a field into", pair.target);
+                Error::new(ErrorKind::Internal, reason)
+            })?;
             let column = &table.columns[position];
             let same_type = |planned: &PlanColumn| planned.type_name == column.type_name;
             let kind = columns.iter().position(same_type).unwrap_or(columns.len());
@@ -228,7 +234,9 @@ impl Plan {
         };
         let text = sends_text || rules.observe || reason.is_some();
         // PostgreSQL allows 1,600 columns.
-        let count = u16::try_from(columns.len() + usize::from(rules.ordinal.is_some())).unwrap_or(u16::MAX);
+        let count = u16::try_from(columns.len() + usize::from(rules.ordinal.is_some())).map_err(|_| {
+            Error::new(ErrorKind::Internal, "the plan has more columns than a table can have")
+        })?;
         let rows_per_statement =
             rules.write_path.rows_per_statement(rules.options.rows_per_statement, usize::from(count));
         let careful = rules.decimal_comma
@@ -271,7 +279,7 @@ impl Plan {
             arrow_fields: Vec::new(),
             ordinal: rules.ordinal.map(str::to_owned),
         };
-        (plan, reason)
+        Ok((plan, reason))
     }
 
     /// For rows in COPY's binary format.

@@ -114,5 +114,10 @@ fn numbers<const N: usize>(rows: &[Row]) -> Result<[u64; N], Error> {
     let row = rows
         .first()
         .ok_or_else(|| Error::new(ErrorKind::Internal, "the server did not answer with its counts"))?;
-    Ok(std::array::from_fn(|at| u64::try_from(row.get::<_, i64>(at)).unwrap_or(0)))
+    let mut counts = [0; N];
+    for (at, count) in counts.iter_mut().enumerate() {
+        *count = u64::try_from(row.get::<_, i64>(at))
+            .map_err(|_| Error::new(ErrorKind::Internal, "the server counted fewer than no rows"))?;
+    }
+    Ok(counts)
 }

@@ -5,7 +5,7 @@ use howdah_encode::arrow::{self, ArrowCodec, NoMapping};
 
 use super::Load;
 use super::look::Look;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::feed;
 use crate::head::Head;
 use crate::layout::Layouts;
@@ -126,9 +126,11 @@ impl Plan {
         let reads_itself = self.write_path == WritePath::Landing;
         let mut problems = Vec::new();
         for column in self.columns.iter_mut().filter(|column| !column.is_file_name) {
-            let Some(target) = table.columns.iter().find(|target| target.name == column.name) else {
-                continue;
-            };
+            let target = table.columns.iter().find(|target| target.name == column.name);
+            let target = target.ok_or_else(|| {
+                let reason = format!("the table has no column {} to convert values for", column.name);
+                Error::new(ErrorKind::Internal, reason)
+            })?;
             let text = column.codec.as_ref().filter(|_| !column.as_text && !reads_itself);
             let field = schema.field(column.field);
             match ArrowCodec::of(field, &target.shape, target.typmod, &target.type_name, text, options.allow)
@@ -136,7 +138,9 @@ impl Plan {
                 Ok(codec) => column.arrow = Some(codec),
                 Err(problem) => problems.push((column.name.as_str(), problem)),
             }
-            column.field = wanted.binary_search(&column.field).unwrap_or_default();
+            column.field = wanted
+                .binary_search(&column.field)
+                .map_err(|_| Error::new(ErrorKind::Internal, "a column is read that was not asked for"))?;
         }
         self.arrow_fields = wanted;
         refused(problems).map_or(Ok(()), Err)

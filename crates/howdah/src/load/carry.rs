@@ -56,8 +56,11 @@ impl Load<'_> {
             return Ok(());
         };
         feed.stop();
-        // On failure too the file tells what was refused so far.
-        let _ = self.close_rejects(decision);
+        // On failure too the file tells what was refused so far. The load's error is the one to report; that the file is
+        // not whole must not be lost beside it.
+        if let Err(unwritten) = self.close_rejects(decision) {
+            self.control.notice(format!("the file of rejected records is incomplete: {unwritten}"));
+        }
         if error.kind() == ErrorKind::PartlyCommitted {
             return Err(error);
         }

@@ -136,7 +136,7 @@ impl Load<'_> {
         write::check_columns(options, mapping, &table)?;
         let judged = staging.as_ref().map(|staging| staging.apply.judged(&table));
         let judged = judged.as_ref().unwrap_or(&table);
-        let (mut plan, mut reason) = Plan::new(dialect.clone(), mapping, judged, &rules);
+        let (mut plan, mut reason) = Plan::new(dialect.clone(), mapping, judged, &rules)?;
         match supply {
             Supply::Text(_) => {}
             Supply::Rows(batches) => {
@@ -221,7 +221,7 @@ impl Load<'_> {
         self.control.enter(Phase::Inferring);
         let peeked = self.control.snapshot().bytes_read;
         self.control.rewind_to(0);
-        let (plan, _) = Plan::new(dialect.clone(), mapping, table, rules);
+        let (plan, _) = Plan::new(dialect.clone(), mapping, table, rules)?;
         let plan = Arc::new(plan);
         let cutter = self.cutter(inputs, dialect, mapping.header.is_some());
         let (control, names) = (self.control.clone(), plan.clone());

@@ -5,7 +5,7 @@ use tokio_postgres::types::Type;
 
 use super::run::Run;
 use super::statements::RejectsTable;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::narrow::is_about_a_row;
 
 /// A page has fewer rows than this, whatever its size.
@@ -97,7 +97,11 @@ async fn pages(run: &Run<'_>) -> Result<u64, Error> {
     let sql = "select pg_catalog.pg_relation_size($1::pg_catalog.regclass)
                       / pg_catalog.current_setting('block_size')::pg_catalog.int8";
     let rows = run.connection.client().query_typed(sql, &[(&run.promotion.landing, Type::TEXT)]).await?;
-    Ok(rows.first().and_then(|row| u64::try_from(row.get::<_, i64>(0)).ok()).unwrap_or(0))
+    let pages = rows.first().and_then(|row| row.get::<_, Option<i64>>(0));
+    let pages = pages.and_then(|pages| u64::try_from(pages).ok());
+    pages.ok_or_else(|| {
+        Error::new(ErrorKind::Internal, "the server did not answer with the size of the table")
+    })
 }
 
 /// The middle of a range of more than one place, and its end, which comes nearer where only room for more rows than a page

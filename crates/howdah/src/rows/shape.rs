@@ -167,7 +167,9 @@ impl RowShape {
             .map(|column| RowColumn::of(column, table, rules, array_columns_as_text))
             .collect();
         // PostgreSQL allows 1,600 columns.
-        let count = i16::try_from(columns.len()).unwrap_or(i16::MAX);
+        let count = i16::try_from(columns.len()).map_err(|_| {
+            Error::new(ErrorKind::Internal, "the rows have more columns than a table can have")
+        })?;
         Ok(RowShape(Arc::new(Shape {
             columns,
             row_start: count.to_be_bytes(),

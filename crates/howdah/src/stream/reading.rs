@@ -141,7 +141,7 @@ impl Reading {
             date_format: options.date_format.as_ref(),
             promoted_into: None,
         };
-        let (plan, _) = Plan::new(dialect.clone(), &mapping, table, &rules);
+        let (plan, _) = Plan::new(dialect.clone(), &mapping, table, &rules)?;
         let summary = DialectSummary::new(&dialect, usual, (Encoding::UTF8, false));
         Ok(Reading { plan, mapping, dialect, summary })
     }

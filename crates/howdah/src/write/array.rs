@@ -37,7 +37,7 @@ fn binary<'a>(values: impl Iterator<Item = &'a Field<'a>> + Clone, element_oid: 
         match &field.value {
             None => out.extend_from_slice(&(-1i32).to_be_bytes()),
             Some(value) => {
-                // PostgreSQL's values have less than 2^30 bytes.
+                // The codecs refuse longer values (54000), and the field was read by a length of this type.
                 out.extend_from_slice(&i32::try_from(value.len()).unwrap_or(i32::MAX).to_be_bytes());
                 out.extend_from_slice(value);
             }
