@@ -1,11 +1,11 @@
-//! `#[derive(howdah::Row)]`, which howdah exports beside the trait of the same name.
+//! The macro behind `#[derive(howdah::Row)]`, which `howdah` exports beside the trait of the same name.
 
 mod name;
 mod row;
 
 use proc_macro::TokenStream;
 
-/// Makes a struct with named fields a row: each field is the value of the column of its name.
+/// Implements `howdah::Row` for a struct with named fields: each field is the value of the column of its name.
 ///
 /// ```ignore
 /// #[derive(howdah::Row)]
@@ -20,7 +20,8 @@ use proc_macro::TokenStream;
 /// }
 /// ```
 ///
-/// `rename_all` takes `snake_case`, `camelCase` and `PascalCase`. Types of generic fields must be values: the bounds are added.
+/// `rename_all` takes `snake_case`, `camelCase` and `PascalCase`. The type of every generic field is bound to
+/// `howdah::Value`.
 #[proc_macro_derive(Row, attributes(howdah))]
 pub fn derive_row(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);

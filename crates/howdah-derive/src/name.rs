@@ -1,11 +1,11 @@
-//! Names of columns out of names of fields.
+//! Turns the names of fields into the names of columns.
 
 use syn::LitStr;
 
 /// How the name of a field becomes that of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Case {
-    /// As it stands.
+    /// The name of the field, unchanged.
     Same,
     Snake,
     Camel,
@@ -13,7 +13,7 @@ pub(crate) enum Case {
 }
 
 impl Case {
-    /// By its name, written as it writes.
+    /// Looks up a case by its name, which is written in that case.
     pub(crate) fn named(name: &LitStr) -> syn::Result<Case> {
         match name.value().as_str() {
             "snake_case" => Ok(Case::Snake),
@@ -26,7 +26,7 @@ impl Case {
         }
     }
 
-    /// The column of a field.
+    /// The name of the column for a field.
     pub(crate) fn column(self, field: &str) -> String {
         match self {
             Case::Same => field.to_owned(),
@@ -42,7 +42,7 @@ impl Case {
     }
 }
 
-/// The words of a name, in lower case: underscores part them, and capitals begin them.
+/// The words of a name in lower case: underscores separate them, and capitals begin them.
 fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut begins = true;

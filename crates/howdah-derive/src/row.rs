@@ -1,4 +1,4 @@
-//! What `derive(Row)` writes, and what it refuses.
+//! Writes the implementation of `howdah::Row`, or says why there can be none.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -7,7 +7,7 @@ use syn::{Attribute, Data, DeriveInput, Error, Field, Fields, LitStr, Result, Ty
 
 use crate::name::Case;
 
-/// The implementation of `howdah::Row` for a struct.
+/// Writes the implementation of `howdah::Row` for a struct.
 pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let name = &input.ident;
     let fields = match &input.data {
@@ -19,7 +19,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
         return Err(Error::new(name.span(), reason));
     };
     let case = rename_all(&input.attrs)?;
-    // Names of ours in the midst of the user's, who may have written the struct by a macro of his own.
+    // These names stand among the user's, and the struct may itself come from a macro: hygiene keeps them apart.
     let target = Ident::new("fields", Span::mixed_site());
     let this = Ident::new("self", Span::mixed_site());
     let mut columns: Vec<LitStr> = Vec::new();
