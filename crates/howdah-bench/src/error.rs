@@ -48,6 +48,12 @@ pub enum Error {
     Wrong(String),
 }
 
+impl From<howdah::connect::Error> for Error {
+    fn from(error: howdah::connect::Error) -> Self {
+        Error::Connect(error.into())
+    }
+}
+
 impl Error {
     /// For `map_err` on input and output.
     pub fn io(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {

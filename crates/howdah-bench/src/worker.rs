@@ -154,7 +154,7 @@ fn carry_out(order: Order, out: &mut impl Write) -> Result<(u64, Told), String> 
                 ..LoadOptions::default()
             };
             let connect = ConnectOptions { conninfo: Some(order.conninfo), ..ConnectOptions::default() };
-            let target = connect.resolve(&Environment::from_process()).map_err(said)?;
+            let target = connect.resolve(&Environment::from_process()).map_err(|error| said(error.into()))?;
             await_go(out)?;
             let outcome = load(&options, &target, &Control::new());
             if let Some(error) = outcome.error {

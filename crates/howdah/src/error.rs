@@ -18,7 +18,14 @@ struct Inner {
     detail: Option<String>,
     hint: Option<String>,
     visible: Option<String>,
+    cause: Option<Cause>,
 }
+
+type Cause = Arc<dyn std::error::Error + Send + Sync>;
+
+/// What to do when an open connection broke.
+const LOST: &str =
+    "the server stopped or somebody ended the session: run the same command again when it answers";
 
 /// The classes of failure; they decide the exit code (2 usage or connection, 4 too many rejects, 5 partly committed, else 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,6 +116,7 @@ impl Error {
             detail: None,
             hint: None,
             visible: None,
+            cause: None,
         }))
     }
 
@@ -182,6 +190,13 @@ impl Error {
         self
     }
 
+    /// The error behind this one.
+    #[must_use]
+    pub fn caused_by(mut self, cause: impl Into<Arc<dyn std::error::Error + Send + Sync>>) -> Self {
+        self.0.cause = Some(cause.into());
+        self
+    }
+
     /// The same failure in another class.
     #[must_use]
     pub fn of_kind(mut self, kind: ErrorKind) -> Self {
@@ -243,6 +258,29 @@ impl fmt::Display for Error {
     }
 }
 
+/// The failure of a connection, which stays its [source](std::error::Error::source).
+impl From<howdah_connect::Error> for Error {
+    fn from(error: howdah_connect::Error) -> Self {
+        use howdah_connect::ErrorKind as Kind;
+        let (kind, hint) = match error.kind() {
+            Kind::PasswordRequired => (ErrorKind::PasswordRequired, error.hint()),
+            Kind::NoUser => (ErrorKind::Connect, Some("-U names one")),
+            Kind::Server => (ErrorKind::Server, error.hint()),
+            Kind::Lost => (ErrorKind::Server, Some(LOST)),
+            Kind::Busy | Kind::Unsendable | Kind::Protocol => (ErrorKind::Internal, error.hint()),
+            _ => (ErrorKind::Connect, error.hint()),
+        };
+        let db = error.as_db_error();
+        let mut out = Error::new(kind, error.message());
+        out.0.sqlstate = error.sqlstate().map(str::to_owned);
+        out.0.column = db.and_then(|db| db.column()).map(str::to_owned);
+        out.0.constraint = db.and_then(|db| db.constraint()).map(str::to_owned);
+        out.0.detail = error.detail().map(Into::into);
+        out.0.hint = hint.map(Into::into);
+        out.caused_by(Arc::new(error) as Cause)
+    }
+}
+
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}: {self}", self.0.kind)?;
@@ -257,7 +295,12 @@ impl fmt::Debug for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        let cause = self.0.cause.as_deref()?;
+        Some(cause)
+    }
+}
 
 impl From<tokio_postgres::Error> for Error {
     fn from(error: tokio_postgres::Error) -> Self {
@@ -269,8 +312,11 @@ impl From<tokio_postgres::Error> for Error {
                     message = format!("{message}: {cause}");
                 }
             }
-            return Error::new(ErrorKind::Server, format!("the connection to the server was lost: {message}"))
-                .with_hint("the server stopped or somebody ended the session: run the same command again when it answers");
+            return Error::new(
+                ErrorKind::Server,
+                format!("the connection to the server was lost: {message}"),
+            )
+            .with_hint(LOST);
         };
         Error::from_db(db)
     }

@@ -4,7 +4,6 @@
 //! whether it worked or not. [`BulkWriter`] takes the rows of a program. `ARCHITECTURE.md` draws the flow.
 
 mod catalog;
-pub mod connect;
 pub mod control;
 mod encode;
 pub mod error;
@@ -21,8 +20,12 @@ pub mod source;
 pub mod stream;
 pub mod writer;
 
+/// The name under which the server lists the engine's connections, unless another was given.
+const APPLICATION_NAME: &str = "howdah";
+
 pub use catalog::name;
 pub use control::Control;
+pub use howdah_connect as connect;
 pub use howdah_derive::Row;
 
 pub use error::{Error, ErrorKind, Location};

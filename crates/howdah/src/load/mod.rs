@@ -64,6 +64,7 @@ fn run(
     target: &Target,
     control: &Control,
 ) -> Outcome {
+    let target = &target.clone().with_fallback_application_name(crate::APPLICATION_NAME);
     let start = Instant::now();
     let before = Usage::now();
     let id = LoadId::new();

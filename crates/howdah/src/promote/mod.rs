@@ -96,6 +96,7 @@ pub fn promote(
     target: &Target,
     control: &Control,
 ) -> (PromoteReport, Option<Error>) {
+    let target = &target.clone().with_fallback_application_name(crate::APPLICATION_NAME);
     let start = Instant::now();
     let mut report = PromoteReport { outcome: "failed", ..PromoteReport::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -88,6 +88,7 @@ impl BulkWriter {
     /// No connection; no such table or column; the role may not insert.
     pub async fn start(target: &Target, table: &str, columns: Option<&[&str]>) -> Result<BulkWriter, Error> {
         let name = TableName::parse(table)?;
+        let target = target.clone().with_fallback_application_name(crate::APPLICATION_NAME);
         let connection = Arc::new(target.connect().await?);
         let target = target.pinned_to(&connection);
         let session = Session::read(&connection).await?;

@@ -70,6 +70,7 @@ pub struct StreamOptions {
 
 /// Carries records into a table until the input ends or somebody says stop. Blocks.
 pub fn stream(options: &StreamOptions, target: &Target, watch: &StreamWatch) -> StreamOutcome {
+    let target = &target.clone().with_fallback_application_name(crate::APPLICATION_NAME);
     let (start, before) = (Instant::now(), Usage::now());
     let id = LoadId::new();
     let mut report = StreamReport { outcome: "failed", load_id: id.to_string(), ..StreamReport::default() };

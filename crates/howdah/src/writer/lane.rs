@@ -62,7 +62,7 @@ pub(super) struct Carried {
 /// Why rows are not in.
 enum Refused {
     /// One of them was not wanted; the server may have named it.
-    Row(tokio_postgres::Error, Option<usize>),
+    Row(howdah_connect::Error, Option<usize>),
     /// No row would be.
     All(Error),
 }
@@ -171,7 +171,7 @@ impl Lane {
     }
 
     /// The server's words about a row; where it names no column, its CONTEXT may.
-    fn explained(&self, error: tokio_postgres::Error) -> Error {
+    fn explained(&self, error: howdah_connect::Error) -> Error {
         let context = error.as_db_error().and_then(|db| db.where_()).map(str::to_owned);
         let out = Error::from(error).of_kind(ErrorKind::Data);
         if out.column().is_some() {
@@ -246,20 +246,23 @@ impl Lane {
                 shared.recorder.found_out();
                 return Ok(Returned::new());
             }
-            if is_about_a_row(&error) {
+            if error.as_driver_error().is_some_and(is_about_a_row) {
                 return Err(Refused::Row(error, row));
             }
             // A server that is going down says so in the middle of an answer, and not always in English.
-            let is_lost = error.as_db_error().is_none_or(|db| db.parsed_severity() != Some(Severity::Error));
+            let is_lost = match error.as_db_error() {
+                Some(db) => db.parsed_severity() != Some(Severity::Error),
+                None => error.kind() != howdah_connect::ErrorKind::Unsendable,
+            };
             if is_lost {
                 self.abandon();
                 may_be_in = true;
             }
             // The primary may be elsewhere by now.
-            if error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION) {
+            if error.sqlstate() == Some(SqlState::READ_ONLY_SQL_TRANSACTION.code()) {
                 self.session = None;
             }
-            let is_held = again && error.code().is_some_and(|code| code.code() == "55P03");
+            let is_held = again && error.sqlstate() == Some("55P03");
             let error = Error::from(error);
             if !is_lost && !is_passing(&error) {
                 let error = match error.sqlstate() {

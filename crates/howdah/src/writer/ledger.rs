@@ -128,7 +128,7 @@ impl Ledger {
     }
 
     /// Whether the server says that a part is committed already.
-    pub(super) fn says_done(&self, error: &tokio_postgres::Error) -> bool {
+    pub(super) fn says_done(&self, error: &howdah_connect::Error) -> bool {
         error.as_db_error().is_some_and(|db| {
             db.code().code() == "23505" && db.table() == Some(TABLE) && db.schema() == Some(&self.schema)
         })

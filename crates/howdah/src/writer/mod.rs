@@ -369,6 +369,7 @@ async fn prepare(
 ) -> Result<(Arc<Shared>, Carrier), Error> {
     options.check()?;
     let name = TableName::parse(table)?;
+    let target = &target.clone().with_fallback_application_name(crate::APPLICATION_NAME);
     let connection = target.connect().await?;
     // All connections go where the first went, until a failure: then any host of the target will do.
     let session = Session::read(&connection).await?;

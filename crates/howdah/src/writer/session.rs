@@ -1,17 +1,19 @@
 //! One connection of a writer, and how a transaction of rows runs on it.
 
 use std::collections::HashMap;
+use std::iter::once;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::TryStreamExt;
 use futures_util::future::{join, join_all};
+use howdah_encode::wire;
 use tokio_postgres::types::{Kind, ToSql, Type};
 use tokio_postgres::{Row, Statement};
 
 use super::ack::Written;
 use super::statements::Statements;
-use crate::connect::{Connection, Splice, Target};
+use crate::connect::{Connection, PipelinedCopy, Target};
 use crate::error::Error;
 use crate::plan::row_form::RowForm;
 use crate::send::write::array;
@@ -34,10 +36,16 @@ pub(super) enum Way {
 
 /// A transaction that was not answered with success: the server refused a row, which it may have named by its number, or
 /// could not go on; or the connection broke.
-pub(super) struct Failure(pub(super) tokio_postgres::Error, pub(super) Option<usize>);
+pub(super) struct Failure(pub(super) howdah_connect::Error, pub(super) Option<usize>);
 
 impl From<tokio_postgres::Error> for Failure {
     fn from(error: tokio_postgres::Error) -> Self {
+        Failure(error.into(), None)
+    }
+}
+
+impl From<howdah_connect::Error> for Failure {
+    fn from(error: howdah_connect::Error) -> Self {
         Failure(error, None)
     }
 }
@@ -57,11 +65,10 @@ pub(super) struct Session {
     pub(super) backend: Backend,
     statements: Arc<Statements>,
     prepared: HashMap<(Way, bool), Statement>,
+    /// Whether the server has prepared [`Statements::copy`].
+    knows_copy: bool,
     /// Whether the server has prepared [`Statements::note`].
     knows_note: bool,
-    /// The end of an earlier answer may still be under way: the driver tells of an error, and of what is prepared, before it has
-    /// come.
-    is_unsettled: bool,
     relation_name: Arc<str>,
 }
 
@@ -88,8 +95,8 @@ impl Session {
             backend,
             statements,
             prepared: HashMap::new(),
+            knows_copy: false,
             knows_note: false,
-            is_unsettled: true,
             relation_name,
         })
     }
@@ -132,15 +139,18 @@ impl Session {
         if let Some(statement) = self.prepared.get(&(way, is_noted)) {
             return Ok(statement.clone());
         }
-        self.is_unsettled = true;
         let statement = self.connection.client().prepare(sql).await?;
         self.prepared.insert((way, is_noted), statement.clone());
         Ok(statement)
     }
 
-    /// Prepares what a way takes at the first attempt, so that the first rows that go it need not wait for that.
+    /// Prepares what a way takes at the first attempt, so that the first rows that go it need not wait for that. A COPY takes
+    /// its statements along.
     pub(super) async fn get_ready(&mut self, way: Way) {
-        let is_noted = way != Way::Copy && self.statements.note.is_some();
+        if way == Way::Copy {
+            return;
+        }
+        let is_noted = self.statements.note.is_some();
         // Whoever needs it asks again, and hears why not.
         let _ = self.prepare(way, is_noted).await;
     }
@@ -160,14 +170,12 @@ impl Session {
         part: Option<i64>,
         again: bool,
     ) -> Result<Returned, Failure> {
-        let answer = match (way, again) {
+        match (way, again) {
             (Way::Copy, _) => self.copy(rows, part, again).await,
             (Way::Rows, false) if rows.len() == 1 => self.lone_row(&rows[0], part).await,
             (Way::Unnest, false) => self.unnest_alone(rows, part).await,
             (Way::Rows | Way::Unnest, _) => self.insert(rows, way, part, again).await,
-        };
-        self.is_unsettled |= answer.is_err();
-        answer
+        }
     }
 
     /// One row, one statement, one round trip, one transaction.
@@ -177,7 +185,7 @@ impl Session {
         fields.extend(part.map(|part| Field::owned(part.to_be_bytes().to_vec())));
         let statement = self.prepare(Way::Rows, part.is_some()).await?;
         let found = query(&self.connection, &statement, fields).await;
-        let found = found.map_err(|error| Failure(error, Some(0)))?;
+        let found = found.map_err(|error| Failure(error.into(), Some(0)))?;
         Ok(returned(found, &statements))
     }
 
@@ -225,7 +233,7 @@ impl Session {
         };
         let mut found = Vec::with_capacity(rows.len());
         for (at, answer) in written.into_iter().enumerate() {
-            found.extend(answer.map_err(|error| Failure(error, (way == Way::Rows).then_some(at)))?);
+            found.extend(answer.map_err(|error| Failure(error.into(), (way == Way::Rows).then_some(at)))?);
         }
         committed?;
         Ok(returned(found, &statements))
@@ -233,26 +241,29 @@ impl Session {
 
     /// Rows behind one COPY, one round trip, one transaction.
     async fn copy(&mut self, rows: &[Bytes], part: Option<i64>, again: bool) -> Result<Returned, Failure> {
-        let copy = self.prepare(Way::Copy, false).await?;
-        let mut splice = Splice::default();
-        if let Some((part, note)) = part.zip(self.statements.note.as_ref()) {
+        let statements = self.statements.clone();
+        let data = once(Bytes::from_static(&wire::HEADER))
+            .chain(rows.iter().cloned())
+            .chain(once(Bytes::from_static(&wire::TRAILER)));
+        let mut copy = PipelinedCopy::new(&statements.copy_name, data);
+        if !self.knows_copy {
+            copy.prepare(&statements.copy_name, &statements.copy)?;
+        }
+        if let Some((part, note)) = part.zip(statements.note.as_ref()) {
             if !self.knows_note {
-                splice.prepare(&note.name, &note.sql("$1"));
+                copy.prepare(&note.name, &note.sql("$1"))?;
             }
             if again {
-                splice.run(LIMIT_WAITING);
+                copy.run(LIMIT_WAITING)?;
             }
-            splice.execute(&note.name, &[part]);
+            copy.execute(&note.name, &[part])?;
             if again {
-                splice.run(WAIT_AS_EVER);
+                copy.run(WAIT_AS_EVER)?;
             }
         }
-        splice.rows(rows.to_vec());
-        if std::mem::take(&mut self.is_unsettled) {
-            self.connection.client().batch_execute("").await?;
-        }
-        match self.connection.copy(&copy, splice).await {
+        match self.connection.copy(copy).await {
             Ok(_) => {
+                self.knows_copy = true;
                 self.knows_note |= part.is_some();
                 Ok(Returned::new())
             }

@@ -10,12 +10,16 @@ use crate::connect::Connection;
 use crate::error::Error;
 use crate::options::Names;
 use crate::plan::mapping::find_column;
+use crate::publish::landing::LoadId;
 use crate::publish::staged::{Key, Search};
 use crate::rows::RowShape;
 
 /// All of them, as text; a connection prepares what it uses.
 pub(super) struct Statements {
     pub(super) copy: String,
+    /// What [`Statements::copy`] is called where it is prepared: no other writer's is called so, should a pooler lend a session to
+    /// several.
+    pub(super) copy_name: String,
     /// One row of parameters.
     pub(super) one: String,
     /// The same with the part behind them, which is noted in the ledger: a transaction of its own.
@@ -104,6 +108,7 @@ impl Statements {
         };
         let can_unnest = options.needs_statements() || !elements.iter().any(Element::is_literal);
         Ok(Statements {
+            copy_name: format!("howdah_copy_{}", LoadId::new()),
             copy: format!("COPY {relation} ({list}) FROM STDIN (FORMAT binary)"),
             one: format!("{values}{back}"),
             one_and_part: noted.as_ref().map(|noted| format!("{noted} {values}{back}")),

@@ -7,18 +7,20 @@ use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{ChannelBinding, SslMode, SslNegotiation};
 
-use super::connection::Route;
-use super::conninfo::{Parameters, refuse};
-use super::dial::{Address, Dialing, is_silence};
-use super::failure::Refusal;
-use super::hosts::{self, Host};
-use super::login::Required;
-use super::session::Wanted;
-use super::tls::{Mode, Tls};
-use super::{Connection, Environment};
+use crate::connection::Connection;
+use crate::connection::Route;
+use crate::conninfo::Parameters;
+use crate::dial::{Address, Dialing, is_silence};
+use crate::environment::Environment;
 use crate::error::{Error, ErrorKind};
+use crate::failure::Refusal;
+use crate::hosts::{self, Host};
+use crate::login::Required;
+use crate::session::Wanted;
+use crate::tls::{Mode, Tls};
 
-/// Hosts, user, database, and how to reach and convince the server.
+/// A server to connect to, with everything known about how: made by [`ConnectOptions::resolve`](crate::ConnectOptions::resolve)
+/// and connected to as often as needed.
 #[derive(Clone)]
 pub struct Target {
     hosts: Vec<Host>,
@@ -41,17 +43,22 @@ impl fmt::Debug for Target {
 }
 
 impl Target {
-    pub(super) fn new(parameters: Parameters, environment: &Environment) -> Result<Target, Error> {
+    pub(crate) fn new(parameters: Parameters, environment: &Environment) -> Result<Target, Error> {
         let get = |name: &str| parameters.get(name).map(String::as_str);
         let tls = Tls::new(&parameters, environment)?;
         if let Some(value @ "require") = get("gssencmode") {
-            return Err(refuse(format!("gssencmode {value:?} is not supported: howdah speaks no GSSAPI")));
+            return Err(Error::configuration(format!(
+                "gssencmode {value:?} is not supported: there is no GSSAPI here"
+            )));
         }
         let user = match get("user").or(environment.user()) {
             Some(user) => user.to_owned(),
             None => {
-                return Err(refuse("no user name: the operating system knows none for this process")
-                    .with_hint("-U names one"));
+                return Err(Error::new(
+                    ErrorKind::NoUser,
+                    "no user name: the operating system knows none for this process",
+                )
+                .with_hint("user=NAME in the connection string names one, or PGUSER"));
             }
         };
         let dbname = get("dbname").unwrap_or(&user).to_owned();
@@ -63,7 +70,10 @@ impl Target {
                 hosts::stored_password(host, &parameters, environment, &user, &dbname, &mut notices)
             });
             if tls.mode == Mode::VerifyFull && !host.is_named && !host.is_socket {
-                return Err(refuse("host name must be specified for a verified SSL connection").with_hint(
+                return Err(Error::configuration(
+                    "host name must be specified for a verified SSL connection",
+                )
+                .with_hint(
                     "host=NAME says which name the certificate must have, hostaddr where to connect",
                 ));
             }
@@ -71,10 +81,12 @@ impl Target {
         let balances = match get("load_balance_hosts").unwrap_or("disable") {
             "disable" => false,
             "random" => true,
-            other => return Err(refuse(format!("invalid load_balance_hosts value: {other:?}"))),
+            other => {
+                return Err(Error::configuration(format!("invalid load_balance_hosts value: {other:?}")));
+            }
         };
         if balances {
-            hosts::shuffle(&mut hosts);
+            fastrand::shuffle(&mut hosts);
         }
         notices.dedup();
         Ok(Target {
@@ -91,10 +103,16 @@ impl Target {
         })
     }
 
-    /// Connects to the first host that will have us and is of the wanted kind.
+    /// Connects to the first host that lets the user in and is of the kind that `target_session_attrs` asks for. Hosts and
+    /// their addresses are tried in order, or in random order with `load_balance_hosts=random`
+    /// ([Specifying Multiple Hosts](https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-MULTIPLE-HOSTS)). An
+    /// address is given up after `connect_timeout`, or 30 seconds.
+    ///
+    /// To be called within a tokio runtime with I/O and time, in which a task then serves the connection.
     ///
     /// # Errors
-    /// What each host said, as a connection error; or that a password is needed.
+    /// What the first host said, with what the others said as its detail. A server that refuses the login ends the search, as
+    /// in libpq: then it is that server's error, or [`ErrorKind::PasswordRequired`].
     pub async fn connect(&self) -> Result<Connection, Error> {
         let mut failures = Vec::new();
         for wanted in self.wanted.passes() {
@@ -126,15 +144,17 @@ impl Target {
             Err(error) => {
                 let text = error.to_string();
                 let reason = text.strip_prefix("failed to lookup address information: ").unwrap_or(&text);
+                let text = format!("could not translate host name {:?} to address: {reason}", host.name);
                 failures.push(
-                    refuse(format!("could not translate host name {:?} to address: {reason}", host.name))
-                        .with_hint("is the host's name spelled right?"),
+                    Error::new(ErrorKind::Unreachable, text)
+                        .with_hint("is the host's name spelled right?")
+                        .caused_by(error),
                 );
                 return Ok(None);
             }
         };
         if self.balances {
-            hosts::shuffle(&mut addresses);
+            fastrand::shuffle(&mut addresses);
         }
         for address in addresses {
             let route = Route {
@@ -149,7 +169,8 @@ impl Target {
                 Ok(connection) => match wanted.unmet(&connection).await? {
                     None => return Ok(Some(connection)),
                     Some(reason) => {
-                        failures.push(refuse(format!("{}: {reason}", host.place(Some(&route.address)))));
+                        let text = format!("{}: {reason}", host.place(Some(&route.address)));
+                        failures.push(Error::new(ErrorKind::Unsuitable, text));
                         return Ok(None);
                     }
                 },
@@ -172,7 +193,7 @@ impl Target {
             }
             let refusal = match Connection::open(route, &config).await {
                 Ok(connection) => return Ok(connection),
-                Err(failure) => Refusal::new(host, &route.address, &failure),
+                Err(failure) => Refusal::new(host, &route.address, failure),
             };
             let ends = !refusal.encryption_may_matter;
             let refusal = first.unwrap_or(refusal);
@@ -181,10 +202,10 @@ impl Target {
             }
             first = Some(refusal);
         }
-        Err(first.unwrap_or_else(|| Refusal::of(refuse("no way to connect was tried"))))
+        Err(first.unwrap_or_else(|| Refusal::of(Error::configuration("no way to connect was tried"))))
     }
 
-    /// The server that answered, alone: the connections of one load must not spread over several.
+    /// A target of only the server and address to which `connection` goes, so that further connections reach the same one.
     #[must_use]
     pub fn pinned_to(&self, connection: &Connection) -> Target {
         let mut pinned = self.clone();
@@ -199,8 +220,9 @@ impl Target {
         pinned
     }
 
-    /// Whether one of the hosts takes a connection, or refuses it at once: then its machine is there.
-    pub(crate) async fn answers(&self, within: Duration) -> bool {
+    /// Whether the machine of one of the hosts is there: it takes a connection, or refuses it, `within` this time for each
+    /// address. Nobody logs in.
+    pub async fn answers(&self, within: Duration) -> bool {
         for host in &self.hosts {
             for address in host.addresses().await.unwrap_or_default() {
                 match tokio::time::timeout(within, self.dialing.dial(&address)).await {
@@ -213,7 +235,7 @@ impl Target {
         false
     }
 
-    /// For people; without the password.
+    /// Database, hosts and user in words, without the password.
     pub fn describe(&self) -> String {
         let places: Vec<String> = self.hosts.iter().map(Host::describe).collect();
         format!("{:?} on {} as {:?}", self.dbname, places.join(" or "), self.user)
@@ -224,12 +246,12 @@ impl Target {
         &self.user
     }
 
-    /// Whether data would cross a network to a server whose identity nobody checked.
+    /// Whether data would cross a network to a server whose certificate is not checked.
     pub fn is_remote_unverified(&self) -> bool {
         !self.tls.always_verifies() && self.hosts.iter().any(Host::is_remote)
     }
 
-    /// The same target with a password that somebody typed.
+    /// Sets the password, as for one that a person was asked for.
     #[must_use]
     pub fn with_password(mut self, password: String) -> Target {
         for host in &mut self.hosts {
@@ -238,7 +260,18 @@ impl Target {
         self
     }
 
-    /// What came up while resolving (a password file that others can read, …).
+    /// Sets the name under which the server lists the connections, where neither `application_name` nor
+    /// `fallback_application_name` was given.
+    #[must_use]
+    pub fn with_fallback_application_name(mut self, name: &str) -> Target {
+        if self.config.get_application_name().is_none() {
+            self.config.application_name(name);
+        }
+        self
+    }
+
+    /// What a person should know about the files that were read, as sentences: a password file that others can read is
+    /// ignored, for one.
     pub fn notices(&self) -> &[String] {
         &self.notices
     }
@@ -250,7 +283,7 @@ fn together(failures: Vec<Error>) -> Error {
         return last.clone();
     }
     let mut failures = failures.into_iter();
-    let first = failures.next().unwrap_or_else(|| refuse("no host to connect to"));
+    let first = failures.next().unwrap_or_else(|| Error::configuration("no host to connect to"));
     let mut others: Vec<String> = failures.map(|error| error.message().to_owned()).collect();
     others.dedup();
     if others.is_empty() { first } else { first.with_detail(others.join("; ")) }
@@ -261,15 +294,17 @@ fn session_config(parameters: &Parameters, user: &str, dbname: &str, direct: boo
     let get = |name: &str| parameters.get(name).map(String::as_str);
     let mut config = Config::new();
     config.user(user).dbname(dbname);
-    config.application_name(get("application_name").or(get("fallback_application_name")).unwrap_or("howdah"));
+    if let Some(name) = get("application_name").or(get("fallback_application_name")) {
+        config.application_name(name);
+    }
     if let Some(options) = get("options") {
         config.options(options);
     }
     if let Some(encoding) = get("client_encoding")
         && !["utf8", "utf-8", "unicode", "auto"].contains(&encoding.to_ascii_lowercase().as_str())
     {
-        return Err(refuse(format!(
-            "client_encoding {encoding:?} is not possible: howdah speaks UTF-8 to the server"
+        return Err(Error::configuration(format!(
+            "client_encoding {encoding:?} is not possible: the driver speaks UTF-8 to the server"
         )));
     }
     config.ssl_negotiation(if direct { SslNegotiation::Direct } else { SslNegotiation::Postgres });
@@ -277,7 +312,7 @@ fn session_config(parameters: &Parameters, user: &str, dbname: &str, direct: boo
         "disable" => ChannelBinding::Disable,
         "prefer" => ChannelBinding::Prefer,
         "require" => ChannelBinding::Require,
-        other => return Err(refuse(format!("invalid channel_binding value: {other:?}"))),
+        other => return Err(Error::configuration(format!("invalid channel_binding value: {other:?}"))),
     });
     Ok(config)
 }

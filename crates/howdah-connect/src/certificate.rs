@@ -7,14 +7,14 @@ use ring::digest;
 use x509_cert::der::asn1::ObjectIdentifier;
 use x509_cert::der::oid::db::{rfc4519, rfc5912};
 use x509_cert::der::{Decode, Encode, Tag, Tagged};
-use x509_cert::ext::pkix::SubjectAltName;
 use x509_cert::ext::pkix::name::GeneralName;
+use x509_cert::ext::pkix::{BasicConstraints, SubjectAltName};
 
 /// Parameters of an RSA-PSS signature begin with `[0] { AlgorithmIdentifier { hash … } }`.
 const PSS_HASH: u8 = 0xa0;
 
 /// A parsed certificate.
-pub(super) struct Certificate(x509_cert::Certificate);
+pub(crate) struct Certificate(x509_cert::Certificate);
 
 /// Names that a certificate is valid for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -26,22 +26,28 @@ struct Names {
 
 impl Certificate {
     /// Any version of X.509; the reason if it is none.
-    pub(super) fn parse(der: &[u8]) -> Result<Certificate, String> {
+    pub(crate) fn parse(der: &[u8]) -> Result<Certificate, String> {
         x509_cert::Certificate::from_der(der).map(Certificate).map_err(|error| error.to_string())
     }
 
     /// Whether it names itself as its issuer, as roots do.
-    pub(super) fn is_self_issued(&self) -> bool {
+    pub(crate) fn is_self_issued(&self) -> bool {
         self.0.tbs_certificate.issuer == self.0.tbs_certificate.subject
     }
 
+    /// Whether it says of itself that it may sign others.
+    pub(crate) fn is_authority(&self) -> bool {
+        let constraints = self.0.tbs_certificate.get::<BasicConstraints>();
+        matches!(constraints, Ok(Some((_, constraints))) if constraints.ca)
+    }
+
     /// X.509 before version 3 knows no extensions, so nothing says what the certificate is good for.
-    pub(super) fn is_version_3(&self) -> bool {
+    pub(crate) fn is_version_3(&self) -> bool {
         self.0.tbs_certificate.version == x509_cert::Version::V3
     }
 
     /// Why it is not valid at this time.
-    pub(super) fn untimely(&self, now: SystemTime) -> Option<&'static str> {
+    pub(crate) fn untimely(&self, now: SystemTime) -> Option<&'static str> {
         let validity = &self.0.tbs_certificate.validity;
         if now < validity.not_before.to_system_time() {
             Some("certificate is not yet valid")
@@ -53,13 +59,13 @@ impl Certificate {
     }
 
     /// The public key with its algorithm, in DER.
-    pub(super) fn key(&self) -> Option<Vec<u8>> {
+    pub(crate) fn key(&self) -> Option<Vec<u8>> {
         self.0.tbs_certificate.subject_public_key_info.to_der().ok()
     }
 
     /// The channel binding `tls-server-end-point` (RFC 5929): the certificate under the hash of its own signature, SHA-256 in
     /// place of anything weaker. `None` where the signature has no hash (Ed25519).
-    pub(super) fn binding(&self, der: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn binding(&self, der: &[u8]) -> Option<Vec<u8>> {
         let algorithm = match self.0.signature_algorithm.oid {
             rfc5912::ID_RSASSA_PSS => pss_hash(&self.0.signature_algorithm.parameters.to_der().ok()?)?,
             oid => oid,
@@ -85,7 +91,7 @@ impl Certificate {
     ///
     /// # Errors
     /// libpq's sentence.
-    pub(super) fn check_host(&self, host: &str) -> Result<(), String> {
+    pub(crate) fn check_host(&self, host: &str) -> Result<(), String> {
         let names = self.names();
         if names.fit(host) {
             return Ok(());

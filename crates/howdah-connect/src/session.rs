@@ -1,12 +1,11 @@
 //! `target_session_attrs`: which of several servers will do.
 
-use super::Connection;
-use super::conninfo::refuse;
+use crate::connection::{Connection, no_row};
 use crate::error::Error;
 
 /// The kind of server that is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(crate) enum Wanted {
     Any,
     ReadWrite,
     ReadOnly,
@@ -16,7 +15,7 @@ pub(super) enum Wanted {
 }
 
 impl Wanted {
-    pub(super) fn parse(text: &str) -> Result<Wanted, Error> {
+    pub(crate) fn parse(text: &str) -> Result<Wanted, Error> {
         Ok(match text {
             "any" => Wanted::Any,
             "read-write" => Wanted::ReadWrite,
@@ -24,12 +23,14 @@ impl Wanted {
             "primary" => Wanted::Primary,
             "standby" => Wanted::Standby,
             "prefer-standby" => Wanted::PreferStandby,
-            other => return Err(refuse(format!("invalid target_session_attrs value: {other:?}"))),
+            other => {
+                return Err(Error::configuration(format!("invalid target_session_attrs value: {other:?}")));
+            }
         })
     }
 
     /// What to look for, one time through the hosts after another.
-    pub(super) fn passes(self) -> &'static [Wanted] {
+    pub(crate) fn passes(self) -> &'static [Wanted] {
         match self {
             Wanted::Any => &[Wanted::Any],
             Wanted::ReadWrite => &[Wanted::ReadWrite],
@@ -41,14 +42,15 @@ impl Wanted {
     }
 
     /// Why this server will not do, in libpq's words.
-    pub(super) async fn unmet(self, connection: &Connection) -> Result<Option<&'static str>, Error> {
+    pub(crate) async fn unmet(self, connection: &Connection) -> Result<Option<&'static str>, Error> {
         if matches!(self, Wanted::Any | Wanted::PreferStandby) {
             return Ok(None);
         }
         let sql = "select pg_catalog.pg_is_in_recovery(), \
                    pg_catalog.current_setting('default_transaction_read_only') = 'on'";
         let rows = connection.client().query_typed(sql, &[]).await?;
-        let (standby, read_only) = rows.first().map_or((false, false), |row| (row.get(0), row.get(1)));
+        let row = rows.first().ok_or_else(|| no_row("pg_is_in_recovery()"))?;
+        let (standby, read_only): (bool, bool) = (row.try_get(0)?, row.try_get(1)?);
         Ok(match self {
             Wanted::ReadWrite if standby || read_only => Some("session is read-only"),
             Wanted::ReadOnly if !(standby || read_only) => Some("session is not read-only"),

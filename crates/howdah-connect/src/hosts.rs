@@ -3,30 +3,31 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use super::conninfo::{Parameters, refuse};
-use super::dial::Address;
-use super::{Environment, pgpass};
+use crate::conninfo::Parameters;
+use crate::dial::Address;
+use crate::environment::Environment;
 use crate::error::Error;
+use crate::pgpass;
 
 /// Where Unix-domain sockets are by default: Debian's place, then PostgreSQL's own.
 const SOCKET_DIRECTORIES: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
 /// One host of the list.
 #[derive(Clone)]
-pub(super) struct Host {
+pub(crate) struct Host {
     /// Host name, address, or socket directory.
-    pub(super) name: String,
-    /// Whether somebody said so: a default or an address is no name that a certificate could be checked for.
-    pub(super) is_named: bool,
-    pub(super) port: u16,
-    pub(super) is_socket: bool,
+    pub(crate) name: String,
+    /// Whether it was given: neither a default nor an address is a name that a certificate could be checked for.
+    pub(crate) is_named: bool,
+    pub(crate) port: u16,
+    pub(crate) is_socket: bool,
     /// `hostaddr`, or the address that answered.
-    pub(super) address: Option<IpAddr>,
-    pub(super) password: Option<String>,
+    pub(crate) address: Option<IpAddr>,
+    pub(crate) password: Option<String>,
 }
 
 impl Host {
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         if self.is_socket {
             self.socket().display().to_string()
         } else {
@@ -35,7 +36,7 @@ impl Host {
     }
 
     /// How libpq names it in a failure.
-    pub(super) fn place(&self, address: Option<&Address>) -> String {
+    pub(crate) fn place(&self, address: Option<&Address>) -> String {
         match address {
             _ if self.is_socket => {
                 format!("connection to server on socket \"{}\" failed", self.socket().display())
@@ -55,7 +56,7 @@ impl Host {
     }
 
     /// Everywhere that the name leads to.
-    pub(super) async fn addresses(&self) -> std::io::Result<Vec<Address>> {
+    pub(crate) async fn addresses(&self) -> std::io::Result<Vec<Address>> {
         if self.is_socket {
             return Ok(vec![Address::Unix(self.socket())]);
         }
@@ -65,7 +66,7 @@ impl Host {
         Ok(tokio::net::lookup_host((self.name.as_str(), self.port)).await?.map(Address::Tcp).collect())
     }
 
-    pub(super) fn is_remote(&self) -> bool {
+    pub(crate) fn is_remote(&self) -> bool {
         let is_loopback = |text: &str| text.parse().is_ok_and(|address: IpAddr| address.is_loopback());
         let local = match self.address {
             None => self.name == "localhost" || is_loopback(&self.name),
@@ -75,21 +76,25 @@ impl Host {
     }
 }
 
-pub(super) fn list(parameters: &Parameters) -> Result<Vec<Host>, Error> {
+/// The hosts that `host`, `hostaddr` and `port` name, or the default one.
+pub(crate) fn list(parameters: &Parameters) -> Result<Vec<Host>, Error> {
     let list = |name: &str| -> Vec<String> {
         parameters.get(name).map(|text| text.split(',').map(str::to_owned).collect()).unwrap_or_default()
     };
     let (names, addresses, ports) = (list("host"), list("hostaddr"), list("port"));
     let count = names.len().max(addresses.len()).max(1);
     if !names.is_empty() && !addresses.is_empty() && names.len() != addresses.len() {
-        return Err(refuse(format!(
+        return Err(Error::configuration(format!(
             "could not match {} host names to {} hostaddr values",
             names.len(),
             addresses.len()
         )));
     }
     if ports.len() > 1 && ports.len() != count {
-        return Err(refuse(format!("could not match {} port numbers to {count} hosts", ports.len())));
+        return Err(Error::configuration(format!(
+            "could not match {} port numbers to {count} hosts",
+            ports.len()
+        )));
     }
     let mut hosts = Vec::with_capacity(count);
     for at in 0..count {
@@ -97,14 +102,15 @@ pub(super) fn list(parameters: &Parameters) -> Result<Vec<Host>, Error> {
             None | Some("") => 5432,
             Some(text) => match text.parse() {
                 Ok(port) if port > 0 => port,
-                _ => return Err(refuse(format!("invalid port number: {text:?}"))),
+                _ => return Err(Error::configuration(format!("invalid port number: {text:?}"))),
             },
         };
         let address: Option<IpAddr> = match addresses.get(at).map(String::as_str) {
             None | Some("") => None,
-            Some(text) => {
-                Some(text.parse().map_err(|_| refuse(format!("could not parse network address {text:?}")))?)
-            }
+            Some(text) => Some(
+                text.parse()
+                    .map_err(|_| Error::configuration(format!("could not parse network address {text:?}")))?,
+            ),
         };
         let name = names.get(at).filter(|name| !name.is_empty()).cloned();
         let is_named = name.is_some();
@@ -131,7 +137,7 @@ fn default_host(port: u16) -> String {
 }
 
 /// What the password file has for one host.
-pub(super) fn stored_password(
+pub(crate) fn stored_password(
     host: &Host,
     parameters: &Parameters,
     environment: &Environment,
@@ -148,14 +154,4 @@ pub(super) fn stored_password(
     let found = pgpass::find(&path, [name, &host.port.to_string(), dbname, user]);
     notices.extend(found.notice);
     found.password
-}
-
-/// Fisher and Yates, on the randomness that hash maps are seeded with.
-pub(super) fn shuffle<T>(hosts: &mut [T]) {
-    use std::hash::{BuildHasher, Hasher};
-    for last in (1..hosts.len()).rev() {
-        let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
-        let other = usize::try_from(random % (last as u64 + 1)).unwrap_or(last);
-        hosts.swap(last, other);
-    }
 }

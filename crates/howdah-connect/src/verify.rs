@@ -12,11 +12,11 @@ use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, Uni
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, OtherError, RootCertStore, SignatureScheme};
 
-use super::certificate::Certificate;
+use crate::certificate::Certificate;
 
 /// Certificates that a user trusts.
 #[derive(Debug)]
-pub(super) struct Roots {
+pub(crate) struct Roots {
     anchors: RootCertStore,
     /// Roots as they stand: a server may show one of them as its own.
     own: Vec<CertificateDer<'static>>,
@@ -26,15 +26,15 @@ pub(super) struct Roots {
 
 /// What is checked of a server's certificate.
 #[derive(Debug)]
-pub(super) struct Verifier {
-    pub(super) provider: Arc<CryptoProvider>,
+pub(crate) struct Verifier {
+    pub(crate) provider: Arc<CryptoProvider>,
     /// `None`: any certificate will do, but the server must hold its key.
-    pub(super) roots: Option<Arc<Roots>>,
+    pub(crate) roots: Option<Arc<Roots>>,
     /// The host of `verify-full`.
-    pub(super) host: Option<String>,
+    pub(crate) host: Option<String>,
 }
 
-/// A sentence of ours inside an error of rustls.
+/// A reason in words, inside an error of rustls.
 #[derive(Debug)]
 struct Reason(String);
 
@@ -52,7 +52,7 @@ fn refused(reason: impl Into<String>) -> rustls::Error {
 
 impl Roots {
     /// Sorts certificates into roots and others; what cannot be read is left out, as OpenSSL does with the system's.
-    pub(super) fn new(certificates: Vec<CertificateDer<'static>>) -> Roots {
+    pub(crate) fn new(certificates: Vec<CertificateDer<'static>>) -> Roots {
         let mut roots = Roots { anchors: RootCertStore::empty(), own: Vec::new(), between: Vec::new() };
         for der in certificates {
             match Certificate::parse(&der) {
@@ -114,20 +114,19 @@ fn reason(error: &rustls::Error, certificate: &Certificate) -> String {
              signed the server's"
                 .to_owned()
         }
-        other => {
-            let text = format!("{other:?}");
-            if text.contains("CaUsedAsEndEntity") {
-                "the server's certificate is marked as an authority's own (CA:TRUE); make it with \
-                 basicConstraints=critical,CA:FALSE"
-                    .to_owned()
-            } else if text.contains("UnsupportedSignatureAlgorithm") {
-                "howdah cannot check this kind of signature; have the certificate signed with RSA or ECDSA and SHA-256 \
-                 (RSA-PSS: with -sigopt rsa_pss_saltlen:digest)"
-                    .to_owned()
-            } else {
-                other.to_string()
-            }
+        CertificateError::UnsupportedSignatureAlgorithmContext { .. }
+        | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
+            "this kind of signature cannot be checked here; have the certificate signed with RSA or ECDSA and SHA-256 \
+             (RSA-PSS: with -sigopt rsa_pss_saltlen:digest)"
+                .to_owned()
         }
+        // webpki's own errors, of which this is the one that can be mended.
+        CertificateError::Other(_) if certificate.is_authority() => {
+            "the server's certificate is marked as an authority's own (CA:TRUE); make it with \
+             basicConstraints=critical,CA:FALSE"
+                .to_owned()
+        }
+        other => other.to_string(),
     }
 }
 

@@ -1,9 +1,12 @@
-//! The only reader of the process environment in this crate: libpq's variables, the home directory, the user's name.
+//! The only reader of the process's environment in this crate: libpq's variables, the home directory, the user's name.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What connecting takes from the process's surroundings; made by hand in tests.
+/// What a connection takes from its process: libpq's variables, the home directory and the name of the user.
+///
+/// Everything in this crate reads it from here, so a program can also put one together by hand, as tests do
+/// ([Environment Variables](https://www.postgresql.org/docs/current/libpq-envars.html)).
 #[derive(Clone, Default)]
 pub struct Environment {
     variables: BTreeMap<String, String>,
@@ -12,7 +15,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// `PG*` variables, `HOME`, and the name of the user who runs the process.
+    /// Reads the variables that begin with `PG`, `HOME`, and the name of the user who runs the process. A variable that is not
+    /// UTF-8 counts as not set.
     #[expect(clippy::disallowed_methods, reason = "this is the module that reads the environment")]
     pub fn from_process() -> Self {
         let variables = std::env::vars_os()
@@ -20,25 +24,25 @@ impl Environment {
             .filter(|(name, _)| name.starts_with("PG"))
             .collect();
         let uid = nix::unistd::geteuid();
-        // libpq asks the operating system who we are; $USER may be anything.
+        // As libpq does: $USER may be anything.
         let user = nix::unistd::User::from_uid(uid).ok().flatten().map(|user| user.name);
         Environment { variables, home: std::env::var_os("HOME").map(PathBuf::from), user }
     }
 
-    /// The given variables and nothing else: no home directory, no user.
+    /// Holds the given variables and nothing else: no home directory, no user.
     pub fn from_pairs<const N: usize>(pairs: [(&str, &str); N]) -> Self {
         let variables = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         Environment { variables, home: None, user: None }
     }
 
-    /// The same surroundings with one more variable.
+    /// Sets a variable.
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.variables.insert(name.to_owned(), value.to_owned());
         self
     }
 
-    /// The same surroundings with another home directory.
+    /// Sets the home directory, in which `.pgpass`, `.pg_service.conf` and `.postgresql` are looked for.
     #[must_use]
     pub fn with_home(self, home: impl Into<PathBuf>) -> Self {
         Environment { home: Some(home.into()), ..self }

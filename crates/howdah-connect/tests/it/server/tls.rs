@@ -1,4 +1,4 @@
-//! Certificates: howdah and psql must come to the same verdict on each.
+//! Certificates: this crate and psql must come to the same verdict on each.
 
 use super::*;
 
@@ -61,7 +61,7 @@ impl Server {
         }
     }
 
-    /// The verdicts of psql and of howdah: encrypted or not, or the message.
+    /// The verdicts of psql and ours: encrypted or not, or the message.
     fn verdicts(&self, home: &Path, rest: &str) -> [Result<String, String>; 2] {
         let conninfo = match rest.starts_with("postgresql://") {
             true => rest.to_owned(),
@@ -85,7 +85,7 @@ impl Server {
     }
 }
 
-/// Compares; the answer is howdah's.
+/// Compares; the answer is ours.
 fn agreed(server: &Server, home: &Path, what: &str, rest: &str) -> Result<String, String> {
     let [psql, ours] = server.verdicts(home, rest);
     assert_eq!(psql.as_ref().ok(), ours.as_ref().ok(), "{what}, {rest}:\n psql {psql:?}\n ours {ours:?}");

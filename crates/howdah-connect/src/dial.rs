@@ -8,54 +8,54 @@ use std::time::Duration;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpStream, UnixStream};
 
-use super::conninfo::{Parameters, refuse};
-use super::stream::Socket;
+use crate::conninfo::Parameters;
 use crate::error::Error;
+use crate::socket::Socket;
 
 /// libpq would wait for the operating system, which gives up after minutes.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 /// An idle connection is probed after 10 s and three times, 5 s apart: a peer that is gone is noticed within 25 s.
-const KEEPALIVE_IDLE: u64 = 10;
-const KEEPALIVE_INTERVAL: u64 = 5;
-const KEEPALIVE_COUNT: u64 = 3;
+const KEEPALIVE_IDLE: u32 = 10;
+const KEEPALIVE_INTERVAL: u32 = 5;
+const KEEPALIVE_COUNT: u32 = 3;
 
-/// Whether nobody is there, as opposed to somebody who refuses.
-pub(super) fn is_silence(error: &io::Error) -> bool {
+/// Whether no machine answered, as opposed to one that refused.
+pub(crate) fn is_silence(error: &io::Error) -> bool {
     use io::ErrorKind::{HostUnreachable, NetworkUnreachable, TimedOut};
     matches!(error.kind(), HostUnreachable | NetworkUnreachable | TimedOut)
 }
 
 /// One place where a server may listen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Address {
+pub(crate) enum Address {
     Tcp(SocketAddr),
     Unix(PathBuf),
 }
 
 /// How sockets are opened.
 #[derive(Clone)]
-pub(super) struct Dialing {
+pub(crate) struct Dialing {
     /// For one address, login included; `None` waits for ever.
-    pub(super) limit: Option<Duration>,
+    pub(crate) limit: Option<Duration>,
     keepalive: Option<TcpKeepalive>,
     user_timeout: Option<Duration>,
 }
 
 impl Dialing {
-    pub(super) fn new(parameters: &Parameters) -> Result<Dialing, Error> {
-        let number = |name: &str| -> Result<Option<u64>, Error> {
+    pub(crate) fn new(parameters: &Parameters) -> Result<Dialing, Error> {
+        let number = |name: &str| -> Result<Option<u32>, Error> {
             let Some(text) = parameters.get(name) else { return Ok(None) };
             let value = text.trim().parse::<i32>();
             // libpq takes negative numbers for zero.
-            value
-                .map(|value| Some(u64::try_from(value).unwrap_or(0)))
-                .map_err(|_| refuse(format!("invalid integer value {text:?} for connection option {name:?}")))
+            value.map(|value| Some(value.max(0).unsigned_abs())).map_err(|_| {
+                Error::configuration(format!("invalid integer value {text:?} for connection option {name:?}"))
+            })
         };
         let limit = match number("connect_timeout")? {
             None => Some(CONNECT_TIMEOUT),
             Some(0) => None,
             // libpq waits at least two seconds.
-            Some(seconds) => Some(Duration::from_secs(seconds.max(2))),
+            Some(seconds) => Some(Duration::from_secs(seconds.max(2).into())),
         };
         let (idle, interval, count) = (
             number("keepalives_idle")?.unwrap_or(KEEPALIVE_IDLE),
@@ -66,23 +66,24 @@ impl Dialing {
             // Zero is the system's own setting.
             let mut keepalive = TcpKeepalive::new();
             if idle > 0 {
-                keepalive = keepalive.with_time(Duration::from_secs(idle));
+                keepalive = keepalive.with_time(Duration::from_secs(idle.into()));
             }
             if interval > 0 {
-                keepalive = keepalive.with_interval(Duration::from_secs(interval));
+                keepalive = keepalive.with_interval(Duration::from_secs(interval.into()));
             }
             if count > 0 {
-                keepalive = keepalive.with_retries(u32::try_from(count).unwrap_or(u32::MAX));
+                keepalive = keepalive.with_retries(count);
             }
             keepalive
         });
         // No default: measured, Linux also ends a connection whose peer is alive and does not read for so long, which is
         // what a server does while a COPY waits for another transaction's key.
-        let user_timeout = number("tcp_user_timeout")?.filter(|n| *n > 0).map(Duration::from_millis);
+        let user_timeout =
+            number("tcp_user_timeout")?.filter(|n| *n > 0).map(|n| Duration::from_millis(n.into()));
         Ok(Dialing { limit, keepalive, user_timeout })
     }
 
-    pub(super) async fn dial(&self, address: &Address) -> io::Result<Socket> {
+    pub(crate) async fn dial(&self, address: &Address) -> io::Result<Socket> {
         match address {
             Address::Unix(path) => Ok(Socket::Unix(UnixStream::connect(path).await?)),
             Address::Tcp(address) => {

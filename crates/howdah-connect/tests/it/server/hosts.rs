@@ -1,10 +1,10 @@
-//! Several hosts, services and time limits: howdah and psql must end on the same server, or on none.
+//! Several hosts, services and time limits: this crate and psql must end on the same server, or on none.
 
 use std::time::{Duration, Instant};
 
 use super::*;
 
-/// psql's answer and howdah's to the same string in the same surroundings.
+/// psql's answer and ours to the same string in the same surroundings.
 fn both(conninfo: &str, variables: &[(&str, &str)], home: &Path) -> [Option<String>; 2] {
     let sql = "select current_setting('port')";
     let mut command = Command::new(Path::new(PROGRAMS).join("psql"));

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 
 /// Keywords with their values, as given. Of a keyword given twice the last value counts.
 pub(crate) type Parameters = BTreeMap<&'static str, String>;
 
-/// libpq's keywords that we act on.
+/// libpq's keywords that are supported.
 const KNOWN: [&str; 35] = [
     "service",
     "servicefile",
@@ -47,7 +47,7 @@ const KNOWN: [&str; 35] = [
     "sslcompression",
 ];
 
-/// libpq's keywords that we do not act on: refused, since ignoring one could weaken a connection.
+/// libpq's keywords that are not supported: refused, since ignoring one could weaken a connection.
 const NOT_SUPPORTED: [&str; 17] = [
     "requirepeer",
     "replication",
@@ -68,10 +68,10 @@ const NOT_SUPPORTED: [&str; 17] = [
     "authtype",
 ];
 
-/// Reads what stands behind `-d`.
+/// Reads a connection string of any of the three kinds.
 ///
 /// # Errors
-/// A connection error in libpq's words; the string itself is never shown, as it may hold a password.
+/// A configuration error in libpq's words; the string itself is never shown, as it may hold a password.
 pub(crate) fn parse(text: &str) -> Result<Parameters, Error> {
     let rest = text.strip_prefix("postgresql://").or_else(|| text.strip_prefix("postgres://"));
     match rest {
@@ -81,7 +81,7 @@ pub(crate) fn parse(text: &str) -> Result<Parameters, Error> {
     }
 }
 
-/// The keyword's own spelling, if it is one we act on.
+/// The keyword, if it is supported.
 ///
 /// # Errors
 /// Unknown to libpq, or known and not supported here.
@@ -90,13 +90,21 @@ pub(crate) fn keyword(name: &str) -> Result<&'static str, Error> {
         return Ok(known);
     }
     if NOT_SUPPORTED.contains(&name) {
-        return Err(refuse(format!("the connection option {name:?} is not supported")));
+        return Err(Error::configuration(format!("the connection option {name:?} is not supported")));
     }
-    Err(refuse(format!("invalid connection option {name:?}")))
+    Err(Error::configuration(format!("invalid connection option {name:?}")))
 }
 
-/// A connection string that means the same but for its password, and the password. `None` where it has none, cannot be
-/// read, or names a service, which may have another.
+/// Splits the password off a connection string: a string that otherwise means the same, and the password. `None` where
+/// there is no password, where the string cannot be read, and where it names a service, which may have another password.
+///
+/// ```
+/// use howdah_connect::without_password;
+///
+/// let (bare, password) = without_password("postgresql://app:secret@db/shop").unwrap();
+/// assert_eq!((bare.as_str(), password.as_str()), ("dbname='shop' host='db' user='app'", "secret"));
+/// assert_eq!(without_password("shop"), None);
+/// ```
 pub fn without_password(text: &str) -> Option<(String, String)> {
     let mut parameters = parse(text).ok()?;
     let password = parameters.remove("password").filter(|password| !password.is_empty())?;
@@ -108,10 +116,6 @@ pub fn without_password(text: &str) -> Option<(String, String)> {
     let bare = pairs.collect::<Vec<_>>().join(" ");
     // Of nothing at all but the password, something must be left that is no database's name.
     Some((if bare.is_empty() { "host=''".to_owned() } else { bare }, password))
-}
-
-pub(crate) fn refuse(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Connect, message)
 }
 
 fn parse_pairs(text: &str) -> Result<Parameters, Error> {
@@ -129,7 +133,9 @@ fn parse_pairs(text: &str) -> Result<Parameters, Error> {
         }
         while chars.next_if(is_space).is_some() {}
         if chars.next() != Some('=') {
-            return Err(refuse(format!("missing \"=\" after {name:?} in connection info string")));
+            return Err(Error::configuration(format!(
+                "missing \"=\" after {name:?} in connection info string"
+            )));
         }
         while chars.next_if(is_space).is_some() {}
         let mut value = String::new();
@@ -137,7 +143,9 @@ fn parse_pairs(text: &str) -> Result<Parameters, Error> {
         loop {
             match chars.next() {
                 Some('\'') if quoted => break,
-                None if quoted => return Err(refuse("unterminated quoted string in connection info string")),
+                None if quoted => {
+                    return Err(Error::configuration("unterminated quoted string in connection info string"));
+                }
                 None => break,
                 // A backslash takes the next character as it is.
                 Some('\\') => value.extend(chars.next()),
@@ -175,12 +183,14 @@ fn parse_uri(rest: &str) -> Result<Parameters, Error> {
     put(&mut out, "dbname", dbname)?;
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let Some((name, value)) = pair.split_once('=') else {
-            return Err(refuse(format!(
+            return Err(Error::configuration(format!(
                 "missing key/value separator \"=\" in URI query parameter: {pair:?}"
             )));
         };
         if value.contains('=') {
-            return Err(refuse(format!("extra key/value separator \"=\" in URI query parameter: {name:?}")));
+            return Err(Error::configuration(format!(
+                "extra key/value separator \"=\" in URI query parameter: {name:?}"
+            )));
         }
         match decode(name)?.as_str() {
             // JDBC's spelling, which libpq takes too.
@@ -197,19 +207,19 @@ fn split_host(host: &str) -> Result<(&str, &str), Error> {
         return Ok(host.split_once(':').unwrap_or((host, "")));
     };
     let Some((address, rest)) = bracketed.split_once(']') else {
-        return Err(refuse(
+        return Err(Error::configuration(
             "end of string reached when looking for matching \"]\" in IPv6 host address in URI",
         ));
     };
     if address.is_empty() {
-        return Err(refuse("IPv6 host address may not be empty in URI"));
+        return Err(Error::configuration("IPv6 host address may not be empty in URI"));
     }
     match rest.strip_prefix(':') {
         Some(port) => Ok((address, port)),
         None if rest.is_empty() => Ok((address, "")),
-        None => {
-            Err(refuse("unexpected character after the IPv6 host address in URI (expected \":\" or \"/\")"))
-        }
+        None => Err(Error::configuration(
+            "unexpected character after the IPv6 host address in URI (expected \":\" or \"/\")",
+        )),
     }
 }
 
@@ -232,15 +242,16 @@ fn decode(text: &str) -> Result<String, Error> {
         }
         let digits = rest.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
         match digits.and_then(|pair| u8::from_str_radix(pair, 16).ok()) {
-            Some(0) => return Err(refuse("forbidden value %00 in percent-encoded value")),
+            Some(0) => return Err(Error::configuration("forbidden value %00 in percent-encoded value")),
             Some(byte) => {
                 bytes.push(byte);
                 rest = &rest[2..];
             }
-            None => return Err(refuse("invalid percent-encoded token in URI")),
+            None => return Err(Error::configuration("invalid percent-encoded token in URI")),
         }
     }
-    String::from_utf8(bytes).map_err(|_| refuse("a percent-encoded value of the URI is not UTF-8"))
+    String::from_utf8(bytes)
+        .map_err(|_| Error::configuration("a percent-encoded value of the URI is not UTF-8"))
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Environment;
-use super::conninfo::{Parameters, keyword, refuse};
+use crate::conninfo::{Parameters, keyword};
+use crate::environment::Environment;
 use crate::error::Error;
 
 /// Where Debian's libpq looks for the system's file.
@@ -14,7 +14,7 @@ const SYSTEM_DIRECTORY: &str = "/etc/postgresql-common";
 ///
 /// # Errors
 /// No such service, or a file that libpq would refuse as well.
-pub(super) fn find(given: &Parameters, environment: &Environment) -> Result<Parameters, Error> {
+pub(crate) fn find(given: &Parameters, environment: &Environment) -> Result<Parameters, Error> {
     let named = |keyword: &str, variable: &str| -> Option<String> {
         given.get(keyword).cloned().or_else(|| environment.get(variable).map(str::to_owned))
     };
@@ -26,13 +26,15 @@ pub(super) fn find(given: &Parameters, environment: &Environment) -> Result<Para
     let system =
         Path::new(environment.get("PGSYSCONFDIR").unwrap_or(SYSTEM_DIRECTORY)).join("pg_service.conf");
     for path in own.into_iter().chain(Some(system).filter(|path| path.exists())) {
-        let text = std::fs::read_to_string(&path)
-            .map_err(|error| refuse(format!("service file {:?} cannot be read: {error}", path.display())))?;
+        let text = std::fs::read_to_string(&path).map_err(|error| {
+            let text = format!("service file {:?} cannot be read: {error}", path.display());
+            Error::configuration(text).caused_by(error)
+        })?;
         if let Some(found) = section(&text, &name, &path)? {
             return Ok(found);
         }
     }
-    Err(refuse(format!("definition of service {name:?} not found"))
+    Err(Error::configuration(format!("definition of service {name:?} not found"))
         .with_hint("services are defined in ~/.pg_service.conf, or in the file that PGSERVICEFILE names"))
 }
 
@@ -41,8 +43,9 @@ fn section(text: &str, name: &str, path: &Path) -> Result<Option<Parameters>, Er
     let mut found: Option<Parameters> = None;
     for (line, number) in text.lines().map(str::trim).zip(1..) {
         // The line itself may hold a password.
-        let wrong =
-            |what: &str| refuse(format!("{what} in service file {:?}, line {number}", path.display()));
+        let wrong = |what: &str| {
+            Error::configuration(format!("{what} in service file {:?}, line {number}", path.display()))
+        };
         if line.is_empty() || line.starts_with('#') {
             continue;
         }

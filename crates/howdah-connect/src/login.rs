@@ -1,7 +1,9 @@
-//! What a server asks for before it lets a client in, watched as it arrives: `require_auth`, and a cap on the work of SCRAM.
-//! The driver tells neither, so the bytes are read along, and refused before the driver answers them.
+//! What a server asks for before it lets a client in, checked as it arrives: `require_auth`, and a limit on the work of SCRAM.
+//! The driver checks neither, so its bytes are read along, and a login that is not allowed ends before the driver answers
+//! ([`require_auth`](https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNECT-REQUIRE-AUTH)).
 
-use super::conninfo::refuse;
+use std::fmt;
+
 use crate::error::Error;
 
 /// libpq's names of the ways to log in.
@@ -16,14 +18,14 @@ const LONGEST_MESSAGE: usize = 64 * 1024;
 
 /// `require_auth`.
 #[derive(Clone, Default)]
-pub(super) struct Required {
+pub(crate) struct Required {
     /// As written, for messages; empty where nothing is required.
     text: String,
     allowed: Vec<&'static str>,
 }
 
 impl Required {
-    pub(super) fn parse(text: &str) -> Result<Required, Error> {
+    pub(crate) fn parse(text: &str) -> Result<Required, Error> {
         if text.is_empty() {
             return Ok(Required::default());
         }
@@ -35,21 +37,23 @@ impl Required {
                 None => negated = Some(is_negated),
                 Some(before) if before == is_negated => {}
                 Some(true) => {
-                    return Err(refuse(format!(
+                    return Err(Error::configuration(format!(
                         "require_auth method {part:?} cannot be mixed with negative methods"
                     )));
                 }
                 Some(false) => {
-                    return Err(refuse(format!(
+                    return Err(Error::configuration(format!(
                         "negative require_auth method {part:?} cannot be mixed with non-negative methods"
                     )));
                 }
             }
             let Some(method) = METHODS.into_iter().find(|method| *method == name) else {
-                return Err(refuse(format!("invalid require_auth value: {part:?}")));
+                return Err(Error::configuration(format!("invalid require_auth value: {part:?}")));
             };
             if named.contains(&method) {
-                return Err(refuse(format!("require_auth method {part:?} is specified more than once")));
+                return Err(Error::configuration(format!(
+                    "require_auth method {part:?} is specified more than once"
+                )));
             }
             named.push(method);
         }
@@ -68,8 +72,20 @@ impl Required {
     }
 }
 
+/// Why the client does not go on with a login: the reason inside the I/O error that the driver gets.
+#[derive(Debug)]
+pub(crate) struct LoginRefused(pub(crate) String);
+
+impl fmt::Display for LoginRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for LoginRefused {}
+
 /// Reads along until the server has let the client in.
-pub(super) struct Login {
+pub(crate) struct Login {
     required: Required,
     message: Vec<u8>,
     asked: bool,
@@ -77,26 +93,27 @@ pub(super) struct Login {
 }
 
 impl Login {
-    pub(super) fn new(required: Required) -> Login {
+    pub(crate) fn new(required: Required) -> Login {
         Login { required, message: Vec::new(), asked: false, over: false }
     }
 
     /// Whether the server has let the client in.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.over
     }
 
     /// Takes what arrived; an error means that it must not reach the driver.
-    pub(super) fn feed(&mut self, mut bytes: &[u8]) -> Result<(), String> {
+    pub(crate) fn feed(&mut self, mut bytes: &[u8]) -> Result<(), String> {
         while !self.over && !bytes.is_empty() {
             // A tag and a length that counts itself, then the rest.
             let wanted = match self.message.get(1..5).and_then(|length| length.try_into().ok()) {
                 None => 5,
-                Some(length) => 1 + usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX).max(4),
+                Some(length) => {
+                    let length = usize::try_from(u32::from_be_bytes(length)).ok();
+                    let length = length.filter(|length| *length < LONGEST_MESSAGE);
+                    1 + length.ok_or("received an overlong message during authentication")?.max(4)
+                }
             };
-            if wanted > LONGEST_MESSAGE {
-                return Err("received an overlong message during authentication".to_owned());
-            }
             let (now, later) = bytes.split_at(bytes.len().min(wanted - self.message.len()));
             self.message.extend_from_slice(now);
             bytes = later;
@@ -145,7 +162,7 @@ fn check_iterations(challenge: &[u8]) -> Result<(), String> {
     match count.parse::<u64>() {
         Ok(count) if count <= MOST_ITERATIONS => Ok(()),
         _ => Err(format!(
-            "the server asks for {count} SCRAM iterations, more than the {MOST_ITERATIONS} that howdah will do"
+            "the server asks for {count} SCRAM iterations, more than the {MOST_ITERATIONS} that this client will do"
         )),
     }
 }
