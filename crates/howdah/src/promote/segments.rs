@@ -113,7 +113,7 @@ impl Places {
                           pg_catalog.current_setting('block_size')::pg_catalog.int8";
         let rows = run.connection.client().query_typed(sql, &[(&run.promotion.landing, Type::TEXT)]).await?;
         let sizes = rows.first().and_then(|row| {
-            let [bytes, page] = [0, 1].map(|at| usize::try_from(row.get::<_, i64>(at)));
+            let [bytes, page] = [0_usize, 1].map(|at| usize::try_from(row.get::<_, i64>(at)));
             Places::new(bytes.ok()?, page.ok()?)
         });
         sizes.ok_or_else(|| {
