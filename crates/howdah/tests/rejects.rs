@@ -449,3 +449,28 @@ fn what_only_the_server_reads_is_judged_with_the_column_s_length_and_precision()
     let refused: Vec<_> = rejects.iter().map(|reject| (reject.line, reject.sqlstate.as_str())).collect();
     assert_eq!(refused, [(3, "22001"), (4, "22001"), (6, "22001"), (7, "22003")]);
 }
+
+#[test]
+fn a_row_that_the_server_reports_late_is_not_searched_for_row_by_row() {
+    let database = Database::new();
+    // COPY writes a thousand rows at a time, so a row that is too big for a page is reported at the line of a later one.
+    database.sql(
+        "CREATE SEQUENCE copies;
+         CREATE TABLE wide (id int CHECK (id >= 0), v text);
+         ALTER TABLE wide ALTER v SET STORAGE PLAIN;
+         CREATE FUNCTION count_copies() RETURNS trigger LANGUAGE plpgsql AS $$
+             BEGIN PERFORM nextval('copies'); RETURN NULL; END $$;
+         CREATE TRIGGER counted BEFORE INSERT ON wide FOR EACH STATEMENT EXECUTE FUNCTION count_copies();",
+    );
+    let too_big = [10, 1_500];
+    let row = |n: usize| format!("{n},{}\n", "x".repeat(if too_big.contains(&n) { 9_000 } else { 3 }));
+    let csv: String = std::iter::once("id,v\n".to_owned()).chain((0..3_000).map(row)).collect();
+    let file = database.file("input.csv", &csv);
+    load(&database, &tolerant(&database, &file, "wide"));
+    let refused: Vec<_> =
+        read(&database.path("rejects.jsonl")).iter().map(|reject| reject.line - 2).collect();
+    assert_eq!(refused, too_big.map(|n| n as u64));
+    assert_eq!(database.sql("SELECT count(*) FROM wide"), "2998");
+    let copies: u64 = database.sql("SELECT last_value FROM copies").parse().unwrap();
+    assert!(copies < 60, "{copies} statements for two refused rows");
+}
