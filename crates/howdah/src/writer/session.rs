@@ -162,7 +162,7 @@ impl Session {
     }
 
     /// Writes `rows` in one transaction, and notes `part` in the ledger if there is one. `again`, the part comes first, which
-    /// waits for an earlier attempt that is still under method.
+    /// waits for an earlier attempt that is still under way.
     ///
     /// No statement that writes is sent behind a BEGIN of which nobody knows whether it worked: if that was cancelled, what
     /// follows would be a transaction of its own, and a part without its rows would pass for written.
