@@ -47,7 +47,12 @@ fn argument(value: &Value) -> String {
             Value::Text(from) => quoted(&format!("{from}={}", argument(to))),
             from => format!("{}={}", argument(from), argument(to)),
         },
-        Value::List(values) => shell_word(&values.iter().map(element).collect::<Vec<_>>().join(",")),
+        Value::List(values) => {
+            let list = values.iter().map(element).collect::<Vec<_>>().join(",");
+            // What is only an example (`a,b,…`) is not there to be copied.
+            let is_to_be_copied = values.iter().any(|value| matches!(value, Value::Text(_)));
+            if is_to_be_copied { shell_word(&list) } else { list }
+        }
         other => howdah::message::Library.value(other),
     }
 }
