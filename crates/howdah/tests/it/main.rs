@@ -27,6 +27,7 @@ mod ndjson_keys;
 mod ndjson_rejects;
 mod nested_types;
 mod new_tables;
+mod no_flags;
 mod oracle;
 mod passed_on;
 mod pooler;
