@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use howdah::control::Phase;
+use howdah::message::Respell;
 use howdah::report::Outcome;
 use howdah::source::Input;
 use howdah::{Error, ErrorKind, LoadOptions};
