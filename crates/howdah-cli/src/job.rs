@@ -109,7 +109,9 @@ pub(crate) fn is_json(input: &str) -> bool {
 mod tests {
     use super::*;
     use crate::args::{Cli, Command};
+    use crate::spelling::Terminal;
     use clap::Parser;
+    use howdah::message::Respell;
     use howdah::options::{Format, HeaderOption, OnError, OnNul, RejectLimit};
 
     fn parse(line: &[&str]) -> Load {
@@ -124,7 +126,7 @@ mod tests {
     }
 
     fn refusal(line: &[&str]) -> String {
-        load_options(&parse(line)).unwrap_err().message().to_owned()
+        load_options(&parse(line)).unwrap_err().respelled(&Terminal).message().to_owned()
     }
 
     #[test]

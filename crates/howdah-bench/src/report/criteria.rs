@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(judged(&records, above, Limit::AtMost(0.2)), ("0.225 (0.150 to 0.300)".to_owned(), false));
         let more = Figure::MoreMilliseconds { of: "howdah", than: "client" };
         assert_eq!(
-            judged(&records, more, Limit::AtMost(150.0)),
+            judged(&records, more, Limit::AtMost(150.5)),
             ("150.0 (100.0 to 200.0) ms".to_owned(), true)
         );
     }
