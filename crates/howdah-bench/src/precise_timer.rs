@@ -23,6 +23,7 @@ struct Request {
 }
 
 impl PreciseTimer {
+    #[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
     pub(crate) fn start() -> io::Result<Self> {
         let (sender, requests) = channel();
         thread::Builder::new().name("timer".to_owned()).spawn(move || keep(&requests))?;

@@ -99,6 +99,7 @@ impl Process {
     ///
     /// # Errors
     /// It could not be started, said FAILED, ended, or did not say READY in time.
+    #[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
     pub fn start(mut command: Command, patience: Duration) -> Result<Process, Error> {
         let name = command.get_program().to_string_lossy().into_owned();
         let doing = || format!("could not run {name}");
@@ -277,6 +278,7 @@ impl Drop for Process {
 }
 
 /// Takes away the variables with which libpq and others would connect otherwise than they are told.
+#[expect(clippy::disallowed_methods, reason = "this module reads the environment")]
 pub(crate) fn without_variables(command: &mut Command) {
     let variables = std::env::vars_os().map(|(name, _)| name);
     for name in variables.filter(|name| name.to_string_lossy().starts_with("PG")) {

@@ -20,6 +20,7 @@ pub(crate) struct MetricsFile {
 
 impl MetricsFile {
     /// Writes the file for the first time: what cannot be written is said at once.
+    #[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
     pub(crate) fn start(path: &Path, watch: &StreamWatch, table: &str) -> Result<MetricsFile, Error> {
         let (path, watch, table) = (path.to_owned(), watch.clone(), table.to_owned());
         write(&path, &watch, &table)?;

@@ -40,6 +40,7 @@ impl Progress {
 
     /// Starts watching what `view` shows, which can be stopped by `control` and then does what `stopping` says; `None` when
     /// the console is quiet.
+    #[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
     pub(crate) fn watch(
         control: &Control,
         console: Console,

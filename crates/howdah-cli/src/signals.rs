@@ -19,6 +19,7 @@ pub(crate) struct SignalWatch {
 
 impl SignalWatch {
     /// From now on the first signal cancels `control`.
+    #[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
     pub(crate) fn start(control: &Control) -> std::io::Result<Self> {
         let mut signals = Signals::new([SIGINT, SIGTERM])?;
         let handle = signals.handle();

@@ -62,6 +62,7 @@ struct Begun {
 impl Bulk {
     /// Connects and begins.
     #[new]
+    #[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
     fn new(
         py: Python<'_>,
         table: String,

@@ -54,6 +54,7 @@ impl Control {
 /// arguments.
 #[pyfunction]
 #[pyo3(signature = (data, table, dsn, options, control, progress))]
+#[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
 pub(crate) fn load<'py>(
     py: Python<'py>,
     data: &Bound<'py, PyAny>,

@@ -53,6 +53,7 @@ impl Wake for Unpark {
 ///
 /// # Errors
 /// What the handler of a signal raised; the work's own are inside.
+#[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
 pub(crate) fn in_thread<T: Send + 'static>(
     py: Python<'_>,
     name: &str,

@@ -158,6 +158,7 @@ impl Writer {
     }
 
     /// The same for an event loop; its result is statistics.
+    #[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
     fn begin_close(&self, py: Python<'_>, deadline: f64) -> PyResult<Pending> {
         let (writer, deadline) = (self.writer(py)?.clone(), seconds(deadline)?);
         let (tell, told) = oneshot::channel();

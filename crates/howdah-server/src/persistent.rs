@@ -244,6 +244,7 @@ impl Persistent {
         Ok(cluster)
     }
 
+    #[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
     fn launch(&self, cluster: &Cluster) -> Result<Server> {
         set_aside_large_log(cluster)?;
         let port = match secret::read_private(&cluster.port_file()).ok().and_then(|port| port.parse().ok()) {

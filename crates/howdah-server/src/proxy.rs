@@ -45,6 +45,7 @@ impl Proxy {
     ///
     /// # Errors
     /// There is no port or no thread to be had.
+    #[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
     pub fn start(name: &str, relay: Arc<impl Relay>) -> io::Result<Proxy> {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;

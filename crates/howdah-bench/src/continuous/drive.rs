@@ -149,6 +149,7 @@ mod tests {
     }
 
     impl Slow {
+        #[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
         fn new(each: Duration, stall: Option<(u64, Duration)>, refuse: Option<u64>) -> Slow {
             let (sender, rows) = channel::<(u64, Settle)>();
             let settled = Arc::new(AtomicU64::new(0));

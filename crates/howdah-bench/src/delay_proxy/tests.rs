@@ -10,6 +10,7 @@ use super::*;
 const MS: Duration = Duration::from_millis(1);
 
 /// A server that gives each connection to `talk`, on a thread each.
+#[expect(clippy::disallowed_methods, reason = "a test may start threads")]
 fn server(talk: fn(TcpStream)) -> Target {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -107,6 +108,7 @@ fn a_receiver_that_takes_nothing_stops_the_sender() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test may start threads")]
 fn bytes_arrive_in_order_and_whole_after_the_sender_has_closed() {
     let proxy = DelayProxy::start(server(echo), 10 * MS).unwrap();
     let mut stream = connect(&proxy);
@@ -172,6 +174,7 @@ fn a_server_that_is_not_there_is_a_closed_connection() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test may start threads")]
 fn a_unix_socket_is_reached_too() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("socket");

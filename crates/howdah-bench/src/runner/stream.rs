@@ -30,6 +30,7 @@ pub(super) struct Fed<'a> {
 }
 
 /// Feeds the stream and waits for its end.
+#[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
 pub(super) fn measure(
     processes: Vec<Command>,
     Fed { csv, length }: &Fed,

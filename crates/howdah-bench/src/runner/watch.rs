@@ -49,6 +49,7 @@ struct Counters {
 
 impl Watch {
     /// Begins to watch; `others` are backends that do not count.
+    #[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
     pub(super) fn start(server: &BenchServer, others: &[String]) -> Result<Watch, Error> {
         let before = Counters::read(&server.database)?;
         let sample = match others {

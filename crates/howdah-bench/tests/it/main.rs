@@ -1,5 +1,4 @@
 //! The benchmark against servers, and its report: one program, so that it is linked once.
-#![expect(clippy::disallowed_methods, reason = "tests start threads and read the environment")]
 
 mod bench_load;
 mod compare;

@@ -35,7 +35,7 @@ pub struct Refusal {
     /// More about the cause.
     pub detail: Option<&'static str>,
     /// What to do about it.
-    pub hint: Option<Message>,
+    pub hint: Option<Box<Message>>,
     /// The field of the plan whose value it is.
     pub field: Option<usize>,
     /// Where the text is no JSON, in the bytes that were read, and what would have been.

@@ -156,14 +156,14 @@ fn place(target: &Target, value: Value, base: usize) -> (Field, bool) {
 fn unknown(key: &[u8]) -> Refusal {
     let key = String::from_utf8_lossy(key);
     Refusal {
-        hint: Some(message![
+        hint: Some(Box::new(message![
             setting::SKIP_COLUMNS.text(key.clone()),
             " leaves it out, ",
             setting::MAP.entry_of(key.clone(), "COLUMN"),
             " names its column, ",
             setting::COLUMNS,
             " lists all keys to load"
-        ]),
+        ])),
         ..Refusal::new("42703", format!("unknown key \"{key}\""))
     }
 }

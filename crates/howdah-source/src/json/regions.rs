@@ -59,7 +59,7 @@ impl<'a> Regions<'a> {
     /// # Errors
     /// A [`Fault`] where there is none although there should be, or something that should not be there.
     #[inline]
-    pub fn next(&mut self) -> Result<Option<Span>, Fault> {
+    pub fn next_record(&mut self) -> Result<Option<Span>, Fault> {
         match self.form {
             Eol::Element => self.next_element(),
             Eol::Value => Ok(self.next_value()),
@@ -177,7 +177,7 @@ mod tests {
 
     fn records(text: &str, form: Eol) -> Vec<(&str, u32, bool)> {
         let mut regions = Regions::new(text.as_bytes(), form).ending_input(true);
-        std::iter::from_fn(|| match regions.next() {
+        std::iter::from_fn(|| match regions.next_record() {
             Ok(None) => None,
             Ok(Some(span)) => Some((span, true)),
             Err(fault) => Some((fault.span, false)),
@@ -231,8 +231,8 @@ mod tests {
     #[test]
     fn a_piece_that_does_not_end_the_input_need_not_close_its_array() {
         let mut regions = Regions::new(b"[{}, {}", Eol::Element);
-        assert!(matches!(regions.next(), Ok(Some(_))));
-        assert!(matches!(regions.next(), Ok(Some(_))));
-        assert_eq!(regions.next(), Ok(None));
+        assert!(matches!(regions.next_record(), Ok(Some(_))));
+        assert!(matches!(regions.next_record(), Ok(Some(_))));
+        assert_eq!(regions.next_record(), Ok(None));
     }
 }

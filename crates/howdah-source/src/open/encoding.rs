@@ -139,7 +139,7 @@ impl Encoding {
             _ => {
                 let found =
                     table.decode_without_bom_handling_and_without_replacement(&[byte])?.chars().next();
-                // The WHATWG fills the gaps of Windows' encodings with progress characters.
+                // The WHATWG fills the gaps of Windows' encodings with control characters.
                 let is_filler = |c: &char| self.name.starts_with("WIN") && ('\u{80}'..='\u{9f}').contains(c);
                 found.filter(|c| !is_filler(c))
             }

@@ -9,6 +9,7 @@ pub(crate) struct Environment(BTreeMap<String, String>);
 impl Environment {
     /// The variables that object stores know. Credentials that the libraries look for elsewhere (files, metadata services)
     /// are found by themselves.
+    #[expect(clippy::disallowed_methods, reason = "this module reads the environment")]
     pub(crate) fn from_process() -> Self {
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))

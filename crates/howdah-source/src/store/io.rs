@@ -58,6 +58,7 @@ impl<T> Drop for Answer<T> {
 }
 
 /// The thread's runtime, started by whoever needs it first; it ends with the process.
+#[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
 fn runtime() -> io::Result<&'static Handle> {
     static HANDLE: OnceLock<io::Result<Handle>> = OnceLock::new();
     let handle = HANDLE.get_or_init(|| {

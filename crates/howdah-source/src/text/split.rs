@@ -85,7 +85,9 @@ impl<'a> Splitter<'a> {
             Family::Csv if self.two_pass => self.next_two_pass(fields),
             Family::Csv => self.next_csv(fields),
             Family::Text => self.next_text(fields),
-            Family::Json | Family::Ndjson => return self.json.as_mut().map_or(Ok(None), Regions::next),
+            Family::Json | Family::Ndjson => {
+                return self.json.as_mut().map_or(Ok(None), Regions::next_record);
+            }
         }
         .map(Some)
     }

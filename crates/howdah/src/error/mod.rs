@@ -402,6 +402,27 @@ fn lost(error: &tokio_postgres::Error) -> Error {
     Error::new(ErrorKind::Server, format!("the connection to the server was lost: {message}")).with_hint(LOST)
 }
 
+impl From<howdah_source::Error> for Error {
+    fn from(error: howdah_source::Error) -> Self {
+        use howdah_source::ErrorKind as Kind;
+        let kind = match error.kind() {
+            Kind::Usage => ErrorKind::Usage,
+            Kind::Source => ErrorKind::Source,
+            Kind::Data => ErrorKind::Data,
+            Kind::Cancelled => ErrorKind::Cancelled,
+            _ => ErrorKind::Internal,
+        };
+        let [message, detail, hint] = error.messages().map(|message| message.cloned());
+        let mut out = Error::new(kind, message.unwrap_or_default());
+        out.0.location = error.location().cloned();
+        out.0.column = error.column().map(str::to_owned);
+        out.0.sqlstate = error.sqlstate().map(str::to_owned);
+        out.0.detail = detail;
+        out.0.hint = hint;
+        out.caused_by(error)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::error::Error as _;
@@ -438,26 +459,5 @@ mod tests {
         let some = of(ErrorKind::PartlyCommitted).with_visible(Committed::Partly, "5 rows are in");
         assert_eq!((some.committed(), some.visible()), (Committed::Partly, Some("5 rows are in")));
         assert_eq!(some.or_nothing_changed().visible(), Some("5 rows are in"));
-    }
-}
-
-impl From<howdah_source::Error> for Error {
-    fn from(error: howdah_source::Error) -> Self {
-        use howdah_source::ErrorKind as Kind;
-        let kind = match error.kind() {
-            Kind::Usage => ErrorKind::Usage,
-            Kind::Source => ErrorKind::Source,
-            Kind::Data => ErrorKind::Data,
-            Kind::Cancelled => ErrorKind::Cancelled,
-            _ => ErrorKind::Internal,
-        };
-        let [message, detail, hint] = error.messages().map(|message| message.cloned());
-        let mut out = Error::new(kind, message.unwrap_or_default());
-        out.0.location = error.location().cloned();
-        out.0.column = error.column().map(str::to_owned);
-        out.0.sqlstate = error.sqlstate().map(str::to_owned);
-        out.0.detail = detail;
-        out.0.hint = hint;
-        out.caused_by(error)
     }
 }

@@ -40,6 +40,7 @@ pub(crate) fn merge(seen: impl IntoIterator<Item = Vec<ColumnLattice>>) -> Vec<C
 ///
 /// # Errors
 /// The first record, in input order, that cannot be read.
+#[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
 pub(crate) fn infer(
     cutter: Cutter,
     plan: &Arc<Plan>,

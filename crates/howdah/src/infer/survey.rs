@@ -322,10 +322,10 @@ fn is_record(text: &[u8]) -> bool {
 #[cold]
 fn too_many() -> Refusal {
     Refusal {
-        hint: Some(message![
+        hint: Some(Box::new(message![
             setting::COLUMNS.list(&["a", "b", "…"]),
             " names the keys to load; objects whose keys are data are best loaded whole: docs/ndjson.md"
-        ]),
+        ])),
         ..Refusal::new(
             "54011",
             format!("the records have more than {MOST_KEYS} different keys, and a table no more columns"),

@@ -62,7 +62,10 @@ impl Load<'_> {
         input.stop();
         // On failure too the file tells what was refused so far. The load's error is the one to report; that the file is
         // not whole must not be lost beside it.
-        if let Err(unwritten) = self.close_rejects(decision) {
+        if let Err(unwritten) = self.close_rejects(decision)
+            && unwritten.kind() == ErrorKind::Source
+            && error.kind() != ErrorKind::Source
+        {
             self.control.notice(format!("the file of rejected records is incomplete: {unwritten}"));
         }
         if error.kind() == ErrorKind::PartlyCommitted {

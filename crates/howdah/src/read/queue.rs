@@ -71,6 +71,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 ///
 /// # Errors
 /// The failure to `see` a piece that comes first in the input.
+#[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
 pub(crate) fn show<O: Send + 'static>(
     cutter: Cutter,
     observers: Vec<O>,
@@ -107,6 +108,7 @@ pub(crate) fn show<O: Send + 'static>(
 ///
 /// # Errors
 /// Cancelled (the thread then ends when its input does), or `work` panicked.
+#[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
 pub(crate) async fn off_thread<T: Send + 'static>(
     control: &Control,
     work: impl FnOnce() -> T + Send + 'static,

@@ -413,7 +413,7 @@ pub(crate) fn without_place(refusal: json::Refusal) -> Error {
     if let Some(detail) = refusal.detail {
         error = error.with_detail(detail);
     }
-    if let Some(hint) = refusal.hint {
+    if let Some(hint) = refusal.hint.map(|hint| *hint) {
         error = error.with_hint(hint);
     }
     error

@@ -132,6 +132,7 @@ impl Drop for WorkerPool {
 
 impl WorkerHandle {
     /// Starts a worker's thread, which uses the `given` connection or else opens one.
+    #[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
     async fn connect(
         given: Option<Arc<Connection>>,
         target: Target,

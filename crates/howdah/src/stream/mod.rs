@@ -324,6 +324,7 @@ impl Stream<'_> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "everything that was found out comes together here, once")]
+    #[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
     fn carry(
         &mut self,
         source: Source,

@@ -92,6 +92,7 @@ impl Writer {
     ///
     /// # Errors
     /// As [`Writer::connect`].
+    #[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
     pub fn connect_blocking(target: &Target, table: &str, options: WriterOptions) -> Result<Writer, Error> {
         let internal =
             |error: std::io::Error| Error::new(ErrorKind::Internal, error.to_string()).caused_by(error);

@@ -72,9 +72,9 @@ fn strings(source: &str) -> Vec<(usize, String)> {
             let end = begin + source[begin..].find(&close).unwrap();
             found.push((line(), source[begin..end].to_owned()));
             at = end + close.len();
-        } else if rest.starts_with('"') {
-            let length = quoted(&rest[1..], '"');
-            found.push((line(), rest[1..=length].to_owned()));
+        } else if let Some(literal) = rest.strip_prefix('"') {
+            let length = quoted(literal, '"');
+            found.push((line(), literal[..length].to_owned()));
             at += length + 2;
         } else if rest.starts_with("'\\") {
             at += quoted(&rest[1..], '\'') + 2;

@@ -148,6 +148,7 @@ fn a_server_that_says_nothing_is_not_waited_for() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test may start threads")]
 fn a_direct_handshake_begins_with_tls_and_says_what_it_wants() {
     use std::io::Read;
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -39,7 +39,7 @@ fn what_is_no_json_is_found_where_it_is() {
         ("{\"a\":1e}", 7, "a digit"),
         ("{\"a\":+1}", 5, "a value"),
         ("{\"a\":\"x}", 8, "a closing quote"),
-        ("{\"a\":\"\t\"}", 6, "an escape instead of a progress character"),
+        ("{\"a\":\"\t\"}", 6, "an escape instead of a control character"),
         ("{\"a\":\"\\x\"}", 6, "one of \" \\ / b f n r t u behind a backslash"),
         ("{\"a\":\"\\u12g4\"}", 6, "four hexadecimal digits behind \\u"),
         ("{\"a\":[1 2]}", 8, "a comma or a closing bracket"),

@@ -211,6 +211,7 @@ fn a_format_that_was_not_meant_is_named() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test may start threads")]
 fn a_request_to_stop_is_heard_though_no_row_ever_comes() {
     let nothing = numbered(0, 0);
     let endless = std::iter::repeat_with({
