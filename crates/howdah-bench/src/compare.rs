@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
+use crate::number::{gain, thousands};
 use crate::record::{Conditions, Outcome, Record};
-use crate::report::number::{gain, thousands};
 use crate::report::summary::{Cell, Summary};
 use crate::rounds::Spread;
 use crate::table::Table;

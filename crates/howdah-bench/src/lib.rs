@@ -14,6 +14,7 @@ pub mod floor;
 pub mod latency;
 pub mod machine;
 pub mod measure;
+mod number;
 mod precise_timer;
 pub mod process;
 pub mod record;

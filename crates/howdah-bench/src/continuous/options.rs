@@ -4,7 +4,7 @@ use howdah::writer::WriterOptions;
 use serde::{Deserialize, Serialize};
 
 use super::pace::Step;
-use crate::report::number::thousands;
+use crate::number::thousands;
 
 /// The buffer between producers and the server; None leaves a choice to the measured program.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::number;
 use crate::continuous::Moment;
 use crate::latency::{Latency, Recorder};
+use crate::number;
 use crate::record::{Conditions, Outcome, Record};
 use crate::rounds::{Interval, Spread};
 

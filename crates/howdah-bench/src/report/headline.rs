@@ -1,7 +1,7 @@
 //! What a section comes to, in a sentence or two.
 
 use super::cell::Cell;
-use super::number::{milliseconds, thousands, times};
+use crate::number::{milliseconds, thousands, times};
 use crate::record::Durability;
 use crate::scenario::Chart;
 

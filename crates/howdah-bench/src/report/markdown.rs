@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::number::{bytes, gain, milliseconds, thousands, times};
 use super::summary::{Cell, Promise, PublishedFigure, ScenarioSummary, SectionSummary, Summary};
+use crate::number::{bytes, gain, milliseconds, thousands, times};
 use crate::table::Table;
 
 /// How figures are to be read, whatever the scenario.

@@ -8,7 +8,6 @@ mod csv;
 mod headline;
 mod html;
 mod markdown;
-pub(crate) mod number;
 mod rank;
 
 use std::fs;

@@ -1,7 +1,7 @@
 //! What cells of a section are to each other: the fastest, the slowest, the step before, the ceiling.
 
 use super::cell::Cell;
-use super::number::thousands;
+use crate::number::thousands;
 use crate::record::Conditions;
 
 /// From this share of the control's rows a second, a figure may be the harness's own.

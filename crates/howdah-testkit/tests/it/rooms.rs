@@ -36,8 +36,10 @@ fn imports(src: &Path) -> Imports {
                 let room = Path::new(within.iter().next().expect("it has a name")).with_extension("");
                 let text = std::fs::read_to_string(&path).expect("a module is text");
                 let room = room.to_string_lossy().into_owned();
+                // `mod.rs` stands for its folder, which is one step closer to the root.
+                let depth = within.iter().count() - usize::from(name == "mod");
                 let imported = imports.entry(room.clone()).or_default();
-                imported.extend(names_in(&text).filter(|name| *name != room));
+                imported.extend(names_in(&text, depth).filter(|name| *name != room));
             }
         }
     }
@@ -46,11 +48,12 @@ fn imports(src: &Path) -> Imports {
     imports
 }
 
-/// The first names of all paths that begin with `crate::`.
-fn names_in(text: &str) -> impl Iterator<Item = String> {
+/// The first names of all paths from the crate's root, which is also reached by `super::` from a module `depth` below it.
+fn names_in(text: &str, depth: usize) -> impl Iterator<Item = String> {
     let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
     let code: String = lines.collect::<Vec<_>>().join("\n");
+    let code = code.replace(&"super::".repeat(depth), "crate::");
     let paths: Vec<String> = code.split("crate::").skip(1).map(str::to_owned).collect();
     paths.into_iter().flat_map(|path| match path.strip_prefix('{') {
         // rustfmt writes such a list only where macros forbid a line for each.
@@ -120,6 +123,7 @@ fn a_circle_is_noticed() {
     assert_eq!(cycle(&imports, "b"), Some(vec!["b".to_owned(), "c".to_owned(), "b".to_owned()]));
     assert_eq!(cycle(&imports, "a"), None);
     let names: Vec<_> =
-        names_in("use crate::a::B;\n// crate::no\nuse crate::{c, d::E};\ncrate::f::g();").collect();
+        names_in("use crate::a::B;\n// crate::no\nuse crate::{c, d::E};\nsuper::super::f::g(super::no);", 2)
+            .collect();
     assert_eq!(names, ["a", "c", "d", "f"]);
 }
