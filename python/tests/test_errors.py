@@ -96,8 +96,9 @@ def test_messages_name_arguments_and_not_options(database: Database, people: Pat
 
 
 def test_messages_name_no_parameter_that_is_not_there() -> None:
-    lists = [path for path in REPOSITORY.glob("crates/*/src/**/setting.rs")]
-    settings = [name for path in lists for name in re.findall(r'^    [A-Z_]+ = "(\w+)",$', path.read_text(), re.M)]
+    lists = REPOSITORY.glob("crates/*/src/**/setting.rs")
+    setting = re.compile(r'^    [A-Z_]+ = "(\w+)",$', re.MULTILINE)
+    settings = [name for path in lists for name in setting.findall(path.read_text())]
     assert {"mode", "on_error"} <= set(settings)
     # Of the connection string, a parameter of its own, and of streams, which only the command has.
     others = {"username", "dbname", "table", "follow", "state"}
@@ -113,7 +114,8 @@ def test_messages_show_options_as_python_writes_them(database: Database, people:
     hint = failure(people, database, mode="create").hint
     assert str(hint).startswith('mode="append" adds to it')
     hint = failure(people, database, header=True, columns=["zz", "born"]).hint
-    assert str(hint).startswith('map={NAME: COLUMN} renames, skip_columns=NAME leaves out, columns=["a", "b", …]')
+    expected = 'map={NAME: COLUMN} renames, skip_columns=NAME leaves out, columns=["a", "b", …]'
+    assert str(hint).startswith(expected)
 
 
 def test_an_error_survives_a_pickle(database: Database, people: Path) -> None:
