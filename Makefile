@@ -84,9 +84,10 @@ RUNS ?= 2000
 soak: .venv/ready ## Random faults under a Writer (RUNS=2000 from seed SEED on), and a server that is away for 30 s
 	HOWDAH_SEED=$(SEED) HOWDAH_FAULT_RUNS=$(RUNS) HOWDAH_AWAY_SECONDS=30 $(CARGO) test --locked -p howdah --test it -- --nocapture writer_faults::
 
-lint: .venv/ready ## rustfmt, clippy, ruff, mypy
+lint: .venv/ready ## rustfmt, clippy, rustdoc, ruff, mypy
 	@$(STEP) fmt $(CARGO) fmt --check
 	@$(STEP) clippy $(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	@RUSTDOCFLAGS='-D warnings' $(STEP) doc $(CARGO) doc --locked --workspace --no-deps
 	@$(STEP) ruff $(BIN)/ruff check $(PYTHON_FILES)
 	@$(STEP) ruff $(BIN)/ruff format --check $(PYTHON_FILES)
 	@$(STEP) mypy $(BIN)/mypy

@@ -51,7 +51,7 @@ struct Current {
 }
 
 impl Cutter {
-    /// A cutter over `inputs`; `target` is the piece size ([`PIECE_BYTES`] but for tests).
+    /// A cutter over `inputs`; `target` is the piece size ([`PIECE_BYTES`](crate::PIECE_BYTES) but for tests).
     pub fn new(inputs: Vec<Input>, dialect: Arc<Dialect>, progress: Progress, target: usize) -> Self {
         Cutter {
             dialect,

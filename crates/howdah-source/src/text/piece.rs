@@ -71,7 +71,7 @@ impl Piece {
         self.ends_input = false;
     }
 
-    /// The buffer, for the next call of [`Cutter::cut`]; a buffer that one huge record blew up is let go.
+    /// The buffer, for the next call of [`Cutter::cut`](crate::Cutter::cut); a buffer that one huge record blew up is let go.
     pub fn into_spare(self) -> Vec<u8> {
         if self.buffer.len() > 4 * PIECE_BYTES { Vec::new() } else { self.buffer }
     }

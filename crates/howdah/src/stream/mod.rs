@@ -1,8 +1,8 @@
-//! A stream: records that come without an end, written through a [`Writer`](crate::Writer) as they come. Reads as the order of
+//! A stream: records that come without an end, written through a [`Writer`] as they come. Reads as the order of
 //! events: look at the server, wait for the first record, decide how to read, then carry until the input ends or somebody says
 //! stop.
 //!
-//! One thread reads and encodes, the writer's thread sends, and a third ([`settle`]) takes the acknowledgements in the order of
+//! One thread reads and encodes, the writer's thread sends, and a third (`settle`) takes the acknowledgements in the order of
 //! the input and keeps the place before which everything is settled.
 
 mod arrival;

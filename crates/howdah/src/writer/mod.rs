@@ -1,8 +1,8 @@
 //! The writer: rows of a running program, gathered in memory and written in batches, each acknowledged when it is durable.
 //!
-//! Rows are encoded by the task that writes them and wait in a bounded [`queue`]. The [`dispatch`]er hands batches to
-//! senders ([`sender`]): at once when nothing is under way, so that a lone row does not wait; otherwise when a batch is full or
-//! old enough. A sender sends a batch as one transaction with a row in the [`ledger`], so that it can be sent again and
+//! Rows are encoded by the task that writes them and wait in a bounded `queue`. The `dispatch`er hands batches to
+//! senders (`sender`): at once when nothing is under way, so that a lone row does not wait; otherwise when a batch is full or
+//! old enough. A sender sends a batch as one transaction with a row in the `ledger`, so that it can be sent again and
 //! happens once.
 
 mod ack;
