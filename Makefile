@@ -87,7 +87,7 @@ soak: .venv/ready ## Random faults under a Writer (RUNS=2000 from seed SEED on),
 lint: .venv/ready ## rustfmt, clippy, rustdoc, ruff, mypy
 	@$(STEP) fmt $(CARGO) fmt --check
 	@$(STEP) clippy $(CARGO) clippy --locked --workspace --all-targets -- -D warnings
-	@RUSTDOCFLAGS='-D warnings' $(STEP) doc $(CARGO) doc --locked --workspace --no-deps
+	@RUSTDOCFLAGS='-D warnings' $(STEP) doc $(CARGO) doc --locked --workspace --no-deps --lib
 	@$(STEP) ruff $(BIN)/ruff check $(PYTHON_FILES)
 	@$(STEP) ruff $(BIN)/ruff format --check $(PYTHON_FILES)
 	@$(STEP) mypy $(BIN)/mypy
