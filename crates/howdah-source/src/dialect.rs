@@ -1,8 +1,8 @@
 //! How records are written: COPY's options, resolved and checked as COPY checks them.
 
-use crate::Format;
 use howdah_message::{Message, setting};
 
+use crate::Format;
 use crate::error::Error;
 
 /// COPY's options of the same names. `None` = the format's default.

@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 use std::io::Read;
 use std::sync::Arc;
 
+use howdah_message::setting;
+
 use crate::batches::BatchPlace;
 use crate::error::{Error, ErrorKind, Location};
 use crate::open::{Input, cannot_read};
 use crate::progress::{Progress, Reading};
 use crate::text::cut::MAX_RECORD_BYTES;
 use crate::text::piece::PIECE_BYTES;
-use howdah_message::setting;
 
 /// How a file begins: <https://www.postgresql.org/docs/18/sql-copy.html#SQL-COPY-BINARY-FORMAT>.
 pub const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";

@@ -4,12 +4,12 @@
 use std::ops::Range;
 
 use howdah_encode::json::{Member, Members, Value, ValueKind, unescape};
+use howdah_message::setting;
 
 use super::Refusal;
 use super::keys::{Habit, Keys, Target};
 use super::literal;
 use crate::field::{Field, Form, MOST_BYTES};
-use howdah_message::setting;
 
 /// Reads records, with the memory that it reuses.
 #[derive(Debug)]

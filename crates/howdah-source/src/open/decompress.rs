@@ -3,10 +3,10 @@
 
 use std::io::{self, BufReader, Cursor, Read};
 
+use howdah_message::{Action, Message, setting};
 use liblzma::stream::{CONCATENATED, Stream};
 
 use crate::open::fill::read_full;
-use howdah_message::{Action, Message, setting};
 
 /// The longest mark below.
 pub(crate) const MAGIC_BYTES: usize = 10;

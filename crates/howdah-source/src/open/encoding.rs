@@ -1,7 +1,8 @@
 //! The encodings that can be named, by PostgreSQL's names and the WHATWG's, and what each of their bytes means.
 
-use crate::error::Error;
 use howdah_message::setting;
+
+use crate::error::Error;
 
 /// The encoding of an input's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use howdah_message::setting;
 
 use crate::error::Error;
 use crate::open::encoding::Encoding;
-use howdah_message::setting;
 
 /// Input bytes that are looked at.
 pub const FIRST_PART_BYTES: usize = 512 * 1024;

@@ -1,12 +1,13 @@
 //! A reject file as an input: its JSON lines become the records they hold, behind a header of the columns they were meant
 //! for.
 
-use crate::Provenance;
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine;
 use serde::Deserialize;
+
+use crate::Provenance;
 
 /// What a header calls a field that was not loaded; such names are skipped again.
 pub const SKIPPED: &str = "howdah skipped field ";

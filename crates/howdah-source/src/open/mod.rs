@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatchReader;
 use bytes::Bytes;
+use howdah_message::{Message, setting};
 
 use crate::Progress;
 use crate::Provenance;
@@ -26,7 +27,6 @@ use crate::open::fill::read_full;
 use crate::open::guess::Guess;
 use crate::open::mended::{LineMap, MendedReader};
 use crate::store::{self, Address, Environment, Failure, Object};
-use howdah_message::{Message, setting};
 
 /// The longest signature of a format.
 const SIGNATURE_BYTES: u64 = 16;

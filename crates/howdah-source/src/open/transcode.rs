@@ -4,10 +4,10 @@
 use std::io::{self, Cursor, Read};
 
 use encoding_rs::{Decoder, DecoderResult};
+use howdah_message::setting;
 
 use crate::open::encoding::{Decoding, Encoding};
 use crate::open::fill::read_full;
-use howdah_message::setting;
 
 /// Input bytes decoded at once: what comes of them stays in the second-level cache.
 const CHUNK_BYTES: usize = 64 * 1024;

@@ -4,11 +4,11 @@
 use std::io::Write;
 
 use howdah_encode::civil;
+use howdah_message::setting;
 use tokio_postgres::types::Type;
 
 use super::decimal;
 use crate::error::Error;
-use howdah_message::setting;
 
 /// A pattern of strptime's conversions.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use howdah_message::setting;
+
 use crate::Origin;
 use crate::Piece;
 use crate::Splitter;
@@ -9,7 +11,6 @@ use crate::dialect::{Dialect, Eol, Family};
 use crate::error::{Error, ErrorKind, Location};
 use crate::text::cut::{MAX_RECORD_BYTES, end_of_data, last_record_end};
 use crate::text::line_end::first_eol;
-use howdah_message::setting;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 

@@ -1,10 +1,11 @@
 //! Finds out how records are written where the user does not say: delimiter, quote and escape, from the start of the
 //! input. COPY's defaults stay wherever they read it well; where two readings are equally good, the user decides.
 
+use howdah_message::{Mention, Message, Setting, setting};
+
 use crate::dialect::{Dialect, Family};
 use crate::error::Error;
 use crate::text::reading::{Reading, Sample, first_difference};
-use howdah_message::{Mention, Message, Setting, setting};
 
 /// Delimiters that are looked for.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
