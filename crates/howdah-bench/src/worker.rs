@@ -154,31 +154,27 @@ fn carry_out(order: Order, out: &mut impl Write) -> Result<(u64, WorkerReport), 
     let said = |error: howdah::Error| format!("{error}");
     match order.work {
         Work::Load { input, table, write_path, jobs, rows_per_statement, freeze, skip_columns, dry_run } => {
-            let options = LoadOptions {
-                inputs: vec![input],
-                table: Some(TableName::parse(&table).map_err(said)?),
-                mode: if freeze { Mode::Truncate } else { Mode::Append },
-                jobs: Some(jobs as usize),
-                write_path: WritePath::from_name(&write_path)
-                    .ok_or_else(|| format!("there is no write path {write_path}"))?,
-                rows_per_statement: rows_per_statement.map(in_memory).transpose()?,
-                freeze,
-                skip_columns,
-                dry_run,
-                ..LoadOptions::default()
-            };
+            let path = WritePath::from_name(&write_path)
+                .ok_or_else(|| format!("there is no write path {write_path}"))?;
+            let mut options = LoadOptions::new(input)
+                .table(TableName::parse(&table).map_err(said)?)
+                .mode(if freeze { Mode::Truncate } else { Mode::Append })
+                .jobs(jobs as usize)
+                .write_path(path)
+                .freeze(freeze)
+                .skip_columns(skip_columns)
+                .dry_run(dry_run);
+            options.writing.rows_per_statement = rows_per_statement.map(in_memory).transpose()?;
             let connect = ConnectOptions { conninfo: Some(order.conninfo), ..ConnectOptions::default() };
             let target = connect.resolve(&Environment::from_process()).map_err(|error| said(error.into()))?;
             await_go(out)?;
-            let outcome = load(&options, &target, &Control::new());
-            if let Some(error) = outcome.error {
-                return Err(match error.location() {
+            let report =
+                load(&options, &target, &Control::new()).map_err(|error| match error.location() {
                     Some(at) => format!("{error} ({at})"),
                     None => error.to_string(),
-                });
-            }
-            let phases = outcome.report.phases;
-            let rows = if dry_run { outcome.report.rows_read } else { outcome.report.rows };
+                })?;
+            let phases = report.phases;
+            let rows = if dry_run { report.rows_read } else { report.rows };
             let told = WorkerReport {
                 seconds: phases.load_s + phases.commit_s,
                 phases: vec![

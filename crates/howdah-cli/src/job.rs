@@ -1,7 +1,7 @@
 //! What the options of `howdah load` mean: checked, and turned into the engine's vocabulary.
 
 use howdah::name::TableName;
-use howdah::options::{Allowed, Encoding, Mode, Names, WritePath};
+use howdah::options::{Allowed, ColumnNames, Encoding, Mode, TargetOptions, WritePath};
 use howdah::{Error, LoadOptions};
 
 use crate::args::{AllowArg, FormatArg, Load, ModeArg, NamesArg, WritePathArg};
@@ -24,74 +24,76 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
         None => args.inputs.first().is_some_and(|input| is_json(input)),
     };
     let file = &args.file_input;
+    let default = file.default.as_ref();
+    let mut options =
+        reading::options(args.format, &args.input, default, &args.columns, &args.tolerance, is_json)?;
+    let input = &mut options.input;
+    input.paths.clone_from(&args.inputs);
+    input.encoding = file.encoding.as_deref().map(Encoding::named).transpose()?;
+    input.skip_lines = file.skip_lines.unwrap_or(0);
+    input.limit = file.limit;
+    input.allow_loss = Allowed {
+        nanoseconds: args.losses.allow.contains(&AllowArg::Nanoseconds),
+        decimals: args.losses.allow.contains(&AllowArg::Decimals),
+        floats: args.losses.allow.contains(&AllowArg::Floats),
+    };
+    input.hive_partitions = args.file_columns.hive;
+    let columns = &mut options.columns;
+    columns.types = types::declared(&args.file_columns.types)?;
+    columns.file_column = args.file_columns.file_column.as_deref().map(column_name).transpose()?;
+    columns.column_names = match args.file_columns.names {
+        NamesArg::Keep => ColumnNames::Keep,
+        NamesArg::Snake => ColumnNames::Snake,
+    };
     let key = args.target.key.as_deref().map(|list| column_list("--key", list)).transpose()?;
-    Ok(LoadOptions {
-        inputs: args.inputs.clone(),
-        table,
-        encoding: file.encoding.as_deref().map(Encoding::named).transpose()?,
-        types: types::declared(&args.file_columns.types)?,
-        file_column: args.file_columns.file_column.as_deref().map(column_name).transpose()?,
-        names: match args.file_columns.names {
-            NamesArg::Keep => Names::Keep,
-            NamesArg::Snake => Names::Snake,
-        },
-        skip_lines: file.skip_lines.unwrap_or(0),
-        limit: file.limit,
-        allow: Allowed {
-            nanoseconds: args.losses.allow.contains(&AllowArg::Nanoseconds),
-            decimals: args.losses.allow.contains(&AllowArg::Decimals),
-            floats: args.losses.allow.contains(&AllowArg::Floats),
-        },
-        hive: args.file_columns.hive,
-        mode: match args.target.mode {
-            ModeArg::Append => Mode::Append,
-            ModeArg::Create => Mode::Create,
-            ModeArg::CreateAppend => Mode::CreateAppend,
-            ModeArg::Replace => Mode::Replace,
-            ModeArg::Truncate => Mode::Truncate,
-            ModeArg::Upsert => Mode::Upsert,
-            ModeArg::Ignore => Mode::Ignore,
-            ModeArg::Update => Mode::Update,
-            ModeArg::Delete => Mode::Delete,
-        },
-        key: key.unwrap_or_default(),
-        create_schema: args.target.create_schema,
-        before: args.writing.before.clone(),
-        after: args.writing.after.clone(),
-        jobs: args.writing.jobs.map(usize::from),
-        write_path: match args.writing.write_path {
-            WritePathArg::CopyBinary => WritePath::CopyBinary,
-            WritePathArg::CopyText => WritePath::CopyText,
-            WritePathArg::CopyCsv => WritePath::CopyCsv,
-            WritePathArg::InsertAutocommit => WritePath::InsertAutocommit,
-            WritePathArg::Insert => WritePath::Insert,
-            WritePathArg::InsertPrepared => WritePath::InsertPrepared,
-            WritePathArg::InsertPipelined => WritePath::InsertPipelined,
-            WritePathArg::InsertRewritten => WritePath::InsertRewritten,
-            WritePathArg::Values => WritePath::Values,
-            WritePathArg::ValuesPrepared => WritePath::ValuesPrepared,
-            WritePathArg::Unnest => WritePath::Unnest,
-            WritePathArg::Landing => WritePath::Landing,
-        },
-        landing_table: args.writing.landing_table.as_deref().map(TableName::parse).transpose()?,
-        keep_landing: args.writing.keep_landing,
-        rows_per_statement: args
-            .writing
-            .rows_per_statement
-            .map(|rows| usize::try_from(rows).unwrap_or(usize::MAX)),
-        unlogged: args.target.unlogged,
-        freeze: args.writing.freeze,
-        analyze: args.writing.analyze,
-        dry_run: args.target.dry_run,
-        ..reading::options(
-            args.format,
-            &args.input,
-            file.default.as_ref(),
-            &args.columns,
-            &args.tolerance,
-            is_json,
-        )?
-    })
+    options.target = target(args);
+    options.target.table = table;
+    options.target.key = key.unwrap_or_default();
+    let writing = &mut options.writing;
+    writing.jobs = args.writing.jobs.map(usize::from);
+    writing.write_path = match args.writing.write_path {
+        WritePathArg::CopyBinary => WritePath::CopyBinary,
+        WritePathArg::CopyText => WritePath::CopyText,
+        WritePathArg::CopyCsv => WritePath::CopyCsv,
+        WritePathArg::InsertAutocommit => WritePath::InsertAutocommit,
+        WritePathArg::Insert => WritePath::Insert,
+        WritePathArg::InsertPrepared => WritePath::InsertPrepared,
+        WritePathArg::InsertPipelined => WritePath::InsertPipelined,
+        WritePathArg::InsertRewritten => WritePath::InsertRewritten,
+        WritePathArg::Values => WritePath::Values,
+        WritePathArg::ValuesPrepared => WritePath::ValuesPrepared,
+        WritePathArg::Unnest => WritePath::Unnest,
+        WritePathArg::Landing => WritePath::Landing,
+    };
+    writing.landing_table = args.writing.landing_table.as_deref().map(TableName::parse).transpose()?;
+    writing.keep_landing = args.writing.keep_landing;
+    let rows = args.writing.rows_per_statement;
+    writing.rows_per_statement = rows.map(|rows| usize::try_from(rows).unwrap_or(usize::MAX));
+    writing.freeze = args.writing.freeze;
+    Ok(options)
+}
+
+/// What is done to the table, but for its name and its key.
+fn target(args: &Load) -> TargetOptions {
+    let mut target = TargetOptions::default();
+    target.mode = match args.target.mode {
+        ModeArg::Append => Mode::Append,
+        ModeArg::Create => Mode::Create,
+        ModeArg::CreateAppend => Mode::CreateAppend,
+        ModeArg::Replace => Mode::Replace,
+        ModeArg::Truncate => Mode::Truncate,
+        ModeArg::Upsert => Mode::Upsert,
+        ModeArg::Ignore => Mode::Ignore,
+        ModeArg::Update => Mode::Update,
+        ModeArg::Delete => Mode::Delete,
+    };
+    target.create_schema = args.target.create_schema;
+    target.unlogged = args.target.unlogged;
+    target.before.clone_from(&args.writing.before);
+    target.after.clone_from(&args.writing.after);
+    target.analyze = args.writing.analyze;
+    target.dry_run = args.target.dry_run;
+    target
 }
 
 /// Whether the name says JSON.
@@ -132,14 +134,19 @@ mod tests {
     #[test]
     fn without_options_a_load_has_the_documented_defaults() {
         let o = options(&["a.csv", "b.csv"]);
-        assert_eq!(o.inputs, ["a.csv", "b.csv"]);
-        assert!(o.table.is_none() && o.format.is_none() && o.columns.is_none() && o.jobs.is_none());
+        assert_eq!(o.input.paths, ["a.csv", "b.csv"]);
+        assert!(
+            o.target.table.is_none()
+                && o.input.format.is_none()
+                && o.columns.column_list.is_none()
+                && o.writing.jobs.is_none()
+        );
         assert_eq!(
-            (o.header, o.mode, o.write_path),
+            (o.columns.header, o.target.mode, o.writing.write_path),
             (HeaderOption::Auto, Mode::CreateAppend, WritePath::CopyBinary)
         );
-        assert!(!(o.unlogged || o.freeze || o.analyze || o.dry_run));
-        assert_eq!((o.skip_lines, o.limit), (0, None));
+        assert!(!(o.target.unlogged || o.writing.freeze || o.target.analyze || o.target.dry_run));
+        assert_eq!((o.input.skip_lines, o.input.limit), (0, None));
     }
 
     #[test]
@@ -221,42 +228,60 @@ mod tests {
             "nanoseconds,floats",
             "--hive",
         ]);
-        assert_eq!(o.allow, Allowed { nanoseconds: true, decimals: false, floats: true });
-        assert!(o.hive);
+        assert_eq!(o.input.allow_loss, Allowed { nanoseconds: true, decimals: false, floats: true });
+        assert!(o.input.hive_partitions);
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        assert_eq!((o.force_null, o.force_not_null), (names(&["*"]), names(&["a", "b"])));
-        assert_eq!((o.key.as_slice(), o.create_schema), (["a".to_owned(), "B".to_owned()].as_slice(), true));
+        assert_eq!((o.columns.force_null, o.columns.force_not_null), (names(&["*"]), names(&["a", "b"])));
         assert_eq!(
-            (o.before, o.after),
+            (o.target.key.as_slice(), o.target.create_schema),
+            (["a".to_owned(), "B".to_owned()].as_slice(), true)
+        );
+        assert_eq!(
+            (o.target.before, o.target.after),
             (vec!["SELECT 1, 2".to_owned()], vec!["a".to_owned(), "b".to_owned()])
         );
-        assert_eq!(o.types, [("a".into(), "numeric(10,2)".into()), ("b".into(), "int".into())]);
-        assert_eq!(o.date_format.unwrap().as_str(), "%d.%m.%Y");
-        assert_eq!((o.names, o.file_column.as_deref()), (Names::Snake, Some("src")));
-        assert_eq!((o.on_error, o.on_nul), (OnError::Ignore, OnNul::Strip));
-        assert_eq!((o.reject_limit, o.rejects), (Some(RejectLimit::Percent(2.5)), Some("bad.jsonl".into())));
-        assert_eq!(o.table.unwrap().to_string(), "\"s\".\"T\"");
+        assert_eq!(o.columns.types, [("a".into(), "numeric(10,2)".into()), ("b".into(), "int".into())]);
+        assert_eq!(o.input.date_format.unwrap().as_str(), "%d.%m.%Y");
         assert_eq!(
-            (o.format, o.mode, o.write_path),
+            (o.columns.column_names, o.columns.file_column.as_deref()),
+            (ColumnNames::Snake, Some("src"))
+        );
+        assert_eq!((o.tolerance.on_error, o.tolerance.on_nul), (OnError::Ignore, OnNul::Strip));
+        assert_eq!(
+            (o.tolerance.reject_limit, o.tolerance.rejects),
+            (Some(RejectLimit::Percent(2.5)), Some("bad.jsonl".into()))
+        );
+        assert_eq!(o.target.table.unwrap().to_string(), "\"s\".\"T\"");
+        assert_eq!(
+            (o.input.format, o.target.mode, o.writing.write_path),
             (Some(Format::Text), Mode::Truncate, WritePath::CopyText)
         );
         assert_eq!(
-            (o.dialect.delimiter, o.dialect.quote, o.dialect.escape),
+            (o.input.dialect.delimiter, o.input.dialect.quote, o.input.dialect.escape),
             (Some(b';'), Some(b'\''), Some(b'\\'))
         );
-        assert_eq!((o.dialect.null.as_deref(), o.dialect.default.as_deref()), (Some("\\N"), Some("-")));
-        assert_eq!((o.header, o.jobs, o.skip_lines, o.limit), (HeaderOption::Yes, Some(4), 3, Some(9)));
-        assert_eq!((o.landing_table.unwrap().to_string().as_str(), o.keep_landing), ("\"s\".\"l\"", true));
-        assert_eq!(o.columns.unwrap(), ["a", "B"]);
-        assert_eq!(o.map, [("x".into(), "y".into()), ("z".into(), "w".into())]);
-        assert_eq!(o.skip_columns, ["C", "d", "e"]);
-        assert!(o.unlogged && o.freeze && o.analyze && o.dry_run);
+        assert_eq!(
+            (o.input.dialect.null.as_deref(), o.input.dialect.default.as_deref()),
+            (Some("\\N"), Some("-"))
+        );
+        assert_eq!(
+            (o.columns.header, o.writing.jobs, o.input.skip_lines, o.input.limit),
+            (HeaderOption::Yes, Some(4), 3, Some(9))
+        );
+        assert_eq!(
+            (o.writing.landing_table.unwrap().to_string().as_str(), o.writing.keep_landing),
+            ("\"s\".\"l\"", true)
+        );
+        assert_eq!(o.columns.column_list.unwrap(), ["a", "B"]);
+        assert_eq!(o.columns.map, [("x".into(), "y".into()), ("z".into(), "w".into())]);
+        assert_eq!(o.columns.skip_columns, ["C", "d", "e"]);
+        assert!(o.target.unlogged && o.writing.freeze && o.target.analyze && o.target.dry_run);
     }
 
     #[test]
     fn limits_on_ignored_records_are_numbers_or_shares_and_need_ignoring() {
         let ignore = ["a", "--on-error", "ignore", "--reject-limit"];
-        let limit = |text: &'static str| options(&[&ignore[..], &[text]].concat()).reject_limit;
+        let limit = |text: &'static str| options(&[&ignore[..], &[text]].concat()).tolerance.reject_limit;
         assert_eq!(limit("7"), Some(RejectLimit::Rows(7)));
         assert_eq!(limit("0%"), Some(RejectLimit::Percent(0.0)));
         for bad in ["1.5", "101%", "%", "NaN%", ""] {
@@ -267,7 +292,8 @@ mod tests {
 
     #[test]
     fn keys_of_json_keep_their_spelling() {
-        let columns = |line: &[&str]| options(&[line, &["--columns", "userId,\"a b\""]].concat()).columns;
+        let columns =
+            |line: &[&str]| options(&[line, &["--columns", "userId,\"a b\""]].concat()).columns.column_list;
         let exact = Some(vec!["userId".to_owned(), "a b".to_owned()]);
         for json in [
             &["a.json"][..],
@@ -281,15 +307,15 @@ mod tests {
         {
             assert_ne!(columns(other), exact, "{other:?}");
         }
-        assert_eq!(options(&["a", "--format", "json"]).format, Some(Format::Json));
+        assert_eq!(options(&["a", "--format", "json"]).input.format, Some(Format::Json));
     }
 
     #[test]
     fn a_tab_can_be_typed_and_a_wrong_delimiter_is_named() {
         for tab in ["\\t", "tab", "\t"] {
-            assert_eq!(options(&["a", "--delimiter", tab]).dialect.delimiter, Some(b'\t'));
+            assert_eq!(options(&["a", "--delimiter", tab]).input.dialect.delimiter, Some(b'\t'));
         }
-        assert_eq!(options(&["a", "--delimiter", "-"]).dialect.delimiter, Some(b'-'));
+        assert_eq!(options(&["a", "--delimiter", "-"]).input.dialect.delimiter, Some(b'-'));
         for (bad, says) in [
             ("||", "--delimiter takes one byte: \"||\" has 2"),
             ("§", "--delimiter takes one byte: \"§\" has 2 bytes in UTF-8"),
@@ -303,14 +329,14 @@ mod tests {
 
     #[test]
     fn a_decimal_point_is_a_point_or_a_comma() {
-        assert!(options(&["a", "--decimal", ","]).decimal_comma);
-        assert!(!options(&["a", "--decimal=."]).decimal_comma);
+        assert!(options(&["a", "--decimal", ","]).input.decimal_comma);
+        assert!(!options(&["a", "--decimal=."]).input.decimal_comma);
         assert!(refusal(&["a", "--decimal", "٫"]).contains("--decimal takes"));
     }
 
     #[test]
     fn encodings_have_postgresqls_names_and_the_webs() {
-        let encoding = |name: &str| options(&["a", "--encoding", name]).encoding.unwrap().name();
+        let encoding = |name: &str| options(&["a", "--encoding", name]).input.encoding.unwrap().name();
         for (given, means) in [
             ("utf-8", "UTF8"),
             ("Latin1", "LATIN1"),
@@ -331,7 +357,7 @@ mod tests {
 
     #[test]
     fn header_takes_postgresqls_booleans_and_bare_means_true() {
-        let header = |arg: &str| options(&["a", arg]).header;
+        let header = |arg: &str| options(&["a", arg]).columns.header;
         for yes in ["--header", "--header=true", "--header=YES", "--header=on", "--header=1"] {
             assert_eq!(header(yes), HeaderOption::Yes, "{yes}");
         }
@@ -340,14 +366,14 @@ mod tests {
         }
         assert_eq!(header("--header=auto"), HeaderOption::Auto);
         // The file after a bare --header is an input, not its value.
-        assert_eq!(options(&["--header", "a"]).inputs, ["a"]);
+        assert_eq!(options(&["--header", "a"]).input.paths, ["a"]);
         assert!(refusal(&["a", "--header=match"]).contains("not needed"));
         assert!(refusal(&["a", "--header=maybe"]).contains("\"maybe\""));
     }
 
     #[test]
     fn column_names_fold_like_sql_unless_quoted() {
-        let columns = |list: &str| options(&["a", "--columns", list]).columns.unwrap();
+        let columns = |list: &str| options(&["a", "--columns", list]).columns.column_list.unwrap();
         assert_eq!(columns(" A , \"B \"\"x\"\", c\" ,d e"), ["a", "B \"x\", c", "d e"]);
         for (bad, says) in [
             ("a,,b", "is empty"),
@@ -367,7 +393,7 @@ mod tests {
 
     #[test]
     fn a_map_keeps_the_headers_spelling() {
-        let map = |pair: &str| options(&["a", "--map", pair]).map.remove(0);
+        let map = |pair: &str| options(&["a", "--map", pair]).columns.map.remove(0);
         assert_eq!(map("Total=%=Pct"), ("Total=%".into(), "pct".into()));
         assert_eq!(map("a=\"B=c\""), ("a".into(), "B=c".into()));
         for bad in ["a", "=b", "a=", "a=b,c"] {

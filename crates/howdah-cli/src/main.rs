@@ -3,5 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    howdah::source::batches::silence_decoder_panics();
     ExitCode::from(howdah_cli::main(std::env::args_os()))
 }

@@ -1,6 +1,6 @@
 //! A load's plan as text: header, columns, what the input does not fill, connections, statements.
 
-use howdah::report::{PlanSummary, Report};
+use howdah::report::{CommitUnit, PlanSummary, Report};
 
 use crate::figures::{counted, visible, visible_lines};
 use crate::spelling::Terminal;
@@ -20,8 +20,10 @@ pub(crate) fn text(plan: &PlanSummary, report: &Report) -> String {
         }
     }
     out.push_str(&format!("  jobs: {}\n", jobs(report)));
-    out.push_str(&format!("  write path: {}\n", report.write_path));
-    if report.commit == "row" {
+    if let Some(path) = report.write_path {
+        out.push_str(&format!("  write path: {path}\n"));
+    }
+    if report.commit == Some(CommitUnit::Row) {
         out.push_str("  commit: each row by itself; a failure leaves the rows before it in the table\n");
     }
     if let Some(staging) = &plan.staging {
@@ -50,7 +52,7 @@ fn columns(plan: &PlanSummary) -> String {
         .chain(
             plan.columns
                 .iter()
-                .map(|c| [visible(&c.source), visible(&c.target), visible(&c.r#type), c.form.to_owned()]),
+                .map(|c| [visible(&c.source), visible(&c.target), visible(&c.r#type), c.form.to_string()]),
         )
         .collect();
     let width = |i: usize| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0);
@@ -63,7 +65,8 @@ fn columns(plan: &PlanSummary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use howdah::report::{DialectSummary, PlannedColumn};
+    use howdah::options::WritePath;
+    use howdah::report::{CopyFormat, DialectSummary, PlannedColumn};
 
     #[test]
     fn the_plan_shows_every_decision_in_line() {
@@ -85,13 +88,13 @@ mod tests {
                     source: "name".into(),
                     target: "name".into(),
                     r#type: "text".into(),
-                    form: "binary",
+                    form: CopyFormat::Binary,
                 },
                 PlannedColumn {
                     source: "Age\x1b".into(),
                     target: "\"Age\"".into(),
                     r#type: "interval".into(),
-                    form: "text",
+                    form: CopyFormat::Text,
                 },
             ],
             unfilled: vec!["id: identity".into()],
@@ -102,7 +105,7 @@ mod tests {
         let report = Report {
             jobs: 1,
             jobs_reason: Some("one connection: the table has a unique index".into()),
-            write_path: "copy-binary",
+            write_path: Some(WritePath::CopyBinary),
             ..Report::default()
         };
         assert_eq!(

@@ -38,45 +38,47 @@ pub(crate) fn options(
         true => Ok(split_list("--columns", list)?.into_iter().map(|(_, exact)| exact).collect()),
         false => column_list("--columns", list),
     });
-    Ok(LoadOptions {
-        format: format.map(|format| match format {
-            FormatArg::Csv => Format::Csv,
-            FormatArg::Tsv => Format::Tsv,
-            FormatArg::Text => Format::Text,
-            FormatArg::Ndjson => Format::Ndjson,
-            FormatArg::Json => Format::Json,
-            FormatArg::Rejects => Format::Rejects,
-            FormatArg::Binary => Format::Binary,
-            FormatArg::Parquet => Format::Parquet,
-            FormatArg::Arrow => Format::Arrow,
-        }),
-        decimal_comma: input.decimal.as_deref().map(decimal).transpose()?.unwrap_or_default(),
-        date_format: input.date_format.as_deref().map(DateFormat::parse).transpose()?,
-        dialect: DialectOptions {
-            delimiter: byte("--delimiter", &input.delimiter)?,
-            null: input.null.clone(),
-            default: default.cloned(),
-            quote: byte("--quote", &input.quote)?,
-            escape: byte("--escape", &input.escape)?,
-        },
-        force_null: list("--force-null", &input.force_null)?,
-        force_not_null: list("--force-not-null", &input.force_not_null)?,
-        header: input.header.as_deref().map(header).transpose()?.unwrap_or_default(),
-        columns: named.transpose()?,
-        map: columns.map.iter().map(|pair| map_pair(pair)).collect::<Result<_, _>>()?,
-        skip_columns,
-        on_error: match tolerance.on_error {
-            OnErrorArg::Stop => OnError::Stop,
-            OnErrorArg::Ignore => OnError::Ignore,
-        },
-        reject_limit: tolerance.reject_limit.as_deref().map(reject_limit).transpose()?,
-        rejects: tolerance.rejects.clone(),
-        on_nul: match tolerance.on_nul {
-            OnNulArg::Error => OnNul::Error,
-            OnNulArg::Strip => OnNul::Strip,
-        },
-        ..LoadOptions::default()
-    })
+    let mut options = LoadOptions::default();
+    let of_input = &mut options.input;
+    of_input.format = format.map(|format| match format {
+        FormatArg::Csv => Format::Csv,
+        FormatArg::Tsv => Format::Tsv,
+        FormatArg::Text => Format::Text,
+        FormatArg::Ndjson => Format::Ndjson,
+        FormatArg::Json => Format::Json,
+        FormatArg::Rejects => Format::Rejects,
+        FormatArg::Binary => Format::Binary,
+        FormatArg::Parquet => Format::Parquet,
+        FormatArg::Arrow => Format::Arrow,
+    });
+    of_input.decimal_comma = input.decimal.as_deref().map(decimal).transpose()?.unwrap_or_default();
+    of_input.date_format = input.date_format.as_deref().map(DateFormat::parse).transpose()?;
+    of_input.dialect = DialectOptions {
+        delimiter: byte("--delimiter", &input.delimiter)?,
+        null: input.null.clone(),
+        default: default.cloned(),
+        quote: byte("--quote", &input.quote)?,
+        escape: byte("--escape", &input.escape)?,
+    };
+    let of_columns = &mut options.columns;
+    of_columns.force_null = list("--force-null", &input.force_null)?;
+    of_columns.force_not_null = list("--force-not-null", &input.force_not_null)?;
+    of_columns.header = input.header.as_deref().map(header).transpose()?.unwrap_or_default();
+    of_columns.column_list = named.transpose()?;
+    of_columns.map = columns.map.iter().map(|pair| map_pair(pair)).collect::<Result<_, _>>()?;
+    of_columns.skip_columns = skip_columns;
+    let of_tolerance = &mut options.tolerance;
+    of_tolerance.on_error = match tolerance.on_error {
+        OnErrorArg::Stop => OnError::Stop,
+        OnErrorArg::Ignore => OnError::Ignore,
+    };
+    of_tolerance.reject_limit = tolerance.reject_limit.as_deref().map(reject_limit).transpose()?;
+    of_tolerance.rejects.clone_from(&tolerance.rejects);
+    of_tolerance.on_nul = match tolerance.on_nul {
+        OnNulArg::Error => OnNul::Error,
+        OnNulArg::Strip => OnNul::Strip,
+    };
+    Ok(options)
 }
 
 fn reject_limit(text: &str) -> Result<RejectLimit, Error> {

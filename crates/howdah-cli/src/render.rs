@@ -3,8 +3,8 @@
 use std::io::{self, IsTerminal, Write};
 
 use howdah::message::Respell;
-use howdah::options::Mode;
-use howdah::report::{PlannedColumn, Report};
+use howdah::options::{Mode, WritePath};
+use howdah::report::{Durability, Outcome, PlannedColumn, Report};
 use howdah::stream::{StreamPlan, StreamReport};
 use howdah::{Error, ErrorKind, PromoteReport};
 
@@ -108,9 +108,7 @@ pub(crate) fn result(report: &Report) -> String {
         Mode::Ignore => [("inserted", report.rows_inserted), ("skipped", report.rows_skipped)],
         Mode::Update => [("updated", report.rows_updated), ("not there", report.rows_skipped)],
         Mode::Delete => [("deleted", report.rows_deleted), ("not there", report.rows_skipped)],
-        Mode::Append | Mode::Create | Mode::CreateAppend | Mode::Replace | Mode::Truncate => {
-            return format!("COPY {}", report.rows);
-        }
+        _ => return format!("COPY {}", report.rows),
     };
     let mut counts: Vec<String> = counts.iter().map(|(what, count)| format!("{count} {what}")).collect();
     if report.mode == Mode::Upsert && report.rows_skipped > 0 {
@@ -133,8 +131,8 @@ pub(crate) fn summary(report: &Report, look: &str) -> String {
         visible(&report.table),
         seconds(report.elapsed_s),
         rate(report.rows_per_s),
-        report.write_path,
-        report.durability,
+        report.write_path.map_or("", WritePath::name),
+        report.durability.map_or("", Durability::name),
         visible(look),
     )
 }
@@ -148,8 +146,12 @@ pub(crate) fn streamed(report: &StreamReport, look: &str) -> String {
         visible(&report.table),
         seconds(report.elapsed_s),
         rate(report.rows_per_s),
-        report.durability,
-        if report.outcome == "stopped" { "; stopped, and everything that was read is written" } else { "" },
+        report.durability.map_or("", Durability::name),
+        if report.outcome == Outcome::Stopped {
+            "; stopped, and everything that was read is written"
+        } else {
+            ""
+        },
         visible(look),
     )
 }
@@ -318,8 +320,8 @@ now: nothing was changed"
             elapsed_s: 1.417,
             rows_per_s: 705_716.3,
             jobs: 2,
-            write_path: "copy-binary",
-            durability: "durable",
+            write_path: Some(WritePath::CopyBinary),
+            durability: Some(Durability::Durable),
             ..Report::default()
         };
         assert_eq!(
@@ -331,7 +333,7 @@ now: nothing was changed"
 
     #[test]
     fn the_json_report_is_one_line_with_the_keys_that_scripts_read() {
-        let report = Report { outcome: "loaded", rows: 5, table: "a\nb".into(), ..Report::default() };
+        let report = Report { outcome: Outcome::Loaded, rows: 5, table: "a\nb".into(), ..Report::default() };
         let text = json(&report);
         assert!(!text.contains('\n'));
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();

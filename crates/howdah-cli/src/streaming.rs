@@ -1,9 +1,9 @@
 //! What the options of `howdah stream` mean: checked, and turned into the engine's vocabulary.
 
+use howdah::Error;
 use howdah::name::TableName;
 use howdah::stream::StreamOptions;
 use howdah::writer::{Delivery, OnConflict, WriterOptions};
-use howdah::{Error, LoadOptions};
 
 use crate::args::{FormatArg, OnConflictArg, Stream};
 use crate::names::column_list;
@@ -20,10 +20,8 @@ pub(crate) fn options(args: &Stream) -> Result<StreamOptions, Error> {
         // What standard input is shows only when it comes; then keys that fold differently want quotes.
         None => args.follow.as_ref().is_some_and(|file| job::is_json(&file.to_string_lossy())),
     };
-    let reading = LoadOptions {
-        table: Some(TableName::parse(&args.table)?),
-        ..reading::options(args.format, &args.input, None, &args.columns, &args.tolerance, is_json)?
-    };
+    let reading = reading::options(args.format, &args.input, None, &args.columns, &args.tolerance, is_json)?
+        .table(TableName::parse(&args.table)?);
     Ok(StreamOptions {
         reading,
         follow: args.follow.clone(),

@@ -72,7 +72,8 @@ impl Taken {
         } else {
             taken.iterable(data, options, events)?;
         }
-        if options.table.is_none() && !taken.given.iter().any(|given| matches!(given, Given::Place(_))) {
+        if options.target.table.is_none() && !taken.given.iter().any(|given| matches!(given, Given::Place(_)))
+        {
             let error = Error::usage("the data have no name that a table could take")
                 .with_hint("name the table: howdah.load(data, \"my_table\")");
             return Err(raised(py, &error));
@@ -108,14 +109,14 @@ impl Taken {
         let named = file.getattr_opt("name")?.and_then(|name| name.extract::<String>().ok());
         let name = named.filter(|name| !name.is_empty()).unwrap_or_else(|| type_name(file));
         let is_text = file.is_instance(&py.import("io")?.getattr("TextIOBase")?)?;
-        if is_text && options.encoding.is_some() {
+        if is_text && options.input.encoding.is_some() {
             let error = Error::usage("encoding is about bytes, and the file gives text already")
                 .with_hint("open it with mode \"rb\"");
             return Err(raised(py, &error));
         }
         // Its index is at its end.
-        if options.format == Some(Format::Parquet) || name.to_lowercase().ends_with(".parquet") {
-            options.format = Some(Format::Parquet);
+        if options.input.format == Some(Format::Parquet) || name.to_lowercase().ends_with(".parquet") {
+            options.input.format = Some(Format::Parquet);
             let content = bytes_of(&file.call_method0("read")?)?;
             self.given.push(Given::Input(Input::memory(&name, Arc::from(content))));
             return Ok(());
@@ -292,18 +293,20 @@ fn leave_out_unnamed_index(schema: &SchemaRef, options: &mut LoadOptions) {
     }
     for field in schema.fields() {
         let name = field.name();
-        if name.starts_with("__index_level_") && name.ends_with("__") && !options.skip_columns.contains(name)
+        if name.starts_with("__index_level_")
+            && name.ends_with("__")
+            && !options.columns.skip_columns.contains(name)
         {
-            options.skip_columns.push(name.clone());
+            options.columns.skip_columns.push(name.clone());
         }
     }
 }
 
 /// The input of an iterable that has nothing in it.
 fn without_rows(options: &mut LoadOptions) -> Input {
-    let header = options.columns.take().map(|names| rows::header_line(&names));
-    options.format = Some(Format::Text);
-    options.header = if header.is_some() { HeaderOption::Yes } else { HeaderOption::No };
+    let header = options.columns.column_list.take().map(|names| rows::header_line(&names));
+    options.input.format = Some(Format::Text);
+    options.columns.header = if header.is_some() { HeaderOption::Yes } else { HeaderOption::No };
     Input::memory(ROWS, Arc::from(header.unwrap_or_default()))
 }
 

@@ -33,6 +33,8 @@ use pyo3::prelude::*;
 /// The Rust side of the `howdah` Python package.
 #[pymodule]
 mod _native {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use super::bulk::Bulk;
     #[pymodule_export]
@@ -51,6 +53,14 @@ mod _native {
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    /// Runs once in a process, when Python imports the module; the panic hook is this module's own, no other's.
+    #[pymodule_init]
+    #[expect(clippy::unnecessary_wraps, reason = "pyo3 asks for a result")]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        howdah::source::batches::silence_decoder_panics();
+        Ok(())
+    }
 }
 
 /// Runs the `howdah` command; `argv` starts with the program's name. Returns the exit code.

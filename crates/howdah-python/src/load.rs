@@ -88,9 +88,9 @@ pub(crate) fn load<'py>(
     let ended = attendant.wait(py, events);
     // It has sent its last word.
     py.detach(|| drop(thread.join()));
-    attendant.show_end(&ended.outcome);
+    attendant.show_end(&ended);
     match attendant.failure {
-        Some(failure) => Err(annotated(py, failure, &ended.outcome)),
+        Some(failure) => Err(annotated(py, failure, &ended)),
         None => Ok(ended.told(&attendant.control, header_lines)),
     }
 }
@@ -156,9 +156,9 @@ impl<'py> Attendant<'py> {
     }
 
     /// Tells the callback how it ended.
-    fn show_end(&mut self, outcome: &Outcome) {
+    fn show_end(&mut self, ended: &Ended) {
         if self.failure.is_none() {
-            let phase = if outcome.error.is_none() { "done" } else { "failed" };
+            let phase = if ended.error.is_none() { "done" } else { "failed" };
             self.failure = self.call_progress(phase).err();
         }
     }
@@ -170,8 +170,7 @@ fn run(given: Vec<Given>, options: &LoadOptions, dsn: Option<String>, control: &
     let prepared = inputs(given).and_then(|inputs| Ok((inputs, Chosen::by(dsn)?)));
     match prepared {
         Ok((inputs, Chosen { target, server, notices })) => {
-            let outcome = howdah::load_inputs(inputs, options, &target, control);
-            Ended { outcome, server, notices }
+            Ended::new(howdah::load_inputs(inputs, options, &target, control), server, notices)
         }
         Err(error) => Ended::early(error),
     }
@@ -189,14 +188,14 @@ fn inputs(given: Vec<Given>) -> Result<Vec<Input>, Error> {
 }
 
 /// `failure` with a note that says what became of the load.
-fn annotated(py: Python<'_>, failure: PyErr, outcome: &Outcome) -> PyErr {
+fn annotated(py: Python<'_>, failure: PyErr, ended: &Ended) -> PyErr {
     // Ours says so itself.
     if failure.value(py).hasattr("visible").unwrap_or(false) {
         return failure;
     }
-    let report = &outcome.report;
-    let note = match &outcome.error {
-        None if report.outcome == "loaded" => {
+    let report = &ended.report;
+    let note = match &ended.error {
+        None if report.outcome == Outcome::Loaded => {
             format!("howdah: {} rows into {} had been committed already", report.rows, report.table)
         }
         None => "howdah: nothing was changed".to_owned(),

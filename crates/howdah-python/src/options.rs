@@ -2,7 +2,7 @@
 
 use howdah::name::{self, TableName};
 use howdah::options::{
-    DateFormat, Encoding, Format, HeaderOption, Mode, Names, OnError, OnNul, RejectLimit, WritePath,
+    ColumnNames, DateFormat, Encoding, Format, HeaderOption, Mode, OnError, OnNul, RejectLimit, WritePath,
 };
 use howdah::{Error, LoadOptions};
 use pyo3::prelude::*;
@@ -15,13 +15,14 @@ use crate::error::raised;
 pub(crate) fn read(table: Option<&str>, given: &Bound<'_, PyDict>) -> PyResult<LoadOptions> {
     let py = given.py();
     let read = || -> Result<LoadOptions, Error> {
-        let mut options =
-            LoadOptions { table: table.map(TableName::parse).transpose()?, ..LoadOptions::default() };
+        let mut options = LoadOptions::default();
+        options.target.table = table.map(TableName::parse).transpose()?;
         for (name, value) in given {
             let name = name.to_string();
             set(&mut options, &Argument { name: &name, value: &value })?;
         }
-        if options.on_error == OnError::Stop && (options.reject_limit.is_some() || options.rejects.is_some())
+        if options.tolerance.on_error == OnError::Stop
+            && (options.tolerance.reject_limit.is_some() || options.tolerance.rejects.is_some())
         {
             return Err(Error::usage("reject_limit and rejects are about ignored records")
                 .with_hint("add on_error=\"ignore\""));
@@ -32,53 +33,59 @@ pub(crate) fn read(table: Option<&str>, given: &Bound<'_, PyDict>) -> PyResult<L
 }
 
 fn set(options: &mut LoadOptions, given: &Argument<'_, '_>) -> Result<(), Error> {
-    let dialect = &mut options.dialect;
+    let dialect = &mut options.input.dialect;
     match given.name {
-        "mode" => options.mode = given.mode()?,
-        "key" => options.key = given.columns()?,
-        "create_schema" => options.create_schema = given.flag()?,
-        "unlogged" => options.unlogged = given.flag()?,
-        "dry_run" => options.dry_run = given.flag()?,
-        "format" => options.format = Some(given.format()?),
-        "encoding" => options.encoding = Some(Encoding::named(&given.text()?)?),
+        "mode" => options.target.mode = given.mode()?,
+        "key" => options.target.key = given.columns()?,
+        "create_schema" => options.target.create_schema = given.flag()?,
+        "unlogged" => options.target.unlogged = given.flag()?,
+        "dry_run" => options.target.dry_run = given.flag()?,
+        "format" => options.input.format = Some(given.format()?),
+        "encoding" => options.input.encoding = Some(Encoding::named(&given.text()?)?),
         "delimiter" => dialect.delimiter = Some(given.byte()?),
         "null" => dialect.null = Some(given.text()?),
         "default" => dialect.default = Some(given.text()?),
         "quote" => dialect.quote = Some(given.byte()?),
         "escape" => dialect.escape = Some(given.byte()?),
-        "decimal" => options.decimal_comma = given.one_of(&[(".", false), (",", true)])?,
-        "date_format" => options.date_format = Some(DateFormat::parse(&given.text()?)?),
-        "header" => options.header = given.header()?,
-        "hive" => options.hive = given.flag()?,
-        "force_null" => options.force_null = given.names()?,
-        "force_not_null" => options.force_not_null = given.names()?,
-        "skip_lines" => options.skip_lines = given.number()?,
-        "limit" => options.limit = Some(given.number()?),
-        "columns" => options.columns = Some(given.columns()?),
-        "map" => options.map = given.pairs()?,
-        "skip_columns" => options.skip_columns = given.names()?,
-        "types" => options.types = given.pairs()?,
-        "names" => options.names = given.one_of(&[("keep", Names::Keep), ("snake", Names::Snake)])?,
+        "decimal" => options.input.decimal_comma = given.one_of(&[(".", false), (",", true)])?,
+        "date_format" => options.input.date_format = Some(DateFormat::parse(&given.text()?)?),
+        "header" => options.columns.header = given.header()?,
+        "hive" => options.input.hive_partitions = given.flag()?,
+        "force_null" => options.columns.force_null = given.names()?,
+        "force_not_null" => options.columns.force_not_null = given.names()?,
+        "skip_lines" => options.input.skip_lines = given.number()?,
+        "limit" => options.input.limit = Some(given.number()?),
+        "columns" => options.columns.column_list = Some(given.columns()?),
+        "map" => options.columns.map = given.pairs()?,
+        "skip_columns" => options.columns.skip_columns = given.names()?,
+        "types" => options.columns.types = given.pairs()?,
+        "names" => {
+            options.columns.column_names =
+                given.one_of(&[("keep", ColumnNames::Keep), ("snake", ColumnNames::Snake)])?
+        }
         "file_column" => {
             let column = given.text()?;
             name::check(&column)?;
-            options.file_column = Some(column);
+            options.columns.file_column = Some(column);
         }
         "on_error" => {
-            options.on_error = given.one_of(&[("stop", OnError::Stop), ("ignore", OnError::Ignore)])?;
+            options.tolerance.on_error =
+                given.one_of(&[("stop", OnError::Stop), ("ignore", OnError::Ignore)])?;
         }
-        "reject_limit" => options.reject_limit = Some(given.reject_limit()?),
-        "rejects" => options.rejects = Some(given.path()?),
-        "on_nul" => options.on_nul = given.one_of(&[("error", OnNul::Error), ("strip", OnNul::Strip)])?,
-        "jobs" => options.jobs = Some(given.within(1, 1024)?),
-        "write_path" => options.write_path = given.write_path()?,
-        "landing_table" => options.landing_table = Some(TableName::parse(&given.text()?)?),
-        "keep_landing" => options.keep_landing = given.flag()?,
-        "rows_per_statement" => options.rows_per_statement = Some(given.within(1, 1_000_000)?),
-        "freeze" => options.freeze = given.flag()?,
-        "before" => options.before = given.names()?,
-        "after" => options.after = given.names()?,
-        "analyze" => options.analyze = given.flag()?,
+        "reject_limit" => options.tolerance.reject_limit = Some(given.reject_limit()?),
+        "rejects" => options.tolerance.rejects = Some(given.path()?),
+        "on_nul" => {
+            options.tolerance.on_nul = given.one_of(&[("error", OnNul::Error), ("strip", OnNul::Strip)])?
+        }
+        "jobs" => options.writing.jobs = Some(given.within(1, 1024)?),
+        "write_path" => options.writing.write_path = given.write_path()?,
+        "landing_table" => options.writing.landing_table = Some(TableName::parse(&given.text()?)?),
+        "keep_landing" => options.writing.keep_landing = given.flag()?,
+        "rows_per_statement" => options.writing.rows_per_statement = Some(given.within(1, 1_000_000)?),
+        "freeze" => options.writing.freeze = given.flag()?,
+        "before" => options.target.before = given.names()?,
+        "after" => options.target.after = given.names()?,
+        "analyze" => options.target.analyze = given.flag()?,
         "allow" => given.allow(options)?,
         unknown => return Err(Error::usage(format!("there is no argument {unknown}"))),
     }
@@ -131,9 +138,9 @@ impl Argument<'_, '_> {
     fn allow(&self, options: &mut LoadOptions) -> Result<(), Error> {
         for loss in self.names()? {
             match loss.as_str() {
-                "nanoseconds" => options.allow.nanoseconds = true,
-                "decimals" => options.allow.decimals = true,
-                "floats" => options.allow.floats = true,
+                "nanoseconds" => options.input.allow_loss.nanoseconds = true,
+                "decimals" => options.input.allow_loss.decimals = true,
+                "floats" => options.input.allow_loss.floats = true,
                 _ => return Err(self.refuse("\"nanoseconds\", \"decimals\" or \"floats\"")),
             }
         }

@@ -64,7 +64,7 @@ impl Rows {
                 None => ended = true,
             }
         }
-        let shape = match Shape::of(&looked_at, options.columns.take()) {
+        let shape = match Shape::of(&looked_at, options.columns.column_list.take()) {
             Ok(shape) => shape,
             Err(trouble) => return Err(explain(py, trouble, 0, 0, None)),
         };
@@ -112,7 +112,7 @@ impl Rows {
         }
         for (at, found) in types.into_iter().enumerate() {
             if let Some(found) = found {
-                options.presumed.push((self.shape.name(at), found.to_owned()));
+                options.columns.known_types.push((self.shape.name(at), found.to_owned()));
             }
         }
         Ok(has_lists)
@@ -128,7 +128,7 @@ impl Rows {
                     key
                 };
                 self.form = Form::Json { keys: names.iter().map(key).collect() };
-                options.format = Some(Format::Ndjson);
+                options.input.format = Some(Format::Ndjson);
             }
             (Some(names), false) => {
                 self.header = header_line(names);
@@ -140,9 +140,9 @@ impl Rows {
     }
 
     fn as_text(&self, options: &mut LoadOptions, header: HeaderOption) {
-        options.format = Some(Format::Text);
-        options.header = header;
-        options.dialect.null = Some("\\N".to_owned());
+        options.input.format = Some(Format::Text);
+        options.columns.header = header;
+        options.input.dialect.null = Some("\\N".to_owned());
     }
 
     /// The next lines; none at the end.
@@ -255,19 +255,19 @@ fn escape(text: &[u8], out: &mut Vec<u8>) {
 
 /// What says how a file is written says nothing about objects.
 fn refuse_options_of_files(options: &LoadOptions) -> Result<(), Error> {
-    let dialect = &options.dialect;
+    let dialect = &options.input.dialect;
     let said = [
-        ("format", options.format.is_some()),
-        ("encoding", options.encoding.is_some()),
+        ("format", options.input.format.is_some()),
+        ("encoding", options.input.encoding.is_some()),
         ("delimiter", dialect.delimiter.is_some()),
         ("null", dialect.null.is_some()),
         ("default", dialect.default.is_some()),
         ("quote", dialect.quote.is_some()),
         ("escape", dialect.escape.is_some()),
-        ("decimal", options.decimal_comma),
-        ("date_format", options.date_format.is_some()),
-        ("header", options.header != HeaderOption::Auto),
-        ("skip_lines", options.skip_lines > 0),
+        ("decimal", options.input.decimal_comma),
+        ("date_format", options.input.date_format.is_some()),
+        ("header", options.columns.header != HeaderOption::Auto),
+        ("skip_lines", options.input.skip_lines > 0),
     ];
     match said.iter().find(|(_, said)| *said) {
         Some((name, _)) => Err(Error::usage(format!("{name} is about files, and the data are rows"))),

@@ -6,6 +6,9 @@
 #[macro_use]
 pub extern crate howdah_message as message;
 
+#[macro_use]
+mod words;
+
 mod catalog;
 pub mod control;
 mod encode;
@@ -17,6 +20,7 @@ mod plan;
 mod promote;
 mod publish;
 mod read;
+pub mod report;
 pub mod rows;
 mod send;
 
@@ -33,7 +37,7 @@ pub use howdah_derive::Row;
 pub use howdah_source as source;
 
 pub use error::{Committed, Error, ErrorKind, Location};
-pub use load::{load, load_inputs, report};
+pub use load::{load, load_inputs};
 pub use message::{Message, message};
 pub use options::LoadOptions;
 pub use promote::{PromoteOptions, PromotePhases, PromoteReport, promote};

@@ -1,7 +1,7 @@
 //! `howdah load`: run a job and tell what came of it.
 
 use howdah::Control;
-use howdah::report::{Outcome, Report, ReportedError};
+use howdah::report::Report;
 use howdah::source::Input;
 use howdah::{Error, ErrorKind};
 
@@ -24,12 +24,15 @@ pub(crate) fn run(args: &Load) -> u8 {
     let control = Control::new();
     let signals = SignalWatch::start(&control).ok();
     let mut server = None;
-    let outcome = attempt(args, console, &control, &mut server).unwrap_or_else(failed);
-    tell(args, console, &outcome, server.as_ref());
-    match &outcome.error {
-        None if outcome.report.rows_rejected > 0 => exit::SOME_REJECTED,
-        None => exit::DONE,
+    let (report, error) = match attempt(args, console, &control, &mut server) {
+        Ok(report) => (report, None),
+        Err(error) => (Report::of_failure(&error), Some(error)),
+    };
+    tell(args, console, &report, error.as_ref(), server.as_ref());
+    match &error {
         Some(error) => exit::code(error, signals.and_then(|signals| signals.received())),
+        None if report.rows_rejected > 0 => exit::SOME_REJECTED,
+        None => exit::DONE,
     }
 }
 
@@ -39,44 +42,34 @@ fn attempt(
     console: Console,
     control: &Control,
     server: &mut Option<Server>,
-) -> Result<Outcome, Error> {
+) -> Result<Report, Error> {
     let options = job::load_options(args)?;
     // A server is not looked for, let alone made, for a file that is not there.
-    Input::resolve(&options.inputs)?;
+    Input::resolve(&options.input.paths)?;
     let chosen = server.insert(Server::choose(&args.connection, console)?);
     if args.connection.password {
         chosen.ask_password()?;
     }
     loop {
         let progress = Progress::start(control, console).ok().flatten();
-        let outcome = howdah::load(&options, &chosen.target, control);
+        let done = howdah::load(&options, &chosen.target, control);
         if let Some(progress) = progress {
             progress.finish();
         }
-        match &outcome.error {
-            Some(error)
-                if error.kind() == ErrorKind::PasswordRequired && chosen.may_ask(&args.connection) =>
-            {
+        match &done {
+            Err(error) if error.kind() == ErrorKind::PasswordRequired && chosen.may_ask(&args.connection) => {
                 chosen.ask_password()?;
             }
-            _ => return Ok(outcome),
+            _ => return done,
         }
     }
 }
 
-/// A failure from before the load began, in the shape of a load's.
-fn failed(error: Error) -> Outcome {
-    let outcome = if error.kind() == ErrorKind::Cancelled { "cancelled" } else { "failed" };
-    let report = Report { outcome, error: Some(ReportedError::from(&error)), ..Report::default() };
-    Outcome { report, error: Some(error) }
-}
-
-fn tell(args: &Load, console: Console, outcome: &Outcome, server: Option<&Server>) {
-    let report = &outcome.report;
+fn tell(args: &Load, console: Console, report: &Report, error: Option<&Error>, server: Option<&Server>) {
     let text = args.output.report == ReportArg::Text && !console.is_quiet();
     if let Some(plan) = &report.plan {
         let plan = plan::text(plan, report);
-        if args.target.dry_run && text && outcome.error.is_none() {
+        if args.target.dry_run && text && error.is_none() {
             console.result(plan.trim_end());
         } else if args.output.verbose {
             console.say(plan.trim_end());
@@ -88,7 +81,7 @@ fn tell(args: &Load, console: Console, outcome: &Outcome, server: Option<&Server
     if let Some(text) = render::rejects(report) {
         console.labelled("rejects", &text);
     }
-    match &outcome.error {
+    match error {
         Some(error) => console.error(error),
         None if args.target.dry_run => console.say(&render::judged(report)),
         None => {

@@ -1,7 +1,6 @@
 //! `howdah promote`: landed text into a typed table, and what came of it.
 
 use howdah::name::TableName;
-use howdah::report::ReportedError;
 use howdah::{Control, Error, ErrorKind, PromoteOptions, PromoteReport};
 
 use crate::args::{Promote, ReportArg};
@@ -21,10 +20,10 @@ pub(crate) fn run(args: &Promote) -> u8 {
     let control = Control::new();
     let signals = SignalWatch::start(&control).ok();
     let mut server = None;
-    let (report, error) = attempt(args, console, &control, &mut server).unwrap_or_else(|error| {
-        let reported = Some(ReportedError::from(&error));
-        (PromoteReport { outcome: "failed", error: reported, ..PromoteReport::default() }, Some(error))
-    });
+    let (report, error) = match attempt(args, console, &control, &mut server) {
+        Ok(report) => (report, None),
+        Err(error) => (PromoteReport::of_failure(&error), Some(error)),
+    };
     if args.report == ReportArg::Json {
         console.result(&render::json(&report));
     }
@@ -53,7 +52,7 @@ fn attempt(
     console: Console,
     control: &Control,
     server: &mut Option<Server>,
-) -> Result<(PromoteReport, Option<Error>), Error> {
+) -> Result<PromoteReport, Error> {
     let options = PromoteOptions {
         landing: TableName::parse(&args.landing)?,
         into: TableName::parse(&args.into)?,
@@ -67,13 +66,11 @@ fn attempt(
     }
     loop {
         let done = howdah::promote(&options, &chosen.target, control);
-        match &done.1 {
-            Some(error)
-                if error.kind() == ErrorKind::PasswordRequired && chosen.may_ask(&args.connection) =>
-            {
+        match &done {
+            Err(error) if error.kind() == ErrorKind::PasswordRequired && chosen.may_ask(&args.connection) => {
                 chosen.ask_password()?;
             }
-            _ => return Ok(done),
+            _ => return done,
         }
     }
 }

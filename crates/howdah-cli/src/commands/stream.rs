@@ -1,7 +1,7 @@
 //! `howdah stream`: write what comes, show how it goes, and tell what came of it.
 
-use howdah::report::ReportedError;
-use howdah::stream::{StreamOptions, StreamOutcome, StreamReport, StreamWatch, stream};
+use howdah::report::Outcome;
+use howdah::stream::{StreamOptions, StreamReport, StreamWatch, stream};
 use howdah::{Error, ErrorKind};
 
 use crate::args::{ReportArg, Stream};
@@ -25,13 +25,16 @@ pub(crate) fn run(args: &Stream) -> u8 {
     let watch = StreamWatch::new();
     let signals = SignalWatch::start(watch.control()).ok();
     let mut server = None;
-    let outcome = attempt(args, console, &watch, &mut server).unwrap_or_else(failed);
-    tell(args, console, &outcome, server.as_ref());
+    let (report, error) = match attempt(args, console, &watch, &mut server) {
+        Ok(report) => (report, None),
+        Err(error) => (StreamReport::of_failure(&error), Some(error)),
+    };
+    tell(args, console, &report, error.as_ref(), server.as_ref());
     let signal = signals.and_then(|signals| signals.received());
-    match &outcome.error {
+    match &error {
         Some(error) => exit::code(error, signal),
-        None if outcome.report.outcome == "stopped" => signal.map_or(exit::INTERRUPTED, exit::of_signal),
-        None if outcome.report.rows_rejected > 0 => exit::SOME_REJECTED,
+        None if report.outcome == Outcome::Stopped => signal.map_or(exit::INTERRUPTED, exit::of_signal),
+        None if report.rows_rejected > 0 => exit::SOME_REJECTED,
         None => exit::DONE,
     }
 }
@@ -42,21 +45,19 @@ fn attempt(
     console: Console,
     watch: &StreamWatch,
     server: &mut Option<Server>,
-) -> Result<StreamOutcome, Error> {
+) -> Result<StreamReport, Error> {
     let options = streaming::options(args)?;
     let chosen = server.insert(Server::choose(&args.connection, console)?);
     if args.connection.password {
         chosen.ask_password()?;
     }
     loop {
-        let outcome = watched(args, &options, console, watch, chosen)?;
-        match &outcome.error {
-            Some(error)
-                if error.kind() == ErrorKind::PasswordRequired && chosen.may_ask(&args.connection) =>
-            {
+        let done = watched(args, &options, console, watch, chosen);
+        match &done {
+            Err(error) if error.kind() == ErrorKind::PasswordRequired && chosen.may_ask(&args.connection) => {
                 chosen.ask_password()?;
             }
-            _ => return Ok(outcome),
+            _ => return done,
         }
     }
 }
@@ -67,31 +68,29 @@ fn watched(
     console: Console,
     watch: &StreamWatch,
     server: &Server,
-) -> Result<StreamOutcome, Error> {
+) -> Result<StreamReport, Error> {
     let metrics =
         args.metrics.as_deref().map(|path| MetricsFile::start(path, watch, &args.table)).transpose()?;
     let (mut meter, figures) = (StreamMeter::new(std::time::Instant::now()), watch.clone());
     let view = move |now| meter.view(&figures.progress(), now);
     let progress = Progress::watch(watch.control(), console, "writing what was read", view).ok().flatten();
-    let outcome = stream(options, &server.target, watch);
+    let done = stream(options, &server.target, watch);
     if let Some(progress) = progress {
         progress.finish();
     }
     if let Some(metrics) = metrics {
         metrics.finish()?;
     }
-    Ok(outcome)
+    done
 }
 
-/// A failure from before the stream began, in the shape of a stream's.
-fn failed(error: Error) -> StreamOutcome {
-    let reported = Some(ReportedError::from(&error));
-    let report = StreamReport { outcome: "failed", error: reported, ..StreamReport::default() };
-    StreamOutcome { report, error: Some(error) }
-}
-
-fn tell(args: &Stream, console: Console, outcome: &StreamOutcome, server: Option<&Server>) {
-    let report = &outcome.report;
+fn tell(
+    args: &Stream,
+    console: Console,
+    report: &StreamReport,
+    error: Option<&Error>,
+    server: Option<&Server>,
+) {
     if args.output.verbose
         && let Some(plan) = &report.plan
     {
@@ -104,7 +103,7 @@ fn tell(args: &Stream, console: Console, outcome: &StreamOutcome, server: Option
     if let Some(text) = render::ignored(report.rows_rejected, path, report.error.is_some()) {
         console.labelled("rejects", &text);
     }
-    match &outcome.error {
+    match error {
         Some(error) => console.error(error),
         None => {
             if args.output.report == ReportArg::Text && !console.is_quiet() {

@@ -8,7 +8,7 @@ use arrow_ipc::MetadataVersion;
 use arrow_ipc::reader::FileDecoder;
 use arrow_schema::SchemaRef;
 
-use super::guard::{MAX_FOOTER_BYTES, MAX_MESSAGE_BYTES};
+use super::limits::{MAX_FOOTER_BYTES, MAX_MESSAGE_BYTES};
 use super::message::{Frame, rows_of, to_schema};
 use crate::Progress;
 use crate::open::blob::Blob;

@@ -9,9 +9,8 @@ use arrow_ipc::reader::FileDecoder;
 use arrow_ipc::{Block, CompressionType, Message, MessageHeader, MetadataVersion};
 use arrow_schema::{Schema, SchemaRef};
 
-use super::guard::{
-    MAX_FOOTER_BYTES, MAX_MESSAGE_BYTES, MAX_PAGE_BYTES, MAX_ROWS, fixed_width, guarded, reason,
-};
+use super::decoder::{decoded, reason};
+use super::limits::{MAX_FOOTER_BYTES, MAX_MESSAGE_BYTES, MAX_PAGE_BYTES, MAX_ROWS, fixed_width};
 
 /// Stands before the length of a message, but for those of libraries before 2019.
 const CONTINUATION: [u8; 4] = [0xFF; 4];
@@ -95,7 +94,7 @@ impl Frame {
     pub(super) fn decode(&self, decoder: &mut FileDecoder) -> Result<Option<RecordBatch>, String> {
         if self.is_dictionary()? {
             let block = self.block()?;
-            return guarded(|| {
+            return decoded(|| {
                 decoder.read_dictionary(&block, &self.buffer).map(|()| None).map_err(|error| reason(&error))
             });
         }
@@ -116,7 +115,7 @@ impl Frame {
     pub(super) fn decode_rows(&self, decoder: &FileDecoder) -> Result<Option<RecordBatch>, String> {
         check(&self.message()?, self.body())?;
         let block = self.block()?;
-        guarded(|| decoder.read_record_batch(&block, &self.buffer).map_err(|error| reason(&error)))
+        decoded(|| decoder.read_record_batch(&block, &self.buffer).map_err(|error| reason(&error)))
     }
 
     /// Where in its buffer the decoder finds what.
@@ -146,7 +145,7 @@ pub(super) fn to_schema(schema: arrow_ipc::Schema<'_>) -> Result<SchemaRef, Stri
     if !schema.endianness().equals_to_target_endianness() {
         return Err("its numbers are big-endian".to_owned());
     }
-    let schema: Schema = guarded(|| Ok(arrow_ipc::convert::fb_to_schema(schema)))?;
+    let schema: Schema = decoded(|| Ok(arrow_ipc::convert::fb_to_schema(schema)))?;
     let row = schema.fields().iter().map(|field| fixed_width(field.data_type()));
     if row.fold(0, u64::saturating_add) > MAX_PAGE_BYTES {
         return Err(format!("a row of it has more than {MAX_PAGE_BYTES} bytes"));

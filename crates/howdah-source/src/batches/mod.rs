@@ -4,8 +4,9 @@
 //! count (a stream). A worker opens the next stretch; when none is left, it takes batches from another worker's.
 
 mod arrow;
+mod decoder;
 mod drift;
-mod guard;
+mod limits;
 mod message;
 mod origin;
 mod pages;
@@ -21,6 +22,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+
+pub use self::decoder::silence_decoder_panics;
 
 use self::drift::Places;
 use self::origin::Origin;

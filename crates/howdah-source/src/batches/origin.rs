@@ -9,7 +9,8 @@ use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
 use super::arrow::{self, ArrowFile, ArrowStream};
-use super::guard::{guarded, reason, rows_per_batch};
+use super::decoder::{decoded, reason};
+use super::limits::rows_per_batch;
 use super::parquet::{self, ParquetFile};
 use super::{BatchFormat, BatchPlace};
 use crate::Progress;
@@ -162,7 +163,7 @@ impl Origin {
         let rows = match (&self.content, extent.part) {
             (Content::Parquet(file), Part::RowGroup(at)) => {
                 let rows = extent.batch_rows.unwrap_or(1).min(extent.rows.unwrap_or(1)).max(1);
-                guarded(|| file.read(at, columns, rows, progress))
+                decoded(|| file.read(at, columns, rows, progress))
                     .map(|reader| Rows::RowGroup(Box::new(reader)))
             }
             (Content::File(file), Part::Message(at)) => file.read(at, progress).map(Rows::Message),
@@ -287,10 +288,10 @@ impl Rows {
     /// What is damaged; nothing can be read behind it.
     pub(super) fn next(&mut self) -> Result<Option<RecordBatch>, String> {
         match self {
-            Rows::RowGroup(reader) => guarded(|| reader.next().transpose().map_err(|error| reason(&error))),
+            Rows::RowGroup(reader) => decoded(|| reader.next().transpose().map_err(|error| reason(&error))),
             Rows::Message(batch) => Ok(batch.take()),
             Rows::Stream(stream) => stream.next(),
-            Rows::Reader(reader, columns) => guarded(|| {
+            Rows::Reader(reader, columns) => decoded(|| {
                 let batch = reader.next().transpose().map_err(|error| reason(&error))?;
                 batch.map(|batch| batch.project(columns).map_err(|error| reason(&error))).transpose()
             }),

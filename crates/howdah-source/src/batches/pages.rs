@@ -11,7 +11,8 @@ use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{ChunkReader, Length, SerializedPageReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use super::guard::{MAX_PAGE_BYTES, MAX_PAGE_VALUES, reason};
+use super::decoder::reason;
+use super::limits::{MAX_PAGE_BYTES, MAX_PAGE_VALUES};
 use super::thrift::{self, Compact, PageSizes};
 use super::unpack::Unpacker;
 use crate::Progress;

@@ -16,7 +16,8 @@ use parquet::file::reader::{FileReader, RowGroupReader};
 use parquet::record::reader::RowIter;
 use parquet::schema::types::Type;
 
-use super::guard::{self, MAX_FOOTER_BYTES, MAX_PAGE_BYTES, MAX_ROWS, fixed_width, guarded, reason};
+use super::decoder::{decoded, reason};
+use super::limits::{self, MAX_FOOTER_BYTES, MAX_PAGE_BYTES, MAX_ROWS, fixed_width};
 use super::pages::{Chunk, Pages};
 use super::thrift;
 use crate::Progress;
@@ -44,7 +45,7 @@ impl ParquetFile {
         let _held = blob.keep_open().map_err(|error| error.to_string())?;
         let footer = footer(&blob)?;
         thrift::check_footer(&footer)?;
-        let metadata = guarded(|| {
+        let metadata = decoded(|| {
             let metadata = ParquetMetaDataReader::decode_metadata(&footer).map_err(|error| reason(&error))?;
             check(&metadata, blob.size())?;
             ArrowReaderMetadata::try_new(Arc::new(metadata), ArrowReaderOptions::new())
@@ -92,7 +93,7 @@ impl ParquetFile {
         });
         let per_row = bytes.fold(0, u64::saturating_add) / self.rows(at).max(1);
         let fixed = columns.iter().map(|column| fixed_width(self.schema().field(*column).data_type()));
-        guard::rows_per_batch(per_row.max(fixed.fold(0, u64::saturating_add)))
+        limits::rows_per_batch(per_row.max(fixed.fold(0, u64::saturating_add)))
     }
 
     /// Reads the `columns` of row group `at` in batches of `rows` rows.

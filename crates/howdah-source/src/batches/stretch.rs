@@ -8,7 +8,8 @@ use arrow_array::{Array, RecordBatch, RecordBatchOptions, StringArray, new_null_
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, SchemaRef};
 
-use super::guard::{guarded, reason, rows_per_batch};
+use super::decoder::{decoded, reason};
+use super::limits::rows_per_batch;
 use super::origin::{Extent, Origin, Rows};
 use super::{Batch, BatchPlace};
 use crate::error::{Error, ErrorKind};
@@ -115,7 +116,7 @@ impl Open {
         drop(running);
         let Some((step, batch)) = next? else { return Ok(None) };
         let sources = &common.arrangements[step.origin].sources;
-        match guarded(|| arrange(&batch.rows, sources, &common.schema)) {
+        match decoded(|| arrange(&batch.rows, sources, &common.schema)) {
             Ok(rows) => Ok(Some(Batch { rows, ..batch })),
             Err(reason) => {
                 self.is_done.store(true, Ordering::Relaxed);

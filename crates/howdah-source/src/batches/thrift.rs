@@ -1,6 +1,6 @@
 //! As much of Thrift's compact protocol as it takes to check Parquet's footers and page headers before they are decoded.
 
-use super::guard::MAX_DEPTH;
+use super::limits::MAX_DEPTH;
 
 /// Types of the protocol that are looked at; the others are stepped over by number.
 const I32: u8 = 5;

@@ -5,6 +5,20 @@ use howdah_encode::SessionRules;
 use crate::connect::Connection;
 use crate::error::{Error, ErrorKind};
 
+words! {
+    /// What a crash of the server right after a commit costs.
+    Durability {
+        /// Nothing.
+        Durable = "durable",
+        /// The last commits: `synchronous_commit` is off.
+        LosesLastCommits = "loses the last commits on a crash",
+        /// The table's rows: it is unlogged.
+        NotCrashSafe = "not crash-safe",
+        /// The whole cluster: `fsync` or `full_page_writes` is off.
+        LabOnly = "lab only",
+    }
+}
+
 /// Settings of the sessions of one load; all its connections share role and database, so one look is enough.
 pub(crate) struct Session {
     pub(crate) version: String,
@@ -59,15 +73,15 @@ impl Session {
     }
 
     /// What a crash right after the commit costs.
-    pub(crate) fn durability(&self, is_logged: bool) -> &'static str {
+    pub(crate) fn durability(&self, is_logged: bool) -> Durability {
         if !self.crash_safe {
-            "lab only"
+            Durability::LabOnly
         } else if !is_logged {
-            "not crash-safe"
+            Durability::NotCrashSafe
         } else if self.synchronous_commit == "off" {
-            "loses the last commits on a crash"
+            Durability::LosesLastCommits
         } else {
-            "durable"
+            Durability::Durable
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod reported;
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -31,6 +32,7 @@ struct Inner {
     loss: Option<Loss>,
     null_marker: Option<&'static str>,
     cause: Option<Cause>,
+    report: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 type Cause = Arc<dyn std::error::Error + Send + Sync>;
@@ -102,6 +104,7 @@ impl Error {
             loss: None,
             null_marker: None,
             cause: None,
+            report: None,
         }))
     }
 
@@ -210,6 +213,13 @@ impl Error {
         self
     }
 
+    /// What was done until the failure.
+    #[must_use]
+    pub(crate) fn with_report<R: Any + Send + Sync>(mut self, report: R) -> Self {
+        self.0.report = Some(Arc::new(report));
+        self
+    }
+
     /// The loss that would let the value pass if it were allowed.
     #[must_use]
     pub(crate) fn for_want_of(mut self, loss: Option<Loss>) -> Self {
@@ -277,6 +287,21 @@ impl Error {
             ErrorKind::PartlyCommitted => Committed::Unknown,
             _ => Committed::No,
         })
+    }
+
+    /// What was done until the failure: a [`Report`](crate::Report), [`PromoteReport`](crate::PromoteReport) or
+    /// [`StreamReport`](crate::stream::StreamReport), by which of the calls failed. `None`: it did not begin, or another
+    /// call failed.
+    ///
+    /// ```
+    /// # fn look(error: &howdah::Error) {
+    /// if let Some(report) = error.report::<howdah::Report>() {
+    ///     eprintln!("{} records were read, {} refused", report.rows_read, report.rows_rejected);
+    /// }
+    /// # }
+    /// ```
+    pub fn report<R: Any>(&self) -> Option<&R> {
+        self.0.report.as_deref()?.downcast_ref()
     }
 
     /// The loss whose permission would let the refused value pass.

@@ -24,7 +24,7 @@ pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, options: &LoadOptio
         let value = split::value(*field, piece.bytes(), dialect, &mut scratch);
         let mut alone = ColumnLattice::default();
         alone.observe(value.map(|value| {
-            as_spelled(value, options.decimal_comma, options.date_format.as_ref(), &mut spelled)
+            as_spelled(value, options.input.decimal_comma, options.input.date_format.as_ref(), &mut spelled)
         }));
         head.first_types.push(alone.decide());
         head.first.push(String::from_utf8_lossy(value.unwrap_or_default()).into_owned());
@@ -44,7 +44,12 @@ pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, options: &LoadOptio
             let value = split::value(*field, piece.bytes(), dialect, &mut scratch);
             if std::str::from_utf8(value.unwrap_or_default()).is_ok() {
                 lattice.observe(value.map(|value| {
-                    as_spelled(value, options.decimal_comma, options.date_format.as_ref(), &mut spelled)
+                    as_spelled(
+                        value,
+                        options.input.decimal_comma,
+                        options.input.date_format.as_ref(),
+                        &mut spelled,
+                    )
                 }));
             }
         }

@@ -57,7 +57,7 @@ impl Question {
             dialect: dialect.clone(),
             options: options.clone(),
             with_types: true,
-            is_tolerant: options.on_error == OnError::Ignore,
+            is_tolerant: options.tolerance.on_error == OnError::Ignore,
             first: first.cloned(),
             ascent: Mutex::default(),
         })
@@ -66,8 +66,8 @@ impl Question {
     /// Whether a key is to be loaded.
     fn wants(&self, name: &[u8]) -> bool {
         let is = |other: &String| other.as_bytes() == name;
-        !self.options.skip_columns.iter().any(is)
-            && self.options.columns.as_ref().is_none_or(|columns| columns.iter().any(is))
+        !self.options.columns.skip_columns.iter().any(is)
+            && self.options.columns.column_list.as_ref().is_none_or(|columns| columns.iter().any(is))
     }
 }
 
@@ -140,7 +140,7 @@ impl Survey {
     /// The first that is none, unless such records are passed over; more keys than a table has columns.
     pub(crate) fn see(&mut self, piece: &Piece) -> Result<(), Error> {
         let question = self.question.clone();
-        let on_nul = question.options.on_nul;
+        let on_nul = question.options.tolerance.on_nul;
         let suspect = records::is_suspect(piece);
         let mut stripped = std::mem::take(&mut self.stripped);
         let mut ascending = Stretch::Empty;
@@ -199,7 +199,7 @@ impl Survey {
                     // What spells nothing is refused when it is loaded, and no type but text keeps it.
                     let is_spelled = is_escaped && unescape(raw, true, &mut self.unescaped).is_ok();
                     let value = if is_spelled { &self.unescaped[..] } else { raw };
-                    let date_format = question.options.date_format.as_ref();
+                    let date_format = question.options.input.date_format.as_ref();
                     (Form::Quoted, Some(as_spelled(value, false, date_format, &mut self.spelled)))
                 }
             };
@@ -291,7 +291,7 @@ pub(crate) fn conclude(parts: Vec<Survey>) -> Result<Seen, Error> {
         whole.merge(part).map_err(records::without_place)?;
     }
     let mut keys: Vec<&Key> = whole.keys.iter().collect();
-    let columns = whole.question.options.columns.as_deref().unwrap_or_default();
+    let columns = whole.question.options.columns.column_list.as_deref().unwrap_or_default();
     let asked = |key: &Key| columns.iter().position(|column| column.as_bytes() == &*key.name);
     keys.sort_by_key(|key| (asked(key), key.first));
     Ok(Seen {

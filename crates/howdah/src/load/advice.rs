@@ -53,7 +53,7 @@ pub(crate) fn advise(error: Error, options: &LoadOptions, role: &str, table: &st
 /// A person whose load ended at one bad record wants to know that it need not.
 fn ignore(error: Error, options: &LoadOptions) -> Error {
     let is_about_one_record = error.kind() == ErrorKind::Data && error.location().is_some();
-    if !is_about_one_record || options.on_error == OnError::Ignore {
+    if !is_about_one_record || options.tolerance.on_error == OnError::Ignore {
         return error;
     }
     let ignore =
@@ -61,7 +61,7 @@ fn ignore(error: Error, options: &LoadOptions) -> Error {
     if let Some(loss) = error.loss() {
         return error.with_hint(message![setting::ALLOW.word(loss.name()), " takes the loss; ", ignore]);
     }
-    let format = options.format.unwrap_or_default();
+    let format = options.input.format.unwrap_or_default();
     match error.null_marker().and_then(|marker| null_hint(marker, format)) {
         Some(marked) => error.with_hint(message![marked, "; ", ignore]),
         None => error.with_hint(ignore),
@@ -85,7 +85,7 @@ fn refused(error: Error, options: &LoadOptions, role: &str, table: &str) -> Erro
     let hint = if let Some(schema) = error.message().strip_prefix("permission denied for schema ") {
         format!("GRANT USAGE ON SCHEMA {schema} TO {role} lets the role in, CREATE lets it make tables there")
     } else if error.message().starts_with("permission denied for table ") && !table.is_empty() {
-        let rights = if options.mode == Mode::Truncate { "INSERT, TRUNCATE" } else { "INSERT" };
+        let rights = if options.target.mode == Mode::Truncate { "INSERT, TRUNCATE" } else { "INSERT" };
         format!("its owner can allow it: GRANT {rights} ON {table} TO {role}")
     } else {
         return ignore(error, options);
@@ -145,7 +145,7 @@ mod tests {
                 server("22007", "invalid input syntax for type date: \"NULL\"").of_kind(ErrorKind::Data);
             let error = error.about_value(b"NULL");
             let error = error.at(Location::of_text("f".into(), 3, None));
-            let options = LoadOptions { format: Some(format), ..LoadOptions::default() };
+            let options = LoadOptions::default().format(format);
             advise(error, &options, "me", "t").hint().unwrap_or_default().to_owned()
         };
         for format in [Format::Json, Format::Ndjson] {

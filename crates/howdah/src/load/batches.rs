@@ -7,7 +7,6 @@ use super::Load;
 use super::look::Look;
 use crate::catalog::table::Table;
 use crate::error::{Error, ErrorKind};
-use crate::load::report::DialectSummary;
 use crate::message::{Mention, Message, setting};
 use crate::options::{Format, HeaderOption, LoadOptions, WritePath};
 use crate::plan::Plan;
@@ -15,6 +14,7 @@ use crate::plan::header::Head;
 use crate::plan::kinship;
 use crate::plan::mapping::Mapping;
 use crate::read::queue;
+use crate::report::DialectSummary;
 use crate::source::batches::{BatchFormat, BatchOptions, Batches};
 use crate::source::layout::Layouts;
 use crate::source::listing::listing;
@@ -26,7 +26,9 @@ impl Load<'_> {
         check(self.options)?;
         let batches = self.open_batches(inputs.to_vec()).await?;
         let names: Vec<String> = batches.schema().fields().iter().map(|field| field.name().clone()).collect();
-        if let Some(columns) = self.options.columns.as_ref().filter(|columns| columns.len() != names.len()) {
+        if let Some(columns) =
+            self.options.columns.column_list.as_ref().filter(|columns| columns.len() != names.len())
+        {
             let (named, there) = (columns.len(), names.len());
             return Err(Error::usage(message![
                 setting::COLUMNS,
@@ -38,21 +40,21 @@ impl Load<'_> {
         Ok(Look {
             supply: Supply::Rows(batches),
             dialect: Default::default(),
-            summary: DialectSummary::of(self.options.format.unwrap_or_default()),
+            summary: DialectSummary::of(self.options.input.format.unwrap_or_default()),
             head: Head::of_schema(names, rows),
             layouts: Layouts::new(),
         })
     }
 
     pub(super) async fn open_batches(&self, inputs: Vec<Input>) -> Result<Batches, Error> {
-        let format = match self.options.format {
+        let format = match self.options.input.format {
             Some(Format::Arrow) => BatchFormat::Arrow,
             _ => BatchFormat::Parquet,
         };
         let options = BatchOptions {
             format,
-            same_name: kinship::same_name(self.options.names),
-            hive: self.options.hive,
+            same_name: kinship::same_name(self.options.columns.column_names),
+            hive: self.options.input.hive_partitions,
         };
         let progress = self.control.progress().clone();
         Ok(queue::off_thread(self.control, move || Batches::open(&inputs, options, &progress)).await??)
@@ -61,28 +63,28 @@ impl Load<'_> {
 
 /// Refuses options that say how text is written.
 pub(super) fn check(options: &LoadOptions) -> Result<(), Error> {
-    let dialect = &options.dialect;
+    let dialect = &options.input.dialect;
     let of_text: [(bool, Mention); 13] = [
         (dialect.delimiter.is_some(), setting::DELIMITER.into()),
         (dialect.null.is_some(), setting::NULL.into()),
         (dialect.default.is_some(), setting::DEFAULT.into()),
         (dialect.quote.is_some(), setting::QUOTE.into()),
         (dialect.escape.is_some(), setting::ESCAPE.into()),
-        (options.header != HeaderOption::Auto, setting::HEADER.into()),
-        (options.encoding.is_some(), setting::ENCODING.into()),
-        (options.decimal_comma, setting::DECIMAL.into()),
-        (options.date_format.is_some(), setting::DATE_FORMAT.into()),
-        (!options.force_null.is_empty(), setting::FORCE_NULL.into()),
-        (!options.force_not_null.is_empty(), setting::FORCE_NOT_NULL.into()),
-        (options.skip_lines > 0, setting::SKIP_LINES.into()),
-        (options.write_path == WritePath::CopyCsv, setting::WRITE_PATH.word("copy-csv")),
+        (options.columns.header != HeaderOption::Auto, setting::HEADER.into()),
+        (options.input.encoding.is_some(), setting::ENCODING.into()),
+        (options.input.decimal_comma, setting::DECIMAL.into()),
+        (options.input.date_format.is_some(), setting::DATE_FORMAT.into()),
+        (!options.columns.force_null.is_empty(), setting::FORCE_NULL.into()),
+        (!options.columns.force_not_null.is_empty(), setting::FORCE_NOT_NULL.into()),
+        (options.input.skip_lines > 0, setting::SKIP_LINES.into()),
+        (options.writing.write_path == WritePath::CopyCsv, setting::WRITE_PATH.word("copy-csv")),
     ];
     match of_text.into_iter().find(|(given, _)| *given) {
         None => Ok(()),
         Some((_, option)) => Err(Error::usage(message![
             option,
             " is for text; ",
-            options.format.unwrap_or_default().name(),
+            options.input.format.unwrap_or_default().name(),
             " holds values that have types"
         ])),
     }
@@ -142,8 +144,14 @@ impl Plan {
             })?;
             let text = column.codec.as_ref().filter(|_| !column.as_text && !reads_itself);
             let field = schema.field(column.field);
-            match ArrowCodec::of(field, &target.shape, target.typmod, &target.type_name, text, options.allow)
-            {
+            match ArrowCodec::of(
+                field,
+                &target.shape,
+                target.typmod,
+                &target.type_name,
+                text,
+                options.input.allow_loss,
+            ) {
                 Ok(codec) => column.arrow = Some(codec),
                 Err(problem) => problems.push((column.name.as_str(), problem)),
             }

@@ -20,6 +20,7 @@ use crate::plan::Plan;
 use crate::publish::commit::commit_all;
 use crate::publish::strategy::{self, PublishStrategy};
 use crate::read::queue::InputQueue;
+use crate::report::{CopyFormat, Outcome};
 use crate::send::context::LoadContext;
 use crate::send::deadlock::watch_for_deadlocks;
 use crate::send::liveness::server_lost;
@@ -97,7 +98,7 @@ impl Load<'_> {
         let begun =
             try_join_all(connections.iter().map(|connection| connection.client().batch_execute(&first)));
         self.unless_cancelled(async { Ok(begun.await?) }).await?;
-        self.run_users(connection, setting::BEFORE, &self.options.before).await?;
+        self.run_users(connection, setting::BEFORE, &self.options.target.before).await?;
         if alone {
             self.run_all(connection, &landing.before(table)).await?;
         }
@@ -129,14 +130,14 @@ impl Load<'_> {
         self.control.enter(Phase::Committing);
         let committing = Instant::now();
         self.run_all(connection, &landing.publish(table)).await?;
-        self.run_users(connection, setting::AFTER, &self.options.after).await?;
+        self.run_users(connection, setting::AFTER, &self.options.target.after).await?;
         match landing {
             PublishStrategy::Append => commit_all(&connections, target).await?,
             _ => commit_all(std::slice::from_ref(connection), target).await?,
         }
         self.report.phases.commit_s = committing.elapsed().as_secs_f64();
         self.report.rows = rows;
-        self.report.outcome = "loaded";
+        self.report.outcome = Outcome::Loaded;
         Ok(())
     }
 
@@ -186,9 +187,9 @@ impl Load<'_> {
             (mean(timings.reading), mean(timings.encoding), mean(timings.waiting));
         self.report.copy_format =
             match (sent.iter().any(|sent| sent.binary), sent.iter().any(|sent| sent.text)) {
-                (true, true) => "mixed",
-                (false, true) => "text",
-                (true, false) => "binary",
+                (true, true) => Some(CopyFormat::Mixed),
+                (false, true) => Some(CopyFormat::Text),
+                (true, false) => Some(CopyFormat::Binary),
                 (false, false) => self.report.copy_format,
             };
         let (read, rejected) = (self.control.snapshot().rows_read, self.report.rows_rejected);
@@ -257,7 +258,7 @@ impl Load<'_> {
     }
 
     pub(super) async fn analyze(&mut self, connection: &Connection, table: &Table) -> Result<(), Error> {
-        if !self.options.analyze {
+        if !self.options.target.analyze {
             return Ok(());
         }
         self.control.enter(Phase::Analyzing);

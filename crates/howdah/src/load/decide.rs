@@ -47,7 +47,7 @@ impl Load<'_> {
     ) -> Result<Decision, Error> {
         let options = self.options;
         let (existing, landed) = match existing {
-            Some(into) if options.write_path == WritePath::Landing => {
+            Some(into) if options.writing.write_path == WritePath::Landing => {
                 write::check_columns(options, mapping, &into)?;
                 (None, Some(self.landed(connection, session, into, mapping).await?))
             }
@@ -57,7 +57,7 @@ impl Load<'_> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let apply = match &existing {
             // INSERT obeys row-level security by itself.
-            Some(_) if options.write_path.commits_rows() => None,
+            Some(_) if options.writing.write_path.commits_rows() => None,
             Some(table) => Apply::choose(connection, table, options, mapping).await?,
             None => None,
         };
@@ -72,59 +72,63 @@ impl Load<'_> {
         let has_types = !matches!(supply, Supply::Text(_));
         let observe =
             existing.is_none() && landed.is_none() && !has_types && !inputs.iter().all(Input::is_rewindable);
-        if observe && options.freeze {
+        if observe && options.writing.freeze {
             return Err(Error::usage(message![
                 setting::FREEZE,
                 " into a new table needs a file: the types of a stream are known only at its end"
             ]));
         }
-        if observe && (options.decimal_comma || options.date_format.is_some()) {
-            let option =
-                if options.decimal_comma { setting::DECIMAL.word(",") } else { setting::DATE_FORMAT.into() };
+        if observe && (options.input.decimal_comma || options.input.date_format.is_some()) {
+            let option = if options.input.decimal_comma {
+                setting::DECIMAL.word(",")
+            } else {
+                setting::DATE_FORMAT.into()
+            };
             return Err(Error::usage(message![
                 option,
                 " into a new table needs a file: the types of a stream are known only at its end"
             ])
             .with_hint("make the table first, or save the stream to a file"));
         }
-        if observe && options.write_path.commits_rows() {
+        if observe && options.writing.write_path.commits_rows() {
             return Err(Error::usage(message![
-                setting::WRITE_PATH.word(options.write_path.name()),
+                setting::WRITE_PATH.word(options.writing.write_path.name()),
                 " into a new table needs a file: the types of a stream are known only at its end"
             ])
             .with_hint("make the table first, or save the stream to a file"));
         }
         force::check(options, mapping)?;
-        if options.write_path == WritePath::CopyCsv {
+        if options.writing.write_path == WritePath::CopyCsv {
             write::check_passed_on(mapping, staging.is_some(), observe)?;
         }
         let rules = FormRules {
             options,
-            write_path: options.write_path,
+            write_path: options.writing.write_path,
             session: &session.rules,
             server_encoding: &session.encoding,
             server_version_num: session.version_num,
-            freeze: options.freeze,
+            freeze: options.writing.freeze,
             observe,
-            keep_rejects: options.on_error == OnError::Ignore,
-            judge: options.on_error == OnError::Ignore || options.dry_run,
-            on_nul: options.on_nul,
-            decimal_comma: options.decimal_comma,
+            keep_rejects: options.tolerance.on_error == OnError::Ignore,
+            judge: options.tolerance.on_error == OnError::Ignore || options.target.dry_run,
+            on_nul: options.tolerance.on_nul,
+            decimal_comma: options.input.decimal_comma,
             ordinal: staging.as_ref().map(Staging::ordinal),
-            date_format: options.date_format.as_ref(),
+            date_format: options.input.date_format.as_ref(),
             promoted_into: landed.as_ref().map(|landed| &landed.into),
         };
         let creates = existing.is_none();
         let (table, creation) = match existing {
             Some(mut table) => {
-                declared::apply(connection, &mut table, false, &options.types, &session.rules).await?;
+                declared::apply(connection, &mut table, false, &options.columns.types, &session.rules)
+                    .await?;
                 (table, None)
             }
             None => {
                 let (schema, with_schema) =
-                    table::creation_schema(connection, name, options.create_schema).await?;
+                    table::creation_schema(connection, name, options.target.create_schema).await?;
                 let mut creation = Creation::new(options, mapping, inputs, with_schema, observe)?;
-                let mut table = new_table(schema, name, mapping, &creation, !options.unlogged);
+                let mut table = new_table(schema, name, mapping, &creation, !options.target.unlogged);
                 if landed.is_none() {
                     let mut types = declared::of_new_table(options, mapping);
                     if let Supply::Rows(batches) = supply {
@@ -155,11 +159,13 @@ impl Load<'_> {
                 reason = None;
             }
         }
-        if let Some(asked) = options.rows_per_statement.filter(|asked| plan.rows_per_statement < *asked) {
+        if let Some(asked) =
+            options.writing.rows_per_statement.filter(|asked| plan.rows_per_statement < *asked)
+        {
             self.control.notice(format!(
                 "{} rows a statement instead of {asked}: {} with {} columns takes no more",
                 plan.rows_per_statement,
-                options.write_path.name(),
+                options.writing.write_path.name(),
                 plan.columns.len()
             ));
         }
@@ -181,7 +187,7 @@ impl Load<'_> {
             server_is_utf8: session.encoding == "UTF8",
             rejects,
             landed,
-            commits: options.write_path.commits_rows().then(Arc::default),
+            commits: options.writing.write_path.commits_rows().then(Arc::default),
         })
     }
 
@@ -194,16 +200,16 @@ impl Load<'_> {
         jobs: usize,
     ) -> Result<PublishStrategy, Error> {
         let options = self.options;
-        Ok(match (creation, options.mode) {
-            (Some(creation), _) if jobs == 1 || options.write_path.commits_rows() => {
+        Ok(match (creation, options.target.mode) {
+            (Some(creation), _) if jobs == 1 || options.writing.write_path.commits_rows() => {
                 PublishStrategy::Create(creation)
             }
             (Some(creation), _) => PublishStrategy::Hidden(Hidden::new(self.id, Content::New(creation))),
             (None, Mode::Truncate) => PublishStrategy::Truncate,
             (None, Mode::Replace) => {
                 let of = Replacement::read(connection, table, self.id, &creation::comment(inputs)).await?;
-                let builds_first = options.on_error == OnError::Ignore;
-                let content = Content::Twin { of, unlogged: options.unlogged, builds_first };
+                let builds_first = options.tolerance.on_error == OnError::Ignore;
+                let content = Content::Twin { of, unlogged: options.target.unlogged, builds_first };
                 PublishStrategy::Hidden(Hidden::new(self.id, content))
             }
             (None, _) => PublishStrategy::Append,

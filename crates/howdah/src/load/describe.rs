@@ -2,11 +2,11 @@
 
 use super::{Decision, Load};
 use crate::catalog::session::Session;
-use crate::load::report::{DialectSummary, PlanSummary, PlannedColumn};
 use crate::options::WritePath;
 use crate::plan::mapping::Mapping;
 use crate::plan::row_form::RowForm;
 use crate::publish::strategy::PublishStrategy;
+use crate::report::{CopyFormat, DialectSummary, PlanSummary, PlannedColumn};
 use crate::send::write;
 
 impl Load<'_> {
@@ -20,7 +20,7 @@ impl Load<'_> {
     ) {
         let Decision { plan, table, landing, jobs, creates, .. } = decision;
         let (_, relation) = landing.relation(table);
-        let mut statements = self.options.before.clone();
+        let mut statements = self.options.target.before.clone();
         statements.extend(landing.before(table));
         let after = landing.after(table, plan, &[]);
         let insert = write::planned_sql(plan, &relation);
@@ -35,33 +35,33 @@ impl Load<'_> {
         if let Some(landed) = &decision.landed {
             statements.extend(landed.promotion.planned_sql());
         }
-        statements.extend(self.options.after.iter().cloned());
+        statements.extend(self.options.target.after.iter().cloned());
         // A landing table is on the way only.
         let (is_new, target) = match &decision.landed {
             Some(landed) => (false, &landed.into),
             None => (*creates, table),
         };
-        if self.options.analyze {
+        if self.options.target.analyze {
             statements.push(format!("ANALYZE {}", target.sql()));
         }
         let planned = |name: &String| plan.columns.iter().any(|column| column.name == *name);
         let unfilled = target.columns.iter().filter(|column| !planned(&column.name));
         let form = match plan.form {
-            _ if plan.write_path == WritePath::CopyCsv => "csv",
-            RowForm::Binary => "binary",
-            _ => "text",
+            _ if plan.write_path == WritePath::CopyCsv => CopyFormat::Csv,
+            RowForm::Binary => CopyFormat::Binary,
+            _ => CopyFormat::Text,
         };
         let report = &mut self.report;
         report.table = target.display();
         report.jobs = jobs.count;
         report.jobs_reason.clone_from(&jobs.reason);
-        report.write_path = match plan.write_path {
-            WritePath::CopyBinary if plan.form == RowForm::Text => WritePath::CopyText.name(),
-            path => path.name(),
-        };
-        report.copy_format = form;
-        report.durability =
-            session.durability(if is_new { !self.options.unlogged } else { target.is_logged });
+        report.write_path = Some(match plan.write_path {
+            WritePath::CopyBinary if plan.form == RowForm::Text => WritePath::CopyText,
+            path => path,
+        });
+        report.copy_format = Some(form);
+        let is_logged = if is_new { !self.options.target.unlogged } else { target.is_logged };
+        report.durability = Some(session.durability(is_logged));
         report.plan = Some(PlanSummary {
             table: target.display(),
             creates_table: is_new,

@@ -9,6 +9,7 @@ use crate::control::Phase;
 use crate::encode::Encoder;
 use crate::error::Error;
 use crate::read::queue::{self, InputQueue};
+use crate::report::Outcome;
 use crate::send::context::LoadContext;
 use crate::send::pool;
 use crate::source::{Hold, Supply};
@@ -36,7 +37,7 @@ impl Load<'_> {
         if let Some(failure) = input.take_failure() {
             return Err(failure.nothing_changed());
         }
-        self.report.outcome = "planned";
+        self.report.outcome = Outcome::Planned;
         self.close_rejects(decision)
     }
 }

@@ -23,7 +23,7 @@ use crate::source::{Dialect, Input};
 /// # Errors
 /// A usage error that names the option.
 pub(crate) fn check(options: &LoadOptions) -> Result<(), Error> {
-    let dialect = &options.dialect;
+    let dialect = &options.input.dialect;
     let refused: [(bool, Mention, &str); 9] = [
         (dialect.delimiter.is_some(), setting::DELIMITER.into(), "JSON says itself where values end"),
         (dialect.quote.is_some(), setting::QUOTE.into(), "JSON's quotes are its own"),
@@ -34,10 +34,10 @@ pub(crate) fn check(options: &LoadOptions) -> Result<(), Error> {
             setting::DEFAULT.into(),
             "a column gets its default where no record has its key",
         ),
-        (!options.force_null.is_empty(), setting::FORCE_NULL.into(), "JSON has a null"),
-        (!options.force_not_null.is_empty(), setting::FORCE_NOT_NULL.into(), "JSON has a null"),
-        (options.header != HeaderOption::Auto, setting::HEADER.into(), "keys name the columns"),
-        (options.decimal_comma, setting::DECIMAL.word(","), "numbers of JSON have points"),
+        (!options.columns.force_null.is_empty(), setting::FORCE_NULL.into(), "JSON has a null"),
+        (!options.columns.force_not_null.is_empty(), setting::FORCE_NOT_NULL.into(), "JSON has a null"),
+        (options.columns.header != HeaderOption::Auto, setting::HEADER.into(), "keys name the columns"),
+        (options.input.decimal_comma, setting::DECIMAL.word(","), "numbers of JSON have points"),
     ];
     match refused.into_iter().find(|(is_asked, ..)| *is_asked) {
         Some((_, option, why)) => Err(Error::usage(message![option, " is not for JSON"]).with_hint(why)),
@@ -58,12 +58,14 @@ impl Load<'_> {
     ) -> Result<Head, Error> {
         let options = self.options;
         let is_rewindable = inputs.iter().all(Input::is_rewindable);
-        if let Some(columns) = options.columns.as_ref().filter(|_| existing.is_some() || !is_rewindable) {
+        if let Some(columns) =
+            options.columns.column_list.as_ref().filter(|_| existing.is_some() || !is_rewindable)
+        {
             return Ok(head.with_names(columns.clone()));
         }
         // A record with a stranger is then a bad one, and others need not suffer.
         let known = |names: Vec<String>| match existing {
-            Some(table) if options.on_error == OnError::Ignore => known(names, table, options),
+            Some(table) if options.tolerance.on_error == OnError::Ignore => known(names, table, options),
             _ => names,
         };
         let names = known(head.first.clone());
@@ -73,7 +75,7 @@ impl Load<'_> {
             Some(unfilled) if unfilled.is_empty() => Ok(head),
             None if !is_rewindable => Ok(head),
             Some(unfilled) if !is_rewindable => {
-                let adds_nulls = options.mode.inserts() && !options.mode.matches_rows();
+                let adds_nulls = options.target.mode.inserts() && !options.target.mode.matches_rows();
                 let is_null_anyway = |column: &&&Column| {
                     adds_nulls && !column.not_null && column.not_null_domain.is_none() && !column.has_default
                 };
@@ -88,7 +90,7 @@ impl Load<'_> {
                 };
                 let seen = self.look_through(inputs, dialect, &question).await?;
                 let is_unseen = |column: &&String| !seen.names.contains(column);
-                if let Some(column) = options.columns.iter().flatten().find(is_unseen) {
+                if let Some(column) = options.columns.column_list.iter().flatten().find(is_unseen) {
                     return Err(Error::usage(message![
                         setting::COLUMNS,
                         " names {column:?}, which no record has"
@@ -124,7 +126,7 @@ impl Load<'_> {
         let peeked = self.control.snapshot().bytes_read;
         self.control.rewind_to(0);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = self.options.jobs.unwrap_or(cores).clamp(1, cores);
+        let threads = self.options.writing.jobs.unwrap_or(cores).clamp(1, cores);
         let parts = (0..threads).map(|_| Survey::new(question.clone())).collect();
         let (cutter, control) = (self.cutter(inputs, dialect, false), self.control.clone());
         let work = move || survey::conclude(queue::show(cutter, parts, &control, Survey::see)?);

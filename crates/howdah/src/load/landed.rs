@@ -40,10 +40,10 @@ impl Load<'_> {
         mapping: &Mapping,
     ) -> Result<Landed, Error> {
         let options = self.options;
-        declared::apply(connection, &mut into, false, &options.types, &session.rules).await?;
+        declared::apply(connection, &mut into, false, &options.columns.types, &session.rules).await?;
         let usual =
             || TableName { schema: Some(into.schema.clone()), table: format!("{}_landing", into.name) };
-        let name = options.landing_table.clone().unwrap_or_else(usual);
+        let name = options.writing.landing_table.clone().unwrap_or_else(usual);
         if let Some(there) = Table::lookup(connection, &name, &session.rules).await? {
             return Err(Error::usage(format!("the landing table {} exists already", there.display()))
                 .with_sqlstate("42P07")
@@ -60,10 +60,10 @@ impl Load<'_> {
         let landing = Table { oid: 0, schema, name: name.table.clone(), ..into.clone() };
         let names: Vec<&str> = mapping.pairs.iter().map(|pair| pair.target.as_str()).collect();
         let mut promotion = Promotion::new(connection, session, &landing, &into, &names).await?;
-        if options.on_error == OnError::Ignore {
+        if options.tolerance.on_error == OnError::Ignore {
             promotion.keep_rejects(&rejects_name(&landing), true);
         }
-        if !options.keep_landing {
+        if !options.writing.keep_landing {
             promotion.drop_landing();
         }
         Ok(Landed { promotion, into, name })
@@ -77,7 +77,7 @@ impl Load<'_> {
         landed: &Landed,
     ) -> Result<(), Error> {
         let mut promotion = landed.promotion.clone();
-        if let Some(limit) = self.options.reject_limit {
+        if let Some(limit) = self.options.tolerance.reject_limit {
             promotion.limit_rejects(limit, self.report.rows_rejected, self.control.snapshot().rows_read);
         }
         let target = self.target.pinned_to(connection);
@@ -122,7 +122,7 @@ impl Load<'_> {
             let error = error.with_visible(Committed::No, visible);
             if error.hint().is_none() { error.with_hint(hint) } else { error }
         };
-        if self.options.keep_landing {
+        if self.options.writing.keep_landing {
             return kept(error);
         }
         let sql = format!("DROP TABLE {}", decision.table.sql());

@@ -7,11 +7,11 @@ use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::infer::header;
 use crate::infer::null_marker;
-use crate::load::report::DialectSummary;
 use crate::plan::decimal;
 use crate::plan::header::Head;
 use crate::plan::mapping;
 use crate::read::queue;
+use crate::report::DialectSummary;
 use crate::source::layout::Layouts;
 use crate::source::text::sniff::{self, Unsaid};
 use crate::source::{Cutter, Dialect, Supply, json};
@@ -36,12 +36,12 @@ impl Load<'_> {
     ) -> Result<Look, Error> {
         let (options, table, usual) = (self.options.clone(), existing.cloned(), usual.clone());
         let look = move || -> Result<Look, Error> {
-            let given = &options.dialect;
+            let given = &options.input.dialect;
             let unsaid = Unsaid {
                 delimiter: given.delimiter.is_none() && usual.delimiter == b',',
                 quote: given.quote.is_none(),
                 escape: given.escape.is_none(),
-                decimal_comma: options.decimal_comma,
+                decimal_comma: options.input.decimal_comma,
             };
             let fit = |first: &[String]| mapping::fit(first, table.as_ref(), &options);
             let mut dialect = sniff::sniff(cutter.sample()?, &usual, unsaid, &fit)?;

@@ -13,7 +13,7 @@ use crate::source::open::mended::SKIPPED;
 /// # Errors
 /// Not a reject file; several that come from different loads.
 pub(super) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<Input>, LoadOptions), Error> {
-    if options.encoding.is_some_and(|encoding| encoding != Encoding::UTF8) {
+    if options.input.encoding.is_some_and(|encoding| encoding != Encoding::UTF8) {
         return Err(Error::usage(message![
             setting::ENCODING,
             " is not for reject files: what they hold is UTF-8 already"
@@ -35,55 +35,55 @@ pub(super) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<In
     }
     let Some(load) = first else { return Err(Error::usage("no input was named")) };
     let byte = |c: Option<char>| c.and_then(|c| u8::try_from(c).ok());
-    let dialect = &mut options.dialect;
+    let dialect = &mut options.input.dialect;
     dialect.delimiter = dialect.delimiter.or(byte(load.delimiter));
     dialect.quote = dialect.quote.or(byte(load.quote));
     dialect.escape = dialect.escape.or(byte(load.escape));
     dialect.null = dialect.null.take().or(load.null);
     dialect.default = dialect.default.take().or(load.default);
-    if let Some(format) = load.date_format.as_ref().filter(|_| options.date_format.is_none()) {
-        options.date_format = Some(DateFormat::parse(format)?);
+    if let Some(format) = load.date_format.as_ref().filter(|_| options.input.date_format.is_none()) {
+        options.input.date_format = Some(DateFormat::parse(format)?);
     }
-    options.decimal_comma |= load.decimal == Some(',');
-    options.force_null.extend(load.force_null);
-    options.force_not_null.extend(load.force_not_null);
+    options.input.decimal_comma |= load.decimal == Some(',');
+    options.columns.force_null.extend(load.force_null);
+    options.columns.force_not_null.extend(load.force_not_null);
     if load.format == "binary" {
         return Err(Error::usage("rows of binary COPY files cannot be mended: they are no text"));
     }
     if load.format == "ndjson" {
         know_keys(&mut options, &load.keys, &load.columns, load.passes_over, load.file_column.as_ref());
     }
-    options.format = Some(match load.format.as_str() {
+    options.input.format = Some(match load.format.as_str() {
         "ndjson" => Format::Ndjson,
         "tsv" => Format::Tsv,
         "text" => Format::Text,
         _ => Format::Csv,
     });
-    if matches!(options.format, Some(Format::Csv | Format::Tsv)) {
+    if matches!(options.input.format, Some(Format::Csv | Format::Tsv)) {
         // The file says it all: nothing is left to be guessed.
-        let dialect = &mut options.dialect;
-        dialect.delimiter.get_or_insert(if options.format == Some(Format::Csv) { b',' } else { b'\t' });
+        let dialect = &mut options.input.dialect;
+        dialect.delimiter.get_or_insert(if options.input.format == Some(Format::Csv) { b',' } else { b'\t' });
         let quote = *dialect.quote.get_or_insert(b'"');
         dialect.escape.get_or_insert(quote);
         dialect.null.get_or_insert_default();
     }
-    if options.mode == Mode::default()
+    if options.target.mode == Mode::default()
         && let Some(mode) = &load.mode
     {
-        options.mode = Mode::from_name(mode).ok_or_else(|| {
+        options.target.mode = Mode::from_name(mode).ok_or_else(|| {
             Error::usage(format!("the reject file names a mode that is not known: {mode:?}"))
         })?;
     }
-    if options.mode.matches_rows() && options.key.is_empty() {
-        options.key = load.key;
+    if options.target.mode.matches_rows() && options.target.key.is_empty() {
+        options.target.key = load.key;
     }
-    if options.table.is_none() {
-        options.table = Some(TableName::parse(&load.table)?);
+    if options.target.table.is_none() {
+        options.target.table = Some(TableName::parse(&load.table)?);
     }
-    options.header = HeaderOption::Yes;
-    if options.format != Some(Format::Ndjson) {
+    options.columns.header = HeaderOption::Yes;
+    if options.input.format != Some(Format::Ndjson) {
         let skipped = load.columns.iter().enumerate().filter(|(_, column)| column.is_none());
-        options.skip_columns.extend(skipped.map(|(at, _)| format!("{SKIPPED}{at}")));
+        options.columns.skip_columns.extend(skipped.map(|(at, _)| format!("{SKIPPED}{at}")));
     }
     Ok((found, options))
 }
@@ -98,14 +98,14 @@ fn know_keys(
 ) {
     for (key, column) in keys.iter().zip(columns) {
         match column {
-            None => options.skip_columns.push(key.clone()),
-            Some(column) if column != key => options.map.push((key.clone(), column.clone())),
+            None => options.columns.skip_columns.push(key.clone()),
+            Some(column) if column != key => options.columns.map.push((key.clone(), column.clone())),
             Some(_) => {}
         }
     }
-    if passes_over && options.columns.is_none() {
+    if passes_over && options.columns.column_list.is_none() {
         let loaded = keys.iter().zip(columns).filter(|(_, column)| column.is_some());
         let loaded = loaded.map(|(key, _)| key).chain(file_column);
-        options.columns = Some(loaded.cloned().collect());
+        options.columns.column_list = Some(loaded.cloned().collect());
     }
 }

@@ -1,7 +1,6 @@
 //! The load: look, plan, carry, commit. Reads as the order of events.
 
 pub(crate) mod advice;
-pub mod report;
 
 mod apply;
 mod batches;
@@ -36,9 +35,7 @@ use crate::control::Control;
 use crate::control::stoppable::{CLEAN_UP_PATIENCE, cancelled};
 use crate::control::usage::Usage;
 use crate::encode::rejects::Rejects;
-use crate::error::ReportedError;
-use crate::error::{Error, ErrorKind};
-use crate::load::report::{Outcome, Report};
+use crate::error::{Error, ReportedError};
 use crate::message::setting;
 use crate::options::{Format, LoadOptions, Mode, WritePath};
 use crate::plan::Plan;
@@ -46,18 +43,31 @@ use crate::plan::jobs::Jobs;
 use crate::plan::mapping;
 use crate::publish::load_id::LoadId;
 use crate::publish::strategy::PublishStrategy;
+use crate::report::{CommitUnit, Outcome, Report};
 use crate::send::row_commits::RowCommits;
 use crate::send::write;
 use crate::source::tuples::{SIGNATURE, TupleCutter};
 use crate::source::{Cutter, Dialect, Input, PIECE_BYTES, Progress, Supply};
 
-/// Carries `options.inputs` into a table of `target`. Blocks until the load is over; stop it with [`Control::cancel`].
-pub fn load(options: &LoadOptions, target: &Target, control: &Control) -> Outcome {
-    run(|| Ok(Input::resolve(&options.inputs)?), options, target, control)
+/// Carries `options.input.paths` into a table of `target`. Blocks until the load is over; stop it with [`Control::cancel`].
+///
+/// # Errors
+/// What ended the load, with what was done until then: [`Error::report`] gives the [`Report`], and [`Error::committed`] says
+/// whether rows are in the table.
+pub fn load(options: &LoadOptions, target: &Target, control: &Control) -> Result<Report, Error> {
+    run(|| Ok(Input::resolve(&options.input.paths)?), options, target, control)
 }
 
-/// As [`load()`], but carries `inputs`, which need not be files.
-pub fn load_inputs(inputs: Vec<Input>, options: &LoadOptions, target: &Target, control: &Control) -> Outcome {
+/// Like [`load()`], but carries `inputs`, which need not be files.
+///
+/// # Errors
+/// As of [`load()`].
+pub fn load_inputs(
+    inputs: Vec<Input>,
+    options: &LoadOptions,
+    target: &Target,
+    control: &Control,
+) -> Result<Report, Error> {
     run(|| Ok(inputs), options, target, control)
 }
 
@@ -66,16 +76,19 @@ fn run(
     options: &LoadOptions,
     target: &Target,
     control: &Control,
-) -> Outcome {
+) -> Result<Report, Error> {
     let target = &target.clone().with_fallback_application_name(crate::APPLICATION_NAME);
     let start = Instant::now();
     let before = Usage::now();
     let id = LoadId::new();
     let mut report = Report {
         load_id: id.to_string(),
-        mode: options.mode,
-        commit: if options.write_path.commits_rows() { "row" } else { "all" },
-        outcome: "failed",
+        mode: options.target.mode,
+        commit: Some(if options.writing.write_path.commits_rows() {
+            CommitUnit::Row
+        } else {
+            CommitUnit::All
+        }),
         ..Report::default()
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -98,34 +111,29 @@ fn run(
     report.rows_per_s = report.rows as f64 / report.elapsed_s;
     report.client_cpu_s = usage.cpu_s - before.cpu_s;
     report.peak_rss_bytes = usage.peak_rss_bytes;
-    let error = result.err().map(|error| advice::advise(error, &resolved, target.user(), &report.table));
-    if let Some(error) = &error {
-        if !options.write_path.commits_rows() {
-            report.rows = 0;
-            (report.rows_inserted, report.rows_updated, report.rows_deleted) = (0, 0, 0);
-            (report.rows_skipped, report.rows_duplicate) = (0, 0);
-            report.rows_per_s = 0.0;
-        }
-        report.outcome = match error.kind() {
-            ErrorKind::Cancelled => "cancelled",
-            ErrorKind::PartlyCommitted => "partly_committed",
-            _ => "failed",
-        };
-        report.error = Some(ReportedError::from(error));
+    let Err(error) = result else { return Ok(report) };
+    let error = advice::advise(error, &resolved, target.user(), &report.table);
+    if !options.writing.write_path.commits_rows() {
+        report.rows = 0;
+        (report.rows_inserted, report.rows_updated, report.rows_deleted) = (0, 0, 0);
+        (report.rows_skipped, report.rows_duplicate) = (0, 0);
+        report.rows_per_s = 0.0;
     }
-    Outcome { report, error }
+    report.outcome = Outcome::of(&error);
+    report.error = Some(ReportedError::from(&error));
+    Err(error.with_report(report))
 }
 
 /// The inputs, and the options under which they are read.
 fn inputs_and_options(inputs: Vec<Input>, options: &LoadOptions) -> Result<(Vec<Input>, LoadOptions), Error> {
-    match options.format.unwrap_or_else(|| format_of(&inputs)) {
+    match options.input.format.unwrap_or_else(|| format_of(&inputs)) {
         Format::Rejects => mended::resolve(&inputs, options),
         format => {
             if matches!(format, Format::Json | Format::Ndjson) {
                 keys::check(options)?;
             }
-            let inputs = inputs.into_iter().map(|input| input.written_in(options.encoding)).collect();
-            Ok((Input::guessing(inputs), LoadOptions { format: Some(format), ..options.clone() }))
+            let inputs = inputs.into_iter().map(|input| input.written_in(options.input.encoding)).collect();
+            Ok((Input::guessing(inputs), options.clone().format(format)))
         }
     }
 }
@@ -161,7 +169,8 @@ impl Load<'_> {
         let options = self.options;
         write::check(options)?;
         let inputs = self.inputs.clone();
-        let usual = Arc::new(Dialect::resolve(options.format.unwrap_or(Format::Csv), &options.dialect)?);
+        let usual =
+            Arc::new(Dialect::resolve(options.input.format.unwrap_or(Format::Csv), &options.input.dialect)?);
         let name = target_name(options, &inputs)?;
         let connection = Arc::new(self.unless_cancelled(async { Ok(self.target.connect().await?) }).await?);
         let control = self.control;
@@ -173,7 +182,7 @@ impl Load<'_> {
                 return Err(cancelled().nothing_changed());
             }
         };
-        if options.dry_run {
+        if options.target.dry_run {
             return self.judge(&connection, supply, &decision).await;
         }
         match decision.commits.clone() {
@@ -217,7 +226,7 @@ impl Load<'_> {
         if let Some(total) = sizes {
             self.control.set_bytes_total(total);
         }
-        let look = match options.format.unwrap_or_default() {
+        let look = match options.input.format.unwrap_or_default() {
             Format::Parquet | Format::Arrow => self.look_at_batches(inputs).await?,
             Format::Binary => self.look_at_tuples(inputs, existing.as_ref()).await?,
             _ => self.look(self.cutter(inputs, usual, false), usual, existing.as_ref()).await?,
@@ -232,7 +241,7 @@ impl Load<'_> {
             .decide(connection, &session, existing, name, inputs, &mut supply, &dialect, &mapping, sizes)
             .await?;
         self.describe(&session, &decision, &mapping, summary);
-        Ok((supply.limited(options.limit, mapping.header.is_some()), decision))
+        Ok((supply.limited(options.input.limit, mapping.header.is_some()), decision))
     }
 
     /// The existing table that rows go to or take the place of, by the mode.
@@ -243,8 +252,8 @@ impl Load<'_> {
         session: &Session,
     ) -> Result<Option<Table>, Error> {
         let found = Table::lookup(connection, name, &session.rules).await?;
-        let matches_rows = self.options.mode.matches_rows();
-        if let Some(table) = found.as_ref().filter(|_| !self.options.key.is_empty() && !matches_rows) {
+        let matches_rows = self.options.target.mode.matches_rows();
+        if let Some(table) = found.as_ref().filter(|_| !self.options.target.key.is_empty() && !matches_rows) {
             return Err(Error::usage(message![
                 setting::KEY,
                 " is for new tables, and ",
@@ -252,7 +261,7 @@ impl Load<'_> {
                 " exists"
             ]));
         }
-        match (self.options.mode, &found) {
+        match (self.options.target.mode, &found) {
             (Mode::Create, Some(table)) => {
                 return Err(Error::usage(format!("table {} exists already", table.display()))
                     .with_sqlstate("42P07")
@@ -271,7 +280,7 @@ impl Load<'_> {
                         " makes the table"
                     ]));
             }
-            (_, None) if self.options.write_path == WritePath::Landing => {
+            (_, None) if self.options.writing.write_path == WritePath::Landing => {
                 return Err(Error::usage(format!("table {name} does not exist"))
                     .with_sqlstate("42P01")
                     .with_hint(message![
@@ -291,7 +300,7 @@ impl Load<'_> {
                 Mode::Append | Mode::CreateAppend | Mode::Upsert | Mode::Ignore | Mode::Update | Mode::Delete,
                 Some(table),
             ) => {
-                if self.options.unlogged && self.options.write_path != WritePath::Landing {
+                if self.options.target.unlogged && self.options.writing.write_path != WritePath::Landing {
                     return Err(Error::usage(message![
                         setting::UNLOGGED,
                         " is for new tables, and ",
@@ -299,7 +308,7 @@ impl Load<'_> {
                         " exists"
                     ]));
                 }
-                if self.options.freeze {
+                if self.options.writing.freeze {
                     return Err(Error::usage(message![
                         setting::FREEZE,
                         " needs a table that this load makes or empties"
@@ -316,7 +325,7 @@ impl Load<'_> {
                         .notice(format!("{} holds rows already; the new ones are added", table.display()));
                 }
             }
-            (Mode::Truncate, Some(table)) if self.options.unlogged => {
+            (Mode::Truncate, Some(table)) if self.options.target.unlogged => {
                 return Err(Error::usage(message![
                     setting::UNLOGGED,
                     " is for new tables, and ",
@@ -336,7 +345,7 @@ impl Load<'_> {
     /// The whole input once more, to find records that were read before.
     async fn supply_again(&self, plan: &Plan) -> Result<Supply, Error> {
         let has_header = plan.header.is_some();
-        let supply = match self.options.format.unwrap_or_default() {
+        let supply = match self.options.input.format.unwrap_or_default() {
             Format::Parquet | Format::Arrow => {
                 let mut batches = self.open_batches(self.inputs.clone()).await?;
                 batches.project(&plan.arrow_fields);
@@ -349,7 +358,7 @@ impl Load<'_> {
             }
             _ => Supply::text(self.cutter_under(Progress::new(), &self.inputs, &plan.dialect, has_header)),
         };
-        Ok(supply.limited(self.options.limit, has_header))
+        Ok(supply.limited(self.options.input.limit, has_header))
     }
 
     /// A cutter that reports to another `progress` than the load's: what it reads was read, or will be.
@@ -361,8 +370,8 @@ impl Load<'_> {
         has_header: bool,
     ) -> Cutter {
         Cutter::new(inputs.to_vec(), dialect.clone(), progress, PIECE_BYTES)
-            .skipping_lines(self.options.skip_lines)
-            .limited(self.options.limit, has_header)
+            .skipping_lines(self.options.input.skip_lines)
+            .limited(self.options.input.limit, has_header)
     }
 }
 
@@ -396,7 +405,7 @@ fn format_signed(bytes: &[u8]) -> Option<Format> {
 }
 
 fn target_name(options: &LoadOptions, inputs: &[Input]) -> Result<TableName, Error> {
-    if let Some(name) = &options.table {
+    if let Some(name) = &options.target.table {
         return Ok(name.clone());
     }
     let stem = inputs.iter().find_map(Input::stem);

@@ -8,6 +8,7 @@ use crate::connect::Connection;
 use crate::control::Phase;
 use crate::error::{Committed, Error, ErrorKind};
 use crate::read::queue::InputQueue;
+use crate::report::Outcome;
 use crate::send::pool::WorkerPool;
 use crate::send::row_commits::RowCommits;
 use crate::source::Supply;
@@ -44,7 +45,7 @@ impl Load<'_> {
         self.report.rows_inserted = commits.rows();
         match carried {
             Ok(_) => {
-                self.report.outcome = "loaded";
+                self.report.outcome = Outcome::Loaded;
                 self.analyze(&connection, table).await
             }
             Err(error) => Err(what_is_in(error, commits.rows(), settled, &decision)),

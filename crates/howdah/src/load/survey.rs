@@ -36,8 +36,9 @@ impl Load<'_> {
             return Ok((self.survey_keys(inputs, dialect, head, existing).await?, Layouts::new()));
         }
         let options = self.options;
-        let can_differ =
-            inputs.len() > 1 && options.columns.is_none() && inputs.iter().all(Input::is_rewindable);
+        let can_differ = inputs.len() > 1
+            && options.columns.column_list.is_none()
+            && inputs.iter().all(Input::is_rewindable);
         if !can_differ {
             return Ok((head, Layouts::new()));
         }
@@ -45,7 +46,7 @@ impl Load<'_> {
         if !head.has_header() {
             return Ok((head, Layouts::new()));
         }
-        let (inputs, dialect, skip) = (inputs.to_vec(), dialect.clone(), options.skip_lines);
+        let (inputs, dialect, skip) = (inputs.to_vec(), dialect.clone(), options.input.skip_lines);
         let notices = self.control.clone();
         let read = move || headers(&inputs, &dialect, skip, &notices);
         let headers = queue::off_thread(self.control, read).await??;
@@ -53,7 +54,7 @@ impl Load<'_> {
             return Ok((head, Layouts::new()));
         }
         kinship::check_kinship(&headers, existing, options)?;
-        let (union, layouts) = layout::unite(&headers, kinship::same_name(options.names));
+        let (union, layouts) = layout::unite(&headers, kinship::same_name(options.columns.column_names));
         self.tell_what_files_lack(&headers, &union, &layouts);
         Ok((head.with_names(union), layouts))
     }

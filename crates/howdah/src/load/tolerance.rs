@@ -27,10 +27,10 @@ impl Load<'_> {
         inputs: &[Input],
     ) -> Result<Option<Arc<Rejects>>, Error> {
         let options = self.options;
-        if options.on_error == OnError::Stop {
+        if options.tolerance.on_error == OnError::Stop {
             return Ok(None);
         }
-        let path = match &options.rejects {
+        let path = match &options.tolerance.rejects {
             Some(path) => path.clone(),
             None => default_path(&table.name, &self.id.to_string()),
         };
@@ -44,8 +44,8 @@ impl Load<'_> {
             mapping.layouts.iter().map(|(input, layout)| (input.clone(), provenance(&layout.places())));
         let rejects = Rejects::new(
             &path,
-            options.rejects.is_some(),
-            options.reject_limit,
+            options.tolerance.rejects.is_some(),
+            options.tolerance.reject_limit,
             provenance(&whole),
             others.collect(),
         )?;
@@ -98,9 +98,9 @@ pub(crate) fn provenance(
     options: &LoadOptions,
 ) -> Provenance {
     let (format, delimiter, null): (_, _, &[u8]) = match (dialect.family, dialect.delimiter) {
-        _ if options.format == Some(Format::Binary) => ("binary", dialect.delimiter, b""),
+        _ if options.input.format == Some(Format::Binary) => ("binary", dialect.delimiter, b""),
         // Rows that had types are kept as JSON.
-        (_, delimiter) if options.format.unwrap_or_default().has_types() => ("ndjson", delimiter, b""),
+        (_, delimiter) if options.input.format.unwrap_or_default().has_types() => ("ndjson", delimiter, b""),
         (Family::Text, _) => ("text", b'\t', b"\\N"),
         (Family::Json | Family::Ndjson, delimiter) => ("ndjson", delimiter, b""),
         (Family::Csv, b'\t') => ("tsv", b'\t', b""),
@@ -116,7 +116,9 @@ pub(crate) fn provenance(
         known.iter().flat_map(|known| known.skipped.iter().filter(is_new)).cloned().collect();
     let keys = match known {
         Some(known) => [&known.names[..], &unmet].concat(),
-        None if options.format.unwrap_or_default().has_types() => mapping.header.clone().unwrap_or_default(),
+        None if options.input.format.unwrap_or_default().has_types() => {
+            mapping.header.clone().unwrap_or_default()
+        }
         None => Vec::new(),
     };
     Provenance {
@@ -131,18 +133,18 @@ pub(crate) fn provenance(
             .collect(),
         keys,
         passes_over: known.is_some_and(|known| known.passes_over),
-        mode: options.mode.matches_rows().then(|| options.mode.name().to_owned()),
-        key: if options.mode.matches_rows() { options.key.clone() } else { Vec::new() },
+        mode: options.target.mode.matches_rows().then(|| options.target.mode.name().to_owned()),
+        key: if options.target.mode.matches_rows() { options.target.key.clone() } else { Vec::new() },
         format: format.to_owned(),
         delimiter: unless(dialect.delimiter, delimiter),
         quote: unless(dialect.quote, b'"').filter(|_| is_csv),
         escape: unless(dialect.escape, dialect.quote).filter(|_| is_csv),
         null: (dialect.null != null).then(|| text(&dialect.null)),
         default: dialect.default.as_deref().map(text),
-        decimal: options.decimal_comma.then_some(','),
-        force_null: options.force_null.clone(),
-        force_not_null: options.force_not_null.clone(),
-        date_format: options.date_format.as_ref().map(|format| format.as_str().to_owned()),
+        decimal: options.input.decimal_comma.then_some(','),
+        force_null: options.columns.force_null.clone(),
+        force_not_null: options.columns.force_not_null.clone(),
+        date_format: options.input.date_format.as_ref().map(|format| format.as_str().to_owned()),
         file_column: mapping.pairs.iter().find(|pair| pair.is_file_name).map(|pair| pair.target.clone()),
     }
 }

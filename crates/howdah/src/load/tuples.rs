@@ -5,11 +5,11 @@ use super::batches::check;
 use super::look::Look;
 use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::load::report::DialectSummary;
 use crate::message::setting;
 use crate::options::{Format, LoadOptions, WritePath};
 use crate::plan::header::Head;
 use crate::read::queue;
+use crate::report::DialectSummary;
 use crate::source::layout::Layouts;
 use crate::source::tuples::TupleCutter;
 use crate::source::{Input, Supply};
@@ -42,13 +42,13 @@ fn check_tuples(options: &LoadOptions, existing: Option<&Table>) -> Result<(), E
         return Err(Error::usage("binary COPY files do not say the types of their columns")
             .with_hint("make the table first"));
     }
-    if options.write_path != WritePath::CopyBinary {
+    if options.writing.write_path != WritePath::CopyBinary {
         return Err(Error::usage(message![
-            setting::WRITE_PATH.word(options.write_path.name()),
+            setting::WRITE_PATH.word(options.writing.write_path.name()),
             ": binary COPY files go by copy-binary only"
         ]));
     }
-    if options.file_column.is_some() {
+    if options.columns.file_column.is_some() {
         return Err(Error::usage(message![setting::FILE_COLUMN, " is not for binary COPY files"]));
     }
     Ok(())

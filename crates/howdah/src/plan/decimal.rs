@@ -10,7 +10,7 @@ use crate::source::Dialect;
 /// # Errors
 /// A usage error: the delimiter is a comma.
 pub(crate) fn check(options: &LoadOptions, dialect: &Dialect) -> Result<(), Error> {
-    if options.decimal_comma && dialect.delimiter == b',' {
+    if options.input.decimal_comma && dialect.delimiter == b',' {
         return Err(Error::usage(message![
             setting::DECIMAL.word(","),
             " needs another delimiter than the comma"

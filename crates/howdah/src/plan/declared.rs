@@ -16,11 +16,11 @@ use crate::plan::mapping::Mapping;
 /// The types of a new table's columns that need not be found: those that the user says, and, where they say nothing, those
 /// that the caller knows of the fields.
 pub(crate) fn of_new_table(options: &LoadOptions, mapping: &Mapping) -> Vec<(String, String)> {
-    let mut types = options.types.clone();
-    for (field, type_name) in &options.presumed {
+    let mut types = options.columns.types.clone();
+    for (field, type_name) in &options.columns.known_types {
         let Some(pair) = mapping.pairs.iter().find(|pair| pair.source == *field) else { continue };
         let target = pair.target.to_lowercase();
-        if !options.types.iter().any(|(named, _)| named.to_lowercase() == target) {
+        if !options.columns.types.iter().any(|(named, _)| named.to_lowercase() == target) {
             types.push((pair.target.clone(), type_name.clone()));
         }
     }

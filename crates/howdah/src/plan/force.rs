@@ -22,7 +22,10 @@ impl Forced {
     /// What the options say of the column `name`; `None` where they say nothing.
     pub(crate) fn of(name: &str, options: &LoadOptions) -> Option<Forced> {
         let named = |list: &[String]| list.iter().any(|item| item == name || item == ALL);
-        let forced = Forced { null: named(&options.force_null), not_null: named(&options.force_not_null) };
+        let forced = Forced {
+            null: named(&options.columns.force_null),
+            not_null: named(&options.columns.force_not_null),
+        };
         (forced != Forced::default()).then_some(forced)
     }
 
@@ -46,10 +49,11 @@ impl Forced {
 /// # Errors
 /// A usage error that names the option.
 pub(crate) fn check(options: &LoadOptions, mapping: &Mapping) -> Result<(), Error> {
-    for (option, list) in
-        [(setting::FORCE_NULL, &options.force_null), (setting::FORCE_NOT_NULL, &options.force_not_null)]
-    {
-        if !list.is_empty() && options.format == Some(Format::Text) {
+    for (option, list) in [
+        (setting::FORCE_NULL, &options.columns.force_null),
+        (setting::FORCE_NOT_NULL, &options.columns.force_not_null),
+    ] {
+        if !list.is_empty() && options.input.format == Some(Format::Text) {
             return Err(Error::usage(message![
                 option,
                 " is about quotes, which the text format does not have"

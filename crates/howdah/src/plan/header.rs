@@ -55,7 +55,7 @@ impl Head {
     pub(crate) fn decided(self, existing: Option<&Table>, options: &LoadOptions) -> Result<Head, Error> {
         let decision = match existing {
             Some(table) => self.header_of_existing(table, options)?,
-            None => self.header_of_new(options.header),
+            None => self.header_of_new(options.columns.header),
         };
         Ok(Head { decision: Some(decision), ..self })
     }
@@ -86,7 +86,7 @@ impl Head {
     /// Refuses names that are not text; where the columns are named nobody reads them.
     pub(crate) fn must_be_text(&self, is_header: bool, options: &LoadOptions) -> Result<(), Error> {
         match &self.fault {
-            Some(fault) if is_header && options.columns.is_none() => Err(fault.clone()),
+            Some(fault) if is_header && options.columns.column_list.is_none() => Err(fault.clone()),
             _ => Ok(()),
         }
     }
@@ -132,7 +132,7 @@ impl Head {
         if let Some(decision) = &self.decision {
             return Ok(decision.clone());
         }
-        match options.header {
+        match options.columns.header {
             HeaderOption::Yes => return Ok((true, "record 1 is the header, as asked".into())),
             HeaderOption::No => return Ok((false, "record 1 is data, as asked".into())),
             HeaderOption::Auto => {}
@@ -145,7 +145,7 @@ impl Head {
         if others.is_empty() {
             return Ok((true, "record 1 is the header: all its fields are column names".into()));
         }
-        if options.columns.is_some() {
+        if options.columns.column_list.is_some() {
             return Ok((false, "record 1 is data: not all of its fields are column names".into()));
         }
         if let Some(fault) = self.fault.clone() {

@@ -30,35 +30,44 @@ pub(crate) fn choose(
     cores: usize,
     staged: bool,
 ) -> Result<Jobs, Error> {
-    let only_one = if options.freeze {
+    let only_one = if options.writing.freeze {
         Some(Message::from("FREEZE works only in the transaction that makes or empties the table"))
-    } else if options.mode == Mode::Truncate && table.is_some() && !staged {
+    } else if options.target.mode == Mode::Truncate && table.is_some() && !staged {
         Some(Message::from("TRUNCATE locks the table for one transaction"))
-    } else if !options.before.is_empty() {
+    } else if !options.target.before.is_empty() {
         Some(message![setting::BEFORE, " is part of the load's transaction"])
-    } else if !options.after.is_empty() && table.is_some() && options.mode != Mode::Replace && !staged {
+    } else if !options.target.after.is_empty()
+        && table.is_some()
+        && options.target.mode != Mode::Replace
+        && !staged
+    {
         Some(message![setting::AFTER, " is part of the load's transaction"])
     } else {
         None
     };
     let hazards = table
         .filter(|_| !staged)
-        .filter(|_| options.mode != Mode::Replace || options.on_error == OnError::Ignore)
+        .filter(|_| options.target.mode != Mode::Replace || options.tolerance.on_error == OnError::Ignore)
         // Rows that commit at once keep others waiting for moments.
-        .filter(|_| !options.write_path.commits_rows() || options.on_error == OnError::Ignore);
+        .filter(|_| {
+            !options.writing.write_path.commits_rows() || options.tolerance.on_error == OnError::Ignore
+        });
     let hazards = hazards.map(|table| table.hazards.0.join(" and ")).filter(|hazards| !hazards.is_empty());
-    let key_first = table.is_none() && !options.key.is_empty() && options.on_error == OnError::Ignore;
+    let key_first =
+        table.is_none() && !options.target.key.is_empty() && options.tolerance.on_error == OnError::Ignore;
     let hazards = hazards.or(key_first.then(|| "a primary key".to_owned()));
-    if options.jobs == Some(0) {
+    if options.writing.jobs == Some(0) {
         return Err(Error::usage(message![setting::JOBS, " must be at least 1"]));
     }
-    match (options.jobs, only_one) {
+    match (options.writing.jobs, only_one) {
         (Some(asked), Some(reason)) if asked > 1 => {
             Err(Error::usage(message![setting::JOBS.number(asked), " is not possible: ", reason])
                 .with_hint(message!["leave ", setting::JOBS, " out, or use ", setting::JOBS.number(1)]))
         }
         // Which of two rows with one key is refused would depend on which connection sent it first.
-        (Some(asked), None) if asked > 1 && options.on_error == OnError::Ignore && hazards.is_some() => {
+        (Some(asked), None)
+            if asked > 1 && options.tolerance.on_error == OnError::Ignore && hazards.is_some() =>
+        {
             let reason = message![
                 "one connection instead of {asked}: the table has ",
                 hazards.unwrap_or_default(),
@@ -110,7 +119,7 @@ mod tests {
     fn a_keyed_table_is_filled_by_one_connection_unless_asked_otherwise() {
         let options = LoadOptions::default();
         assert_eq!(choose(&options, Some(&keyed()), None, 8, false).unwrap().count, 1);
-        let asked = LoadOptions { jobs: Some(4), ..LoadOptions::default() };
+        let asked = LoadOptions::default().jobs(4);
         assert_eq!(choose(&asked, Some(&keyed()), None, 8, false).unwrap(), Jobs { count: 4, reason: None });
         assert_eq!(choose(&options, None, None, 8, false).unwrap().count, DEFAULT_MOST);
     }
@@ -118,9 +127,9 @@ mod tests {
     #[test]
     fn several_connections_are_refused_where_only_one_can_work() {
         for options in [
-            LoadOptions { jobs: Some(2), freeze: true, ..LoadOptions::default() },
-            LoadOptions { jobs: Some(2), mode: Mode::Truncate, ..LoadOptions::default() },
-            LoadOptions { jobs: Some(0), ..LoadOptions::default() },
+            LoadOptions::default().jobs(2).freeze(true),
+            LoadOptions::default().jobs(2).mode(Mode::Truncate),
+            LoadOptions::default().jobs(0),
         ] {
             assert!(choose(&options, Some(&keyed()), None, 8, false).is_err());
         }
@@ -128,7 +137,7 @@ mod tests {
 
     #[test]
     fn staged_rows_meet_no_index_on_their_way() {
-        let options = LoadOptions { mode: Mode::Upsert, ..LoadOptions::default() };
+        let options = LoadOptions::default().mode(Mode::Upsert);
         assert_eq!(choose(&options, Some(&keyed()), None, 8, true).unwrap().count, DEFAULT_MOST);
     }
 

@@ -4,19 +4,19 @@ use crate::catalog::snake::snake;
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::message::setting;
-use crate::options::{LoadOptions, Names};
+use crate::options::{ColumnNames, LoadOptions};
 use crate::plan::columns::is_name;
 use crate::source::layout::Header;
 use crate::source::listing::listing;
 
 /// Whether two headers mean the same column, for a load that makes of names what `names` says.
-pub(crate) fn same_name(names: Names) -> fn(&str, &str) -> bool {
+pub(crate) fn same_name(names: ColumnNames) -> fn(&str, &str) -> bool {
     fn folded(one: &str, other: &str) -> bool {
         one.to_lowercase() == other.to_lowercase()
     }
     match names {
-        Names::Keep => folded,
-        Names::Snake => {
+        ColumnNames::Keep => folded,
+        ColumnNames::Snake => {
             |one, other| folded(one, other) || !snake(one).is_empty() && snake(one) == snake(other)
         }
     }
@@ -33,7 +33,7 @@ pub(crate) fn check_kinship(
     options: &LoadOptions,
 ) -> Result<(), Error> {
     let Some((first_input, first)) = headers.first() else { return Ok(()) };
-    let is_same = same_name(options.names);
+    let is_same = same_name(options.columns.column_names);
     for (input, header) in headers {
         let is_known = |name: &&String| {
             first.iter().any(|other| is_same(name, other))

@@ -9,7 +9,7 @@ use crate::catalog::table::{Column, Table};
 use crate::catalog::types::FIRST_OWN_OID;
 use crate::error::Error;
 use crate::message::{Message, setting};
-use crate::options::{HeaderOption, LoadOptions, Names};
+use crate::options::{ColumnNames, HeaderOption, LoadOptions};
 use crate::plan::columns::{find_column, is_name, mapped};
 use crate::plan::header::Head;
 use crate::plan::keys::Seen;
@@ -60,16 +60,16 @@ pub(crate) struct Pair {
 
 /// How well a record 1 fits the target.
 pub(crate) fn fit(first: &[String], existing: Option<&Table>, options: &LoadOptions) -> Fit {
-    let may_be_header = options.header != HeaderOption::No && !first.is_empty();
+    let may_be_header = options.columns.header != HeaderOption::No && !first.is_empty();
     if may_be_header && existing.is_some_and(|table| first.iter().all(|field| is_name(field, table, options)))
     {
         return Fit::Names;
     }
-    let is_file_column = |column: &Column| options.file_column.as_ref() == Some(&column.name);
+    let is_file_column = |column: &Column| options.columns.file_column.as_ref() == Some(&column.name);
     let insertable = |table: &Table| {
         table.columns.iter().filter(|column| !column.generated && !is_file_column(column)).count()
     };
-    let expected = options.columns.as_ref().map(Vec::len).or(existing.map(insertable));
+    let expected = options.columns.column_list.as_ref().map(Vec::len).or(existing.map(insertable));
     if expected == Some(first.len()) { Fit::Count } else { Fit::Unknown }
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn for_existing(
     let file_column = file_column_of(table, options)?;
     let insertable =
         || table.columns.iter().filter(|column| !column.generated && Some(&column.name) != file_column);
-    if let Some(columns) = options.columns.as_ref().filter(|_| !head.has_keys) {
+    if let Some(columns) = options.columns.column_list.as_ref().filter(|_| !head.has_keys) {
         positional(columns, &mut pairs);
     } else if is_header {
         by_header(head, options, &mut pairs, &mut problems);
@@ -100,7 +100,7 @@ pub(crate) fn for_existing(
         positional(&names, &mut pairs);
     }
     for pair in &mut pairs {
-        match find_column(table, &pair.target, options.names) {
+        match find_column(table, &pair.target, options.columns.column_names) {
             None => problems.push(format!("{:?} is not a column of {}", pair.target, table.display()).into()),
             Some(column) if column.generated => {
                 let name = &column.name;
@@ -118,7 +118,7 @@ pub(crate) fn for_existing(
         }
     }
     twice(&pairs, &mut problems);
-    if !table.has_row_triggers && options.mode.inserts() {
+    if !table.has_row_triggers && options.target.mode.inserts() {
         for column in insertable().filter(|column| {
             column.not_null && !column.has_default && !matches!(column.shape, TypeShape::Domain { .. })
         }) {
@@ -180,8 +180,8 @@ pub(crate) fn for_existing(
 
 /// The column of an existing table that gets the file's name.
 fn file_column_of<'t>(table: &'t Table, options: &LoadOptions) -> Result<Option<&'t String>, Error> {
-    let Some(name) = &options.file_column else { return Ok(None) };
-    let Some(column) = find_column(table, name, options.names) else {
+    let Some(name) = &options.columns.file_column else { return Ok(None) };
+    let Some(column) = find_column(table, name, options.columns.column_names) else {
         return Err(Error::usage(message![
             setting::FILE_COLUMN,
             " names {name:?}, which is no column of ",
@@ -222,11 +222,11 @@ pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> R
         };
         return Err(Error::usage("the input is empty: there is nothing to make a table from").with_hint(hint));
     }
-    let (is_header, header_reason) = head.header_of_new(options.header);
+    let (is_header, header_reason) = head.header_of_new(options.columns.header);
     head.must_be_text(is_header, options)?;
     let mut problems = Vec::new();
     let mut pairs = Vec::new();
-    if let Some(columns) = options.columns.as_ref().filter(|_| !head.has_keys) {
+    if let Some(columns) = options.columns.column_list.as_ref().filter(|_| !head.has_keys) {
         positional(columns, &mut pairs);
         if columns.len() != head.first.len() {
             let (named, found) = (columns.len(), head.first.len());
@@ -234,7 +234,7 @@ pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> R
         }
     } else if is_header {
         by_header(head, options, &mut pairs, &mut problems);
-        if options.names == Names::Snake {
+        if options.columns.column_names == ColumnNames::Snake {
             befriend(&mut pairs, options);
         }
     } else {
@@ -243,11 +243,11 @@ pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> R
         positional(&names, &mut pairs);
     }
     if let Some(name) =
-        options.file_column.as_ref().filter(|name| pairs.iter().any(|pair| pair.target == **name))
+        options.columns.file_column.as_ref().filter(|name| pairs.iter().any(|pair| pair.target == **name))
     {
         problems.push(format!("{name:?} is to get the file's name and is in the input too").into());
     }
-    if let Some(Err(error)) = options.file_column.as_deref().map(name::check) {
+    if let Some(Err(error)) = options.columns.file_column.as_deref().map(name::check) {
         problems.push(message![setting::FILE_COLUMN, ": ", error.message()]);
     }
     for pair in &pairs {
@@ -277,7 +277,7 @@ pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> R
             ]
         }));
     }
-    let file_column = options.file_column.as_ref();
+    let file_column = options.columns.file_column.as_ref();
     finish(head, (is_header, header_reason), pairs, layouts, file_column, options)
 }
 
@@ -292,12 +292,12 @@ fn finish(
     if pairs.is_empty() {
         return Err(Error::usage("no column is left to load"));
     }
-    let by_name = is_header && (head.has_keys || options.columns.is_none());
+    let by_name = is_header && (head.has_keys || options.columns.column_list.is_none());
     let fields = if by_name { head.first.len() } else { pairs.len() };
     let keys = head.has_keys.then(|| KnownKeys {
         names: head.first.clone(),
-        skipped: options.skip_columns.clone(),
-        passes_over: options.columns.is_some(),
+        skipped: options.columns.skip_columns.clone(),
+        passes_over: options.columns.column_list.is_some(),
         seen: head.seen.clone(),
     });
     if let Some(name) = file_column {
@@ -322,18 +322,20 @@ fn positional(names: &[String], pairs: &mut Vec<Pair>) {
 fn by_header(head: &Head, options: &LoadOptions, pairs: &mut Vec<Pair>, problems: &mut Vec<Message>) {
     let header = &head.first;
     for (field, source) in header.iter().enumerate() {
-        if !options.skip_columns.contains(source) {
+        if !options.columns.skip_columns.contains(source) {
             let target = mapped(source, options).to_owned();
             pairs.push(Pair { field, source: source.clone(), target, is_file_name: false });
         }
     }
     let asked = options
+        .columns
         .map
         .iter()
         .map(|(source, _)| (setting::MAP, source))
-        .chain(options.skip_columns.iter().map(|s| (setting::SKIP_COLUMNS, s)));
+        .chain(options.columns.skip_columns.iter().map(|s| (setting::SKIP_COLUMNS, s)));
     // A key may be in no record. Those of a mended reject file are known beforehand, and it may have none with some of them.
-    let may_lack = |option| head.has_keys && (option != setting::MAP || options.header == HeaderOption::Yes);
+    let may_lack =
+        |option| head.has_keys && (option != setting::MAP || options.columns.header == HeaderOption::Yes);
     for (option, source) in asked {
         if !header.contains(source) && !may_lack(option) {
             let where_not = if head.has_keys { "not among the keys" } else { "not in the header" };
@@ -344,8 +346,8 @@ fn by_header(head: &Head, options: &LoadOptions, pairs: &mut Vec<Pair>, problems
 
 /// Gives the columns friendly names, but for those that are mapped.
 fn befriend(pairs: &mut [Pair], options: &LoadOptions) {
-    let is_mapped = |pair: &Pair| options.map.iter().any(|(source, _)| *source == pair.source);
-    let taken: Vec<&str> = options.map.iter().map(|(_, target)| &**target).collect();
+    let is_mapped = |pair: &Pair| options.columns.map.iter().any(|(source, _)| *source == pair.source);
+    let taken: Vec<&str> = options.columns.map.iter().map(|(_, target)| &**target).collect();
     let free: Vec<&str> = pairs.iter().filter(|pair| !is_mapped(pair)).map(|pair| &*pair.source).collect();
     let names = snake::distinct(free.into_iter(), &taken);
     for (pair, name) in pairs.iter_mut().filter(|pair| !is_mapped(pair)).zip(names) {
@@ -354,7 +356,7 @@ fn befriend(pairs: &mut [Pair], options: &LoadOptions) {
 }
 
 fn refuse_names_without_header(options: &LoadOptions) -> Result<(), Error> {
-    if options.map.is_empty() && options.skip_columns.is_empty() {
+    if options.columns.map.is_empty() && options.columns.skip_columns.is_empty() {
         return Ok(());
     }
     Err(Error::usage(message![
@@ -373,10 +375,15 @@ fn refuse_names_without_header(options: &LoadOptions) -> Result<(), Error> {
 
 /// The columns that an input with `keys` does not fill, of those that it could.
 pub(crate) fn unfilled<'t>(table: &'t Table, keys: &[String], options: &LoadOptions) -> Vec<&'t Column> {
-    let loaded = keys.iter().filter(|key| !options.skip_columns.contains(key));
-    let filled: Vec<&Column> =
-        loaded.filter_map(|key| find_column(table, mapped(key, options), options.names)).collect();
-    let by_file = options.file_column.as_ref().and_then(|name| find_column(table, name, options.names));
+    let loaded = keys.iter().filter(|key| !options.columns.skip_columns.contains(key));
+    let filled: Vec<&Column> = loaded
+        .filter_map(|key| find_column(table, mapped(key, options), options.columns.column_names))
+        .collect();
+    let by_file = options
+        .columns
+        .file_column
+        .as_ref()
+        .and_then(|name| find_column(table, name, options.columns.column_names));
     let is_filled = |column: &Column| filled.iter().chain(&by_file).any(|other| other.name == column.name);
     table.columns.iter().filter(|column| !column.generated && !is_filled(column)).collect()
 }

@@ -203,7 +203,7 @@ impl Plan {
             let not_in_arrays = matches!(column.shape, TypeShape::Array { .. })
                 || column.base_type.0 == INTERVAL_OID && column.base_type.1 != -1;
             let as_text = rules.write_path.binds()
-                && !rules.options.dry_run
+                && !rules.options.target.dry_run
                 && (codec.is_none() || not_in_arrays && rules.write_path == WritePath::Unnest);
             if as_text {
                 codec = TextCodec::for_type(TEXT_OID, -1, rules.session);
@@ -252,7 +252,7 @@ impl Plan {
             Error::new(ErrorKind::Internal, "the plan has more columns than a table can have")
         })?;
         let rows_per_statement =
-            rules.write_path.rows_per_statement(rules.options.rows_per_statement, usize::from(count));
+            rules.write_path.rows_per_statement(rules.options.writing.rows_per_statement, usize::from(count));
         let careful = rules.decimal_comma
             || rules.date_format.is_some()
             || columns.iter().any(|column| column.is_file_name || column.forced.is_some());

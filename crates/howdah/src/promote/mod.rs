@@ -17,10 +17,11 @@ use crate::catalog::table::{Column, Kind, Table};
 use crate::connect::{Connection, Target};
 use crate::control::stoppable::{CLEAN_UP_PATIENCE, cancelled};
 use crate::control::{Control, Phase};
+use crate::error::Error;
 use crate::error::ReportedError;
-use crate::error::{Error, ErrorKind};
 use crate::message::{Respell, Spelling};
 use crate::options::RejectLimit;
+use crate::report::Outcome;
 use crate::send::liveness::server_lost;
 use readers::Reader;
 use run::Run;
@@ -47,8 +48,8 @@ pub struct PromoteOptions {
 /// The figures of one promotion. Serialises to the JSON report.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct PromoteReport {
-    /// `promoted`, `failed`, `cancelled`, or `partly_committed`.
-    pub outcome: &'static str,
+    /// How it ended.
+    pub outcome: Outcome,
     /// Schema-qualified, quoted where needed.
     pub landing: String,
     /// Schema-qualified, quoted where needed.
@@ -69,6 +70,18 @@ pub struct PromoteReport {
     pub server_version: String,
     /// Why it failed.
     pub error: Option<ReportedError>,
+}
+
+impl PromoteReport {
+    /// The report of a promotion that failed with `error`: the one that the error carries, or that of one that did not
+    /// begin.
+    pub fn of_failure(error: &Error) -> PromoteReport {
+        error.report().cloned().unwrap_or_else(|| PromoteReport {
+            outcome: Outcome::of(error),
+            error: Some(ReportedError::from(error)),
+            ..PromoteReport::default()
+        })
+    }
 }
 
 impl Respell for PromoteReport {
@@ -97,32 +110,27 @@ pub(crate) struct Promoted {
     pub(crate) commit_s: f64,
 }
 
-/// Promotes. Blocks until it is over; stop it with [`Control::cancel`].
-pub fn promote(
-    options: &PromoteOptions,
-    target: &Target,
-    control: &Control,
-) -> (PromoteReport, Option<Error>) {
+/// Reads the rows of a landing table as their types, and inserts them into the typed table. Blocks until it is over; stop it
+/// with [`Control::cancel`].
+///
+/// # Errors
+/// What ended it, with what was done until then: [`Error::report`] gives the [`PromoteReport`].
+pub fn promote(options: &PromoteOptions, target: &Target, control: &Control) -> Result<PromoteReport, Error> {
     let target = &target.clone().with_fallback_application_name(crate::APPLICATION_NAME);
     let start = Instant::now();
-    let mut report = PromoteReport { outcome: "failed", ..PromoteReport::default() };
+    let mut report = PromoteReport::default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result = match runtime {
         Ok(runtime) => runtime.block_on(carry_out(options, target, control, &mut report)),
         Err(error) => Err(Error::cannot_start("the runtime", error)),
     };
-    let error = result.err().map(Error::or_nothing_changed);
-    if let Some(error) = &error {
-        report.outcome = match error.kind() {
-            ErrorKind::Cancelled => "cancelled",
-            ErrorKind::PartlyCommitted => "partly_committed",
-            _ => "failed",
-        };
-        report.error = Some(ReportedError::from(error));
-    }
     report.elapsed_s = start.elapsed().as_secs_f64();
     report.rows_per_s = report.rows as f64 / report.elapsed_s;
-    (report, error)
+    let Err(error) = result else { return Ok(report) };
+    let error = error.or_nothing_changed();
+    report.outcome = Outcome::of(&error);
+    report.error = Some(ReportedError::from(&error));
+    Err(error.with_report(report))
 }
 
 async fn carry_out(
@@ -160,7 +168,7 @@ async fn carry_out(
     (report.phases.promote_s, report.phases.commit_s) = (promoted.promote_s, promoted.commit_s);
     (report.rows, report.rows_rejected) = (promoted.rows, promoted.rows_rejected);
     report.rejects_table = promotion.rejects_display(promoted.rows_rejected);
-    report.outcome = "promoted";
+    report.outcome = Outcome::Promoted;
     Ok(())
 }
 

@@ -52,7 +52,7 @@ impl Creation {
         with_schema: bool,
         observe: bool,
     ) -> Result<Creation, Error> {
-        let key_first = options.on_error == OnError::Ignore && !options.key.is_empty();
+        let key_first = options.tolerance.on_error == OnError::Ignore && !options.target.key.is_empty();
         if key_first && observe {
             return Err(Error::usage(message![
                 setting::KEY,
@@ -63,7 +63,7 @@ impl Creation {
             .with_hint("make the table first, or save the stream to a file"));
         }
         let targets: Vec<&str> = mapping.pairs.iter().map(|pair| pair.target.as_str()).collect();
-        if let Some(stranger) = options.key.iter().find(|name| !targets.contains(&name.as_str())) {
+        if let Some(stranger) = options.target.key.iter().find(|name| !targets.contains(&name.as_str())) {
             return Err(Error::usage(message![
                 setting::KEY,
                 " names {stranger:?}, which the new table does not have"
@@ -71,9 +71,9 @@ impl Creation {
             .with_detail(format!("its columns: {}", targets.join(", "))));
         }
         Ok(Creation {
-            unlogged: options.unlogged,
+            unlogged: options.target.unlogged,
             with_schema,
-            key: options.key.clone(),
+            key: options.target.key.clone(),
             key_first,
             observe,
             comment: comment(inputs),

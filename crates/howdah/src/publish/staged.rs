@@ -44,7 +44,7 @@ impl Apply {
         options: &LoadOptions,
         mapping: &Mapping,
     ) -> Result<Option<Apply>, Error> {
-        let apply = match options.mode {
+        let apply = match options.target.mode {
             Mode::Upsert => Apply::Upsert(Key::find(connection, table, options, mapping).await?),
             Mode::Ignore => Apply::Ignore(Key::find(connection, table, options, mapping).await?),
             Mode::Update => Apply::Update(Key::find(connection, table, options, mapping).await?),
@@ -60,7 +60,7 @@ impl Apply {
                 "the input has only the columns of the key: there is nothing to update",
             ));
         }
-        if options.dialect.default.is_some() {
+        if options.input.dialect.default.is_some() {
             return Err(Error::usage(message![
                 setting::DEFAULT,
                 " needs COPY straight into the table, and here rows are staged first"

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-pub use report::{LatencyFigures, StreamOutcome, StreamPlan, StreamReport, WriterFigures};
+pub use report::{LatencyFigures, StreamPlan, StreamReport, WriterFigures};
 pub use watch::{StreamProgress, StreamWatch};
 
 use arrival::Arrival;
@@ -43,11 +43,11 @@ use crate::encode::rejects::Rejects;
 use crate::error::ReportedError;
 use crate::error::{Committed, Error, ErrorKind};
 use crate::load::advice;
-use crate::load::report::PlannedColumn;
 use crate::load::{default_path, provenance};
 use crate::message::{Action, setting};
 use crate::options::{Format, LoadOptions, OnError};
 use crate::publish::load_id::LoadId;
+use crate::report::{CopyFormat, Outcome, PlannedColumn};
 use crate::source::Dialect;
 use crate::source::text::live::LiveCutter;
 use crate::writer::{OnFull, Writer, WriterOptions};
@@ -72,14 +72,17 @@ pub struct StreamOptions {
     pub writer: WriterOptions,
 }
 
-/// Carries records into a table until the input ends or somebody says stop. Blocks.
-pub fn stream(options: &StreamOptions, target: &Target, watch: &StreamWatch) -> StreamOutcome {
+/// Carries records into a table until the input ends or [`StreamWatch`]'s control says stop. Blocks.
+///
+/// # Errors
+/// What ended it, with what was done until then: [`Error::report`](crate::Error::report) gives the [`StreamReport`].
+pub fn stream(options: &StreamOptions, target: &Target, watch: &StreamWatch) -> Result<StreamReport, Error> {
     let target = &target.clone().with_fallback_application_name(crate::APPLICATION_NAME);
     let (start, before) = (Instant::now(), Usage::now());
     let id = LoadId::new();
-    let mut report = StreamReport { outcome: "failed", load_id: id.to_string(), ..StreamReport::default() };
+    let mut report = StreamReport { load_id: id.to_string(), ..StreamReport::default() };
     let mut stream = Stream { options, target, watch, id, report: &mut report };
-    let error = stream.run().err();
+    let result = stream.run();
     let (snapshot, usage) = (watch.control().snapshot(), Usage::now());
     report.rows_read = snapshot.rows_read;
     report.bytes_read = snapshot.bytes_read;
@@ -87,13 +90,12 @@ pub fn stream(options: &StreamOptions, target: &Target, watch: &StreamWatch) -> 
     report.rows_per_s = report.rows as f64 / report.elapsed_s;
     report.client_cpu_s = usage.cpu_s - before.cpu_s;
     report.peak_rss_bytes = usage.peak_rss_bytes;
-    let error = error.map(|error| advice::advise(error, &options.reading, target.user(), &report.table));
-    if let Some(error) = &error {
-        report.outcome =
-            if error.kind() == ErrorKind::PartlyCommitted { "partly_committed" } else { "failed" };
-        report.error = Some(ReportedError::from(error));
-    }
-    StreamOutcome { report, error }
+    let Err(error) = result else { return Ok(report) };
+    let error = advice::advise(error, &options.reading, target.user(), &report.table);
+    let is_partly = error.kind() == ErrorKind::PartlyCommitted;
+    report.outcome = if is_partly { Outcome::PartlyCommitted } else { Outcome::Failed };
+    report.error = Some(ReportedError::from(&error));
+    Err(error.with_report(report))
 }
 
 struct Stream<'a> {
@@ -120,8 +122,11 @@ impl Stream<'_> {
         let reading = &self.options.reading;
         let file = self.options.follow.as_deref();
         let format = reading::format(reading, file)?;
-        let name =
-            reading.table.clone().ok_or_else(|| Error::usage("a stream needs the name of its table"))?;
+        let name = reading
+            .target
+            .table
+            .clone()
+            .ok_or_else(|| Error::usage("a stream needs the name of its table"))?;
         let mut source = match file {
             Some(path) => Source::Follow(Follow::new(path)?),
             None => Source::stdin()?,
@@ -129,18 +134,19 @@ impl Stream<'_> {
         let (session, table) = self.look(&name)?;
         self.report.table = table.display();
         self.report.server_version.clone_from(&session.version);
-        self.report.durability = session.durability(table.is_logged);
+        self.report.durability = Some(session.durability(table.is_logged));
         let mut state = self.state(&mut source, &table)?;
         let input = source_name(file);
         let start = self.start(&mut source, state.as_ref())?;
-        let usual = Arc::new(Dialect::resolve(format.unwrap_or_default(), &reading.dialect)?);
+        let usual = Arc::new(Dialect::resolve(format.unwrap_or_default(), &reading.input.dialect)?);
         let mut cutter = LiveCutter::new(input.clone(), usual.clone(), 0, 1);
         let Some((format, usual, is_end)) = self.wait_for_record(&mut source, &mut cutter, format, usual)?
         else {
-            self.report.outcome = if self.watch.control().is_cancelled() { "stopped" } else { "loaded" };
+            self.report.outcome =
+                if self.watch.control().is_cancelled() { Outcome::Stopped } else { Outcome::Loaded };
             return Ok(());
         };
-        let options = LoadOptions { format: Some(format), ..reading.clone() };
+        let options = reading.clone().format(format);
         let found = Reading::find_out(&mut cutter, &usual, &table, &session, &options, is_end)?;
         self.tell(&found, &table);
         if start.offset > 0 {
@@ -259,7 +265,7 @@ impl Stream<'_> {
             }
             if format.is_none() && !cutter.held().trim_ascii().is_empty() {
                 let said = reading::format_of_start(cutter.held())?;
-                usual = Arc::new(Dialect::resolve(said, &self.options.reading.dialect)?);
+                usual = Arc::new(Dialect::resolve(said, &self.options.reading.input.dialect)?);
                 cutter.set_dialect(usual.clone());
                 format = Some(said);
             }
@@ -282,10 +288,10 @@ impl Stream<'_> {
             source: column.source.clone(),
             target: column.name.clone(),
             r#type: column.type_name.clone(),
-            form: "binary",
+            form: CopyFormat::Binary,
         });
         let columns: Vec<PlannedColumn> = columns.collect();
-        if found.mapping.keys.is_some() && self.options.reading.columns.is_none() {
+        if found.mapping.keys.is_some() && self.options.reading.columns.column_list.is_none() {
             let is_filled = |name: &str| columns.iter().any(|column| column.target == name);
             let left = table.columns.iter().filter(|column| !column.generated && !is_filled(&column.name));
             let left: Vec<&str> = left.map(|column| &*column.name).collect();
@@ -312,14 +318,18 @@ impl Stream<'_> {
         table: &Table,
         options: &LoadOptions,
     ) -> Result<Option<Arc<Rejects>>, Error> {
-        if options.on_error == OnError::Stop {
+        if options.tolerance.on_error == OnError::Stop {
             return Ok(None);
         }
-        let path = options.rejects.clone().unwrap_or_else(|| default_path(&table.name, &self.id.to_string()));
+        let path = options
+            .tolerance
+            .rejects
+            .clone()
+            .unwrap_or_else(|| default_path(&table.name, &self.id.to_string()));
         let fields: Vec<Option<usize>> = (0..found.mapping.fields).map(Some).collect();
         let provenance = provenance(table, &found.mapping, &fields, &found.dialect, options);
-        let asked = options.rejects.is_some();
-        Rejects::adding_to(&path, asked, options.reject_limit, provenance)
+        let asked = options.tolerance.rejects.is_some();
+        Rejects::adding_to(&path, asked, options.tolerance.reject_limit, provenance)
             .map(|rejects| Some(Arc::new(rejects)))
     }
 
@@ -352,7 +362,7 @@ impl Stream<'_> {
             .spawn(move || settler.run(&batches))
             .map_err(|error| Error::cannot_start("a thread", error))?;
         let mut carrier = Carrier::new(found, writer.clone(), self.watch.clone(), send, between);
-        let carried = carrier.run(source, cutter, self.options.reading.on_error);
+        let carried = carrier.run(source, cutter, self.options.reading.tolerance.on_error);
         drop(carrier);
         self.watch.control().enter(Phase::Committing);
         let patience = match carried {
@@ -376,7 +386,8 @@ impl Stream<'_> {
         let first = settled.failure.clone().map_or(Ok(()), Err);
         match (first.and(carried), closed, rejected) {
             (Ok(ended), Ok(_), Ok(())) => {
-                self.report.outcome = if ended == Ended::Stopped { "stopped" } else { "loaded" };
+                self.report.outcome =
+                    if ended == Ended::Stopped { Outcome::Stopped } else { Outcome::Loaded };
                 Ok(())
             }
             (Err(error), ..) | (_, Err(error), _) | (_, _, Err(error)) => {

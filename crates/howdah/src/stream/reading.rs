@@ -9,7 +9,6 @@ use crate::catalog::table::Table;
 use crate::error::{Error, ErrorKind};
 use crate::infer::header;
 use crate::load::check_json_options;
-use crate::load::report::DialectSummary;
 use crate::message::{Action, setting};
 use crate::options::{Format, LoadOptions, Mode, OnError, WritePath};
 use crate::plan::columns::is_name;
@@ -18,6 +17,7 @@ use crate::plan::force;
 use crate::plan::header::Head;
 use crate::plan::mapping::{self, Mapping};
 use crate::plan::{FormRules, Plan};
+use crate::report::DialectSummary;
 use crate::source::layout::Layouts;
 use crate::source::text::live::LiveCutter;
 use crate::source::text::reading::Sample;
@@ -40,7 +40,7 @@ pub(super) struct Reading {
 /// # Errors
 /// The format is not one of records that come one by one.
 pub(super) fn format(options: &LoadOptions, file: Option<&Path>) -> Result<Option<Format>, Error> {
-    match options.format {
+    match options.input.format {
         Some(Format::Json) => {
             return Err(Error::usage(
                 "an array of JSON is one value that ends with its bracket, and no stream",
@@ -103,8 +103,8 @@ impl Reading {
         options: &LoadOptions,
         is_end: bool,
     ) -> Result<Reading, Error> {
-        let options = &LoadOptions { mode: Mode::Append, ..options.clone() };
-        let given = &options.dialect;
+        let options = &options.clone().mode(Mode::Append);
+        let given = &options.input.dialect;
         if given.default.is_some() {
             return Err(Error::usage(message![
                 setting::DEFAULT,
@@ -122,7 +122,7 @@ impl Reading {
             delimiter: given.delimiter.is_none() && usual.delimiter == b',',
             quote: given.quote.is_none(),
             escape: given.escape.is_none(),
-            decimal_comma: options.decimal_comma,
+            decimal_comma: options.input.decimal_comma,
         };
         let fit = |first: &[String]| mapping::fit(first, Some(table), options);
         let first = cutter.first(is_end)?;
@@ -149,12 +149,12 @@ impl Reading {
             server_version_num: session.version_num,
             freeze: false,
             observe: false,
-            keep_rejects: options.on_error == OnError::Ignore,
+            keep_rejects: options.tolerance.on_error == OnError::Ignore,
             judge: false,
-            on_nul: options.on_nul,
-            decimal_comma: options.decimal_comma,
+            on_nul: options.tolerance.on_nul,
+            decimal_comma: options.input.decimal_comma,
             ordinal: None,
-            date_format: options.date_format.as_ref(),
+            date_format: options.input.date_format.as_ref(),
             promoted_into: None,
         };
         let (plan, _) = Plan::new(dialect.clone(), &mapping, table, &rules)?;
@@ -166,17 +166,17 @@ impl Reading {
 /// The keys to load: those of the first record, and every column that has no value of its own. A column with a default is
 /// filled only if the first record has its key: nobody can say later that a record lacks it.
 fn keys(head: &Head, table: &Table, options: &LoadOptions) -> Vec<String> {
-    if let Some(columns) = &options.columns {
+    if let Some(columns) = &options.columns.column_list {
         return columns.clone();
     }
     let is_known = |name: &&String| is_name(name, table, options);
-    let first = match options.on_error {
+    let first = match options.tolerance.on_error {
         // One bad record says nothing about the others.
         OnError::Ignore => head.first.iter().filter(is_known).cloned().collect(),
         OnError::Stop => head.first.clone(),
     };
     let unfilled = mapping::unfilled(table, &first, options);
-    let skipped = |name: &String| options.skip_columns.contains(name);
+    let skipped = |name: &String| options.columns.skip_columns.contains(name);
     let more = unfilled.iter().filter(|column| !column.has_default && !skipped(&column.name));
     let more: Vec<String> = more.map(|column| column.name.clone()).collect();
     first.into_iter().chain(more).collect()
@@ -195,14 +195,17 @@ mod tests {
 
     #[test]
     fn what_does_not_come_line_by_line_is_refused_with_a_way_out() {
-        let of = |format| LoadOptions { format, ..LoadOptions::default() };
+        let of = |format| LoadOptions::default().format(format);
         for other in [Format::Json, Format::Parquet, Format::Arrow, Format::Binary, Format::Rejects] {
-            assert!(format(&of(Some(other)), None).unwrap_err().hint().is_some(), "{other:?}");
+            assert!(format(&of(other), None).unwrap_err().hint().is_some(), "{other:?}");
         }
-        assert_eq!(format(&of(Some(Format::Text)), Some(Path::new("a.csv"))).unwrap(), Some(Format::Text));
-        assert_eq!(format(&of(None), Some(Path::new("x/a.JSONL"))).unwrap(), Some(Format::Ndjson));
-        assert_eq!(format(&of(None), Some(Path::new("x.d/log"))).unwrap(), None);
-        assert!(format(&of(None), Some(Path::new("a.csv.gz"))).is_err());
+        assert_eq!(format(&of(Format::Text), Some(Path::new("a.csv"))).unwrap(), Some(Format::Text));
+        assert_eq!(
+            format(&LoadOptions::default(), Some(Path::new("x/a.JSONL"))).unwrap(),
+            Some(Format::Ndjson)
+        );
+        assert_eq!(format(&LoadOptions::default(), Some(Path::new("x.d/log"))).unwrap(), None);
+        assert!(format(&LoadOptions::default(), Some(Path::new("a.csv.gz"))).is_err());
     }
 
     #[test]

@@ -4,25 +4,17 @@ use serde::Serialize;
 
 use crate::error::Error;
 use crate::error::ReportedError;
-use crate::load::report::{DialectSummary, PlannedColumn};
 use crate::message::{Respell, Spelling};
+use crate::report::{DialectSummary, PlannedColumn};
+use crate::report::{Durability, Outcome};
+use crate::words::or_empty;
 use crate::writer::{Distribution, Statistics};
-
-/// A stream that is over: the figures, and the error when it failed.
-#[derive(Debug)]
-pub struct StreamOutcome {
-    /// The figures, also of a stream that failed.
-    pub report: StreamReport,
-    /// Why it failed.
-    pub error: Option<Error>,
-}
 
 /// The figures of one stream. Serialises to the JSON report.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct StreamReport {
-    /// `loaded` (to the input's end), `stopped` (on request, with everything written that was read), `failed`, or
-    /// `partly_committed`.
-    pub outcome: &'static str,
+    /// How it ended: [`Outcome::Loaded`] is at the input's end.
+    pub outcome: Outcome,
     /// Schema-qualified, quoted where needed.
     pub table: String,
     /// Rows that are committed.
@@ -39,8 +31,9 @@ pub struct StreamReport {
     pub elapsed_s: f64,
     /// `rows / elapsed_s`.
     pub rows_per_s: f64,
-    /// `durable`, `loses the last commits on a crash`, or `not crash-safe`.
-    pub durability: &'static str,
+    /// What a crash of the server right after a commit costs. `None`: it did not come to the table.
+    #[serde(serialize_with = "or_empty")]
+    pub durability: Option<Durability>,
     /// User and system CPU seconds of this process.
     pub client_cpu_s: f64,
     /// Peak resident memory of this process.
@@ -59,6 +52,16 @@ pub struct StreamReport {
     pub writer: Option<WriterFigures>,
     /// Why it failed.
     pub error: Option<ReportedError>,
+}
+
+impl StreamReport {
+    /// The report of a stream that failed with `error`: the one that the error carries, or that of one that did not begin.
+    pub fn of_failure(error: &Error) -> StreamReport {
+        error.report().cloned().unwrap_or_else(|| StreamReport {
+            error: Some(ReportedError::from(error)),
+            ..StreamReport::default()
+        })
+    }
 }
 
 /// How records are read and where their fields go.

@@ -9,7 +9,7 @@ use crate::catalog::table::Table;
 use crate::connect::Connection;
 use crate::error::Error;
 use crate::message::setting;
-use crate::options::Names;
+use crate::options::ColumnNames;
 use crate::plan::columns::find_column;
 use crate::publish::load_id::LoadId;
 use crate::publish::staged::{Key, Search};
@@ -211,7 +211,7 @@ fn conflict_sql(
 fn returning(table: &Table, options: &WriterOptions) -> Result<Vec<String>, Error> {
     let mut columns = Vec::with_capacity(options.returning.len());
     for name in &options.returning {
-        let column = find_column(table, name, Names::Keep).ok_or_else(|| {
+        let column = find_column(table, name, ColumnNames::Keep).ok_or_else(|| {
             Error::usage(format!("returning names {name:?}, which {} does not have", table.display()))
         })?;
         columns.push(quote(&column.name));

@@ -11,7 +11,6 @@ use arrow_array::{
     TimestampMicrosecondArray, TimestampNanosecondArray, UInt64Array,
 };
 use arrow_schema::{DataType, Field};
-use howdah::LoadOptions;
 use howdah::options::{Allowed, Mode, OnError, WritePath};
 use howdah_testkit::Database;
 use parquet::arrow::ArrowWriter;
@@ -152,11 +151,11 @@ fn every_write_path_stores_the_same_rows() {
     let wanted = database.binary_rows("t");
     for path in WritePath::ALL.into_iter().filter(|path| *path != WritePath::CopyCsv) {
         database.sql("DROP TABLE IF EXISTS by_path; CREATE TABLE by_path (LIKE t)");
-        let given = LoadOptions { write_path: path, ..options(&file, "by_path") };
+        let given = options(&file, "by_path").write_path(path);
         assert_eq!(load(&database, &given).rows, 3, "{}", path.name());
         assert_eq!(database.binary_rows("by_path"), wanted, "{}", path.name());
     }
-    let given = LoadOptions { write_path: WritePath::CopyCsv, ..options(&file, "by_path") };
+    let given = options(&file, "by_path").write_path(WritePath::CopyCsv);
     assert!(try_load(&database, &given).unwrap_err().message().contains("copy-csv is for text"));
 }
 
@@ -187,7 +186,7 @@ fn every_row_of_many_row_groups_arrives_once_over_any_number_of_connections() {
     ];
     for file in &files {
         for jobs in [1, 2, 4] {
-            let given = LoadOptions { jobs: Some(jobs), mode: Mode::Replace, ..options(file, "n") };
+            let given = options(file, "n").jobs(jobs).mode(Mode::Replace);
             let report = load(&database, &given);
             assert_eq!((report.rows, report.rows_read), (50_000, 50_000), "{file}, {jobs}");
             let sums = database.sql("SELECT count(*), count(DISTINCT n), min(n), max(n) FROM n");
@@ -222,11 +221,7 @@ fn refused_rows_are_kept_as_json_and_load_again_once_mended() {
         batch(vec![("n", Arc::new(Int64Array::from(numbers))), ("s", Arc::new(StringArray::from(words)))]);
     let file = parquet(&database, "t.parquet", &rows, 3);
     let rejects = database.path("bad.jsonl");
-    let tolerant = LoadOptions {
-        on_error: OnError::Ignore,
-        rejects: Some(rejects.clone().into()),
-        ..options(&file, "t")
-    };
+    let tolerant = options(&file, "t").on_error(OnError::Ignore).rejects(rejects.clone());
     let report = load(&database, &tolerant);
     assert_eq!((report.rows, report.rows_rejected), (8, 2));
     let text = std::fs::read_to_string(&rejects).unwrap();
@@ -239,7 +234,7 @@ fn refused_rows_are_kept_as_json_and_load_again_once_mended() {
     assert_eq!(lines[1]["raw"], r#"{"n":70000,"s":"w\"7"}"#);
     let mended = database
         .file("mended.rejects.jsonl", text.replace("70000", "17").replace("\\\"n\\\":4", "\\\"n\\\":14"));
-    let again = LoadOptions { table: None, ..options(&mended, "t") };
+    let again = howdah::LoadOptions::new(mended);
     assert_eq!(load(&database, &again).rows, 2);
     assert_eq!(database.sql("SELECT string_agg(n || s, ',' ORDER BY n) FROM t WHERE n > 9"), "14w\"4,17w\"7");
 }
@@ -280,7 +275,7 @@ fn what_would_be_lost_is_refused_unless_it_is_allowed_by_name() {
         let told = format!("{error:?}");
         assert!(told.contains(&format!("allow={name}")), "{told}");
         assert_eq!(database.sql("SELECT count(*) FROM t"), "1", "{name}");
-        load(&database, &LoadOptions { allow, ..options(&lossy, "t") });
+        load(&database, &options(&lossy, "t").allow_loss(allow));
         let lines = database.sql("SELECT v FROM t ORDER BY v");
         assert_eq!(lines.lines().last(), Some(stored), "{name}");
     }
@@ -308,13 +303,7 @@ fn columns_are_matched_renamed_and_left_out_by_name() {
         ("name", Arc::new(StringArray::from(vec!["x", "y", "z"]))),
     ]);
     let file = parquet(&database, "t.parquet", &rows, 2);
-    let given = LoadOptions {
-        map: vec![("name".into(), "b".into())],
-        skip_columns: vec!["junk".into()],
-        file_column: Some("src".into()),
-        limit: Some(2),
-        ..options(&file, "t")
-    };
+    let given = options(&file, "t").map([("name", "b")]).skip_columns(["junk"]).file_column("src").limit(2);
     assert_eq!(load(&database, &given).rows, 2);
     assert_eq!(database.sql("SELECT b, a, src, k FROM t ORDER BY k"), format!("x|1|{file}|1\ny|2|{file}|2"));
     let missing = try_load(&database, &options(&file, "t")).unwrap_err();
@@ -331,12 +320,7 @@ fn a_key_decides_in_the_modes_that_match_rows() {
     ]);
     let file = parquet(&database, "t.parquet", &rows, 2);
     let rejects = database.path("bad.jsonl");
-    let given = LoadOptions {
-        mode: Mode::Upsert,
-        on_error: OnError::Ignore,
-        rejects: Some(rejects.into()),
-        ..options(&file, "t")
-    };
+    let given = options(&file, "t").mode(Mode::Upsert).on_error(OnError::Ignore).rejects(rejects);
     let report = load(&database, &given);
     assert_eq!((report.rows_inserted, report.rows_updated, report.rows_rejected), (1, 1, 1));
     assert_eq!(database.sql("SELECT * FROM t ORDER BY id"), "1|new\n2|b\n9|stays");
@@ -355,12 +339,7 @@ fn a_row_that_only_the_table_refuses_when_it_is_applied_is_read_again() {
     for file in [parquet(&database, "t.parquet", &rows, 1_000), arrow(&database, "t.arrow", &rows, 300)] {
         database.sql("TRUNCATE t");
         let rejects = database.path("bad.jsonl");
-        let given = LoadOptions {
-            mode: Mode::Upsert,
-            on_error: OnError::Ignore,
-            rejects: Some(rejects.clone().into()),
-            ..options(&file, "t")
-        };
+        let given = options(&file, "t").mode(Mode::Upsert).on_error(OnError::Ignore).rejects(rejects.clone());
         let report = load(&database, &given);
         assert_eq!((report.rows, report.rows_rejected), (4_999, 1));
         let line: serde_json::Value =

@@ -10,7 +10,7 @@ use arrow_schema::{DataType, Field, Schema};
 use arrow_select::take::take;
 use howdah::options::{Allowed, Mode};
 use howdah::source::Input;
-use howdah::{Control, LoadOptions, load_inputs};
+use howdah::{Control, load_inputs};
 use howdah_encode::arrow::{ArrowCodec, created_type};
 use howdah_encode::literals::{NESTED_SETUP, TYPES, nested_types};
 use howdah_encode::{SessionRules, TextCodec, TypeShape, copy_text};
@@ -278,11 +278,9 @@ impl Oracle {
         if mode == Mode::Append {
             database.sql("CREATE TABLE by_us (LIKE by_psql)");
         }
-        let wanted =
-            LoadOptions { mode, jobs: Some(1 + turn % 2), allow: table.allowed(), ..options("", "by_us") };
+        let wanted = options("", "by_us").mode(mode).jobs(1 + turn % 2).allow_loss(table.allowed());
         let input = Input::record_batches("batches", batches(columns, rows, turn));
-        let outcome = load_inputs(vec![input], &wanted, &target(database), &Control::new());
-        if let Some(error) = outcome.error {
+        if let Err(error) = load_inputs(vec![input], &wanted, &target(database), &Control::new()) {
             return Err(TestCaseError::fail(format!("{error:?}")));
         }
         let types = |table: &str| {

@@ -1,6 +1,6 @@
 //! Columns as the user wishes them: declared types, friendly names.
 
-use howdah::options::{Names, OnError};
+use howdah::options::{ColumnNames, OnError};
 use howdah::{ErrorKind, LoadOptions};
 use howdah_testkit::{Database, real_data};
 
@@ -14,8 +14,7 @@ fn columns(database: &Database, table: &str) -> String {
 }
 
 fn typed(types: &[(&str, &str)], wanted: LoadOptions) -> LoadOptions {
-    let types = types.iter().map(|(column, r#type)| ((*column).to_owned(), (*r#type).to_owned())).collect();
-    LoadOptions { types, ..wanted }
+    wanted.types(types.iter().copied())
 }
 
 const CSV: &str = "id,Price,day,mood,note\n1,1.005,2024-01-01,ok,a\n2,2,2024-01-02,sad,b\n";
@@ -42,8 +41,7 @@ fn declared_types_go_before_those_that_would_be_found() {
     let file = database.file("t.csv", CSV);
     for jobs in [1, 2] {
         let table = format!("t{jobs}");
-        let report =
-            load(&database, &typed(TYPES, LoadOptions { jobs: Some(jobs), ..options(&file, &table) }));
+        let report = load(&database, &typed(TYPES, options(&file, &table).jobs(jobs)));
         assert_eq!(report.rows, 2);
         assert_eq!(columns(&database, &table), DECLARED);
         assert_eq!(
@@ -81,8 +79,8 @@ fn values_that_a_declared_type_refuses_are_bad_records() {
     );
     let error = try_load(&database, &typed(TYPES, options(&file, "t"))).unwrap_err();
     assert_eq!((error.kind(), error.location().unwrap().line), (ErrorKind::Data, Some(4)));
-    let rejects = Some(database.path("t.rejects.jsonl").into());
-    let wanted = LoadOptions { on_error: OnError::Ignore, rejects, ..options(&file, "t") };
+    let rejects = database.path("t.rejects.jsonl");
+    let wanted = options(&file, "t").on_error(OnError::Ignore).rejects(rejects);
     let report = load(&database, &typed(TYPES, wanted));
     assert_eq!((report.rows, report.rows_rejected), (2, 3));
     assert_eq!(columns(&database, "t"), DECLARED);
@@ -118,11 +116,8 @@ fn friendly_names_need_no_quotes_and_match_what_they_made() {
     let database = Database::new();
     let csv = "Flight Date,Cost Total $,cost_total,originState,\n2024-01-01,1,2,x,\n2024-01-02,3,4,y,\n";
     let file = database.file("t.csv", csv);
-    let mut wanted = LoadOptions {
-        names: Names::Snake,
-        header: howdah::options::HeaderOption::Yes,
-        ..options(&file, "t")
-    };
+    let mut wanted =
+        options(&file, "t").column_names(ColumnNames::Snake).header(howdah::options::HeaderOption::Yes);
     load(&database, &wanted);
     assert_eq!(
         columns(&database, "t"),
@@ -130,14 +125,11 @@ fn friendly_names_need_no_quotes_and_match_what_they_made() {
     );
     // Into the table as it is now, names match in their friendly form.
     database.sql("CREATE TABLE made (\"Flight date\" date, origin_state text)");
-    wanted = LoadOptions { header: howdah::options::HeaderOption::Auto, ..wanted };
+    wanted = wanted.header(howdah::options::HeaderOption::Auto);
     let file = database.file("u.csv", "flightDate,Origin State\n2024-01-01,x\n");
-    let wanted = LoadOptions {
-        inputs: vec![file.clone()],
-        ..LoadOptions { table: options(&file, "made").table, ..wanted }
-    };
+    let wanted = wanted.table(howdah::name::TableName::parse("made").unwrap()).paths([file]);
     assert_eq!(load(&database, &wanted).rows, 1);
-    assert!(try_load(&database, &LoadOptions { names: Names::Keep, ..wanted }).is_err());
+    assert!(try_load(&database, &wanted.column_names(ColumnNames::Keep)).is_err());
 }
 
 #[test]
@@ -145,7 +137,7 @@ fn mapped_names_stay_as_they_are_mapped() {
     let database = Database::new();
     let file = database.file("t.csv", "A B,x,C D\n1,2,3\n");
     let map = vec![("x".to_owned(), "a_b".to_owned())];
-    load(&database, &LoadOptions { names: Names::Snake, map, ..options(&file, "t") });
+    load(&database, &options(&file, "t").column_names(ColumnNames::Snake).map(map));
     assert_eq!(columns(&database, "t"), "a_b_2:bigint a_b:bigint c_d:bigint");
 }
 
@@ -154,7 +146,7 @@ fn real_headers_become_names_without_quotes() {
     let Some(data) = real_data() else { return };
     let database = Database::new();
     let file = data.join("vega/birdstrikes.csv").to_string_lossy().into_owned();
-    load(&database, &LoadOptions { names: Names::Snake, ..options(&file, "birds") });
+    load(&database, &options(&file, "birds").column_names(ColumnNames::Snake));
     assert_eq!(
         database.sql("SELECT count(airport_name), sum(cost_total) > 0, max(speed_ias_in_knots) FROM birds"),
         "10000|t|350"

@@ -7,7 +7,7 @@ use howdah_testkit::Database;
 use crate::common::{load, options, try_load};
 
 fn keyed(file: &str, jobs: usize) -> LoadOptions {
-    LoadOptions { key: vec!["id".into(), "Kind".into()], jobs: Some(jobs), ..options(file, "t") }
+    options(file, "t").key(["id", "Kind"]).jobs(jobs)
 }
 
 #[test]
@@ -24,8 +24,7 @@ fn a_new_table_gets_its_key_and_says_where_it_came_from() {
 
         // The comment is kept true; somebody's own stays.
         let other = database.file("other.csv", "id,Kind,name\n1,a,x\n");
-        let replace =
-            |file: &str| LoadOptions { mode: Mode::Replace, jobs: Some(jobs), ..options(file, "t") };
+        let replace = |file: &str| options(file, "t").mode(Mode::Replace).jobs(jobs);
         load(&database, &replace(&other));
         assert_eq!(
             database.sql("SELECT obj_description('t'::regclass)"),
@@ -59,7 +58,7 @@ fn a_key_that_is_none_leaves_no_table() {
     }
     let database = Database::new();
     let file = database.file("t.csv", "id,Kind\n1,a\n,b\n");
-    let declared = LoadOptions { types: vec![("id".into(), "int".into())], ..keyed(&file, 2) };
+    let declared = keyed(&file, 2).types([("id", "int")]);
     let error = try_load(&database, &declared).unwrap_err();
     assert_eq!((error.sqlstate(), error.location().unwrap().line), (Some("23502"), Some(3)), "{error:?}");
     let file = database.file("t.csv", "id,name\n1,a\n");
@@ -74,11 +73,7 @@ fn a_key_that_is_none_leaves_no_table() {
 fn of_two_records_with_one_key_the_later_is_rejected() {
     let database = Database::new();
     let file = database.file("t.csv", "id,Kind,name\n1,a,first\n2,b,x\n1,a,second\n,c,y\n3,c,z\n");
-    let tolerant = LoadOptions {
-        on_error: OnError::Ignore,
-        rejects: Some(database.path("rejects.jsonl").into()),
-        ..keyed(&file, 2)
-    };
+    let tolerant = keyed(&file, 2).on_error(OnError::Ignore).rejects(database.path("rejects.jsonl"));
     let report = load(&database, &tolerant);
     assert_eq!((report.rows, report.rows_rejected, report.jobs), (3, 2, 1));
     assert_eq!(database.sql("SELECT string_agg(name, ' ' ORDER BY id) FROM t"), "first x z");
@@ -94,7 +89,7 @@ fn the_script_of_a_dry_run_makes_the_table_that_the_load_makes() {
     let database = Database::new();
     let content = "id,\"Odd \"\"name\"\"\",at,note\n1,x,2024-01-01,\n5,y,2024-01-02,it's\n";
     let file = database.file("it's odd.csv", content);
-    let planned = LoadOptions { create_schema: true, dry_run: true, ..options(&file, "\"New s\".t") };
+    let planned = options(&file, "\"New s\".t").create_schema(true).dry_run(true);
     let script = load(&database, &planned).plan.unwrap().create_table.unwrap();
     assert_eq!(
         script.as_str(),
@@ -115,15 +110,15 @@ COMMENT ON TABLE \"New s\".\"t\" IS 'loaded by howdah from {}';",
     let described = "SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod) || ' ' || attnotnull, ', ' ORDER BY attnum) \
                      || obj_description(attrelid) FROM pg_attribute WHERE attrelid = '\"New s\".t'::regclass AND attnum > 0 GROUP BY attrelid";
     for key in [vec![], vec!["at".to_owned()]] {
-        let planned = LoadOptions { key: key.clone(), ..planned.clone() };
+        let planned = planned.clone().key(key.clone());
         let script = load(&database, &planned).plan.unwrap().create_table.unwrap();
         database.sql(&script);
         let by_script = database.sql(described);
         // Into the table that the script made.
-        load(&database, &LoadOptions { dry_run: false, key: vec![], ..planned.clone() });
+        load(&database, &planned.clone().dry_run(false).key([""; 0]));
         assert_eq!(database.sql("SELECT count(*) FROM \"New s\".t"), "2");
         database.sql("DROP SCHEMA \"New s\" CASCADE");
-        load(&database, &LoadOptions { dry_run: false, ..planned });
+        load(&database, &planned.dry_run(false));
         assert_eq!(database.sql(described), by_script, "{key:?}");
         database.sql("DROP SCHEMA \"New s\" CASCADE");
     }
@@ -137,8 +132,8 @@ fn a_schema_is_made_only_when_asked_and_goes_with_a_load_that_failed() {
     assert_eq!((error.sqlstate(), error.hint()), (Some("3F000"), Some("create_schema=true makes it too")));
     let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname = 's'";
     for jobs in [1, 2] {
-        let making = LoadOptions { create_schema: true, jobs: Some(jobs), ..options(&file, "s.t") };
-        let broken = LoadOptions { after: vec!["SELECT 1/0".into()], ..making.clone() };
+        let making = options(&file, "s.t").create_schema(true).jobs(jobs);
+        let broken = making.clone().after(["SELECT 1/0"]);
         assert_eq!(try_load(&database, &broken).unwrap_err().sqlstate(), Some("22012"));
         assert_eq!(database.sql(schemas), "0", "{jobs}");
         load(&database, &making);
@@ -153,11 +148,8 @@ fn the_users_statements_are_part_of_the_load() {
     let file = database.file("t.csv", "day,n\n2024-01-02,7\n2024-01-02,8\n");
     database.sql("CREATE TABLE t (day date, n int); INSERT INTO t VALUES ('2024-01-01', 1), ('2024-01-02', 2); CREATE TABLE log (n bigint)");
     let rows = "SELECT string_agg(n::text, ' ' ORDER BY n) FROM t";
-    let with = |before: &str, after: &str| LoadOptions {
-        before: vec![before.to_owned()],
-        after: vec!["SELECT 1 -- a comment".into(), after.to_owned()],
-        mode: Mode::Append,
-        ..options(&file, "t")
+    let with = |before: &str, after: &str| {
+        options(&file, "t").before([before]).after(["SELECT 1 -- a comment", after]).mode(Mode::Append)
     };
     let exchange = "DELETE FROM t WHERE day = '2024-01-02'";
     for (before, after, option) in [
@@ -172,7 +164,7 @@ fn the_users_statements_are_part_of_the_load() {
     assert_eq!(database.sql(rows), "1 7 8");
     assert_eq!(database.sql("TABLE log"), "3");
 
-    let several = LoadOptions { jobs: Some(2), ..with(exchange, "SELECT 1") };
+    let several = with(exchange, "SELECT 1").jobs(2);
     assert!(
         try_load(&database, &several)
             .unwrap_err()
@@ -180,12 +172,10 @@ fn the_users_statements_are_part_of_the_load() {
             .contains("before is part of the load's transaction")
     );
     // A replaced table appears at once, so what comes after it can be part of that, whatever the number of connections.
-    let replaced = LoadOptions {
-        mode: Mode::Replace,
-        jobs: Some(2),
-        before: vec![],
-        ..with("", "GRANT SELECT ON t TO public; INSERT INTO log SELECT sum(n) FROM t")
-    };
+    let replaced = with("", "GRANT SELECT ON t TO public; INSERT INTO log SELECT sum(n) FROM t")
+        .mode(Mode::Replace)
+        .jobs(2)
+        .before([""; 0]);
     load(&database, &replaced);
     assert_eq!(
         database.sql(

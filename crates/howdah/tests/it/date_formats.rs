@@ -7,7 +7,7 @@ use howdah_testkit::Database;
 use crate::common::{load, options, try_load};
 
 fn dated(format: &str, wanted: LoadOptions) -> LoadOptions {
-    LoadOptions { date_format: Some(DateFormat::parse(format).unwrap()), ..wanted }
+    wanted.date_format(DateFormat::parse(format).unwrap())
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn days_are_what_psql_stores_under_the_datestyle_that_means_them() {
                 "DROP TABLE IF EXISTS made, twin; CREATE TABLE made (d date, at timestamp, zoned timestamptz, s text);
                  CREATE TABLE twin (LIKE made)",
             );
-            load(&database, &dated(format, LoadOptions { write_path, ..options(&file, "made") }));
+            load(&database, &dated(format, options(&file, "made").write_path(write_path)));
             database.sql(&format!(
                 "SET DateStyle = 'ISO, {style}';\n\\copy twin FROM '{file}' (FORMAT csv, HEADER)"
             ));
@@ -39,7 +39,7 @@ fn a_new_table_s_columns_are_dates_where_every_value_is_in_the_format() {
     let database = Database::new();
     let csv = "a;b;c;d;e;n\n31.12.2024;1.1.2024;2024-01-01;1.1.2024 x;;1,5\n1.2.2024;x;2024-01-02;;;2,5\n";
     let mut wanted = dated("%d.%m.%Y", options(&database.file("t.csv", csv), "t"));
-    wanted.decimal_comma = true;
+    wanted.input.decimal_comma = true;
     load(&database, &wanted);
     let types = "SELECT string_agg(format_type(atttypid, -1), ' ' ORDER BY attnum) FROM pg_attribute
                  WHERE attrelid = 't'::regclass AND attnum > 0";
@@ -56,8 +56,7 @@ fn a_new_table_s_columns_are_dates_where_every_value_is_in_the_format() {
     let plain = dated("%Y%m%d", options(&database.file("v.csv", "n,m\n20240101,1\n"), "v"));
     load(&database, &plain);
     assert_eq!(database.sql(&types.replace("'t'", "'v'")), "bigint bigint");
-    let declared =
-        LoadOptions { types: vec![("n".into(), "date".into())], ..options(&database.path("v.csv"), "w") };
+    let declared = options(&database.path("v.csv"), "w").types([("n", "date")]);
     load(&database, &dated("%Y%m%d", declared));
     assert_eq!(database.sql("SELECT n FROM w"), "2024-01-01");
 }
@@ -77,7 +76,7 @@ fn a_day_in_another_format_is_a_bad_record_and_not_another_day() {
     assert!(error.detail().unwrap().contains("%d.%m.%Y"), "{error:?}");
 
     let rejects = database.path("t.rejects.jsonl");
-    let wanted = LoadOptions { on_error: OnError::Ignore, rejects: Some(rejects.clone().into()), ..wanted };
+    let wanted = wanted.on_error(OnError::Ignore).rejects(rejects.clone());
     let report = load(&database, &wanted);
     assert_eq!((report.rows, report.rows_rejected), (2, 3));
     // Mended, they are read in the same format.

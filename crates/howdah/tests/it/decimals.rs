@@ -11,8 +11,8 @@ const CSV: &str =
 
 fn with_commas(database: &Database, csv: &str, table: &str) -> LoadOptions {
     let mut wanted = options(&database.file("input.csv", csv), table);
-    wanted.dialect.delimiter = Some(b';');
-    wanted.decimal_comma = true;
+    wanted.input.dialect.delimiter = Some(b';');
+    wanted.input.decimal_comma = true;
     wanted
 }
 
@@ -25,7 +25,7 @@ fn commas_are_points_in_numeric_columns_alone() {
             "DROP TABLE IF EXISTS t; DROP DOMAIN IF EXISTS price; CREATE DOMAIN price AS numeric(6,2);
              CREATE TABLE t (n price, f float8, r float4, s text, at timestamp)",
         );
-        let wanted = LoadOptions { write_path, ..with_commas(&database, CSV, "t") };
+        let wanted = with_commas(&database, CSV, "t").write_path(write_path);
         assert_eq!(load(&database, &wanted).rows, 3);
         assert_eq!(database.sql("TABLE t").replace("12.00|", "12|"), expected);
     }
@@ -52,10 +52,7 @@ fn a_point_is_refused_and_not_taken_for_a_decimal_point() {
     assert_eq!((error.kind(), error.location().unwrap().line), (ErrorKind::Data, Some(3)));
 
     let rejects = database.path("t.rejects.jsonl");
-    let report = load(
-        &database,
-        &LoadOptions { on_error: OnError::Ignore, rejects: Some(rejects.clone().into()), ..wanted },
-    );
+    let report = load(&database, &wanted.on_error(OnError::Ignore).rejects(rejects.clone()));
     assert_eq!((report.rows, report.rows_rejected), (2, 2));
     // Mended, they are read with commas again.
     let mended = std::fs::read_to_string(&rejects).unwrap().replace("1.234", "1234");
@@ -68,7 +65,7 @@ fn a_point_is_refused_and_not_taken_for_a_decimal_point() {
 #[test]
 fn a_comma_cannot_be_delimiter_and_decimal_point() {
     let database = Database::new();
-    let wanted = LoadOptions { decimal_comma: true, ..options(&database.file("a.csv", "a\n1\n"), "t") };
+    let wanted = options(&database.file("a.csv", "a\n1\n"), "t").decimal_comma(true);
     let error = try_load(&database, &wanted).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);
     assert!(error.message().contains(r#"decimal=",""#), "{error}");

@@ -1,7 +1,7 @@
 //! How records are written is found out where nobody says it: what arrives is what psql's `\copy` stores when it is told.
 
 use howdah::options::{HeaderOption, OnError};
-use howdah::{ErrorKind, LoadOptions, Report};
+use howdah::{ErrorKind, Report};
 use howdah_testkit::{Database, quoted_field, real_data};
 
 use crate::common::{load, options, try_load};
@@ -79,7 +79,7 @@ fn the_options_that_are_given_go_before_the_guess() {
     let database = Database::new();
     let file = database.file("t.csv", "a;b\n1;2\n3;4\n");
     let mut wanted = options(&file, "t");
-    wanted.dialect.delimiter = Some(b',');
+    wanted.input.dialect.delimiter = Some(b',');
     let (report, notices) = try_load(&database, &wanted).unwrap();
     assert!(guessed(&report).is_empty() && notices.is_empty(), "{notices:?}");
     assert_eq!(database.sql("SELECT \"a;b\" FROM t LIMIT 1"), "1;2");
@@ -110,11 +110,7 @@ fn a_header_that_names_the_tables_columns_outweighs_bad_records() {
     database.sql("CREATE TABLE t (b int, a int)");
     let file = database.file("t.csv", "a;b\n1;2\nx\n3;4;5\n6\n7;8\n");
     let rejects = database.path("t.rejects.jsonl");
-    let wanted = LoadOptions {
-        on_error: OnError::Ignore,
-        rejects: Some(rejects.clone().into()),
-        ..options(&file, "t")
-    };
+    let wanted = options(&file, "t").on_error(OnError::Ignore).rejects(rejects.clone());
     let report = load(&database, &wanted);
     assert_eq!((report.rows, report.rows_rejected), (2, 3));
     // The reject file remembers what was guessed: nothing is guessed again.
@@ -131,7 +127,7 @@ fn a_header_that_names_the_tables_columns_outweighs_bad_records() {
 fn decimal_commas_find_the_delimiter_that_is_none() {
     let database = Database::new();
     let file = database.file("t.csv", "1,5;2,5\n2,5;3,5\n4,5;5,5\n");
-    load(&database, &LoadOptions { decimal_comma: true, ..options(&file, "t") });
+    load(&database, &options(&file, "t").decimal_comma(true));
     assert_eq!(database.sql("SELECT sum(column1), sum(column2) FROM t"), "8.5|11.5");
 }
 
@@ -142,12 +138,12 @@ fn large_files_lose_nothing_to_the_look_ahead() {
         let text: String =
             std::iter::once("a;b\n".to_owned()).chain((0..rows).map(|n| format!("{n};x,{n}\n"))).collect();
         let file = database.file("t.csv", &text);
-        let wanted = LoadOptions { skip_lines: 0, ..options(&file, name) };
+        let wanted = options(&file, name).skip_lines(0);
         assert_eq!(load(&database, &wanted).rows, rows);
         assert_eq!(database.sql(&format!("SELECT sum(a) FROM {name}")), (rows * (rows - 1) / 2).to_string());
     }
     let file = database.file("t.csv", "made by x\n\na;b\n1;2\n3;4\n");
-    assert_eq!(load(&database, &LoadOptions { skip_lines: 2, ..options(&file, "skipped") }).rows, 2);
+    assert_eq!(load(&database, &options(&file, "skipped").skip_lines(2)).rows, 2);
     assert_eq!(database.sql("SELECT sum(a), sum(b) FROM skipped"), "4|6");
 }
 
@@ -181,12 +177,12 @@ fn real_files_are_read_as_they_are_written() {
             let mut wanted = options(&path.to_string_lossy(), "made");
             // Files of openflights have no header, and some of their records are bad.
             if folder == "openflights" {
-                wanted.header = HeaderOption::No;
-                wanted.dialect.null = Some("\\N".into());
+                wanted.columns.header = HeaderOption::No;
+                wanted.input.dialect.null = Some("\\N".into());
             }
-            wanted.dry_run = true;
-            wanted.on_error = OnError::Ignore;
-            wanted.rejects = Some(database.path(&format!("{name}.rejects.jsonl")).into());
+            wanted.target.dry_run = true;
+            wanted.tolerance.on_error = OnError::Ignore;
+            wanted.tolerance.rejects = Some(database.path(&format!("{name}.rejects.jsonl")).into());
             let report = load(&database, &wanted);
             let dialect = &report.plan.as_ref().unwrap().dialect;
             assert_eq!(
@@ -215,7 +211,7 @@ fn what_stands_for_null_is_guessed_said_and_overridable() {
         "2|14.5|NA"
     );
     let mut told = options(&file, "told");
-    told.dialect.null = Some(String::new());
+    told.input.dialect.null = Some(String::new());
     let (_, notices) = try_load(&database, &told).unwrap();
     assert!(notices.iter().any(|notice| notice.contains(r#"null="NULL""#)), "{notices:?}");
     assert_eq!(database.sql("SELECT count(*) FROM told WHERE score = 'NULL'"), "2");

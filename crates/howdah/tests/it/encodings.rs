@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use howdah::options::{Encoding, OnError};
 use howdah::source::{Cutter, Dialect, Input, Progress};
-use howdah::{Error, ErrorKind, LoadOptions};
+use howdah::{Error, ErrorKind};
 use howdah_testkit::Database;
 
 use crate::common::{load, options, try_load};
@@ -172,7 +172,7 @@ fn a_file_in_any_encoding_arrives_as_by_psql() {
             database.path("utf8.csv")
         ));
         let encoding = Encoding::named(encoding).unwrap();
-        let report = load(&database, &LoadOptions { encoding: Some(encoding), ..options(&file, "t") });
+        let report = load(&database, &options(&file, "t").encoding(encoding));
         assert_eq!(report.rows, 300);
         assert!(database.binary_rows("t") == database.binary_rows("by_psql"), "{}", encoding.name());
     }
@@ -263,11 +263,9 @@ fn what_an_encoding_does_not_define_is_refused_where_it_stands_and_never_replace
     database.sql("CREATE TABLE t (id int, s text)");
     for (encoding, bytes, says, sqlstate) in malformed() {
         let file = database.file("input.csv", bytes);
-        let wanted = LoadOptions {
-            encoding: Some(Encoding::named(encoding).unwrap()),
-            rejects: Some(database.path("rejects.jsonl").into()),
-            ..options(&file, "t")
-        };
+        let wanted = options(&file, "t")
+            .encoding(Encoding::named(encoding).unwrap())
+            .rejects(database.path("rejects.jsonl"));
         let error = try_load(&database, &wanted).unwrap_err();
         assert!(error.message().starts_with(says), "{encoding}: {error}");
         assert_eq!(
@@ -278,7 +276,7 @@ fn what_an_encoding_does_not_define_is_refused_where_it_stands_and_never_replace
         assert_eq!((place.line, place.byte_offset), (Some(3), Some(9)), "{encoding}");
         assert_eq!(database.sql("SELECT count(*) FROM t"), "0");
 
-        let report = load(&database, &LoadOptions { on_error: OnError::Ignore, ..wanted });
+        let report = load(&database, &wanted.on_error(OnError::Ignore));
         assert_eq!((report.rows_read, report.rows, report.rows_rejected), (3, 2, 1), "{encoding}");
         let rejects = std::fs::read_to_string(database.path("rejects.jsonl")).unwrap();
         assert!(
@@ -347,8 +345,7 @@ fn an_encoding_that_nobody_names_is_guessed_and_said_and_read_as_by_psql() {
                 "{encoding}"
             );
         }
-        let asked =
-            LoadOptions { encoding: Some(Encoding::UTF8), ..options(&database.path("input.csv"), "t") };
+        let asked = options(&database.path("input.csv"), "t").encoding(Encoding::UTF8);
         let error = try_load(&database, &asked).unwrap_err();
         assert_eq!(error.sqlstate(), Some("22021"), "{encoding}: {error:?}");
     }
@@ -385,7 +382,7 @@ fn two_encodings_that_fit_are_an_error_that_shows_both_readings() {
     assert_eq!(error.kind(), ErrorKind::Usage);
     assert_eq!(error.detail(), Some("as WIN1252: 5¤\nas LATIN9: 5€"));
     assert_eq!(error.hint(), Some("say which: encoding=WIN1252, or encoding=LATIN9"));
-    let told = LoadOptions { encoding: Some(Encoding::named("LATIN9").unwrap()), ..options(&file, "t") };
+    let told = options(&file, "t").encoding(Encoding::named("LATIN9").unwrap());
     load(&database, &told);
     assert_eq!(database.sql("SELECT s FROM t WHERE id = 400"), "5€");
 }

@@ -1,7 +1,7 @@
 //! Loads into tables that exist: what lands is what psql's \copy stores.
 
-use howdah::LoadOptions;
 use howdah::options::{HeaderOption, Mode};
+use howdah::report::CopyFormat;
 use howdah_testkit::Database;
 
 use crate::common::{load, options, try_load};
@@ -11,7 +11,7 @@ fn same_as_psql(database: &Database, columns: &str, csv: &str, jobs: usize) -> h
     database.sql(&format!("CREATE TABLE by_psql ({columns}); CREATE TABLE by_us ({columns})"));
     let file = database.file("data.csv", csv);
     database.sql(&format!(r"\copy by_psql FROM '{file}' (FORMAT csv, HEADER match)"));
-    let report = load(database, &LoadOptions { jobs: Some(jobs), ..options(&file, "by_us") });
+    let report = load(database, &options(&file, "by_us").jobs(jobs));
     assert_eq!(database.binary_rows("by_us"), database.binary_rows("by_psql"));
     report
 }
@@ -34,7 +34,7 @@ fn every_codec_stores_what_psql_stores() {
     let database = Database::new();
     let report = same_as_psql(&database, ALL_CODECS, ALL_CODECS_CSV, 1);
     assert_eq!((report.rows, report.rows_read), (4, 4));
-    assert_eq!(report.copy_format, "binary");
+    assert_eq!(report.copy_format, Some(CopyFormat::Binary));
 }
 
 #[test]
@@ -46,14 +46,14 @@ fn types_made_of_types_travel_in_binary_and_arrive_the_same() {
         "a,tags,r,ip,i,p,n\n1,\"{a,\"\"b \\\"\"c\"\",NULL}\",\"[1,5)\",10.0.0.1/8,1 day 02:00,\"(1,2)\",{1.25}\n2,{},empty,::1,P1Y,,\"[2:3]={1,2}\"\n",
         1,
     );
-    assert_eq!(report.copy_format, "binary");
+    assert_eq!(report.copy_format, Some(CopyFormat::Binary));
 }
 
 #[test]
 fn types_without_a_codec_travel_as_text_and_arrive_the_same() {
     let database = Database::new();
     let report = same_as_psql(&database, "a int, v tsvector", "a,v\n1,'a fat' cat:3\n2,\n3,\"\"\n", 1);
-    assert_eq!(report.copy_format, "text");
+    assert_eq!(report.copy_format, Some(CopyFormat::Text));
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn values_only_the_server_can_read_do_not_stop_a_binary_load() {
     let rows: String = (0..30_000).map(|n| format!("{n},2024-01-{:02},x{n}\n", n % 28 + 1)).collect();
     let csv = format!("a,d,t\n{rows}1,\"January 8, 1999\",y\n{rows}2,\"January 8, 1999\",z\n");
     let report = same_as_psql(&database, "a int, d date, t text", &csv, 2);
-    assert_eq!((report.rows, report.copy_format), (60_002, "binary"));
+    assert_eq!((report.rows, report.copy_format), (60_002, Some(CopyFormat::Binary)));
     let file = database.file("data.csv", "a,d,t\n1,\"January 8, 1999\",y\n2,\"January 32, 1999\",z\n");
     database.sql("CREATE TABLE one (a int, d date, t text)");
     let error = try_load(&database, &options(&file, "one")).unwrap_err();
@@ -78,7 +78,7 @@ fn a_column_that_mostly_the_server_must_read_travels_as_text_and_is_named() {
         (0..30_000).map(|n| format!("{n},Jan 1 2024 00:{:02}:{:02}\n", n / 60 % 60, n % 60)).collect();
     let file = database.file("data.csv", format!("a,at\n{rows}"));
     let (report, notices) = try_load(&database, &options(&file, "t")).unwrap();
-    assert_eq!((report.rows, report.copy_format), (30_000, "text"));
+    assert_eq!((report.rows, report.copy_format), (30_000, Some(CopyFormat::Text)));
     assert!(notices.iter().any(|notice| notice.contains("at (timestamp with time zone)")), "{notices:?}");
     assert_eq!(database.sql("SELECT count(DISTINCT at) FROM t"), "3600");
 }
@@ -178,8 +178,7 @@ fn all_mismatches_come_in_one_message() {
     let database = Database::new();
     database.sql("CREATE TABLE t (a int, b int NOT NULL, g int GENERATED ALWAYS AS (a) STORED)");
     let file = database.file("t.csv", "a,A,nope,g\n1,2,3,4\n");
-    let error =
-        try_load(&database, &LoadOptions { header: HeaderOption::Yes, ..options(&file, "t") }).unwrap_err();
+    let error = try_load(&database, &options(&file, "t").header(HeaderOption::Yes)).unwrap_err();
     let text = format!("{error:?}");
     for expected in [
         "\"nope\" is not a column",
@@ -198,14 +197,10 @@ fn fields_are_mapped_renamed_left_out_and_listed() {
     let database = Database::new();
     database.sql("CREATE TABLE t (a int, b text)");
     let named = database.file("named.csv", "First,second,third\n1,x,junk\n");
-    let renamed = LoadOptions {
-        map: vec![("First".into(), "a".into()), ("second".into(), "b".into())],
-        skip_columns: vec!["third".into()],
-        ..options(&named, "t")
-    };
+    let renamed = options(&named, "t").map([("First", "a"), ("second", "b")]).skip_columns(["third"]);
     load(&database, &renamed);
     let bare = database.file("bare.csv", "y,2\n");
-    load(&database, &LoadOptions { columns: Some(vec!["b".into(), "a".into()]), ..options(&bare, "t") });
+    load(&database, &options(&bare, "t").column_list(["b", "a"]));
     load(&database, &options(&database.file("plain.csv", "3,z\n"), "t"));
     assert_eq!(database.sql("SELECT * FROM t ORDER BY a"), "1|x\n2|y\n3|z");
 }
@@ -229,7 +224,7 @@ fn several_files_and_globs_load_as_one() {
 fn modes_append_truncate_create() {
     let database = Database::new();
     let file = database.file("t.csv", "a\n1\n2\n");
-    let with = |mode| LoadOptions { mode, ..options(&file, "t") };
+    let with = |mode| options(&file, "t").mode(mode);
     assert_eq!(try_load(&database, &with(Mode::Append)).unwrap_err().sqlstate(), Some("42P01"));
     assert_eq!(try_load(&database, &with(Mode::Truncate)).unwrap_err().sqlstate(), Some("42P01"));
     load(&database, &with(Mode::Create));
@@ -237,7 +232,7 @@ fn modes_append_truncate_create() {
     let (_, notices) = try_load(&database, &with(Mode::Append)).unwrap();
     assert!(notices.iter().any(|notice| notice.contains("holds rows already")), "{notices:?}");
     assert_eq!(database.sql("SELECT count(*) FROM t"), "4");
-    load(&database, &LoadOptions { freeze: true, analyze: true, ..with(Mode::Truncate) });
+    load(&database, &with(Mode::Truncate).freeze(true).analyze(true));
     assert_eq!(database.sql("SELECT count(*), bool_and(xmin::text::int > 0) FROM t"), "2|t");
     assert_eq!(
         database.sql("SELECT reltuples, relallvisible = relpages FROM pg_class WHERE relname = 't'"),
@@ -250,7 +245,7 @@ fn default_markers_give_the_column_s_default() {
     let database = Database::new();
     database.sql("CREATE TABLE t (a int, b text DEFAULT 'dflt')");
     let mut with_default = options(&database.file("t.csv", "a,b\n1,\\D\n2,\"\\D\"\n3,x\n"), "t");
-    with_default.dialect.default = Some("\\D".into());
+    with_default.input.dialect.default = Some("\\D".into());
     if database.sql("SHOW server_version_num").as_str() < "160000" {
         let error = try_load(&database, &with_default).unwrap_err();
         assert!(error.message().contains("needs PostgreSQL 16"), "{error:?}");
@@ -264,8 +259,8 @@ fn default_markers_give_the_column_s_default() {
 fn a_dry_run_shows_the_plan_and_changes_nothing() {
     let database = Database::new();
     let file = database.file("t.csv", "a,b\n1,2024-01-01\n");
-    let report = load(&database, &LoadOptions { dry_run: true, ..options(&file, "t") });
-    assert_eq!(report.outcome, "planned");
+    let report = load(&database, &options(&file, "t").dry_run(true));
+    assert_eq!(report.outcome, howdah::report::Outcome::Planned);
     let plan = report.plan.unwrap();
     assert!(plan.creates_table);
     assert_eq!(
@@ -293,6 +288,6 @@ fn limit_and_skipped_lines_count_records_and_lines() {
     let database = Database::new();
     database.sql("CREATE TABLE t (a int, b text)");
     let file = database.file("t.csv", "# made by hand\na,b\n1,\"x\ny\"\n2,z\n3,w\n");
-    let report = load(&database, &LoadOptions { skip_lines: 1, limit: Some(2), ..options(&file, "t") });
+    let report = load(&database, &options(&file, "t").skip_lines(1).limit(2));
     assert_eq!((report.rows, report.rows_read), (2, 2));
 }

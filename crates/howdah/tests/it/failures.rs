@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use howdah::Error;
 use howdah::options::{HeaderOption, Mode};
-use howdah::{Error, LoadOptions};
 use howdah_testkit::Database;
 
 use crate::common::{load, options, try_load};
@@ -13,7 +13,7 @@ fn refused(csv: &[u8], jobs: usize) -> Error {
     let database = Database::new();
     database.sql("CREATE TABLE t (a int, b varchar(8)); INSERT INTO t VALUES (0, 'there')");
     let file = database.file("data.csv", csv);
-    let wanted = LoadOptions { jobs: Some(jobs), header: HeaderOption::Yes, ..options(&file, "t") };
+    let wanted = options(&file, "t").jobs(jobs).header(HeaderOption::Yes);
     let error = try_load(&database, &wanted).unwrap_err();
     assert_eq!(database.sql("SELECT * FROM t"), "0|there");
     // Dead rows are told of as well, when they are many.
@@ -87,8 +87,7 @@ fn what_only_the_server_refuses_is_led_back_to_its_line() {
     }
     let file = database.file("data.csv", &csv);
     for jobs in [1, 2] {
-        let error =
-            try_load(&database, &LoadOptions { jobs: Some(jobs), ..options(&file, "t") }).unwrap_err();
+        let error = try_load(&database, &options(&file, "t").jobs(jobs)).unwrap_err();
         assert_eq!(error.sqlstate(), Some("23514"), "{error:?}");
         let line = error.location().unwrap().line.unwrap();
         // With several connections the server may meet another bad row first.
@@ -105,11 +104,11 @@ fn a_null_is_not_named_before_a_worse_record_that_only_the_server_can_read() {
     let database = Database::new();
     database.sql("CREATE TABLE t (a int NOT NULL, q tsquery)");
     let file = database.file("data.csv", "1,a & b\n2,a &\n,c\n");
-    let wanted = LoadOptions { header: HeaderOption::No, ..options(&file, "t") };
+    let wanted = options(&file, "t").header(HeaderOption::No);
     let error = try_load(&database, &wanted).unwrap_err();
     assert_eq!((error.sqlstate(), error.location().unwrap().line), (Some("42601"), Some(2)), "{error:?}");
     let fewer = database.file("data.csv", "1,a & b\n,c\n");
-    let error = try_load(&database, &LoadOptions { inputs: vec![fewer], ..wanted }).unwrap_err();
+    let error = try_load(&database, &wanted.paths([fewer])).unwrap_err();
     assert_eq!((error.sqlstate(), error.location().unwrap().line), (Some("23502"), Some(2)), "{error:?}");
 }
 
@@ -126,14 +125,13 @@ fn one_key_at_both_ends_of_a_file_does_not_hang_the_load() {
     for table in ["t", "u"] {
         for jobs in [2, 4] {
             let start = Instant::now();
-            let error =
-                try_load(&database, &LoadOptions { jobs: Some(jobs), ..options(&file, table) }).unwrap_err();
+            let error = try_load(&database, &options(&file, table).jobs(jobs)).unwrap_err();
             assert!(start.elapsed() < Duration::from_secs(60), "took {:?}", start.elapsed());
             assert_eq!(error.sqlstate(), Some("23505"), "{error:?}");
             assert_eq!(database.sql(&format!("SELECT count(*) FROM {table}")), "0");
         }
     }
-    assert_eq!(load(&database, &LoadOptions { limit: Some(300_000), ..options(&file, "t") }).jobs, 1);
+    assert_eq!(load(&database, &options(&file, "t").limit(300_000)).jobs, 1);
 }
 
 #[test]
@@ -146,7 +144,7 @@ fn a_failed_load_leaves_no_table_behind() {
     csv.push_str("\"open\n");
     let file = database.file("data.csv", &csv);
     for jobs in [1, 2, 4] {
-        let options = LoadOptions { jobs: Some(jobs), mode: Mode::Create, ..options(&file, "t") };
+        let options = options(&file, "t").jobs(jobs).mode(Mode::Create);
         let error = try_load(&database, &options).unwrap_err();
         assert!(error.message().contains("unterminated"), "{error:?}");
         let left = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace";
@@ -166,7 +164,7 @@ fn a_killed_backend_fails_the_load_and_nothing_is_changed() {
     let csv: String =
         std::iter::once("a\n".to_owned()).chain((0..100_000).map(|n| format!("{n}\n"))).collect();
     for jobs in [1, 2] {
-        let wanted = LoadOptions { jobs: Some(jobs), ..options(&database.file("data.csv", &csv), "t") };
+        let wanted = options(&database.file("data.csv", &csv), "t").jobs(jobs);
         let error = try_load(&database, &wanted).unwrap_err();
         assert_eq!(error.sqlstate(), Some("57P01"), "{error:?}");
         assert_eq!(database.sql("SELECT count(*) FROM t"), "0");

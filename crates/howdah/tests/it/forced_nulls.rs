@@ -34,14 +34,12 @@ fn forced_columns_are_what_copy_makes_of_them() {
                     copy("FORCE_NULL", &force_null),
                     copy("FORCE_NOT_NULL", &force_not_null)
                 ));
-                let mut forced = LoadOptions {
-                    force_null: names(&force_null),
-                    force_not_null: names(&force_not_null),
-                    header: HeaderOption::No,
-                    write_path,
-                    ..options(&file, "by_us")
-                };
-                forced.dialect.null = Some(null.to_owned());
+                let mut forced = options(&file, "by_us")
+                    .force_null(names(&force_null))
+                    .force_not_null(names(&force_not_null))
+                    .header(HeaderOption::No)
+                    .write_path(write_path);
+                forced.input.dialect.null = Some(null.to_owned());
                 load(&database, &forced);
                 assert_eq!(
                     database.sql("TABLE by_us"),
@@ -58,14 +56,7 @@ fn forced_columns_are_what_copy_makes_of_them() {
 fn the_types_of_a_new_table_know_what_is_forced() {
     let database = Database::new();
     let file = database.file("t.csv", "n,s\n\"1\",\n\"\",x\n");
-    load(
-        &database,
-        &LoadOptions {
-            force_null: vec!["n".into()],
-            force_not_null: vec!["s".into()],
-            ..options(&file, "t")
-        },
-    );
+    load(&database, &options(&file, "t").force_null(["n"]).force_not_null(["s"]));
     assert_eq!(database.sql("SELECT n, s IS NULL, pg_typeof(n) FROM t ORDER BY 1"), "1|f|bigint\n|f|bigint");
 }
 
@@ -75,14 +66,12 @@ fn mended_records_are_forced_as_they_were() {
     database.sql("CREATE TABLE t (n int, s text NOT NULL)");
     let file = database.file("t.csv", "x,\n\"\",\n");
     let rejects = database.path("t.rejects.jsonl");
-    let forced = LoadOptions {
-        force_null: vec!["n".into()],
-        force_not_null: vec!["s".into()],
-        header: HeaderOption::No,
-        on_error: OnError::Ignore,
-        rejects: Some(rejects.clone().into()),
-        ..options(&file, "t")
-    };
+    let forced = options(&file, "t")
+        .force_null(["n"])
+        .force_not_null(["s"])
+        .header(HeaderOption::No)
+        .on_error(OnError::Ignore)
+        .rejects(rejects.clone());
     assert_eq!(load(&database, &forced).rows_rejected, 1);
     let mended =
         std::fs::read_to_string(&rejects).unwrap().replace("\"raw\":\"x,\"", "\"raw\":\"\\\"\\\",\"");
@@ -95,11 +84,7 @@ fn mended_records_are_forced_as_they_were() {
 fn columns_that_cannot_be_forced_are_named() {
     let database = Database::new();
     let file = database.file("t.csv", "a,b\n1,2\n");
-    let forced = |column: &str, format| LoadOptions {
-        force_null: vec![column.to_owned()],
-        format: Some(format),
-        ..options(&file, "t")
-    };
+    let forced = |column: &str, format| options(&file, "t").force_null([column.to_owned()]).format(format);
     let says = |options: &LoadOptions| try_load(&database, options).unwrap_err().message().to_owned();
     assert_eq!(says(&forced("z", Format::Csv)), "force_null names \"z\", which is not loaded");
     assert!(says(&forced("a", Format::Text)).contains("about quotes"));

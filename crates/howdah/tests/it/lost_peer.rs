@@ -7,9 +7,9 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use howdah::Control;
 use howdah::connect::{ConnectOptions, Environment};
 use howdah::options::{HeaderOption, Mode};
-use howdah::{Control, LoadOptions};
 use howdah_testkit::Database;
 use socket2::{Domain, Socket, Type};
 
@@ -59,15 +59,9 @@ fn a_machine_that_is_gone_ends_the_load_within_thirty_seconds() {
     let through = format!("{conninfo} host=127.0.0.1 port={} connect_timeout=60", address.port());
     let connect = ConnectOptions { conninfo: Some(through), ..ConnectOptions::default() };
     let target = connect.resolve(&Environment::from_pairs([])).unwrap();
-    let wanted = LoadOptions {
-        header: HeaderOption::No,
-        mode: Mode::Append,
-        jobs: Some(1),
-        ..options(&big_file(&database), "t")
-    };
+    let wanted = options(&big_file(&database), "t").header(HeaderOption::No).mode(Mode::Append).jobs(1);
     let start = Instant::now();
-    let outcome = howdah::load(&wanted, &target, &Control::new());
-    let error = outcome.error.unwrap();
+    let error = howdah::load(&wanted, &target, &Control::new()).unwrap_err();
     assert!(error.message().contains("does not answer any more"), "{error:?}");
     assert_eq!(error.visible(), Some("nothing was changed"));
     assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
@@ -89,12 +83,7 @@ fn a_server_that_waits_for_a_lock_is_not_given_up() {
         std::thread::sleep(Duration::from_millis(20));
     }
     let file = big_file(&database);
-    let wanted = LoadOptions {
-        header: HeaderOption::No,
-        mode: Mode::CreateAppend,
-        jobs: Some(1),
-        ..options(&file, "t")
-    };
+    let wanted = options(&file, "t").header(HeaderOption::No).mode(Mode::CreateAppend).jobs(1);
     let start = Instant::now();
     assert_eq!(load(&database, &wanted).rows, 200_000);
     assert!(start.elapsed() > Duration::from_secs(10), "it did not wait: {:?}", start.elapsed());

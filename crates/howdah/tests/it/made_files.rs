@@ -13,7 +13,7 @@ use crate::common::{load, options, try_load};
 pub(crate) fn same_as_psql(database: &Database, path: &Path, wanted: &LoadOptions, psql_options: &str) {
     for jobs in [1, 2] {
         database.sql("DROP TABLE IF EXISTS made, twin");
-        let report = load(database, &LoadOptions { jobs: Some(jobs), ..wanted.clone() });
+        let report = load(database, &wanted.clone().jobs(jobs));
         database.sql("CREATE TABLE twin (LIKE made)");
         database.sql(&format!(r"\copy twin FROM '{}' (FORMAT csv, {psql_options})", path.display()));
         assert_eq!(database.sql("SELECT count(*) FROM twin"), report.rows.to_string(), "{}", path.display());
@@ -93,9 +93,9 @@ fn files_with_a_header_load_as_psql_loads_them() {
     for (at, rows) in [1, 30, 3_000, 3_000, 3_000, 20_000].into_iter().enumerate() {
         println!("seed {seed}, file {at}");
         let path = database.file(&format!("{at}.csv"), file(&mut rng, rows, "", '"'));
-        let mut wanted = LoadOptions { header: HeaderOption::Yes, ..options(&path, "made") };
+        let mut wanted = options(&path, "made").header(HeaderOption::Yes);
         // Nothing is guessed to stand for NULL: psql would have to be told.
-        wanted.dialect.null = Some(String::new());
+        wanted.input.dialect.null = Some(String::new());
         same_as_psql(&database, Path::new(&path), &wanted, "HEADER");
     }
 }
@@ -110,13 +110,13 @@ fn other_escapes_and_nulls_load_as_psql_loads_them_and_bad_records_are_refused_o
         println!("seed {seed}, {rows} rows");
         let csv = file(&mut rng, rows, "\\N", '\\');
         let path = database.file("good.csv", &csv);
-        let mut wanted = LoadOptions { header: HeaderOption::Yes, ..options(&path, "made") };
-        wanted.dialect.null = Some("\\N".into());
-        wanted.dialect.escape = Some(b'\\');
+        let mut wanted = options(&path, "made").header(HeaderOption::Yes);
+        wanted.input.dialect.null = Some("\\N".into());
+        wanted.input.dialect.escape = Some(b'\\');
         same_as_psql(&database, Path::new(&path), &wanted, psql_options);
 
         let bad = database.file("bad.csv", csv + "too,few\n");
-        wanted.inputs = vec![bad.clone()];
+        wanted.input.paths = vec![bad.clone()];
         database.sql("DROP TABLE made; DROP TABLE twin");
         let ours = try_load(&database, &wanted).unwrap_err();
         database.sql(&format!("CREATE TABLE twin (number text, {})", {

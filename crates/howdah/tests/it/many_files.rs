@@ -1,13 +1,13 @@
 //! Files whose columns differ, and where a row came from: every value in its column, nothing from one file in another's.
 
-use howdah::options::{Format, HeaderOption, Names, OnError, WritePath};
+use howdah::options::{ColumnNames, Format, HeaderOption, OnError, WritePath};
 use howdah::{ErrorKind, LoadOptions};
 use howdah_testkit::Database;
 
 use crate::common::{load, options, try_load};
 
 fn several(files: &[String], table: &str) -> LoadOptions {
-    LoadOptions { inputs: files.to_vec(), ..options(&files[0], table) }
+    options(&files[0], table).paths(files.to_vec())
 }
 
 fn columns(database: &Database, table: &str) -> String {
@@ -33,7 +33,7 @@ fn a_new_table_has_the_columns_of_all_files_and_null_where_a_file_lacks_one() {
         [(1, WritePath::CopyBinary), (2, WritePath::CopyBinary), (1, WritePath::CopyText)]
     {
         database.sql("DROP TABLE IF EXISTS t");
-        let wanted = LoadOptions { jobs: Some(jobs), write_path, ..several(&files, "t") };
+        let wanted = several(&files, "t").jobs(jobs).write_path(write_path);
         let (report, notices) = try_load(&database, &wanted).unwrap();
         assert_eq!(report.rows, 5);
         assert_eq!(columns(&database, "t"), "id:bigint name:text city:text");
@@ -77,7 +77,7 @@ fn an_existing_table_takes_columns_by_name_from_every_file() {
     assert_eq!(error.kind(), ErrorKind::Usage);
     let both = ["\"city\" is not a column of public.strict", "\"name\" must not be null, and is not in"];
     assert!(both.iter().all(|part| error.message().contains(part)), "{error:?}");
-    let skipping = LoadOptions { skip_columns: vec!["city".into()], ..several(&files[..2], "strict") };
+    let skipping = several(&files[..2], "strict").skip_columns(["city"]);
     assert_eq!(load(&database, &skipping).rows, 4);
 }
 
@@ -97,7 +97,7 @@ fn a_file_that_is_no_relative_is_refused_before_anything_is_made() {
     }
     // Without headers nothing tells columns apart: counts must be equal.
     let files = [database.file("c.csv", "1,2\n"), database.file("d.csv", "3,4,5\n")];
-    let wanted = LoadOptions { header: HeaderOption::No, ..several(&files, "t") };
+    let wanted = several(&files, "t").header(HeaderOption::No);
     let error = try_load(&database, &wanted).unwrap_err();
     assert_eq!((error.kind(), &*error.location().unwrap().source), (ErrorKind::Data, &*files[1]));
 }
@@ -127,12 +127,7 @@ fn rejects_remember_the_columns_of_their_file() {
     let files =
         [database.file("a.csv", "id,name\n1,Ann\n"), database.file("b.csv", "city,id\nRome,x\nOslo,2\n")];
     let rejects = database.path("t.rejects.jsonl");
-    let wanted = LoadOptions {
-        on_error: OnError::Ignore,
-        rejects: Some(rejects.clone().into()),
-        file_column: None,
-        ..several(&files, "t")
-    };
+    let wanted = several(&files, "t").on_error(OnError::Ignore).rejects(rejects.clone());
     let report = load(&database, &wanted);
     assert_eq!((report.rows, report.rows_rejected), (2, 1));
     let mended = std::fs::read_to_string(&rejects).unwrap().replace("Rome,x", "Rome,3");
@@ -148,12 +143,7 @@ fn every_row_knows_its_file() {
         [(1, WritePath::CopyBinary), (2, WritePath::CopyBinary), (2, WritePath::CopyText)]
     {
         database.sql("DROP TABLE IF EXISTS t");
-        let wanted = LoadOptions {
-            file_column: Some("src".into()),
-            jobs: Some(jobs),
-            write_path,
-            ..several(&files, "t")
-        };
+        let wanted = several(&files, "t").file_column("src").jobs(jobs).write_path(write_path);
         load(&database, &wanted);
         assert_eq!(columns(&database, "t"), "id:bigint name:text city:text src:text");
         let expected = format!("{}|2\n{}|2\n{}|1", files[0], files[1], files[2]);
@@ -168,8 +158,7 @@ fn the_file_s_name_is_no_field_of_the_input() {
     database
         .sql("CREATE TABLE t (a int, src varchar(200), b int); CREATE TABLE short (a int, src varchar(3))");
     let file = database.file("a.csv", "1,2\n3,4\n");
-    let naming =
-        |table: &str, name: &str| LoadOptions { file_column: Some(name.into()), ..options(&file, table) };
+    let naming = |table: &str, name: &str| options(&file, table).file_column(name);
     assert_eq!(load(&database, &naming("t", "src")).rows, 2);
     assert_eq!(database.sql("SELECT sum(a), sum(b), count(src) FROM t"), "4|6|2");
     for (table, name, says) in [
@@ -182,12 +171,12 @@ fn the_file_s_name_is_no_field_of_the_input() {
     }
     let named = database.file("b.csv", "a,src\n1,x\n");
     for table in ["t", "new"] {
-        let wanted = LoadOptions { file_column: Some("src".into()), ..options(&named, table) };
+        let wanted = options(&named, table).file_column("src");
         let error = try_load(&database, &wanted).unwrap_err();
         assert!(error.message().contains("is in the input too"), "{error:?}");
     }
     let one = database.file("c.csv", "a\n1\n");
-    let wanted = LoadOptions { file_column: Some("src".into()), ..options(&one, "short") };
+    let wanted = options(&one, "short").file_column("src");
     assert_eq!(try_load(&database, &wanted).unwrap_err().column(), Some("src"));
 }
 
@@ -200,13 +189,11 @@ fn mended_records_come_from_the_file_they_came_from() {
         database.sql("DROP TABLE IF EXISTS t; CREATE TABLE t (a int, b text, src text)");
         let file = database.file("it's a \"file\".csv", text);
         let rejects = database.path("t.rejects.jsonl");
-        let wanted = LoadOptions {
-            file_column: Some("src".into()),
-            format: Some(format),
-            on_error: OnError::Ignore,
-            rejects: Some(rejects.clone().into()),
-            ..options(&file, "t")
-        };
+        let wanted = options(&file, "t")
+            .file_column("src")
+            .format(format)
+            .on_error(OnError::Ignore)
+            .rejects(rejects.clone());
         assert_eq!(load(&database, &wanted).rows_rejected, 1);
         let mended = std::fs::read_to_string(&rejects).unwrap().replacen(
             &format!("\"raw\":\"{bad}"),
@@ -232,7 +219,7 @@ fn friendly_names_unite_what_is_spelled_differently() {
         database.file("a.csv", "Flight Date,n\n2024-01-01,1\n"),
         database.file("b.csv", "n,flightDate\n2,2024-01-02\n"),
     ];
-    load(&database, &LoadOptions { names: Names::Snake, ..several(&files, "t") });
+    load(&database, &several(&files, "t").column_names(ColumnNames::Snake));
     assert_eq!(columns(&database, "t"), "flight_date:date n:bigint");
     assert_eq!(database.sql("SELECT count(flight_date), sum(n) FROM t"), "2|3");
 }

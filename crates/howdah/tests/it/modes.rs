@@ -11,11 +11,11 @@ use crate::common::{load, options, try_load};
 const MODES: [Mode; 4] = [Mode::Upsert, Mode::Ignore, Mode::Update, Mode::Delete];
 
 fn matching(mode: Mode, file: &str, table: &str, jobs: usize) -> LoadOptions {
-    LoadOptions { mode, jobs: Some(jobs), ..options(file, table) }
+    options(file, table).mode(mode).jobs(jobs)
 }
 
 fn keyed(mode: Mode, file: &str, key: &[&str]) -> LoadOptions {
-    LoadOptions { key: key.iter().map(|name| (*name).to_owned()).collect(), ..matching(mode, file, "t", 1) }
+    matching(mode, file, "t", 1).key(key.iter().copied())
 }
 
 /// Inserted, updated, deleted, skipped, duplicate; with the account of all rows checked.
@@ -119,10 +119,7 @@ fn values_that_travel_as_text_keep_their_order_too() {
     let database = Database::new();
     database.sql("CREATE TABLE t (id int PRIMARY KEY, at date)");
     let file = database.file("data.csv", "id,at\n1,2020-01-01\n1,\"January 8, 1999\"\n2,2020-01-01\n");
-    let text = LoadOptions {
-        write_path: howdah::options::WritePath::CopyText,
-        ..matching(Mode::Upsert, &file, "t", 1)
-    };
+    let text = matching(Mode::Upsert, &file, "t", 1).write_path(howdah::options::WritePath::CopyText);
     for options in [matching(Mode::Upsert, &file, "t", 1), text] {
         database.sql("TRUNCATE t");
         load(&database, &options);
@@ -235,7 +232,7 @@ fn the_key_is_found_or_the_error_says_how_to_name_or_make_one() {
         &upsert,
     );
     assert!(said.contains("GENERATED ALWAYS AS IDENTITY"), "{said}");
-    let said = refused(plain, &LoadOptions { table: None, ..keyed(Mode::Update, &file, &[]) });
+    let said = refused(plain, &LoadOptions::new(&file).mode(Mode::Update).jobs(1));
     assert!(said.contains("does not exist"), "{said}");
     // A primary key wins over other unique indexes; columns included in an index are none of its key.
     database
@@ -281,10 +278,8 @@ fn bad_records_are_kept_apart() {
     );
     let file = database.file("data.csv", "id,p,q\n1,5,1\nx,5,1\n2,-1,1\n2,3,1\n,3,1\n2,4,1\n");
     let rejects = database.path("r.jsonl");
-    let tolerant = |file: &str, jobs| LoadOptions {
-        on_error: OnError::Ignore,
-        rejects: Some(rejects.clone().into()),
-        ..matching(Mode::Upsert, file, "t", jobs)
+    let tolerant = |file: &str, jobs| {
+        matching(Mode::Upsert, file, "t", jobs).on_error(OnError::Ignore).rejects(rejects.clone())
     };
     for jobs in [1, 2] {
         database.sql("TRUNCATE t; INSERT INTO t VALUES (1, 1, 1)");
@@ -322,16 +317,12 @@ fn a_mended_file_of_rejects_is_matched_as_the_load_it_comes_from() {
     database.sql("CREATE TABLE t (id int, note text); INSERT INTO t VALUES (1, 'a'), (2, 'b')");
     let file = database.file("data.csv", "note,id\nx,1x\ny,3\n");
     let rejects = database.path("t.rejects.jsonl");
-    let wanted = LoadOptions {
-        on_error: OnError::Ignore,
-        rejects: Some(rejects.clone().into()),
-        ..keyed(Mode::Delete, &file, &["id"])
-    };
+    let wanted = keyed(Mode::Delete, &file, &["id"]).on_error(OnError::Ignore).rejects(rejects.clone());
     let report = load(&database, &wanted);
     assert_eq!((counts(&report), report.rows_rejected), ([0, 0, 0, 1, 0], 1));
     let mended = std::fs::read_to_string(&rejects).unwrap().replace("x,1x", "x,1");
     database.file("t.rejects.jsonl", mended);
-    let report = load(&database, &LoadOptions { inputs: vec![rejects], ..LoadOptions::default() });
+    let report = load(&database, &LoadOptions::new(rejects));
     assert_eq!(counts(&report), [0, 0, 1, 0, 0]);
     assert_eq!(database.sql("TABLE t"), "2|b");
 }
@@ -362,10 +353,7 @@ fn a_column_that_one_of_several_files_lacks_is_null_in_its_rows() {
     database.file("x1.csv", "id,a\n1,1\n3,1\n");
     database.file("x2.csv", "b,id\n2,2\n2,3\n");
     for jobs in [1, 2] {
-        let wanted = LoadOptions {
-            file_column: Some("came_from".into()),
-            ..matching(Mode::Upsert, &database.path("x*.csv"), "t", jobs)
-        };
+        let wanted = matching(Mode::Upsert, &database.path("x*.csv"), "t", jobs).file_column("came_from");
         let report = load(&database, &wanted);
         assert_eq!((report.rows, report.rows_duplicate), (4, 1));
         let rows = "SELECT id, a, b, right(came_from, 6) FROM t ORDER BY id";

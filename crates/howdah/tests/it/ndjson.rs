@@ -1,8 +1,8 @@
 //! JSON as an input: what lands is what the server's own `json_populate_record` makes of every line, and what it refuses is
 //! refused.
 
-use howdah::LoadOptions;
 use howdah::options::{OnError, OnNul};
+use howdah::report::CopyFormat;
 use howdah_testkit::{Database, knob, real_data};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -43,13 +43,11 @@ fn same_as_the_server(database: &Database, lines: &[String], jobs: usize) -> Res
     ));
     load(
         database,
-        &LoadOptions {
-            on_error: OnError::Ignore,
-            rejects: Some(rejects.clone().into()),
-            jobs: Some(jobs),
-            columns: Some(names().iter().map(|name| (*name).to_owned()).collect()),
-            ..options(&file, "by_us")
-        },
+        &options(&file, "by_us")
+            .on_error(OnError::Ignore)
+            .rejects(rejects.clone())
+            .jobs(jobs)
+            .column_list(names()),
     );
     let mut refused: Vec<(u64, String)> = std::fs::read_to_string(&rejects)
         .unwrap_or_default()
@@ -336,7 +334,7 @@ fn what_is_no_json_and_what_no_text_can_hold_is_refused_as_the_server_refuses_it
     let file = database.file("bad.ndjson", "{\"i\":1,\"t\":\"\\u0000\"}\n");
     let error = try_load(&database, &options(&file, "t")).unwrap_err();
     assert_eq!((error.sqlstate(), error.column()), (Some("22P05"), Some("t")));
-    load(&database, &LoadOptions { on_nul: OnNul::Strip, ..options(&file, "t") });
+    load(&database, &options(&file, "t").on_nul(OnNul::Strip));
     assert_eq!(database.sql("SELECT i, t = '' FROM t"), "1|t");
 }
 
@@ -349,7 +347,7 @@ fn a_json_column_keeps_what_stands_in_the_file() {
         "{\"n\":1,\"j\":{\"b\" : 1.50, \"a\":\"\\u0041\\/\\u0000\"},\"js\":[ {\"x\" :1}],\"d\":\"\\u0041\"}\n",
     );
     let report = load(&database, &options(&file, "t"));
-    assert_eq!(report.copy_format, "binary");
+    assert_eq!(report.copy_format, Some(CopyFormat::Binary));
     assert_eq!(
         database.sql("SELECT j, js[1], d FROM t"),
         "{\"b\" : 1.50, \"a\":\"\\u0041\\/\\u0000\"}|{\"x\" :1}|\"\\u0041\""
@@ -363,8 +361,8 @@ fn real_files_land_as_json_populate_recordset_reads_them() {
     for (name, rows) in [("movies.json", 3201), ("flights-20k.json", 20_000)] {
         let path = data.join("vega").join(name).to_string_lossy().into_owned();
         database.sql("DROP TABLE IF EXISTS made, twin");
-        let report = load(&database, &LoadOptions { jobs: Some(2), ..options(&path, "made") });
-        assert_eq!((report.rows, report.copy_format), (rows, "binary"), "{name}");
+        let report = load(&database, &options(&path, "made").jobs(2));
+        assert_eq!((report.rows, report.copy_format), (rows, Some(CopyFormat::Binary)), "{name}");
         database.sql(&format!(
             "CREATE TABLE twin (LIKE made); \\set content `cat '{path}'`\n
              INSERT INTO twin SELECT * FROM json_populate_recordset(null::twin, :'content')"

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use howdah::options::{HeaderOption, Mode, Names, OnError, WritePath};
+use howdah::options::{ColumnNames, HeaderOption, Mode, OnError, WritePath};
+use howdah::report::CopyFormat;
 use howdah::{ErrorKind, LoadOptions};
 use howdah_testkit::Database;
 
@@ -25,11 +26,8 @@ fn lines_arrays_and_objects_over_several_lines_give_the_same_rows() {
         ("pretty_list", format!("[\n{}]", pretty.replace("}\n", "},\n").trim_end_matches(",\n"))),
         ("side_by_side", records.concat()),
     ] {
-        let (report, notices) = try_load(
-            &database,
-            &LoadOptions { jobs: Some(2), ..options(&database.file("a.json", text), name) },
-        )
-        .unwrap();
+        let (report, notices) =
+            try_load(&database, &options(&database.file("a.json", text), name).jobs(2)).unwrap();
         let found =
             database.sql(&format!("SELECT count(*), sum(n), count(DISTINCT x #>> '{{y,0}}') FROM {name}"));
         assert_eq!((found.as_str(), report.rows), (expected, 30_000), "{name}");
@@ -58,8 +56,8 @@ fn a_new_table_has_the_keys_of_the_whole_file_with_their_types() {
     let file = database.file("events.ndjson", &lines);
     for jobs in [1, 2] {
         let table = format!("t{jobs}");
-        let report = load(&database, &LoadOptions { jobs: Some(jobs), ..options(&file, &table) });
-        assert_eq!((report.rows, report.copy_format), (40_001, "binary"));
+        let report = load(&database, &options(&file, &table).jobs(jobs));
+        assert_eq!((report.rows, report.copy_format), (40_001, Some(CopyFormat::Binary)));
         assert_eq!(
             columns(&database, &table),
             "id:double precision\nat:timestamp with time zone\nZip Code:text\ndoc:jsonb\nmix:jsonb\nlate:boolean"
@@ -69,13 +67,11 @@ fn a_new_table_has_the_keys_of_the_whole_file_with_their_types() {
             "\"just text\"|{\"b\": \"x\"}||t"
         );
     }
-    let some = LoadOptions {
-        columns: Some(vec!["late".into(), "Zip Code".into()]),
-        map: vec![("Zip Code".into(), "zip".into())],
-        types: vec![("zip".into(), "varchar(5)".into())],
-        file_column: Some("source".into()),
-        ..options(&file, "chosen")
-    };
+    let some = options(&file, "chosen")
+        .column_list(["late", "Zip Code"])
+        .map([("Zip Code", "zip")])
+        .types([("zip", "varchar(5)")])
+        .file_column("source");
     load(&database, &some);
     assert_eq!(columns(&database, "chosen"), "late:boolean\nzip:character varying(5)\nsource:text");
     assert_eq!(
@@ -84,16 +80,11 @@ fn a_new_table_has_the_keys_of_the_whole_file_with_their_types() {
         ),
         "40001|40000|1|t"
     );
-    let friendly = LoadOptions {
-        names: Names::Snake,
-        limit: Some(2),
-        skip_columns: vec!["mix".into()],
-        ..options(&file, "few")
-    };
+    let friendly = options(&file, "few").column_names(ColumnNames::Snake).limit(2).skip_columns(["mix"]);
     load(&database, &friendly);
     assert_eq!(columns(&database, "few"), "id:bigint\nat:timestamp with time zone\nzip_code:text\ndoc:jsonb");
     assert_eq!(database.sql("SELECT count(*) FROM few"), "2");
-    let typo = LoadOptions { columns: Some(vec!["lat".into()]), ..options(&file, "typo") };
+    let typo = options(&file, "typo").column_list(["lat"]);
     assert!(try_load(&database, &typo).unwrap_err().message().contains("which no record has"));
 }
 
@@ -116,11 +107,7 @@ fn keys_match_columns_as_a_header_does_and_strangers_are_named() {
         "{error:?}"
     );
     assert!(error.hint().unwrap().contains("skip_columns="), "{error:?}");
-    let skipping = LoadOptions {
-        skip_columns: vec!["Other".into()],
-        map: vec![("more".into(), "n".into())],
-        ..options(&file, "t")
-    };
+    let skipping = options(&file, "t").skip_columns(["Other"]).map([("more", "n")]);
     load(&database, &skipping);
     assert_eq!(database.sql("SELECT \"Name\", n FROM t WHERE id = 3"), "c|2");
     // A stranger behind the first piece, where the first fills the table.
@@ -129,11 +116,8 @@ fn keys_match_columns_as_a_header_does_and_strangers_are_named() {
     let file = database.file("long.ndjson", &lines);
     let error = try_load(&database, &options(&file, "full_one")).unwrap_err();
     assert_eq!((error.message(), error.location().unwrap().line), ("unknown key \"c\"", Some(60_001)));
-    let tolerant = LoadOptions {
-        on_error: OnError::Ignore,
-        rejects: Some(database.path("strangers.jsonl").into()),
-        ..options(&file, "full_one")
-    };
+    let tolerant =
+        options(&file, "full_one").on_error(OnError::Ignore).rejects(database.path("strangers.jsonl"));
     assert_eq!(load(&database, &tolerant).rows_rejected, 1);
     // Late keys of a file find their columns.
     database.sql("CREATE TABLE wide (a int, b int, c int, d int DEFAULT 3)");
@@ -164,8 +148,7 @@ fn files_in_different_forms_and_with_different_keys_load_together() {
         if existing {
             database.sql("TRUNCATE t");
         }
-        let wanted =
-            LoadOptions { inputs: files.to_vec(), file_column: Some("f".into()), ..options(&files[0], "t") };
+        let wanted = options(&files[0], "t").paths(files.to_vec()).file_column("f");
         assert_eq!(load(&database, &wanted).rows, 4);
         assert_eq!(columns(&database, "t"), "a:double precision\nb:text\nc:boolean\nf:text");
         assert_eq!(
@@ -189,7 +172,7 @@ fn piped(
         // The reader may end first.
         std::thread::spawn(move || drop(std::fs::write(pipe, text)))
     };
-    let done = try_load(database, &LoadOptions { inputs: vec![pipe], ..wanted.clone() });
+    let done = try_load(database, &wanted.clone().paths([pipe]));
     writer.join().unwrap();
     done.map(|(report, _)| report)
 }
@@ -223,7 +206,7 @@ fn every_write_path_and_mode_stores_the_same() {
     let ddl = "id int PRIMARY KEY, t text, a int[], p pair, j jsonb, ps pair[]";
     for path in WritePath::ALL {
         database.sql(&format!("DROP TABLE IF EXISTS t; CREATE TABLE t ({ddl})"));
-        let wanted = LoadOptions { write_path: path, ..options(&file, "t") };
+        let wanted = options(&file, "t").write_path(path);
         if path == WritePath::CopyCsv {
             assert!(try_load(&database, &wanted).unwrap_err().message().contains("JSON"));
             continue;
@@ -239,14 +222,14 @@ fn every_write_path_and_mode_stores_the_same() {
         database.sql(&format!(
             "DROP TABLE IF EXISTS t; CREATE TABLE t ({ddl}); INSERT INTO t (id, t) VALUES (3, 'old')"
         ));
-        load(&database, &LoadOptions { mode, ..options(&file, "t") });
+        load(&database, &options(&file, "t").mode(mode));
         let expected = if matches!(mode, Mode::Append | Mode::Upsert) { "3" } else { "2" };
         assert_eq!(database.sql("SELECT count(*) FROM t"), expected, "{mode:?}");
     }
     // A key that no record has leaves its column alone.
     database.sql("DROP TABLE t; CREATE TABLE t (id int PRIMARY KEY, t text, kept text); INSERT INTO t VALUES (1, 'old', 'kept')");
     let file = database.file("up.ndjson", "{\"id\":1,\"t\":\"new\"}\n");
-    load(&database, &LoadOptions { mode: Mode::Update, ..options(&file, "t") });
+    load(&database, &options(&file, "t").mode(Mode::Update));
     assert_eq!(database.sql("SELECT * FROM t"), "1|new|kept");
 }
 
@@ -255,12 +238,12 @@ fn options_about_csv_are_refused_by_name() {
     let database = Database::new();
     let file = database.file("t.json", "{}");
     let mut delimited = options(&file, "t");
-    delimited.dialect.delimiter = Some(b';');
+    delimited.input.dialect.delimiter = Some(b';');
     for (wanted, says) in [
         (delimited, "delimiter is not for JSON"),
-        (LoadOptions { header: HeaderOption::No, ..options(&file, "t") }, "header is not for JSON"),
-        (LoadOptions { decimal_comma: true, ..options(&file, "t") }, "decimal=\",\" is not for JSON"),
-        (LoadOptions { force_null: vec!["*".into()], ..options(&file, "t") }, "force_null is not for JSON"),
+        (options(&file, "t").header(HeaderOption::No), "header is not for JSON"),
+        (options(&file, "t").decimal_comma(true), "decimal=\",\" is not for JSON"),
+        (options(&file, "t").force_null(["*"]), "force_null is not for JSON"),
     ] {
         assert_eq!(try_load(&database, &wanted).unwrap_err().message(), says);
     }

@@ -18,12 +18,7 @@ fn account(
     let file = database.file(name, input);
     let rejects = database.path("rejects.jsonl");
     let _ = std::fs::remove_file(&rejects);
-    let wanted = LoadOptions {
-        on_error: OnError::Ignore,
-        rejects: Some(rejects.clone().into()),
-        jobs: Some(jobs),
-        ..options(&file, "t")
-    };
+    let wanted = options(&file, "t").on_error(OnError::Ignore).rejects(rejects.clone()).jobs(jobs);
     let report = load(database, &wanted);
     assert_eq!(report.rows_read, report.rows + report.rows_rejected);
     let mut rejects: Vec<serde_json::Value> = std::fs::read_to_string(rejects)
@@ -167,11 +162,7 @@ fn depth_without_end_is_a_bad_record_and_no_crash() {
     ];
     let file = database.file("deep.ndjson", lines.join("\n"));
     let rejects = database.path("rejects.jsonl");
-    let wanted = LoadOptions {
-        on_error: OnError::Ignore,
-        rejects: Some(rejects.clone().into()),
-        ..options(&file, "t")
-    };
+    let wanted = options(&file, "t").on_error(OnError::Ignore).rejects(rejects.clone());
     let report = load(&database, &wanted);
     assert_eq!((report.rows, report.rows_rejected), (2, 4));
     assert_eq!(database.sql("SELECT n FROM t ORDER BY n"), "1\n5");
@@ -188,22 +179,16 @@ fn mended_rejects_load_again_into_the_columns_they_were_meant_for() {
     let text = "[{\"key\":1,\"name\":\"a\",\"junk\":0},\n {\"key\":\"x2\",\n \"name\":\"b\\nc\",\"junk\":0}, {\"key\":\"x3\",\n \"name\":\"line\nend\"\n}]";
     let file = database.file("t.json", text);
     let rejects = database.path("t.rejects.jsonl");
-    let wanted = LoadOptions {
-        on_error: OnError::Ignore,
-        rejects: Some(rejects.clone().into()),
-        map: vec![("key".into(), "id".into()), ("name".into(), "The Name".into())],
-        skip_columns: vec!["junk".into(), "never".into()],
-        file_column: Some("f".into()),
-        ..options(&file, "t")
-    };
+    let wanted = options(&file, "t")
+        .on_error(OnError::Ignore)
+        .rejects(rejects.clone())
+        .map([("key", "id"), ("name", "The Name")])
+        .skip_columns(["junk", "never"])
+        .file_column("f");
     let report = load(&database, &wanted);
     assert_eq!((report.rows, report.rows_rejected), (1, 2));
-    let again = LoadOptions {
-        inputs: vec![rejects.clone()],
-        on_error: OnError::Ignore,
-        rejects: Some(database.path("again.jsonl").into()),
-        ..LoadOptions::default()
-    };
+    let again =
+        LoadOptions::new(rejects.clone()).on_error(OnError::Ignore).rejects(database.path("again.jsonl"));
     // Unmended they are refused again, also the line end in a string.
     assert_eq!(load(&database, &again).rows_rejected, 2);
     let mended = std::fs::read_to_string(&rejects).unwrap().replace("x2", "2").replace("x3", "3");
@@ -223,14 +208,15 @@ fn a_dry_run_judges_every_record_and_utf_16_is_read() {
     let text = "{\"n\":1,\"s\":\"ä€😀\"}\n{\"n\":\"x\"}\n";
     let utf16: Vec<u8> = [0xFEFF].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
     let file = database.file("t.ndjson", utf16);
-    let wanted = LoadOptions {
-        on_error: OnError::Ignore,
-        rejects: Some(database.path("r.jsonl").into()),
-        format: Some(Format::Ndjson),
-        ..options(&file, "t")
-    };
-    let report = load(&database, &LoadOptions { dry_run: true, ..wanted.clone() });
-    assert_eq!((report.outcome, report.rows_read, report.rows_rejected), ("planned", 2, 1));
+    let wanted = options(&file, "t")
+        .on_error(OnError::Ignore)
+        .rejects(database.path("r.jsonl"))
+        .format(Format::Ndjson);
+    let report = load(&database, &wanted.clone().dry_run(true));
+    assert_eq!(
+        (report.outcome, report.rows_read, report.rows_rejected),
+        (howdah::report::Outcome::Planned, 2, 1)
+    );
     assert_eq!(load(&database, &wanted).rows, 1);
     assert_eq!(database.sql("SELECT n, s FROM t"), "1|ä€😀");
 }
@@ -251,12 +237,7 @@ fn what_only_the_server_refuses_is_led_back_to_its_record_in_every_form() {
             );
             let file = database.file("a.json", &text);
             let rejects = database.path("rejects.jsonl");
-            let wanted = LoadOptions {
-                mode,
-                on_error: OnError::Ignore,
-                rejects: Some(rejects.clone().into()),
-                ..options(&file, "t")
-            };
+            let wanted = options(&file, "t").mode(mode).on_error(OnError::Ignore).rejects(rejects.clone());
             let report = load(&database, &wanted);
             assert_eq!((report.rows_read, report.rows_rejected), (3000, 3), "{name} {mode}");
             for line in std::fs::read_to_string(&rejects).unwrap().lines() {

@@ -1,8 +1,8 @@
 //! Columns of types that are made of types: read from the catalog with an ordinary role's rights, loaded as binary rows,
 //! stored as psql's `\copy` stores them.
 
-use howdah::LoadOptions;
 use howdah::options::{HeaderOption, OnError};
+use howdah::report::CopyFormat;
 use howdah_testkit::Database;
 
 use crate::common::{load, options, try_load};
@@ -69,8 +69,8 @@ fn types_made_of_types_travel_as_binary_rows_for_an_ordinary_role() {
     ));
     let file = database.file("input.copy", records(500));
     database.sql(&format!(r"\copy by_psql FROM '{file}'"));
-    let report = load(&database, &LoadOptions { header: HeaderOption::No, ..options(&file, "by_us") });
-    assert_eq!((report.rows, report.copy_format), (500, "binary"));
+    let report = load(&database, &options(&file, "by_us").header(HeaderOption::No));
+    assert_eq!((report.rows, report.copy_format), (500, Some(CopyFormat::Binary)));
     assert_eq!(database.binary_rows("by_us"), database.binary_rows("by_psql"));
 }
 
@@ -80,12 +80,12 @@ fn a_range_in_another_order_and_arrays_without_nulls_are_left_to_the_server() {
     set_up(&database);
     database.sql(r#"CREATE TABLE t (r "odd Types".reversed)"#);
     let file = database.file("input.copy", "[5,1]\n[3,)\n");
-    let report = load(&database, &LoadOptions { header: HeaderOption::No, ..options(&file, "t") });
-    assert_eq!((report.rows, report.copy_format), (2, "text"));
+    let report = load(&database, &options(&file, "t").header(HeaderOption::No));
+    assert_eq!((report.rows, report.copy_format), (2, Some(CopyFormat::Text)));
     database.sql("CREATE TABLE words (w text[]); SELECT format('ALTER DATABASE %I SET array_nulls = off', current_database()) \\gexec");
     let file = database.file("input.copy", "{NULL}\n");
-    let report = load(&database, &LoadOptions { header: HeaderOption::No, ..options(&file, "words") });
-    assert_eq!((report.rows, report.copy_format), (1, "text"));
+    let report = load(&database, &options(&file, "words").header(HeaderOption::No));
+    assert_eq!((report.rows, report.copy_format), (1, Some(CopyFormat::Text)));
     assert_eq!(database.sql("SELECT w[1] IS NULL, w[1] FROM words"), "f|NULL");
 }
 
@@ -107,12 +107,8 @@ fn a_bad_part_of_a_value_rejects_its_record_only() {
     ];
     let file = database.file("input.copy", lines.join("\n") + "\n");
     let rejects = database.path("rejects.jsonl");
-    let wanted = LoadOptions {
-        header: HeaderOption::No,
-        on_error: OnError::Ignore,
-        rejects: Some(rejects.clone().into()),
-        ..options(&file, "t")
-    };
+    let wanted =
+        options(&file, "t").header(HeaderOption::No).on_error(OnError::Ignore).rejects(rejects.clone());
     let report = load(&database, &wanted);
     assert_eq!((report.rows, report.rows_rejected), (2, 5));
     assert_eq!(database.sql("SELECT n FROM t ORDER BY n"), "1\n7");
@@ -135,7 +131,7 @@ fn a_refusal_speaks_as_the_server_does() {
     set_up(&database);
     database.sql(r#"CREATE TABLE t (m "odd Types".mood)"#);
     let file = database.file("input.copy", "sad\nglad\n");
-    let wanted = LoadOptions { header: HeaderOption::No, ..options(&file, "t") };
+    let wanted = options(&file, "t").header(HeaderOption::No);
     let error = try_load(&database, &wanted).unwrap_err().to_string();
     let by_psql = database.try_sql(&format!(r"\copy t FROM '{file}'")).unwrap_err();
     let said = "invalid input value for enum \"odd Types\".mood: \"glad\"";

@@ -1,6 +1,5 @@
 //! Tables that a load makes or replaces: types, atomic appearance, leftovers.
 
-use howdah::LoadOptions;
 use howdah::options::{HeaderOption, Mode};
 use howdah_testkit::Database;
 
@@ -42,7 +41,7 @@ fn a_late_value_widens_the_type_wherever_it_stands() {
     }
     csv.push_str("1.5,late\n");
     let file = database.file("t.csv", &csv);
-    let report = load(&database, &LoadOptions { jobs: Some(2), ..options(&file, "t") });
+    let report = load(&database, &options(&file, "t").jobs(2));
     assert_eq!(report.rows, 200_001);
     assert_eq!(columns(&database, "t"), "n:double precision\nm:text");
 }
@@ -66,7 +65,7 @@ fn headers_are_found_where_they_are_and_only_there() {
         assert_eq!(database.sql(&format!("SELECT count(*) FROM {table}")), rows, "{csv:?}");
     }
     let file = database.file("forced.csv", "1,2\n3,4\n");
-    load(&database, &LoadOptions { header: HeaderOption::Yes, ..options(&file, "forced") });
+    load(&database, &options(&file, "forced").header(HeaderOption::Yes));
     assert_eq!(columns(&database, "forced"), "1:bigint\n2:bigint");
 }
 
@@ -74,7 +73,7 @@ fn headers_are_found_where_they_are_and_only_there() {
 fn the_file_s_stem_names_the_table() {
     let database = Database::new();
     let file = database.file("Big Events.2024.csv", "a\n1\n");
-    let report = load(&database, &LoadOptions { table: None, ..options(&file, "x") });
+    let report = load(&database, &howdah::LoadOptions::new(file));
     assert_eq!(report.table, "public.\"Big Events\"");
 }
 
@@ -88,7 +87,7 @@ fn a_table_filled_by_several_connections_appears_at_once_under_its_name_only() {
     let file = database.file("t.csv", &csv);
     for jobs in [1, 2, 4] {
         let table = format!("t{jobs}");
-        let wanted = LoadOptions { jobs: Some(jobs), unlogged: jobs == 4, ..options(&file, &table) };
+        let wanted = options(&file, &table).jobs(jobs).unlogged(jobs == 4);
         assert_eq!(load(&database, &wanted).rows, 100_000);
         assert_eq!(database.sql(&format!("SELECT sum(a - b), count(DISTINCT a) FROM {table}")), "0|100000");
     }
@@ -145,17 +144,14 @@ fn replace_keeps_the_definition_and_exchanges_the_rows() {
     let before = database.sql(DEFINITION);
     let file = database.file("new.csv", "id,a,b,o\n10,2,x,1\n11,3,y,\n");
     for jobs in [1, 2] {
-        let replaced = load(
-            &database,
-            &LoadOptions { jobs: Some(jobs), mode: Mode::Replace, ..options(&file, "\"Old\"") },
-        );
+        let replaced = load(&database, &options(&file, "\"Old\"").jobs(jobs).mode(Mode::Replace));
         assert_eq!(replaced.rows, 2);
         assert_eq!(database.sql(DEFINITION), before, "{jobs} jobs");
         assert_eq!(database.sql("SELECT * FROM \"Old\" ORDER BY id"), "10|2|x|1|4\n11|3|y||6");
     }
     let bad = database.file("bad.csv", "id,a,b,o\n10,2,x,1\n10,3,y,\n");
     for jobs in [1, 2] {
-        let wanted = LoadOptions { jobs: Some(jobs), mode: Mode::Replace, ..options(&bad, "\"Old\"") };
+        let wanted = options(&bad, "\"Old\"").jobs(jobs).mode(Mode::Replace);
         assert_eq!(try_load(&database, &wanted).unwrap_err().sqlstate(), Some("23505"));
         assert_eq!(database.sql("SELECT count(*) FROM \"Old\""), "2");
         assert_eq!(database.sql("SELECT count(*) FROM pg_class WHERE relname LIKE 'howdah%'"), "0");
@@ -171,12 +167,12 @@ fn replace_refuses_what_it_would_take_along_and_names_it() {
          CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
          CREATE TRIGGER trig BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f();",
     );
-    let wanted = LoadOptions { mode: Mode::Replace, ..options(&database.file("t.csv", "a\n1\n"), "t") };
+    let wanted = options(&database.file("t.csv", "a\n1\n"), "t").mode(Mode::Replace);
     let error = try_load(&database, &wanted).unwrap_err();
     for name in ["view v", "foreign key child_a_fkey", "trigger trig"] {
         assert!(error.message().contains(name), "{error:?}");
     }
-    let missing = LoadOptions { mode: Mode::Replace, ..options(&database.file("n.csv", "a\n1\n"), "n") };
+    let missing = options(&database.file("n.csv", "a\n1\n"), "n").mode(Mode::Replace);
     assert_eq!(load(&database, &missing).rows, 1);
 }
 

@@ -99,7 +99,7 @@ fn stored_otherwise(database: &Database, type_name: &str, accepted: &[String]) -
     database.sql(&format!("DROP TABLE IF EXISTS by_psql, by_us; CREATE TABLE by_psql (n int, v {type_name}); CREATE TABLE by_us (n int, v {type_name})"));
     let file = database.file("accepted.copy", numbered(accepted));
     database.sql(&format!(r"\copy by_psql FROM '{file}'"));
-    let wanted = LoadOptions { header: HeaderOption::No, ..options(&file, "by_us") };
+    let wanted = options(&file, "by_us").header(HeaderOption::No);
     let rows = match try_load(database, &wanted) {
         Ok((report, _)) => report.rows,
         Err(_) => return refused(database, &wanted, accepted),
@@ -121,8 +121,7 @@ fn stored_otherwise(database: &Database, type_name: &str, accepted: &[String]) -
 /// Which literals that the server accepts are not loaded.
 fn refused(database: &Database, wanted: &LoadOptions, accepted: &[String]) -> Vec<String> {
     let path = database.path("rejects.jsonl");
-    let wanted =
-        LoadOptions { on_error: OnError::Ignore, rejects: Some(path.clone().into()), ..wanted.clone() };
+    let wanted = wanted.clone().on_error(OnError::Ignore).rejects(path.clone());
     load(database, &wanted);
     let rejects = std::fs::read_to_string(path).unwrap();
     let refusals = rejects.lines().map(|line| {

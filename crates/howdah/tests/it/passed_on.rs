@@ -2,13 +2,14 @@
 //! back to file and line.
 
 use howdah::options::{DialectOptions, Format, HeaderOption, Mode, OnError, OnNul, WritePath};
+use howdah::report::CopyFormat;
 use howdah::{ErrorKind, LoadOptions};
 use howdah_testkit::Database;
 
 use crate::common::{load, options, try_load};
 
 fn passed_on(file: &str, table: &str) -> LoadOptions {
-    LoadOptions { write_path: WritePath::CopyCsv, mode: Mode::Append, ..options(file, table) }
+    options(file, table).write_path(WritePath::CopyCsv).mode(Mode::Append)
 }
 
 #[test]
@@ -23,13 +24,10 @@ fn every_dialect_stores_what_psql_stores() {
     };
     let null = |null: &str| DialectOptions { null: Some(null.into()), ..bytes(b',', b'"', b'"') };
     let forced = |force_null: &[&str], force_not_null: &[&str], dialect: DialectOptions| {
-        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        LoadOptions {
-            force_null: names(force_null),
-            force_not_null: names(force_not_null),
-            dialect,
-            ..LoadOptions::default()
-        }
+        LoadOptions::default()
+            .force_null(force_null.iter().copied())
+            .force_not_null(force_not_null.iter().copied())
+            .dialect(dialect)
     };
     let plain = |dialect: DialectOptions| forced(&[], &[], dialect);
     let default = DialectOptions { default: Some("-".into()), ..bytes(b',', b'"', b'"') };
@@ -59,19 +57,19 @@ fn every_dialect_stores_what_psql_stores() {
         let file = database.file("f.csv", content);
         database.sql(&format!("TRUNCATE by_psql, by_us;\n\\copy by_psql FROM '{file}' (FORMAT csv, {psql})"));
         let header = if psql.contains("HEADER") { HeaderOption::Yes } else { HeaderOption::No };
-        let asked = LoadOptions { header, ..asked };
-        let wanted = passed_on(&file, "by_us");
+        let asked = asked.header(header);
         let report = load(
             &database,
-            &LoadOptions {
-                inputs: wanted.inputs,
-                table: wanted.table,
-                write_path: wanted.write_path,
-                mode: wanted.mode,
-                ..asked
-            },
+            &asked
+                .paths([file])
+                .table(howdah::name::TableName::parse("by_us").unwrap())
+                .write_path(WritePath::CopyCsv)
+                .mode(Mode::Append),
         );
-        assert_eq!((report.write_path, report.copy_format), ("copy-csv", "csv"));
+        assert_eq!(
+            (report.write_path, report.copy_format),
+            (Some(WritePath::CopyCsv), Some(CopyFormat::Csv))
+        );
         assert!(database.binary_rows("by_us") == database.binary_rows("by_psql"), "{content:?} {psql}");
     }
 }
@@ -85,10 +83,10 @@ fn files_with_other_line_ends_encodings_and_no_last_line_end_follow_each_other()
     let latin = database.file("latin.csv", b"n,s\n6,\xfc\n");
     for jobs in [1, 2] {
         database.sql("TRUNCATE t");
-        let asked = LoadOptions { inputs: files.clone(), jobs: Some(jobs), ..passed_on("", "t") };
+        let asked = passed_on("", "t").paths(files.clone()).jobs(jobs);
         assert_eq!(load(&database, &asked).rows, 5);
-        let encoding = Some(howdah::options::Encoding::named("LATIN1").unwrap());
-        load(&database, &LoadOptions { encoding, ..passed_on(&latin, "t") });
+        let encoding = howdah::options::Encoding::named("LATIN1").unwrap();
+        load(&database, &passed_on(&latin, "t").encoding(encoding));
         let found = database.sql("SELECT string_agg(n || replace(s, E'\\n', '|'), ' ' ORDER BY n) FROM t");
         assert_eq!(found, "1a 2b| 3c 4d 5e 6ü");
     }
@@ -104,12 +102,12 @@ fn pieces_and_connections_lose_no_row() {
     database.sql(&format!("\\copy by_psql FROM '{file}' (FORMAT csv, HEADER)"));
     for jobs in [1, 3] {
         database.sql("TRUNCATE t");
-        let report = load(&database, &LoadOptions { jobs: Some(jobs), ..passed_on(&file, "t") });
+        let report = load(&database, &passed_on(&file, "t").jobs(jobs));
         assert_eq!((report.rows, report.rows_read, report.jobs), (40, 40, jobs));
         assert!(database.binary_rows("t") == database.binary_rows("by_psql"));
     }
     // A new table's types are found as ever.
-    let created = LoadOptions { mode: Mode::Create, limit: Some(3), ..passed_on(&file, "new") };
+    let created = passed_on(&file, "new").mode(Mode::Create).limit(3);
     assert_eq!(load(&database, &created).rows, 3);
     assert_eq!(database.sql("SELECT pg_typeof(n), count(*) OVER () FROM new LIMIT 1"), "bigint|3");
 }
@@ -156,14 +154,14 @@ fn an_input_that_cannot_be_passed_on_is_refused_with_the_path_that_takes_it() {
     let other = database.file("other.csv", "s,n\na,2\n");
     let usual = || passed_on(&file, "t");
     for wanted in [
-        LoadOptions { on_error: OnError::Ignore, ..usual() },
-        LoadOptions { on_nul: OnNul::Strip, ..usual() },
-        LoadOptions { decimal_comma: true, ..usual() },
-        LoadOptions { format: Some(Format::Text), ..usual() },
-        LoadOptions { file_column: Some("s".into()), ..usual() },
-        LoadOptions { skip_columns: vec!["s".into()], ..usual() },
-        LoadOptions { mode: Mode::Upsert, ..usual() },
-        LoadOptions { inputs: vec![file.clone(), other], ..usual() },
+        usual().on_error(OnError::Ignore),
+        usual().on_nul(OnNul::Strip),
+        usual().decimal_comma(true),
+        usual().format(Format::Text),
+        usual().file_column("s"),
+        usual().skip_columns(["s"]),
+        usual().mode(Mode::Upsert),
+        usual().paths([file.clone(), other]),
     ] {
         let error = try_load(&database, &wanted).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
@@ -178,7 +176,7 @@ fn a_backslash_and_a_dot_end_no_data_in_silence() {
     let database = Database::new();
     database.sql("CREATE TABLE t (s text)");
     let file = database.file("t.csv", "a\n\\.\nb\n");
-    let asked = LoadOptions { header: HeaderOption::No, ..passed_on(&file, "t") };
+    let asked = passed_on(&file, "t").header(HeaderOption::No);
     if database.sql("SHOW server_version_num").as_str() >= "180000" {
         assert_eq!(load(&database, &asked).rows, 3);
         assert_eq!(database.sql("SELECT string_agg(s, ' ') FROM t"), "a \\. b");
@@ -195,7 +193,7 @@ fn a_dry_run_judges_values_and_shows_the_statement() {
     database.sql("CREATE TABLE t (n int, s text)");
     let good = database.file("good.csv", "1;a\n");
     let dialect = DialectOptions { delimiter: Some(b';'), ..DialectOptions::default() };
-    let dry = |file: &str| LoadOptions { dry_run: true, dialect: dialect.clone(), ..passed_on(file, "t") };
+    let dry = |file: &str| passed_on(file, "t").dry_run(true).dialect(dialect.clone());
     let statements = load(&database, &dry(&good)).plan.unwrap().statements;
     assert!(statements.iter().any(|sql| sql.contains("FORMAT csv, DELIMITER ';'")), "{statements:?}");
     let bad = database.file("bad.csv", "1;a\nx;b\n");

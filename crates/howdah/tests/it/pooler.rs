@@ -63,9 +63,7 @@ impl Pooler {
     }
 
     fn load(&self, options: &LoadOptions) -> Report {
-        let outcome = howdah::load(options, &self.target, &Control::new());
-        assert!(outcome.error.is_none(), "{:?}", outcome.error);
-        outcome.report
+        howdah::load(options, &self.target, &Control::new()).unwrap()
     }
 }
 
@@ -93,25 +91,21 @@ fn loads_work_through_a_pooler_in_transaction_mode_and_leave_it_nothing() {
     let rows: String = (0..20_000).map(|n| format!("{n},name {n},2024-01-01 00:00:00+00\n")).collect();
     let file = database.file("t.csv", format!("id,name,at\n{rows}"));
     let into = |table: &str| options(&file, table);
-    let keyed = LoadOptions { key: vec!["id".into()], jobs: Some(2), ..into("keyed") };
+    let keyed = into("keyed").key(["id"]).jobs(2);
     let bad = database
         .file("bad.csv", "id,name,at\n1,x,\n30000,y,4 July 2024 America/New_York\nz,,\n30000,twice,\n");
-    let tolerant = LoadOptions {
-        on_error: OnError::Ignore,
-        rejects: Some(database.path("rejects").into()),
-        ..options(&bad, "keyed")
-    };
+    let tolerant = options(&bad, "keyed").on_error(OnError::Ignore).rejects(database.path("rejects"));
     for (wanted, rows, rejected) in [
-        (LoadOptions { jobs: Some(1), ..into("one") }, 20_000, 0),
-        (LoadOptions { jobs: Some(3), ..into("several") }, 20_000, 0),
-        (LoadOptions { jobs: Some(3), ..into("several") }, 20_000, 0),
-        (LoadOptions { jobs: Some(2), mode: Mode::Replace, ..into("several") }, 20_000, 0),
-        (LoadOptions { mode: Mode::Truncate, analyze: true, ..into("one") }, 20_000, 0),
+        (into("one").jobs(1), 20_000, 0),
+        (into("several").jobs(3), 20_000, 0),
+        (into("several").jobs(3), 20_000, 0),
+        (into("several").jobs(2).mode(Mode::Replace), 20_000, 0),
+        (into("one").mode(Mode::Truncate).analyze(true), 20_000, 0),
         (keyed, 20_000, 0),
         (tolerant.clone(), 1, 3),
-        (LoadOptions { mode: Mode::Upsert, jobs: Some(2), ..into("keyed") }, 20_000, 0),
-        (LoadOptions { mode: Mode::Delete, ..into("keyed") }, 20_000, 0),
-        (LoadOptions { dry_run: true, ..tolerant }, 0, 1),
+        (into("keyed").mode(Mode::Upsert).jobs(2), 20_000, 0),
+        (into("keyed").mode(Mode::Delete), 20_000, 0),
+        (tolerant.dry_run(true), 0, 1),
     ] {
         let report = pooler.load(&wanted);
         assert_eq!((report.rows, report.rows_rejected), (rows, rejected), "{wanted:?}");
@@ -121,7 +115,7 @@ fn loads_work_through_a_pooler_in_transaction_mode_and_leave_it_nothing() {
 
     // Side by side, so that backends change hands between the statements of two loads.
     std::thread::scope(|scope| {
-        let tables = (0..4).map(|n| LoadOptions { jobs: Some(2), ..into(&format!("side_{n}")) });
+        let tables = (0..4).map(|n| into(&format!("side_{n}")).jobs(2));
         let loads: Vec<_> = tables
             .map(|wanted| {
                 scope.spawn(|| {
@@ -138,12 +132,12 @@ fn loads_work_through_a_pooler_in_transaction_mode_and_leave_it_nothing() {
                 WHERE l.locktype = 'advisory' AND d.datname = current_database()";
     assert_eq!(database.sql(held), "0");
     database.sql("CREATE TABLE howdah_load_00000000000000ff (n int)");
-    pooler.load(&LoadOptions { mode: Mode::Append, ..into("one") });
+    pooler.load(&into("one").mode(Mode::Append));
     assert_eq!(database.sql("SELECT count(*) FROM pg_class WHERE relname LIKE 'howdah_load_%'"), "0");
     assert_eq!(database.sql(held), "0");
 
     // Past the pooler everything is as ever.
-    load(&database, &LoadOptions { mode: Mode::Replace, jobs: Some(2), ..into("one") });
+    load(&database, &into("one").mode(Mode::Replace).jobs(2));
     assert_eq!(database.sql("SELECT count(*) FROM one"), "20000");
 }
 

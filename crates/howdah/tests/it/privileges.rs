@@ -4,6 +4,7 @@
 use howdah::connect::{ConnectOptions, Environment, Target};
 use howdah::name::TableName;
 use howdah::options::{Mode, OnError, WritePath};
+use howdah::report::Outcome;
 use howdah::{Control, Error, LoadOptions, PromoteOptions, Report};
 use howdah_testkit::Database;
 
@@ -16,16 +17,13 @@ fn target(database: &Database) -> Target {
 
 fn load(database: &Database, options: &LoadOptions) -> Result<(Report, Vec<String>), Error> {
     let control = Control::new();
-    let outcome = howdah::load(options, &target(database), &control);
-    match outcome.error {
-        None => Ok((outcome.report, control.take_notices().iter().map(ToString::to_string).collect())),
-        Some(error) => Err(error),
-    }
+    let report = howdah::load(options, &target(database), &control)?;
+    Ok((report, control.take_notices().iter().map(ToString::to_string).collect()))
 }
 
 fn options(file: &str, table: &str) -> LoadOptions {
-    let table = Some(TableName::parse(table).unwrap());
-    LoadOptions { inputs: vec![file.to_owned()], table, ..LoadOptions::default() }
+    let table = TableName::parse(table).unwrap();
+    LoadOptions::new(file).table(table)
 }
 
 fn database() -> Database {
@@ -54,19 +52,19 @@ const ROWS: &str =
 fn rows_are_added_with_no_more_than_insert() {
     let database = database();
     let file = database.file("t.csv", ROWS);
+    let usual = options(&file, "given.t");
     let ways = [
-        LoadOptions::default(),
-        LoadOptions { jobs: Some(2), ..LoadOptions::default() },
-        LoadOptions { write_path: WritePath::CopyText, mode: Mode::Append, ..LoadOptions::default() },
-        LoadOptions { dry_run: true, ..LoadOptions::default() },
+        usual.clone(),
+        usual.clone().jobs(2),
+        usual.clone().write_path(WritePath::CopyText).mode(Mode::Append),
+        usual.dry_run(true),
     ];
     for (n, way) in ways.into_iter().enumerate() {
-        let LoadOptions { inputs, table, .. } = options(&file, "given.t");
-        let (report, notices) = load(&database, &LoadOptions { inputs, table, ..way }).unwrap();
+        let (report, notices) = load(&database, &way).unwrap();
         assert_eq!(report.rows_read, 2);
         // Whether rows are there already is not for this role to see.
         assert!(notices.is_empty(), "{notices:?}");
-        let expected = if report.outcome == "planned" { n } else { n + 1 };
+        let expected = if report.outcome == Outcome::Planned { n } else { n + 1 };
         assert_eq!(
             database.sql("SELECT count(*) / 2 FROM given.t WHERE m IN ('ok', 'sad') AND d = 'd'"),
             expected.to_string()
@@ -78,15 +76,13 @@ fn rows_are_added_with_no_more_than_insert() {
 #[test]
 fn bad_rows_are_told_apart_with_no_more_than_insert() {
     let database = database();
-    let rejects = |name: &str| Some(database.path(name).into());
+    let rejects = |name: &str| database.path(name);
     let file = database.file("t.csv", format!("{ROWS}x,,,,\n3,,happy,,\n4,,,100,\n"));
-    let tolerant =
-        LoadOptions { on_error: OnError::Ignore, rejects: rejects("1"), ..options(&file, "given.t") };
+    let tolerant = options(&file, "given.t").on_error(OnError::Ignore).rejects(rejects("1"));
     let (report, _) = load(&database, &tolerant).unwrap();
     assert_eq!((report.rows, report.rows_rejected), (2, 3));
     let file = database.file("keyed.csv", "n,at\n1,\n2,\n1,\n");
-    let tolerant =
-        LoadOptions { on_error: OnError::Ignore, rejects: rejects("2"), ..options(&file, "given.keyed") };
+    let tolerant = options(&file, "given.keyed").on_error(OnError::Ignore).rejects(rejects("2"));
     let (report, _) = load(&database, &tolerant).unwrap();
     assert_eq!((report.rows, report.rows_rejected), (2, 1));
 }
@@ -99,12 +95,11 @@ fn tables_are_made_and_replaced_with_no_more_than_create_on_their_schema() {
         for (mode, key) in
             [(Mode::Create, "n"), (Mode::Replace, ""), (Mode::Truncate, ""), (Mode::Append, "")]
         {
-            let key = (!key.is_empty()).then(|| key.to_owned()).into_iter().collect();
+            let key = (!key.is_empty()).then_some(key);
             let jobs = if mode == Mode::Truncate { 1 } else { jobs };
             let rows = if mode == Mode::Append { "n,at\n3,\n4,\n" } else { ROWS };
             let file = database.file("rows.csv", rows);
-            let making =
-                LoadOptions { mode, key, jobs: Some(jobs), analyze: true, ..options(&file, "own.t") };
+            let making = options(&file, "own.t").mode(mode).key(key).jobs(jobs).analyze(true);
             let (report, _) = load(&database, &making).unwrap();
             assert_eq!(report.rows, 2, "{mode:?}");
         }
@@ -123,21 +118,9 @@ fn what_the_role_may_not_do_is_said_before_any_row_moves() {
     for (options, sqlstate, says) in [
         (options(&file, "given.closed"), "42501", "permission denied for table closed"),
         (options(&file, "given.made"), "42501", "permission denied for schema given"),
-        (
-            LoadOptions { mode: Mode::Truncate, ..options(&file, "given.t") },
-            "42501",
-            "permission denied for table t",
-        ),
-        (
-            LoadOptions { mode: Mode::Replace, ..options(&file, "given.t") },
-            "42501",
-            "permission denied for schema given",
-        ),
-        (
-            LoadOptions { create_schema: true, ..options(&file, "fresh.t") },
-            "42501",
-            "permission denied for database",
-        ),
+        (options(&file, "given.t").mode(Mode::Truncate), "42501", "permission denied for table t"),
+        (options(&file, "given.t").mode(Mode::Replace), "42501", "permission denied for schema given"),
+        (options(&file, "fresh.t").create_schema(true), "42501", "permission denied for database"),
     ] {
         let error = load(&database, &options).unwrap_err();
         assert_eq!(error.sqlstate(), Some(sqlstate), "{error:?}");
@@ -161,8 +144,7 @@ fn no_row_is_refused_for_a_right_that_the_role_lacks() {
         rejects_violations: true,
         drops_landing: true,
     };
-    let (_, error) = howdah::promote(&promoting, &target(&database), &Control::new());
-    let error = error.unwrap();
+    let error = howdah::promote(&promoting, &target(&database), &Control::new()).unwrap_err();
     assert_eq!(
         (error.sqlstate(), error.visible()),
         (Some("42501"), Some("nothing was changed")),
@@ -174,12 +156,10 @@ fn no_row_is_refused_for_a_right_that_the_role_lacks() {
     let file = database.file("n.csv", "n\n1\n2\n");
     for write_path in [WritePath::Values, WritePath::InsertAutocommit, WritePath::CopyBinary] {
         let rejects = database.path("closed.rejects.jsonl");
-        let tolerant = LoadOptions {
-            write_path,
-            on_error: OnError::Ignore,
-            rejects: Some(rejects.clone().into()),
-            ..options(&file, "given.closed")
-        };
+        let tolerant = options(&file, "given.closed")
+            .write_path(write_path)
+            .on_error(OnError::Ignore)
+            .rejects(rejects.clone());
         let error = load(&database, &tolerant).unwrap_err();
         assert_eq!((error.sqlstate(), error.visible()), (Some("42501"), Some("nothing was changed")));
         assert_eq!(std::fs::read_to_string(rejects).unwrap(), "", "{}", write_path.name());

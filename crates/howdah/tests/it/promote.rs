@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use howdah::name::TableName;
 use howdah::options::{HeaderOption, Mode, OnError, RejectLimit, WritePath};
+use howdah::report::Outcome;
 use howdah::{Control, Error, ErrorKind, LoadOptions, PromoteOptions, PromoteReport};
 use howdah_testkit::Database;
 
@@ -22,14 +23,11 @@ fn asked(landing: &str, into: &str) -> PromoteOptions {
 }
 
 fn promote(database: &Database, options: &PromoteOptions) -> Result<PromoteReport, Error> {
-    match howdah::promote(options, &target(database), &Control::new()) {
-        (report, None) => Ok(report),
-        (_, Some(error)) => Err(error),
-    }
+    howdah::promote(options, &target(database), &Control::new())
 }
 
 fn landing(file: &str, table: &str) -> LoadOptions {
-    LoadOptions { write_path: WritePath::Landing, header: HeaderOption::No, ..options(file, table) }
+    options(file, table).write_path(WritePath::Landing).header(HeaderOption::No)
 }
 
 const TYPED: &str =
@@ -55,7 +53,7 @@ fn rows_that_do_not_fit_are_kept_with_the_first_reason_and_the_others_are_in() {
         let report = promote(&database, &asked("raw", "t")).unwrap();
         assert_eq!((report.rows, report.rows_rejected), (3, 4 + other_reasons), "{n}");
         assert_eq!(report.rejects_table.as_deref(), Some("public.raw_rejects"));
-        assert!(report.phases.promote_s > 0.0 && report.outcome == "promoted");
+        assert!(report.phases.promote_s > 0.0 && report.outcome == Outcome::Promoted);
         assert_eq!(
             database.sql("SELECT n, v, v IS NULL, octet_length(v), a FROM t ORDER BY n"),
             "1|abc|f|3|{abc,d}\n2||f|0|\n7|abc|f|3|{}"
@@ -123,9 +121,9 @@ fn a_load_lands_and_promotes_and_leaves_only_the_rows() {
     let file = database.file("t.csv", rows);
     for jobs in [1, 2] {
         database.sql("TRUNCATE t");
-        let report = load(&database, &LoadOptions { jobs: Some(jobs), ..landing(&file, "t") });
+        let report = load(&database, &landing(&file, "t").jobs(jobs));
         assert_eq!((report.rows, report.rows_inserted, report.jobs), (3000, 3000, jobs));
-        assert_eq!((report.write_path, report.table.as_str()), ("landing", "public.t"));
+        assert_eq!((report.write_path, report.table.as_str()), (Some(WritePath::Landing), "public.t"));
         assert!(report.phases.load_s > 0.0 && report.phases.promote_s > 0.0);
         assert_eq!(database.sql("SELECT count(*), count(v), count(d) FROM t"), "3000|3000|0");
         assert_eq!(
@@ -136,14 +134,10 @@ fn a_load_lands_and_promotes_and_leaves_only_the_rows() {
     }
     // Kept, and unlogged.
     database.sql("TRUNCATE t; CREATE SCHEMA s");
-    let name = Some(TableName::parse("s.l").unwrap());
-    let keeping =
-        LoadOptions { landing_table: name, keep_landing: true, unlogged: true, ..landing(&file, "t") };
+    let name = TableName::parse("s.l").unwrap();
+    let keeping = landing(&file, "t").landing_table(name).keep_landing(true).unlogged(true);
     let report = load(&database, &keeping);
-    assert_eq!(
-        report.durability,
-        load(&database, &LoadOptions { mode: Mode::Truncate, ..options(&file, "t") }).durability
-    );
+    assert_eq!(report.durability, load(&database, &options(&file, "t").mode(Mode::Truncate)).durability);
     assert_eq!(database.sql("SELECT count(*) FROM s.l"), "3000");
     assert_eq!(database.sql("SELECT relpersistence, count(DISTINCT atttypid) FROM pg_class c JOIN pg_attribute ON attrelid = c.oid
         WHERE c.oid = 's.l'::regclass AND attnum > 0 GROUP BY 1"), "u|1");
@@ -164,12 +158,12 @@ fn a_bad_value_ends_a_load_or_goes_to_the_table_as_on_error_says() {
     assert_eq!((error.sqlstate(), error.column()), (Some("22001"), column));
     assert_eq!(error.visible(), Some("nothing was changed"));
     assert_eq!(database.sql("SELECT to_regclass('t_landing')"), "");
-    let error = try_load(&database, &LoadOptions { keep_landing: true, ..landing(&short, "t") }).unwrap_err();
+    let error = try_load(&database, &landing(&short, "t").keep_landing(true)).unwrap_err();
     assert!(error.visible().unwrap().contains("rows are in public.t_landing"), "{error:?}");
     database.sql("DROP TABLE t_landing");
-    let rejects = Some(database.path("rejects.jsonl").into());
-    let ignoring = LoadOptions { on_error: OnError::Ignore, rejects, ..landing(&file, "t") };
-    let limited = LoadOptions { reject_limit: Some(RejectLimit::Rows(3)), ..ignoring.clone() };
+    let rejects = database.path("rejects.jsonl");
+    let ignoring = landing(&file, "t").on_error(OnError::Ignore).rejects(rejects);
+    let limited = ignoring.clone().reject_limit(RejectLimit::Rows(3));
     assert_eq!(try_load(&database, &limited).unwrap_err().kind(), ErrorKind::TooManyRejects);
     assert_eq!(database.sql("SELECT count(*), to_regclass('t_landing') IS NULL FROM t"), "0|t");
     let report = load(&database, &ignoring);
@@ -186,10 +180,10 @@ fn what_landing_cannot_keep_is_refused() {
     database.sql(TYPED);
     let file = database.file("t.csv", "1,a,,\n");
     for wanted in [
-        LoadOptions { mode: Mode::Replace, ..landing(&file, "t") },
-        LoadOptions { decimal_comma: true, ..landing(&file, "t") },
-        LoadOptions { dry_run: true, ..landing(&file, "t") },
-        LoadOptions { after: vec!["SELECT 1".into()], ..landing(&file, "t") },
+        landing(&file, "t").mode(Mode::Replace),
+        landing(&file, "t").decimal_comma(true),
+        landing(&file, "t").dry_run(true),
+        landing(&file, "t").after(["SELECT 1"]),
     ] {
         let error = try_load(&database, &wanted).unwrap_err();
         assert!(error.message().contains("write_path=landing"), "{error}");
@@ -197,7 +191,7 @@ fn what_landing_cannot_keep_is_refused() {
     let error = try_load(&database, &landing(&file, "missing")).unwrap_err();
     assert_eq!((error.sqlstate(), error.kind()), (Some("42P01"), ErrorKind::Usage));
     assert!(error.hint().unwrap().contains("make it first"));
-    let error = try_load(&database, &LoadOptions { keep_landing: true, ..options(&file, "t") }).unwrap_err();
+    let error = try_load(&database, &options(&file, "t").keep_landing(true)).unwrap_err();
     assert!(error.message().contains("keep_landing"), "{error}");
 }
 
@@ -224,8 +218,8 @@ fn a_promotion_that_is_stopped_leaves_nothing_behind_and_soon() {
         assert!(took < Duration::from_secs(4), "{took:?}");
         assert_eq!(database.sql("SELECT count(*), to_regclass('t_landing') IS NULL FROM t"), "0|t");
     };
-    stopped(&|control| howdah::promote(&asked("raw", "t"), &target(&database), control).1.unwrap());
-    stopped(&|control| howdah::load(&landing(&file, "t"), &target(&database), control).error.unwrap());
+    stopped(&|control| howdah::promote(&asked("raw", "t"), &target(&database), control).unwrap_err());
+    stopped(&|control| howdah::load(&landing(&file, "t"), &target(&database), control).unwrap_err());
 }
 
 #[test]
@@ -321,8 +315,7 @@ fn what_became_of_rows_that_landed_is_counted_and_not_guessed() {
          CREATE TRIGGER odd BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION odd()",
     );
     let file = database.file("t.csv", "1\n2\nx\n3\n");
-    let (report, notices) =
-        try_load(&database, &LoadOptions { on_error: OnError::Ignore, ..landing(&file, "t") }).unwrap();
+    let (report, notices) = try_load(&database, &landing(&file, "t").on_error(OnError::Ignore)).unwrap();
     assert_eq!((report.rows, report.rows_rejected), (2, 1));
     let said = "4 rows landed; the server counted 2 into public.t and 1 apart";
     assert!(notices.iter().any(|notice| notice.starts_with(said)), "{notices:?}");

@@ -3,7 +3,6 @@
 
 use std::path::PathBuf;
 
-use howdah::LoadOptions;
 use howdah::options::HeaderOption;
 use howdah_testkit::{Database, real_data};
 
@@ -46,9 +45,9 @@ fn openflights_loads_as_psql_loads_it() {
     let database = Database::new();
     for path in files("openflights", "dat") {
         database.sql("DROP TABLE IF EXISTS made");
-        let mut wanted = LoadOptions { header: HeaderOption::No, ..options(&path.to_string_lossy(), "made") };
-        wanted.dialect.null = Some("\\N".into());
-        wanted.dialect.escape = Some(b'\\');
+        let mut wanted = options(&path.to_string_lossy(), "made").header(HeaderOption::No);
+        wanted.input.dialect.null = Some("\\N".into());
+        wanted.input.dialect.escape = Some(b'\\');
         if let Err(error) = try_load(&database, &wanted) {
             println!("{}: {error:?}", path.display());
             // What we refuse, psql must refuse too, on the same line.
@@ -73,7 +72,7 @@ fn the_csv_spectrum_gives_its_json() {
     let database = Database::new();
     for path in files("csv-spectrum/csvs", "csv") {
         database.sql("DROP TABLE IF EXISTS made");
-        let wanted = LoadOptions { header: HeaderOption::Yes, ..options(&path.to_string_lossy(), "made") };
+        let wanted = options(&path.to_string_lossy(), "made").header(HeaderOption::Yes);
         load(&database, &wanted);
         let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
         let json = path.parent().unwrap().parent().unwrap().join("json").join(format!("{stem}.json"));

@@ -9,7 +9,7 @@ use howdah_testkit::Database;
 use crate::common::{load, options, try_load};
 
 fn matching(mode: Mode, file: &str, table: &str, jobs: usize) -> LoadOptions {
-    LoadOptions { mode, jobs: Some(jobs), ..options(file, table) }
+    options(file, table).mode(mode).jobs(jobs)
 }
 
 /// Inserted, updated, deleted, skipped, duplicate; with the account of all rows checked.
@@ -99,11 +99,7 @@ fn tolerated(database: &Database, mode: Mode, csv: &str, jobs: usize) -> usize {
             END LOOP; END $$"
     ));
     let rejects = database.path("r.jsonl");
-    let wanted = LoadOptions {
-        on_error: OnError::Ignore,
-        rejects: Some(rejects.clone().into()),
-        ..matching(mode, &file, "t", jobs)
-    };
+    let wanted = matching(mode, &file, "t", jobs).on_error(OnError::Ignore).rejects(rejects.clone());
     let report = load(database, &wanted);
     let difference = "WITH a AS (TABLE t), b AS (TABLE expected)
          SELECT count(*) FROM ((TABLE a EXCEPT ALL TABLE b) UNION ALL (TABLE b EXCEPT ALL TABLE a)) AS x";
@@ -194,11 +190,9 @@ fn a_row_whose_parent_comes_later_in_the_input_is_no_orphan() {
     let file = database.file("data.csv", format!("id,parent\n{csv}{roots}"));
     for jobs in [1, 2] {
         database.sql("DROP TABLE IF EXISTS t; CREATE TABLE t (id int PRIMARY KEY, parent int REFERENCES t)");
-        let wanted = LoadOptions {
-            on_error: OnError::Ignore,
-            rejects: Some(database.path("r.jsonl").into()),
-            ..matching(Mode::Upsert, &file, "t", jobs)
-        };
+        let wanted = matching(Mode::Upsert, &file, "t", jobs)
+            .on_error(OnError::Ignore)
+            .rejects(database.path("r.jsonl"));
         let report = load(&database, &wanted);
         assert_eq!((counts(&report), report.rows_rejected), ([109, 0, 0, 0, 0], 12));
         assert_eq!(database.sql("SELECT count(*) FROM t WHERE parent IS NOT NULL"), "48");
@@ -216,11 +210,9 @@ fn refused_rows_of_several_files_stand_where_they_say_and_the_limit_holds() {
     database.file("x1.csv", text(0).replace("\n777,1,", "\nx777,1,").replace("\n29000,1,", "\n29000,10,"));
     database.file("x2.csv", text(30_000).replace("\n59999,1,", "\n59999,11,"));
     let rejects = database.path("r.jsonl");
-    let wanted = LoadOptions {
-        on_error: OnError::Ignore,
-        rejects: Some(rejects.clone().into()),
-        ..matching(Mode::Upsert, &database.path("x*.csv"), "t", 2)
-    };
+    let wanted = matching(Mode::Upsert, &database.path("x*.csv"), "t", 2)
+        .on_error(OnError::Ignore)
+        .rejects(rejects.clone());
     let report = load(&database, &wanted);
     assert_eq!((counts(&report), report.rows_rejected), ([59_997, 0, 0, 0, 0], 3));
     let found: Vec<_> =
@@ -235,7 +227,7 @@ fn refused_rows_of_several_files_stand_where_they_say_and_the_limit_holds() {
         ]
     );
     database.sql("TRUNCATE t");
-    let limited = LoadOptions { reject_limit: Some(howdah::options::RejectLimit::Rows(2)), ..wanted };
+    let limited = wanted.reject_limit(howdah::options::RejectLimit::Rows(2));
     let error = try_load(&database, &limited).unwrap_err();
     assert_eq!(error.kind(), howdah::ErrorKind::TooManyRejects);
     assert!(error.visible().unwrap().starts_with("nothing was changed"), "{error:?}");

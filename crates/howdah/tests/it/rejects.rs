@@ -20,11 +20,7 @@ struct Reject {
 }
 
 fn tolerant(database: &Database, file: &str, table: &str) -> LoadOptions {
-    LoadOptions {
-        on_error: OnError::Ignore,
-        rejects: Some(database.path("rejects.jsonl").into()),
-        ..options(file, table)
-    }
+    options(file, table).on_error(OnError::Ignore).rejects(database.path("rejects.jsonl"))
 }
 
 /// The reject file, in the input's order.
@@ -68,7 +64,7 @@ fn account(
     ));
     let file = database.file("input.csv", input);
     let mut wanted = tolerant(database, &file, "t");
-    wanted.header = HeaderOption::Yes;
+    wanted.columns.header = HeaderOption::Yes;
     change(&mut wanted);
     let report = load(database, &wanted);
     let rejects = read(&database.path("rejects.jsonl"));
@@ -126,7 +122,7 @@ fn good_rows_are_loaded_and_bad_ones_kept_whatever_is_wrong_with_them() {
     let database = Database::new();
     for jobs in [1, 2, 4] {
         let (report, rejects) =
-            account(&database, PLAIN, &spoilt(60_000, 100), |options| options.jobs = Some(jobs));
+            account(&database, PLAIN, &spoilt(60_000, 100), |options| options.writing.jobs = Some(jobs));
         assert_eq!((report.rows, rejects.len()), (59_400, 600));
         for (sqlstate, column, reason) in [
             ("22P02", Some("id"), "invalid input syntax for type integer"),
@@ -173,7 +169,7 @@ fn in_a_compressed_file_offsets_are_those_of_its_content() {
     let mut gzip = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
     gzip.write_all(&input).unwrap();
     gzip.finish().unwrap();
-    let (report, _) = account(&database, PLAIN, &input, |options| options.inputs = vec![path.clone()]);
+    let (report, _) = account(&database, PLAIN, &input, |options| options.input.paths = vec![path.clone()]);
     assert_eq!(report.rows_rejected, 100);
 }
 
@@ -215,7 +211,7 @@ fn what_only_the_server_refuses_is_narrowed_down_to_the_row() {
             let file = database.file("input.csv", &csv);
             for jobs in [1, 4] {
                 database.sql("TRUNCATE t");
-                let wanted = LoadOptions { jobs: Some(jobs), ..tolerant(&database, &file, "t") };
+                let wanted = tolerant(&database, &file, "t").jobs(jobs);
                 let report = load(&database, &wanted);
                 let rejects = read(&database.path("rejects.jsonl"));
                 let refused: Vec<_> = rejects.iter().map(|r| r.line - 2 - u64::from(by_key)).collect();
@@ -282,7 +278,7 @@ fn a_replaced_table_refuses_what_its_constraints_refuse() {
     database.sql("CREATE TABLE t (id int PRIMARY KEY, v int CHECK (v > 0)); INSERT INTO t VALUES (9, 9)");
     let file = database.file("input.csv", "id,v\n1,1\n1,2\n2,0\n3,3\n");
     for jobs in [1, 2] {
-        let wanted = LoadOptions { mode: Mode::Replace, jobs: Some(jobs), ..tolerant(&database, &file, "t") };
+        let wanted = tolerant(&database, &file, "t").mode(Mode::Replace).jobs(jobs);
         let report = load(&database, &wanted);
         assert_eq!((report.rows, report.rows_rejected), (2, 2));
         assert_eq!(database.sql("SELECT * FROM t ORDER BY 1"), "1|1\n3|3");
@@ -300,7 +296,7 @@ fn beyond_the_limit_nothing_is_loaded_and_the_file_tells_why() {
     let database = Database::new();
     database.sql(&format!("CREATE TABLE t ({PLAIN})"));
     let file = database.file("input.csv", spoilt(1_000, 100));
-    let with = |limit| LoadOptions { reject_limit: Some(limit), ..tolerant(&database, &file, "t") };
+    let with = |limit| tolerant(&database, &file, "t").reject_limit(limit);
     for limit in [RejectLimit::Rows(9), RejectLimit::Percent(0.9)] {
         let error = try_load(&database, &with(limit)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TooManyRejects, "{error:?}");
@@ -320,19 +316,17 @@ fn mended_rejects_load_into_their_columns() {
     let file = database
         .file("input.csv", "at;unused;id;The Name\n2024-01-01;u;x1;\"a;\n'b\"\n-;u;2;b\n2024-01-03;u;3;c\n");
     let mut wanted = tolerant(&database, &file, "t");
-    wanted.dialect.delimiter = Some(b';');
-    wanted.dialect.null = Some("-".into());
-    wanted.skip_columns = vec!["unused".into()];
+    wanted.input.dialect.delimiter = Some(b';');
+    wanted.input.dialect.null = Some("-".into());
+    wanted.columns.skip_columns = vec!["unused".into()];
     assert_eq!(load(&database, &wanted).rows_rejected, 1);
     let path = database.path("rejects.jsonl");
     // Loaded as it is, it is refused again, and its own line is named.
-    let again = LoadOptions {
-        rejects: Some(database.path("again.jsonl").into()),
-        on_error: OnError::Ignore,
-        inputs: vec![path.clone()],
-        format: Some(howdah::options::Format::Rejects),
-        ..LoadOptions::default()
-    };
+    let again = LoadOptions::default()
+        .rejects(database.path("again.jsonl"))
+        .on_error(OnError::Ignore)
+        .paths([path.clone()])
+        .format(howdah::options::Format::Rejects);
     assert_eq!(load(&database, &again).rows_rejected, 1);
     let second: Value =
         serde_json::from_str(&std::fs::read_to_string(database.path("again.jsonl")).unwrap()).unwrap();
@@ -351,15 +345,17 @@ fn a_dry_run_finds_the_same_rejects_and_writes_nothing() {
     let (_, expected) = account(&database, PLAIN, &input, |_| ());
     database.sql("TRUNCATE t");
     let file = database.path("input.csv");
-    let report =
-        load(&database, &LoadOptions { dry_run: true, jobs: Some(2), ..tolerant(&database, &file, "t") });
-    assert_eq!((report.outcome, report.rows_rejected, report.rows_read), ("planned", 100, 5_000));
+    let report = load(&database, &tolerant(&database, &file, "t").dry_run(true).jobs(2));
+    assert_eq!(
+        (report.outcome, report.rows_rejected, report.rows_read),
+        (howdah::report::Outcome::Planned, 100, 5_000)
+    );
     let found = read(&database.path("rejects.jsonl"));
     let places =
         |rejects: &[Reject]| rejects.iter().map(|r| (r.offset, r.sqlstate.clone())).collect::<Vec<_>>();
     assert_eq!(places(&found), places(&expected));
     assert_eq!(database.sql("SELECT count(*) FROM t"), "0");
-    let stop = try_load(&database, &LoadOptions { dry_run: true, ..options(&file, "t") }).unwrap_err();
+    let stop = try_load(&database, &options(&file, "t").dry_run(true)).unwrap_err();
     assert_eq!(stop.location().unwrap().line, Some(expected[0].line));
 }
 
@@ -368,7 +364,7 @@ fn nuls_can_be_stripped_and_the_record_is_read_as_if_they_had_not_been_there() {
     let database = Database::new();
     database.sql("CREATE TABLE t (a int, b text, c text)");
     let file = database.file("input.csv", b"a,b,c\n1\0,\0\"x,\0y\"\0,\0\n2,z,\"\"\n");
-    load(&database, &LoadOptions { on_nul: OnNul::Strip, ..options(&file, "t") });
+    load(&database, &options(&file, "t").on_nul(OnNul::Strip));
     assert_eq!(database.sql("SELECT a, b, c IS NULL FROM t ORDER BY 1"), "1|x,y|t\n2|z|f");
 }
 
@@ -377,11 +373,7 @@ fn a_new_table_is_made_from_the_good_records() {
     let database = Database::new();
     let file = database.file("people.csv", b"id,name\n1,a\n2\n3,c,d\n4,\xff\n5,e\n");
     for jobs in [1, 2] {
-        let wanted = LoadOptions {
-            mode: Mode::Replace,
-            jobs: Some(jobs),
-            ..tolerant(&database, &file, &format!("people{jobs}"))
-        };
+        let wanted = tolerant(&database, &file, &format!("people{jobs}")).mode(Mode::Replace).jobs(jobs);
         let report = load(&database, &wanted);
         assert_eq!((report.rows, report.rows_rejected), (2, 3));
         assert_eq!(
@@ -397,10 +389,10 @@ fn rejects_never_overwrite_an_input_and_only_the_owner_reads_them() {
     let database = Database::new();
     database.sql("CREATE TABLE t (a int)");
     let file = database.file("input.csv", "a\nx\n1\n");
-    let wanted = LoadOptions { rejects: Some(file.clone().into()), ..tolerant(&database, &file, "t") };
+    let wanted = tolerant(&database, &file, "t").rejects(file.clone());
     assert_eq!(try_load(&database, &wanted).unwrap_err().kind(), ErrorKind::Usage);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "a\nx\n1\n");
-    let nowhere = LoadOptions { rejects: Some("/no/where.jsonl".into()), ..tolerant(&database, &file, "t") };
+    let nowhere = tolerant(&database, &file, "t").rejects("/no/where.jsonl");
     assert_eq!(try_load(&database, &nowhere).unwrap_err().kind(), ErrorKind::Source);
     // A file of an earlier load is emptied, whoever could read it.
     let path = database.file("rejects.jsonl", "old");
@@ -431,7 +423,7 @@ fn a_failed_load_says_what_space_it_left_dead() {
     let rows: String = (0..60_000).map(|n| format!("{n},{}\n", "x".repeat(100))).collect();
     let file = database.file("input.csv", format!("{rows}x,y\n"));
     for jobs in [1, 2] {
-        let wanted = LoadOptions { jobs: Some(jobs), header: HeaderOption::No, ..options(&file, "t") };
+        let wanted = options(&file, "t").jobs(jobs).header(HeaderOption::No);
         let error = try_load(&database, &wanted).unwrap_err();
         assert!(error.visible().unwrap().contains("MB of dead rows remain in public.t"), "{error:?}");
     }

@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use howdah::options::{HeaderOption, Mode, OnError, RejectLimit, WritePath};
+use howdah::report::CommitUnit;
+use howdah::report::{Outcome, Report};
 use howdah::{Control, ErrorKind, LoadOptions};
 use howdah_testkit::Database;
 
 use crate::common::{load, options, target, try_load};
 
 fn asked(file: &str, table: &str) -> LoadOptions {
-    LoadOptions { write_path: WritePath::InsertAutocommit, header: HeaderOption::No, ..options(file, table) }
+    options(file, table).write_path(WritePath::InsertAutocommit).header(HeaderOption::No)
 }
 
 fn numbers(rows: usize, with: impl Fn(usize) -> String) -> String {
@@ -21,8 +23,8 @@ fn rows_share_no_transaction_and_the_report_says_so() {
     let database = Database::new();
     let file = database.file("t.csv", numbers(50, |n| format!("v{n}")));
     database.sql("CREATE TABLE t (n int PRIMARY KEY, v text)");
-    let report = load(&database, &LoadOptions { jobs: Some(2), ..asked(&file, "t") });
-    assert_eq!((report.rows, report.commit, report.jobs), (50, "row", 2));
+    let report = load(&database, &asked(&file, "t").jobs(2));
+    assert_eq!((report.rows, report.commit, report.jobs), (50, Some(CommitUnit::Row), 2));
     let insert = report.plan.unwrap().statements.pop().unwrap();
     assert!(insert.contains("each commits"), "{insert}");
     assert_eq!(database.sql("SELECT count(DISTINCT xmin::text), count(*) FROM t"), "50|50");
@@ -35,11 +37,11 @@ fn a_failure_says_how_many_rows_are_in() {
     for check in ["CHECK (v >= 0)", ", UNIQUE (v) DEFERRABLE INITIALLY DEFERRED, CHECK (v >= 0)"] {
         database.sql(&format!("DROP TABLE IF EXISTS t; CREATE TABLE t (n int, v int {check})"));
         let control = Control::new();
-        let outcome = howdah::load(&asked(&file, "t"), &target(&database), &control);
-        let error = outcome.error.unwrap();
+        let error = howdah::load(&asked(&file, "t"), &target(&database), &control).unwrap_err();
         assert_eq!((error.kind(), error.location().unwrap().line), (ErrorKind::PartlyCommitted, Some(31)));
         assert_eq!(error.visible(), Some("30 rows are in public.t: each row was committed by itself"));
-        assert_eq!((outcome.report.rows, outcome.report.outcome), (30, "partly_committed"));
+        let report: &Report = error.report().unwrap();
+        assert_eq!((report.rows, report.outcome), (30, Outcome::PartlyCommitted));
         assert_eq!(database.sql("SELECT count(*), max(n) FROM t"), "30|29");
     }
 }
@@ -53,8 +55,8 @@ fn a_constraint_that_speaks_at_the_commit_is_heard() {
     assert_eq!((error.sqlstate(), error.location().unwrap().line), (Some("23505"), Some(16)));
     assert_eq!(database.sql("SELECT count(*) FROM t"), "15");
     database.sql("TRUNCATE t");
-    let rejects = Some(database.path("t.rejects.jsonl").into());
-    let ignoring = LoadOptions { on_error: OnError::Ignore, rejects, ..asked(&file, "t") };
+    let rejects = database.path("t.rejects.jsonl");
+    let ignoring = asked(&file, "t").on_error(OnError::Ignore).rejects(rejects);
     let report = load(&database, &ignoring);
     assert_eq!((report.rows, report.rows_rejected), (15, 5));
     assert_eq!(database.sql("SELECT count(*), max(n) FROM t"), "15|14");
@@ -69,18 +71,16 @@ fn nothing_changed_is_said_only_where_it_is_true() {
     assert_eq!((error.kind(), error.visible()), (ErrorKind::Data, Some("nothing was changed")));
     // A table that the load made is a change.
     let types = vec![("column1".to_owned(), "int".to_owned())];
-    let error = try_load(&database, &LoadOptions { types, ..asked(&file, "made") }).unwrap_err();
+    let error = try_load(&database, &asked(&file, "made").types(types)).unwrap_err();
     let visible = "no row is in public.made, which this load made: each row was committed by itself";
     assert_eq!((error.kind(), error.visible()), (ErrorKind::PartlyCommitted, Some(visible)));
     assert_eq!(database.sql("SELECT count(*) FROM made"), "0");
     // Too many refused records leave the good ones before them.
     let rows = database.file("rows.csv", numbers(40, |n| if n >= 30 { "x".into() } else { n.to_string() }));
-    let limited = LoadOptions {
-        on_error: OnError::Ignore,
-        reject_limit: Some(RejectLimit::Percent(1.0)),
-        rejects: Some(database.path("r.jsonl").into()),
-        ..asked(&rows, "t")
-    };
+    let limited = asked(&rows, "t")
+        .on_error(OnError::Ignore)
+        .reject_limit(RejectLimit::Percent(1.0))
+        .rejects(database.path("r.jsonl"));
     let error = try_load(&database, &limited).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::PartlyCommitted, "{error:?}");
     assert!(error.visible().unwrap().starts_with("30 rows are in public.t"), "{error:?}");
@@ -91,7 +91,7 @@ fn nothing_changed_is_said_only_where_it_is_true() {
 fn a_new_table_is_complete_before_its_first_row() {
     let database = Database::new();
     let file = database.file("new.csv", numbers(30, |n| format!("v{n}")));
-    let wanted = LoadOptions { key: vec!["column1".into()], jobs: Some(2), ..asked(&file, "new") };
+    let wanted = asked(&file, "new").key(["column1"]).jobs(2);
     let report = load(&database, &wanted);
     assert_eq!((report.rows, report.jobs), (30, 2));
     let key = "SELECT count(*) FROM pg_index WHERE indrelid = 'new'::regclass AND indisprimary";
@@ -110,8 +110,8 @@ fn a_load_that_is_stopped_counts_the_rows_that_are_in() {
     );
     for jobs in [1, 2] {
         let control = Control::new();
-        let wanted = LoadOptions { jobs: Some(jobs), ..asked(&file, "t") };
-        let outcome = std::thread::scope(|scope| {
+        let wanted = asked(&file, "t").jobs(jobs);
+        let loaded = std::thread::scope(|scope| {
             scope.spawn(|| {
                 while database.sql("SELECT count(*) > 20 FROM t") == "f" {
                     std::thread::sleep(Duration::from_millis(20));
@@ -120,9 +120,11 @@ fn a_load_that_is_stopped_counts_the_rows_that_are_in() {
             });
             howdah::load(&wanted, &target(&database), &control)
         });
-        assert_eq!(outcome.error.unwrap().kind(), ErrorKind::PartlyCommitted);
-        assert_eq!(database.sql("SELECT count(*) FROM t"), outcome.report.rows.to_string());
-        assert!(outcome.report.rows > 0 && outcome.report.rows < 3000);
+        let error = loaded.unwrap_err();
+        let report: &Report = error.report().unwrap();
+        assert_eq!(error.kind(), ErrorKind::PartlyCommitted);
+        assert_eq!(database.sql("SELECT count(*) FROM t"), report.rows.to_string());
+        assert!(report.rows > 0 && report.rows < 3000);
         database.sql("TRUNCATE t");
     }
 }
@@ -133,15 +135,15 @@ fn what_needs_one_transaction_is_refused() {
     let file = database.file("t.csv", "1,2\n");
     database.sql("CREATE TABLE t (n int PRIMARY KEY, v int)");
     for mode in [Mode::Replace, Mode::Truncate, Mode::Upsert, Mode::Ignore, Mode::Update, Mode::Delete] {
-        let error = try_load(&database, &LoadOptions { mode, ..asked(&file, "t") }).unwrap_err();
+        let error = try_load(&database, &asked(&file, "t").mode(mode)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
         assert!(error.message().contains(&format!("mode={mode}")), "{error}");
     }
     let statement = || vec!["SELECT 1".to_owned()];
     for wanted in [
-        LoadOptions { before: statement(), ..asked(&file, "t") },
-        LoadOptions { after: statement(), ..asked(&file, "t") },
-        LoadOptions { freeze: true, ..asked(&file, "new") },
+        asked(&file, "t").before(statement()),
+        asked(&file, "t").after(statement()),
+        asked(&file, "new").freeze(true),
     ] {
         let error = try_load(&database, &wanted).unwrap_err();
         assert!(error.message().contains("insert-autocommit"), "{error}");
@@ -157,8 +159,8 @@ fn a_server_that_ends_a_session_leaves_a_count_that_is_true() {
          CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.005); RETURN NEW; END';
          CREATE TRIGGER slow BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION slow()",
     );
-    let wanted = LoadOptions { jobs: Some(2), ..asked(&file, "t") };
-    let outcome = std::thread::scope(|scope| {
+    let wanted = asked(&file, "t").jobs(2);
+    let loaded = std::thread::scope(|scope| {
         scope.spawn(|| {
             while database.sql("SELECT count(*) > 20 FROM t") == "f" {
                 std::thread::sleep(Duration::from_millis(20));
@@ -170,9 +172,10 @@ fn a_server_that_ends_a_session_leaves_a_count_that_is_true() {
         });
         howdah::load(&wanted, &target(&database), &Control::new())
     });
-    let error = outcome.error.unwrap();
-    assert_eq!((error.kind(), outcome.report.outcome), (ErrorKind::PartlyCommitted, "partly_committed"));
-    let said = outcome.report.rows;
+    let error = loaded.unwrap_err();
+    let report: &Report = error.report().unwrap();
+    assert_eq!((error.kind(), report.outcome), (ErrorKind::PartlyCommitted, Outcome::PartlyCommitted));
+    let said = report.rows;
     let found: u64 = database.sql("SELECT count(*) FROM t").parse().unwrap();
     let doubt = error.visible().unwrap().contains("may be in too");
     assert!(found == said || doubt && found > said, "{found} are in, {said} said: {error:?}");

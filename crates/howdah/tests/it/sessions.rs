@@ -1,7 +1,6 @@
 //! What a literal means is the session's affair: settings of the role and the database give the same bytes as psql's `\copy`
 //! under the same role, whoever reads the literal: a codec, the resolver, or the server from text rows.
 
-use howdah::LoadOptions;
 use howdah::options::{HeaderOption, OnError, WritePath};
 use howdah_testkit::Database;
 
@@ -98,14 +97,12 @@ fn settings_of_role_and_database_mean_the_same_to_us_as_to_psql() {
                 database.sql("TRUNCATE by_us");
                 let report = load(
                     &database,
-                    &LoadOptions {
-                        header: HeaderOption::No,
-                        jobs: Some(jobs),
-                        on_error,
-                        write_path,
-                        rejects: Some(database.path("rejects.jsonl").into()),
-                        ..options(&file, "by_us")
-                    },
+                    &options(&file, "by_us")
+                        .header(HeaderOption::No)
+                        .jobs(jobs)
+                        .on_error(on_error)
+                        .write_path(write_path)
+                        .rejects(database.path("rejects.jsonl")),
                 );
                 assert_eq!(report.rows_rejected, 0, "{zone} {date}");
                 assert!(

@@ -10,7 +10,7 @@ use howdah_testkit::waiting::until;
 use crate::common::{load, options, target};
 
 fn matching(mode: Mode, file: &str, table: &str, jobs: usize) -> LoadOptions {
-    LoadOptions { mode, jobs: Some(jobs), ..options(file, table) }
+    options(file, table).mode(mode).jobs(jobs)
 }
 
 /// Inserted, updated, deleted, skipped.
@@ -94,7 +94,7 @@ fn stopping_while_another_transaction_holds_a_row_changes_nothing() {
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
         let control = howdah::Control::new();
-        let outcome = std::thread::scope(|scope| {
+        let loaded = std::thread::scope(|scope| {
             let loading =
                 scope.spawn(|| howdah::load(&matching(mode, &file, "t", jobs), &target(&database), &control));
             while database.sql("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == "0"
@@ -105,7 +105,7 @@ fn stopping_while_another_transaction_holds_a_row_changes_nothing() {
             control.cancel();
             loading.join().unwrap()
         });
-        let error = outcome.error.unwrap();
+        let error = loaded.unwrap_err();
         assert_eq!(error.kind(), howdah::ErrorKind::Cancelled, "{error:?}");
         assert_eq!(error.visible(), Some("nothing was changed"));
         holder.kill().unwrap();
@@ -127,7 +127,7 @@ fn the_dry_run_shows_the_statement_and_changes_nothing() {
         (Mode::Update, "UPDATE \"public\".\"t\" AS t SET \"note\" = s.\"note\""),
         (Mode::Delete, "DELETE FROM \"public\".\"t\" AS t USING"),
     ] {
-        let report = load(&database, &LoadOptions { dry_run: true, ..matching(mode, &file, "t", 1) });
+        let report = load(&database, &matching(mode, &file, "t", 1).dry_run(true));
         let plan = report.plan.unwrap();
         assert!(plan.statements.iter().any(|sql| sql.contains(says)), "{:?}", plan.statements);
         assert!(plan.staging.unwrap().contains("matched by id"));
@@ -139,7 +139,7 @@ fn the_dry_run_shows_the_statement_and_changes_nothing() {
 }
 
 /// Loads as a role of few rights.
-fn load_as(database: &Database, role: &str, options: &LoadOptions) -> howdah::report::Outcome {
+fn load_as(database: &Database, role: &str, options: &LoadOptions) -> Result<howdah::Report, howdah::Error> {
     let conninfo = format!("{} options='-c role={role}'", database.conninfo());
     let connect = howdah::connect::ConnectOptions { conninfo: Some(conninfo), ..Default::default() };
     let target = connect.resolve(&howdah::connect::Environment::from_pairs([])).unwrap();
@@ -161,46 +161,39 @@ fn a_role_under_row_level_security_loads_and_its_policy_holds() {
     let foreign = database.file("foreign.csv", "id,owner\n4,tenant\n5,other\n");
     let run = |mode, file: &str, jobs| load_as(&database, "tenant", &matching(mode, file, "t", jobs));
     for jobs in [1, 2] {
-        let outcome = run(Mode::Append, &mine, jobs);
-        assert!(outcome.error.is_none(), "{:?}", outcome.error);
-        assert_eq!((outcome.report.rows, outcome.report.rows_inserted, outcome.report.jobs), (2, 2, 1));
-        assert!(outcome.report.plan.unwrap().staging.unwrap().contains("row-level security"));
+        let report = run(Mode::Append, &mine, jobs).unwrap();
+        assert_eq!((report.rows, report.rows_inserted, report.jobs), (2, 2, 1));
+        assert!(report.plan.unwrap().staging.unwrap().contains("row-level security"));
         database.sql("DELETE FROM t WHERE id > 1");
     }
     for mode in [Mode::Append, Mode::CreateAppend, Mode::Upsert] {
-        let error = run(mode, &foreign, 1).error.unwrap();
+        let error = run(mode, &foreign, 1).unwrap_err();
         assert_eq!(error.sqlstate(), Some("42501"), "{error:?}");
         assert!(error.message().contains("violates row-level security policy"), "{error:?}");
         assert_eq!(database.sql("TABLE t"), "1|other");
     }
     // Kept apart it is one record; what the role may not do at all is no record's fault.
     let rejects = database.path("rejects.jsonl");
-    let tolerant = |mode| LoadOptions {
-        on_error: OnError::Ignore,
-        rejects: Some(rejects.clone().into()),
-        ..matching(mode, &foreign, "t", 1)
-    };
+    let tolerant = |mode| matching(mode, &foreign, "t", 1).on_error(OnError::Ignore).rejects(rejects.clone());
     for mode in [Mode::Append, Mode::Upsert, Mode::Ignore] {
-        let outcome = load_as(&database, "tenant", &tolerant(mode));
-        assert!(outcome.error.is_none(), "{:?}", outcome.error);
-        assert_eq!((outcome.report.rows, outcome.report.rows_rejected), (1, 1));
+        let report = load_as(&database, "tenant", &tolerant(mode)).unwrap();
+        assert_eq!((report.rows, report.rows_rejected), (1, 1));
         let rejected = std::fs::read_to_string(&rejects).unwrap();
         assert!(rejected.contains("42501") && rejected.contains("\"raw\":\"5,other\""), "{rejected}");
         database.sql("DELETE FROM t WHERE id > 1");
     }
     database.sql("REVOKE INSERT ON t FROM tenant");
-    let outcome = load_as(&database, "tenant", &tolerant(Mode::Ignore));
-    assert_eq!(outcome.error.unwrap().sqlstate(), Some("42501"));
-    assert_eq!(outcome.report.rows_rejected, 0);
+    let error = load_as(&database, "tenant", &tolerant(Mode::Ignore)).unwrap_err();
+    assert_eq!(error.sqlstate(), Some("42501"));
+    assert_eq!(error.report::<howdah::Report>().unwrap().rows_rejected, 0);
     database.sql("GRANT INSERT ON t TO tenant");
     // What the policy hides is not there to be updated or deleted.
     let all = database.file("all.csv", "id,owner\n1,tenant\n2,tenant\n");
-    assert!(run(Mode::Upsert, &mine, 1).error.is_none());
-    assert_eq!(counts(&run(Mode::Update, &all, 1).report), [0, 1, 0, 1]);
-    assert_eq!(counts(&run(Mode::Delete, &all, 1).report), [0, 0, 1, 1]);
+    run(Mode::Upsert, &mine, 1).unwrap();
+    assert_eq!(counts(&run(Mode::Update, &all, 1).unwrap()), [0, 1, 0, 1]);
+    assert_eq!(counts(&run(Mode::Delete, &all, 1).unwrap()), [0, 0, 1, 1]);
     assert_eq!(database.sql("TABLE t ORDER BY id"), "1|other\n3|tenant");
-    let outcome = run(Mode::Truncate, &mine, 1);
-    assert!(outcome.error.is_none(), "{:?}", outcome.error);
+    run(Mode::Truncate, &mine, 1).unwrap();
     assert_eq!(database.sql("TABLE t ORDER BY id"), "2|tenant\n3|tenant");
 }
 
@@ -211,17 +204,15 @@ fn a_stream_whose_rows_the_table_refuses_ends_the_load_with_a_way_out() {
     let pipe = database.path("pipe.csv");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     for (csv, is_good) in [("id,n\n1,5\nx,5\n", true), ("id,n\n2,5\n3,10\n", false)] {
-        let wanted = LoadOptions {
-            on_error: OnError::Ignore,
-            rejects: Some(database.path("rejects.jsonl").into()),
-            ..matching(Mode::Upsert, &pipe, "t", 1)
-        };
-        let outcome = std::thread::scope(|scope| {
+        let wanted = matching(Mode::Upsert, &pipe, "t", 1)
+            .on_error(OnError::Ignore)
+            .rejects(database.path("rejects.jsonl"));
+        let loaded = std::thread::scope(|scope| {
             scope.spawn(|| std::fs::write(&pipe, csv).unwrap());
             howdah::load(&wanted, &target(&database), &howdah::Control::new())
         });
-        assert_eq!(outcome.error.is_none(), is_good, "{:?}", outcome.error);
-        if let Some(error) = outcome.error {
+        assert_eq!(loaded.is_ok(), is_good, "{loaded:?}");
+        if let Err(error) = loaded {
             assert_eq!(error.sqlstate(), Some("23514"), "{error:?}");
             assert!(error.hint().unwrap().contains("save it to a file"), "{error:?}");
         }
@@ -239,17 +230,17 @@ fn rows_are_staged_wherever_the_role_may_make_a_table() {
     );
     let file = database.file("data.csv", "id,note\n1,a\n");
     let run = |jobs| load_as(&database, "clerk", &matching(Mode::Upsert, &file, "s.t", jobs));
-    let outcome = run(2);
-    assert_eq!(counts(&outcome.report), [1, 0, 0, 0], "{:?}", outcome.error);
-    assert_eq!(outcome.report.jobs, 1);
-    assert!(outcome.report.jobs_reason.unwrap().contains("may not create tables in schema s"));
+    let report = run(2).unwrap();
+    assert_eq!(counts(&report), [1, 0, 0, 0]);
+    assert_eq!(report.jobs, 1);
+    assert!(report.jobs_reason.unwrap().contains("may not create tables in schema s"));
     database.sql("DO $$ BEGIN EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database()); END $$");
-    let error = run(1).error.unwrap();
+    let error = run(1).unwrap_err();
     assert!(error.message().contains("no place to stage rows") && error.hint().is_some(), "{error:?}");
     database.sql("GRANT CREATE ON SCHEMA s TO clerk");
     for jobs in [1, 2] {
-        let outcome = run(jobs);
-        assert_eq!(counts(&outcome.report), [0, 1, 0, 0], "{:?}", outcome.error);
-        assert_eq!((outcome.report.jobs, hidden_tables(&database)), (jobs, "0".into()));
+        let report = run(jobs).unwrap();
+        assert_eq!(counts(&report), [0, 1, 0, 0]);
+        assert_eq!((report.jobs, hidden_tables(&database)), (jobs, "0".into()));
     }
 }

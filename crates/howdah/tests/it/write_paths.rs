@@ -1,7 +1,7 @@
 //! Every write path stores what psql's `\copy` stores, byte for byte, from the same file.
 
-use howdah::LoadOptions;
 use howdah::options::{HeaderOption, Mode, OnError, WritePath};
+use howdah::report::CopyFormat;
 use howdah_encode::copy_text;
 use howdah_encode::literals::{NESTED_SETUP, TYPES, literals, nested_literals, nested_types};
 use howdah_testkit::{Database, quoted_field};
@@ -84,12 +84,10 @@ fn every_type_arrives_by_every_path_as_by_psql() {
         let wanted = database.binary_rows("by_psql");
         for path in WritePath::ALL {
             database.sql(&format!("DROP TABLE IF EXISTS by_us; CREATE TABLE by_us (n int, v {name})"));
-            let options = LoadOptions {
-                header: HeaderOption::No,
-                write_path: path,
-                rows_per_statement: MANY.contains(&path).then_some(7),
-                ..options(if path == WritePath::CopyCsv { &csv } else { &file }, "by_us")
-            };
+            let mut options = options(if path == WritePath::CopyCsv { &csv } else { &file }, "by_us")
+                .header(HeaderOption::No)
+                .write_path(path);
+            options.writing.rows_per_statement = MANY.contains(&path).then_some(7);
             match try_load(&database, &options) {
                 Err(error) => differing.push(format!("{name} by {}: {error:?}", path.name())),
                 Ok(_) if database.binary_rows("by_us") != wanted => {
@@ -117,9 +115,8 @@ fn hostile_strings_nulls_and_empty_strings_arrive_as_they_are() {
                 "SELECT format('ALTER DATABASE %I SET standard_conforming_strings = {conforming}', current_database()) \\gexec"
             ));
             database.sql("DROP TABLE IF EXISTS by_us; CREATE TABLE by_us (n int, s text, a text[])");
-            let wanted_load =
-                LoadOptions { header: HeaderOption::No, write_path: path, ..options(&file, "by_us") };
-            assert_eq!(load(&database, &wanted_load).write_path, path.name());
+            let wanted_load = options(&file, "by_us").header(HeaderOption::No).write_path(path);
+            assert_eq!(load(&database, &wanted_load).write_path, Some(path));
             assert!(database.binary_rows("by_us") == wanted, "{} {conforming}", path.name());
         }
     }
@@ -132,14 +129,12 @@ fn a_row_that_only_the_server_refuses_is_named_and_the_others_are_in() {
     let file = database.file("rows.csv", content);
     for path in WritePath::ALL.into_iter().filter(|path| *path != WritePath::CopyCsv) {
         database.sql("DROP TABLE IF EXISTS t; CREATE TABLE t (n int GENERATED ALWAYS AS IDENTITY, v int CHECK (v >= 0))");
-        let wanted = LoadOptions {
-            header: HeaderOption::No,
-            write_path: path,
-            mode: Mode::Append,
-            on_error: OnError::Ignore,
-            rejects: Some(database.path("t.rejects.jsonl").into()),
-            ..options(&file, "t")
-        };
+        let wanted = options(&file, "t")
+            .header(HeaderOption::No)
+            .write_path(path)
+            .mode(Mode::Append)
+            .on_error(OnError::Ignore)
+            .rejects(database.path("t.rejects.jsonl"));
         let report = load(&database, &wanted);
         assert_eq!((report.rows, report.rows_rejected), (296, 4), "{}", path.name());
         if path == WritePath::Landing {
@@ -169,10 +164,10 @@ fn an_interval_s_modifier_reads_its_literals_also_where_rows_travel_as_text() {
     let wanted = database.binary_rows("by_psql");
     for path in WritePath::ALL {
         database.sql(&table("by_us"));
-        let asked = LoadOptions { header: HeaderOption::No, write_path: path, ..options(&file, "by_us") };
+        let asked = options(&file, "by_us").header(HeaderOption::No).write_path(path);
         let report = load(&database, &asked);
-        let format = if path == WritePath::CopyCsv { "csv" } else { "text" };
-        assert_eq!(report.copy_format, format, "{}", path.name());
+        let format = if path == WritePath::CopyCsv { CopyFormat::Csv } else { CopyFormat::Text };
+        assert_eq!(report.copy_format, Some(format), "{}", path.name());
         assert!(database.binary_rows("by_us") == wanted, "{}", path.name());
     }
 }
@@ -186,8 +181,7 @@ fn no_row_is_lost_where_several_connections_write_or_a_statement_is_full() {
     let file = database.file("long.csv", content);
     for path in WritePath::ALL {
         database.sql("DROP TABLE IF EXISTS t; CREATE TABLE t (n int, v text)");
-        let asked =
-            LoadOptions { header: HeaderOption::No, write_path: path, jobs: Some(2), ..options(&file, "t") };
+        let asked = options(&file, "t").header(HeaderOption::No).write_path(path).jobs(2);
         let report = load(&database, &asked);
         assert_eq!((report.rows, report.jobs), (60, 2), "{}", path.name());
         let found = "SELECT count(DISTINCT n), min(length(v)), bool_and(v LIKE '%x' || n) FROM t";
@@ -201,7 +195,7 @@ fn a_choice_that_a_write_path_does_not_have_is_refused() {
     database.sql("CREATE TABLE t (n int)");
     let file = database.file("n.csv", "1\n");
     for path in WritePath::ALL.iter().filter(|path| !MANY.contains(path)) {
-        let asked = LoadOptions { write_path: *path, rows_per_statement: Some(10), ..options(&file, "t") };
+        let asked = options(&file, "t").write_path(*path).rows_per_statement(10);
         let error = try_load(&database, &asked).unwrap_err();
         assert!(error.to_string().contains("rows_per_statement"), "{error}");
     }

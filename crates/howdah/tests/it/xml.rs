@@ -4,7 +4,6 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use howdah::LoadOptions;
 use howdah::options::{HeaderOption, OnError};
 use howdah_testkit::Database;
 use howdah_testkit::require::missing;
@@ -43,8 +42,7 @@ fn xml_is_stored_as_psql_stores_it() {
         database.sql("DROP TABLE IF EXISTS by_us, by_psql");
         database.sql(&format!("CREATE TABLE by_us ({columns}); CREATE TABLE by_psql ({columns})"));
         database.sql(&format!("\\copy by_psql FROM '{file}' (FORMAT csv)"));
-        let outcome = load(&database, &LoadOptions { header: HeaderOption::No, ..options(&file, "by_us") });
-        assert!(outcome.error.is_none(), "{:?}", outcome.error);
+        load(&database, &options(&file, "by_us").header(HeaderOption::No));
         // What is sent has its declaration rewritten: the text shows what is stored.
         let stored = |table: &str| {
             database.sql(&format!("SELECT n, x::text, xs::text, d::text FROM {table} ORDER BY n"))
@@ -63,14 +61,8 @@ fn a_broken_document_costs_only_its_row() {
     database.sql("CREATE TABLE t (n int, x xml, xs text, d text)");
     let file = database.file("bad.csv", csv(&[("<a/>", ""), ("<a>", ""), ("a & b", ""), ("<b/>", "")]));
     let rejects = database.path("rejects.jsonl");
-    let tolerant = LoadOptions {
-        header: HeaderOption::No,
-        on_error: OnError::Ignore,
-        rejects: Some(PathBuf::from(&rejects)),
-        ..options(&file, "t")
-    };
-    let outcome = load(&database, &tolerant);
-    assert!(outcome.error.is_none(), "{:?}", outcome.error);
+    let tolerant = options(&file, "t").header(HeaderOption::No).on_error(OnError::Ignore).rejects(&rejects);
+    load(&database, &tolerant);
     assert_eq!(database.sql("SELECT string_agg(n::text, ' ' ORDER BY n) FROM t"), "0 3");
     let said = std::fs::read_to_string(rejects).unwrap();
     assert_eq!(said.lines().count(), 2);

@@ -6,7 +6,7 @@ use arrow_array::{Int64Array, RecordBatchIterator, StringArray};
 use arrow_ipc::writer::IpcWriteOptions;
 
 use super::*;
-use crate::batches::guard::{BATCH_BYTES, BATCH_ROWS};
+use crate::batches::limits::{BATCH_BYTES, BATCH_ROWS};
 
 type Outline = (u64, Arc<str>, Option<u64>, u64, usize);
 

@@ -57,7 +57,7 @@ fn a_bad_record_ends_a_survey_or_leaves_no_column_behind() {
     let text = "{\"a\":1}\n{\"ghost\":1,\n{\"b\":\"x\ty\"}\n{\"c\":2}\n";
     let error = seen(text, 1000, &LoadOptions::default()).unwrap_err();
     assert_eq!((error.location().unwrap().line, error.sqlstate()), (Some(2), Some("22P02")));
-    let tolerant = LoadOptions { on_error: OnError::Ignore, ..LoadOptions::default() };
+    let tolerant = LoadOptions::default().on_error(OnError::Ignore);
     assert_eq!(seen(text, 1000, &tolerant).unwrap().names, ["a", "c"]);
 }
 
@@ -65,6 +65,6 @@ fn a_bad_record_ends_a_survey_or_leaves_no_column_behind() {
 fn keys_without_end_are_refused_and_those_that_are_named_are_not() {
     let lines: String = (0..2000).map(|n| format!("{{\"k{n}\":1}}\n")).collect();
     assert_eq!(seen(&lines, 1000, &LoadOptions::default()).unwrap_err().sqlstate(), Some("54011"));
-    let some = LoadOptions { columns: Some(vec!["k1999".into(), "k7".into()]), ..LoadOptions::default() };
+    let some = LoadOptions::default().column_list(["k1999", "k7"]);
     assert_eq!(seen(&lines, 1000, &some).unwrap().names, ["k1999", "k7"]);
 }

@@ -7,7 +7,7 @@ use crate::catalog::table::{Kind, Table};
 use crate::connect::Connection;
 use crate::error::Error;
 use crate::message::{Message, Setting, setting};
-use crate::options::{LoadOptions, Mode, Names};
+use crate::options::{ColumnNames, LoadOptions, Mode};
 use crate::plan::columns::find_column;
 use crate::plan::mapping::Mapping;
 
@@ -53,16 +53,16 @@ impl Key {
         mapping: &Mapping,
     ) -> Result<Key, Error> {
         let search = Search {
-            named: &options.key,
+            named: &options.target.key,
             option: setting::KEY,
-            purpose: message![setting::MODE.word(options.mode.name())],
+            purpose: message![setting::MODE.word(options.target.mode.name())],
             lacking: Some(message![
                 setting::KEY.list(&["a", "b"]),
                 " names another key; ",
                 setting::MAP.entry("NAME", "COLUMN"),
                 " renames a column of the input"
             ]),
-            conflicts: matches!(options.mode, Mode::Upsert | Mode::Ignore),
+            conflicts: matches!(options.target.mode, Mode::Upsert | Mode::Ignore),
         };
         let loaded = |name: &str| mapping.pairs.iter().any(|pair| pair.target == name);
         Key::search(connection, table, &search, &loaded).await
@@ -165,7 +165,7 @@ fn asked(table: &Table, search: &Search<'_>) -> Result<Option<Vec<String>>, Erro
     }
     let mut names = Vec::new();
     for name in search.named {
-        let Some(column) = find_column(table, name, Names::Keep) else {
+        let Some(column) = find_column(table, name, ColumnNames::Keep) else {
             let table = table.display();
             return Err(Error::usage(message![
                 search.option,

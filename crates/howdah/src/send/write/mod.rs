@@ -169,21 +169,22 @@ pub(crate) fn planned_sql(plan: &Plan, relation: &str) -> String {
 /// # Errors
 /// A usage error that names the option.
 pub(crate) fn check(options: &LoadOptions) -> Result<(), Error> {
-    let path = options.write_path;
+    let path = options.writing.write_path;
     let refused = |what: Mention| {
         Err(Error::usage(message![what, " does not go with ", setting::WRITE_PATH.word(path.name())]))
     };
-    if options.rows_per_statement == Some(0) {
+    if options.writing.rows_per_statement == Some(0) {
         return Err(Error::usage(message![setting::ROWS_PER_STATEMENT, " must be at least 1"]));
     }
-    if options.rows_per_statement.is_some() && !path.has_rows_per_statement() {
+    if options.writing.rows_per_statement.is_some() && !path.has_rows_per_statement() {
         return refused(setting::ROWS_PER_STATEMENT.into());
     }
     if path == WritePath::Landing {
         return check_landing(options);
     }
-    if options.landing_table.is_some() || options.keep_landing {
-        let option = if options.keep_landing { setting::KEEP_LANDING } else { setting::LANDING_TABLE };
+    if options.writing.landing_table.is_some() || options.writing.keep_landing {
+        let option =
+            if options.writing.keep_landing { setting::KEEP_LANDING } else { setting::LANDING_TABLE };
         return refused(option.into())
             .map_err(|error| error.with_hint(message!["it is for ", setting::WRITE_PATH.word("landing")]));
     }
@@ -194,12 +195,14 @@ pub(crate) fn check(options: &LoadOptions) -> Result<(), Error> {
         return Ok(());
     }
     if path.commits_rows() {
-        if !matches!(options.mode, Mode::Append | Mode::CreateAppend | Mode::Create) {
-            return refused(setting::MODE.word(options.mode.name())).map_err(|error| {
+        if !matches!(options.target.mode, Mode::Append | Mode::CreateAppend | Mode::Create) {
+            return refused(setting::MODE.word(options.target.mode.name())).map_err(|error| {
                 error.with_hint("it needs one transaction, and here every row has its own")
             });
         }
-        for (option, texts) in [(setting::BEFORE, &options.before), (setting::AFTER, &options.after)] {
+        for (option, texts) in
+            [(setting::BEFORE, &options.target.before), (setting::AFTER, &options.target.after)]
+        {
             if !texts.is_empty() {
                 return refused(option.into()).map_err(|error| {
                     error.with_hint("it is part of the load's transaction, and here every row has its own")
@@ -207,10 +210,10 @@ pub(crate) fn check(options: &LoadOptions) -> Result<(), Error> {
             }
         }
     }
-    if options.freeze {
+    if options.writing.freeze {
         return refused(setting::FREEZE.into());
     }
-    if options.dialect.default.is_some() && path != WritePath::Values {
+    if options.input.dialect.default.is_some() && path != WritePath::Values {
         return refused(setting::DEFAULT.into())
             .map_err(|error| error.with_hint("copy-text, copy-binary and values know DEFAULT"));
     }
@@ -221,34 +224,34 @@ pub(crate) fn check(options: &LoadOptions) -> Result<(), Error> {
 fn check_landing(options: &LoadOptions) -> Result<(), Error> {
     let refused: [(bool, Mention, Message); 8] = [
         (
-            !matches!(options.mode, Mode::Append | Mode::CreateAppend),
-            setting::MODE.word(options.mode.name()),
+            !matches!(options.target.mode, Mode::Append | Mode::CreateAppend),
+            setting::MODE.word(options.target.mode.name()),
             "landing adds to a table".into(),
         ),
         (
-            options.dry_run,
+            options.target.dry_run,
             setting::DRY_RUN.into(),
             message!["with ", setting::WRITE_PATH.word("copy-text"), " it judges every value"],
         ),
-        (options.freeze, setting::FREEZE.into(), "the table exists, and may hold rows".into()),
+        (options.writing.freeze, setting::FREEZE.into(), "the table exists, and may hold rows".into()),
         (
-            options.dialect.default.is_some(),
+            options.input.dialect.default.is_some(),
             setting::DEFAULT.into(),
             "copy-text, copy-binary and values know DEFAULT".into(),
         ),
-        (options.decimal_comma, setting::DECIMAL.word(","), "copy-text and copy-binary know it".into()),
+        (options.input.decimal_comma, setting::DECIMAL.word(","), "copy-text and copy-binary know it".into()),
         (
-            options.date_format.is_some(),
+            options.input.date_format.is_some(),
             setting::DATE_FORMAT.into(),
             "copy-text and copy-binary know it".into(),
         ),
         (
-            !options.before.is_empty(),
+            !options.target.before.is_empty(),
             setting::BEFORE.into(),
             "landing and promoting are two transactions".into(),
         ),
         (
-            !options.after.is_empty(),
+            !options.target.after.is_empty(),
             setting::AFTER.into(),
             "landing and promoting are two transactions".into(),
         ),
@@ -265,13 +268,13 @@ fn check_landing(options: &LoadOptions) -> Result<(), Error> {
 /// What needs a look at every value, where the input's bytes travel as they are.
 fn check_copy_csv(options: &LoadOptions) -> Result<(), Error> {
     let refused: [(bool, Message); 7] = [
-        (options.format == Some(Format::Text), setting::FORMAT.word("text").into()),
-        (matches!(options.format, Some(Format::Json | Format::Ndjson)), "JSON".into()),
-        (options.decimal_comma, setting::DECIMAL.word(",").into()),
-        (options.date_format.is_some(), setting::DATE_FORMAT.into()),
-        (options.on_error == OnError::Ignore, setting::ON_ERROR.word("ignore").into()),
-        (options.on_nul == OnNul::Strip, setting::ON_NUL.word("strip").into()),
-        (options.file_column.is_some(), setting::FILE_COLUMN.into()),
+        (options.input.format == Some(Format::Text), setting::FORMAT.word("text").into()),
+        (matches!(options.input.format, Some(Format::Json | Format::Ndjson)), "JSON".into()),
+        (options.input.decimal_comma, setting::DECIMAL.word(",").into()),
+        (options.input.date_format.is_some(), setting::DATE_FORMAT.into()),
+        (options.tolerance.on_error == OnError::Ignore, setting::ON_ERROR.word("ignore").into()),
+        (options.tolerance.on_nul == OnNul::Strip, setting::ON_NUL.word("strip").into()),
+        (options.columns.file_column.is_some(), setting::FILE_COLUMN.into()),
     ];
     match refused.into_iter().find(|(is_asked, _)| *is_asked) {
         Some((_, option)) => {
@@ -315,10 +318,12 @@ pub(crate) fn check_columns(options: &LoadOptions, mapping: &Mapping, table: &Ta
         column.base_type.0 == INTERVAL_ARRAY && column.base_type.1 != -1 && loaded(&column.name)
     });
     match odd {
-        Some(column) if !options.write_path.is_copy() || options.write_path == WritePath::Landing => {
+        Some(column)
+            if !options.writing.write_path.is_copy() || options.writing.write_path == WritePath::Landing =>
+        {
             let (name, type_name) = (&column.name, &column.type_name);
             Err(Error::usage(message![
-                setting::WRITE_PATH.word(options.write_path.name()),
+                setting::WRITE_PATH.word(options.writing.write_path.name()),
                 " cannot fill {name:?} ({type_name})"
             ])
             .with_detail(

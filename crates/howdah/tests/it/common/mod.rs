@@ -11,21 +11,14 @@ pub(crate) fn target(database: &Database) -> Target {
 }
 
 pub(crate) fn options(file: &str, table: &str) -> LoadOptions {
-    LoadOptions {
-        inputs: vec![file.to_owned()],
-        table: Some(TableName::parse(table).unwrap()),
-        ..LoadOptions::default()
-    }
+    LoadOptions::new(file).table(TableName::parse(table).unwrap())
 }
 
 /// Loads; the report and what was said meanwhile, or the error.
 pub(crate) fn try_load(database: &Database, options: &LoadOptions) -> Result<(Report, Vec<String>), Error> {
     let control = Control::new();
-    let outcome = howdah::load(options, &target(database), &control);
-    match outcome.error {
-        None => Ok((outcome.report, control.take_notices().iter().map(ToString::to_string).collect())),
-        Some(error) => Err(error),
-    }
+    let report = howdah::load(options, &target(database), &control)?;
+    Ok((report, control.take_notices().iter().map(ToString::to_string).collect()))
 }
 
 pub(crate) fn load(database: &Database, options: &LoadOptions) -> Report {

@@ -1,28 +1,24 @@
 //! What came of a load, as data: printed by the command line, returned by libraries, the same keys on failure.
 
+mod outcome;
+
 use serde::Serialize;
 
+pub use crate::catalog::session::Durability;
 use crate::error::Error;
 pub use crate::error::{ReportedError, ReportedLocation};
 use crate::message::{Message, Respell, Setting, Spelling};
-use crate::options::{Format, Mode};
+use crate::options::{Format, Mode, WritePath};
 use crate::source::text::sniff::shown;
 use crate::source::{Dialect, Encoding, Family};
-
-/// A load that is over: the figures, and the error when it failed.
-#[derive(Debug)]
-pub struct Outcome {
-    /// The figures, also of a failed load.
-    pub report: Report,
-    /// Why it failed.
-    pub error: Option<Error>,
-}
+use crate::words::or_empty;
+pub use outcome::{CommitUnit, CopyFormat, Outcome};
 
 /// The figures of one load. Serialises to the JSON report.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Report {
-    /// `loaded`, `planned`, `failed`, `cancelled`, or `partly_committed`.
-    pub outcome: &'static str,
+    /// How it ended.
+    pub outcome: Outcome,
     /// Schema-qualified, quoted where needed.
     pub table: String,
     /// What the load did with rows that the table had.
@@ -59,16 +55,21 @@ pub struct Report {
     /// Why so many, when the choice was ours and not plain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jobs_reason: Option<Message>,
-    /// The name of the [`WritePath`](crate::options::WritePath); `copy-text` too where not a value could be encoded here.
-    pub write_path: &'static str,
-    /// What travelled: `binary`, `text`, `mixed`, or `csv`.
-    pub copy_format: &'static str,
-    /// `all` together, or each `row` by itself.
-    pub commit: &'static str,
+    /// How rows were written; [`WritePath::CopyText`] too where not a value could be encoded here. `None`: it did not come
+    /// to a plan.
+    #[serde(serialize_with = "or_empty")]
+    pub write_path: Option<WritePath>,
+    /// What COPY carried. `None`: it did not come to a plan.
+    #[serde(serialize_with = "or_empty")]
+    pub copy_format: Option<CopyFormat>,
+    /// What was to be committed together. `None`: the load did not begin.
+    #[serde(serialize_with = "or_empty")]
+    pub commit: Option<CommitUnit>,
     /// COPY statements run.
     pub parts: u64,
-    /// `durable`, `loses the last commits on a crash`, or `not crash-safe`.
-    pub durability: &'static str,
+    /// What a crash of the server right after the commit costs. `None`: it did not come to a plan.
+    #[serde(serialize_with = "or_empty")]
+    pub durability: Option<Durability>,
     /// Seconds per phase.
     pub phases: Phases,
     /// User and system CPU seconds of this process.
@@ -84,6 +85,17 @@ pub struct Report {
     pub plan: Option<PlanSummary>,
     /// Why it failed.
     pub error: Option<ReportedError>,
+}
+
+impl Report {
+    /// The report of a load that failed with `error`: the one that the error carries, or that of a load that did not begin.
+    pub fn of_failure(error: &Error) -> Report {
+        error.report().cloned().unwrap_or_else(|| Report {
+            outcome: Outcome::of(error),
+            error: Some(ReportedError::from(error)),
+            ..Report::default()
+        })
+    }
 }
 
 /// Seconds per phase.
@@ -233,7 +245,7 @@ pub struct PlannedColumn {
     /// The column's type as PostgreSQL writes it.
     pub r#type: String,
     /// `binary` (encoded by us) or `text` (parsed by the server).
-    pub form: &'static str,
+    pub form: CopyFormat,
 }
 
 impl Respell for PlanSummary {

@@ -1,9 +1,4 @@
-//! What a file may claim before anything is allocated for it, and what becomes of a decoder that panics over it.
-
-use std::any::Any;
-use std::cell::Cell;
-use std::panic::{self, AssertUnwindSafe};
-use std::sync::Once;
+//! What a file may claim before anything is allocated for it.
 
 use arrow_schema::{DataType, Fields};
 
@@ -57,66 +52,9 @@ pub(super) fn fixed_width(kind: &DataType) -> u64 {
     }
 }
 
-thread_local! {
-    static GUARDED: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Runs a decoder on bytes that may be damaged. A panic becomes the reason of an error, and is not printed.
-pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let usual = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            if !GUARDED.get() {
-                usual(info);
-            }
-        }));
-    });
-    let outer = GUARDED.replace(true);
-    // Whatever the panic left behind is dropped by the caller together with the reader.
-    let done = panic::catch_unwind(AssertUnwindSafe(work));
-    GUARDED.set(outer);
-    done.unwrap_or_else(|panic| Err(format!("it is damaged ({})", words(&*panic))))
-}
-
-fn words(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    // Only the first line: assertions print what they compared.
-    text.and_then(|text| text.lines().next()).unwrap_or("the decoder gave up")
-}
-
-/// The reason that a library gives, without the library's name before it.
-pub(super) fn reason(error: &impl std::fmt::Display) -> String {
-    let text = error.to_string();
-    let mut text = text.as_str();
-    for prefix in [
-        "Parquet argument error: ",
-        "Parquet error: ",
-        "Arrow: ",
-        "External: ",
-        "EOF: ",
-        "Ipc error: ",
-        "Parser error: ",
-        "External error: ",
-        "Io error: ",
-    ] {
-        text = text.strip_prefix(prefix).unwrap_or(text);
-    }
-    text.trim_end_matches('.').to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_panic_becomes_a_reason_and_the_thread_lives_on() {
-        let nothing: Vec<u8> = Vec::new();
-        let failed = guarded(|| Ok(nothing[3])).unwrap_err();
-        assert!(failed.contains("index out of bounds"), "{failed}");
-        assert_eq!(guarded(|| Ok(1)), Ok(1));
-    }
 
     #[test]
     fn wide_rows_make_small_batches_and_none_is_empty() {

@@ -1,0 +1,189 @@
+//! What a caller asks of a load, in groups. Every field has the default that its doc line names.
+
+use std::path::PathBuf;
+
+use crate::catalog::name::TableName;
+
+#[macro_use]
+mod groups;
+mod mode;
+mod reject_limit;
+mod write_path;
+
+pub use howdah_encode::arrow::Allowed;
+
+pub use crate::source::{DateFormat, DialectOptions, Encoding, Format};
+
+pub use mode::Mode;
+pub use reject_limit::RejectLimit;
+pub use write_path::WritePath;
+
+groups! {
+    /// What is loaded, into which table, and how. Every setting has a method of its name, whatever its group:
+    ///
+    /// ```
+    /// use howdah::LoadOptions;
+    /// use howdah::name::TableName;
+    /// use howdah::options::{Mode, OnError};
+    ///
+    /// let options = LoadOptions::new("events-*.csv.gz")
+    ///     .table(TableName::parse("public.events")?)
+    ///     .mode(Mode::Upsert)
+    ///     .key(["id"])
+    ///     .on_error(OnError::Ignore);
+    /// assert_eq!(options.target.key, ["id"]);
+    /// # Ok::<(), howdah::Error>(())
+    /// ```
+    LoadOptions {
+        /// What is read, and how it is written there.
+        input: InputOptions {
+            /// Paths, URLs, glob patterns, or `-` for standard input. At least one.
+            paths: many String,
+            /// The input's format; default: by the file name's ending, else CSV.
+            format: maybe Format,
+            /// What the input's text is written in; default: what a byte order mark says, else UTF-8.
+            encoding: maybe Encoding,
+            /// How records are written; default: found out from the input.
+            dialect: one DialectOptions,
+            /// Numbers of `numeric`, `real` and `double precision` columns have a decimal comma; default: a point.
+            decimal_comma: one bool,
+            /// How values of `date`, `timestamp` and `timestamptz` columns are written; default: as PostgreSQL reads
+            /// them.
+            date_format: maybe DateFormat,
+            /// Physical lines to drop at the start of every input, before the header; default: none.
+            skip_lines: one u64,
+            /// Load at most so many data records in all; default: all.
+            limit: maybe u64,
+            /// What values may lose on their way from Parquet and Arrow; default: nothing.
+            allow_loss: one Allowed,
+            /// `key=value` directories on the way to a file are columns of its rows; default: no.
+            hive_partitions: one bool,
+        },
+        /// Which field fills which column, and what a new table's columns are.
+        columns: ColumnOptions {
+            /// Whether record 1 names the columns; default [`HeaderOption::Auto`].
+            header: one HeaderOption,
+            /// COPY's positional column list: the n-th field of every record goes into the n-th column named here. In
+            /// JSON: the keys to load; others are passed over. Default: all, by the header's names.
+            column_list: maybe_many String,
+            /// `(source column, target column)` pairs for header names that differ from the table's.
+            map: pairs String,
+            /// Source columns (header names, keys of JSON) that are not loaded.
+            skip_columns: many String,
+            /// `(column, type)` pairs: a new table's columns get these types instead of those found; an existing table
+            /// must have them.
+            types: pairs String,
+            /// `(field, type)` pairs: what the caller knows of the input's fields, by their names in the header, or
+            /// `field N`. A new table's columns get these where `types` says nothing; an existing table keeps its own.
+            known_types: pairs String,
+            /// A column of text that gets the name of the file each row comes from; default: none.
+            file_column: maybe_into String,
+            /// What columns of a new table are called; default [`ColumnNames::Keep`].
+            column_names: one ColumnNames,
+            /// Target columns in which the NULL string means NULL in quotes too; `*` for all.
+            force_null: many String,
+            /// Target columns in which the NULL string means itself without quotes; `*` for all.
+            force_not_null: many String,
+        },
+        /// The table, and what is done to it.
+        target: TargetOptions {
+            /// The target; default: the stem of the first input's file name.
+            table: maybe TableName,
+            /// What happens to a table that is there already; default [`Mode::CreateAppend`].
+            mode: one Mode,
+            /// Columns of a new table's primary key, none by default; in the modes that match rows, the columns to match
+            /// them by, by default the primary key or the only unique index.
+            key: many String,
+            /// The new table's schema is made too, when there is none; default: no.
+            create_schema: one bool,
+            /// New tables, a landing table among them, are UNLOGGED: fast, emptied by a crash of the server. Default: no.
+            unlogged: one bool,
+            /// SQL that is run in the load's transaction before the first row.
+            before: many String,
+            /// SQL that is run in the load's transaction after the last row.
+            after: many String,
+            /// ANALYZE the table after the commit; default: no.
+            analyze: one bool,
+            /// Make and show the plan, judge every record, change nothing; default: no.
+            dry_run: one bool,
+        },
+        /// How rows travel.
+        writing: WritingOptions {
+            /// Connections that write; default: chosen from cores, input size and the target's indexes.
+            jobs: maybe usize,
+            /// The write path; default [`WritePath::CopyBinary`].
+            write_path: one WritePath,
+            /// Rows in one statement where the write path leaves that open; default: 1,000, or 5,000 for
+            /// [`WritePath::Unnest`], or 128 for [`WritePath::InsertRewritten`].
+            rows_per_statement: maybe usize,
+            /// Where rows land with [`WritePath::Landing`]; default: `<table>_landing`, beside the table.
+            landing_table: maybe TableName,
+            /// The landing table stays after its rows were promoted; default: no.
+            keep_landing: one bool,
+            /// COPY … FREEZE; needs a table made or truncated by this load, and one connection. Default: no.
+            freeze: one bool,
+        },
+        /// What becomes of records that cannot be rows.
+        tolerance: ToleranceOptions {
+            /// What happens when a record cannot be a row; default [`OnError::Stop`].
+            on_error: one OnError,
+            /// The most records that may be refused under [`OnError::Ignore`]; default: any number.
+            reject_limit: maybe RejectLimit,
+            /// Where refused records go; default: `<table>.<load id>.rejects.jsonl` in the working directory.
+            rejects: maybe_into PathBuf,
+            /// What happens to NUL characters, which PostgreSQL cannot store; default [`OnNul::Error`].
+            on_nul: one OnNul,
+        },
+    }
+}
+
+impl LoadOptions {
+    /// A load of one path, URL or glob pattern, with every default.
+    pub fn new(path: impl Into<String>) -> Self {
+        LoadOptions::default().paths([path])
+    }
+}
+
+words! {
+    /// What happens when a record cannot be a row.
+    #[derive(Default)]
+    OnError {
+        /// The load ends, and nothing is changed.
+        #[default]
+        Stop = "stop",
+        /// The record is kept in the reject file, the others are loaded.
+        Ignore = "ignore",
+    }
+
+    /// What happens to NUL characters.
+    #[derive(Default)]
+    OnNul {
+        /// The record is refused.
+        #[default]
+        Error = "error",
+        /// They are dropped, and the record is read as if they had not been there.
+        Strip = "strip",
+    }
+
+    /// What becomes of a header's names.
+    #[derive(Default)]
+    ColumnNames {
+        /// They are the columns' names.
+        #[default]
+        Keep = "keep",
+        /// In lower case, words joined by `_`; those of an existing table match in this form too.
+        Snake = "snake",
+    }
+
+    /// Whether record 1 is a header.
+    #[derive(Default)]
+    HeaderOption {
+        /// Found out from the table or the data, and said.
+        #[default]
+        Auto = "auto",
+        /// Record 1 names the columns.
+        Yes = "true",
+        /// Record 1 is data.
+        No = "false",
+    }
+}
