@@ -87,6 +87,8 @@ soak: .venv/ready ## Random faults under a Writer (RUNS=2000 from seed SEED on),
 lint: .venv/ready ## rustfmt, clippy, rustdoc, ruff, mypy
 	@$(STEP) fmt $(CARGO) fmt --check
 	@$(STEP) clippy $(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	@$(STEP) clippy $(CARGO) clippy --locked -p howdah --no-default-features -- -D warnings
+	@$(STEP) clippy $(CARGO) clippy --locked -p howdah-cli --no-default-features -- -D warnings
 	@RUSTDOCFLAGS='-D warnings' $(STEP) doc $(CARGO) doc --locked --workspace --no-deps --lib
 	@$(STEP) ruff $(BIN)/ruff check $(PYTHON_FILES)
 	@$(STEP) ruff $(BIN)/ruff format --check $(PYTHON_FILES)

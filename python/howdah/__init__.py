@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     )
     from howdah._load import aload, load
     from howdah._native import Ack, Rejects, Server
+    from howdah._options import WriterOptions
     from howdah._progress import Progress
     from howdah._report import LoadReport
     from howdah._server import server
     from howdah._statistics import WriterStatistics
-    from howdah._writer import AsyncWriter, Writer, WriterOptions
+    from howdah._writer import AsyncWriter, Writer
 
 __all__ = [
     "Ack",
@@ -73,7 +74,7 @@ _HOMES = {
     "Rejects": "_native",
     "Server": "_native",
     "Writer": "_writer",
-    "WriterOptions": "_writer",
+    "WriterOptions": "_options",
     "WriterStatistics": "_statistics",
     "aload": "_load",
     "bulk": "_bulk",

@@ -7,62 +7,21 @@ import os
 import warnings
 import weakref
 from collections import namedtuple
-from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from howdah import _errors, _native, _statistics
+from howdah._options import WriterOptions, documented
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import TypeAlias, Unpack
+    from collections.abc import Callable
+    from typing import Unpack
 
     from howdah._native import Ack
+    from howdah._options import Names
     from howdah._statistics import WriterStatistics
-
-    Names: TypeAlias = str | Sequence[str]
 
 # Seconds that writers which nobody closed have at the interpreter's end.
 _AT_EXIT = 5.0
-
-
-class WriterOptions(TypedDict, total=False):
-    """What may be said of a writer. None is as good as nothing; times are in seconds."""
-
-    columns: Sequence[str] | None
-    """The columns that rows have values for (all but generated, identity and default columns)."""
-    max_rows: int | None
-    """The most rows of a transaction."""
-    max_bytes: int | None
-    """The most bytes of a transaction."""
-    max_age: float | None
-    """So long a row waits for company while others are under way."""
-    connections: int | None
-    """The most connections; they are opened when they are needed."""
-    queue_rows: int | None
-    """The most rows that are not settled yet."""
-    queue_bytes: int | None
-    """The most bytes of such rows."""
-    on_full: Literal["wait", "fail"] | float | None
-    """When the queue is full, a row waits, is refused, or waits so many seconds before it is refused."""
-    write_path: Literal["auto", "copy", "insert"] | None
-    """How rows travel: few by INSERT and many by COPY (auto), or always the same way."""
-    copy_from_rows: int | None
-    """From so many rows on a transaction is a COPY (auto)."""
-    on_conflict: Literal["ignore", "update"] | None
-    """What becomes of a row whose key the table has: nothing, or its values replace the old ones."""
-    conflict_key: Names | None
-    """The columns of that key (the primary key)."""
-    returning: Names | None
-    """Columns whose stored values an acknowledgement brings."""
-    latency_target: float | None
-    """The 99th percentile of the time to an acknowledgement that is aimed at."""
-    adaptive: bool | None
-    """Find batches and connections by measuring; a latency target implies it."""
-    delivery: Literal["exactly_once", "at_least_once"] | None
-    """How often a row can be in the table when connections break."""
-    retry_for: float | None
-    """So long rows are tried again when the server is away; then they fail."""
-    discard: bool | None
-    """Encode, queue and acknowledge rows, and throw them away: how fast a program could be."""
 
 
 _open: weakref.WeakSet[Writer | AsyncWriter] = weakref.WeakSet()
@@ -76,6 +35,7 @@ class Writer:
     the process lives.
     """
 
+    @documented(WriterOptions)
     def __init__(self, table: str, dsn: str | None = None, **options: Unpack[WriterOptions]) -> None:
         """Connect. ``dsn`` is what ``howdah.load`` takes; the table must exist."""
         self._table = table
@@ -146,6 +106,7 @@ class AsyncWriter:
     ``async with`` connects and closes it; ``connect`` and ``close`` do so where that does not fit.
     """
 
+    @documented(WriterOptions)
     def __init__(self, table: str, dsn: str | None = None, **options: Unpack[WriterOptions]) -> None:
         """Say what it is to be; nothing happens yet. ``dsn`` is what ``howdah.load`` takes."""
         self._table = table

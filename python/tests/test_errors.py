@@ -8,8 +8,7 @@ import pytest
 from conftest import Database
 
 import howdah
-from howdah._load import Options
-from howdah._writer import WriterOptions
+from howdah._options import Options, WriterOptions
 
 REPOSITORY = Path(__file__).parents[2]
 

@@ -13,9 +13,6 @@ pub(crate) const BATCH_BYTES: u64 = 1 << 20;
 /// not the size of a row group bounds memory; no value of PostgreSQL is larger.
 pub(super) const MAX_PAGE_BYTES: u64 = 1 << 30;
 
-/// The most values in one Parquet page; writers stop at some ten thousand.
-pub(super) const MAX_PAGE_VALUES: u64 = 1 << 26;
-
 /// The largest Parquet footer, and the largest description of an Arrow message.
 pub(super) const MAX_FOOTER_BYTES: u64 = 256 << 20;
 
@@ -24,9 +21,6 @@ pub(super) const MAX_MESSAGE_BYTES: u64 = 2 << 30;
 
 /// The most rows in one row group or message.
 pub(super) const MAX_ROWS: u64 = 0x7FFF_FFFF;
-
-/// How deep columns may nest: decoders recurse, and a stack that overflows cannot be caught.
-pub(super) const MAX_DEPTH: usize = 64;
 
 /// How many rows of `bytes_per_row` make a batch.
 pub(super) fn rows_per_batch(bytes_per_row: u64) -> u64 {

@@ -9,13 +9,14 @@ mod drift;
 mod limits;
 mod message;
 mod origin;
-mod pages;
+#[cfg(feature = "parquet")]
+mod parquet;
+#[cfg(not(feature = "parquet"))]
+#[path = "no_parquet.rs"]
 mod parquet;
 mod stretch;
 #[cfg(test)]
 mod tests;
-mod thrift;
-mod unpack;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};

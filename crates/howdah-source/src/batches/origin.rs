@@ -3,7 +3,6 @@
 use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ::parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
@@ -227,7 +226,7 @@ impl Content {
         let blob = blob.filter(|_| !decompress::is_compressed(&start));
         Ok(match (format, blob) {
             (BatchFormat::Parquet, Some(blob)) => {
-                if start.starts_with(parquet::MAGIC) || start.starts_with(parquet::ENCRYPTED) {
+                if parquet::is_parquet(&start) {
                     ParquetFile::open(blob).map(Content::Parquet)
                 } else {
                     Err("it is not a Parquet file".to_owned())
@@ -275,7 +274,7 @@ fn cannot_read(name: &str, row_group: Option<usize>, reason: &str) -> Error {
 
 /// The rows of a part, in the order and number in which its reader gives them.
 pub(super) enum Rows {
-    RowGroup(Box<ParquetRecordBatchReader>),
+    RowGroup(Box<parquet::Rows>),
     Message(Option<RecordBatch>),
     Stream(ArrowStream),
     Reader(Box<dyn RecordBatchReader + Send>, Vec<usize>),

@@ -1,10 +1,11 @@
 //! Decompression: gzip, zstd, xz and bzip2, known by their first bytes; all members of a file, in memory that does not
 //! grow with what they unpack to.
 
-use std::io::{self, BufReader, Cursor, Read};
+#[cfg(feature = "compression")]
+use std::io::BufReader;
+use std::io::{self, Cursor, Read};
 
 use howdah_message::{Action, Message, setting};
-use liblzma::stream::{CONCATENATED, Stream};
 
 use crate::open::fill::read_full;
 
@@ -59,9 +60,11 @@ struct NoText {
 }
 
 /// Big enough that a system call costs nothing beside inflating what it brought.
+#[cfg(feature = "compression")]
 const READ_BUFFER: usize = 128 * 1024;
 
 /// What decompressing xz may take. `xz -9` needs 65 MiB; only files packed with a dictionary of unusual size need more.
+#[cfg(feature = "compression")]
 const XZ_MEMORY_BYTES: u64 = 256 * 1024 * 1024;
 
 /// File name endings that say how a file is compressed, in lower case.
@@ -101,7 +104,10 @@ fn magic(raw: &mut impl Read) -> io::Result<Vec<u8>> {
     Ok(magic)
 }
 
+#[cfg(feature = "compression")]
 fn unpacked(magic: Vec<u8>, raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    use liblzma::stream::{CONCATENATED, Stream};
+
     let whole = Cursor::new(magic.clone()).chain(raw);
     let buffered = |whole| BufReader::with_capacity(READ_BUFFER, whole);
     Ok(match &*magic {
@@ -114,6 +120,16 @@ fn unpacked(magic: Vec<u8>, raw: impl Read + Send + 'static) -> io::Result<Box<d
         magic if is_bzip2(magic) => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered(whole))),
         _ => Box::new(whole),
     })
+}
+
+#[cfg(not(feature = "compression"))]
+fn unpacked(magic: Vec<u8>, raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    if is_compressed(&magic) {
+        let what =
+            "it is compressed, and this program was built without decompression (the feature compression)";
+        return Err(io::Error::other(NoText { what, instead: Instead::Say("decompress it first") }));
+    }
+    Ok(Box::new(Cursor::new(magic).chain(raw)))
 }
 
 /// `BZh` alone could start a header: what follows must be a block, or the end of a file without any.
@@ -131,6 +147,11 @@ pub(crate) fn explain(error: &io::Error) -> Option<(&'static str, Message)> {
     if let Some(no_text) = error.get_ref()?.downcast_ref::<NoText>() {
         return Some((no_text.what, no_text.instead.hint()));
     }
+    of_xz(error)
+}
+
+#[cfg(feature = "compression")]
+fn of_xz(error: &io::Error) -> Option<(&'static str, Message)> {
     let cause = error.get_ref()?.downcast_ref::<liblzma::stream::Error>()?;
     match cause {
         liblzma::stream::Error::MemLimit => Some((
@@ -139,4 +160,9 @@ pub(crate) fn explain(error: &io::Error) -> Option<(&'static str, Message)> {
         )),
         _ => Some(("the xz data are damaged", "xz -t FILE says where".into())),
     }
+}
+
+#[cfg(not(feature = "compression"))]
+fn of_xz(_error: &io::Error) -> Option<(&'static str, Message)> {
+    None
 }

@@ -26,7 +26,7 @@ use crate::open::encoding::Encoding;
 use crate::open::fill::read_full;
 use crate::open::guess::Guess;
 use crate::open::mended::{LineMap, MendedReader};
-use crate::store::{self, Address, Environment, Failure, Object};
+use crate::store::{self, Address, Failure, Object};
 
 /// The longest signature of a format.
 const SIGNATURE_BYTES: u64 = 16;
@@ -90,7 +90,7 @@ impl Input {
         let mut inputs = Vec::new();
         for pattern in patterns {
             if let Some(address) = Address::parse(pattern)? {
-                let found = store::find(&address, &Environment::from_process(), &Progress::new())?;
+                let found = store::find(&address, &Progress::new())?;
                 inputs.extend(found.into_iter().map(Input::object));
                 continue;
             }

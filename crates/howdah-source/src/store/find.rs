@@ -23,11 +23,15 @@ const MATCHING: MatchOptions = MatchOptions {
     require_literal_leading_dot: false,
 };
 
-/// The objects behind `address`, sorted by key.
+/// The objects behind `address`, sorted by key, found with what the process's environment says of the store.
 ///
 /// # Errors
 /// None is there, or the store does not let us look.
-pub(crate) fn find(
+pub(crate) fn find(address: &Address, progress: &Progress) -> Result<Vec<Object>, Error> {
+    find_by(address, &Environment::from_process(), progress)
+}
+
+pub(super) fn find_by(
     address: &Address,
     environment: &Environment,
     progress: &Progress,

@@ -13,6 +13,8 @@ use arrow_array::{Int64Array, RecordBatch, StringArray};
 use howdah_testkit::waiting::until;
 
 use self::server::{Fault, Server};
+use super::environment::Environment;
+use super::find::find_by;
 use super::*;
 use crate::Error;
 use crate::Progress;
@@ -32,7 +34,7 @@ fn environment(server: &Server) -> Environment {
 }
 
 fn found(server: &Server, url: &str) -> Result<Vec<Object>, Error> {
-    find(&Address::parse(url).unwrap().unwrap(), &environment(server), &Progress::new())
+    find_by(&Address::parse(url).unwrap().unwrap(), &environment(server), &Progress::new())
 }
 
 fn names(server: &Server, url: &str) -> Vec<String> {
@@ -199,7 +201,7 @@ fn an_endpoint_that_is_not_there_is_named_as_the_cause() {
     let url = format!("http://{}/x.csv", listener.local_addr().unwrap());
     drop(listener);
     let address = Address::parse(&url).unwrap().unwrap();
-    let error = find(&address, &Environment::default(), &Progress::new()).err().unwrap();
+    let error = find_by(&address, &Environment::default(), &Progress::new()).err().unwrap();
     assert_eq!(error.to_string(), format!("cannot read {url}: Connection refused"));
     assert!(error.hint().unwrap().contains("endpoint"));
 }
@@ -208,7 +210,7 @@ fn an_endpoint_that_is_not_there_is_named_as_the_cause() {
 fn a_server_that_speaks_no_tls_is_an_error() {
     let server = Server::start();
     let address = Address::parse(&format!("https://{}/x.csv", server.address)).unwrap().unwrap();
-    let error = find(&address, &Environment::default(), &Progress::new()).err().unwrap().to_string();
+    let error = find_by(&address, &Environment::default(), &Progress::new()).err().unwrap().to_string();
     assert!(error.starts_with("cannot read https://127.0.0.1") && !error.contains("panicked"), "{error}");
 }
 

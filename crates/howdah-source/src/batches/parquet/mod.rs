@@ -1,5 +1,9 @@
 //! Parquet: the footer is read once, row groups are read apart from each other, and of the columns only those needed.
 
+mod pages;
+mod thrift;
+mod unpack;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -16,21 +20,28 @@ use parquet::file::reader::{FileReader, RowGroupReader};
 use parquet::record::reader::RowIter;
 use parquet::schema::types::Type;
 
+use self::pages::{Chunk, Pages};
 use super::decoder::{decoded, reason};
 use super::limits::{self, MAX_FOOTER_BYTES, MAX_PAGE_BYTES, MAX_ROWS, fixed_width};
-use super::pages::{Chunk, Pages};
-use super::thrift;
 use crate::Progress;
 use crate::open::blob::Blob;
 
 /// How a Parquet file begins and ends.
-pub(super) const MAGIC: &[u8] = b"PAR1";
+const MAGIC: &[u8] = b"PAR1";
 
 /// How one begins and ends whose footer is encrypted.
-pub(super) const ENCRYPTED: &[u8] = b"PARE";
+const ENCRYPTED: &[u8] = b"PARE";
+
+/// The reader of a row group.
+pub(super) type Rows = ParquetRecordBatchReader;
 
 /// Behind the footer stand its length and the mark.
 const TAIL_BYTES: u64 = 8;
+
+/// Whether a file that begins so is one.
+pub(super) fn is_parquet(start: &[u8]) -> bool {
+    start.starts_with(MAGIC) || start.starts_with(ENCRYPTED)
+}
 
 /// A file, of which the footer was read and checked.
 pub(super) struct ParquetFile {
@@ -106,7 +117,7 @@ impl ParquetFile {
         columns: &[usize],
         rows: u64,
         progress: &Progress,
-    ) -> Result<ParquetRecordBatchReader, String> {
+    ) -> Result<Rows, String> {
         let whole = self.metadata.metadata().file_metadata();
         let group = self.row_group(at).clone();
         // The reader takes what it is given for a whole file: one with this row group only.

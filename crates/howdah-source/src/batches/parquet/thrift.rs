@@ -1,6 +1,7 @@
 //! As much of Thrift's compact protocol as it takes to check Parquet's footers and page headers before they are decoded.
 
-use super::limits::MAX_DEPTH;
+/// How deep columns may nest: decoders recurse, and a stack that overflows cannot be caught.
+const MAX_DEPTH: usize = 64;
 
 /// Types of the protocol that are looked at; the others are stepped over by number.
 const I32: u8 = 5;

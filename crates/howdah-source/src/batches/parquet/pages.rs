@@ -11,12 +11,15 @@ use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{ChunkReader, Length, SerializedPageReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use super::decoder::reason;
-use super::limits::{MAX_PAGE_BYTES, MAX_PAGE_VALUES};
 use super::thrift::{self, Compact, PageSizes};
 use super::unpack::Unpacker;
 use crate::Progress;
+use crate::batches::decoder::reason;
+use crate::batches::limits::MAX_PAGE_BYTES;
 use crate::open::blob::{Blob, Held};
+
+/// The most values in one Parquet page; writers stop at some ten thousand.
+const MAX_PAGE_VALUES: u64 = 1 << 26;
 
 /// A column chunk up to this size is read at once; pages of a larger one are read one by one.
 const SMALL_CHUNK_BYTES: u64 = 1 << 20;

@@ -1,0 +1,74 @@
+"""Every option has one name, in Python, in the command and in the native module, and help shows it."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+import re
+import subprocess
+import sys
+
+import pytest
+
+import howdah
+from howdah._options import Options, WriterOptions
+
+# What the command says of the connection and of its own output, and arguments of the function itself.
+ELSEWHERE = {
+    "table", "dbname", "host", "port", "username", "no_password", "password", "report", "format_report",
+    "progress", "quiet", "verbose", "help", "json", "version",
+}  # fmt: skip
+
+
+def of_command(command: str) -> dict[str, str]:
+    run = [sys.executable, "-m", "howdah", command, "--help"]
+    text = subprocess.run(run, capture_output=True, text=True, check=True, env={"COLUMNS": "200"}).stdout
+    found = re.findall(r"--([a-z-]+)[^\n]*?  ([^\n]*)", text)
+    return {name.replace("-", "_"): meaning for name, meaning in found}
+
+
+def test_the_command_has_the_same_options() -> None:
+    assert set(of_command("load")) - ELSEWHERE == set(Options.__annotations__)
+
+
+@pytest.mark.parametrize("name", Options.__annotations__)
+def test_the_native_module_knows_each(name: str) -> None:
+    with pytest.raises(howdah.Error, match=name):
+        howdah.load([], "t", **{name: object()})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", WriterOptions.__annotations__)
+def test_the_native_writer_knows_each(name: str) -> None:
+    with pytest.raises(howdah.Error, match=name):
+        howdah.Writer("t", **{name: object()})  # type: ignore[arg-type]
+
+
+def test_a_writer_s_defaults_are_those_of_a_stream() -> None:
+    def number(text: str) -> str:
+        default = re.search(r"[Dd]efault:? ([\w. ]+?)[.\]]*$", text)
+        return default.group(1).replace("ms", "e-3").replace("MiB", "") if default else ""
+
+    command = of_command("stream")
+    for name, annotation in WriterOptions.__annotations__.items():
+        if name in command and name not in {
+            "columns",
+            "write_path",
+            "on_conflict",
+            "conflict_key",
+            "latency_target",
+        }:
+            ours, theirs = number(annotation.__metadata__[0]), number(command[name])
+            assert float(ours) == float(theirs), name
+
+
+@pytest.mark.parametrize("function", [howdah.load, howdah.aload, howdah.Writer.__init__])
+def test_help_shows_every_option_with_its_meaning_and_default(function: object) -> None:
+    of = WriterOptions if function is howdah.Writer.__init__ else Options
+    text = pydoc.plain(pydoc.render_doc(function))
+    flat = " ".join(text.split())
+    for name, annotation in of.__annotations__.items():
+        kind, meaning = annotation.__args__[0], annotation.__metadata__[0]
+        assert f"{name}: {' '.join(meaning.split())}" in flat
+        assert "Default: " in meaning, name
+        parameter = inspect.signature(function).parameters[name]  # type: ignore[arg-type]
+        assert (parameter.kind, parameter.annotation) == (parameter.KEYWORD_ONLY, kind)
