@@ -22,12 +22,10 @@ pub(crate) fn options(args: &Stream) -> Result<StreamOptions, Error> {
     };
     let reading = reading::options(args.format, &args.input, None, &args.columns, &args.tolerance, is_json)?
         .table(TableName::parse(&args.table)?);
-    Ok(StreamOptions {
-        reading,
-        follow: args.follow.clone(),
-        state: args.state.clone(),
-        writer: writer(args)?,
-    })
+    let mut options = StreamOptions::default().reading(reading).writer(writer(args)?);
+    options.follow.clone_from(&args.follow);
+    options.state.clone_from(&args.state);
+    Ok(options)
 }
 
 fn writer(args: &Stream) -> Result<WriterOptions, Error> {
@@ -47,23 +45,22 @@ fn writer(args: &Stream) -> Result<WriterOptions, Error> {
     let key = args.conflict_key.as_deref().map(|list| column_list("--conflict-key", list)).transpose()?;
     let target =
         typed.latency_target.as_deref().map(|text| units::time("--latency-target", text)).transpose()?;
-    Ok(WriterOptions {
-        max_rows: count("--max-rows", &typed.max_rows, usual.max_rows)?,
-        max_bytes: bytes("--max-bytes", &typed.max_bytes, usual.max_bytes)?,
-        max_age: time("--max-age", &typed.max_age, usual.max_age)?,
-        connections: count("--connections", &typed.connections, usual.connections)?,
-        queue_rows: count("--queue-rows", &typed.queue_rows, usual.queue_rows)?,
-        queue_bytes: bytes("--queue-bytes", &typed.queue_bytes, usual.queue_bytes)?,
-        on_conflict: args.on_conflict.map(|what| match what {
-            OnConflictArg::Ignore => OnConflict::Ignore,
-            OnConflictArg::Update => OnConflict::Update,
-        }),
-        conflict_key: key.unwrap_or_default(),
-        latency_target: target,
-        delivery: if args.writing.at_least_once { Delivery::AtLeastOnce } else { usual.delivery },
-        retry_for: time("--retry-for", &typed.retry_for, usual.retry_for)?,
-        ..usual
-    })
+    let mut options = usual.clone();
+    options.max_rows = count("--max-rows", &typed.max_rows, usual.max_rows)?;
+    options.max_bytes = bytes("--max-bytes", &typed.max_bytes, usual.max_bytes)?;
+    options.max_age = time("--max-age", &typed.max_age, usual.max_age)?;
+    options.connections = count("--connections", &typed.connections, usual.connections)?;
+    options.queue_rows = count("--queue-rows", &typed.queue_rows, usual.queue_rows)?;
+    options.queue_bytes = bytes("--queue-bytes", &typed.queue_bytes, usual.queue_bytes)?;
+    options.on_conflict = args.on_conflict.map(|what| match what {
+        OnConflictArg::Ignore => OnConflict::Ignore,
+        OnConflictArg::Update => OnConflict::Update,
+    });
+    options.conflict_key = key.unwrap_or_default();
+    options.latency_target = target;
+    options.delivery = if typed.at_least_once { Delivery::AtLeastOnce } else { usual.delivery };
+    options.retry_for = time("--retry-for", &typed.retry_for, usual.retry_for)?;
+    Ok(options)
 }
 
 /// Options that a person knows from `howdah load`.

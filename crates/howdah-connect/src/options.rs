@@ -108,6 +108,6 @@ impl ConnectOptions {
         parameters.extend(service::find(&given, environment)?);
         parameters.extend(given);
         parameters.retain(|_, value| !value.is_empty());
-        Target::new(parameters, environment)
+        Target::of(parameters, environment)
     }
 }

@@ -125,20 +125,16 @@ fn options_of(buffer: &Buffer, columns: Vec<String>) -> WriterOptions {
         given.map_or(own, |given| usize::try_from(given).unwrap_or(usize::MAX))
     };
     let duration = |ms: f64| Duration::from_secs_f64(ms / 1e3);
-    WriterOptions {
-        columns: Some(columns),
-        max_rows: count(buffer.max_rows, own.max_rows),
-        max_age: buffer.interval_ms.map_or(own.max_age, duration),
-        connections: count(buffer.connections.map(u64::from), own.connections),
-        queue_rows: count(buffer.queue_rows, own.queue_rows),
-        path: match buffer.path {
-            Path::Auto => WriterPath::Auto,
-            Path::Copy => WriterPath::Copy,
-            Path::Insert => WriterPath::Insert,
-        },
-        latency_target: buffer.latency_target_ms.map(duration),
-        adaptive: buffer.adaptive,
-        discard: buffer.discard,
-        ..own
-    }
+    let mut options = own.clone().columns(columns).adaptive(buffer.adaptive).discard(buffer.discard);
+    options.max_rows = count(buffer.max_rows, own.max_rows);
+    options.max_age = buffer.interval_ms.map_or(own.max_age, duration);
+    options.connections = count(buffer.connections.map(u64::from), own.connections);
+    options.queue_rows = count(buffer.queue_rows, own.queue_rows);
+    options.path = match buffer.path {
+        Path::Auto => WriterPath::Auto,
+        Path::Copy => WriterPath::Copy,
+        Path::Insert => WriterPath::Insert,
+    };
+    options.latency_target = buffer.latency_target_ms.map(duration);
+    options
 }

@@ -53,13 +53,10 @@ fn attempt(
     control: &Control,
     server: &mut Option<Server>,
 ) -> Result<PromoteReport, Error> {
-    let options = PromoteOptions {
-        landing: TableName::parse(&args.landing)?,
-        into: TableName::parse(&args.into)?,
-        rejects_table: args.rejects_table.as_deref().map(TableName::parse).transpose()?,
-        rejects_violations: args.reject_violations,
-        drops_landing: args.drop_landing,
-    };
+    let mut options = PromoteOptions::new(TableName::parse(&args.landing)?, TableName::parse(&args.into)?)
+        .rejects_violations(args.reject_violations)
+        .drops_landing(args.drop_landing);
+    options.rejects_table = args.rejects_table.as_deref().map(TableName::parse).transpose()?;
     let chosen = server.insert(Server::choose(&args.connection, console)?);
     if args.connection.password {
         chosen.ask_password()?;

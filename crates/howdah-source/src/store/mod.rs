@@ -16,7 +16,8 @@ mod io;
 mod none;
 #[cfg(feature = "stores")]
 mod object;
-#[cfg(all(test, feature = "stores"))]
+#[cfg(feature = "stores")]
+#[cfg(test)]
 mod tests;
 
 pub(crate) use address::{Address, local_path};

@@ -49,7 +49,22 @@ use crate::send::write;
 use crate::source::tuples::{SIGNATURE, TupleCutter};
 use crate::source::{Cutter, Dialect, Input, PIECE_BYTES, Progress, Supply};
 
-/// Carries `options.input.paths` into a table of `target`. Blocks until the load is over; stop it with [`Control::cancel`].
+/// Carries the inputs that `options` name into a table of `target`. Blocks until the load is over; stop it with
+/// [`Control::cancel`].
+///
+/// ```
+/// # let database = howdah_testkit::Database::new();
+/// # database.sql("CREATE TABLE people (id int PRIMARY KEY, name text); INSERT INTO people VALUES (1, 'Ann')");
+/// # let file = database.file("people.csv", "id,name\n1,Anna\n2,Ben\n");
+/// # let target = howdah::Target::new(database.conninfo())?;
+/// use howdah::options::Mode;
+/// use howdah::{Control, LoadOptions, load};
+///
+/// let report = load(&LoadOptions::new(file).mode(Mode::Upsert), &target, &Control::new())?;
+/// assert_eq!((report.rows_inserted, report.rows_updated), (1, 1));
+/// # assert_eq!(database.sql("TABLE people ORDER BY id"), "1|Anna\n2|Ben");
+/// # Ok::<(), howdah::Error>(())
+/// ```
 ///
 /// # Errors
 /// What ended the load, with what was done until then: [`Error::report`] gives the [`Report`], and [`Error::committed`] says
@@ -59,6 +74,19 @@ pub fn load(options: &LoadOptions, target: &Target, control: &Control) -> Result
 }
 
 /// Like [`load()`], but carries `inputs`, which need not be files.
+///
+/// ```
+/// # let database = howdah_testkit::Database::new();
+/// # let target = howdah::Target::new(database.conninfo())?;
+/// use howdah::name::TableName;
+/// use howdah::source::Input;
+/// use howdah::{Control, LoadOptions, load_inputs};
+///
+/// let text = Input::memory("made by hand", b"id,name\n1,Ann\n".as_slice().into());
+/// let options = LoadOptions::default().table(TableName::parse("people")?);
+/// assert_eq!(load_inputs(vec![text], &options, &target, &Control::new())?.rows, 1);
+/// # Ok::<(), howdah::Error>(())
+/// ```
 ///
 /// # Errors
 /// As of [`load()`].

@@ -4,8 +4,6 @@ use std::path::PathBuf;
 
 use crate::catalog::name::TableName;
 
-#[macro_use]
-mod groups;
 mod mode;
 mod reject_limit;
 mod write_path;

@@ -30,19 +30,28 @@ use statements::RejectsTable;
 /// `pg_input_error_info` judges a literal without raising an error.
 const HAS_SOFT_ERRORS: i32 = 160_000;
 
-/// One promotion: from where, to where.
-#[derive(Debug, Clone)]
-pub struct PromoteOptions {
-    /// The table whose columns are all text.
-    pub landing: TableName,
-    /// The typed table. Its columns have the landing table's names; what that lacks gets its default.
-    pub into: TableName,
-    /// Where rows go that cannot be promoted; default: `<landing>_rejects`, in the landing table's schema.
-    pub rejects_table: Option<TableName>,
-    /// Rows that break a rule of the table (unique, foreign key, CHECK, NOT NULL) go there too, instead of ending it all.
-    pub rejects_violations: bool,
-    /// The landing table is dropped in the same transaction.
-    pub drops_landing: bool,
+settings! {
+    /// One promotion: from where, to where.
+    #[derive(Debug, Clone)]
+    PromoteOptions {
+        /// The table whose columns are all text.
+        landing: one TableName,
+        /// The typed table. Its columns have the landing table's names; what that lacks gets its default.
+        into: one TableName,
+        /// Where rows go that cannot be promoted; default: `<landing>_rejects`, in the landing table's schema.
+        rejects_table: maybe TableName,
+        /// Rows that break a rule of the table (unique, foreign key, CHECK, NOT NULL) go there too, instead of ending it all.
+        rejects_violations: one bool,
+        /// The landing table is dropped in the same transaction.
+        drops_landing: one bool,
+    }
+}
+
+impl PromoteOptions {
+    /// The rows of `landing` go into `into`, with every default.
+    pub fn new(landing: TableName, into: TableName) -> Self {
+        PromoteOptions { landing, into, rejects_table: None, rejects_violations: false, drops_landing: false }
+    }
 }
 
 /// The figures of one promotion. Serialises to the JSON report.
@@ -112,6 +121,21 @@ pub(crate) struct Promoted {
 
 /// Reads the rows of a landing table as their types, and inserts them into the typed table. Blocks until it is over; stop it
 /// with [`Control::cancel`].
+///
+/// ```
+/// # let database = howdah_testkit::Database::new();
+/// # database.sql("CREATE TABLE raw (id text, born text); INSERT INTO raw VALUES ('1', '2001-02-28'), ('2', '2001-02-29')");
+/// # database.sql("CREATE TABLE people (id int, born date)");
+/// # let target = howdah::Target::new(database.conninfo())?;
+/// use howdah::name::TableName;
+/// use howdah::{Control, PromoteOptions, promote};
+///
+/// let options = PromoteOptions::new(TableName::parse("raw")?, TableName::parse("people")?);
+/// let report = promote(&options, &target, &Control::new())?;
+/// assert_eq!((report.rows, report.rows_rejected), (1, 1));
+/// assert_eq!(report.rejects_table.as_deref(), Some("public.raw_rejects"));
+/// # Ok::<(), howdah::Error>(())
+/// ```
 ///
 /// # Errors
 /// What ended it, with what was done until then: [`Error::report`] gives the [`PromoteReport`].

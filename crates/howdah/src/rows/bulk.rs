@@ -33,17 +33,20 @@ const COPY_BYTES: usize = 16 * 1024 * 1024;
 /// Writes rows of a program into a table, all of them or none: [`BulkWriter::finish`] makes them visible, and anything else
 /// that ends it (an error, a drop, a panic, the end of the program) leaves nothing. It needs a Tokio runtime.
 ///
-/// ```no_run
-/// use howdah::BulkWriter;
-/// use howdah::connect::{ConnectOptions, Environment};
+/// ```
+/// use howdah::{BulkWriter, Target};
 ///
-/// # async fn example() -> Result<(), howdah::Error> {
-/// let target = ConnectOptions::default().resolve(&Environment::from_process())?;
-/// let mut bulk = BulkWriter::start(&target, "readings", Some(&["truck", "km", "seen"])).await?;
-/// for km in 0..1_000_000 {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), howdah::Error> {
+/// # let database = howdah_testkit::Database::new();
+/// # database.sql("CREATE TABLE readings (truck text, km int, seen timestamptz)");
+/// # let conninfo = database.conninfo();
+/// let columns = ["truck", "km", "seen"];
+/// let mut bulk = BulkWriter::start(&Target::new(conninfo)?, "readings", Some(&columns)).await?;
+/// for km in 0..1_000 {
 ///     bulk.write(&("truck_1", km, "2026-01-01 12:00+00")).await?;
 /// }
-/// let rows = bulk.finish().await?;
+/// assert_eq!(bulk.finish().await?, 1_000);
 /// # Ok(()) }
 /// ```
 pub struct BulkWriter {

@@ -58,21 +58,54 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// How long rows that were read may take to be written once somebody said stop.
 const DRAIN: Duration = Duration::from_secs(30);
 
-/// What a caller asks of a stream.
-#[derive(Debug, Clone, Default)]
-pub struct StreamOptions {
-    /// The table, how records are read, which columns they fill, and what becomes of bad ones; what is only about loads
-    /// is not looked at.
-    pub reading: LoadOptions,
-    /// The growing file to read; `None`: standard input.
-    pub follow: Option<PathBuf>,
-    /// Where the place is kept up to which everything is settled, and from which the next stream goes on.
-    pub state: Option<PathBuf>,
-    /// How rows are written. The columns are the input's.
-    pub writer: WriterOptions,
+settings! {
+    /// What a caller asks of a stream.
+    #[derive(Debug, Clone, Default)]
+    StreamOptions {
+        /// The table, how records are read, which columns they fill, and what becomes of bad ones; what is only about loads
+        /// is not looked at.
+        reading: one LoadOptions,
+        /// The growing file to read; `None`: standard input.
+        follow: maybe_into PathBuf,
+        /// Where the place is kept up to which everything is settled, and from which the next stream goes on.
+        state: maybe_into PathBuf,
+        /// How rows are written. The columns are the input's.
+        writer: one WriterOptions,
+    }
+}
+
+impl StreamOptions {
+    /// Standard input goes into `table`, with every default.
+    pub fn new(table: TableName) -> Self {
+        StreamOptions::default().reading(LoadOptions::default().table(table))
+    }
 }
 
 /// Carries records into a table until the input ends or [`StreamWatch`]'s control says stop. Blocks.
+///
+/// ```
+/// # let database = howdah_testkit::Database::new();
+/// # database.sql("CREATE TABLE hits (at timestamptz, path text)");
+/// # let log = database.file("hits.ndjson", "{\"at\": \"2026-01-01 12:00Z\", \"path\": \"/\"}\n");
+/// # let state = database.path("hits.state");
+/// # let target = howdah::Target::new(database.conninfo())?;
+/// use howdah::name::TableName;
+/// use howdah::stream::{StreamOptions, StreamWatch, stream};
+///
+/// // Reads a growing file until it is told to stop; the next stream goes on from the place kept in `state`.
+/// let options = StreamOptions::new(TableName::parse("hits")?).follow(log).state(state);
+/// let watch = StreamWatch::new();
+/// let report = std::thread::scope(|threads| {
+///     let streaming = threads.spawn(|| stream(&options, &target, &watch));
+///     while watch.progress().rows < 1 && !streaming.is_finished() {
+///         std::thread::yield_now();
+///     }
+///     watch.control().cancel();
+///     streaming.join().expect("it does not panic")
+/// })?;
+/// assert_eq!(report.rows, 1);
+/// # Ok::<(), howdah::Error>(())
+/// ```
 ///
 /// # Errors
 /// What ended it, with what was done until then: [`Error::report`](crate::Error::report) gives the [`StreamReport`].
@@ -161,13 +194,14 @@ impl Stream<'_> {
             // Here a directory that cannot be written to is a mistake, later it would be an accident.
             state.save(&Place { file: source.mark(), ..start.clone() })?;
         }
-        let columns = found.plan.columns.iter().map(|column| column.name.clone()).collect();
-        let writing = WriterOptions {
-            columns: Some(columns),
+        let columns = found.plan.columns.iter().map(|column| column.name.clone());
+        let writing = self
+            .options
+            .writer
+            .clone()
+            .columns(columns)
             // So that a stop is noticed while the server is away.
-            on_full: OnFull::WaitFor(PATIENCE),
-            ..self.options.writer.clone()
-        };
+            .on_full(OnFull::WaitFor(PATIENCE));
         let writer = Arc::new(Writer::connect_blocking(self.target, &name.to_string(), writing)?);
         self.watch.set_writer(&writer);
         self.carry(source, cutter, found, writer, rejects, state, start)

@@ -46,6 +46,22 @@ use crate::rows::{OpenField, Row, RowShape};
 
 /// Writes rows of a program into one table, continuously. Methods take `&self`: share it in an `Arc`.
 ///
+/// ```
+/// # let database = howdah_testkit::Database::new();
+/// # database.sql("CREATE TABLE readings (id int PRIMARY KEY, km int)");
+/// # let target = howdah::Target::new(database.conninfo())?;
+/// use howdah::{Writer, WriterOptions};
+///
+/// // For a program without a runtime; `connect`, `write` and `close` are for those with one.
+/// let writer = Writer::connect_blocking(&target, "readings", WriterOptions::default())?;
+/// let acks = [(1, 100), (2, 120), (1, 130)].map(|row| writer.write_blocking(&row).unwrap());
+/// let settled = acks.map(|ack| ack.wait());
+/// assert!(settled[0].is_ok() && settled[1].is_ok());
+/// assert_eq!(settled[2].as_ref().unwrap_err().sqlstate(), Some("23505"), "a duplicate key costs its own row");
+/// writer.close_blocking(std::time::Duration::from_secs(30))?;
+/// # Ok::<(), howdah::Error>(())
+/// ```
+///
 /// A writer that is dropped without [`Writer::close`] still writes what it holds, as long as its runtime and the process
 /// live, and warns about it.
 pub struct Writer {

@@ -4,48 +4,50 @@ use std::time::Duration;
 
 use crate::error::Error;
 
-/// How a [`Writer`](super::Writer) gathers rows and what it does with them.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WriterOptions {
-    /// The columns that rows are made of, in their order. `None`: those that the row's type names, else all that are
-    /// neither generated nor identity and have no default.
-    pub columns: Option<Vec<String>>,
-    /// The most rows of one transaction.
-    pub max_rows: usize,
-    /// The most bytes of one transaction, as they travel; a single row may have more.
-    pub max_bytes: usize,
-    /// While other rows are under way, so long a row waits for company at the most, if a connection is free by then.
-    pub max_age: Duration,
-    /// The most connections. The second and further ones are opened while rows go over the others, when these do not suffice.
-    pub connections: usize,
-    /// The most rows that are not settled yet, those under way included.
-    pub queue_rows: usize,
-    /// The most bytes of such rows; one row is always let in.
-    pub queue_bytes: usize,
-    /// What happens to a row for which there is no room.
-    pub on_full: OnFull,
-    /// How rows travel.
-    pub path: WriterPath,
-    /// From so many rows on a transaction is a COPY, where the path is chosen by itself.
-    pub copy_from_rows: usize,
-    /// What becomes of rows whose key the table has already. The last row of a key in a transaction counts.
-    pub on_conflict: Option<OnConflict>,
-    /// The columns of the key; empty: the primary key, else the only unique index.
-    pub conflict_key: Vec<String>,
-    /// Columns whose stored values an acknowledgement brings back.
-    pub returning: Vec<String>,
-    /// The 99th percentile of the time from write to acknowledgement that is aimed at: batches and connections are chosen
-    /// accordingly, and the queue is kept so short that waiting in it does not miss the aim. Rows that come at a rate which
-    /// batches so small cannot carry get larger ones.
-    pub latency_target: Option<Duration>,
-    /// Batches and connections are found by measuring, up to `max_rows` and `connections`. A latency target implies it.
-    pub adaptive: bool,
-    /// What a lost connection means for rows whose commit was not answered.
-    pub delivery: Delivery,
-    /// So long a batch is tried again when the server is away or cannot go on; then its rows fail.
-    pub retry_for: Duration,
-    /// Rows are encoded, queued and acknowledged, and go nowhere: what a program could write if the server cost nothing.
-    pub discard: bool,
+settings! {
+    /// How a [`Writer`](super::Writer) gathers rows and what it does with them.
+    #[derive(Clone, Debug, PartialEq)]
+    WriterOptions {
+        /// The columns that rows are made of, in their order. `None`: those that the row's type names, else all that are
+        /// neither generated nor identity and have no default.
+        columns: maybe_many String,
+        /// The most rows of one transaction.
+        max_rows: one usize,
+        /// The most bytes of one transaction, as they travel; a single row may have more.
+        max_bytes: one usize,
+        /// While other rows are under way, so long a row waits for company at the most, if a connection is free by then.
+        max_age: one Duration,
+        /// The most connections. The second and further ones are opened while rows go over the others, when these do not suffice.
+        connections: one usize,
+        /// The most rows that are not settled yet, those under way included.
+        queue_rows: one usize,
+        /// The most bytes of such rows; one row is always let in.
+        queue_bytes: one usize,
+        /// What happens to a row for which there is no room.
+        on_full: one OnFull,
+        /// How rows travel.
+        path: one WriterPath,
+        /// From so many rows on a transaction is a COPY, where the path is chosen by itself.
+        copy_from_rows: one usize,
+        /// What becomes of rows whose key the table has already. The last row of a key in a transaction counts.
+        on_conflict: maybe OnConflict,
+        /// The columns of the key; empty: the primary key, else the only unique index.
+        conflict_key: many String,
+        /// Columns whose stored values an acknowledgement brings back.
+        returning: many String,
+        /// The 99th percentile of the time from write to acknowledgement that is aimed at: batches and connections are chosen
+        /// accordingly, and the queue is kept so short that waiting in it does not miss the aim. Rows that come at a rate which
+        /// batches so small cannot carry get larger ones.
+        latency_target: maybe Duration,
+        /// Batches and connections are found by measuring, up to `max_rows` and `connections`. A latency target implies it.
+        adaptive: one bool,
+        /// What a lost connection means for rows whose commit was not answered.
+        delivery: one Delivery,
+        /// So long a batch is tried again when the server is away or cannot go on; then its rows fail.
+        retry_for: one Duration,
+        /// Rows are encoded, queued and acknowledged, and go nowhere: what a program could write if the server cost nothing.
+        discard: one bool,
+    }
 }
 
 /// What happens to a row when the queue is full.

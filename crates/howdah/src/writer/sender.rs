@@ -211,7 +211,6 @@ impl BatchSender {
                 None => {
                     self.abandon();
                     (again, may_be_in, self.tried_again) = (true, true, true);
-                    shared.recorder.retried();
                     let said = format!("{} does not answer any more", shared.target.describe());
                     let error = Error::new(ErrorKind::Connect, said);
                     self.wait(&error, start, &mut pause, may_be_in).await?;
@@ -255,7 +254,6 @@ impl BatchSender {
             }
             again = true;
             self.tried_again = true;
-            shared.recorder.retried();
             self.wait(&error, start, &mut pause, may_be_in).await?;
         }
     }
@@ -304,6 +302,7 @@ impl BatchSender {
         if start.elapsed() + *pause > self.shared.options.retry_for {
             return Err(Refused::All(unless_it_may_be_in(error.clone(), may_be_in)));
         }
+        self.shared.recorder.retried();
         tracing::debug!(%error, pause_ms = pause.as_millis(), "a batch is tried again");
         // Writers that failed together do not come back together.
         let share = fastrand::f64();

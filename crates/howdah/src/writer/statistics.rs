@@ -38,7 +38,7 @@ pub struct Statistics {
     pub peak_queued_rows: usize,
     /// The most of their bytes.
     pub peak_queued_bytes: usize,
-    /// Transactions that were tried again.
+    /// Times that a batch was tried again: it was rolled back, its answer did not come, or no server was there.
     pub retries: u64,
     /// Connections that were opened in the place of lost ones.
     pub reconnections: u64,

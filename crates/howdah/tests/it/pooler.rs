@@ -146,7 +146,7 @@ fn a_writer_works_through_a_pooler_in_session_mode() {
     let database = Database::new();
     let Some(pooler) = Pooler::start(&database, "session", 6) else { return };
     database.sql("CREATE TABLE t (n bigint CHECK (n <> 700))");
-    let options = WriterOptions { max_rows: 100, ..WriterOptions::default() };
+    let options = WriterOptions::default().max_rows(100);
     let writer = Writer::connect_blocking(&pooler.target, "t", options).unwrap();
     let acks: Vec<Ack> = (0..5_000_i64).map(|n| writer.write_blocking(&(n,)).unwrap()).collect();
     let refused = acks.into_iter().enumerate().filter_map(|(n, ack)| Some((n, ack.wait().err()?)));
@@ -162,7 +162,7 @@ fn a_pooler_that_forgets_what_was_prepared_is_called_by_its_name() {
     let database = Database::new();
     let Some(pooler) = Pooler::start(&database, "transaction", 1) else { return };
     database.sql("CREATE TABLE t (n bigint)");
-    let options = WriterOptions { connections: 1, ..WriterOptions::default() };
+    let options = WriterOptions::default().connections(1);
     let writer = Writer::connect_blocking(&pooler.target, "t", options).unwrap();
     writer.write_blocking(&(1_i64,)).unwrap().wait().unwrap();
     // What another client of the pool leaves.

@@ -137,13 +137,8 @@ fn no_row_is_refused_for_a_right_that_the_role_lacks() {
         "CREATE TABLE given.closed (n int PRIMARY KEY); CREATE TABLE own.raw (n text);
          INSERT INTO own.raw VALUES ('1'), ('2'), ('x'); ALTER TABLE own.raw OWNER TO {role}"
     ));
-    let promoting = PromoteOptions {
-        landing: TableName::parse("own.raw").unwrap(),
-        into: TableName::parse("given.closed").unwrap(),
-        rejects_table: None,
-        rejects_violations: true,
-        drops_landing: true,
-    };
+    let (landing, into) = (TableName::parse("own.raw").unwrap(), TableName::parse("given.closed").unwrap());
+    let promoting = PromoteOptions::new(landing, into).rejects_violations(true).drops_landing(true);
     let error = howdah::promote(&promoting, &target(&database), &Control::new()).unwrap_err();
     assert_eq!(
         (error.sqlstate(), error.visible()),

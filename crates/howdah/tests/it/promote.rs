@@ -13,13 +13,7 @@ use crate::common::{load, options, target, try_load};
 
 fn asked(landing: &str, into: &str) -> PromoteOptions {
     let name = |text: &str| TableName::parse(text).unwrap();
-    PromoteOptions {
-        landing: name(landing),
-        into: name(into),
-        rejects_table: None,
-        rejects_violations: false,
-        drops_landing: false,
-    }
+    PromoteOptions::new(name(landing), name(into))
 }
 
 fn promote(database: &Database, options: &PromoteOptions) -> Result<PromoteReport, Error> {
@@ -84,7 +78,7 @@ fn a_violation_ends_it_all_unless_asked_otherwise_and_the_first_of_two_rows_wins
     let error = promote(&database, &asked("raw", "t")).unwrap_err();
     assert_eq!((error.sqlstate(), error.visible()), (Some("23514"), Some("nothing was changed")));
     assert_eq!(database.sql("SELECT count(*) FROM t"), "0");
-    let rejecting = PromoteOptions { rejects_violations: true, drops_landing: true, ..asked("raw", "t") };
+    let rejecting = asked("raw", "t").rejects_violations(true).drops_landing(true);
     let report = promote(&database, &rejecting).unwrap();
     // Of 500 rows 100 come twice, of which one is 13 and one is 77, bad the first time only.
     assert_eq!((report.rows, report.rows_rejected), (399, 101));
@@ -236,9 +230,8 @@ fn a_table_of_rejects_that_is_there_is_added_to() {
     }
     // One that cannot hold them ends it, and nothing is promoted.
     database.sql("CREATE TABLE other (a int); INSERT INTO raw VALUES ('1')");
-    let other = Some(TableName::parse("other").unwrap());
-    let error =
-        promote(&database, &PromoteOptions { rejects_table: other, ..asked("raw", "t") }).unwrap_err();
+    let other = TableName::parse("other").unwrap();
+    let error = promote(&database, &asked("raw", "t").rejects_table(other)).unwrap_err();
     assert_eq!((error.sqlstate(), database.sql("SELECT count(*) FROM t").as_str()), (Some("42703"), "0"));
 }
 
@@ -273,7 +266,7 @@ fn no_row_goes_with_the_landing_table_that_somebody_was_just_writing_into_it() {
         }
     };
     until("mode = 'RowExclusiveLock'");
-    let dropping = PromoteOptions { drops_landing: true, ..asked("raw", "t") };
+    let dropping = asked("raw", "t").drops_landing(true);
     let report = std::thread::scope(|scope| {
         let promoting = scope.spawn(|| promote(&database, &dropping).unwrap());
         until("NOT granted");
@@ -301,7 +294,7 @@ fn rows_of_tables_that_inherit_from_the_landing_table_are_not_taken_for_its_own(
     assert_eq!((report.rows, report.rows_rejected), (1, 1));
     assert_eq!(database.sql("SELECT (SELECT string_agg(n::text, ',') FROM t), n FROM raw_rejects"), "-1|x");
     // Nor do they go with it.
-    let error = promote(&database, &PromoteOptions { drops_landing: true, ..asked("raw", "t") }).unwrap_err();
+    let error = promote(&database, &asked("raw", "t").drops_landing(true)).unwrap_err();
     assert_eq!((error.sqlstate(), error.visible()), (Some("2BP01"), Some("nothing was changed")));
     assert_eq!(database.sql("SELECT count(*) FROM raw"), "3002");
 }

@@ -48,7 +48,7 @@ fn rows_are_there_when_they_are_acknowledged_on_every_path_and_batch_size() {
             database.sql(
                 "DROP TABLE IF EXISTS t; CREATE TABLE t (id int, name text, tags text[], at timestamptz DEFAULT now(), made int GENERATED ALWAYS AS (id * 2) STORED)",
             );
-            let options = WriterOptions { path, max_rows: 300, connections: 3, ..WriterOptions::default() };
+            let options = WriterOptions::default().path(path).max_rows(300).connections(3);
             let writer = writer(&database, "t", options);
             let names: Vec<&str> =
                 writer.shape().columns().iter().map(|column| column.name.as_str()).collect();
@@ -76,7 +76,7 @@ fn a_bad_row_fails_alone_with_the_servers_words() {
     for path in [WriterPath::Copy, WriterPath::Insert, WriterPath::Auto] {
         for connections in [1, 2] {
             database.sql("DROP TABLE IF EXISTS t; CREATE TABLE t (id int PRIMARY KEY, n int CONSTRAINT small CHECK (n < 100), j jsonb)");
-            let options = WriterOptions { path, connections, ..WriterOptions::default() };
+            let options = WriterOptions::default().path(path).connections(connections);
             let writer = writer(&database, "t", options);
             let acks: Vec<_> = (0..500)
                 .map(|id| {
@@ -124,13 +124,11 @@ fn refusals_of_large_batches_cost_no_connection_and_double_nothing() {
     for delivery in [Delivery::ExactlyOnce, Delivery::AtLeastOnce] {
         let database = Database::new();
         database.sql("CREATE TABLE t (n int CHECK (n % 500 <> 1), body text)");
-        let options = WriterOptions {
-            path: WriterPath::Copy,
-            connections: 1,
-            max_bytes: 16 << 20,
-            delivery,
-            ..WriterOptions::default()
-        };
+        let options = WriterOptions::default()
+            .path(WriterPath::Copy)
+            .connections(1)
+            .max_bytes(16 << 20)
+            .delivery(delivery);
         let writer = writer(&database, "t", options);
         let write = |n: i32| writer.write_blocking(&(n, body.as_str())).unwrap();
         let acks: Vec<_> = (0..6_000).map(write).collect();
@@ -148,7 +146,7 @@ fn conflicts_are_ignored_or_update_and_the_last_row_of_a_key_counts() {
     let database = Database::new();
     for (action, expected) in [(OnConflict::Ignore, "1:old,2:c,3:z"), (OnConflict::Update, "1:b,2:c,3:z")] {
         database.sql("DROP TABLE IF EXISTS t; CREATE TABLE t (id int PRIMARY KEY, v text, tags int[]); INSERT INTO t VALUES (1, 'old')");
-        let options = WriterOptions { on_conflict: Some(action), ..WriterOptions::default() };
+        let options = WriterOptions::default().on_conflict(action);
         let writer = writer(&database, "t", options);
         // The first batch goes alone; what follows waits for it and goes together.
         for (id, v) in [(3, "y"), (1, "a"), (1, "b"), (2, "a"), (2, "c"), (3, "z")] {
@@ -185,11 +183,8 @@ fn values_come_back_to_the_rows_they_belong_to() {
     let database = Database::new();
     database.sql("CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY, name text UNIQUE, loud text GENERATED ALWAYS AS (upper(name)) STORED)");
     for on_conflict in [None, Some(OnConflict::Update)] {
-        let options = WriterOptions {
-            on_conflict,
-            returning: vec!["loud".to_owned(), "id".to_owned()],
-            ..WriterOptions::default()
-        };
+        let mut options = WriterOptions::default().returning(["loud", "id"]);
+        options.on_conflict = on_conflict;
         let writer = writer(&database, "t", options);
         let name = |n: usize| format!("{}n{}", if on_conflict.is_some() { "c" } else { "" }, n % 150);
         let count = if on_conflict.is_some() { 200 } else { 150 };
@@ -208,7 +203,7 @@ fn values_come_back_to_the_rows_they_belong_to() {
 fn a_lone_row_does_not_wait_and_the_writer_sleeps_when_it_is_idle() {
     let database = Database::new();
     database.sql("CREATE TABLE t (n int)");
-    let options = WriterOptions { max_age: Duration::from_secs(60), ..WriterOptions::default() };
+    let options = WriterOptions::default().max_age(Duration::from_secs(60));
     let writer = writer(&database, "t", options);
     for n in 0..20 {
         let start = Instant::now();
@@ -225,7 +220,7 @@ fn a_full_queue_waits_times_out_or_fails_as_chosen() {
     database.sql("CREATE TABLE t (n int)");
     for (on_full, least) in [(OnFull::Fail, 0), (OnFull::WaitFor(Duration::from_millis(300)), 300)] {
         let lock = Lock::on(&database, "t");
-        let options = WriterOptions { queue_rows: 10, on_full, ..WriterOptions::default() };
+        let options = WriterOptions::default().queue_rows(10).on_full(on_full);
         let writer = writer(&database, "t", options);
         let start = Instant::now();
         let error = (0..11).map(|n| writer.write_blocking(&(n,)).map(drop)).find_map(Result::err).unwrap();
@@ -244,8 +239,7 @@ fn a_deadline_leaves_nobody_waiting() {
     let database = Database::new();
     database.sql("CREATE TABLE t (n int)");
     let lock = Lock::on(&database, "t");
-    let writer =
-        writer(&database, "t", WriterOptions { connections: 1, max_rows: 4, ..WriterOptions::default() });
+    let writer = writer(&database, "t", WriterOptions::default().connections(1).max_rows(4));
     let acks: Vec<_> = (0..10).map(|n| writer.write_blocking(&(n,)).unwrap()).collect();
     let error = writer.close_blocking(Duration::from_millis(300)).unwrap_err();
     assert!(error.message().contains("10 rows"), "{error}");
@@ -262,7 +256,7 @@ fn many_tasks_share_a_writer_on_their_own_runtime() {
     database.sql("CREATE TABLE t (who int, n int)");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let options = WriterOptions { queue_rows: 50, ..WriterOptions::default() };
+        let options = WriterOptions::default().queue_rows(50);
         let writer = Arc::new(Writer::connect(&target(&database), "t", options).await.unwrap());
         let tasks: Vec<_> = (0..20)
             .map(|who| {
@@ -336,7 +330,7 @@ fn rows_do_not_wait_for_connections_that_the_server_does_not_give() {
     let conninfo = format!("{} user=single_{name} password=one", database.conninfo());
     let connect = ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() };
     let target = connect.resolve(&Environment::from_pairs([])).unwrap();
-    let options = WriterOptions { connections: 4, max_rows: 10, ..WriterOptions::default() };
+    let options = WriterOptions::default().connections(4).max_rows(10);
     let writer = Writer::connect_blocking(&target, "t", options).unwrap();
     let acks: Vec<_> = (0..2_000).map(|id| writer.write_blocking(&(id,)).unwrap()).collect();
     for ack in acks {

@@ -29,7 +29,7 @@ pub(crate) fn connect(conninfo: &str, options: &WriterOptions) -> Writer {
 
 /// Small batches, so that a few rows are several transactions.
 pub(crate) fn options() -> WriterOptions {
-    WriterOptions { max_rows: 50, connections: 2, retry_for: PATIENCE, ..WriterOptions::default() }
+    WriterOptions::default().max_rows(50).connections(2).retry_for(PATIENCE)
 }
 
 /// The books of one test or one of its producers.

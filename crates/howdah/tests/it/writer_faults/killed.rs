@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use howdah::ErrorKind;
-use howdah::writer::{OnFull, WriterOptions};
+use howdah::writer::OnFull;
 use howdah_testkit::Database;
 
 use super::account::{connect, create, options};
@@ -22,7 +22,7 @@ const QUEUE_ROWS: usize = 400;
 fn child() {
     let mut conninfo = String::new();
     std::io::stdin().read_line(&mut conninfo).unwrap();
-    let bounded = WriterOptions { queue_rows: QUEUE_ROWS, on_full: OnFull::Fail, ..options() };
+    let bounded = options().queue_rows(QUEUE_ROWS).on_full(OnFull::Fail);
     let writer = connect(conninfo.trim(), &bounded);
     let (acks, written) = mpsc::channel();
     thread::spawn(move || {

@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use howdah::writer::{OnConflict, Writer, WriterOptions, WriterPath};
+use howdah::writer::{OnConflict, Writer, WriterPath};
 use howdah_testkit::{Database, waiting};
 
 use super::account::{Account, connect, create, options};
@@ -74,7 +74,7 @@ fn a_writer_that_loses_a_deadlock_writes_its_rows_again() {
         database.sql(&format!("{}; ALTER TABLE t ADD PRIMARY KEY (number); {REST}", create("t")));
         // Whoever waits for so long looks for a deadlock and ends itself.
         let hasty = format!("{} options='-c deadlock_timeout=20ms'", database.conninfo());
-        let writer = connect(&hasty, &WriterOptions { path, connections: 1, ..options() });
+        let writer = connect(&hasty, &options().path(path).connections(1));
         let mut other = Session::new(&database);
         other.tell("SET deadlock_timeout = '100s'; BEGIN; INSERT INTO t VALUES (2, 9);");
         let mut account = rest_at_seven(&database, &writer);
@@ -96,7 +96,7 @@ fn a_serialization_failure_is_tried_again() {
         REST.replace("PERFORM pg_sleep(1)", "PERFORM count(*) FROM other; PERFORM pg_sleep(0.5)")
     ));
     let strict = format!("{} options='-c default_transaction_isolation=serializable'", database.conninfo());
-    let writer = connect(&strict, &WriterOptions { connections: 1, ..options() });
+    let writer = connect(&strict, &options().connections(1));
     let mut account = rest_at_seven(&database, &writer);
     database.sql(
         "BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT count(*) FROM t; INSERT INTO other VALUES (1); COMMIT;",
@@ -135,7 +135,7 @@ fn errors_that_pass_are_tried_again_and_others_are_not() {
 fn somebody_who_holds_rows_of_the_ledger_holds_no_others_up() {
     let database = Database::new();
     database.sql(&create("t"));
-    let options = WriterOptions { path: WriterPath::Copy, connections: 1, ..options() };
+    let options = options().path(WriterPath::Copy).connections(1);
     let writer = connect(&database.conninfo(), &options);
     let mut account = Account::default();
     // Each is a transaction of its own; some hundreds of them, and their rows in the ledger are removed.
@@ -186,7 +186,7 @@ fn two_writers_that_update_the_same_rows_in_opposite_orders_both_end() {
     let database = Database::new();
     database.sql(&format!("{}; ALTER TABLE t ADD PRIMARY KEY (number)", create("t")));
     // With one connection, a writer's rows of one key follow each other.
-    let update = WriterOptions { on_conflict: Some(OnConflict::Update), connections: 1, ..options() };
+    let update = options().on_conflict(OnConflict::Update).connections(1);
     thread::scope(|scope| {
         for producer in [1, 2] {
             let (conninfo, update) = (database.conninfo(), update.clone());

@@ -24,7 +24,7 @@ impl Site {
         let database = Database::new();
         database.sql(&create("t"));
         let proxy = FaultProxy::start(database.tcp_address());
-        let options = WriterOptions { connections: 1, ..options };
+        let options = options.connections(1);
         let writer = connect(&proxy.conninfo(&database.conninfo()), &options);
         Site { database, proxy, writer, account: Account::default(), next: 0 }
     }
@@ -64,7 +64,7 @@ impl Site {
 /// Cuts at message 1, 2, … of a flush of `rows` rows, until one passes without being cut; on a connection that has
 /// written such rows before, or `cold`, on one that is made for them.
 fn cut_everywhere(path: WriterPath, rows: i64, cold: bool, harm: Harm) {
-    let mut site = Site::new(WriterOptions { path, ..options() });
+    let mut site = Site::new(options().path(path));
     for direction in [Direction::ToServer, Direction::ToClient] {
         let mut cuts = 0;
         loop {
@@ -109,7 +109,7 @@ fn a_new_connection_cut_at_any_message_loses_and_doubles_nothing() {
 #[test]
 fn rows_whose_commit_was_not_answered_are_in_once() {
     // An INSERT is one message after the other: its answers are lost where messages are.
-    let mut site = Site::new(WriterOptions { path: WriterPath::Copy, ..options() });
+    let mut site = Site::new(options().path(WriterPath::Copy));
     site.write(3);
     site.account.settle();
     for place in [Place::Commit, Place::BehindCommit, Place::CommitReply] {
@@ -125,8 +125,7 @@ fn rows_whose_commit_was_not_answered_are_in_once() {
 
 #[test]
 fn at_least_once_doubles_rows_rather_than_losing_them() {
-    let at_least_once =
-        WriterOptions { delivery: Delivery::AtLeastOnce, path: WriterPath::Copy, ..options() };
+    let at_least_once = options().delivery(Delivery::AtLeastOnce).path(WriterPath::Copy);
     let mut site = Site::new(at_least_once);
     for place in [Place::Commit, Place::CommitReply, Place::BehindCommit] {
         site.write_into(place, Harm::Close);
@@ -144,7 +143,7 @@ fn at_least_once_doubles_rows_rather_than_losing_them() {
 #[test]
 fn rows_whose_commit_stays_unanswered_are_said_to_be_unknown() {
     let retry_for = Duration::from_millis(400);
-    let mut site = Site::new(WriterOptions { retry_for, path: WriterPath::Copy, max_rows: 10, ..options() });
+    let mut site = Site::new(options().retry_for(retry_for).path(WriterPath::Copy).max_rows(10));
     site.fault(Place::CommitReply, Harm::GoAway);
     site.write(10);
     site.account.settle();
@@ -162,7 +161,7 @@ fn rows_whose_commit_stays_unanswered_are_said_to_be_unknown() {
 
 #[test]
 fn a_wire_that_swallows_everything_does_not_keep_close_from_ending() {
-    let mut site = Site::new(WriterOptions { queue_rows: 500, max_rows: 10, ..options() });
+    let mut site = Site::new(options().queue_rows(500).max_rows(10));
     site.write(10);
     site.account.settle();
     site.proxy.go_away(Harm::BlackHole);
@@ -197,7 +196,7 @@ fn a_machine_that_is_gone_is_given_up_within_thirty_seconds_and_found_again() {
 
 #[test]
 fn a_slow_and_stalling_line_only_takes_longer() {
-    let mut site = Site::new(WriterOptions { max_rows: 20, ..options() });
+    let mut site = Site::new(options().max_rows(20));
     let line = Line {
         delay: Duration::from_millis(2),
         jitter: Duration::from_millis(3),

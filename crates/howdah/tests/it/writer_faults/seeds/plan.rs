@@ -62,20 +62,18 @@ pub(super) enum Ending {
 impl Plan {
     pub(super) fn drawn_from(seed: u64) -> Plan {
         let mut rng = Rng::new(seed);
-        let options = WriterOptions {
-            max_rows: rng.one_of(&[1, 2, 7, 30, 200]),
-            max_bytes: rng.one_of(&[1000, 20_000, 1 << 20]),
-            max_age: rng.one_of(&[0_u32, 1, 5]) * MS,
-            connections: rng.one_of(&[1, 2, 4]),
-            queue_rows: rng.one_of(&[1, 10, 100, 1000]),
-            queue_bytes: rng.one_of(&[1000, 1 << 20]),
-            path: rng.one_of(&[WriterPath::Auto, WriterPath::Copy, WriterPath::Insert]),
-            copy_from_rows: rng.one_of(&[2, 16]),
-            delivery: if rng.once_in(6) { Delivery::AtLeastOnce } else { Delivery::ExactlyOnce },
-            adaptive: rng.once_in(3),
-            retry_for: Duration::from_secs(60),
-            ..WriterOptions::default()
-        };
+        let options = WriterOptions::default()
+            .max_rows(rng.one_of(&[1, 2, 7, 30, 200]))
+            .max_bytes(rng.one_of(&[1000, 20_000, 1 << 20]))
+            .max_age(rng.one_of(&[0_u32, 1, 5]) * MS)
+            .connections(rng.one_of(&[1, 2, 4]))
+            .queue_rows(rng.one_of(&[1, 10, 100, 1000]))
+            .queue_bytes(rng.one_of(&[1000, 1 << 20]))
+            .path(rng.one_of(&[WriterPath::Auto, WriterPath::Copy, WriterPath::Insert]))
+            .copy_from_rows(rng.one_of(&[2, 16]))
+            .delivery(if rng.once_in(6) { Delivery::AtLeastOnce } else { Delivery::ExactlyOnce })
+            .adaptive(rng.once_in(3))
+            .retry_for(Duration::from_secs(60));
         // A queue of few rows makes a round trip of each.
         let most_rows = if options.max_rows * options.queue_rows < 50 { 60 } else { 400 };
         let producers: Vec<_> =

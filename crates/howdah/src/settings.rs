@@ -1,7 +1,34 @@
-//! Options in groups: a struct of groups, a struct for each, and a setter for every field, from one list.
+//! Structs of options: fields and their setters from one list, so that they cannot differ.
 
-/// A struct of groups of settings. Each setting has a setter on the outer struct, and its doc comment stands at both. Before
-/// its type stands what the field holds and the setter takes, see `stored` and `given`.
+/// A struct of settings with a setter for each, from one list. Before a setting's type stands what the field holds and the
+/// setter takes, see `stored` and `given`; its doc comment stands at both.
+macro_rules! settings {
+    (
+        $(#[$about:meta])*
+        $options:ident {
+            $($(#[$doc:meta])* $setting:ident: $kind:ident $type:ty,)*
+        }
+    ) => {
+        $(#[$about])*
+        #[non_exhaustive]
+        pub struct $options {
+            $($(#[$doc])* pub $setting: stored!($kind $type),)*
+        }
+
+        impl $options {
+            $(
+                $(#[$doc])*
+                #[must_use]
+                pub fn $setting(mut self, $setting: given!($kind $type)) -> Self {
+                    self.$setting = taken!($kind $setting);
+                    self
+                }
+            )*
+        }
+    };
+}
+
+/// The same for a struct of groups of settings: each setting has its setter on the outer struct.
 macro_rules! groups {
     (
         $(#[$about:meta])*
