@@ -12,6 +12,8 @@ HOWDAH := $(RELEASE)/howdah
 # Steps of lint and test are timed; behind the last goal there is a table of them.
 export HOWDAH_STEPS := $(abspath build)/steps-$(shell echo $$PPID)
 STEP := $(PYTHON) .ci/step
+# Tests wait for servers more than they compute.
+export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 PYTHON_FILES := python bench .ci/step
 TABLE = $(if $(filter $@,$(lastword $(MAKECMDGOALS))),@$(STEP) --table)
 
@@ -27,7 +29,8 @@ EVENTS := build/github-events-$(ROWS).csv
 help: ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
 
-MATURIN := $(BIN)/maturin develop --quiet --locked
+# With the features of the Rust tests, whose libraries it then takes as they are.
+MATURIN := $(BIN)/maturin develop --quiet --locked --features as-tested
 
 .venv/ready: requirements-dev.txt
 	$(PYTHON) -m venv .venv
