@@ -120,7 +120,7 @@ fn reason(error: &rustls::Error, certificate: &Certificate) -> String {
              (RSA-PSS: with -sigopt rsa_pss_saltlen:digest)"
                 .to_owned()
         }
-        // webpki's own errors, of which this is the one that can be mended.
+        // webpki's own errors, of which this is the one that can be corrected.
         CertificateError::Other(_) if certificate.is_authority() => {
             "the server's certificate is marked as an authority's own (CA:TRUE); make it with \
              basicConstraints=critical,CA:FALSE"

@@ -84,14 +84,14 @@ pub(crate) fn load<'py>(
     let thread = std::thread::Builder::new().name("howdah-load".into()).spawn(work);
     let thread = thread.map_err(|error| raised(py, &internal(&format!("cannot start a thread: {error}"))))?;
 
-    let mut attendant = Attendant { taken, control, progress, failure: None, next_progress: Instant::now() };
-    let ended = attendant.wait(py, events);
+    let mut caller = CallingThread { taken, control, progress, failure: None, next_progress: Instant::now() };
+    let ended = caller.wait(py, events);
     // It has sent its last word.
     py.detach(|| drop(thread.join()));
-    attendant.show_end(&ended);
-    match attendant.failure {
+    caller.show_end(&ended);
+    match caller.failure {
         Some(failure) => Err(annotated(py, failure, &ended)),
-        None => Ok(ended.told(&attendant.control, header_lines)),
+        None => Ok(ended.told(&caller.control, header_lines)),
     }
 }
 
@@ -100,7 +100,7 @@ fn internal(message: &str) -> Error {
 }
 
 /// What the caller's thread does while the engine works.
-struct Attendant<'py> {
+struct CallingThread<'py> {
     taken: Taken,
     control: howdah::Control,
     progress: Option<Bound<'py, PyAny>>,
@@ -109,7 +109,7 @@ struct Attendant<'py> {
     next_progress: Instant,
 }
 
-impl<'py> Attendant<'py> {
+impl<'py> CallingThread<'py> {
     fn wait(&mut self, py: Python<'py>, mut events: Receiver<Event>) -> Ended {
         loop {
             let event;

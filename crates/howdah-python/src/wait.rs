@@ -85,9 +85,9 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// What wakes an event loop: it watches `fileno` and asks who was woken. However many are woken while it is busy, it is
 /// told once.
 #[pyclass(frozen, module = "howdah._native")]
-pub(crate) struct Wakeups(Arc<Bell>);
+pub(crate) struct Wakeups(Arc<WakeupPipe>);
 
-struct Bell {
+struct WakeupPipe {
     /// Who was woken, by number.
     woken: Mutex<Vec<u64>>,
     rings: UnixStream,
@@ -101,7 +101,7 @@ impl Wakeups {
         let (rings, heard) = UnixStream::pair()?;
         rings.set_nonblocking(true)?;
         heard.set_nonblocking(true)?;
-        Ok(Wakeups(Arc::new(Bell { woken: Mutex::default(), rings, heard })))
+        Ok(Wakeups(Arc::new(WakeupPipe { woken: Mutex::default(), rings, heard })))
     }
 
     fn fileno(&self) -> RawFd {
@@ -125,7 +125,7 @@ impl Wakeups {
 }
 
 struct Ring {
-    bell: Arc<Bell>,
+    bell: Arc<WakeupPipe>,
     number: u64,
 }
 

@@ -14,7 +14,7 @@ pub enum Format {
     Json,
     /// JSON, an object a line.
     Ndjson,
-    /// A mended reject file of an earlier load: it knows the format of its records and where they were meant to go.
+    /// A corrected reject file of an earlier load: it knows the format of its records and where they were meant to go.
     Rejects,
     /// COPY's binary format.
     Binary,

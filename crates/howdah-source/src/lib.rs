@@ -5,7 +5,7 @@
 //!                                                       └► batches: Parquet and Arrow, row group by row group
 //! ```
 //!
-//! Any number of threads pull [`Morsel`]s from one [`Supply`]. Where an input is cut follows from its bytes alone, never
+//! Any number of threads pull [`Morsel`]s from one [`MorselSource`]. Where an input is cut follows from its bytes alone, never
 //! from timing or the number of threads. Nothing here knows PostgreSQL's tables; what a record has to be is told by a
 //! [`Dialect`].
 
@@ -34,7 +34,7 @@ pub use dialect::{Dialect, DialectOptions, Eol, Family};
 pub use error::{Error, ErrorKind, Location};
 pub use field::{Field, Form};
 pub use format::Format;
-pub use morsel::{Hold, Morsel, Supply};
+pub use morsel::{Morsel, MorselSource, WorkerState};
 pub use open::Input;
 pub use open::encoding::Encoding;
 pub use open::provenance::Provenance;

@@ -84,7 +84,7 @@ impl batches::BatchPlace {
 }
 
 /// Where morsels come from, for any number of threads.
-pub enum Supply {
+pub enum MorselSource {
     /// Whoever is free takes the cutter and cuts the next piece.
     Text(Mutex<Cutter>),
     /// Threads read different parts at the same time.
@@ -93,16 +93,16 @@ pub enum Supply {
     Tuples(Mutex<TupleCutter>),
 }
 
-/// What one thread keeps between its calls of [`Supply::next`].
+/// What one thread keeps between its calls of [`MorselSource::next`].
 #[derive(Default)]
-pub struct Hold {
+pub struct WorkerState {
     /// Memory for the next piece.
     spare: Vec<u8>,
     /// What it is reading.
-    batches: batches::Hold,
+    batches: batches::WorkerState,
 }
 
-impl Hold {
+impl WorkerState {
     /// Takes back the memory of a morsel that is done with.
     pub fn reuse(&mut self, morsel: Morsel) {
         match morsel {
@@ -113,26 +113,26 @@ impl Hold {
     }
 }
 
-impl Supply {
+impl MorselSource {
     /// From a cutter.
-    pub fn text(cutter: Cutter) -> Supply {
-        Supply::Text(Mutex::new(cutter))
+    pub fn text(cutter: Cutter) -> MorselSource {
+        MorselSource::Text(Mutex::new(cutter))
     }
 
     /// Stops after so many data records; the header of each input of text is not one.
-    pub fn limited(self, limit: Option<u64>, has_header: bool) -> Supply {
+    pub fn limited(self, limit: Option<u64>, has_header: bool) -> MorselSource {
         match self {
-            Supply::Text(cutter) => {
+            MorselSource::Text(cutter) => {
                 let cutter = cutter.into_inner().unwrap_or_else(PoisonError::into_inner);
-                Supply::text(cutter.limited(limit, has_header))
+                MorselSource::text(cutter.limited(limit, has_header))
             }
-            Supply::Rows(mut batches) => {
+            MorselSource::Rows(mut batches) => {
                 batches.limited(limit);
-                Supply::Rows(batches)
+                MorselSource::Rows(batches)
             }
-            Supply::Tuples(mut cutter) => {
+            MorselSource::Tuples(mut cutter) => {
                 cutter.get_mut().unwrap_or_else(PoisonError::into_inner).limit(limit);
-                Supply::Tuples(cutter)
+                MorselSource::Tuples(cutter)
             }
         }
     }
@@ -141,15 +141,15 @@ impl Supply {
     ///
     /// # Errors
     /// An input that cannot be read; text without a record end within 1 GiB.
-    pub fn next(&self, hold: &mut Hold) -> Result<Option<Morsel>, Error> {
+    pub fn next(&self, hold: &mut WorkerState) -> Result<Option<Morsel>, Error> {
         match self {
-            Supply::Text(cutter) => {
+            MorselSource::Text(cutter) => {
                 let spare = std::mem::take(&mut hold.spare);
                 let cut = cutter.lock().unwrap_or_else(PoisonError::into_inner).cut(spare);
                 Ok(cut?.map(Morsel::Text))
             }
-            Supply::Rows(batches) => Ok(batches.next(&mut hold.batches)?.map(Morsel::Rows)),
-            Supply::Tuples(cutter) => {
+            MorselSource::Rows(batches) => Ok(batches.next(&mut hold.batches)?.map(Morsel::Rows)),
+            MorselSource::Tuples(cutter) => {
                 let spare = std::mem::take(&mut hold.spare);
                 let cut = cutter.lock().unwrap_or_else(PoisonError::into_inner).cut(spare);
                 Ok(cut?.map(Morsel::Tuples))

@@ -15,7 +15,7 @@ Examples:
   howdah load events.ndjson.gz                      an object a line, keys to columns
   howdah load people.csv --dry-run                  show types, mapping and SQL; change nothing
   howdah load people.csv --on-error ignore          load the rest, keep bad records
-  howdah load people.1f2e.rejects.jsonl             load that file again, mended
+  howdah load people.1f2e.rejects.jsonl             load that file again, corrected
 
 Exit codes: 0 done, 1 failed and nothing changed, 2 usage or connection, 3 loaded with some
 records ignored, 4 too many of them and nothing loaded, 5 partly committed, 130 or 143 interrupted.";

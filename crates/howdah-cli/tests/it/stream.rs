@@ -359,16 +359,16 @@ fn bad_records_are_kept_as_load_keeps_them_and_the_others_are_in() {
     );
     // Another stream adds to the file.
     streamed(&database, &args, "id,day,n\ny,,1\n");
-    let mended = std::fs::read_to_string(&path).unwrap();
-    assert_eq!(mended.lines().count(), 6);
-    let mended = mended
+    let corrected = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(corrected.lines().count(), 6);
+    let corrected = corrected
         .replace("x,2024", "10,2024")
         .replace("2024-13-01", "2024-12-01")
         .replace("1,2024-01-02", "11,2024-01-02")
         .replace("3,,0", "3,,3")
         .replace("4,2024-01-04", "4,2024-01-04,4")
         .replace("y,,1", "12,,1");
-    std::fs::write(&path, mended).unwrap();
+    std::fs::write(&path, corrected).unwrap();
     let done = howdah(&database, &["load", "bad.jsonl", "--format", "rejects"]).output().unwrap();
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
     assert_eq!(database.sql("SELECT count(*) FROM t"), "8");

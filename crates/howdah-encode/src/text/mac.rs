@@ -119,7 +119,7 @@ fn spaced(literal: &[u8]) -> Result<[u8; 8], NotEncoded> {
         rest = match after {
             [byte @ (b':' | b'-' | b'.'), behind @ ..] if separator.is_none_or(|known| known == *byte) => {
                 separator = Some(*byte);
-                // A separator at the end, or one character more, is passed over: an oversight that may be mended.
+                // A separator at the end, or one character more, is passed over: an oversight that may be corrected.
                 if behind.len() < 2 && matches!(count, 6 | 8) {
                     return Err(NotEncoded::Unsure);
                 }

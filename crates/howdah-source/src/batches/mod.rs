@@ -1,11 +1,10 @@
 //! Inputs that hold Arrow batches: Parquet, Arrow IPC, record batch readers. The sister of the cutter: workers pull batches.
 //!
-//! A *stretch* is a row group, a batch of an Arrow file, or everything from the first input on whose batches nobody can
-//! count (a stream). A worker opens the next stretch; when none is left, it takes batches from another worker's.
+//! A *scan* is a row group, a batch of an Arrow file, or everything from the first input on whose batches nobody can
+//! count (a stream). A worker opens the next scan; when none is left, it takes batches from another worker's.
 
 mod arrow;
 mod decoder;
-mod drift;
 mod limits;
 mod message;
 mod origin;
@@ -14,9 +13,10 @@ mod parquet;
 #[cfg(not(feature = "parquet"))]
 #[path = "no_parquet.rs"]
 mod parquet;
-mod stretch;
+mod scan;
 #[cfg(test)]
 mod tests;
+mod union_by_name;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,9 +26,9 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 pub use self::decoder::silence_decoder_panics;
 
-use self::drift::Places;
 use self::origin::Origin;
-use self::stretch::{Arrangement, Common, MOST_BATCHES, Open, Source, Step, Stretch};
+use self::scan::{Arrangement, Common, MOST_BATCHES, OpenScan, Scan, Source, Step};
+use self::union_by_name::Places;
 use crate::Progress;
 use crate::error::Error;
 use crate::hive;
@@ -82,7 +82,7 @@ pub struct BatchPlace {
 
 /// What one worker has open.
 #[derive(Default)]
-pub struct Hold(Option<Arc<Open>>);
+pub struct WorkerState(Option<Arc<OpenScan>>);
 
 /// The inputs, for any number of workers.
 pub struct Batches {
@@ -101,11 +101,11 @@ pub struct Batches {
     work: Mutex<Work>,
 }
 
-/// Stretches that nobody opened, in order, and those that somebody reads.
+/// Scans that nobody opened, in order, and those that somebody reads.
 #[derive(Default)]
 struct Work {
-    waiting: VecDeque<Stretch>,
-    open: Vec<Arc<Open>>,
+    waiting: VecDeque<Scan>,
+    open: Vec<Arc<OpenScan>>,
 }
 
 impl Batches {
@@ -128,7 +128,7 @@ impl Batches {
         }
         let schemas: Vec<_> =
             origins.iter().map(|origin| (origin.name.clone(), origin.schema().clone())).collect();
-        let (schema, places) = drift::unite(&schemas, options.same_name, progress)?;
+        let (schema, places) = union_by_name::unite(&schemas, options.same_name, progress)?;
         let keys = inputs.iter().map(|input| if options.hive { hive::keys(&input.name) } else { Vec::new() });
         let keys: Vec<_> = keys.collect();
         let schema = with_keys(&schema, &keys, progress);
@@ -185,7 +185,7 @@ impl Batches {
     ///
     /// # Errors
     /// An input that is damaged, lies about itself, or cannot be read.
-    pub fn next(&self, hold: &mut Hold) -> Result<Option<Batch>, Error> {
+    pub fn next(&self, hold: &mut WorkerState) -> Result<Option<Batch>, Error> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
@@ -204,13 +204,13 @@ impl Batches {
         }
     }
 
-    /// A stretch that nobody opened, or else the one that the fewest read.
-    fn choose(&self) -> Option<Arc<Open>> {
+    /// A scan that nobody opened, or else the one that the fewest read.
+    fn choose(&self) -> Option<Arc<OpenScan>> {
         let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
         work.open.retain(|open| !open.is_done());
         match work.waiting.pop_front() {
-            Some(stretch) => {
-                let open = Arc::new(Open::new(stretch));
+            Some(scan) => {
+                let open = Arc::new(OpenScan::new(scan));
                 work.open.push(open.clone());
                 Some(open)
             }
@@ -241,16 +241,16 @@ impl Batches {
         self.common.arrangements = self.places.iter().zip(&self.keys).map(arrangement).collect();
     }
 
-    /// Divides the inputs into stretches.
+    /// Divides the inputs into scans.
     fn lay_out(&mut self) {
         let mut waiting = VecDeque::new();
         let (mut ordinal, mut left, mut rows) = (0, self.limit, Some(0));
         // Nobody can count the batches from here on.
         let mut chain = VecDeque::new();
         for (at, origin) in self.common.origins.iter().enumerate() {
-            for extent in origin.extents(&self.common.arrangements[at].columns) {
-                let (claimed, batch_rows) = (extent.rows, extent.batch_rows.unwrap_or(1));
-                let step = Step { origin: at, extent };
+            for part_info in origin.parts(&self.common.arrangements[at].columns) {
+                let (claimed, batch_rows) = (part_info.rows, part_info.batch_rows.unwrap_or(1));
+                let step = Step { origin: at, part_info };
                 match claimed.filter(|_| chain.is_empty()) {
                     None => {
                         chain.push_back(step);
@@ -261,7 +261,7 @@ impl Batches {
                     Some(claimed) => {
                         let keep = left.filter(|left| *left < claimed);
                         let steps = VecDeque::from([step]);
-                        waiting.push_back(Stretch { steps, ordinal, keep });
+                        waiting.push_back(Scan { steps, ordinal, keep });
                         ordinal += claimed.div_ceil(batch_rows);
                         left = left.map(|left| left - keep.unwrap_or(claimed));
                         rows = rows.map(|rows: u64| rows + keep.unwrap_or(claimed));
@@ -270,10 +270,10 @@ impl Batches {
             }
         }
         if !chain.is_empty() {
-            waiting.push_back(Stretch { steps: chain, ordinal, keep: left });
+            waiting.push_back(Scan { steps: chain, ordinal, keep: left });
         }
         if ordinal >= MOST_BATCHES {
-            self.failure.get_or_insert_with(stretch::too_many);
+            self.failure.get_or_insert_with(scan::too_many);
         }
         self.rows = rows;
         *self.work.get_mut().unwrap_or_else(PoisonError::into_inner) = Work { waiting, open: Vec::new() };

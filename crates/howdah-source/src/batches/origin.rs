@@ -56,7 +56,7 @@ pub(super) enum Part {
 
 /// A part, and what its metadata say of it.
 #[derive(Debug, Clone)]
-pub(super) struct Extent {
+pub(super) struct PartInfo {
     pub(super) part: Part,
     /// `None`: nobody knows before it was read.
     pub(super) rows: Option<u64>,
@@ -119,10 +119,10 @@ impl Origin {
     }
 
     /// The parts in order, if only `columns` are read.
-    pub(super) fn extents(&self, columns: &[usize]) -> Vec<Extent> {
+    pub(super) fn parts(&self, columns: &[usize]) -> Vec<PartInfo> {
         match &self.content {
             Content::Parquet(file) => (0..file.row_groups())
-                .map(|at| Extent {
+                .map(|at| PartInfo {
                     part: Part::RowGroup(at),
                     rows: Some(file.rows(at)),
                     batch_rows: Some(file.rows_per_batch(at, columns)),
@@ -131,37 +131,37 @@ impl Origin {
                 .collect(),
             Content::File(file) => {
                 let mut first_row = 0;
-                let extent = |at| {
+                let part_info = |at| {
                     let rows = file.rows(at);
                     first_row += rows;
-                    Extent {
+                    PartInfo {
                         part: Part::Message(at),
                         rows: Some(rows),
                         batch_rows: Some(rows_per_batch(file.bytes_per_row(at))),
                         first_row: first_row - rows,
                     }
                 };
-                (0..file.batches()).map(extent).collect()
+                (0..file.batches()).map(part_info).collect()
             }
             Content::Stream { .. } | Content::Reader { .. } => {
-                vec![Extent { part: Part::Whole, rows: None, batch_rows: None, first_row: 0 }]
+                vec![PartInfo { part: Part::Whole, rows: None, batch_rows: None, first_row: 0 }]
             }
         }
     }
 
-    /// Opens `extent` for reading `columns`.
+    /// Opens `part_info` for reading `columns`.
     ///
     /// # Errors
     /// It is damaged, or cannot be read.
     pub(super) fn read(
         &self,
-        extent: &Extent,
+        part_info: &PartInfo,
         columns: &[usize],
         progress: &Progress,
     ) -> Result<Rows, Error> {
-        let rows = match (&self.content, extent.part) {
+        let rows = match (&self.content, part_info.part) {
             (Content::Parquet(file), Part::RowGroup(at)) => {
-                let rows = extent.batch_rows.unwrap_or(1).min(extent.rows.unwrap_or(1)).max(1);
+                let rows = part_info.batch_rows.unwrap_or(1).min(part_info.rows.unwrap_or(1)).max(1);
                 decoded(|| file.read(at, columns, rows, progress))
                     .map(|reader| Rows::RowGroup(Box::new(reader)))
             }
@@ -182,12 +182,12 @@ impl Origin {
             }
             _ => Err("its parts are those of another format".to_owned()),
         };
-        rows.map_err(|reason| self.cannot_read(extent, &reason))
+        rows.map_err(|reason| self.cannot_read(part_info, &reason))
     }
 
-    /// The place of `extent`.
-    pub(super) fn place(&self, extent: &Extent) -> Arc<BatchPlace> {
-        let row_group = match extent.part {
+    /// The place of `part_info`.
+    pub(super) fn place(&self, part_info: &PartInfo) -> Arc<BatchPlace> {
+        let row_group = match part_info.part {
             Part::RowGroup(at) => Some(at as u64),
             Part::Message(_) | Part::Whole => None,
         };
@@ -195,8 +195,8 @@ impl Origin {
     }
 
     /// The error of a part that is damaged, or cannot be read.
-    pub(super) fn cannot_read(&self, extent: &Extent, reason: &str) -> Error {
-        let row_group = match extent.part {
+    pub(super) fn cannot_read(&self, part_info: &PartInfo, reason: &str) -> Error {
+        let row_group = match part_info.part {
             Part::RowGroup(at) => Some(at),
             Part::Message(_) | Part::Whole => None,
         };

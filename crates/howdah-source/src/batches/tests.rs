@@ -1,9 +1,9 @@
 //! What the tests of batches share: small inputs written in memory, and readers with any number of workers.
 
 mod damage;
-mod drifting;
 mod lanes;
 mod real_files;
+mod union_by_name;
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use ::parquet::file::properties::WriterProperties;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 
-use super::{Batch, BatchFormat, BatchOptions, Batches, Hold};
+use super::{Batch, BatchFormat, BatchOptions, Batches, WorkerState};
 use crate::Progress;
 use crate::error::Error;
 use crate::open::Input;
@@ -70,7 +70,7 @@ pub(super) fn open(inputs: &[Input], format: BatchFormat) -> Result<Batches, Err
 /// Everything that so many workers take, in the order of the ordinals.
 pub(super) fn take(batches: &Batches, lanes: usize) -> Result<Vec<Batch>, Error> {
     let lane = || {
-        let (mut hold, mut taken) = (Hold::default(), Vec::new());
+        let (mut hold, mut taken) = (WorkerState::default(), Vec::new());
         while let Some(batch) = batches.next(&mut hold)? {
             taken.push(batch);
         }

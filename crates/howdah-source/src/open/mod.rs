@@ -5,8 +5,8 @@ pub(crate) mod decompress;
 pub mod encoding;
 pub(crate) mod fill;
 pub mod guess;
-pub mod mended;
 pub mod provenance;
+pub mod reject_file;
 pub mod transcode;
 
 use std::fs::File;
@@ -25,7 +25,7 @@ use crate::open::blob::Blob;
 use crate::open::encoding::Encoding;
 use crate::open::fill::read_full;
 use crate::open::guess::Guess;
-use crate::open::mended::{LineMap, MendedReader};
+use crate::open::reject_file::{LineMap, RejectFileReader};
 use crate::store::{self, Address, Failure, Object};
 
 /// The longest signature of a format.
@@ -185,12 +185,12 @@ impl Input {
     ///
     /// # Errors
     /// It is not a reject file, or a pipe, which cannot be looked at first.
-    pub fn mended(&self) -> Result<(Input, Provenance), Error> {
+    pub fn corrected(&self) -> Result<(Input, Provenance), Error> {
         if self.path().is_none() {
             return Err(Error::usage("rejects are read from files, not from standard input"));
         }
         let plain = self.open(&Progress::new())?;
-        let mut reader = MendedReader::new(plain.reader, LineMap::default());
+        let mut reader = RejectFileReader::new(plain.reader, LineMap::default());
         let provenance = reader.provenance().map_err(|error| cannot_read(&self.name, error))?;
         let provenance = provenance
             .ok_or_else(|| Error::new(ErrorKind::Source, format!("{} holds no rejects", self.name)))?;
@@ -262,7 +262,7 @@ impl Input {
         let name = self.name.clone();
         if self.is_rejects {
             let lines = LineMap::default();
-            let reader = Box::new(MendedReader::new(reader, lines.clone()));
+            let reader = Box::new(RejectFileReader::new(reader, lines.clone()));
             return Ok(ByteStream { reader, name, lines: Some(lines), encoding, is_guessed });
         }
         Ok(ByteStream { reader, name, lines: None, encoding, is_guessed })

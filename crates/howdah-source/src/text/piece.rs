@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::dialect::Eol;
 use crate::error::Location;
 use crate::open::encoding::Encoding;
-use crate::open::mended::LineMap;
+use crate::open::reject_file::LineMap;
 
 /// Input bytes a piece aims at: large enough that the cost per COPY message does not show (64 KiB is too small for
 /// `CopyInSink`), small enough that a piece and its encoded chunk stay in the second-level cache.

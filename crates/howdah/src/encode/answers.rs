@@ -19,7 +19,7 @@ pub(crate) struct Answers {
 }
 
 /// Distinct literals of one kind that only the server can decide.
-pub(crate) struct Open {
+pub(crate) struct UnsureLiterals {
     kind: usize,
     form: RowForm,
     type_name: String,
@@ -34,7 +34,7 @@ pub(crate) enum Known<'a> {
     Answer(&'a Answer),
 }
 
-impl Open {
+impl UnsureLiterals {
     /// How many literals.
     pub(crate) fn len(&self) -> usize {
         self.literals.len()
@@ -80,28 +80,34 @@ impl Answers {
     }
 
     /// The questions noted since the last call.
-    pub(crate) fn take_open(&mut self, plan: &Plan, form: RowForm) -> Vec<Open> {
+    pub(crate) fn take_open(&mut self, plan: &Plan, form: RowForm) -> Vec<UnsureLiterals> {
         let mut questions = Vec::new();
         for (kind, literals) in self.open.iter_mut().enumerate() {
             if let Some(column) = plan.columns.iter().find(|column| column.kind == kind)
                 && !literals.is_empty()
             {
                 let (type_name, literals) = (column.type_name.clone(), std::mem::take(literals));
-                questions.push(Open { kind, form, type_name, base_type: column.base_type, literals });
+                questions.push(UnsureLiterals {
+                    kind,
+                    form,
+                    type_name,
+                    base_type: column.base_type,
+                    literals,
+                });
             }
         }
         questions
     }
 
     /// Takes the answers to `open`, in order.
-    pub(crate) fn learn(&mut self, open: Open, answers: Vec<Answer>) {
+    pub(crate) fn learn(&mut self, open: UnsureLiterals, answers: Vec<Answer>) {
         for (literal, answer) in open.literals.into_iter().zip(answers) {
             self.known[open.kind].insert(literal, Some(answer));
         }
     }
 
     /// Forgets that the questions were noted.
-    pub(crate) fn withdraw(&mut self, open: &[Open]) {
+    pub(crate) fn withdraw(&mut self, open: &[UnsureLiterals]) {
         for question in open {
             for literal in &question.literals {
                 self.known[question.kind].remove(literal);

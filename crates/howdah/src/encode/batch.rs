@@ -51,7 +51,7 @@ impl Encoder {
                     rows.push_row(u32::try_from(at).unwrap_or(u32::MAX));
                     sorting.row();
                 }
-                Err(NotRow::Open) => {
+                Err(NotRow::Unsure) => {
                     out.truncate(row_start);
                     sorting.open();
                 }

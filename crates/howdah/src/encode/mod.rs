@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::control::Control;
-use crate::encode::answers::{Answers, Open};
+use crate::encode::answers::{Answers, UnsureLiterals};
 use crate::encode::buffers::Buffers;
 use crate::encode::chunk::{Chunk, Ordinal};
 use crate::encode::rejects::Reject;
@@ -47,7 +47,7 @@ pub(crate) enum Encoded {
     /// Its rows, and how many of its records are none.
     Chunk(Chunk, u64),
     /// Literals must be decided first: [`Encoder::learn`] the answers, then encode the morsel again.
-    Open(Vec<Open>),
+    Unsure(Vec<UnsureLiterals>),
 }
 
 /// One thread's encoder, with the memory it reuses.
@@ -120,9 +120,9 @@ impl Encoder {
             self.settled = 0;
             return Ok(Encoded::Chunk(chunk, rejected));
         }
-        let literals: usize = open.iter().map(Open::len).sum();
+        let literals: usize = open.iter().map(UnsureLiterals::len).sum();
         if self.plan.judge || literals < FEW_LITERALS || (literals as f64) < DENSE * records as f64 {
-            return Ok(Encoded::Open(open));
+            return Ok(Encoded::Unsure(open));
         }
         if !self.dense.swap(true, Ordering::Relaxed)
             && let Some(most) = open.iter().max_by_key(|open| open.len())
@@ -144,7 +144,7 @@ impl Encoder {
     }
 
     /// Takes the server's answers to `open`, in order.
-    pub(crate) fn learn(&mut self, open: Open, answers: Vec<Answer>) {
+    pub(crate) fn learn(&mut self, open: UnsureLiterals, answers: Vec<Answer>) {
         self.answers.learn(open, answers);
     }
 

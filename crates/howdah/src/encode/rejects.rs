@@ -1,4 +1,4 @@
-//! Rejects: records that are not rows, kept with their original bytes and the reason, as JSON lines that can be mended and
+//! Rejects: records that are not rows, kept with their original bytes and the reason, as JSON lines that can be corrected and
 //! loaded again.
 
 use std::collections::BTreeMap;

@@ -36,7 +36,7 @@ pub(crate) struct Refusal {
     pub(crate) detail: Option<String>,
 }
 
-/// Open literals of one type.
+/// Unsure literals of one type.
 pub(crate) struct Question {
     /// As `format_type` writes it, modifier included.
     pub(crate) type_name: String,

@@ -16,7 +16,7 @@ use crate::source::spelling::decimal;
 /// Why a record is not a row.
 pub(crate) enum NotRow {
     /// A literal of it must be decided first.
-    Open,
+    Unsure,
     Refused(Error),
 }
 
@@ -26,7 +26,7 @@ impl NotRow {
     pub(crate) fn about(self, value: &[u8]) -> NotRow {
         match self {
             NotRow::Refused(error) => NotRow::Refused(error.about_value(value)),
-            NotRow::Open => NotRow::Open,
+            NotRow::Unsure => NotRow::Unsure,
         }
     }
 
@@ -34,7 +34,7 @@ impl NotRow {
     fn for_want_of(self, loss: Option<Loss>) -> NotRow {
         match self {
             NotRow::Refused(error) => NotRow::Refused(error.for_want_of(loss)),
-            NotRow::Open => NotRow::Open,
+            NotRow::Unsure => NotRow::Unsure,
         }
     }
 }
@@ -92,7 +92,7 @@ impl<'m> Row<'m> {
         detail: Option<&str>,
     ) -> Result<(), NotRow> {
         if self.is_open {
-            return Err(NotRow::Open);
+            return Err(NotRow::Unsure);
         }
         let reason = if column.decimal_comma { decimal::as_written(reason) } else { reason.to_owned() };
         let mut error = self.spot.error(reason).with_sqlstate(sqlstate).in_column(&column.name);
@@ -167,7 +167,7 @@ impl<'m> Row<'m> {
     #[inline]
     pub(crate) fn finish(self, plan: &Plan) -> Result<(), NotRow> {
         if self.is_open {
-            return Err(NotRow::Open);
+            return Err(NotRow::Unsure);
         }
         match self.null_in {
             None => Ok(()),

@@ -63,7 +63,7 @@ impl Encoder {
                             sorting.row();
                             continue;
                         }
-                        Err(NotRow::Open) => {
+                        Err(NotRow::Unsure) => {
                             out.truncate(row_start);
                             sorting.open();
                             continue;

@@ -6,12 +6,12 @@ use std::thread::JoinHandle;
 use crate::control::Control;
 use crate::error::{Error, ErrorKind};
 use crate::infer::lattice::ColumnLattice;
-use crate::infer::lattice::ascent::{Ascent, Stretch};
+use crate::infer::lattice::ascent::{Ascent, Growth};
 use crate::plan::Plan;
 use crate::read::queue::InputQueue;
 use crate::read::records::Records;
 use crate::source::spelling::date::as_spelled;
-use crate::source::{Cutter, Field, Hold, Morsel, Piece, Supply};
+use crate::source::{Cutter, Field, Morsel, MorselSource, Piece, WorkerState};
 
 fn join_all(threads: Vec<JoinHandle<Vec<ColumnLattice>>>) -> Result<Vec<ColumnLattice>, Error> {
     let mut seen = Vec::with_capacity(threads.len());
@@ -47,7 +47,7 @@ pub(crate) fn infer(
     threads: usize,
     control: &Control,
 ) -> Result<(Vec<ColumnLattice>, bool), Error> {
-    let input = InputQueue::new(Supply::text(cutter));
+    let input = InputQueue::new(MorselSource::text(cutter));
     let ascent = Arc::new(Mutex::new(Ascent::default()));
     let threads = (0..threads)
         .map(|_| {
@@ -55,7 +55,7 @@ pub(crate) fn infer(
                 (input.clone(), plan.clone(), control.clone(), ascent.clone());
             std::thread::spawn(move || {
                 let mut lattices = vec![ColumnLattice::default(); plan.columns.len()];
-                let (mut fields, mut hold) = (Vec::new(), Hold::default());
+                let (mut fields, mut hold) = (Vec::new(), WorkerState::default());
                 while let Some(morsel) = input.next(&mut hold) {
                     let Morsel::Text(piece) = &morsel else { break };
                     if control.is_cancelled() {
@@ -90,8 +90,8 @@ fn observe(
     plan: &Plan,
     fields: &mut Vec<Field>,
     lattices: &mut [ColumnLattice],
-) -> Result<Stretch, Error> {
-    let mut first_column = Stretch::Empty;
+) -> Result<Growth, Error> {
+    let mut first_column = Growth::Empty;
     let (mut scratch, mut spelled) = (Vec::new(), Default::default());
     let mut records = Records::new(piece, plan, std::mem::take(fields))?;
     while let Some(record) = records.next() {

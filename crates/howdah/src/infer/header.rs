@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::error::Error;
+use crate::infer::json_keys::{self, KeyScan, Question};
 use crate::infer::lattice::ColumnLattice;
-use crate::infer::survey::{self, Question, Survey};
 use crate::options::LoadOptions;
 use crate::plan::header::Head;
 use crate::read::records;
@@ -65,9 +65,9 @@ pub(crate) fn keys(
     dialect: &Arc<Dialect>,
     options: &LoadOptions,
 ) -> Result<Head, Error> {
-    let mut survey = Survey::new(Question::about_names(dialect, options));
+    let mut scan = KeyScan::new(Question::about_names(dialect, options));
     if let Some(piece) = piece {
-        survey.see(piece)?;
+        scan.see(piece)?;
     }
-    Ok(Head::of_keys(survey::conclude(vec![survey])?.names))
+    Ok(Head::of_keys(json_keys::conclude(vec![scan])?.names))
 }

@@ -2,6 +2,6 @@
 
 pub(crate) mod columns;
 pub(crate) mod header;
+pub(crate) mod json_keys;
 pub(crate) mod lattice;
 pub(crate) mod null_marker;
-pub(crate) mod survey;

@@ -4,25 +4,25 @@
 use howdah_encode::arrow::{self, ArrowCodec, NoMapping};
 
 use super::Load;
-use super::look::Look;
+use super::preview::Preview;
 use crate::catalog::table::Table;
 use crate::error::{Error, ErrorKind};
 use crate::message::{Mention, Message, setting};
 use crate::options::{Format, HeaderOption, LoadOptions, WritePath};
 use crate::plan::Plan;
 use crate::plan::header::Head;
-use crate::plan::kinship;
+use crate::plan::header_match;
 use crate::plan::mapping::Mapping;
 use crate::read::queue;
 use crate::report::DialectSummary;
 use crate::source::batches::{BatchFormat, BatchOptions, Batches};
 use crate::source::layout::Layouts;
 use crate::source::listing::listing;
-use crate::source::{Input, Supply};
+use crate::source::{Input, MorselSource};
 
 impl Load<'_> {
     /// Reads the schemas of `inputs`.
-    pub(super) async fn look_at_batches(&self, inputs: &[Input]) -> Result<Look, Error> {
+    pub(super) async fn preview_batches(&self, inputs: &[Input]) -> Result<Preview, Error> {
         check(self.options)?;
         let batches = self.open_batches(inputs.to_vec()).await?;
         let names: Vec<String> = batches.schema().fields().iter().map(|field| field.name().clone()).collect();
@@ -37,8 +37,8 @@ impl Load<'_> {
             .with_detail(format!("columns of the input: {}", listing(&names))));
         }
         let rows = batches.rows();
-        Ok(Look {
-            supply: Supply::Rows(batches),
+        Ok(Preview {
+            supply: MorselSource::Rows(batches),
             dialect: Default::default(),
             summary: DialectSummary::of(self.options.input.format.unwrap_or_default()),
             head: Head::of_schema(names, rows),
@@ -53,7 +53,7 @@ impl Load<'_> {
         };
         let options = BatchOptions {
             format,
-            same_name: kinship::same_name(self.options.columns.column_names),
+            same_name: header_match::same_name(self.options.columns.column_names),
             hive: self.options.input.hive_partitions,
         };
         let progress = self.control.progress().clone();

@@ -27,7 +27,7 @@ use crate::send::liveness::server_lost;
 use crate::send::pool::WorkerPool;
 use crate::send::timings::Timings;
 use crate::send::worker::Sent;
-use crate::source::Supply;
+use crate::source::MorselSource;
 
 /// Less than this autovacuum sees to, and nobody needs to know.
 const DEAD_SPACE_WORTH_SAYING: u64 = 1_000_000;
@@ -37,7 +37,7 @@ impl Load<'_> {
     pub(super) async fn carry(
         &mut self,
         connection: &Arc<Connection>,
-        supply: Supply,
+        supply: MorselSource,
         decision: &Decision,
     ) -> Result<(), Error> {
         let Decision { table, landing, jobs, .. } = decision;

@@ -29,7 +29,7 @@ use crate::publish::staged::{Apply, Staging};
 use crate::publish::strategy::{Content, Hidden, PublishStrategy};
 use crate::read::queue;
 use crate::send::write;
-use crate::source::{Dialect, Input, Supply};
+use crate::source::{Dialect, Input, MorselSource};
 
 impl Load<'_> {
     #[expect(clippy::too_many_arguments, reason = "everything that was found out comes together here, once")]
@@ -40,7 +40,7 @@ impl Load<'_> {
         existing: Option<Table>,
         name: &TableName,
         inputs: &[Input],
-        supply: &mut Supply,
+        supply: &mut MorselSource,
         dialect: &Arc<Dialect>,
         mapping: &Mapping,
         sizes: Option<u64>,
@@ -69,7 +69,7 @@ impl Load<'_> {
             }
             _ => None,
         };
-        let has_types = !matches!(supply, Supply::Text(_));
+        let has_types = !matches!(supply, MorselSource::Text(_));
         let observe =
             existing.is_none() && landed.is_none() && !has_types && !inputs.iter().all(Input::is_rewindable);
         if observe && options.writing.freeze {
@@ -131,7 +131,7 @@ impl Load<'_> {
                 let mut table = new_table(schema, name, mapping, &creation, !options.target.unlogged);
                 if landed.is_none() {
                     let mut types = declared::of_new_table(options, mapping);
-                    if let Supply::Rows(batches) = supply {
+                    if let MorselSource::Rows(batches) = supply {
                         types.extend(created_types(batches, mapping, &types)?);
                     }
                     declared::apply(connection, &mut table, true, &types, &session.rules).await?;
@@ -148,12 +148,12 @@ impl Load<'_> {
         let judged = judged.as_ref().unwrap_or(&table);
         let (mut plan, mut reason) = Plan::new(dialect.clone(), mapping, judged, &rules)?;
         match supply {
-            Supply::Text(_) => {}
-            Supply::Rows(batches) => {
+            MorselSource::Text(_) => {}
+            MorselSource::Rows(batches) => {
                 let typed = landed.as_ref().map_or(judged, |landed| &landed.into);
                 plan.take_arrow(batches, typed, options)?;
             }
-            Supply::Tuples(cutter) => {
+            MorselSource::Tuples(cutter) => {
                 plan.take_tuples();
                 cutter.get_mut().unwrap_or_else(PoisonError::into_inner).expect(plan.columns.len());
                 reason = None;

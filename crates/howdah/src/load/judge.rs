@@ -12,14 +12,14 @@ use crate::read::queue::{self, InputQueue};
 use crate::report::Outcome;
 use crate::send::context::LoadContext;
 use crate::send::pool;
-use crate::source::{Hold, Supply};
+use crate::source::{MorselSource, WorkerState};
 
 impl Load<'_> {
     /// Reads the whole input and keeps refused records apart, or names the first.
     pub(super) async fn judge(
         &mut self,
         connection: &Connection,
-        supply: Supply,
+        supply: MorselSource,
         decision: &Decision,
     ) -> Result<(), Error> {
         let start = Instant::now();
@@ -47,7 +47,7 @@ fn read(input: &InputQueue, context: &LoadContext) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let runtime = runtime.map_err(|error| Error::cannot_start("a runtime", error))?;
     let mut encoder = Encoder::new(context.plan.clone(), context.dense.clone(), context.control.clone());
-    let mut hold = Hold::default();
+    let mut hold = WorkerState::default();
     while let Some(morsel) = input.next(&mut hold) {
         if let Err(error) = runtime.block_on(pool::encode(&mut encoder, &morsel, context)) {
             input.fail(morsel.ordinal(), error);

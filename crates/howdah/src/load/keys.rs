@@ -7,7 +7,7 @@ use super::Load;
 use crate::catalog::table::{Column, Table};
 use crate::control::Phase;
 use crate::error::Error;
-use crate::infer::survey::{self, Question, Survey};
+use crate::infer::json_keys::{self, KeyScan, Question};
 use crate::message::{Mention, setting};
 use crate::options::{HeaderOption, LoadOptions, OnError};
 use crate::plan::columns::is_name;
@@ -49,7 +49,7 @@ impl Load<'_> {
     /// The head with the keys to load. A new table's are those of the whole input, with their types. So are an existing
     /// table's, unless the first piece fills all of its columns: then every other key is a stranger. A stream cannot be
     /// looked at first: there the keys of the first piece count, and columns that are NULL without a value anyway.
-    pub(super) async fn survey_keys(
+    pub(super) async fn scan_keys(
         &mut self,
         inputs: &[Input],
         dialect: &Arc<Dialect>,
@@ -127,9 +127,9 @@ impl Load<'_> {
         self.control.rewind_to(0);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = self.options.writing.jobs.unwrap_or(cores).clamp(1, cores);
-        let parts = (0..threads).map(|_| Survey::new(question.clone())).collect();
+        let parts = (0..threads).map(|_| KeyScan::new(question.clone())).collect();
         let (cutter, control) = (self.cutter(inputs, dialect, false), self.control.clone());
-        let work = move || survey::conclude(queue::show(cutter, parts, &control, Survey::see)?);
+        let work = move || json_keys::conclude(queue::show(cutter, parts, &control, KeyScan::see)?);
         let seen = queue::off_thread(self.control, work).await??;
         self.control.rewind_to(peeked);
         self.control.enter(Phase::Planning);

@@ -1,4 +1,4 @@
-//! The load: look, plan, carry, commit. Reads as the order of events.
+//! The load: preview, plan, carry, commit. Reads as the order of events.
 
 pub(crate) mod advice;
 
@@ -7,14 +7,14 @@ mod batches;
 mod carry;
 mod decide;
 mod describe;
+mod headers;
 mod judge;
 mod keys;
 mod landed;
-mod look;
-mod mended;
+mod preview;
+mod refused_rows;
+mod reject_files;
 mod row_by_row;
-mod settle;
-mod survey;
 mod tolerance;
 mod tuples;
 
@@ -25,7 +25,7 @@ pub(crate) use keys::check as check_json_options;
 pub(crate) use tolerance::{default_path, provenance};
 
 use landed::Landed;
-use look::Look;
+use preview::Preview;
 
 use crate::catalog::name::TableName;
 use crate::catalog::session::Session;
@@ -47,7 +47,7 @@ use crate::report::{CommitUnit, Outcome, Report};
 use crate::send::row_commits::RowCommits;
 use crate::send::write;
 use crate::source::tuples::{SIGNATURE, TupleCutter};
-use crate::source::{Cutter, Dialect, Input, PIECE_BYTES, Progress, Supply};
+use crate::source::{Cutter, Dialect, Input, MorselSource, PIECE_BYTES, Progress};
 
 /// Carries the inputs that `options` name into a table of `target`. Blocks until the load is over; stop it with
 /// [`Control::cancel`].
@@ -155,7 +155,7 @@ fn run(
 /// The inputs, and the options under which they are read.
 fn inputs_and_options(inputs: Vec<Input>, options: &LoadOptions) -> Result<(Vec<Input>, LoadOptions), Error> {
     match options.input.format.unwrap_or_else(|| format_of(&inputs)) {
-        Format::Rejects => mended::resolve(&inputs, options),
+        Format::Rejects => reject_files::resolve(&inputs, options),
         format => {
             if matches!(format, Format::Json | Format::Ndjson) {
                 keys::check(options)?;
@@ -237,7 +237,7 @@ impl Load<'_> {
         inputs: &[Input],
         usual: &Arc<Dialect>,
         name: &TableName,
-    ) -> Result<(Supply, Decision), Error> {
+    ) -> Result<(MorselSource, Decision), Error> {
         let options = self.options;
         let session = Session::read(connection).await?;
         self.report.server_version.clone_from(&session.version);
@@ -254,12 +254,12 @@ impl Load<'_> {
         if let Some(total) = sizes {
             self.control.set_bytes_total(total);
         }
-        let look = match options.input.format.unwrap_or_default() {
-            Format::Parquet | Format::Arrow => self.look_at_batches(inputs).await?,
+        let preview = match options.input.format.unwrap_or_default() {
+            Format::Parquet | Format::Arrow => self.preview_batches(inputs).await?,
             Format::Binary => self.look_at_tuples(inputs, existing.as_ref()).await?,
-            _ => self.look(self.cutter(inputs, usual, false), usual, existing.as_ref()).await?,
+            _ => self.preview(self.cutter(inputs, usual, false), usual, existing.as_ref()).await?,
         };
-        let Look { mut supply, dialect, summary, head, layouts } = look;
+        let Preview { mut supply, dialect, summary, head, layouts } = preview;
         let mapping = match &existing {
             Some(table) => mapping::for_existing(&head, layouts, table, options)?,
             None => mapping::for_new(&head, layouts, options)?,
@@ -371,20 +371,25 @@ impl Load<'_> {
     }
 
     /// The whole input once more, to find records that were read before.
-    async fn supply_again(&self, plan: &Plan) -> Result<Supply, Error> {
+    async fn supply_again(&self, plan: &Plan) -> Result<MorselSource, Error> {
         let has_header = plan.header.is_some();
         let supply = match self.options.input.format.unwrap_or_default() {
             Format::Parquet | Format::Arrow => {
                 let mut batches = self.open_batches(self.inputs.clone()).await?;
                 batches.project(&plan.arrow_fields);
-                Supply::Rows(batches)
+                MorselSource::Rows(batches)
             }
             Format::Binary => {
                 let mut cutter = TupleCutter::new(self.inputs.clone(), Progress::new());
                 cutter.expect(plan.columns.len());
-                Supply::Tuples(cutter.into())
+                MorselSource::Tuples(cutter.into())
             }
-            _ => Supply::text(self.cutter_under(Progress::new(), &self.inputs, &plan.dialect, has_header)),
+            _ => MorselSource::text(self.cutter_under(
+                Progress::new(),
+                &self.inputs,
+                &plan.dialect,
+                has_header,
+            )),
         };
         Ok(supply.limited(self.options.input.limit, has_header))
     }

@@ -11,14 +11,14 @@ use crate::read::queue::InputQueue;
 use crate::report::Outcome;
 use crate::send::pool::WorkerPool;
 use crate::send::row_commits::RowCommits;
-use crate::source::Supply;
+use crate::source::MorselSource;
 
 impl Load<'_> {
     /// Makes the table when there is none, which commits too, then moves the rows.
     pub(super) async fn carry_row_by_row(
         mut self,
         connection: Arc<Connection>,
-        supply: Supply,
+        supply: MorselSource,
         decision: Decision,
         commits: &Arc<RowCommits>,
     ) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 
 use super::Load;
 use super::batches::check;
-use super::look::Look;
+use super::preview::Preview;
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::message::setting;
@@ -12,7 +12,7 @@ use crate::read::queue;
 use crate::report::DialectSummary;
 use crate::source::layout::Layouts;
 use crate::source::tuples::TupleCutter;
-use crate::source::{Input, Supply};
+use crate::source::{Input, MorselSource};
 
 impl Load<'_> {
     /// Looks at the first row of `inputs`.
@@ -20,14 +20,14 @@ impl Load<'_> {
         &self,
         inputs: &[Input],
         existing: Option<&Table>,
-    ) -> Result<Look, Error> {
+    ) -> Result<Preview, Error> {
         check(self.options)?;
         check_tuples(self.options, existing)?;
         let mut cutter = TupleCutter::new(inputs.to_vec(), self.control.progress().clone());
-        let look = move || cutter.peek().map(|fields| (cutter, fields));
-        let (cutter, fields) = queue::off_thread(self.control, look).await??;
-        Ok(Look {
-            supply: Supply::Tuples(cutter.into()),
+        let preview = move || cutter.peek().map(|fields| (cutter, fields));
+        let (cutter, fields) = queue::off_thread(self.control, preview).await??;
+        Ok(Preview {
+            supply: MorselSource::Tuples(cutter.into()),
             dialect: Default::default(),
             summary: DialectSummary::of(Format::Binary),
             head: Head::without_header(fields.unwrap_or_default()),

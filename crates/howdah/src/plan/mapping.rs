@@ -333,7 +333,7 @@ fn by_header(head: &Head, options: &LoadOptions, pairs: &mut Vec<Pair>, problems
         .iter()
         .map(|(source, _)| (setting::MAP, source))
         .chain(options.columns.skip_columns.iter().map(|s| (setting::SKIP_COLUMNS, s)));
-    // A key may be in no record. Those of a mended reject file are known beforehand, and it may have none with some of them.
+    // A key may be in no record. Those of a corrected reject file are known beforehand, and it may have none with some of them.
     let may_lack =
         |option| head.has_keys && (option != setting::MAP || options.columns.header == HeaderOption::Yes);
     for (option, source) in asked {

@@ -5,9 +5,9 @@ pub(crate) mod decimal;
 pub(crate) mod declared;
 pub(crate) mod force;
 pub(crate) mod header;
+pub(crate) mod header_match;
 pub(crate) mod jobs;
 pub(crate) mod keys;
-pub(crate) mod kinship;
 
 pub(crate) mod mapping;
 pub(crate) mod row_form;

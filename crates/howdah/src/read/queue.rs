@@ -7,23 +7,23 @@ use std::thread::JoinHandle;
 
 use crate::control::Control;
 use crate::error::{Error, ErrorKind};
-use crate::source::{Cutter, Hold, Morsel, Piece, Supply};
+use crate::source::{Cutter, Morsel, MorselSource, Piece, WorkerState};
 
 /// The input of a load, from which any number of threads pull morsels.
 pub(crate) struct InputQueue {
-    supply: Supply,
+    supply: MorselSource,
     stop: AtomicBool,
     /// The failure that comes first in the input, with the ordinal of its morsel.
     failure: Mutex<Option<(u64, Error)>>,
 }
 
 impl InputQueue {
-    pub(crate) fn new(supply: Supply) -> Arc<Self> {
+    pub(crate) fn new(supply: MorselSource) -> Arc<Self> {
         Arc::new(InputQueue { supply, stop: AtomicBool::new(false), failure: Mutex::new(None) })
     }
 
     /// The next morsel for the thread whose `hold` this is; `None` at the end, after a failure and after [`InputQueue::stop`].
-    pub(crate) fn next(&self, hold: &mut Hold) -> Option<Morsel> {
+    pub(crate) fn next(&self, hold: &mut WorkerState) -> Option<Morsel> {
         if self.is_stopped() {
             return None;
         }
@@ -78,11 +78,11 @@ pub(crate) fn show<O: Send + 'static>(
     control: &Control,
     see: fn(&mut O, &Piece) -> Result<(), Error>,
 ) -> Result<Vec<O>, Error> {
-    let input = InputQueue::new(Supply::text(cutter));
+    let input = InputQueue::new(MorselSource::text(cutter));
     let start = |mut observer: O| {
         let (input, control) = (input.clone(), control.clone());
         std::thread::spawn(move || {
-            let mut hold = Hold::default();
+            let mut hold = WorkerState::default();
             while let Some(morsel) = input.next(&mut hold).filter(|_| !control.is_cancelled()) {
                 let Morsel::Text(piece) = &morsel else { break };
                 if let Err(error) = see(&mut observer, piece) {

@@ -19,7 +19,7 @@ use crate::read::queue::InputQueue;
 use crate::send::context::LoadContext;
 use crate::send::timings::{Stopwatch, Timings};
 use crate::send::worker::{Sent, Worker};
-use crate::source::{Hold, Morsel};
+use crate::source::{Morsel, WorkerState};
 
 /// How long workers may take to come to an end, before the server is told and after.
 const END_WITHIN: Duration = Duration::from_secs(1);
@@ -230,7 +230,7 @@ async fn send_input(
 ) -> Result<Sent, Error> {
     let mut worker = Worker::new(connection, pid, context);
     let mut encoder = Encoder::new(context.plan.clone(), context.dense.clone(), context.control.clone());
-    let mut hold = Hold::default();
+    let mut hold = WorkerState::default();
     let mut timings = Timings::default();
     let mut watch = Stopwatch::start();
     while let Some(morsel) = input.next(&mut hold) {
@@ -274,7 +274,7 @@ pub(crate) async fn encode(
                 context.control.add_rows_read(chunk.rows.len() + rejected);
                 return Ok(chunk);
             }
-            Encoded::Open(open) => {
+            Encoded::Unsure(open) => {
                 for open in open {
                     let answers = context.resolver.ask(open.question()).await?;
                     encoder.learn(open, answers);

@@ -15,7 +15,7 @@ use crate::send::part::{self, Part};
 use crate::send::row_error::is_about_a_row;
 use crate::send::timings::Timings;
 use crate::send::write::StatementRunner;
-use crate::source::{Hold, Morsel};
+use crate::source::{Morsel, WorkerState};
 
 /// Sends chunks over one connection of a load.
 pub(crate) struct Worker {
@@ -82,7 +82,7 @@ impl Worker {
         &mut self,
         chunk: Chunk,
         morsel: Morsel,
-        hold: &mut Hold,
+        hold: &mut WorkerState,
         context: &LoadContext,
     ) -> Result<(), Error> {
         let (rows, form) = (chunk.rows.len(), chunk.form);

@@ -212,7 +212,7 @@ fn a_value_that_does_not_fit_is_named_by_row_group_and_row_and_nothing_is_change
 }
 
 #[test]
-fn refused_rows_are_kept_as_json_and_load_again_once_mended() {
+fn refused_rows_are_kept_as_json_and_load_again_once_corrected() {
     let database = Database::new();
     database.sql("CREATE TABLE t (n smallint CHECK (n <> 4), s text)");
     let numbers: Vec<i64> = (0..10).map(|n| if n == 7 { 70_000 } else { n }).collect();
@@ -232,9 +232,9 @@ fn refused_rows_are_kept_as_json_and_load_again_once_mended() {
     assert_eq!([place(&lines[0]), place(&lines[1])], [(Some(1), Some(1)), (Some(2), Some(1))]);
     assert_eq!(lines[0]["sqlstate"], "23514");
     assert_eq!(lines[1]["raw"], r#"{"n":70000,"s":"w\"7"}"#);
-    let mended = database
-        .file("mended.rejects.jsonl", text.replace("70000", "17").replace("\\\"n\\\":4", "\\\"n\\\":14"));
-    let again = howdah::LoadOptions::new(mended);
+    let corrected = database
+        .file("corrected.rejects.jsonl", text.replace("70000", "17").replace("\\\"n\\\":4", "\\\"n\\\":14"));
+    let again = howdah::LoadOptions::new(corrected);
     assert_eq!(load(&database, &again).rows, 2);
     assert_eq!(database.sql("SELECT string_agg(n || s, ',' ORDER BY n) FROM t WHERE n > 9"), "14w\"4,17w\"7");
 }

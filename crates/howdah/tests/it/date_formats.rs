@@ -79,11 +79,13 @@ fn a_day_in_another_format_is_a_bad_record_and_not_another_day() {
     let wanted = wanted.on_error(OnError::Ignore).rejects(rejects.clone());
     let report = load(&database, &wanted);
     assert_eq!((report.rows, report.rows_rejected), (2, 3));
-    // Mended, they are read in the same format.
-    let mended = std::fs::read_to_string(&rejects).unwrap();
-    let mended =
-        mended.replace("2024-02-01,2", "02.02.2024,2").replace("31.02", "29.02").replace("now", "4.4.2024");
-    assert_eq!(load(&database, &options(&database.file("m.rejects.jsonl", mended), "t")).rows, 3);
+    // Corrected, they are read in the same format.
+    let corrected = std::fs::read_to_string(&rejects).unwrap();
+    let corrected = corrected
+        .replace("2024-02-01,2", "02.02.2024,2")
+        .replace("31.02", "29.02")
+        .replace("now", "4.4.2024");
+    assert_eq!(load(&database, &options(&database.file("m.rejects.jsonl", corrected), "t")).rows, 3);
     assert_eq!(
         database.sql("SELECT string_agg(d::text, ' ' ORDER BY n) FROM t"),
         "2024-02-01 2024-02-02 2024-02-29 2024-04-04 2024-06-05"

@@ -54,11 +54,11 @@ fn a_point_is_refused_and_not_taken_for_a_decimal_point() {
     let rejects = database.path("t.rejects.jsonl");
     let report = load(&database, &wanted.on_error(OnError::Ignore).rejects(rejects.clone()));
     assert_eq!((report.rows, report.rows_rejected), (2, 2));
-    // Mended, they are read with commas again.
-    let mended = std::fs::read_to_string(&rejects).unwrap().replace("1.234", "1234");
-    assert!(mended.contains("\"decimal\":\",\""), "{mended}");
-    let mended = database.file("mended.rejects.jsonl", mended.replace("1234;", "1234,0;"));
-    assert_eq!(load(&database, &options(&mended, "t")).rows, 2);
+    // Corrected, they are read with commas again.
+    let corrected = std::fs::read_to_string(&rejects).unwrap().replace("1.234", "1234");
+    assert!(corrected.contains("\"decimal\":\",\""), "{corrected}");
+    let corrected = database.file("corrected.rejects.jsonl", corrected.replace("1234;", "1234,0;"));
+    assert_eq!(load(&database, &options(&corrected, "t")).rows, 2);
     assert_eq!(database.sql("SELECT string_agg(n::text, ' ' ORDER BY s) FROM t"), "1.5 1234.0 1234.5 2.5");
 }
 

@@ -114,11 +114,11 @@ fn a_header_that_names_the_tables_columns_outweighs_bad_records() {
     let report = load(&database, &wanted);
     assert_eq!((report.rows, report.rows_rejected), (2, 3));
     // The reject file remembers what was guessed: nothing is guessed again.
-    let mended = std::fs::read_to_string(&rejects).unwrap();
-    let mended: String =
-        mended.lines().filter(|line| line.contains("3;4;5")).map(|line| line.to_owned() + "\n").collect();
-    let mended = database.file("m.rejects.jsonl", mended.replace("3;4;5", "3;4"));
-    let report = load(&database, &options(&mended, "t"));
+    let corrected = std::fs::read_to_string(&rejects).unwrap();
+    let corrected: String =
+        corrected.lines().filter(|line| line.contains("3;4;5")).map(|line| line.to_owned() + "\n").collect();
+    let corrected = database.file("m.rejects.jsonl", corrected.replace("3;4;5", "3;4"));
+    let report = load(&database, &options(&corrected, "t"));
     assert_eq!((report.rows, guessed(&report)), (1, vec![]));
     assert_eq!(database.sql("SELECT string_agg(a || '-' || b, ' ' ORDER BY a) FROM t"), "1-2 3-4 7-8");
 }

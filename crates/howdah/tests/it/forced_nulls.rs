@@ -61,7 +61,7 @@ fn the_types_of_a_new_table_know_what_is_forced() {
 }
 
 #[test]
-fn mended_records_are_forced_as_they_were() {
+fn corrected_records_are_forced_as_they_were() {
     let database = Database::new();
     database.sql("CREATE TABLE t (n int, s text NOT NULL)");
     let file = database.file("t.csv", "x,\n\"\",\n");
@@ -73,10 +73,10 @@ fn mended_records_are_forced_as_they_were() {
         .on_error(OnError::Ignore)
         .rejects(rejects.clone());
     assert_eq!(load(&database, &forced).rows_rejected, 1);
-    let mended =
+    let corrected =
         std::fs::read_to_string(&rejects).unwrap().replace("\"raw\":\"x,\"", "\"raw\":\"\\\"\\\",\"");
-    let mended = database.file("mended.rejects.jsonl", mended);
-    assert_eq!(load(&database, &options(&mended, "t")).rows, 1);
+    let corrected = database.file("corrected.rejects.jsonl", corrected);
+    assert_eq!(load(&database, &options(&corrected, "t")).rows, 1);
     assert_eq!(database.sql("SELECT count(*) FROM t WHERE n IS NULL AND s = ''"), "2");
 }
 

@@ -130,8 +130,8 @@ fn rejects_remember_the_columns_of_their_file() {
     let wanted = several(&files, "t").on_error(OnError::Ignore).rejects(rejects.clone());
     let report = load(&database, &wanted);
     assert_eq!((report.rows, report.rows_rejected), (2, 1));
-    let mended = std::fs::read_to_string(&rejects).unwrap().replace("Rome,x", "Rome,3");
-    load(&database, &options(&database.file("m.rejects.jsonl", mended), "t"));
+    let corrected = std::fs::read_to_string(&rejects).unwrap().replace("Rome,x", "Rome,3");
+    load(&database, &options(&database.file("m.rejects.jsonl", corrected), "t"));
     assert_eq!(database.sql("SELECT * FROM t ORDER BY id"), "1|Ann|\n2||Oslo\n3||Rome");
 }
 
@@ -181,7 +181,7 @@ fn the_file_s_name_is_no_field_of_the_input() {
 }
 
 #[test]
-fn mended_records_come_from_the_file_they_came_from() {
+fn corrected_records_come_from_the_file_they_came_from() {
     let database = Database::new();
     for (format, bad, good, text) in
         [(Format::Csv, "x", "7", "a,b\n1,u\nx,\"v,w\"\n"), (Format::Text, "x", "7", "a\tb\n1\tu\nx\tv\\tw\n")]
@@ -195,12 +195,12 @@ fn mended_records_come_from_the_file_they_came_from() {
             .on_error(OnError::Ignore)
             .rejects(rejects.clone());
         assert_eq!(load(&database, &wanted).rows_rejected, 1);
-        let mended = std::fs::read_to_string(&rejects).unwrap().replacen(
+        let corrected = std::fs::read_to_string(&rejects).unwrap().replacen(
             &format!("\"raw\":\"{bad}"),
             &format!("\"raw\":\"{good}"),
             1,
         );
-        load(&database, &options(&database.file("m.rejects.jsonl", mended), "t"));
+        load(&database, &options(&database.file("m.rejects.jsonl", corrected), "t"));
         assert_eq!(
             database
                 .sql("SELECT a, count(DISTINCT src), min(src) FROM t GROUP BY a ORDER BY a")

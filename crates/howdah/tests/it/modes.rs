@@ -312,7 +312,7 @@ fn the_last_row_is_that_of_the_last_file() {
 }
 
 #[test]
-fn a_mended_file_of_rejects_is_matched_as_the_load_it_comes_from() {
+fn a_corrected_file_of_rejects_is_matched_as_the_load_it_comes_from() {
     let database = Database::new();
     database.sql("CREATE TABLE t (id int, note text); INSERT INTO t VALUES (1, 'a'), (2, 'b')");
     let file = database.file("data.csv", "note,id\nx,1x\ny,3\n");
@@ -320,8 +320,8 @@ fn a_mended_file_of_rejects_is_matched_as_the_load_it_comes_from() {
     let wanted = keyed(Mode::Delete, &file, &["id"]).on_error(OnError::Ignore).rejects(rejects.clone());
     let report = load(&database, &wanted);
     assert_eq!((counts(&report), report.rows_rejected), ([0, 0, 0, 1, 0], 1));
-    let mended = std::fs::read_to_string(&rejects).unwrap().replace("x,1x", "x,1");
-    database.file("t.rejects.jsonl", mended);
+    let corrected = std::fs::read_to_string(&rejects).unwrap().replace("x,1x", "x,1");
+    database.file("t.rejects.jsonl", corrected);
     let report = load(&database, &LoadOptions::new(rejects));
     assert_eq!(counts(&report), [0, 0, 1, 0, 0]);
     assert_eq!(database.sql("TABLE t"), "2|b");

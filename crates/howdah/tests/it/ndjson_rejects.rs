@@ -173,7 +173,7 @@ fn depth_without_end_is_a_bad_record_and_no_crash() {
 }
 
 #[test]
-fn mended_rejects_load_again_into_the_columns_they_were_meant_for() {
+fn corrected_rejects_load_again_into_the_columns_they_were_meant_for() {
     let database = Database::new();
     database.sql("CREATE TABLE t (id int, \"The Name\" text, f text)");
     let text = "[{\"key\":1,\"name\":\"a\",\"junk\":0},\n {\"key\":\"x2\",\n \"name\":\"b\\nc\",\"junk\":0}, {\"key\":\"x3\",\n \"name\":\"line\nend\"\n}]";
@@ -191,8 +191,8 @@ fn mended_rejects_load_again_into_the_columns_they_were_meant_for() {
         LoadOptions::new(rejects.clone()).on_error(OnError::Ignore).rejects(database.path("again.jsonl"));
     // Unmended they are refused again, also the line end in a string.
     assert_eq!(load(&database, &again).rows_rejected, 2);
-    let mended = std::fs::read_to_string(&rejects).unwrap().replace("x2", "2").replace("x3", "3");
-    std::fs::write(&rejects, mended).unwrap();
+    let corrected = std::fs::read_to_string(&rejects).unwrap().replace("x2", "2").replace("x3", "3");
+    std::fs::write(&rejects, corrected).unwrap();
     let report = load(&database, &again);
     assert_eq!((report.rows, report.rows_rejected), (1, 1));
     assert_eq!(

@@ -310,7 +310,7 @@ fn beyond_the_limit_nothing_is_loaded_and_the_file_tells_why() {
 }
 
 #[test]
-fn mended_rejects_load_into_their_columns() {
+fn corrected_rejects_load_into_their_columns() {
     let database = Database::new();
     database.sql("CREATE TABLE t (id int, \"The Name\" text, at date)");
     let file = database
@@ -331,8 +331,8 @@ fn mended_rejects_load_into_their_columns() {
     let second: Value =
         serde_json::from_str(&std::fs::read_to_string(database.path("again.jsonl")).unwrap()).unwrap();
     assert_eq!((second["line"].as_u64(), second["file"].as_str()), (Some(1), Some(path.as_str())));
-    let mended = std::fs::read_to_string(&path).unwrap().replace("x1", "1");
-    std::fs::write(&path, mended).unwrap();
+    let corrected = std::fs::read_to_string(&path).unwrap().replace("x1", "1");
+    std::fs::write(&path, corrected).unwrap();
     let report = load(&database, &again);
     assert_eq!((report.rows, report.rows_rejected, report.rejects_path), (1, 0, None));
     assert_eq!(database.sql("SELECT * FROM t ORDER BY id"), "1|a;\n'b|2024-01-01\n2|b|\n3|c|2024-01-03");

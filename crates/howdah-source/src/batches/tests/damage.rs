@@ -137,7 +137,7 @@ fn files() -> Vec<(&'static str, BatchFormat, Vec<u8>)> {
 /// Rows, or why there are none.
 fn read(format: BatchFormat, bytes: &[u8]) -> Result<usize, Error> {
     let batches = open(&[memory("x", bytes)], format)?;
-    let (mut hold, mut rows) = (Hold::default(), 0);
+    let (mut hold, mut rows) = (WorkerState::default(), 0);
     while let Some(batch) = batches.next(&mut hold)? {
         rows += batch.rows.num_rows();
     }

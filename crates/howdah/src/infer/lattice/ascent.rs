@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// What one piece, or several that follow each other, showed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Stretch {
+pub(crate) enum Growth {
     /// No record: a header alone, or refused records.
     Empty,
     /// Growing from the first to the last.
@@ -14,56 +14,56 @@ pub(crate) enum Stretch {
     Other,
 }
 
-impl Stretch {
+impl Growth {
     /// Takes the next record's field into account.
     #[inline]
     pub(crate) fn see(&mut self, field: Option<&[u8]>) {
-        let (Stretch::Empty | Stretch::Growing(..)) = *self else { return };
+        let (Growth::Empty | Growth::Growing(..)) = *self else { return };
         let number = field.and_then(|field| std::str::from_utf8(field).ok()?.parse().ok());
         *self = match number {
-            Some(number) => self.then(Stretch::Growing(number, number)),
-            None => Stretch::Other,
+            Some(number) => self.then(Growth::Growing(number, number)),
+            None => Growth::Other,
         };
     }
 
-    /// This stretch and the one that follows it.
-    fn then(self, next: Stretch) -> Stretch {
+    /// This growth and the one that follows it.
+    fn then(self, next: Growth) -> Growth {
         match (self, next) {
-            (Stretch::Empty, only) | (only, Stretch::Empty) => only,
-            (Stretch::Growing(first, before), Stretch::Growing(after, last)) if before < after => {
-                Stretch::Growing(first, last)
+            (Growth::Empty, only) | (only, Growth::Empty) => only,
+            (Growth::Growing(first, before), Growth::Growing(after, last)) if before < after => {
+                Growth::Growing(first, last)
             }
-            _ => Stretch::Other,
+            _ => Growth::Other,
         }
     }
 }
 
-/// The stretches seen so far. Neighbours are joined at once, so there are never more than threads.
+/// The growths seen so far. Neighbours are joined at once, so there are never more than threads.
 #[derive(Debug, Default)]
 pub(crate) struct Ascent {
     /// By the ordinal of the first piece: the ordinal behind the last one, and what they showed.
-    stretches: BTreeMap<u64, (u64, Stretch)>,
+    growths: BTreeMap<u64, (u64, Growth)>,
 }
 
 impl Ascent {
     /// Takes what the piece `ordinal` showed; each comes once.
-    pub(crate) fn add(&mut self, ordinal: u64, stretch: Stretch) {
-        let (mut start, mut end, mut whole) = (ordinal, ordinal + 1, stretch);
-        if let Some((_, (behind, next))) = self.stretches.remove_entry(&end) {
+    pub(crate) fn add(&mut self, ordinal: u64, growth: Growth) {
+        let (mut start, mut end, mut whole) = (ordinal, ordinal + 1, growth);
+        if let Some((_, (behind, next))) = self.growths.remove_entry(&end) {
             (end, whole) = (behind, whole.then(next));
         }
-        if let Some((&first, &(behind, before))) = self.stretches.range(..ordinal).next_back()
+        if let Some((&first, &(behind, before))) = self.growths.range(..ordinal).next_back()
             && behind == ordinal
         {
             (start, whole) = (first, before.then(whole));
         }
-        self.stretches.insert(start, (end, whole));
+        self.growths.insert(start, (end, whole));
     }
 
     /// Whether there were records, all of them growing. Every piece must have been added.
     pub(crate) fn holds(&self) -> bool {
-        let whole = self.stretches.values().fold(Stretch::Empty, |whole, (_, next)| whole.then(*next));
-        matches!(whole, Stretch::Growing(..))
+        let whole = self.growths.values().fold(Growth::Empty, |whole, (_, next)| whole.then(*next));
+        matches!(whole, Growth::Growing(..))
     }
 }
 
@@ -74,10 +74,10 @@ mod tests {
     fn ascends(order: &[usize], pieces: &[&[&str]]) -> bool {
         let mut ascent = Ascent::default();
         for &at in order {
-            let mut stretch = Stretch::Empty;
-            pieces[at].iter().for_each(|field| stretch.see(Some(field.as_bytes()).filter(|f| !f.is_empty())));
-            ascent.add(at as u64, stretch);
-            assert!(ascent.stretches.len() <= 2, "neighbours stay apart");
+            let mut growth = Growth::Empty;
+            pieces[at].iter().for_each(|field| growth.see(Some(field.as_bytes()).filter(|f| !f.is_empty())));
+            ascent.add(at as u64, growth);
+            assert!(ascent.growths.len() <= 2, "neighbours stay apart");
         }
         ascent.holds()
     }

@@ -1,11 +1,11 @@
-//! Loading a mended reject file: the file itself says how its records are written and where they go.
+//! Loading a corrected reject file: the file itself says how its records are written and where they go.
 
 use crate::catalog::name::TableName;
 use crate::error::Error;
 use crate::message::setting;
 use crate::options::{DateFormat, Encoding, Format, HeaderOption, LoadOptions, Mode};
 use crate::source::Input;
-use crate::source::open::mended::SKIPPED;
+use crate::source::open::reject_file::SKIPPED;
 
 /// The inputs that hold the records, and the options under which these are loaded: what the user says goes before what the
 /// file says.
@@ -23,7 +23,7 @@ pub(super) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<In
     let mut found = Vec::with_capacity(inputs.len());
     let mut first = None;
     for input in inputs {
-        let (input, load) = input.mended()?;
+        let (input, load) = input.corrected()?;
         let first = first.get_or_insert_with(|| load.clone());
         if *first != load {
             return Err(Error::usage(format!(
@@ -48,7 +48,7 @@ pub(super) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<In
     options.columns.force_null.extend(load.force_null);
     options.columns.force_not_null.extend(load.force_not_null);
     if load.format == "binary" {
-        return Err(Error::usage("rows of binary COPY files cannot be mended: they are no text"));
+        return Err(Error::usage("rows of binary COPY files cannot be corrected: they are no text"));
     }
     if load.format == "ndjson" {
         know_keys(&mut options, &load.keys, &load.columns, load.passes_over, load.file_column.as_ref());

@@ -1,5 +1,5 @@
 //! The headers of all inputs, read before the plan is made: columns may differ from file to file. The keys of JSON are a
-//! survey of their own.
+//! scan of their own.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::infer::header;
 use crate::options::LoadOptions;
 use crate::plan::header::Head;
-use crate::plan::kinship;
+use crate::plan::header_match;
 use crate::read::queue;
 use crate::source::layout::{self, Header, Layouts};
 use crate::source::listing::listing;
@@ -25,7 +25,7 @@ const FILES_TO_NAME: usize = 10;
 impl Load<'_> {
     /// The head with the columns of all inputs, and where their fields differ from that. Streams cannot be looked at first:
     /// theirs must be equal, as must those of inputs without a header.
-    pub(super) async fn survey(
+    pub(super) async fn read_headers(
         &mut self,
         inputs: &[Input],
         dialect: &Arc<Dialect>,
@@ -33,7 +33,7 @@ impl Load<'_> {
         existing: Option<&Table>,
     ) -> Result<(Head, Layouts), Error> {
         if dialect.family.is_json() {
-            return Ok((self.survey_keys(inputs, dialect, head, existing).await?, Layouts::new()));
+            return Ok((self.scan_keys(inputs, dialect, head, existing).await?, Layouts::new()));
         }
         let options = self.options;
         let can_differ = inputs.len() > 1
@@ -53,8 +53,8 @@ impl Load<'_> {
         if headers.iter().all(|(_, header)| *header == head.first) {
             return Ok((head, Layouts::new()));
         }
-        kinship::check_kinship(&headers, existing, options)?;
-        let (union, layouts) = layout::unite(&headers, kinship::same_name(options.columns.column_names));
+        header_match::check(&headers, existing, options)?;
+        let (union, layouts) = layout::unite(&headers, header_match::same_name(options.columns.column_names));
         self.tell_what_files_lack(&headers, &union, &layouts);
         Ok((head.with_names(union), layouts))
     }

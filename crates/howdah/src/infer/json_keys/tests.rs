@@ -8,7 +8,7 @@ fn seen(text: &str, target: usize, options: &LoadOptions) -> Result<Seen, Error>
     let question = Question::about_types(&dialect, options, Some(&"a".to_owned()));
     let input = Input::memory("test", text.as_bytes().into());
     let mut cutter = Cutter::new(vec![input], dialect, Progress::new(), target);
-    let mut parts = [Survey::new(question.clone()), Survey::new(question.clone()), Survey::new(question)];
+    let mut parts = [KeyScan::new(question.clone()), KeyScan::new(question.clone()), KeyScan::new(question)];
     let mut next = 0;
     while let Some(piece) = cutter.cut(Vec::new())? {
         parts[next % 3].see(&piece)?;
@@ -53,7 +53,7 @@ fn keys_come_in_order_of_appearance_with_types_of_all_their_values() {
 }
 
 #[test]
-fn a_bad_record_ends_a_survey_or_leaves_no_column_behind() {
+fn a_bad_record_ends_a_scan_or_leaves_no_column_behind() {
     let text = "{\"a\":1}\n{\"ghost\":1,\n{\"b\":\"x\ty\"}\n{\"c\":2}\n";
     let error = seen(text, 1000, &LoadOptions::default()).unwrap_err();
     assert_eq!((error.location().unwrap().line, error.sqlstate()), (Some(2), Some("22P02")));

@@ -52,7 +52,7 @@ impl LineMap {
 }
 
 /// Reads records out of JSON lines.
-pub struct MendedReader {
+pub struct RejectFileReader {
     lines: BufReader<Box<dyn Read + Send>>,
     /// Decoded and not yet given.
     ready: io::Cursor<Vec<u8>>,
@@ -62,10 +62,10 @@ pub struct MendedReader {
     physical: u64,
 }
 
-impl MendedReader {
+impl RejectFileReader {
     /// Reads the records of a reject file; `map` learns which of its lines each stands in.
     pub fn new(reader: Box<dyn Read + Send>, map: LineMap) -> Self {
-        MendedReader {
+        RejectFileReader {
             lines: BufReader::new(reader),
             ready: io::Cursor::default(),
             provenance: None,
@@ -147,7 +147,7 @@ impl MendedReader {
     }
 }
 
-impl Read for MendedReader {
+impl Read for RejectFileReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let given = self.ready.read(buffer)?;
@@ -217,9 +217,9 @@ fn field(load: &Provenance, value: &str) -> String {
 mod tests {
     use super::*;
 
-    fn reader(text: &str) -> (MendedReader, LineMap) {
+    fn reader(text: &str) -> (RejectFileReader, LineMap) {
         let map = LineMap::default();
-        (MendedReader::new(Box::new(io::Cursor::new(text.to_owned())), map.clone()), map)
+        (RejectFileReader::new(Box::new(io::Cursor::new(text.to_owned())), map.clone()), map)
     }
 
     const LOAD: &str = r#""load":{"table":"t","columns":["a",null,"B \"x\""],"format":"csv"}"#;

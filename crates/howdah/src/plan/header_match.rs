@@ -27,7 +27,7 @@ pub(crate) fn same_name(names: ColumnNames) -> fn(&str, &str) -> bool {
 ///
 /// # Errors
 /// A usage error that names the input.
-pub(crate) fn check_kinship(
+pub(crate) fn check(
     headers: &[Header],
     existing: Option<&Table>,
     options: &LoadOptions,

@@ -1,4 +1,4 @@
-//! Stretches of the input, each read in order by one reader behind a lock; any number of workers take batches from it.
+//! Scans of the input, each read in order by one reader behind a lock; any number of workers take batches from it.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use arrow_schema::{DataType, SchemaRef};
 
 use super::decoder::{decoded, reason};
 use super::limits::rows_per_batch;
-use super::origin::{Extent, Origin, Rows};
+use super::origin::{Origin, PartInfo, Rows};
 use super::{Batch, BatchPlace};
 use crate::error::{Error, ErrorKind};
 use crate::progress::{Progress, Reading};
@@ -22,12 +22,12 @@ pub(super) const MOST_BATCHES: u64 = 1 << 31;
 #[derive(Debug, Clone)]
 pub(super) struct Step {
     pub(super) origin: usize,
-    pub(super) extent: Extent,
+    pub(super) part_info: PartInfo,
 }
 
 /// Parts that are read one after the other: a single one, or all from the first on whose batches nobody can count.
 #[derive(Debug, Clone)]
-pub(super) struct Stretch {
+pub(super) struct Scan {
     pub(super) steps: VecDeque<Step>,
     /// Of its first batch.
     pub(super) ordinal: u64,
@@ -53,7 +53,7 @@ pub(super) struct Arrangement {
     pub(super) sources: Vec<Source>,
 }
 
-/// What is the same for all stretches.
+/// What is the same for all scans.
 pub(super) struct Common {
     pub(super) origins: Vec<Origin>,
     pub(super) arrangements: Vec<Arrangement>,
@@ -62,14 +62,14 @@ pub(super) struct Common {
     pub(super) progress: Progress,
 }
 
-/// A stretch that somebody reads.
-pub(super) struct Open {
+/// A scan that somebody reads.
+pub(super) struct OpenScan {
     running: Mutex<Running>,
     is_done: AtomicBool,
 }
 
 struct Running {
-    stretch: Stretch,
+    scan: Scan,
     current: Option<Current>,
 }
 
@@ -92,9 +92,9 @@ struct Rest {
     batch_rows: usize,
 }
 
-impl Open {
-    pub(super) fn new(stretch: Stretch) -> Self {
-        Open { running: Mutex::new(Running { stretch, current: None }), is_done: AtomicBool::new(false) }
+impl OpenScan {
+    pub(super) fn new(scan: Scan) -> Self {
+        OpenScan { running: Mutex::new(Running { scan, current: None }), is_done: AtomicBool::new(false) }
     }
 
     /// Whether nothing is left of it.
@@ -120,7 +120,7 @@ impl Open {
             Ok(rows) => Ok(Some(Batch { rows, ..batch })),
             Err(reason) => {
                 self.is_done.store(true, Ordering::Relaxed);
-                Err(common.origins[step.origin].cannot_read(&step.extent, &reason))
+                Err(common.origins[step.origin].cannot_read(&step.part_info, &reason))
             }
         }
     }
@@ -130,15 +130,15 @@ impl Running {
     /// The next batch, with the columns that its input has, and which part it is of.
     fn next(&mut self, common: &Common) -> Result<Option<(Step, Batch)>, Error> {
         loop {
-            if self.stretch.keep == Some(0) {
+            if self.scan.keep == Some(0) {
                 return Ok(None);
             }
             let Some(current) = &mut self.current else {
-                let Some(step) = self.stretch.steps.pop_front() else { return Ok(None) };
+                let Some(step) = self.scan.steps.pop_front() else { return Ok(None) };
                 self.current = Some(Current::open(step, common)?);
                 continue;
             };
-            let Some(rows) = current.slice(self.stretch.keep) else {
+            let Some(rows) = current.slice(self.scan.keep) else {
                 // A reader may give empty batches without an end.
                 if common.progress.is_cancelled() {
                     return Err(Error::cancelled());
@@ -149,14 +149,14 @@ impl Running {
                 continue;
             };
             let count = rows.num_rows() as u64;
-            let ordinal = self.stretch.ordinal;
+            let ordinal = self.scan.ordinal;
             if ordinal >= MOST_BATCHES {
                 return Err(too_many());
             }
             let batch = Batch { rows, place: current.place.clone(), first_row: current.first_row, ordinal };
             current.first_row += count;
-            self.stretch.ordinal += 1;
-            self.stretch.keep = self.stretch.keep.map(|keep| keep - count);
+            self.scan.ordinal += 1;
+            self.scan.keep = self.scan.keep.map(|keep| keep - count);
             return Ok(Some((current.step.clone(), batch)));
         }
     }
@@ -177,8 +177,8 @@ impl Current {
             of: common.origins.len(),
         });
         let columns = &common.arrangements[step.origin].columns;
-        let rows = origin.read(&step.extent, columns, &common.progress)?;
-        let (place, first_row) = (origin.place(&step.extent), step.extent.first_row);
+        let rows = origin.read(&step.part_info, columns, &common.progress)?;
+        let (place, first_row) = (origin.place(&step.part_info), step.part_info.first_row);
         Ok(Current { step, place, rows, seen: 0, rest: None, first_row })
     }
 
@@ -199,13 +199,13 @@ impl Current {
     /// Reads on; whether there was more.
     fn read(&mut self, common: &Common) -> Result<bool, Error> {
         let fail = |current: &Current, reason: &str| {
-            Err(common.origins[current.step.origin].cannot_read(&current.step.extent, reason))
+            Err(common.origins[current.step.origin].cannot_read(&current.step.part_info, reason))
         };
         let rows = match self.rows.next() {
             Ok(rows) => rows,
             Err(reason) => return fail(self, &reason),
         };
-        let claimed = self.step.extent.rows;
+        let claimed = self.step.part_info.rows;
         let Some(rows) = rows else {
             return match claimed {
                 Some(claimed) if claimed != self.seen => {
@@ -219,7 +219,8 @@ impl Current {
         if claimed.is_some_and(|claimed| claimed < self.seen) {
             return fail(self, &format!("it has more rows than it claims, {}", claimed.unwrap_or_default()));
         }
-        let batch_rows = self.step.extent.batch_rows.unwrap_or_else(|| rows_per_batch(bytes_per_row(&rows)));
+        let batch_rows =
+            self.step.part_info.batch_rows.unwrap_or_else(|| rows_per_batch(bytes_per_row(&rows)));
         let batch_rows = usize::try_from(batch_rows).unwrap_or(usize::MAX);
         self.rest = Some(Rest { rows, given: 0, batch_rows });
         Ok(true)

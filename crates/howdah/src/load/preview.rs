@@ -14,11 +14,11 @@ use crate::read::queue;
 use crate::report::DialectSummary;
 use crate::source::layout::Layouts;
 use crate::source::text::sniff::{self, Unsaid};
-use crate::source::{Cutter, Dialect, Supply, json};
+use crate::source::{Cutter, Dialect, MorselSource, json};
 
 /// What was seen, and where rows come from, of which nothing was taken.
-pub(super) struct Look {
-    pub(super) supply: Supply,
+pub(super) struct Preview {
+    pub(super) supply: MorselSource,
     pub(super) dialect: Arc<Dialect>,
     pub(super) summary: DialectSummary,
     pub(super) head: Head,
@@ -28,14 +28,14 @@ pub(super) struct Look {
 
 impl Load<'_> {
     /// Looks at the first piece of what `cutter` reads; `usual` is the dialect unless the input says otherwise.
-    pub(super) async fn look(
+    pub(super) async fn preview(
         &mut self,
         mut cutter: Cutter,
         usual: &Arc<Dialect>,
         existing: Option<&Table>,
-    ) -> Result<Look, Error> {
+    ) -> Result<Preview, Error> {
         let (options, table, usual) = (self.options.clone(), existing.cloned(), usual.clone());
-        let look = move || -> Result<Look, Error> {
+        let preview = move || -> Result<Preview, Error> {
             let given = &options.input.dialect;
             let unsaid = Unsaid {
                 delimiter: given.delimiter.is_none() && usual.delimiter == b',',
@@ -61,16 +61,23 @@ impl Load<'_> {
             } else {
                 header::read(first, &dialect, &options)
             };
-            Ok(Look { supply: Supply::text(cutter), summary, dialect, head, layouts: Layouts::new() })
+            Ok(Preview {
+                supply: MorselSource::text(cutter),
+                summary,
+                dialect,
+                head,
+                layouts: Layouts::new(),
+            })
         };
-        let mut look = queue::off_thread(self.control, look).await??;
+        let mut preview = queue::off_thread(self.control, preview).await??;
         // The encoding was told when the input was opened.
-        let is_guessed = look.summary.guessed.iter().any(|guessed| *guessed != "encoding");
-        if is_guessed || look.summary.format.starts_with("json") {
-            self.control.notice(message!["format: ", look.summary.message()]);
+        let is_guessed = preview.summary.guessed.iter().any(|guessed| *guessed != "encoding");
+        if is_guessed || preview.summary.format.starts_with("json") {
+            self.control.notice(message!["format: ", preview.summary.message()]);
         }
         let inputs = self.inputs.clone();
-        (look.head, look.layouts) = self.survey(&inputs, &look.dialect, look.head, existing).await?;
-        Ok(look)
+        (preview.head, preview.layouts) =
+            self.read_headers(&inputs, &preview.dialect, preview.head, existing).await?;
+        Ok(preview)
     }
 }

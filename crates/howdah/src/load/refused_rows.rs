@@ -15,7 +15,7 @@ use crate::publish::staged::{Round, Staging};
 use crate::read::queue;
 use crate::send::bisect::Bisection;
 use crate::send::row_error::is_about_a_row;
-use crate::source::{Dialect, Hold, Input, Supply};
+use crate::source::{Dialect, Input, MorselSource, WorkerState};
 
 /// Refused rows that wait for their records: reading the input again takes time, remembering takes memory.
 const REFUSED_AT_ONCE: usize = 50_000;
@@ -178,11 +178,11 @@ impl Load<'_> {
 }
 
 /// The records that became the refused rows, which are in order.
-fn records(supply: &Supply, refused: Vec<Refused>, dialect: &Dialect) -> Result<Vec<Reject>, Error> {
+fn records(supply: &MorselSource, refused: Vec<Refused>, dialect: &Dialect) -> Result<Vec<Reject>, Error> {
     let changed = || Error::new(ErrorKind::Source, "the input changed while it was loaded");
     let mut rejects = Vec::with_capacity(refused.len());
     let mut refused = refused.into_iter().peekable();
-    let mut hold = Hold::default();
+    let mut hold = WorkerState::default();
     while refused.peek().is_some() {
         let morsel = supply.next(&mut hold)?.ok_or_else(changed)?;
         let ordinal = morsel.ordinal();

@@ -8,7 +8,7 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, TimeUnit};
 
 use super::*;
-use crate::batches::drift::widen;
+use crate::batches::union_by_name::widen;
 
 fn file(name: &str, columns: Vec<(&str, ArrayRef)>) -> Input {
     memory(name, &grouped(&batch(columns), 1000))

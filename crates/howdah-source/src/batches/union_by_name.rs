@@ -37,7 +37,7 @@ pub(super) fn unite(
             None => (0..header.len()).map(Some).collect(),
         })
         .collect();
-    check_kinship(inputs, &places)?;
+    check_columns(inputs, &places)?;
     let fields = union.iter().enumerate().map(|(at, name)| {
         let field = field(name, at, inputs, &places)?;
         tell_widened(&field, at, inputs, &places, progress);
@@ -63,7 +63,7 @@ fn headers(inputs: &[(Arc<str>, SchemaRef)]) -> Result<Vec<Header>, Error> {
     Ok(headers)
 }
 
-fn check_kinship(inputs: &[(Arc<str>, SchemaRef)], places: &[Places]) -> Result<(), Error> {
+fn check_columns(inputs: &[(Arc<str>, SchemaRef)], places: &[Places]) -> Result<(), Error> {
     let (Some((first_input, first)), Some(of_first)) = (inputs.first(), places.first()) else {
         return Ok(());
     };

@@ -9,7 +9,7 @@ use howdah_encode::json::{Member, Members, ValueKind, is_jsonb, unescape};
 use crate::catalog::inferred_type::InferredType;
 use crate::error::Error;
 use crate::infer::lattice::ColumnLattice;
-use crate::infer::lattice::ascent::{Ascent, Stretch};
+use crate::infer::lattice::ascent::{Ascent, Growth};
 use crate::message::setting;
 use crate::options::{LoadOptions, OnError};
 use crate::plan::keys::Seen;
@@ -21,7 +21,7 @@ use crate::source::{Dialect, Form, Piece, Splitter};
 /// Columns that a table of PostgreSQL can have.
 const MOST_KEYS: usize = 1600;
 
-/// What is asked of a survey.
+/// What is asked of a scan.
 pub(crate) struct Question {
     dialect: Arc<Dialect>,
     options: LoadOptions,
@@ -108,8 +108,8 @@ impl Key {
     }
 }
 
-/// One thread's part of a survey.
-pub(crate) struct Survey {
+/// One thread's part of a scan.
+pub(crate) struct KeyScan {
     question: Arc<Question>,
     keys: Vec<Key>,
     by_name: HashMap<Box<[u8]>, usize>,
@@ -120,9 +120,9 @@ pub(crate) struct Survey {
     spelled: [Vec<u8>; 2],
 }
 
-impl Survey {
-    pub(crate) fn new(question: Arc<Question>) -> Survey {
-        Survey {
+impl KeyScan {
+    pub(crate) fn new(question: Arc<Question>) -> KeyScan {
+        KeyScan {
             question,
             keys: Vec::new(),
             by_name: HashMap::new(),
@@ -143,7 +143,7 @@ impl Survey {
         let on_nul = question.options.tolerance.on_nul;
         let suspect = records::is_suspect(piece);
         let mut stripped = std::mem::take(&mut self.stripped);
-        let mut ascending = Stretch::Empty;
+        let mut ascending = Growth::Empty;
         let mut splitter = Splitter::of(piece, &question.dialect);
         loop {
             let span = match splitter.next_record(&mut Vec::new()) {
@@ -177,7 +177,7 @@ impl Survey {
         question: &Question,
         text: &[u8],
         at: (u64, usize),
-        ascending: &mut Stretch,
+        ascending: &mut Growth,
     ) -> Result<(), Refusal> {
         self.habit.start();
         let mut has_first = false;
@@ -261,7 +261,7 @@ impl Survey {
     }
 
     /// Adds what another saw of the same input.
-    fn merge(&mut self, other: Survey) -> Result<(), Refusal> {
+    fn merge(&mut self, other: KeyScan) -> Result<(), Refusal> {
         self.records += other.records;
         for from in other.keys {
             let at = match self.by_name.get(&from.name) {
@@ -280,11 +280,11 @@ impl Survey {
     }
 }
 
-/// What all parts of a survey saw.
+/// What all parts of a scan saw.
 ///
 /// # Errors
 /// More keys than a table has columns.
-pub(crate) fn conclude(parts: Vec<Survey>) -> Result<Seen, Error> {
+pub(crate) fn conclude(parts: Vec<KeyScan>) -> Result<Seen, Error> {
     let mut parts = parts.into_iter();
     let Some(mut whole) = parts.next() else { return Ok(Seen::default()) };
     for part in parts {
