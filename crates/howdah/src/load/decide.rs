@@ -31,20 +31,29 @@ use crate::read::queue;
 use crate::send::write;
 use crate::source::{Dialect, Input, MorselSource};
 
+/// What was found out about the server and the input before anything is decided.
+pub(super) struct Circumstances<'a> {
+    pub(super) session: &'a Session,
+    /// The table that is there already.
+    pub(super) existing: Option<Table>,
+    /// The table as the caller names it.
+    pub(super) name: &'a TableName,
+    pub(super) inputs: &'a [Input],
+    pub(super) dialect: &'a Arc<Dialect>,
+    pub(super) mapping: &'a Mapping,
+    /// Of all inputs; `None`: nobody knows.
+    pub(super) bytes: Option<u64>,
+}
+
 impl Load<'_> {
-    #[expect(clippy::too_many_arguments, reason = "everything that was found out comes together here, once")]
+    /// Decides how the rows are carried, and changes nothing.
     pub(super) async fn decide(
         &mut self,
         connection: &Arc<Connection>,
-        session: &Session,
-        existing: Option<Table>,
-        name: &TableName,
-        inputs: &[Input],
+        found: Circumstances<'_>,
         supply: &mut MorselSource,
-        dialect: &Arc<Dialect>,
-        mapping: &Mapping,
-        sizes: Option<u64>,
     ) -> Result<Decision, Error> {
+        let Circumstances { session, existing, name, inputs, dialect, mapping, bytes: sizes } = found;
         let options = self.options;
         let (existing, landed) = match existing {
             Some(into) if options.writing.write_path == WritePath::Landing => {

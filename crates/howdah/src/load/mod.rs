@@ -24,6 +24,7 @@ use std::time::Instant;
 pub(crate) use keys::check as check_json_options;
 pub(crate) use tolerance::{default_path, provenance};
 
+use decide::Circumstances;
 use landed::Landed;
 use preview::Preview;
 
@@ -265,10 +266,11 @@ impl Load<'_> {
             None => mapping::for_new(&head, layouts, options)?,
         };
         self.report.phases.plan_s = planning.elapsed().as_secs_f64() - self.report.phases.infer_s;
-        let decision = self
-            .decide(connection, &session, existing, name, inputs, &mut supply, &dialect, &mapping, sizes)
-            .await?;
-        self.describe(&session, &decision, &mapping, summary);
+        let (dialect, mapping) = (&dialect, &mapping);
+        let found =
+            Circumstances { session: &session, existing, name, inputs, dialect, mapping, bytes: sizes };
+        let decision = self.decide(connection, found, &mut supply).await?;
+        self.describe(&session, &decision, mapping, summary);
         Ok((supply.limited(options.input.limit, mapping.header.is_some()), decision))
     }
 
