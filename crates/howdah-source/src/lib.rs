@@ -5,6 +5,32 @@
 //!                                                       └► batches: Parquet and Arrow, row group by row group
 //! ```
 //!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use howdah_source::{
+//!     Cutter, Dialect, DialectOptions, Format, Input, Morsel, MorselSource, PIECE_BYTES, Progress, Splitter, WorkerState,
+//! };
+//!
+//! let input = Input::memory("people.csv", b"id,name\n1,Ann\n2,\"Ben, jr.\"\n".as_slice().into());
+//! let dialect = Arc::new(Dialect::resolve(Format::Csv, &DialectOptions::default())?);
+//! let cutter = Cutter::new(vec![input], dialect.clone(), Progress::new(), PIECE_BYTES);
+//! let source = MorselSource::text(cutter); // For any number of threads; each has a state of its own.
+//! let mut state = WorkerState::default();
+//! let mut last_fields = Vec::new();
+//! while let Some(morsel) = source.next(&mut state)? {
+//!     let Morsel::Text(piece) = &morsel else { continue };
+//!     let (mut splitter, mut fields) = (Splitter::of(piece, &dialect), Vec::new());
+//!     while let Some(_record) = splitter.next_record(&mut fields).expect("no record is broken") {
+//!         let last = fields.last().expect("a record has a field");
+//!         last_fields.push(String::from_utf8_lossy(&piece.bytes()[last.range()]).into_owned());
+//!     }
+//!     state.reuse(morsel);
+//! }
+//! assert_eq!(last_fields, ["name", "Ann", "Ben, jr."]);
+//! # Ok::<(), howdah_source::Error>(())
+//! ```
+//!
 //! Any number of threads pull [`Morsel`]s from one [`MorselSource`]. Where an input is cut follows from its bytes alone, never
 //! from timing or the number of threads. Nothing here knows PostgreSQL's tables; what a record has to be is told by a
 //! [`Dialect`].

@@ -137,20 +137,20 @@ impl MorselSource {
         }
     }
 
-    /// The next morsel for the thread whose `hold` this is; `None` at the end.
+    /// The next morsel for the thread whose `state` this is; `None` at the end.
     ///
     /// # Errors
     /// An input that cannot be read; text without a record end within 1 GiB.
-    pub fn next(&self, hold: &mut WorkerState) -> Result<Option<Morsel>, Error> {
+    pub fn next(&self, state: &mut WorkerState) -> Result<Option<Morsel>, Error> {
         match self {
             MorselSource::Text(cutter) => {
-                let spare = std::mem::take(&mut hold.spare);
+                let spare = std::mem::take(&mut state.spare);
                 let cut = cutter.lock().unwrap_or_else(PoisonError::into_inner).cut(spare);
                 Ok(cut?.map(Morsel::Text))
             }
-            MorselSource::Rows(batches) => Ok(batches.next(&mut hold.batches)?.map(Morsel::Rows)),
+            MorselSource::Rows(batches) => Ok(batches.next(&mut state.batches)?.map(Morsel::Rows)),
             MorselSource::Tuples(cutter) => {
-                let spare = std::mem::take(&mut hold.spare);
+                let spare = std::mem::take(&mut state.spare);
                 let cut = cutter.lock().unwrap_or_else(PoisonError::into_inner).cut(spare);
                 Ok(cut?.map(Morsel::Tuples))
             }
