@@ -220,7 +220,11 @@ def _row_type(names: Names | None) -> Callable[..., object] | None:
         return None
     # A column may be called what no attribute can be.
     names = [names] if isinstance(names, str) else names
-    return namedtuple("Returned", names, rename=True)  # noqa: PYI024
+    try:
+        return namedtuple("Returned", names, rename=True)  # noqa: PYI024
+    except TypeError:
+        # The native module says what is wrong with it.
+        return None
 
 
 # A child has none of the threads.

@@ -1,5 +1,15 @@
 //! What was typed: the commands and options, their help, and nothing about what they mean.
 
+/// A parser of an option whose values are words of the engine.
+macro_rules! word {
+    ($type:ty) => {
+        clap::builder::TypedValueParser::try_map(
+            clap::builder::PossibleValuesParser::new(<$type>::ALL.map(<$type>::name)),
+            |name| <$type>::from_name(&name).ok_or("it is not known"),
+        )
+    };
+}
+
 #[cfg(feature = "bench")]
 mod bench;
 #[cfg(feature = "bench")]
@@ -15,8 +25,7 @@ pub(crate) use bench::{Bench, BenchAction, BenchRun};
 #[cfg(feature = "bench")]
 pub(crate) use dataset::{Dataset, DatasetFormatArg};
 pub(crate) use load::{
-    AllowArg, Columns, Connection, FormatArg, Input, Load, ModeArg, NamesArg, OnErrorArg, OnNulArg,
-    ReportArg, Tolerance, WritePathArg,
+    AllowArg, Columns, Connection, Input, Load, ModeArg, ReportArg, Tolerance, WritePathArg,
 };
 pub(crate) use promote::Promote;
 pub(crate) use stream::{OnConflictArg, Stream};

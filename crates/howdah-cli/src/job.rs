@@ -1,10 +1,10 @@
 //! What the options of `howdah load` mean: checked, and turned into the engine's vocabulary.
 
 use howdah::name::TableName;
-use howdah::options::{Allowed, ColumnNames, Encoding, Mode, TargetOptions, WritePath};
+use howdah::options::{Allowed, Encoding, Format, Mode, TargetOptions, WritePath};
 use howdah::{Error, LoadOptions};
 
-use crate::args::{AllowArg, FormatArg, Load, ModeArg, NamesArg, WritePathArg};
+use crate::args::{AllowArg, Load, ModeArg, WritePathArg};
 use crate::names::{column_list, column_name};
 use crate::{reading, types};
 
@@ -20,7 +20,7 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
         );
     }
     let is_json = match args.format {
-        Some(format) => matches!(format, FormatArg::Json | FormatArg::Ndjson),
+        Some(format) => matches!(format, Format::Json | Format::Ndjson),
         None => args.inputs.first().is_some_and(|input| is_json(input)),
     };
     let file = &args.file_input;
@@ -41,10 +41,7 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
     let columns = &mut options.columns;
     columns.types = types::declared(&args.file_columns.types)?;
     columns.file_column = args.file_columns.file_column.as_deref().map(column_name).transpose()?;
-    columns.column_names = match args.file_columns.names {
-        NamesArg::Keep => ColumnNames::Keep,
-        NamesArg::Snake => ColumnNames::Snake,
-    };
+    columns.column_names = args.file_columns.names;
     let key = args.target.key.as_deref().map(|list| column_list("--key", list)).transpose()?;
     options.target = target(args);
     options.target.table = table;
@@ -244,7 +241,7 @@ mod tests {
         assert_eq!(o.input.date_format.unwrap().as_str(), "%d.%m.%Y");
         assert_eq!(
             (o.columns.column_names, o.columns.file_column.as_deref()),
-            (ColumnNames::Snake, Some("src"))
+            (howdah::options::ColumnNames::Snake, Some("src"))
         );
         assert_eq!((o.tolerance.on_error, o.tolerance.on_nul), (OnError::Ignore, OnNul::Strip));
         assert_eq!(

@@ -1,9 +1,9 @@
 //! What the options mean that are about reading records and about bad ones: the same for a load and for a stream.
 
-use howdah::options::{DateFormat, DialectOptions, Format, HeaderOption, OnError, OnNul, RejectLimit};
+use howdah::options::{DateFormat, DialectOptions, Format, HeaderOption, OnError, RejectLimit};
 use howdah::{Error, LoadOptions};
 
-use crate::args::{Columns, FormatArg, Input, OnErrorArg, OnNulArg, Tolerance};
+use crate::args::{Columns, Input, Tolerance};
 use crate::names::{column_list, map_pair, split_list};
 
 /// The engine's options, as far as these go. `is_json`: `--columns` names keys.
@@ -11,14 +11,14 @@ use crate::names::{column_list, map_pair, split_list};
 /// # Errors
 /// A usage error that names the option.
 pub(crate) fn options(
-    format: Option<FormatArg>,
+    format: Option<Format>,
     input: &Input,
     default: Option<&String>,
     columns: &Columns,
     tolerance: &Tolerance,
     is_json: bool,
 ) -> Result<LoadOptions, Error> {
-    if tolerance.on_error == OnErrorArg::Stop
+    if tolerance.on_error == OnError::Stop
         && (tolerance.reject_limit.is_some() || tolerance.rejects.is_some())
     {
         return Err(Error::usage("--reject-limit and --rejects are about ignored records")
@@ -40,17 +40,7 @@ pub(crate) fn options(
     });
     let mut options = LoadOptions::default();
     let of_input = &mut options.input;
-    of_input.format = format.map(|format| match format {
-        FormatArg::Csv => Format::Csv,
-        FormatArg::Tsv => Format::Tsv,
-        FormatArg::Text => Format::Text,
-        FormatArg::Ndjson => Format::Ndjson,
-        FormatArg::Json => Format::Json,
-        FormatArg::Rejects => Format::Rejects,
-        FormatArg::Binary => Format::Binary,
-        FormatArg::Parquet => Format::Parquet,
-        FormatArg::Arrow => Format::Arrow,
-    });
+    of_input.format = format;
     of_input.decimal_comma = input.decimal.as_deref().map(decimal).transpose()?.unwrap_or_default();
     of_input.date_format = input.date_format.as_deref().map(DateFormat::parse).transpose()?;
     of_input.dialect = DialectOptions {
@@ -68,16 +58,10 @@ pub(crate) fn options(
     of_columns.map = columns.map.iter().map(|pair| map_pair(pair)).collect::<Result<_, _>>()?;
     of_columns.skip_columns = skip_columns;
     let of_tolerance = &mut options.tolerance;
-    of_tolerance.on_error = match tolerance.on_error {
-        OnErrorArg::Stop => OnError::Stop,
-        OnErrorArg::Ignore => OnError::Ignore,
-    };
+    of_tolerance.on_error = tolerance.on_error;
     of_tolerance.reject_limit = tolerance.reject_limit.as_deref().map(reject_limit).transpose()?;
     of_tolerance.rejects.clone_from(&tolerance.rejects);
-    of_tolerance.on_nul = match tolerance.on_nul {
-        OnNulArg::Error => OnNul::Error,
-        OnNulArg::Strip => OnNul::Strip,
-    };
+    of_tolerance.on_nul = tolerance.on_nul;
     Ok(options)
 }
 

@@ -2,10 +2,11 @@
 
 use howdah::Error;
 use howdah::name::TableName;
+use howdah::options::Format;
 use howdah::stream::StreamOptions;
 use howdah::writer::{Delivery, OnConflict, WriterOptions};
 
-use crate::args::{FormatArg, OnConflictArg, Stream};
+use crate::args::{OnConflictArg, Stream};
 use crate::names::column_list;
 use crate::{job, reading, units};
 
@@ -16,7 +17,7 @@ use crate::{job, reading, units};
 pub(crate) fn options(args: &Stream) -> Result<StreamOptions, Error> {
     refuse_those_of_loads(args)?;
     let is_json = match args.format {
-        Some(format) => format == FormatArg::Ndjson,
+        Some(format) => format == Format::Ndjson,
         // What standard input is shows only when it comes; then keys that fold differently want quotes.
         None => args.follow.as_ref().is_some_and(|file| job::is_json(&file.to_string_lossy())),
     };

@@ -53,6 +53,11 @@ impl Format {
         }
     }
 
+    /// The format of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Format::ALL.into_iter().find(|format| format.name() == name)
+    }
+
     /// Whether values are something else than text.
     pub fn has_types(self) -> bool {
         matches!(self, Format::Binary | Format::Parquet | Format::Arrow)

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
+use howdah::options::{ColumnNames, Format, OnError, OnNul};
 
 const LOAD_EXAMPLES: &str = "\
 With no connection given, howdah starts and uses a server of its own (howdah server --help).
@@ -36,8 +37,8 @@ pub(crate) struct Load {
     #[command(flatten)]
     pub(crate) connection: Connection,
     /// csv, tsv, text, binary, ndjson, json, parquet, arrow [default: by name, content]
-    #[arg(long, value_name = "FORMAT", hide_possible_values = true, help_heading = INPUT_HEADING)]
-    pub(crate) format: Option<FormatArg>,
+    #[arg(long, value_name = "FORMAT", hide_possible_values = true, help_heading = INPUT_HEADING, value_parser = word!(Format))]
+    pub(crate) format: Option<Format>,
     #[command(flatten)]
     pub(crate) input: Input,
     #[command(flatten)]
@@ -198,8 +199,8 @@ pub(crate) struct FileColumns {
     pub(crate) types: Vec<String>,
 
     /// A new table's names: keep (the header's) or snake
-    #[arg(long, value_name = "HOW", default_value = "keep", hide_possible_values = true)]
-    pub(crate) names: NamesArg,
+    #[arg(long, value_name = "HOW", default_value = "keep", hide_possible_values = true, value_parser = word!(ColumnNames))]
+    pub(crate) names: ColumnNames,
 
     /// A column of text for the name of each row's file [default: none]
     #[arg(long, value_name = "NAME")]
@@ -214,8 +215,8 @@ pub(crate) struct FileColumns {
 #[command(next_help_heading = "Bad records")]
 pub(crate) struct Tolerance {
     /// stop at a record that is no row, or ignore it
-    #[arg(long, value_name = "WHAT", default_value = "stop", hide_possible_values = true)]
-    pub(crate) on_error: OnErrorArg,
+    #[arg(long, value_name = "WHAT", default_value = "stop", hide_possible_values = true, value_parser = word!(OnError))]
+    pub(crate) on_error: OnError,
 
     /// Most records that may be ignored, or per cent of all [default: any]
     #[arg(long, value_name = "N|P%")]
@@ -226,8 +227,8 @@ pub(crate) struct Tolerance {
     pub(crate) rejects: Option<PathBuf>,
 
     /// NUL characters, which no text can hold: error, strip
-    #[arg(long, value_name = "WHAT", default_value = "error", hide_possible_values = true)]
-    pub(crate) on_nul: OnNulArg,
+    #[arg(long, value_name = "WHAT", default_value = "error", hide_possible_values = true, value_parser = word!(OnNul))]
+    pub(crate) on_nul: OnNul,
 }
 
 // What is only to be allowed where values have types.
@@ -300,19 +301,6 @@ pub(crate) struct Output {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FormatArg {
-    Csv,
-    Tsv,
-    Text,
-    Ndjson,
-    Json,
-    Rejects,
-    Binary,
-    Parquet,
-    Arrow,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AllowArg {
     /// What a timestamp has below a microsecond is cut off
     Nanoseconds,
@@ -320,24 +308,6 @@ pub(crate) enum AllowArg {
     Decimals,
     /// Floats are rounded to integers and to real
     Floats,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum NamesArg {
-    Keep,
-    Snake,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OnErrorArg {
-    Stop,
-    Ignore,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OnNulArg {
-    Error,
-    Strip,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

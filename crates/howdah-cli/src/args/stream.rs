@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
+use howdah::options::Format;
 
-use super::load::{Columns, Connection, FormatArg, INPUT_HEADING, Input, Output, Tolerance};
+use super::load::{Columns, Connection, INPUT_HEADING, Input, Output, Tolerance};
 
 const STREAM_EXAMPLES: &str = "\
 Reads standard input until it ends, or a file that grows. Every record is committed within
@@ -49,8 +50,8 @@ pub(crate) struct Stream {
     pub(crate) state: Option<PathBuf>,
 
     /// csv, tsv, text, ndjson [default: by name, or ndjson after {, else csv]
-    #[arg(long, value_name = "FORMAT", hide_possible_values = true, help_heading = INPUT_HEADING)]
-    pub(crate) format: Option<FormatArg>,
+    #[arg(long, value_name = "FORMAT", hide_possible_values = true, help_heading = INPUT_HEADING, value_parser = word!(Format))]
+    pub(crate) format: Option<Format>,
     #[command(flatten)]
     pub(crate) input: Input,
     #[command(flatten)]
