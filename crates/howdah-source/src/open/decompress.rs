@@ -68,7 +68,13 @@ const READ_BUFFER: usize = 128 * 1024;
 const XZ_MEMORY_BYTES: u64 = 256 * 1024 * 1024;
 
 /// File name endings that say how a file is compressed, in lower case.
-pub(crate) const ENDINGS: [&str; 5] = ["gz", "zst", "zstd", "xz", "bz2"];
+const ENDINGS: [&str; 5] = ["gz", "zst", "zstd", "xz", "bz2"];
+
+/// Whether a file of that name is compressed, by its ending.
+pub(crate) fn is_name_of_compressed(name: &str) -> bool {
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    ending.is_some_and(|ending| ENDINGS.contains(&&*ending))
+}
 
 /// The text of `raw`, whatever it is compressed with; anything unknown is text already.
 ///

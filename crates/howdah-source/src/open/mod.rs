@@ -238,12 +238,12 @@ impl Input {
 
     /// The file name's ending below a compression suffix, in lower case (`x.TSV.gz` → `tsv`).
     pub fn ending(&self) -> Option<String> {
-        let mut path = PathBuf::from(self.file_name()?);
-        let ending = |path: &Path| path.extension().map(|e| e.to_string_lossy().to_lowercase());
-        if ending(&path).is_some_and(|ending| decompress::ENDINGS.contains(&&*ending)) {
+        let name = self.file_name()?;
+        let mut path = PathBuf::from(&name);
+        if decompress::is_name_of_compressed(&name) {
             path.set_extension("");
         }
-        ending(&path)
+        path.extension().map(|ending| ending.to_string_lossy().to_lowercase())
     }
 
     /// Opens the input; bytes read from disk are counted in `progress`.
@@ -318,6 +318,12 @@ impl Input {
     }
 
     fn raw(&self, progress: &Progress) -> Result<Counting, Error> {
+        let is_compressed = || self.file_name().is_some_and(|name| decompress::is_name_of_compressed(&name));
+        if self.size() == Some(0) && is_compressed() {
+            let said = format!("cannot read {}: it is empty, and a compressed file never is", self.name);
+            return Err(Error::new(ErrorKind::Source, said)
+                .with_hint("it was cut off: even of nothing a compressor makes some bytes"));
+        }
         let raw: Box<dyn Read + Send> = match &self.place {
             Place::Stdin => Box::new(io::stdin()),
             Place::File(path) => Box::new(File::open(path).map_err(|error| cannot_read(&self.name, error))?),

@@ -40,6 +40,7 @@ use crate::error::{Error, ReportedError};
 use crate::message::setting;
 use crate::options::{Format, LoadOptions, Mode, WritePath};
 use crate::plan::Plan;
+use crate::plan::header;
 use crate::plan::jobs::Jobs;
 use crate::plan::mapping;
 use crate::publish::load_id::LoadId;
@@ -265,6 +266,14 @@ impl Load<'_> {
             Some(table) => mapping::for_existing(&head, layouts, table, options)?,
             None => mapping::for_new(&head, layouts, options)?,
         };
+        if mapping.header_reason == header::NOT_DISTINCT {
+            self.control.notice(message![
+                header::NOT_DISTINCT,
+                " (",
+                setting::HEADER.bool(true),
+                " if they are the columns)"
+            ]);
+        }
         self.report.phases.plan_s = planning.elapsed().as_secs_f64() - self.report.phases.infer_s;
         let (dialect, mapping) = (&dialect, &mapping);
         let found =

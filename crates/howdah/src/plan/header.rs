@@ -28,6 +28,9 @@ pub(crate) struct Head {
     pub(crate) seen: Option<Seen>,
 }
 
+/// Why record 1 is data that could be a header otherwise.
+pub(crate) const NOT_DISTINCT: &str = "record 1 is data: its fields are not distinct names";
+
 impl Head {
     /// The head of inputs that name their columns themselves, and may say how many rows they have.
     pub(crate) fn of_schema(names: Vec<String>, rows: Option<u64>) -> Head {
@@ -91,6 +94,11 @@ impl Head {
         }
     }
 
+    fn has_distinct_names(&self) -> bool {
+        let names = &self.first;
+        names.iter().enumerate().all(|(at, name)| !name.is_empty() && !names[..at].contains(name))
+    }
+
     /// Whether record 1 of a new table's input is a header, and why.
     pub(crate) fn header_of_new(&self, option: HeaderOption) -> (bool, String) {
         if let Some(decision) = &self.decision {
@@ -102,11 +110,6 @@ impl Head {
             HeaderOption::Auto => {}
         }
         let names = &self.first;
-        let distinct =
-            names.iter().enumerate().all(|(at, name)| !name.is_empty() && !names[..at].contains(name));
-        if !distinct {
-            return (false, "record 1 is data: its fields are not distinct names".into());
-        }
         for ((name, own), rest) in names.iter().zip(&self.first_types).zip(&self.rest_types) {
             if *rest != InferredType::Text && *own == InferredType::Text {
                 return (
@@ -114,6 +117,9 @@ impl Head {
                     format!("record 1 is the header: {name:?} does not fit the {} below it", rest.sql()),
                 );
             }
+        }
+        if !self.has_distinct_names() {
+            return (false, NOT_DISTINCT.into());
         }
         let own_text = self.first_types.iter().all(|own| *own == InferredType::Text);
         let rest_text = self.rest_types.iter().all(|rest| *rest == InferredType::Text);

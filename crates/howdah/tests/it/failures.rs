@@ -188,3 +188,19 @@ fn missing_and_odd_inputs_are_refused_before_anything_happens() {
         "0"
     );
 }
+
+#[test]
+fn a_compressed_file_without_a_byte_is_cut_off_and_no_table_without_rows() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (a int); INSERT INTO t VALUES (1)");
+    for name in ["none.csv.gz", "none.csv.zst", "none.csv.xz", "none.csv.BZ2"] {
+        let file = database.file(name, "");
+        let error = try_load(&database, &options(&file, "t").mode(Mode::Truncate)).unwrap_err();
+        assert!(error.message().contains("it is empty"), "{name}: {error:?}");
+        assert_eq!(database.sql("TABLE t"), "1", "{name}");
+    }
+    // A file that is not compressed may be empty, for psql too.
+    let file = database.file("none.csv", "");
+    assert_eq!(load(&database, &options(&file, "t").mode(Mode::Truncate)).rows, 0);
+    assert_eq!(database.sql("SELECT count(*) FROM t"), "0");
+}

@@ -1,6 +1,6 @@
 //! Tables that a load makes or replaces: types, atomic appearance, leftovers.
 
-use howdah::options::{HeaderOption, Mode};
+use howdah::options::{ColumnNames, HeaderOption, Mode};
 use howdah_testkit::Database;
 
 use crate::common::{load, options, try_load};
@@ -67,6 +67,31 @@ fn headers_are_found_where_they_are_and_only_there() {
     let file = database.file("forced.csv", "1,2\n3,4\n");
     load(&database, &options(&file, "forced").header(HeaderOption::Yes));
     assert_eq!(columns(&database, "forced"), "1:bigint\n2:bigint");
+}
+
+#[test]
+fn a_header_that_names_two_columns_alike_is_no_record_without_a_word() {
+    let database = Database::new();
+    // The types below it show what it is; then it is as good as with `header`.
+    for csv in ["id,id\n1,2\n3,4\n", "at,id,id\n2024-01-01,a,b\n"] {
+        let wanted = options(&database.file("t.csv", csv), "t");
+        let found = try_load(&database, &wanted).unwrap_err();
+        let told = try_load(&database, &wanted.header(HeaderOption::Yes)).unwrap_err();
+        assert_eq!((found.message(), found.detail()), (told.message(), told.detail()), "{csv:?}");
+        assert!(found.message().contains("id"), "{found:?}");
+    }
+    // An unnamed column, as pandas writes its index.
+    let wanted = options(&database.file("i.csv", ",n\n0,1.5\n1,2.5\n"), "i");
+    assert_eq!(try_load(&database, &wanted).unwrap_err().message(), "field 1: a name is empty");
+    load(&database, &wanted.column_names(ColumnNames::Snake));
+    assert_eq!(columns(&database, "i"), "column1:bigint\nn:double precision");
+    // Nothing shows what it is.
+    let file = database.file("u.csv", "name,name\nAnn,Oslo\n");
+    let (report, notices) = try_load(&database, &options(&file, "u")).unwrap();
+    assert_eq!(report.rows, 2);
+    let expected =
+        "record 1 is data: its fields are not distinct names (header=true if they are the columns)";
+    assert_eq!(notices, [expected]);
 }
 
 #[test]
