@@ -18,8 +18,14 @@ pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, options: &LoadOptio
     let Some(piece) = piece else { return head };
     let mut splitter = Splitter::new(piece.bytes(), dialect, piece.eol);
     let (mut fields, mut scratch, mut spelled) = (Vec::new(), Vec::new(), Default::default());
-    let Ok(Some(span)) = splitter.next_record(&mut fields) else { return head };
-    head.fault = records::head_fault(piece, span);
+    match splitter.next_record(&mut fields) {
+        Ok(Some(span)) => head.fault = records::head_fault(piece, span),
+        Ok(None) => return head,
+        Err(fault) => {
+            head.fault = Some(records::unsplit(piece, &fault));
+            return head;
+        }
+    }
     for field in &fields {
         let value = split::value(*field, piece.bytes(), dialect, &mut scratch);
         let mut alone = ColumnLattice::default();

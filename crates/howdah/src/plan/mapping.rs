@@ -215,6 +215,9 @@ fn file_column_of<'t>(table: &'t Table, options: &LoadOptions) -> Result<Option<
 /// One usage error that lists every name that cannot be a column.
 pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> Result<Mapping, Error> {
     if head.first.is_empty() {
+        if let Some(fault) = &head.fault {
+            return Err(fault.clone());
+        }
         let hint = if head.has_keys {
             "create the table first, or name a file with at least one object that has a key"
         } else {

@@ -218,20 +218,8 @@ impl<'p> Records<'p> {
 
     #[cold]
     fn structural(&self, fault: &Fault) -> BadRecord {
-        if self.json.is_some() {
-            return BadRecord { span: fault.span, error: faulty(self.piece, fault) };
-        }
-        let error = data_error(self.piece, fault.span, fault.reason).with_sqlstate("22P04");
-        let error = match fault.reason {
-            OPEN_QUOTE => error.with_hint(message![
-                "a quote is opened in this record and never closed; ",
-                setting::QUOTE,
-                " names the quote character"
-            ]),
-            "unquoted newline found in data" | "unquoted carriage return found in data" => error
-                .with_hint("line ends are mixed: quote fields that contain line ends, or convert the file"),
-            _ => error,
-        };
+        let is_json = self.json.is_some();
+        let error = if is_json { faulty(self.piece, fault) } else { unsplit(self.piece, fault) };
         BadRecord { span: fault.span, error }
     }
 
@@ -367,6 +355,23 @@ pub(crate) fn json_text<'r>(
         }
     }
     Ok((piece.bytes(), span.start..span.end))
+}
+
+/// The error for text that cannot be split into fields.
+#[cold]
+pub(crate) fn unsplit(piece: &Piece, fault: &Fault) -> Error {
+    let error = data_error(piece, fault.span, fault.reason).with_sqlstate("22P04");
+    match fault.reason {
+        OPEN_QUOTE => error.with_hint(message![
+            "a quote is opened in this record and never closed; ",
+            setting::QUOTE,
+            " names the quote character"
+        ]),
+        "unquoted newline found in data" | "unquoted carriage return found in data" => {
+            error.with_hint("line ends are mixed: quote fields that contain line ends, or convert the file")
+        }
+        _ => error,
+    }
 }
 
 /// The error for what stands where a record of JSON should, or does not.

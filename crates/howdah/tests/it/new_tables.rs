@@ -70,6 +70,17 @@ fn headers_are_found_where_they_are_and_only_there() {
 }
 
 #[test]
+fn a_record_1_that_cannot_be_split_is_said_and_is_no_empty_input() {
+    let database = Database::new();
+    for header in [HeaderOption::Auto, HeaderOption::Yes, HeaderOption::No] {
+        let wanted = options(&database.file("t.csv", "id,\"na\n1,2\n"), "t").header(header);
+        let error = try_load(&database, &wanted).unwrap_err();
+        assert_eq!(error.sqlstate(), Some("22P04"), "{header:?} {error:?}");
+        assert_eq!(error.location().unwrap().line, Some(1), "{header:?} {error:?}");
+    }
+}
+
+#[test]
 fn a_header_that_names_two_columns_alike_is_no_record_without_a_word() {
     let database = Database::new();
     // The types below it show what it is; then it is as good as with `header`.
