@@ -28,6 +28,7 @@ mod spelling;
 mod streaming;
 mod types;
 mod units;
+mod unparsed;
 
 use args::{Cli, Command};
 use render::Console;
@@ -48,7 +49,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
 
 fn run(args: Vec<OsString>) -> u8 {
     program::called_as(args.first());
-    match Cli::try_parse_from(args) {
+    match Cli::try_parse_from(&args) {
         Ok(cli) => match &cli.command {
             Command::Load(args) => commands::load::run(args),
             Command::Stream(args) => commands::stream::run(args),
@@ -63,7 +64,13 @@ fn run(args: Vec<OsString>) -> u8 {
         },
         Err(answer) => {
             Console::parser(&answer);
-            if answer.use_stderr() { exit::USAGE } else { exit::DONE }
+            if !answer.use_stderr() {
+                return exit::DONE;
+            }
+            if let Some(report) = unparsed::report(&args, &answer) {
+                Console::new(true).result(&report);
+            }
+            exit::USAGE
         }
     }
 }

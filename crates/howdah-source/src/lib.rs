@@ -56,6 +56,10 @@ mod store;
 pub mod text;
 pub mod tuples;
 
+/// In whose arrays batches come.
+pub use arrow_array;
+/// In whose words their columns are.
+pub use arrow_schema;
 pub use dialect::{Dialect, DialectOptions, Eol, Family};
 pub use error::{Error, ErrorKind, Location};
 pub use field::{Field, Form};

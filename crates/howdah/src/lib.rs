@@ -117,7 +117,9 @@ pub mod writer;
 /// The name under which the server lists the engine's connections, unless another was given.
 const APPLICATION_NAME: &str = "howdah";
 
+/// Arrow's arrays, which [`BulkWriter`] takes.
 pub use arrow_array;
+/// The description of their columns.
 pub use arrow_schema;
 pub use catalog::name;
 pub use control::Control;

@@ -132,7 +132,7 @@ pub(crate) struct Input {
     #[arg(long, value_name = "FMT")]
     pub(crate) date_format: Option<String>,
 
-    /// Record 1 names columns: auto, false, true (or no value) [default: auto]
+    /// Record 1 names columns: auto, false; true if bare [default: auto]
     #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) header: Option<String>,
 

@@ -320,6 +320,25 @@ fn a_state_belongs_to_a_file_and_a_redirected_file_is_one() {
 }
 
 #[test]
+fn two_streams_cannot_have_one_state() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int)");
+    let (log, state) = (database.file("log.csv", "n\n1\n"), database.path("state"));
+    let args = ["--follow", &*log, "--state", &*state];
+    let first = stream(&database, &args);
+    until(&database, "SELECT count(*) FROM t", "1");
+    let second = stream(&database, &args).wait_with_output().unwrap();
+    assert_eq!(second.status.code(), Some(1), "{}", said(&second));
+    assert!(said(&second).contains("another stream goes on from it"), "{}", said(&second));
+    stop(first, Signal::KILL);
+    // The lock ended with its process, although its file is there.
+    append(&log, "2\n");
+    let third = stream(&database, &args);
+    until(&database, "SELECT count(*) FILTER (WHERE n = 2) FROM t", "1");
+    stop(third, Signal::TERM);
+}
+
+#[test]
 fn bad_records_are_kept_as_load_keeps_them_and_the_others_are_in() {
     let database = Database::new();
     database.sql("CREATE TABLE t (id int PRIMARY KEY, day date, n int CHECK (n > 0))");

@@ -15,7 +15,7 @@ use crate::control::stoppable::{CLEAN_UP_PATIENCE, cancelled, stoppable};
 use crate::error::{Error, ErrorKind};
 use crate::infer::columns::merge;
 use crate::infer::lattice::ColumnLattice;
-use crate::message::{Setting, setting};
+use crate::message::setting;
 use crate::plan::Plan;
 use crate::publish::commit::commit_all;
 use crate::publish::strategy::{self, PublishStrategy};
@@ -98,7 +98,8 @@ impl Load<'_> {
         let begun =
             try_join_all(connections.iter().map(|connection| connection.client().batch_execute(&first)));
         self.unless_cancelled(async { Ok(begun.await?) }).await?;
-        self.run_users(connection, setting::BEFORE, &self.options.target.before).await?;
+        let nothing = "no row of the input";
+        self.run_own_sql(connection, setting::BEFORE, &self.options.target.before, nothing).await?;
         if alone {
             self.run_all(connection, &landing.before(table)).await?;
         }
@@ -130,7 +131,8 @@ impl Load<'_> {
         self.control.enter(Phase::Committing);
         let committing = Instant::now();
         self.run_all(connection, &landing.publish(table)).await?;
-        self.run_users(connection, setting::AFTER, &self.options.target.after).await?;
+        let all = format!("all {rows} rows, in {}", table.display());
+        self.run_own_sql(connection, setting::AFTER, &self.options.target.after, &all).await?;
         match landing {
             PublishStrategy::Append => commit_all(&connections, target).await?,
             _ => commit_all(std::slice::from_ref(connection), target).await?,
@@ -204,20 +206,6 @@ impl Load<'_> {
                 .notice(format!("{} rows were sent; triggers let {rows} of them in", read - rejected));
         }
         Ok(rows)
-    }
-
-    /// Runs the user's own SQL, one text after the other: a line comment at its end would swallow the next.
-    async fn run_users(
-        &self,
-        connection: &Connection,
-        option: Setting,
-        texts: &[String],
-    ) -> Result<(), Error> {
-        for text in texts {
-            let ran = self.run_all(connection, std::slice::from_ref(text)).await;
-            ran.map_err(|error| error.prefixed(option))?;
-        }
-        Ok(())
     }
 
     /// Runs statements that may take long, unless somebody says stop.

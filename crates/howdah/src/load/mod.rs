@@ -11,6 +11,7 @@ mod headers;
 mod judge;
 mod keys;
 mod landed;
+mod own_sql;
 mod preview;
 mod refused_rows;
 mod reject_files;

@@ -1,6 +1,6 @@
 //! How far a stream is, and the state file that keeps it: which file, and the offset before which every record is settled.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -95,10 +95,12 @@ fn head(file: &File, bytes: u64) -> io::Result<String> {
     Ok(digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// The state file.
+/// The state file, which no other stream can have meanwhile.
 #[derive(Debug)]
 pub(super) struct StateFile {
     path: PathBuf,
+    /// The state itself is exchanged at every write, so the lock is on a file beside it. It ends with the process.
+    _lock: File,
     /// What the input and the table are called.
     name: String,
     table: String,
@@ -109,10 +111,19 @@ impl StateFile {
     /// The file at `path`, which need not exist, and what it holds.
     ///
     /// # Errors
-    /// It cannot be read, or is something else; it is about another table.
+    /// It cannot be read, or is something else; it is about another table, or another stream has it.
     pub(super) fn open(path: &Path, name: &str, table: &str) -> Result<StateFile, Error> {
         let refuse =
             |why: String| Error::new(ErrorKind::Source, format!("the state in {}: {why}", path.display()));
+        let lock = lock(path).map_err(|error| refuse(error.to_string()).caused_by(error))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(refuse("another stream goes on from it".to_owned())
+                    .with_hint("end that one first: two of them would write every record twice"));
+            }
+            Err(TryLockError::Error(error)) => return Err(refuse(error.to_string()).caused_by(error)),
+        }
         let last: Option<Saved> = match std::fs::read(path) {
             Ok(text) => {
                 let read = serde_json::from_slice(&text);
@@ -129,7 +140,8 @@ impl StateFile {
             return Err(refuse(format!("is about {}, not about {table}", other.table))
                 .with_hint("a state belongs to one input and one table: name another file"));
         }
-        Ok(StateFile { path: path.to_owned(), name: name.to_owned(), table: table.to_owned(), last })
+        let (name, table) = (name.to_owned(), table.to_owned());
+        Ok(StateFile { path: path.to_owned(), _lock: lock, name, table, last })
     }
 
     /// What an earlier stream left.
@@ -168,6 +180,13 @@ impl StateFile {
     }
 }
 
+/// The file that is locked for the state at `path`.
+fn lock(path: &Path) -> io::Result<File> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".lock");
+    OpenOptions::new().write(true).create(true).truncate(false).mode(MODE).open(beside)
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
@@ -187,8 +206,12 @@ mod tests {
         assert!(file.last().is_none());
         file.save(&place(&log, 4)).unwrap();
         assert_eq!(state.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        let refused = StateFile::open(&state, "log", "public.t").unwrap_err();
+        assert!(refused.message().contains("another stream"), "{refused}");
+        drop(file);
         let again = StateFile::open(&state, "log", "public.t").unwrap();
-        let saved = again.last().unwrap();
+        let saved = again.last().unwrap().clone();
+        drop(again);
         assert_eq!((saved.offset, saved.line), (4, 2));
         assert!(saved.is_of(&File::open(&log).unwrap()));
         assert!(StateFile::open(&state, "log", "public.other").is_err());

@@ -1,7 +1,7 @@
 //! What a load makes beside rows: keys, comments, schemas, the user's own statements; and the script that would make it again.
 
-use howdah::LoadOptions;
 use howdah::options::{Mode, OnError};
+use howdah::{Committed, ErrorKind, LoadOptions};
 use howdah_testkit::Database;
 
 use crate::common::{load, options, try_load};
@@ -183,4 +183,42 @@ fn the_users_statements_are_part_of_the_load() {
         ),
         "15|t"
     );
+}
+
+#[test]
+fn own_sql_that_ends_the_transaction_is_an_error_that_says_what_is_in() {
+    let database = Database::new();
+    let file = database.file("t.csv", "n\n1\n2\n");
+    let (failed, partly) =
+        ((ErrorKind::Server, Committed::No), (ErrorKind::PartlyCommitted, Committed::Partly));
+    for (before, after, expected, rows) in [
+        ("ROLLBACK", "", failed, "0"),
+        ("COMMIT", "", partly, "0"),
+        ("INSERT INTO log VALUES (1); COMMIT; BEGIN", "", partly, "0"),
+        ("", "ROLLBACK", failed, "0"),
+        ("", "ROLLBACK; BEGIN; INSERT INTO log VALUES (1)", failed, "0"),
+        ("", "COMMIT", partly, "2"),
+        ("", "COMMIT; SELECT 1/0", partly, "2"),
+        ("", "COMMIT; BEGIN; INSERT INTO log VALUES (1)", partly, "2"),
+        ("", "SELECT 1/0; COMMIT", failed, "0"),
+    ] {
+        database.sql("DROP TABLE IF EXISTS t, log; CREATE TABLE t (n int); CREATE TABLE log (n int)");
+        let texts = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        for mode in [Mode::Append, Mode::Truncate] {
+            database.sql("TRUNCATE t, log");
+            let wanted = options(&file, "t").mode(mode).before(texts(before)).after(texts(after));
+            let error = try_load(&database, &wanted).unwrap_err();
+            assert_eq!((error.kind(), error.committed()), expected, "{before:?} {after:?}: {error:?}");
+            assert_eq!(database.sql("SELECT count(*) FROM t"), rows, "{before:?} {after:?}: {error:?}");
+            let option = if before.is_empty() { "after: " } else { "before: " };
+            assert!(error.message().starts_with(option), "{error:?}");
+        }
+    }
+    // A new table, which a rollback takes away.
+    let error = try_load(&database, &options(&file, "new").after(["ROLLBACK"])).unwrap_err();
+    assert_eq!((error.kind(), database.sql("SELECT to_regclass('new')")), (ErrorKind::Server, String::new()));
+    // Savepoints are no ends.
+    let own =
+        options(&file, "t").mode(Mode::Truncate).before(["SAVEPOINT a; RELEASE a"]).after(["SAVEPOINT b"]);
+    assert_eq!(load(&database, &own).rows, 2);
 }

@@ -1,0 +1,76 @@
+//! The user's own SQL in the load's transaction: one text after the other, none of which may end that transaction.
+
+use tokio_postgres::types::Type;
+
+use super::Load;
+use crate::connect::Connection;
+use crate::error::{Committed, Error, ErrorKind};
+use crate::message::Setting;
+
+/// The transaction that a connection is in, by its number.
+struct OpenTransaction(String);
+
+impl OpenTransaction {
+    /// The connection's transaction, which gets a number if it had none.
+    async fn of(connection: &Connection) -> Result<OpenTransaction, Error> {
+        let sql = "select pg_catalog.pg_current_xact_id()::text";
+        let row = connection.client().query_typed_one(sql, &[]).await?;
+        Ok(OpenTransaction(row.get(0)))
+    }
+
+    /// Whether the connection is still in it.
+    async fn is_open(&self, connection: &Connection) -> Result<bool, Error> {
+        self.ask(connection, "select pg_catalog.pg_current_xact_id_if_assigned() = $1::text::xid8").await
+    }
+
+    /// Whether it was committed; a transaction that is open now is rolled back.
+    async fn is_committed(&self, connection: &Connection) -> Result<bool, Error> {
+        connection.client().batch_execute("ROLLBACK").await?;
+        self.ask(connection, "select pg_catalog.pg_xact_status($1::text::xid8) = 'committed'").await
+    }
+
+    async fn ask(&self, connection: &Connection, sql: &str) -> Result<bool, Error> {
+        let row = connection.client().query_typed_one(sql, &[(&self.0, Type::TEXT)]).await?;
+        Ok(row.get::<_, Option<bool>>(0).unwrap_or(false))
+    }
+}
+
+impl Load<'_> {
+    /// Runs the user's own SQL, one text after the other: a line comment at its end would swallow the next. `done` says what
+    /// the load had done in its transaction before.
+    ///
+    /// # Errors
+    /// The server's; a text that ended the transaction, which is told apart by what became of it.
+    pub(super) async fn run_own_sql(
+        &self,
+        connection: &Connection,
+        option: Setting,
+        texts: &[String],
+        done: &str,
+    ) -> Result<(), Error> {
+        if texts.is_empty() {
+            return Ok(());
+        }
+        let transaction = OpenTransaction::of(connection).await?;
+        for text in texts {
+            let ran = self.run_all(connection, std::slice::from_ref(text)).await;
+            if ran.is_ok() && transaction.is_open(connection).await? {
+                continue;
+            }
+            let ended = || message!["the SQL ended the load's transaction: ", text.clone()];
+            let failure = ran.err().unwrap_or_else(|| {
+                Error::new(ErrorKind::Server, ended())
+                    .with_hint("leave COMMIT and ROLLBACK out: the load commits when all of it is there")
+            });
+            // Where nobody can be asked any more, the failure is about that already.
+            if transaction.is_committed(connection).await.unwrap_or(false) {
+                return Err(failure
+                    .prefixed(option)
+                    .of_kind(ErrorKind::PartlyCommitted)
+                    .with_visible(Committed::Partly, format!("what stood before the COMMIT: {done}")));
+            }
+            return Err(failure.prefixed(option));
+        }
+        Ok(())
+    }
+}
