@@ -141,6 +141,17 @@ impl Error {
         self
     }
 
+    /// The server's words about the relation `from` as words about `to`: what the user calls a table that is hidden until the
+    /// load is done.
+    pub(crate) fn renaming_relation(mut self, from: &str, to: &str) -> Self {
+        let (from, to) = (format!("\"{from}\""), format!("\"{to}\""));
+        let texts = [Some(&mut self.0.message), self.0.detail.as_mut()];
+        for text in texts.into_iter().flatten().filter(|text| text.contains(&from)) {
+            *text = text.replace(&from, &to).into();
+        }
+        self
+    }
+
     /// The system gives no thread, or what a runtime needs.
     pub(crate) fn cannot_start(what: &str, error: std::io::Error) -> Self {
         Error::new(ErrorKind::Internal, format!("cannot start {what}: {error}")).caused_by(error)

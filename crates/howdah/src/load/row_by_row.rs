@@ -56,7 +56,12 @@ impl Load<'_> {
 /// The failure, with what it left in the table. Unless all workers `settled`, or where a connection broke, a row was sent of
 /// which nobody knows.
 fn what_is_in(error: Error, rows: u64, settled: bool, decision: &Decision) -> Error {
-    let is_certain = settled && (error.kind() != ErrorKind::Server || error.sqlstate().is_some());
+    // A server that ends a session says why (57P01, 57P02); the row that it had may be in all the same.
+    let is_lost = match error.sqlstate() {
+        Some(state) => state.starts_with("57P") || state.starts_with("08"),
+        None => matches!(error.kind(), ErrorKind::Server | ErrorKind::Connect),
+    };
+    let is_certain = settled && !is_lost;
     if rows == 0 && is_certain && !decision.creates {
         return error.nothing_changed();
     }

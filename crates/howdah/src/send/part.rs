@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use tokio_postgres::error::Severity;
 
 use crate::encode::chunk::{Chunk, RowOrigins};
 use crate::error::{Error, ErrorKind, Location};
@@ -128,8 +129,10 @@ pub(crate) fn explain(
     pid: i32,
 ) -> Error {
     let at = error.as_db_error().and_then(|db| db.where_()).map(str::to_owned);
+    // No row is to blame for a session that ended.
+    let is_refusal = error.as_db_error().is_some_and(|db| db.parsed_severity() == Some(Severity::Error));
     let mut out = deadlock_error(&error, context, pid).unwrap_or_else(|| error.into());
-    if let Some(location) = location {
+    if let Some(location) = location.filter(|_| is_refusal) {
         out = out.at(location).of_kind(ErrorKind::Data);
     }
     let rest = at.as_deref().and_then(|at| copy_context(at, &context.relation_name));
@@ -141,5 +144,8 @@ pub(crate) fn explain(
             out = out.in_column(name);
         }
     }
-    out
+    if context.relation_name == context.plan.relation_name {
+        return out;
+    }
+    out.renaming_relation(&context.relation_name, &context.plan.relation_name)
 }

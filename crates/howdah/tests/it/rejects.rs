@@ -464,3 +464,25 @@ fn a_row_that_the_server_reports_late_is_not_searched_for_row_by_row() {
     let copies: u64 = database.sql("SELECT last_value FROM copies").parse().unwrap();
     assert!(copies < 60, "{copies} statements for two refused rows");
 }
+
+#[test]
+fn a_reason_names_the_table_that_the_user_knows_and_never_a_hidden_one() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int PRIMARY KEY, v text CHECK (v <> 'x'))");
+    let file = database.file("t.csv", "n,v\n1,a\n2,x\n3,c\n1,d\n");
+    for mode in [Mode::Append, Mode::Replace] {
+        for jobs in [1, 2] {
+            database.sql("TRUNCATE t");
+            let wanted = tolerant(&database, &file, "t").mode(mode).jobs(jobs);
+            assert_eq!(load(&database, &wanted).rows, 2, "{mode} {jobs}");
+            let kept = std::fs::read_to_string(database.path("rejects.jsonl")).unwrap();
+            assert!(
+                kept.contains(r#"relation \"t\""#) && !kept.contains("howdah_load"),
+                "{mode} {jobs}: {kept}"
+            );
+            let strict = options(&file, "t").mode(mode).jobs(jobs);
+            let error = try_load(&database, &strict).unwrap_err();
+            assert!(!error.message().contains("howdah_load"), "{mode} {jobs}: {error:?}");
+        }
+    }
+}

@@ -5,8 +5,9 @@ use std::time::Duration;
 use howdah::options::{HeaderOption, Mode, OnError, RejectLimit, WritePath};
 use howdah::report::CommitUnit;
 use howdah::report::{Outcome, Report};
-use howdah::{Control, ErrorKind, LoadOptions};
-use howdah_testkit::Database;
+use howdah::{Control, ErrorKind, LoadOptions, Target};
+use howdah_testkit::waiting::until;
+use howdah_testkit::{Database, OwnServer, Shutdown};
 
 use crate::common::{load, options, target, try_load};
 
@@ -179,4 +180,29 @@ fn a_server_that_ends_a_session_leaves_a_count_that_is_true() {
     let found: u64 = database.sql("SELECT count(*) FROM t").parse().unwrap();
     let doubt = error.visible().unwrap().contains("may be in too");
     assert!(found == said || doubt && found > said, "{found} are in, {said} said: {error:?}");
+}
+
+#[test]
+fn rows_under_way_when_the_server_ends_may_be_in_and_that_is_said() {
+    let files = Database::new();
+    let file = files.file("t.csv", numbers(500_000, |n| n.to_string()));
+    let mut server = OwnServer::start();
+    for how in [Shutdown::Immediate, Shutdown::Fast] {
+        server.sql("DROP TABLE IF EXISTS t; CREATE TABLE t (n int, v int)");
+        let target = Target::new(server.conninfo()).unwrap();
+        let wanted = asked(&file, "t").jobs(2);
+        let error = std::thread::scope(|threads| {
+            let loading = threads.spawn(|| howdah::load(&wanted, &target, &Control::new()).unwrap_err());
+            until("rows are in", || server.sql("SELECT count(*) > 100 FROM t") == "t");
+            server.stop(how);
+            loading.join().unwrap()
+        });
+        server.start_again();
+        assert_eq!(error.kind(), ErrorKind::PartlyCommitted, "{error:?}");
+        let visible = error.visible().unwrap();
+        assert!(visible.ends_with("rows that were under way may be in too"), "{how:?}: {error:?}");
+        let said = error.report::<Report>().unwrap().rows;
+        let found: u64 = server.sql("SELECT count(*) FROM t").parse().unwrap();
+        assert!((said..=said + 2).contains(&found), "{how:?}: {said} said, {found} found");
+    }
 }

@@ -44,42 +44,55 @@ fn until(database: &Database, question: &str) {
     database.until(question, "t", Duration::from_secs(20));
 }
 
-const SOMEBODY_SLEEPS: &str = "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep' \
-                               AND datname = current_database()";
 const SOMEBODY_IS_BLOCKED: &str = "SELECT count(*) > 0 FROM pg_stat_activity \
                                    WHERE cardinality(pg_blocking_pids(pid)) > 0 AND datname = current_database()";
 
-/// A trigger that lets row 5 rest, and the first attempt at row 7.
-const REST: &str = "CREATE SEQUENCE attempts; \
-    CREATE FUNCTION rest() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
-    IF NEW.number = 5 THEN PERFORM pg_sleep(0.2); END IF; \
-    IF NEW.number = 7 AND nextval('attempts') = 1 THEN PERFORM pg_sleep(1); END IF; RETURN NEW; END $$; \
-    CREATE TRIGGER rest BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION rest();";
+/// A trigger that stops row 5 at gate 5, and the first attempt at row 7 at gate 7. A gate is a lock that a session holds.
+const GATES: &str = "CREATE SEQUENCE attempts; \
+    CREATE FUNCTION gates() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+    IF NEW.number = 5 THEN PERFORM pg_advisory_xact_lock_shared(5); END IF; \
+    IF NEW.number = 7 AND nextval('attempts') = 1 THEN PERFORM pg_advisory_xact_lock_shared(7); END IF; \
+    RETURN NEW; END $$; \
+    CREATE TRIGGER gates BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION gates();";
 
-/// Writes rows 5 to 9, and returns when 6 to 9 are one transaction that rests at 7.
-fn rest_at_seven(database: &Database, writer: &Writer) -> Account {
+/// Waits until a lock of gate `number` is held (`t`) or waited for (`f`).
+fn until_gate(database: &Database, number: u32, granted: &str) {
+    let locks = "SELECT count(*) > 0 FROM pg_locks JOIN pg_database d ON d.oid = database \
+                 WHERE locktype = 'advisory' AND datname = current_database()";
+    until(database, &format!("{locks} AND objid = {number} AND granted = '{granted}'"));
+}
+
+/// Writes rows 5 to 9, and returns when 6 to 9 are one transaction that waits at gate 7; the session opens it.
+fn stopped_at_seven(database: &Database, writer: &Writer) -> (Account, Session) {
+    let mut gates = Session::new(database);
+    gates.tell("SELECT pg_advisory_lock(5), pg_advisory_lock(7);");
+    until_gate(database, 7, "t");
     let mut account = Account::default();
     account.write(writer, (1, 5));
-    until(database, SOMEBODY_SLEEPS);
+    until_gate(database, 5, "f");
     (6..10).for_each(|number| account.write(writer, (1, number)));
-    until(database, "SELECT count(*) = 1 FROM t");
-    until(database, SOMEBODY_SLEEPS);
-    account
+    gates.tell("SELECT pg_advisory_unlock(5);");
+    until_gate(database, 7, "f");
+    (account, gates)
 }
+
+const OPEN_GATE_7: &str = "SELECT pg_advisory_unlock(7);";
 
 #[test]
 fn a_writer_that_loses_a_deadlock_writes_its_rows_again() {
     for path in [WriterPath::Copy, WriterPath::Insert] {
         let database = Database::new();
-        database.sql(&format!("{}; ALTER TABLE t ADD PRIMARY KEY (number); {REST}", create("t")));
+        database.sql(&format!("{}; ALTER TABLE t ADD PRIMARY KEY (number); {GATES}", create("t")));
         // Whoever waits for so long looks for a deadlock and ends itself.
         let hasty = format!("{} options='-c deadlock_timeout=20ms'", database.conninfo());
         let writer = connect(&hasty, &options().path(path).connections(1));
         let mut other = Session::new(&database);
         other.tell("SET deadlock_timeout = '100s'; BEGIN; INSERT INTO t VALUES (2, 9);");
-        let mut account = rest_at_seven(&database, &writer);
+        let (mut account, mut gates) = stopped_at_seven(&database, &writer);
         other.tell("INSERT INTO t VALUES (2, 6);");
-        until(&database, SOMEBODY_IS_BLOCKED);
+        // The writer waits at the gate, and the other session for the writer.
+        until(&database, &SOMEBODY_IS_BLOCKED.replace("> 0 FROM", "= 2 FROM"));
+        gates.tell(OPEN_GATE_7);
         waiting::until("the writer loses the deadlock", || writer.statistics().retries > 0);
         other.tell("ROLLBACK;");
         account.check_all(|sql| database.sql(sql));
@@ -93,14 +106,18 @@ fn a_serialization_failure_is_tried_again() {
     database.sql(&format!(
         "{}; CREATE TABLE other (n int); {}",
         create("t"),
-        REST.replace("PERFORM pg_sleep(1)", "PERFORM count(*) FROM other; PERFORM pg_sleep(0.5)")
+        GATES.replace(
+            "THEN PERFORM pg_advisory_xact_lock_shared(7)",
+            "THEN PERFORM count(*) FROM other; PERFORM pg_advisory_xact_lock_shared(7)"
+        )
     ));
     let strict = format!("{} options='-c default_transaction_isolation=serializable'", database.conninfo());
     let writer = connect(&strict, &options().connections(1));
-    let mut account = rest_at_seven(&database, &writer);
+    let (mut account, mut gates) = stopped_at_seven(&database, &writer);
     database.sql(
         "BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT count(*) FROM t; INSERT INTO other VALUES (1); COMMIT;",
     );
+    gates.tell(OPEN_GATE_7);
     account.check_all(|sql| database.sql(sql));
     assert!(writer.statistics().retries > 0, "there was no serialization failure");
 }
