@@ -111,3 +111,14 @@ impl ConnectOptions {
         Target::of(parameters, environment)
     }
 }
+impl Target {
+    /// The server that `conninfo` names: what psql takes after `-d`, that is a URI, a keyword/value string or a database's
+    /// name. The process's environment and files say what it leaves open, as for psql.
+    ///
+    /// # Errors
+    /// As of [`ConnectOptions::resolve`].
+    pub fn new(conninfo: impl Into<String>) -> Result<Target, Error> {
+        let options = ConnectOptions { conninfo: Some(conninfo.into()), ..ConnectOptions::default() };
+        options.resolve(&Environment::from_process())
+    }
+}

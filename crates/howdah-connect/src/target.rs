@@ -16,7 +16,6 @@ use crate::error::{Error, ErrorKind};
 use crate::failure::Refusal;
 use crate::hosts::{self, Host};
 use crate::login::Required;
-use crate::options::ConnectOptions;
 use crate::session::Wanted;
 use crate::tls::{Mode, Tls};
 
@@ -44,16 +43,6 @@ impl fmt::Debug for Target {
 }
 
 impl Target {
-    /// The server that `conninfo` names: what psql takes after `-d`, that is a URI, a keyword/value string or a database's
-    /// name. The process's environment and files say what it leaves open, as for psql.
-    ///
-    /// # Errors
-    /// As of [`ConnectOptions::resolve`].
-    pub fn new(conninfo: impl Into<String>) -> Result<Target, Error> {
-        let options = ConnectOptions { conninfo: Some(conninfo.into()), ..ConnectOptions::default() };
-        options.resolve(&Environment::from_process())
-    }
-
     pub(crate) fn of(parameters: Parameters, environment: &Environment) -> Result<Target, Error> {
         let get = |name: &str| parameters.get(name).map(String::as_str);
         let tls = Tls::new(&parameters, environment)?;
