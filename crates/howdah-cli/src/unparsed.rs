@@ -45,6 +45,7 @@ mod tests {
             let Some(report) = report else { continue };
             let report: serde_json::Value = serde_json::from_str(&report).unwrap();
             assert_eq!(report["outcome"], "failed", "{line:?}");
+            assert_eq!(report["error"]["visible"], "nothing was changed", "{line:?}");
             let message = report["error"]["message"].as_str().unwrap();
             assert!(message.contains("bogus"), "{message}");
         }

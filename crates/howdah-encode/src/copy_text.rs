@@ -2,7 +2,7 @@
 
 use memchr::memchr;
 
-/// How the text format writes NULL by default.
+/// The text format's NULL by default.
 pub const NULL: &[u8] = b"\\N";
 
 /// Bytes looked at together: wide enough for two vector registers, short enough for short fields.

@@ -77,7 +77,7 @@ pub struct CompositeField {
     pub shape: TypeShape,
 }
 
-/// How a range type brings its values into canonical form.
+/// The step by which a range type brings its values into canonical form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Steps {
     /// Not at all (`pg_range.rngcanonical` is 0).

@@ -40,7 +40,7 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// Its name, as messages have it.
+    /// The loss's name, as messages have it.
     pub fn name(self) -> &'static str {
         match self {
             Loss::Nanoseconds => "nanoseconds",

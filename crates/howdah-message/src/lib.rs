@@ -71,12 +71,12 @@ impl Message {
         out
     }
 
-    /// What it mentions, in order.
+    /// The options and actions that the message mentions, in order.
     pub fn mentions(&self) -> impl Iterator<Item = &Mention> {
         self.mentions.iter().map(|(_, mention)| mention)
     }
 
-    /// Its text in the spelling of the library.
+    /// The message's text in the spelling of the library.
     pub fn as_str(&self) -> &str {
         &self.text
     }

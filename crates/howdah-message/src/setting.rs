@@ -34,57 +34,57 @@ impl Setting {
         Setting(name)
     }
 
-    /// Its name, in snake case.
+    /// The setting's name, in snake case.
     pub const fn name(self) -> &'static str {
         self.0
     }
 
-    /// With `value`.
+    /// Mentions the setting with `value`.
     pub fn with(self, value: Value) -> Mention {
         Mention::Setting(self, Some(value))
     }
 
-    /// With one of the words that it knows.
+    /// Mentions the setting with one of the words that it knows.
     pub fn word(self, word: impl Into<Cow<'static, str>>) -> Mention {
         self.with(Value::Word(word.into()))
     }
 
-    /// With a number.
+    /// Mentions the setting with a number.
     pub fn number(self, number: usize) -> Mention {
         self.with(Value::Number(number as u64))
     }
 
-    /// With yes or no.
+    /// Mentions the setting with yes or no.
     pub fn bool(self, yes: bool) -> Mention {
         self.with(Value::Bool(yes))
     }
 
-    /// With text of the input or of the user.
+    /// Mentions the setting with text of the input or of the user.
     pub fn text(self, text: impl Into<String>) -> Mention {
         self.with(Value::Text(text.into()))
     }
 
-    /// With something to be filled in, such as `FILE`.
+    /// Mentions the setting with something to be filled in, such as `FILE`.
     pub fn placeholder(self, name: &'static str) -> Mention {
         self.with(Value::Placeholder(name))
     }
 
-    /// With an entry of which both sides are to be filled in: `NAME` and `COLUMN`.
+    /// Mentions the setting with an entry of which both sides are to be filled in: `NAME` and `COLUMN`.
     pub fn entry(self, from: &'static str, to: &'static str) -> Mention {
         self.with(Value::Entry(Box::new(Value::Placeholder(from)), Box::new(Value::Placeholder(to))))
     }
 
-    /// With an entry that maps the name `from` to something that is to be filled in.
+    /// Mentions the setting with an entry that maps the name `from` to something that is to be filled in.
     pub fn entry_of(self, from: impl Into<String>, to: &'static str) -> Mention {
         self.with(Value::Entry(Box::new(Value::Text(from.into())), Box::new(Value::Placeholder(to))))
     }
 
-    /// With names of the input or of the user.
+    /// Mentions the setting with names of the input or of the user.
     pub fn texts(self, names: &[&str]) -> Mention {
         self.with(Value::List(names.iter().map(|name| Value::Text((*name).to_owned())).collect()))
     }
 
-    /// With names that are to be filled in.
+    /// Mentions the setting with names that are to be filled in.
     pub fn list(self, names: &[&'static str]) -> Mention {
         self.with(Value::List(names.iter().map(|name| Value::Placeholder(name)).collect()))
     }

@@ -102,12 +102,12 @@ impl Persistent {
         Ok(names.iter().filter_map(|name| Persistent::in_directory(&base, name).ok()).collect())
     }
 
-    /// Its name.
+    /// The server's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its directory: the data, the password, the log.
+    /// The server's directory: the data, the password, the log.
     pub fn directory(&self) -> PathBuf {
         self.base.join(&self.name)
     }

@@ -74,13 +74,13 @@ impl Proxy {
         self.address
     }
 
-    /// How many connections it has taken.
+    /// The number of connections that the proxy has taken so far.
     #[must_use]
     pub fn connections(&self) -> u64 {
         self.counters.taken.load(Ordering::Relaxed)
     }
 
-    /// How many connections it carries now.
+    /// The number of connections that the proxy carries now.
     #[must_use]
     pub fn connections_now(&self) -> u64 {
         self.counters.open.load(Ordering::Relaxed)

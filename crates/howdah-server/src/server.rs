@@ -62,7 +62,7 @@ impl Server {
         &self.bin_dir
     }
 
-    /// Its data directory.
+    /// The server's data directory.
     pub fn data_dir(&self) -> &Path {
         &self.data_dir
     }
@@ -72,7 +72,7 @@ impl Server {
         &self.postmaster.socket_dir
     }
 
-    /// Its TCP port on 127.0.0.1, which is also in the socket's name.
+    /// The server's TCP port on 127.0.0.1, which is also in the socket's name.
     pub fn port(&self) -> u16 {
         self.postmaster.port
     }

@@ -34,7 +34,7 @@ pub struct Throwaway {
     watchdog: Watchdog,
 }
 
-/// How a server is told to stop while clients are connected, in the words of `pg_ctl`.
+/// The way in which a server is told to stop while clients are connected, in the words of `pg_ctl`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shutdown {
     /// Sessions are ended, everything is written.
@@ -54,7 +54,8 @@ impl Throwaway {
         Throwaway::of(cluster, watchdog, settings)
     }
 
-    /// The same as a copy of `template`, which takes a fraction of the time; both have one password.
+    /// Starts a server on a copy of `template`, which takes a fraction of the time of [`Throwaway::start`]; both have one
+    /// password.
     ///
     /// # Errors
     /// As [`Throwaway::start`].

@@ -28,13 +28,13 @@ impl Field {
         Field(start as u64 | (end as u64) << OFFSET_BITS | (form as u64) << (2 * OFFSET_BITS))
     }
 
-    /// Where its bytes lie.
+    /// The place of the field's bytes in the piece.
     #[inline]
     pub fn range(self) -> std::ops::Range<usize> {
         (self.0 & OFFSET_MASK) as usize..(self.0 >> OFFSET_BITS & OFFSET_MASK) as usize
     }
 
-    /// What its bytes are.
+    /// What the field's bytes are.
     #[inline]
     pub fn form(self) -> Form {
         match self.0 >> (2 * OFFSET_BITS) {

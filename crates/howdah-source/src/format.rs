@@ -38,7 +38,7 @@ impl Format {
         Format::Rejects,
     ];
 
-    /// As `--format` spells it.
+    /// The format's name, as options spell it.
     pub fn name(self) -> &'static str {
         match self {
             Format::Csv => "csv",

@@ -114,7 +114,7 @@ impl WorkerState {
 }
 
 impl MorselSource {
-    /// From a cutter.
+    /// Takes pieces of text from a cutter.
     pub fn text(cutter: Cutter) -> MorselSource {
         MorselSource::Text(Mutex::new(cutter))
     }

@@ -13,7 +13,7 @@ use crate::progress::{Progress, Reading};
 use crate::text::cut::MAX_RECORD_BYTES;
 use crate::text::piece::PIECE_BYTES;
 
-/// How a file begins: <https://www.postgresql.org/docs/18/sql-copy.html#SQL-COPY-BINARY-FORMAT>.
+/// The first bytes of a binary COPY file: <https://www.postgresql.org/docs/18/sql-copy.html#SQL-COPY-BINARY-FORMAT>.
 pub const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
 
 /// Behind the signature: flags, and the length of the header's extension.
@@ -101,7 +101,7 @@ impl TupleCutter {
         self.columns = columns;
     }
 
-    /// How many fields the first row has; nothing is taken.
+    /// The number of fields of the first row; nothing is taken.
     ///
     /// # Errors
     /// An input that cannot be read, or is no binary COPY file.

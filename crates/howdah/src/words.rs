@@ -14,17 +14,17 @@ macro_rules! words {
             }
 
             impl $name {
-                /// All of them, in the order of their declaration.
+                /// Every value, in the order of declaration.
                 pub const ALL: [$name; [$($text),*].len()] = [$($name::$word,)*];
 
-                /// As options and reports write it.
+                /// The value as options and reports write it.
                 pub const fn name(self) -> &'static str {
                     match self {
                         $($name::$word => $text,)*
                     }
                 }
 
-                /// The one of that name.
+                /// The value of that name.
                 pub fn from_name(name: &str) -> Option<Self> {
                     match name {
                         $($text => Some($name::$word),)*

@@ -19,7 +19,7 @@ use crate::text::TextCodec;
 use crate::verdict::{NotEncoded, Verdict};
 use crate::wire;
 
-/// How values of one Arrow column become values of one PostgreSQL column.
+/// The conversion of one Arrow column's values into those of one PostgreSQL column.
 #[derive(Debug, Clone)]
 pub struct ArrowCodec {
     data_type: DataType,

@@ -20,7 +20,7 @@ const MAX_DSCALE: i64 = 0x3fff;
 const EXPONENT_DIGITS: usize = 6;
 
 impl NumericLimit {
-    /// From `atttypmod`; `None` for a column without limits.
+    /// Reads a column's limits from `atttypmod`; `None` for a column without limits.
     #[must_use]
     pub fn from_typmod(typmod: i32) -> Option<Self> {
         let packed = u32::try_from(typmod).ok()?.checked_sub(4)?;

@@ -47,7 +47,7 @@ pub enum BatchFormat {
     Arrow,
 }
 
-/// How inputs are read.
+/// How inputs of batches are read.
 #[derive(Debug, Clone, Copy)]
 pub struct BatchOptions {
     /// What the inputs are.
@@ -185,22 +185,22 @@ impl Batches {
     ///
     /// # Errors
     /// An input that is damaged, lies about itself, or cannot be read.
-    pub fn next(&self, hold: &mut WorkerState) -> Result<Option<Batch>, Error> {
+    pub fn next(&self, state: &mut WorkerState) -> Result<Option<Batch>, Error> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
         loop {
-            let open = match &hold.0 {
+            let open = match &state.0 {
                 Some(open) => open,
                 None => match self.choose() {
-                    Some(open) => hold.0.insert(open),
+                    Some(open) => state.0.insert(open),
                     None => return Ok(None),
                 },
             };
             if let Some(batch) = open.next(&self.common)? {
                 return Ok(Some(batch));
             }
-            hold.0 = None;
+            state.0 = None;
         }
     }
 

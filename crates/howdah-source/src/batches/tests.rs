@@ -70,8 +70,8 @@ pub(super) fn open(inputs: &[Input], format: BatchFormat) -> Result<Batches, Err
 /// Everything that so many workers take, in the order of the ordinals.
 pub(super) fn take(batches: &Batches, lanes: usize) -> Result<Vec<Batch>, Error> {
     let lane = || {
-        let (mut hold, mut taken) = (WorkerState::default(), Vec::new());
-        while let Some(batch) = batches.next(&mut hold)? {
+        let (mut state, mut taken) = (WorkerState::default(), Vec::new());
+        while let Some(batch) = batches.next(&mut state)? {
             taken.push(batch);
         }
         Ok::<_, Error>(taken)

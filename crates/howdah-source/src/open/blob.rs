@@ -123,7 +123,7 @@ impl Blob {
         }))
     }
 
-    /// In bytes, when it was opened.
+    /// The size in bytes, when the blob was opened.
     pub fn size(&self) -> u64 {
         self.0.size
     }

@@ -12,7 +12,7 @@ pub struct Encoding {
     pub decoding: Decoding,
 }
 
-/// How bytes become characters.
+/// The way in which bytes become characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decoding {
     /// They are UTF-8 already.
@@ -174,7 +174,7 @@ impl Encoding {
         *self == marked || (self.decoding == Decoding::Utf16 && marked != Encoding::UTF8)
     }
 
-    /// Whether it adds letters to those of ASCII, and no other script.
+    /// Whether the encoding adds letters to those of ASCII, and no other script.
     pub fn is_latin(&self) -> bool {
         let e_acute = usize::from(0xE9_u8 - 0x80);
         let meaning = self.high_half().and_then(|high| high.get(e_acute).copied().flatten());

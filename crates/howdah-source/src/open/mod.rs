@@ -167,21 +167,21 @@ impl Input {
         Input::new(Arc::from(name), Place::Batches(Once::new(reader)))
     }
 
-    /// The same input, whose text is written in `encoding`; `None`: what its byte order mark says, else UTF-8.
+    /// Says in which `encoding` the input's text is written; `None`: as its byte order mark says, else UTF-8.
     #[must_use]
     pub fn written_in(mut self, encoding: Option<Encoding>) -> Self {
         self.encoding = encoding;
         self
     }
 
-    /// The same inputs, whose encoding is guessed where nothing says it.
+    /// Has the encoding of `inputs` guessed where nothing says it.
     pub fn guessing(inputs: Vec<Input>) -> Vec<Input> {
         let told = Arc::default();
         let guessing = |input: Input| Input { guesses: Some(Arc::clone(&told)), ..input };
         inputs.into_iter().map(guessing).collect()
     }
 
-    /// The same file, read for the refused records it holds, and where these were meant to go.
+    /// The file as a reject file, read for the refused records it holds, and where these were meant to go.
     ///
     /// # Errors
     /// It is not a reject file, or a pipe, which cannot be looked at first.
@@ -276,7 +276,7 @@ impl Input {
         decompress::content(self.raw(progress)?).map_err(|error| cannot_read(&self.name, error))
     }
 
-    /// Whether it is made of Arrow batches.
+    /// Whether the input is made of Arrow batches.
     pub fn is_batches(&self) -> bool {
         matches!(self.place, Place::Batches(_))
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How the refused records were read and where they were meant to go: what loading the corrected file needs to know.
+/// The way in which refused records were read, and where they were meant to go: what loading the corrected file needs to know.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Provenance {
     /// The target, as the command line takes it.

@@ -122,7 +122,7 @@ impl DateFormat {
         Ok(DateFormat { text: text.to_owned(), parts })
     }
 
-    /// As it was written.
+    /// The date format as it was written.
     pub fn as_str(&self) -> &str {
         &self.text
     }

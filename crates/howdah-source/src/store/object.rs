@@ -72,7 +72,7 @@ impl Object {
         &self.name
     }
 
-    /// In bytes.
+    /// The object's size in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -82,7 +82,7 @@ impl Object {
         self.path.filename().map(str::to_owned)
     }
 
-    /// Its ends, which are on their way.
+    /// Requests the object's ends.
     ///
     /// # Errors
     /// The thread that reads cannot be started.
@@ -96,7 +96,7 @@ impl Object {
         })
     }
 
-    /// Its bytes in order, requested ahead of the reader.
+    /// A reader of the object's bytes in order, requested ahead.
     pub fn reader(&self, progress: &Progress) -> ObjectReader {
         ObjectReader {
             object: self.clone(),

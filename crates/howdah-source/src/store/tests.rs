@@ -277,8 +277,8 @@ fn of_a_parquet_object_only_the_columns_that_are_needed_are_requested() {
     let mut batches = Batches::open(&inputs, options, &progress).unwrap();
     assert_eq!(batches.schema().fields().len(), 3);
     batches.project(&[1, 2]);
-    let (mut hold, mut ids) = (WorkerState::default(), Vec::new());
-    while let Some(batch) = batches.next(&mut hold).unwrap() {
+    let (mut state, mut ids) = (WorkerState::default(), Vec::new());
+    while let Some(batch) = batches.next(&mut state).unwrap() {
         let column = batch.rows.column_by_name("id").unwrap().as_any().downcast_ref::<Int64Array>().unwrap();
         ids.extend_from_slice(column.values());
     }

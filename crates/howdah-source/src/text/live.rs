@@ -82,7 +82,7 @@ impl LiveCutter {
         Ok((!first.is_empty()).then(|| self.piece(first)))
     }
 
-    /// All whole records that are held; `None` when there is none. `is_end`: nothing will follow, and an unfinished line is
+    /// Cuts off all whole records that are held; `None` when there is none. `is_end`: nothing will follow, and an unfinished line is
     /// a record too.
     ///
     /// # Errors

@@ -60,7 +60,7 @@ impl<'a> Splitter<'a> {
         Splitter { bytes, dialect, eol, at: 0, lines: 0, marks, two_pass, plain_is_possible, json }
     }
 
-    /// Of a whole piece: at the end of the input, an array of JSON must be closed.
+    /// Splits a whole piece: at the end of the input, an array of JSON must be closed.
     pub fn of(piece: &'a Piece, dialect: &'a Dialect) -> Self {
         let splitter = Splitter::new(piece.bytes(), dialect, piece.eol);
         Splitter { json: splitter.json.map(|json| json.ending_input(piece.ends_input)), ..splitter }

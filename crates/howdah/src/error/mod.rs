@@ -245,7 +245,7 @@ impl Error {
         self
     }
 
-    /// The same failure in another class.
+    /// Puts the failure into another class.
     #[must_use]
     pub fn of_kind(mut self, kind: ErrorKind) -> Self {
         self.0.kind = kind;

@@ -55,8 +55,8 @@ pub(crate) fn infer(
                 (input.clone(), plan.clone(), control.clone(), ascent.clone());
             std::thread::spawn(move || {
                 let mut lattices = vec![ColumnLattice::default(); plan.columns.len()];
-                let (mut fields, mut hold) = (Vec::new(), WorkerState::default());
-                while let Some(morsel) = input.next(&mut hold) {
+                let (mut fields, mut state) = (Vec::new(), WorkerState::default());
+                while let Some(morsel) = input.next(&mut state) {
                     let Morsel::Text(piece) = &morsel else { break };
                     if control.is_cancelled() {
                         break;
@@ -71,7 +71,7 @@ pub(crate) fn infer(
                             break;
                         }
                     }
-                    hold.reuse(morsel);
+                    state.reuse(morsel);
                 }
                 lattices
             })

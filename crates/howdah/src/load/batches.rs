@@ -38,7 +38,7 @@ impl Load<'_> {
         }
         let rows = batches.rows();
         Ok(Preview {
-            supply: MorselSource::Rows(batches),
+            morsels: MorselSource::Rows(batches),
             dialect: Default::default(),
             summary: DialectSummary::of(self.options.input.format.unwrap_or_default()),
             head: Head::of_schema(names, rows),

@@ -37,7 +37,7 @@ impl Load<'_> {
     pub(super) async fn carry(
         &mut self,
         connection: &Arc<Connection>,
-        supply: MorselSource,
+        morsels: MorselSource,
         decision: &Decision,
     ) -> Result<(), Error> {
         let Decision { table, landing, jobs, .. } = decision;
@@ -48,7 +48,7 @@ impl Load<'_> {
             PublishStrategy::Append | PublishStrategy::Staged(_) => table.size(connection).await?,
             _ => u64::MAX,
         };
-        let input = InputQueue::new(supply);
+        let input = InputQueue::new(morsels);
         let target = self.target.pinned_to(connection);
         let context = Arc::new(self.context(decision, &target));
         let mut workers = WorkerPool::connect(connection, &target, jobs.count).await?;

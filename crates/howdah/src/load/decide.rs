@@ -51,7 +51,7 @@ impl Load<'_> {
         &mut self,
         connection: &Arc<Connection>,
         found: Circumstances<'_>,
-        supply: &mut MorselSource,
+        morsels: &mut MorselSource,
     ) -> Result<Decision, Error> {
         let Circumstances { session, existing, name, inputs, dialect, mapping, bytes: sizes } = found;
         let options = self.options;
@@ -78,7 +78,7 @@ impl Load<'_> {
             }
             _ => None,
         };
-        let has_types = !matches!(supply, MorselSource::Text(_));
+        let has_types = !matches!(morsels, MorselSource::Text(_));
         let observe =
             existing.is_none() && landed.is_none() && !has_types && !inputs.iter().all(Input::is_rewindable);
         if observe && options.writing.freeze {
@@ -140,7 +140,7 @@ impl Load<'_> {
                 let mut table = new_table(schema, name, mapping, &creation, !options.target.unlogged);
                 if landed.is_none() {
                     let mut types = declared::of_new_table(options, mapping);
-                    if let MorselSource::Rows(batches) = supply {
+                    if let MorselSource::Rows(batches) = morsels {
                         types.extend(created_types(batches, mapping, &types)?);
                     }
                     declared::apply(connection, &mut table, true, &types, &session.rules).await?;
@@ -156,7 +156,7 @@ impl Load<'_> {
         let judged = staging.as_ref().map(|staging| staging.apply.judged(&table));
         let judged = judged.as_ref().unwrap_or(&table);
         let (mut plan, mut reason) = Plan::new(dialect.clone(), mapping, judged, &rules)?;
-        match supply {
+        match morsels {
             MorselSource::Text(_) => {}
             MorselSource::Rows(batches) => {
                 let typed = landed.as_ref().map_or(judged, |landed| &landed.into);

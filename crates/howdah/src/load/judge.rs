@@ -19,13 +19,13 @@ impl Load<'_> {
     pub(super) async fn judge(
         &mut self,
         connection: &Connection,
-        supply: MorselSource,
+        morsels: MorselSource,
         decision: &Decision,
     ) -> Result<(), Error> {
         let start = Instant::now();
         self.control.enter(Phase::Judging);
         let context = Arc::new(self.context(decision, &self.target.pinned_to(connection)));
-        let input = InputQueue::new(supply);
+        let input = InputQueue::new(morsels);
         let threads = (0..decision.jobs.count).map(|_| {
             let (input, context) = (input.clone(), context.clone());
             queue::off_thread(self.control, move || read(&input, &context))
@@ -47,13 +47,13 @@ fn read(input: &InputQueue, context: &LoadContext) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let runtime = runtime.map_err(|error| Error::cannot_start("a runtime", error))?;
     let mut encoder = Encoder::new(context.plan.clone(), context.dense.clone(), context.control.clone());
-    let mut hold = WorkerState::default();
-    while let Some(morsel) = input.next(&mut hold) {
+    let mut state = WorkerState::default();
+    while let Some(morsel) = input.next(&mut state) {
         if let Err(error) = runtime.block_on(pool::encode(&mut encoder, &morsel, context)) {
             input.fail(morsel.ordinal(), error);
             break;
         }
-        hold.reuse(morsel);
+        state.reuse(morsel);
     }
     Ok(())
 }

@@ -205,7 +205,7 @@ impl Load<'_> {
         let name = target_name(options, &inputs)?;
         let connection = Arc::new(self.unless_cancelled(async { Ok(self.target.connect().await?) }).await?);
         let control = self.control;
-        let (supply, decision) = tokio::select! {
+        let (morsels, decision) = tokio::select! {
             prepared = self.prepare(planning, &connection, &inputs, &usual, &name) => prepared?,
             () = control.cancelled() => {
                 // A backend that waits for a lock does not notice that its client is gone: it must be told.
@@ -214,12 +214,12 @@ impl Load<'_> {
             }
         };
         if options.target.dry_run {
-            return self.judge(&connection, supply, &decision).await;
+            return self.judge(&connection, morsels, &decision).await;
         }
         match decision.commits.clone() {
-            Some(commits) => self.carry_row_by_row(connection, supply, decision, &commits).await,
+            Some(commits) => self.carry_row_by_row(connection, morsels, decision, &commits).await,
             None => {
-                self.carry(&connection, supply, &decision).await?;
+                self.carry(&connection, morsels, &decision).await?;
                 let table = match &decision.landed {
                     Some(landed) => {
                         self.promote_landed(&connection, &decision, landed).await?;
@@ -262,7 +262,7 @@ impl Load<'_> {
             Format::Binary => self.look_at_tuples(inputs, existing.as_ref()).await?,
             _ => self.preview(self.cutter(inputs, usual, false), usual, existing.as_ref()).await?,
         };
-        let Preview { mut supply, dialect, summary, head, layouts } = preview;
+        let Preview { mut morsels, dialect, summary, head, layouts } = preview;
         let mapping = match &existing {
             Some(table) => mapping::for_existing(&head, layouts, table, options)?,
             None => mapping::for_new(&head, layouts, options)?,
@@ -279,9 +279,9 @@ impl Load<'_> {
         let (dialect, mapping) = (&dialect, &mapping);
         let found =
             Circumstances { session: &session, existing, name, inputs, dialect, mapping, bytes: sizes };
-        let decision = self.decide(connection, found, &mut supply).await?;
+        let decision = self.decide(connection, found, &mut morsels).await?;
         self.describe(&session, &decision, mapping, summary);
-        Ok((supply.limited(options.input.limit, mapping.header.is_some()), decision))
+        Ok((morsels.limited(options.input.limit, mapping.header.is_some()), decision))
     }
 
     /// The existing table that rows go to or take the place of, by the mode.
@@ -385,7 +385,7 @@ impl Load<'_> {
     /// The whole input once more, to find records that were read before.
     async fn supply_again(&self, plan: &Plan) -> Result<MorselSource, Error> {
         let has_header = plan.header.is_some();
-        let supply = match self.options.input.format.unwrap_or_default() {
+        let morsels = match self.options.input.format.unwrap_or_default() {
             Format::Parquet | Format::Arrow => {
                 let mut batches = self.open_batches(self.inputs.clone()).await?;
                 batches.project(&plan.arrow_fields);
@@ -403,7 +403,7 @@ impl Load<'_> {
                 has_header,
             )),
         };
-        Ok(supply.limited(self.options.input.limit, has_header))
+        Ok(morsels.limited(self.options.input.limit, has_header))
     }
 
     /// A cutter that reports to another `progress` than the load's: what it reads was read, or will be.

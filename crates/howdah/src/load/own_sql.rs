@@ -4,6 +4,7 @@ use tokio_postgres::types::Type;
 
 use super::Load;
 use crate::connect::Connection;
+use crate::control::stoppable::CLEAN_UP_PATIENCE;
 use crate::error::{Committed, Error, ErrorKind};
 use crate::message::Setting;
 
@@ -51,19 +52,20 @@ impl Load<'_> {
         if texts.is_empty() {
             return Ok(());
         }
-        let transaction = OpenTransaction::of(connection).await?;
+        let transaction = self.unless_cancelled(OpenTransaction::of(connection)).await?;
         for text in texts {
             let ran = self.run_all(connection, std::slice::from_ref(text)).await;
-            if ran.is_ok() && transaction.is_open(connection).await? {
+            if ran.is_ok() && self.unless_cancelled(transaction.is_open(connection)).await? {
                 continue;
             }
-            let ended = || message!["the SQL ended the load's transaction: ", text.clone()];
             let failure = ran.err().unwrap_or_else(|| {
-                Error::new(ErrorKind::Server, ended())
+                let ended = message!["the SQL ended the load's transaction: ", text.clone()];
+                Error::new(ErrorKind::Server, ended)
                     .with_hint("leave COMMIT and ROLLBACK out: the load commits when all of it is there")
             });
-            // Where nobody can be asked any more, the failure is about that already.
-            if transaction.is_committed(connection).await.unwrap_or(false) {
+            // Where the server does not answer any more, the failure is about that already.
+            let asked = tokio::time::timeout(CLEAN_UP_PATIENCE, transaction.is_committed(connection)).await;
+            if matches!(asked, Ok(Ok(true))) {
                 return Err(failure
                     .prefixed(option)
                     .of_kind(ErrorKind::PartlyCommitted)

@@ -18,7 +18,7 @@ use crate::source::{Cutter, Dialect, MorselSource, json};
 
 /// What was seen, and where rows come from, of which nothing was taken.
 pub(super) struct Preview {
-    pub(super) supply: MorselSource,
+    pub(super) morsels: MorselSource,
     pub(super) dialect: Arc<Dialect>,
     pub(super) summary: DialectSummary,
     pub(super) head: Head,
@@ -62,7 +62,7 @@ impl Load<'_> {
                 header::read(first, &dialect, &options)
             };
             Ok(Preview {
-                supply: MorselSource::text(cutter),
+                morsels: MorselSource::text(cutter),
                 summary,
                 dialect,
                 head,

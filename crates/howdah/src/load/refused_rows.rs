@@ -170,28 +170,28 @@ impl Load<'_> {
             return Ok(());
         }
         refused.sort_by_key(|(place, _)| *place);
-        let supply = self.supply_again(&decision.plan).await?;
+        let morsels = self.supply_again(&decision.plan).await?;
         let (dialect, rejects) = (decision.plan.dialect.clone(), rejects.clone());
-        let work = move || rejects.add(&records(&supply, refused, &dialect)?);
+        let work = move || rejects.add(&records(&morsels, refused, &dialect)?);
         queue::off_thread(self.control, work).await?
     }
 }
 
 /// The records that became the refused rows, which are in order.
-fn records(supply: &MorselSource, refused: Vec<Refused>, dialect: &Dialect) -> Result<Vec<Reject>, Error> {
+fn records(morsels: &MorselSource, refused: Vec<Refused>, dialect: &Dialect) -> Result<Vec<Reject>, Error> {
     let changed = || Error::new(ErrorKind::Source, "the input changed while it was loaded");
     let mut rejects = Vec::with_capacity(refused.len());
     let mut refused = refused.into_iter().peekable();
-    let mut hold = WorkerState::default();
+    let mut state = WorkerState::default();
     while refused.peek().is_some() {
-        let morsel = supply.next(&mut hold)?.ok_or_else(changed)?;
+        let morsel = morsels.next(&mut state)?.ok_or_else(changed)?;
         let ordinal = morsel.ordinal();
         while let Some((place, error)) = refused.next_if(|(place, _)| place.morsel() == ordinal) {
             let raw = morsel.raw(place.start(), dialect).ok_or_else(changed)?;
             let error = error.at(morsel.locate(place.start())).of_kind(ErrorKind::Data);
             rejects.push(Reject { error, raw });
         }
-        hold.reuse(morsel);
+        state.reuse(morsel);
     }
     Ok(rejects)
 }

@@ -18,12 +18,12 @@ impl Load<'_> {
     pub(super) async fn carry_row_by_row(
         mut self,
         connection: Arc<Connection>,
-        supply: MorselSource,
+        morsels: MorselSource,
         decision: Decision,
         commits: &Arc<RowCommits>,
     ) -> Result<(), Error> {
         let Decision { plan, table, landing, jobs, .. } = &decision;
-        let input = InputQueue::new(supply);
+        let input = InputQueue::new(morsels);
         let target = self.target.pinned_to(&connection);
         let context = Arc::new(self.context(&decision, &target));
         let mut workers = WorkerPool::connect(&connection, &target, jobs.count).await?;

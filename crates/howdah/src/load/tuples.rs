@@ -27,7 +27,7 @@ impl Load<'_> {
         let preview = move || cutter.peek().map(|fields| (cutter, fields));
         let (cutter, fields) = queue::off_thread(self.control, preview).await??;
         Ok(Preview {
-            supply: MorselSource::Tuples(cutter.into()),
+            morsels: MorselSource::Tuples(cutter.into()),
             dialect: Default::default(),
             summary: DialectSummary::of(Format::Binary),
             head: Head::without_header(fields.unwrap_or_default()),

@@ -87,7 +87,7 @@ impl PromoteReport {
     pub fn of_failure(error: &Error) -> PromoteReport {
         error.report().cloned().unwrap_or_else(|| PromoteReport {
             outcome: Outcome::of(error),
-            error: Some(ReportedError::from(error)),
+            error: Some(ReportedError::from(&error.clone().or_nothing_changed())),
             ..PromoteReport::default()
         })
     }

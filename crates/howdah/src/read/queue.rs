@@ -11,23 +11,23 @@ use crate::source::{Cutter, Morsel, MorselSource, Piece, WorkerState};
 
 /// The input of a load, from which any number of threads pull morsels.
 pub(crate) struct InputQueue {
-    supply: MorselSource,
+    morsels: MorselSource,
     stop: AtomicBool,
     /// The failure that comes first in the input, with the ordinal of its morsel.
     failure: Mutex<Option<(u64, Error)>>,
 }
 
 impl InputQueue {
-    pub(crate) fn new(supply: MorselSource) -> Arc<Self> {
-        Arc::new(InputQueue { supply, stop: AtomicBool::new(false), failure: Mutex::new(None) })
+    pub(crate) fn new(morsels: MorselSource) -> Arc<Self> {
+        Arc::new(InputQueue { morsels, stop: AtomicBool::new(false), failure: Mutex::new(None) })
     }
 
     /// The next morsel for the thread whose `hold` this is; `None` at the end, after a failure and after [`InputQueue::stop`].
-    pub(crate) fn next(&self, hold: &mut WorkerState) -> Option<Morsel> {
+    pub(crate) fn next(&self, state: &mut WorkerState) -> Option<Morsel> {
         if self.is_stopped() {
             return None;
         }
-        match self.supply.next(hold) {
+        match self.morsels.next(state) {
             // Another thread may have stopped everybody meanwhile.
             Ok(morsel) => morsel.filter(|_| !self.is_stopped()),
             Err(error) => {
@@ -82,14 +82,14 @@ pub(crate) fn show<O: Send + 'static>(
     let start = |mut observer: O| {
         let (input, control) = (input.clone(), control.clone());
         std::thread::spawn(move || {
-            let mut hold = WorkerState::default();
-            while let Some(morsel) = input.next(&mut hold).filter(|_| !control.is_cancelled()) {
+            let mut state = WorkerState::default();
+            while let Some(morsel) = input.next(&mut state).filter(|_| !control.is_cancelled()) {
                 let Morsel::Text(piece) = &morsel else { break };
                 if let Err(error) = see(&mut observer, piece) {
                     input.fail(piece.ordinal, error);
                     break;
                 }
-                hold.reuse(morsel);
+                state.reuse(morsel);
             }
             observer
         })

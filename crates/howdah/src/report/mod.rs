@@ -92,7 +92,7 @@ impl Report {
     pub fn of_failure(error: &Error) -> Report {
         error.report().cloned().unwrap_or_else(|| Report {
             outcome: Outcome::of(error),
-            error: Some(ReportedError::from(error)),
+            error: Some(ReportedError::from(&error.clone().or_nothing_changed())),
             ..Report::default()
         })
     }
@@ -150,7 +150,7 @@ pub struct PlanSummary {
     pub statements: Vec<String>,
 }
 
-/// How records are written, and what of it was guessed.
+/// The dialect in which records are written, and what of it was guessed.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct DialectSummary {
     /// `csv`, `text`, `ndjson`, `json array`, `json objects`, or what else the inputs are.
@@ -206,7 +206,7 @@ impl DialectSummary {
 }
 
 impl DialectSummary {
-    /// In one line, with the options that override what was guessed.
+    /// The dialect in one line, with the options that override what was guessed.
     pub fn message(&self) -> Message {
         let mut out = Message::from(self.format);
         if let Some(delimiter) = self.delimiter {

@@ -230,10 +230,10 @@ async fn send_input(
 ) -> Result<Sent, Error> {
     let mut worker = Worker::new(connection, pid, context);
     let mut encoder = Encoder::new(context.plan.clone(), context.dense.clone(), context.control.clone());
-    let mut hold = WorkerState::default();
+    let mut state = WorkerState::default();
     let mut timings = Timings::default();
     let mut watch = Stopwatch::start();
-    while let Some(morsel) = input.next(&mut hold) {
+    while let Some(morsel) = input.next(&mut state) {
         watch.lap(&mut timings.reading);
         let chunk = match encode(&mut encoder, &morsel, context).await {
             Ok(chunk) => chunk,
@@ -243,7 +243,7 @@ async fn send_input(
             }
         };
         watch.lap(&mut timings.encoding);
-        worker.send(chunk, morsel, &mut hold, context).await?;
+        worker.send(chunk, morsel, &mut state, context).await?;
         watch.lap(&mut timings.waiting);
     }
     watch.lap(&mut timings.reading);

@@ -82,7 +82,7 @@ impl Worker {
         &mut self,
         chunk: Chunk,
         morsel: Morsel,
-        hold: &mut WorkerState,
+        state: &mut WorkerState,
         context: &LoadContext,
     ) -> Result<(), Error> {
         let (rows, form) = (chunk.rows.len(), chunk.form);
@@ -90,7 +90,7 @@ impl Worker {
         let retained = if context.isolates_rows && rows > 0 {
             Some(morsel)
         } else {
-            hold.reuse(morsel);
+            state.reuse(morsel);
             None
         };
         if rows == 0 {

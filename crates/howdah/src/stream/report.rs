@@ -58,13 +58,13 @@ impl StreamReport {
     /// The report of a stream that failed with `error`: the one that the error carries, or that of one that did not begin.
     pub fn of_failure(error: &Error) -> StreamReport {
         error.report().cloned().unwrap_or_else(|| StreamReport {
-            error: Some(ReportedError::from(error)),
+            error: Some(ReportedError::from(&error.clone().or_nothing_changed())),
             ..StreamReport::default()
         })
     }
 }
 
-/// How records are read and where their fields go.
+/// What a stream decided: how records are read, and which column each field fills.
 #[derive(Debug, Clone, Serialize)]
 pub struct StreamPlan {
     /// How records are written.

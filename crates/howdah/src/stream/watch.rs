@@ -18,7 +18,7 @@ struct Shared {
     writer: OnceLock<Arc<Writer>>,
 }
 
-/// How a stream is doing.
+/// The figures of a running stream.
 #[derive(Debug, Clone, Default)]
 pub struct StreamProgress {
     /// Records read.

@@ -174,7 +174,7 @@ impl Ack {
         self.group.wait_until(None).map_or_else(|| Ok(Written::default()), |fate| fate.of(self.row))
     }
 
-    /// The same for so long at the most; `None`: not yet.
+    /// Waits until the row is settled, for `patience` at the most; `None`: it is not settled yet.
     pub fn wait_for(&self, patience: Duration) -> Option<Result<Written, Error>> {
         let fate = self.group.wait_until(Instant::now().checked_add(patience))?;
         Some(fate.of(self.row))

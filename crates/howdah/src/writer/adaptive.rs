@@ -134,7 +134,7 @@ pub(super) struct Observation {
     pub(super) arrived: Arrived,
 }
 
-/// How rows are written from now on.
+/// What an adaptive writer has decided about the rows to come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Decision {
     /// The most rows of a flush; so many are flushed without waiting for others.

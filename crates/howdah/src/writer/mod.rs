@@ -104,7 +104,8 @@ impl Writer {
         Ok(Writer { shared })
     }
 
-    /// The same on a thread of the writer's own, for programs without a runtime, or with one that is busy.
+    /// Like [`Writer::connect`], but serves rows on a thread of the writer's own: for programs without a runtime, or with one
+    /// that is busy. Blocks until the writer is connected.
     ///
     /// # Errors
     /// As [`Writer::connect`].
@@ -134,7 +135,7 @@ impl Writer {
         self.write_or_wait(row, true).await.and_then(acknowledged)
     }
 
-    /// The same, blocking the thread while there is no room.
+    /// Like [`Writer::write`], but blocks the thread while there is no room.
     ///
     /// # Errors
     /// As [`Writer::write`].
@@ -142,7 +143,7 @@ impl Writer {
         self.encoded(row, |bytes, open| self.write_encoded_blocking(bytes, open))
     }
 
-    /// The same, never waiting.
+    /// Like [`Writer::write`], but returns [`ErrorKind::QueueFull`] instead of waiting.
     ///
     /// # Errors
     /// As [`Writer::write`]; `ErrorKind::QueueFull` where there is no room.
@@ -159,7 +160,7 @@ impl Writer {
         self.write_or_wait(row, false).await.map(drop)
     }
 
-    /// The same, blocking the thread while there is no room.
+    /// Like [`Writer::send`], but blocks the thread while there is no room.
     ///
     /// # Errors
     /// As [`Writer::write`].
@@ -175,7 +176,7 @@ impl Writer {
         self.add(row, open, true).await.and_then(acknowledged)
     }
 
-    /// The same, blocking the thread while there is no room.
+    /// Like [`Writer::write_blocking`], for a row that is encoded already.
     ///
     /// # Errors
     /// As [`Writer::write`].
@@ -183,7 +184,7 @@ impl Writer {
         self.add_blocking(row, open, true).and_then(acknowledged)
     }
 
-    /// The same, never waiting.
+    /// Like [`Writer::try_write`], for a row that is encoded already.
     ///
     /// # Errors
     /// As [`Writer::try_write`].
@@ -199,7 +200,8 @@ impl Writer {
         self.add(row, open, false).await.map(drop)
     }
 
-    /// The same, never waiting.
+    /// Writes a row that is encoded already and of which nobody will ask what became of it; returns
+    /// [`ErrorKind::QueueFull`] instead of waiting.
     ///
     /// # Errors
     /// As [`Writer::try_write`].
@@ -220,7 +222,7 @@ impl Writer {
         self.shared.queue.take_unheard().or(failure).map_or(Ok(()), Err)
     }
 
-    /// The same, blocking the thread.
+    /// Like [`Writer::flush`], but blocks the thread.
     ///
     /// # Errors
     /// As [`Writer::flush`].
@@ -249,7 +251,7 @@ impl Writer {
         self.farewell(left)
     }
 
-    /// The same, blocking the thread.
+    /// Like [`Writer::close`], but blocks the thread.
     ///
     /// # Errors
     /// As [`Writer::close`].

@@ -61,7 +61,7 @@ pub enum OnFull {
     Fail,
 }
 
-/// How rows travel.
+/// The statement in which a writer's rows travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriterPath {
     /// Few rows by INSERT, many by COPY.
@@ -81,7 +81,7 @@ pub enum OnConflict {
     Update,
 }
 
-/// How often a row can be in the table when connections break.
+/// The promise of how often a row can be in the table when connections break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// Once. Every transaction leaves a row in `howdah_ledger`, in the table's schema, whose primary key lets it happen

@@ -67,7 +67,7 @@ pub struct Flushes {
 }
 
 impl Flushes {
-    /// All of them.
+    /// The flushes of every cause together.
     pub fn total(&self) -> u64 {
         self.by_reason().into_iter().map(|(_, flushes)| flushes).sum()
     }
@@ -115,17 +115,17 @@ impl Default for Distribution {
 }
 
 impl Distribution {
-    /// How many values there are.
+    /// The number of values.
     pub fn count(&self) -> u64 {
         self.counts.len()
     }
 
-    /// Their sum, exactly.
+    /// The exact sum of the values.
     pub fn sum(&self) -> u64 {
         self.sum
     }
 
-    /// Their mean; 0 where there are none.
+    /// The mean of the values; 0 where there are none.
     pub fn mean(&self) -> f64 {
         if self.counts.is_empty() { 0.0 } else { self.sum as f64 / self.count() as f64 }
     }
@@ -186,7 +186,7 @@ impl Statistics {
         }
     }
 
-    /// The same as text that Prometheus reads. `labels` are added to every sample, for instance
+    /// Writes the statistics as text that Prometheus reads. `labels` are added to every sample, for instance
     /// `[("table", "public.events")]`; characters that names of labels cannot have become `_`.
     pub fn prometheus(&self, labels: &[(&str, &str)]) -> String {
         prometheus::text(self, labels)

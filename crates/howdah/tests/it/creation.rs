@@ -1,10 +1,14 @@
 //! What a load makes beside rows: keys, comments, schemas, the user's own statements; and the script that would make it again.
 
-use howdah::options::{Mode, OnError};
-use howdah::{Committed, ErrorKind, LoadOptions};
-use howdah_testkit::Database;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
-use crate::common::{load, options, try_load};
+use howdah::options::{Mode, OnError};
+use howdah::{Committed, Control, ErrorKind, LoadOptions};
+use howdah_testkit::Database;
+use howdah_testkit::waiting::until;
+
+use crate::common::{load, options, target, try_load};
 
 fn keyed(file: &str, jobs: usize) -> LoadOptions {
     options(file, "t").key(["id", "Kind"]).jobs(jobs)
@@ -221,4 +225,35 @@ fn own_sql_that_ends_the_transaction_is_an_error_that_says_what_is_in() {
     let own =
         options(&file, "t").mode(Mode::Truncate).before(["SAVEPOINT a; RELEASE a"]).after(["SAVEPOINT b"]);
     assert_eq!(load(&database, &own).rows, 2);
+}
+
+#[test]
+fn a_stop_ends_a_load_whose_own_sql_gets_no_answer() {
+    let database = Database::new();
+    let file = database.file("t.csv", "n\n1\n");
+    database.sql("CREATE TABLE t (n int)");
+    let wanted = options(&file, "t").mode(Mode::Append).after(["SELECT pg_sleep(600)"]);
+    let (target, control) = (target(&database), Control::new());
+    std::thread::scope(|threads| {
+        let loading = threads.spawn(|| howdah::load(&wanted, &target, &control).unwrap_err());
+        let sleeping = "SELECT coalesce(max(pid), 0) FROM pg_stat_activity WHERE wait_event = 'PgSleep' \
+                        AND datname = current_database()";
+        until("the SQL runs", || database.sql(sleeping) != "0");
+        let signal = |signal: &str, pid: &str| {
+            assert!(Command::new("kill").args([signal, pid]).status().unwrap().success());
+        };
+        let pid = database.sql(sleeping);
+        // Neither the cancellation nor anything else is answered from here on.
+        signal("-STOP", &pid);
+        control.cancel();
+        let asked = Instant::now();
+        while !loading.is_finished() && asked.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let has_ended = loading.is_finished();
+        signal("-CONT", &pid);
+        assert!(has_ended, "it still waits for the server");
+        assert_eq!(loading.join().unwrap().kind(), ErrorKind::Cancelled);
+    });
+    assert_eq!(database.sql("SELECT count(*) FROM t"), "0");
 }
