@@ -19,7 +19,7 @@ pub(crate) fn advise(error: Error, options: &LoadOptions, role: &str, table: &st
             setting::USERNAME,
             ") and the password: ",
             Action::SupplyPassword,
-            " morsels it"
+            " supply it"
         ],
         "28000" => message![
             "the server knows no such role, or lets it in from here only in another way: check ",
