@@ -1,16 +1,16 @@
 //! An input that can be read at any place: a file, an object of a store, bytes in memory. No length is believed before it
 //! is compared with the input's own.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use bytes::Bytes;
 
 use crate::Progress;
+use crate::open::local::{Changed, LocalFile};
 use crate::store::{Ends, Object};
 
 /// The input; clones are handles on the same one.
@@ -25,8 +25,7 @@ struct Inner {
 enum Place {
     /// Open only while somebody keeps it open: thousands of files are read one by one.
     File {
-        path: PathBuf,
-        seen: Seen,
+        file: LocalFile,
         open: Mutex<Weak<File>>,
     },
     Memory(Bytes),
@@ -38,38 +37,15 @@ enum Place {
     },
 }
 
-/// What tells a file from one that took its place, or that somebody writes to.
-#[derive(PartialEq, Eq)]
-struct Seen {
-    device: u64,
-    inode: u64,
-    size: u64,
-    modified: (i64, i64),
-}
-
-impl Seen {
-    fn new(metadata: &Metadata) -> Self {
-        Seen {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            size: metadata.len(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-        }
-    }
-}
-
 /// Keeps a file open as long as it lives.
 #[derive(Clone)]
 pub struct Held(#[expect(dead_code, reason = "it is there to be dropped")] Option<Arc<File>>);
 
 impl Blob {
-    /// # Errors
-    /// There is no such file.
-    pub fn file(path: &Path) -> io::Result<Self> {
-        let seen = Seen::new(&path.metadata()?);
-        let size = seen.size;
-        let place = Place::File { path: path.to_owned(), seen, open: Mutex::default() };
-        Ok(Blob(Arc::new(Inner { place, size })))
+    pub(crate) fn file(file: LocalFile) -> Self {
+        let size = file.size().unwrap_or_default();
+        let place = Place::File { file, open: Mutex::default() };
+        Blob(Arc::new(Inner { place, size }))
     }
 
     pub fn memory(bytes: Bytes) -> Self {
@@ -118,7 +94,7 @@ impl Blob {
     /// It cannot be opened, or is not what it was.
     pub fn keep_open(&self) -> io::Result<Held> {
         Ok(Held(match &self.0.place {
-            Place::File { path, seen, open } => Some(opened(path, seen, open)?),
+            Place::File { file, open } => Some(opened(file, open)?),
             Place::Memory(_) | Place::Object { .. } => None,
         }))
     }
@@ -135,8 +111,11 @@ impl Blob {
     pub fn read(&self, start: u64, buffer: &mut [u8]) -> io::Result<()> {
         let range = self.range(start, buffer.len() as u64)?;
         match &self.0.place {
-            Place::File { path, seen, open } => {
-                opened(path, seen, open)?.read_exact_at(buffer, start).map_err(shorter)
+            Place::File { file, open } => {
+                let opened = opened(file, open)?;
+                opened.read_exact_at(buffer, start).map_err(shorter)?;
+                // Looked at after each read: what was read is of the file that was named.
+                file.check(&opened.metadata()?)
             }
             Place::Memory(bytes) => {
                 buffer.copy_from_slice(&bytes[range]);
@@ -212,23 +191,19 @@ impl Blob {
     }
 }
 
-fn opened(path: &Path, seen: &Seen, open: &Mutex<Weak<File>>) -> io::Result<Arc<File>> {
+fn opened(local: &LocalFile, open: &Mutex<Weak<File>>) -> io::Result<Arc<File>> {
     let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(file) = open.upgrade() {
         return Ok(file);
     }
-    let file = File::open(path)?;
-    if Seen::new(&file.metadata()?) != *seen {
-        return Err(io::Error::other("it was changed while it was read"));
-    }
-    let file = Arc::new(file);
+    let file = Arc::new(local.open()?);
     *open = Arc::downgrade(&file);
     Ok(file)
 }
 
 fn shorter(error: io::Error) -> io::Error {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => io::Error::other("it became shorter while it was read"),
+        io::ErrorKind::UnexpectedEof => Changed.into(),
         _ => error,
     }
 }
@@ -252,10 +227,10 @@ mod tests {
     fn a_file_that_shrinks_is_an_error_and_not_its_end() {
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().set_len(100).unwrap();
-        let blob = Blob::file(file.path()).unwrap();
+        let blob = Blob::file(LocalFile::new(file.path().to_owned()));
         let held = blob.keep_open().unwrap();
         file.as_file().set_len(50).unwrap();
-        assert!(blob.bytes(40, 20).unwrap_err().to_string().contains("shorter"));
+        assert!(blob.bytes(40, 20).unwrap_err().to_string().contains("changed"));
         drop(held);
         assert!(blob.bytes(40, 5).unwrap_err().to_string().contains("changed"));
     }
@@ -264,7 +239,8 @@ mod tests {
     fn files_that_nobody_reads_are_not_open() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), b"0123456789").unwrap();
-        let blobs: Vec<Blob> = (0..5000).map(|_| Blob::file(file.path()).unwrap()).collect();
+        let blobs: Vec<Blob> =
+            (0..5000).map(|_| Blob::file(LocalFile::new(file.path().to_owned()))).collect();
         assert!(blobs.iter().all(|blob| blob.bytes(2, 3).unwrap() == "234"));
     }
 }

@@ -5,11 +5,11 @@ pub(crate) mod decompress;
 pub mod encoding;
 pub(crate) mod fill;
 pub mod guess;
+pub(crate) mod local;
 pub mod provenance;
 pub mod reject_file;
 pub mod transcode;
 
-use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,6 +25,7 @@ use crate::open::blob::Blob;
 use crate::open::encoding::Encoding;
 use crate::open::fill::read_full;
 use crate::open::guess::Guess;
+use crate::open::local::{Changed, LocalFile};
 use crate::open::reject_file::{LineMap, RejectFileReader};
 use crate::store::{self, Address, Failure, Object};
 
@@ -48,7 +49,7 @@ pub struct Input {
 #[derive(Debug, Clone)]
 enum Place {
     Stdin,
-    File(PathBuf),
+    File(LocalFile),
     Memory(Arc<[u8]>),
     Object(Object),
     Reader(Once<dyn Read + Send>),
@@ -144,7 +145,7 @@ impl Input {
     }
 
     fn file(path: PathBuf) -> Self {
-        Input::new(Arc::from(path.to_string_lossy()), Place::File(path))
+        Input::new(Arc::from(path.to_string_lossy()), Place::File(LocalFile::new(path)))
     }
 
     /// An object of a store.
@@ -199,7 +200,7 @@ impl Input {
 
     fn path(&self) -> Option<&Path> {
         match &self.place {
-            Place::File(path) => Some(path),
+            Place::File(file) => Some(file.path()),
             Place::Stdin | Place::Memory(_) | Place::Object(_) | Place::Reader(_) | Place::Batches(_) => None,
         }
     }
@@ -223,9 +224,7 @@ impl Input {
             Place::Stdin | Place::Reader(_) | Place::Batches(_) => None,
             Place::Memory(bytes) => Some(bytes.len() as u64),
             Place::Object(object) => Some(object.size()),
-            Place::File(path) => {
-                path.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len())
-            }
+            Place::File(file) => file.size(),
         }
     }
 
@@ -297,9 +296,7 @@ impl Input {
     /// It is gone.
     pub fn blob(&self, progress: &Progress) -> Result<Option<Blob>, Error> {
         match &self.place {
-            Place::File(path) if self.size().is_some() => {
-                Blob::file(path).map(Some).map_err(|error| cannot_read(&self.name, error))
-            }
+            Place::File(file) if file.size().is_some() => Ok(Some(Blob::file(file.clone()))),
             Place::Memory(bytes) => Ok(Some(Blob::memory(Bytes::from_owner(bytes.clone())))),
             Place::Object(object) => Ok(Some(Blob::object(object.clone(), progress))),
             Place::Stdin | Place::File(_) | Place::Reader(_) | Place::Batches(_) => Ok(None),
@@ -326,7 +323,7 @@ impl Input {
         }
         let raw: Box<dyn Read + Send> = match &self.place {
             Place::Stdin => Box::new(io::stdin()),
-            Place::File(path) => Box::new(File::open(path).map_err(|error| cannot_read(&self.name, error))?),
+            Place::File(file) => Box::new(file.reader().map_err(|error| cannot_read(&self.name, error))?),
             Place::Memory(bytes) => Box::new(Cursor::new(bytes.clone())),
             Place::Object(object) => Box::new(object.reader(progress)),
             Place::Reader(reader) => reader.take(&self.name)?,
@@ -407,6 +404,10 @@ fn explained(name: &str, error: &io::Error) -> Error {
     }
     if let Some(said) = error.get_ref().and_then(|cause| cause.downcast_ref::<Message>()) {
         return Error::new(ErrorKind::Source, message!["cannot read {name}: ", said]);
+    }
+    if error.get_ref().is_some_and(|cause| cause.is::<Changed>()) {
+        return Error::new(ErrorKind::Source, format!("cannot read {name}: {Changed}"))
+            .with_hint(Changed::HINT);
     }
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();

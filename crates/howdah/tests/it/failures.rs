@@ -1,12 +1,14 @@
 //! What goes wrong is said with file, line, byte and column, and nothing is changed.
 
+use std::fs::File;
+use std::io::Write;
 use std::time::{Duration, Instant};
 
-use howdah::Error;
 use howdah::options::{HeaderOption, Mode};
+use howdah::{Control, Error, ErrorKind};
 use howdah_testkit::Database;
 
-use crate::common::{load, options, try_load};
+use crate::common::{Holder, load, options, target, try_load};
 
 /// The error of loading `csv` into `t (a int, b text)`, which holds one row that must stay alone.
 fn refused(csv: &[u8], jobs: usize) -> Error {
@@ -203,4 +205,44 @@ fn a_compressed_file_without_a_byte_is_cut_off_and_no_table_without_rows() {
     let file = database.file("none.csv", "");
     assert_eq!(load(&database, &options(&file, "t").mode(Mode::Truncate)).rows, 0);
     assert_eq!(database.sql("SELECT count(*) FROM t"), "0");
+}
+
+#[test]
+fn a_file_that_changes_under_a_load_is_an_error_and_nothing_of_it_is_loaded() {
+    type Harm = fn(&std::path::Path);
+    let harms: [(&str, Harm); 3] = [
+        ("it becomes shorter", |path| {
+            File::options().write(true).open(path).unwrap().set_len(5_000_003).unwrap();
+        }),
+        ("it grows", |path| File::options().append(true).open(path).unwrap().write_all(b"7,x\n").unwrap()),
+        ("another takes its name", |path| {
+            let other = path.with_extension("new");
+            std::fs::copy(path, &other).unwrap();
+            std::fs::rename(other, path).unwrap();
+        }),
+    ];
+    let lines: Vec<String> = (0..100_000).map(|n| format!("{n},{}\n", "x".repeat(90))).collect();
+    for (what, harm) in harms {
+        for jobs in [1, 2] {
+            let database = Database::new();
+            database.sql("CREATE TABLE t (n int, pad text)");
+            let file = database.file("t.csv", lines.concat());
+            let holder = Holder::new(&database, "LOCK TABLE t IN SHARE MODE");
+            let wanted = options(&file, "t").header(HeaderOption::No).mode(Mode::Append).jobs(jobs);
+            let target = target(&database);
+            let load = std::thread::spawn(move || howdah::load(&wanted, &target, &Control::new()));
+            let waiting = "SELECT count(*) > 0 FROM pg_locks WHERE relation = 't'::regclass AND NOT granted";
+            database.until(waiting, "t", Duration::from_secs(30));
+            harm(std::path::Path::new(&file));
+            holder.release();
+            let error = load.join().unwrap().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Source, "{what}: {error:?}");
+            assert!(
+                error.message().ends_with("t.csv: it was changed while it was read"),
+                "{what}: {error:?}"
+            );
+            assert!(error.visible().unwrap().starts_with("nothing was changed"), "{what}: {error:?}");
+            assert_eq!(database.sql("SELECT count(*) FROM t"), "0", "{what}");
+        }
+    }
 }

@@ -1,9 +1,13 @@
 //! Runs loads into a test's database.
 
+mod holder;
+
 use howdah::connect::{ConnectOptions, Environment, Target};
 use howdah::name::TableName;
 use howdah::{Control, Error, LoadOptions, Report};
 use howdah_testkit::Database;
+
+pub(crate) use holder::Holder;
 
 pub(crate) fn target(database: &Database) -> Target {
     let options = ConnectOptions { conninfo: Some(database.conninfo()), ..ConnectOptions::default() };
