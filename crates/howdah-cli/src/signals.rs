@@ -1,11 +1,11 @@
-//! SIGINT and SIGTERM: the first asks the load to stop, the second ends the process at once.
+//! SIGINT, SIGTERM and SIGHUP, with which a terminal closes: the first asks the load to stop, the second ends the process at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::JoinHandle;
 
 use howdah::Control;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
 use crate::exit;
@@ -22,6 +22,9 @@ impl SignalWatch {
     #[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
     pub(crate) fn start(control: &Control) -> std::io::Result<Self> {
         let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        if !is_ignored(SIGHUP) {
+            signals.add_signal(SIGHUP)?;
+        }
         let handle = signals.handle();
         let received = Arc::new(AtomicU8::new(0));
         let (control, seen) = (control.clone(), Arc::clone(&received));
@@ -46,6 +49,15 @@ impl SignalWatch {
             number => Some(number),
         }
     }
+}
+
+/// Whether this process was started with the signal ignored: nohup does so, to outlive the terminal. Where the system does not
+/// say, it was not.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 impl Drop for SignalWatch {

@@ -14,7 +14,7 @@ use serde_json::Value;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The ways to ask, with the exit codes that shells give them.
-const REQUESTS: [(Signal, i32); 2] = [(Signal::INT, 130), (Signal::TERM, 143)];
+const REQUESTS: [(Signal, i32); 3] = [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)];
 
 /// What can be seen of loads in the database of a test.
 const BACKENDS: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'howdah' AND datname = current_database()";
