@@ -132,6 +132,10 @@ class Options(TypedDict, total=False):
     freeze: Annotated[
         bool | None, "COPY FREEZE, into a table made or truncated by this load. Default: False."
     ]
+    max_rate: Annotated[int | None, "The most bytes a second that are sent to the server. Default: no limit."]
+    lock_timeout: Annotated[
+        float | None, "Seconds that a statement may wait for a lock of another session. Default: no limit."
+    ]
     before: Annotated[Names | None, "SQL before row 1, in the load's transaction. Default: none."]
     after: Annotated[Names | None, "SQL after all rows, in the load's transaction. Default: none."]
     analyze: Annotated[bool | None, "ANALYZE the table after the commit. Default: False."]

@@ -6,7 +6,7 @@ use howdah::{Error, LoadOptions};
 
 use crate::args::{AllowArg, Load, ModeArg, WritePathArg};
 use crate::names::{column_list, column_name};
-use crate::{reading, types};
+use crate::{reading, types, units};
 
 /// The engine's options.
 ///
@@ -67,6 +67,10 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
     let rows = args.writing.rows_per_statement;
     writing.rows_per_statement = rows.map(|rows| usize::try_from(rows).unwrap_or(usize::MAX));
     writing.freeze = args.writing.freeze;
+    let rate = args.writing.max_rate.as_deref().map(|text| units::bytes("--max-rate", text)).transpose()?;
+    writing.max_rate = rate.map(|bytes| bytes as u64);
+    let timeout = args.writing.lock_timeout.as_deref();
+    writing.lock_timeout = timeout.map(|text| units::time("--lock-timeout", text)).transpose()?;
     Ok(options)
 }
 
@@ -187,6 +191,10 @@ mod tests {
             "9",
             "--unlogged",
             "--freeze",
+            "--max-rate",
+            "20MB",
+            "--lock-timeout",
+            "90s",
             "--analyze",
             "--dry-run",
             "--on-error",
@@ -273,6 +281,8 @@ mod tests {
         assert_eq!(o.columns.map, [("x".into(), "y".into()), ("z".into(), "w".into())]);
         assert_eq!(o.columns.skip_columns, ["C", "d", "e"]);
         assert!(o.target.unlogged && o.writing.freeze && o.target.analyze && o.target.dry_run);
+        assert_eq!(o.writing.max_rate, Some(20_000_000));
+        assert_eq!(o.writing.lock_timeout, Some(std::time::Duration::from_secs(90)));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! One open connection.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio_postgres::config::SslMode;
 use tokio_postgres::{Client, Config, SimpleQueryMessage};
@@ -162,6 +163,16 @@ impl Connection {
         let rows = self.client.query_typed("select pg_catalog.pg_backend_pid()", &[]).await?;
         let row = rows.first().ok_or_else(|| no_row("pg_backend_pid()"))?;
         Ok(row.try_get(0)?)
+    }
+
+    /// Where the server is: address and port, or the path of its socket.
+    pub fn peer(&self) -> String {
+        self.route.address.to_string()
+    }
+
+    /// Whether the server's machine is there: it takes a connection, or refuses it, `within` this time. Nobody logs in.
+    pub async fn peer_answers(&self, within: Duration) -> bool {
+        self.route.dialing.answers(&self.route.address, within).await
     }
 
     /// Closes the socket at once, whatever is under way.

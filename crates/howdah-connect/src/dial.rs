@@ -1,5 +1,6 @@
 //! From a host to a socket: addresses, time limits, and noticing that the other side is gone.
 
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -20,7 +21,7 @@ const KEEPALIVE_INTERVAL: u32 = 5;
 const KEEPALIVE_COUNT: u32 = 3;
 
 /// Whether no machine answered, as opposed to one that refused.
-pub(crate) fn is_silence(error: &io::Error) -> bool {
+fn is_silence(error: &io::Error) -> bool {
     use io::ErrorKind::{HostUnreachable, NetworkUnreachable, TimedOut};
     matches!(error.kind(), HostUnreachable | NetworkUnreachable | TimedOut)
 }
@@ -30,6 +31,15 @@ pub(crate) fn is_silence(error: &io::Error) -> bool {
 pub(crate) enum Address {
     Tcp(SocketAddr),
     Unix(PathBuf),
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Tcp(address) => address.fmt(f),
+            Address::Unix(path) => path.display().fmt(f),
+        }
+    }
 }
 
 /// How sockets are opened.
@@ -81,6 +91,15 @@ impl Dialing {
         let user_timeout =
             number("tcp_user_timeout")?.filter(|n| *n > 0).map(|n| Duration::from_millis(n.into()));
         Ok(Dialing { limit, keepalive, user_timeout })
+    }
+
+    /// Whether the machine at `address` is there: it takes a connection, or refuses it, `within` this time.
+    pub(crate) async fn answers(&self, address: &Address, within: Duration) -> bool {
+        match tokio::time::timeout(within, self.dial(address)).await {
+            Ok(Ok(_)) => true,
+            Ok(Err(error)) => !is_silence(&error),
+            Err(_) => false,
+        }
     }
 
     pub(crate) async fn dial(&self, address: &Address) -> io::Result<Socket> {

@@ -10,7 +10,7 @@ use tokio_postgres::config::{ChannelBinding, SslMode, SslNegotiation};
 use crate::connection::Connection;
 use crate::connection::Route;
 use crate::conninfo::Parameters;
-use crate::dial::{Address, Dialing, is_silence};
+use crate::dial::{Address, Dialing};
 use crate::environment::Environment;
 use crate::error::{Error, ErrorKind};
 use crate::failure::Refusal;
@@ -225,10 +225,8 @@ impl Target {
     pub async fn answers(&self, within: Duration) -> bool {
         for host in &self.hosts {
             for address in host.addresses().await.unwrap_or_default() {
-                match tokio::time::timeout(within, self.dialing.dial(&address)).await {
-                    Ok(Ok(_)) => return true,
-                    Ok(Err(error)) if !is_silence(&error) => return true,
-                    _ => {}
+                if self.dialing.answers(&address, within).await {
+                    return true;
                 }
             }
         }

@@ -128,6 +128,7 @@ settings! {
     KEEP_LANDING = "keep_landing",
     KEY = "key",
     LANDING_TABLE = "landing_table",
+    LOCK_TIMEOUT = "lock_timeout",
     MAP = "map",
     MODE = "mode",
     NAMES = "names",

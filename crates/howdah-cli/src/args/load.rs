@@ -267,6 +267,14 @@ pub(crate) struct Writing {
     #[arg(long)]
     pub(crate) freeze: bool,
 
+    /// Most bytes a second to the server, as 20MB [default: no limit]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) max_rate: Option<String>,
+
+    /// End a wait for a lock after this time, as 30s [default: wait]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) lock_timeout: Option<String>,
+
     /// SQL before row 1, in its transaction; repeatable [default: none]
     #[arg(long, value_name = "SQL")]
     pub(crate) before: Vec<String>,

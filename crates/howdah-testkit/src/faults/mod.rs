@@ -29,7 +29,6 @@ pub struct FaultProxy {
 
 /// What the owner and the connections share.
 struct Shared {
-    upstream: SocketAddr,
     state: Mutex<State>,
     /// Every change is a harm to all connections that there are.
     cuts: watch::Sender<Option<Harm>>,
@@ -39,6 +38,8 @@ struct Shared {
 }
 
 struct State {
+    /// Where new connections go.
+    upstream: SocketAddr,
     pending: Pending,
     line: Line,
     /// What every new connection suffers.
@@ -57,6 +58,7 @@ impl FaultProxy {
     /// Like [`FaultProxy::start`], with jitter as `seed` has it.
     pub fn seeded(upstream: SocketAddr, seed: u64) -> FaultProxy {
         let state = State {
+            upstream,
             pending: Pending::default(),
             line: Line::default(),
             away: None,
@@ -64,7 +66,6 @@ impl FaultProxy {
             rng: Rng::new(seed),
         };
         let shared = Arc::new(Shared {
-            upstream,
             state: Mutex::new(state),
             cuts: watch::Sender::new(None),
             to_server: AtomicU64::new(0),
@@ -84,6 +85,11 @@ impl FaultProxy {
     /// last counts.
     pub fn conninfo(&self, conninfo: &str) -> String {
         format!("{conninfo} host={} port={} sslmode=disable", self.address().ip(), self.address().port())
+    }
+
+    /// New connections go to another server, as after a failover.
+    pub fn lead_to(&self, upstream: SocketAddr) {
+        self.shared.state().upstream = upstream;
     }
 
     /// One more fault; each strikes once.

@@ -47,7 +47,8 @@ impl Relay for Shared {
             greeted = greet(&mut client, &mut messages) => greeted?,
             _ = next_cut(&mut cuts) => return Ok(()),
         }
-        let mut server = TcpStream::connect(self.upstream).await?;
+        let upstream = self.state().upstream;
+        let mut server = TcpStream::connect(upstream).await?;
         server.set_nodelay(true)?;
         let (from_client, to_client) = client.split();
         let (from_server, to_server) = server.split();

@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::connect::Target;
+use crate::connect::Connection;
 use crate::control::Control;
 use crate::error::{Error, ErrorKind};
 
 /// How often progress is checked.
 const CHECK_EVERY: Duration = Duration::from_secs(2);
-/// How long a load may make no progress before the machine is asked for a new connection.
-const PATIENCE: Duration = Duration::from_secs(8);
+/// How long nothing may happen before the machine is asked for a new connection.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(8);
 /// How long the machine has to accept it. With [`PATIENCE`] and the time to clean up this stays below 30 seconds.
-const ANSWER_WITHIN: Duration = Duration::from_secs(8);
+pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(8);
 
-/// Waits until nothing has been sent for a while and the machine accepts no connection any more, and returns the error for
-/// that.
-pub(crate) async fn server_lost(target: &Target, control: &Control) -> Error {
+/// Waits until nothing has been sent for a while and the machine at the other end of `connection` accepts no connection any
+/// more, and returns the error for that.
+pub(crate) async fn server_lost(connection: &Connection, control: &Control) -> Error {
     let mut seen = control.snapshot();
     let mut since = Instant::now();
     loop {
@@ -28,16 +28,16 @@ pub(crate) async fn server_lost(target: &Target, control: &Control) -> Error {
         if now != seen {
             (seen, since) = (now, Instant::now());
         } else if since.elapsed() >= PATIENCE {
-            if !target.answers(ANSWER_WITHIN).await {
-                return Error::new(
-                    ErrorKind::Server,
-                    format!("{} does not answer any more", target.describe()),
-                )
-                .with_hint(
-                    "the server's machine or the network between is down; look there, then load again",
-                );
+            if !connection.peer_answers(ANSWER_WITHIN).await {
+                return lost(connection);
             }
             since = Instant::now();
         }
     }
+}
+
+/// The machine at the other end of `connection` is gone.
+pub(crate) fn lost(connection: &Connection) -> Error {
+    Error::new(ErrorKind::Server, format!("the server at {} does not answer any more", connection.peer()))
+        .with_hint("the server's machine or the network between is down; look there, then load again")
 }

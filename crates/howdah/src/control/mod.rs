@@ -1,6 +1,8 @@
 //! The handle through which a front end watches and stops a load: counters, phase, notices, cancellation. The engine
 //! never calls back; front ends poll.
 
+pub(crate) mod liveness;
+pub(crate) mod lock_watch;
 pub(crate) mod stoppable;
 pub(crate) mod usage;
 

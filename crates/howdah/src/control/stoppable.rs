@@ -1,9 +1,10 @@
-//! Waiting for a statement, unless somebody says stop: then the server is told.
+//! Waiting for a server, unless somebody says stop, or the server's machine is gone.
 
 use std::time::Duration;
 
 use crate::connect::Connection;
 use crate::control::Control;
+use crate::control::liveness::server_lost;
 use crate::error::{Error, ErrorKind};
 
 /// Somebody who asked us to stop waits: what cleaning up cannot do in this time, closing the connections does.
@@ -14,10 +15,10 @@ pub(crate) fn cancelled() -> Error {
     Error::new(ErrorKind::Cancelled, "stopped on request")
 }
 
-/// The answer to `running`, a statement on `connection`.
+/// The answer to `running`, a statement on `connection`. Where somebody says stop, the server is told.
 ///
 /// # Errors
-/// Somebody said stop.
+/// Somebody said stop; the server's machine is gone.
 pub(crate) async fn stoppable<T>(
     connection: &Connection,
     control: &Control,
@@ -26,6 +27,7 @@ pub(crate) async fn stoppable<T>(
     tokio::pin!(running);
     tokio::select! {
         done = &mut running => Ok(done),
+        lost = server_lost(connection, control) => Err(lost),
         () = control.cancelled() => {
             // Waited for: a cancel request that arrives late would hit the next statement.
             let told = async {
@@ -35,5 +37,21 @@ pub(crate) async fn stoppable<T>(
             let _ = tokio::time::timeout(CLEAN_UP_PATIENCE, told).await;
             Err(cancelled())
         }
+    }
+}
+
+/// The outcome of `work`, which asks the server of `connection` and may be dropped at any moment.
+///
+/// # Errors
+/// Those of `work`; somebody said stop; the server's machine is gone.
+pub(crate) async fn interruptible<T>(
+    connection: &Connection,
+    control: &Control,
+    work: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    tokio::select! {
+        done = work => done,
+        lost = server_lost(connection, control) => Err(lost),
+        () = control.cancelled() => Err(cancelled()),
     }
 }

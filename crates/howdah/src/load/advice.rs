@@ -34,9 +34,11 @@ pub(crate) fn advise(error: Error, options: &LoadOptions, role: &str, table: &st
         "53300" => {
             message!["wait until others are done, or take fewer connections: ", setting::JOBS.number(1)]
         }
-        "55P03" => {
-            "another session uses the table: try again when it is done, or with a longer lock_timeout".into()
-        }
+        "55P03" => message![
+            "another session uses the table: try again when it is done, or wait longer (",
+            setting::LOCK_TIMEOUT,
+            ")"
+        ],
         "57014" => {
             "a time limit of the server or an administrator ended it: PGOPTIONS='-c statement_timeout=0' lifts the limit".into()
         }

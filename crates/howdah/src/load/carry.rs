@@ -11,19 +11,20 @@ use crate::catalog::inferred_type::InferredType;
 use crate::catalog::table::Table;
 use crate::connect::{Connection, Target};
 use crate::control::Phase;
-use crate::control::stoppable::{CLEAN_UP_PATIENCE, cancelled, stoppable};
+use crate::control::liveness::server_lost;
+use crate::control::stoppable::{CLEAN_UP_PATIENCE, cancelled, interruptible, stoppable};
 use crate::error::{Error, ErrorKind};
 use crate::infer::columns::merge;
 use crate::infer::lattice::ColumnLattice;
 use crate::message::setting;
 use crate::plan::Plan;
-use crate::publish::commit::commit_all;
+use crate::publish::commit::{Commit, Makes};
+use crate::publish::server_identity::ServerIdentity;
 use crate::publish::strategy::{self, PublishStrategy};
 use crate::read::queue::InputQueue;
 use crate::report::{CopyFormat, Outcome};
 use crate::send::context::LoadContext;
 use crate::send::deadlock::watch_for_deadlocks;
-use crate::send::liveness::server_lost;
 use crate::send::pool::WorkerPool;
 use crate::send::timings::Timings;
 use crate::send::worker::Sent;
@@ -41,20 +42,21 @@ impl Load<'_> {
         decision: &Decision,
     ) -> Result<(), Error> {
         let Decision { table, landing, jobs, .. } = decision;
-        for name in strategy::sweep(connection, &table.schema).await? {
-            self.control.notice(format!("removed {name}, left by a load that died"));
-        }
-        let size_before = match landing {
-            PublishStrategy::Append | PublishStrategy::Staged(_) => table.size(connection).await?,
-            _ => u64::MAX,
-        };
         let input = InputQueue::new(morsels);
         let target = self.target.pinned_to(connection);
         let context = Arc::new(self.context(decision, &target));
-        let mut workers = WorkerPool::connect(connection, &target, jobs.count).await?;
-        if jobs.count > 1 {
-            landing.prepare_apart(connection, table).await?;
-        }
+        let preparing = async {
+            for name in strategy::sweep(connection, &table.schema).await? {
+                self.control.notice(format!("removed {name}, left by a load that died"));
+            }
+            let size_before = match landing {
+                PublishStrategy::Append | PublishStrategy::Staged(_) => table.size(connection).await?,
+                _ => u64::MAX,
+            };
+            Ok((size_before, WorkerPool::connect(connection, &target, jobs.count).await?))
+        };
+        let (size_before, mut workers) = self.interruptible(connection, preparing).await?;
+        self.watch_locks_of(&workers);
         let Err(error) =
             self.send_and_publish(connection, &target, &input, decision, &context, &mut workers).await
         else {
@@ -87,8 +89,13 @@ impl Load<'_> {
         let Decision { plan, table, landing, jobs, .. } = decision;
         let alone = jobs.count == 1;
         let connections = workers.connections();
+        let server =
+            self.interruptible(connection, async { Ok(ServerIdentity::read(connection).await) }).await?;
         let loading = Instant::now();
         self.control.enter(Phase::Loading);
+        if !alone {
+            self.interruptible(connection, landing.prepare_apart(connection, table)).await?;
+        }
         let mut first = vec!["BEGIN".to_owned()];
         if context.isolates_rows {
             // A deferred constraint would speak up when nobody can tell any more which row it means.
@@ -97,21 +104,22 @@ impl Load<'_> {
         let first = first.join("; ");
         let begun =
             try_join_all(connections.iter().map(|connection| connection.client().batch_execute(&first)));
-        self.unless_cancelled(async { Ok(begun.await?) }).await?;
+        self.interruptible(connection, async { Ok(begun.await?) }).await?;
         let nothing = "no row of the input";
         self.run_own_sql(connection, setting::BEFORE, &self.options.target.before, nothing).await?;
         if alone {
             self.run_all(connection, &landing.before(table)).await?;
         }
-        let sent = self.send(connection, target, input, context, workers).await?;
+        let sent = self.send(connection, input, context, workers).await?;
         self.close_rejects(decision)?;
         let mut rows = self.account(&sent, table)?;
+        let subtransactions = sent.iter().map(|sent| sent.subtransactions.clone()).collect();
         self.report.phases.load_s = loading.elapsed().as_secs_f64();
 
         self.control.enter(Phase::Indexing);
         let indexing = Instant::now();
         if !alone && landing.hidden_id().is_some() {
-            commit_all(&connections, target).await?;
+            self.commit(&connections, target, server.as_ref(), Makes::Nothing).await?;
         }
         let lattices = merge(sent.into_iter().map(|sent| sent.lattices));
         let found: Vec<InferredType> = lattices.iter().map(ColumnLattice::decide).collect();
@@ -134,8 +142,14 @@ impl Load<'_> {
         let all = format!("all {rows} rows, in {}", table.display());
         self.run_own_sql(connection, setting::AFTER, &self.options.target.after, &all).await?;
         match landing {
-            PublishStrategy::Append => commit_all(&connections, target).await?,
-            _ => commit_all(std::slice::from_ref(connection), target).await?,
+            PublishStrategy::Append => {
+                let makes = Makes::Rows { table: &table.sql(), subtransactions };
+                self.commit(&connections, target, server.as_ref(), makes).await?;
+            }
+            _ => {
+                let own = std::slice::from_ref(connection);
+                self.commit(own, target, server.as_ref(), Makes::AllAtOnce).await?;
+            }
         }
         self.report.phases.commit_s = committing.elapsed().as_secs_f64();
         self.report.rows = rows;
@@ -147,7 +161,6 @@ impl Load<'_> {
     pub(super) async fn send(
         &self,
         connection: &Connection,
-        target: &Target,
         input: &Arc<InputQueue>,
         context: &Arc<LoadContext>,
         workers: &mut WorkerPool,
@@ -163,7 +176,7 @@ impl Load<'_> {
         };
         tokio::select! {
             sent = workers.run(context, input) => sent,
-            lost = server_lost(target, self.control) => Err(lost),
+            lost = server_lost(connection, self.control) => Err(lost),
             watched = watch => watched.map(|never| match never {}),
             () = self.control.cancelled() => Err(cancelled()),
         }
@@ -226,14 +239,31 @@ impl Load<'_> {
         Ok(stoppable(connection, self.control, running).await??)
     }
 
-    pub(super) async fn unless_cancelled<T>(
+    /// Waits for `work`, which may be dropped at any moment, unless somebody says stop.
+    pub(super) async fn interruptible<T>(
         &self,
+        connection: &Connection,
         work: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
-        tokio::select! {
-            done = work => done,
-            () = self.control.cancelled() => Err(cancelled()),
+        interruptible(connection, self.control, work).await
+    }
+
+    /// Who holds a lock that one of `workers` waits for is said, too.
+    pub(super) fn watch_locks_of(&self, workers: &WorkerPool) {
+        if let Some(locks) = &self.locks {
+            locks.add(workers.pids());
         }
+    }
+
+    /// Commits the transactions of `connections` together.
+    async fn commit(
+        &self,
+        connections: &[Arc<Connection>],
+        target: &Target,
+        server: Option<&ServerIdentity>,
+        makes: Makes<'_>,
+    ) -> Result<(), Error> {
+        Commit { connections, target, control: self.control, server, makes }.run().await
     }
 
     fn show_found_types(&mut self, plan: &Plan, found: &[InferredType]) {
@@ -251,8 +281,8 @@ impl Load<'_> {
         }
         self.control.enter(Phase::Analyzing);
         let start = Instant::now();
-        if let Err(error) = connection.client().batch_execute(&format!("ANALYZE {}", table.sql())).await {
-            self.control.notice(format!("the rows are in, but ANALYZE failed: {}", Error::from(error)));
+        if let Err(error) = self.run_all(connection, &[format!("ANALYZE {}", table.sql())]).await {
+            self.control.notice(format!("the rows are in, but ANALYZE did not end well: {error}"));
         }
         self.report.phases.analyze_s = start.elapsed().as_secs_f64();
         Ok(())

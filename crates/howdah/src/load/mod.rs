@@ -34,6 +34,8 @@ use crate::catalog::session::Session;
 use crate::catalog::table::Table;
 use crate::connect::{Connection, Target};
 use crate::control::Control;
+use crate::control::liveness::server_lost;
+use crate::control::lock_watch::LockWatch;
 use crate::control::stoppable::{CLEAN_UP_PATIENCE, cancelled};
 use crate::control::usage::Usage;
 use crate::encode::rejects::Rejects;
@@ -128,8 +130,16 @@ fn run(
         Ok(runtime) => {
             inputs().and_then(|inputs| inputs_and_options(inputs, options)).and_then(|(inputs, options)| {
                 resolved = options;
-                let load = Load { inputs, options: &resolved, target, control, id, report: &mut report };
-                runtime.block_on(load.run())
+                let load = Load {
+                    inputs,
+                    options: &resolved,
+                    target,
+                    control,
+                    id,
+                    locks: None,
+                    report: &mut report,
+                };
+                runtime.block_on(load.run_watched())
             })
         }
         Err(error) => Err(Error::cannot_start("the runtime", error)),
@@ -175,6 +185,8 @@ struct Load<'a> {
     target: &'a Target,
     control: &'a Control,
     id: LoadId,
+    /// Watches its sessions, once there is one.
+    locks: Option<LockWatch>,
     report: &'a mut Report,
 }
 
@@ -195,7 +207,16 @@ struct Decision {
 }
 
 impl Load<'_> {
-    async fn run(mut self) -> Result<(), Error> {
+    /// Runs; where a wait for a lock was ended, the error says so.
+    async fn run_watched(mut self) -> Result<(), Error> {
+        let done = self.run().await;
+        match &self.locks {
+            Some(locks) => done.map_err(|error| locks.explain(error)),
+            None => done,
+        }
+    }
+
+    async fn run(&mut self) -> Result<(), Error> {
         let planning = Instant::now();
         let options = self.options;
         write::check(options)?;
@@ -203,10 +224,18 @@ impl Load<'_> {
         let usual =
             Arc::new(Dialect::resolve(options.input.format.unwrap_or(Format::Csv), &options.input.dialect)?);
         let name = target_name(options, &inputs)?;
-        let connection = Arc::new(self.unless_cancelled(async { Ok(self.target.connect().await?) }).await?);
         let control = self.control;
+        let connection = tokio::select! {
+            connected = self.target.connect() => Arc::new(connected?),
+            () = control.cancelled() => return Err(cancelled()),
+        };
+        let limit = options.writing.lock_timeout;
+        let locks = LockWatch::start(&self.target.pinned_to(&connection), control, limit);
+        locks.add([self.interruptible(&connection, async { Ok(connection.pid().await?) }).await?]);
+        self.locks = Some(locks);
         let (morsels, decision) = tokio::select! {
             prepared = self.prepare(planning, &connection, &inputs, &usual, &name) => prepared?,
+            lost = server_lost(&connection, control) => return Err(lost.nothing_changed()),
             () = control.cancelled() => {
                 // A backend that waits for a lock does not notice that its client is gone: it must be told.
                 let _ = tokio::time::timeout(CLEAN_UP_PATIENCE, connection.cancel()).await;

@@ -52,10 +52,10 @@ impl Load<'_> {
         if texts.is_empty() {
             return Ok(());
         }
-        let transaction = self.unless_cancelled(OpenTransaction::of(connection)).await?;
+        let transaction = self.interruptible(connection, OpenTransaction::of(connection)).await?;
         for text in texts {
             let ran = self.run_all(connection, std::slice::from_ref(text)).await;
-            if ran.is_ok() && self.unless_cancelled(transaction.is_open(connection)).await? {
+            if ran.is_ok() && self.interruptible(connection, transaction.is_open(connection)).await? {
                 continue;
             }
             let failure = ran.err().unwrap_or_else(|| {

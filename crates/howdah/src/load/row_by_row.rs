@@ -16,7 +16,7 @@ use crate::source::MorselSource;
 impl Load<'_> {
     /// Makes the table when there is none, which commits too, then moves the rows.
     pub(super) async fn carry_row_by_row(
-        mut self,
+        &mut self,
         connection: Arc<Connection>,
         morsels: MorselSource,
         decision: Decision,
@@ -26,13 +26,15 @@ impl Load<'_> {
         let input = InputQueue::new(morsels);
         let target = self.target.pinned_to(&connection);
         let context = Arc::new(self.context(&decision, &target));
-        let mut workers = WorkerPool::connect(&connection, &target, jobs.count).await?;
+        let connecting = WorkerPool::connect(&connection, &target, jobs.count);
+        let mut workers = self.interruptible(&connection, connecting).await?;
+        self.watch_locks_of(&workers);
         let loading = Instant::now();
         self.control.enter(Phase::Loading);
         // Sent as one message, which is one transaction.
         let making = [landing.before(table), landing.after(table, plan, &[])].concat();
         self.run_all(&connection, &making).await?;
-        let sent = self.send(&connection, &target, &input, &context, &mut workers).await;
+        let sent = self.send(&connection, &input, &context, &mut workers).await;
         if sent.is_err() {
             input.stop();
             commits.halt();

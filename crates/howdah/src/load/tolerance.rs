@@ -14,6 +14,7 @@ use crate::message::setting;
 use crate::options::{Format, LoadOptions, OnError};
 use crate::plan::mapping::Mapping;
 use crate::send::context::LoadContext;
+use crate::send::rate_limit::RateLimit;
 use crate::source::Provenance;
 use crate::source::{Dialect, Family, Input};
 
@@ -70,6 +71,7 @@ impl Load<'_> {
             dense: Arc::new(AtomicBool::new(false)),
             rejects: rejects.clone(),
             isolates_rows: rejects.is_some() && can_refuse,
+            rate: self.options.writing.max_rate.map(RateLimit::new),
             commits: decision.commits.clone(),
         }
     }

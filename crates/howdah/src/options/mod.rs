@@ -1,6 +1,7 @@
 //! What a caller asks of a load, in groups. Every field has the default that its doc line names.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::catalog::name::TableName;
 
@@ -120,6 +121,12 @@ groups! {
             keep_landing: one bool,
             /// COPY … FREEZE; needs a table made or truncated by this load, and one connection. Default: no.
             freeze: one bool,
+            /// The most bytes a second that are sent, all connections together; default: as many as the server takes. What
+            /// the server does by itself (building indexes, applying staged rows, promoting) is not slowed down.
+            max_rate: maybe u64,
+            /// How long one statement may wait for a lock that another session holds; default: as long as it takes. Who
+            /// holds it is said after 2 s.
+            lock_timeout: maybe Duration,
         },
         /// What becomes of records that cannot be rows.
         tolerance: ToleranceOptions {

@@ -22,7 +22,6 @@ use crate::error::ReportedError;
 use crate::message::{Respell, Spelling};
 use crate::options::RejectLimit;
 use crate::report::Outcome;
-use crate::send::liveness::server_lost;
 use readers::Reader;
 use run::Run;
 use statements::RejectsTable;
@@ -318,10 +317,7 @@ impl Promotion {
     ) -> Result<Promoted, Error> {
         control.enter(Phase::Promoting);
         let run = Run { promotion: self, connection, control };
-        let promoted = tokio::select! {
-            promoted = run.promote(target) => promoted,
-            lost = server_lost(target, control) => Err(lost),
-        };
+        let promoted = run.promote(target).await;
         if promoted.is_err() {
             let rollback = connection.client().batch_execute("ROLLBACK");
             let _ = tokio::time::timeout(CLEAN_UP_PATIENCE, rollback).await;

@@ -7,10 +7,11 @@ use super::statements::RejectsTable;
 use super::{Promoted, Promotion, segments};
 use crate::connect::{Connection, Target};
 use crate::control::Control;
-use crate::control::stoppable::stoppable;
+use crate::control::stoppable::{interruptible, stoppable};
 use crate::error::{Error, ErrorKind};
 use crate::message::setting;
-use crate::publish::commit::commit_all;
+use crate::publish::commit::{Commit, Makes};
+use crate::publish::server_identity::ServerIdentity;
 use crate::send::row_error::is_about_a_row;
 
 /// The class of SQLSTATEs for rows whose values are fine and that break a rule of the table.
@@ -27,6 +28,8 @@ impl Run<'_> {
     /// Everything, in one transaction, which is open when this fails.
     pub(super) async fn promote(&self, target: &Target) -> Result<Promoted, Error> {
         let start = Instant::now();
+        let asked = async { Ok(ServerIdentity::read(self.connection).await) };
+        let server = interruptible(self.connection, self.control, asked).await?;
         // All statements see the same rows of the landing table, whoever else writes into it; where it is to be dropped nobody
         // does, or what is committed there meanwhile would go with it. A deferred constraint would speak up when nobody can
         // tell any more which row it means.
@@ -61,7 +64,14 @@ impl Run<'_> {
             self.execute(&self.promotion.drop_sql()).await?;
         }
         let promote_s = start.elapsed().as_secs_f64();
-        commit_all(std::slice::from_ref(self.connection), target).await?;
+        let commit = Commit {
+            connections: std::slice::from_ref(self.connection),
+            target,
+            control: self.control,
+            server: server.as_ref(),
+            makes: Makes::AllAtOnce,
+        };
+        commit.run().await?;
         Ok(Promoted { rows, rows_rejected, promote_s, commit_s: start.elapsed().as_secs_f64() - promote_s })
     }
 

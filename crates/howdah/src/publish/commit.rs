@@ -3,97 +3,172 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::join_all;
-use tokio_postgres::types::Type;
+use futures_util::future::{BoxFuture, FutureExt, try_join_all};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::connect::{Connection, Target};
-use crate::error::{Committed, Error, ErrorKind};
+use crate::control::Control;
+use crate::control::liveness::{ANSWER_WITHIN, PATIENCE, lost};
+use crate::control::stoppable::{cancelled, interruptible};
+use crate::error::Error;
+use crate::publish::fate::{Account, Fate, Seen, Transaction, ask};
+use crate::publish::server_identity::ServerIdentity;
 
-/// A server that restarts is back within seconds; longer than this we do not keep a person waiting for the truth.
+/// A server that restarts is back within seconds; longer than this nobody is kept waiting for the truth.
 const WAIT_FOR_SERVER: Duration = Duration::from_secs(15);
+/// The same where the machine gives no sign of life, which took [`PATIENCE`] and [`ANSWER_WITHIN`] to find out.
+const WAIT_FOR_MACHINE: Duration = Duration::from_secs(6);
+/// Somebody who says stop while COMMIT is under way hears within two seconds what is known.
+const WAIT_WHEN_STOPPED: Duration = Duration::from_millis(1500);
+/// Between two questions what became of the transactions: while the server may still answer by itself, and when it cannot.
+const ASK_EVERY: Duration = Duration::from_secs(2);
+const ASK_AGAIN: Duration = Duration::from_millis(300);
 
-/// Commits the open transactions of all `connections` together; their constraints are checked already.
-///
-/// # Errors
-/// Before the first COMMIT: the server's error, nothing is visible. After it: what became of each transaction, found out
-/// with `pg_xact_status`.
-pub(crate) async fn commit_all(connections: &[Arc<Connection>], target: &Target) -> Result<(), Error> {
-    let checks = connections.iter().map(|connection| async move {
-        let row = connection
-            .client()
-            .query_typed("select pg_catalog.pg_current_xact_id_if_assigned()::text", &[])
-            .await?;
-        Ok::<Option<String>, Error>(row.first().and_then(|row| row.get(0)))
-    });
-    let ids = join_all(checks).await.into_iter().collect::<Result<Vec<_>, _>>()?;
-    let commits = connections.iter().map(|connection| connection.client().batch_execute("COMMIT"));
-    let answers = join_all(commits).await;
-    let Some(first_failure) = answers.into_iter().find_map(Result::err) else { return Ok(()) };
-    let ids: Vec<String> = ids.into_iter().flatten().collect();
-    judge(&ids, first_failure.into(), target).await
+/// Open transactions that are to be committed together; their constraints are checked already.
+pub(crate) struct Commit<'a> {
+    pub(crate) connections: &'a [Arc<Connection>],
+    /// The one server that all of them are connected to.
+    pub(crate) target: &'a Target,
+    pub(crate) control: &'a Control,
+    /// The server, as it was before the transactions were begun.
+    pub(crate) server: Option<&'a ServerIdentity>,
+    pub(crate) makes: Makes<'a>,
 }
 
-/// What became of transactions whose COMMIT was sent.
-async fn judge(ids: &[String], failure: Error, target: &Target) -> Result<(), Error> {
-    let unknown = |failure: Error| {
-        failure
-            .of_kind(ErrorKind::PartlyCommitted)
-            .with_detail(format!("COMMIT was sent for the transactions {}; no answer came", ids.join(", ")))
-            .with_visible(Committed::Unknown, "unknown: the transactions may be committed or not")
-            .with_hint(format!(
-                "when the server is back: select pg_xact_status('{}')",
-                ids.first().map_or("", String::as_str)
-            ))
-    };
-    let deadline = tokio::time::Instant::now() + WAIT_FOR_SERVER;
-    loop {
-        if let Ok(statuses) = statuses(ids, target).await {
-            let committed = statuses.iter().filter(|status| *status == "committed").count();
-            if committed == ids.len() {
-                return Ok(());
+/// What the transactions make visible.
+pub(crate) enum Makes<'a> {
+    /// Nothing: their rows are in a table that nobody looks for.
+    Nothing,
+    /// Changes that come all at once, from one transaction.
+    AllAtOnce,
+    /// Rows that are added to a table, which is quoted and qualified for SQL; and the numbers of subtransactions that added
+    /// some, by connection.
+    Rows { table: &'a str, subtransactions: Vec<Vec<String>> },
+}
+
+impl Commit<'_> {
+    /// Commits.
+    ///
+    /// # Errors
+    /// Before the first COMMIT was sent: the server's error, nothing is visible. After it: what became of each transaction, as
+    /// the server says; [`crate::ErrorKind::PartlyCommitted`] where some are committed, or where it cannot be found out.
+    pub(crate) async fn run(mut self) -> Result<(), Error> {
+        let Some(first) = self.connections.first() else { return Ok(()) };
+        let mut subtransactions = match &mut self.makes {
+            Makes::Rows { subtransactions, .. } => std::mem::take(subtransactions),
+            Makes::Nothing | Makes::AllAtOnce => Vec::new(),
+        };
+        subtransactions.resize(self.connections.len(), Vec::new());
+        let open = self.connections.iter().zip(subtransactions).map(|(of, subs)| Transaction::open(of, subs));
+        let transactions = interruptible(first, self.control, try_join_all(open)).await?;
+        let found = self.find_out(&transactions).await;
+        if found.fates.iter().all(|fate| *fate == Fate::Committed) {
+            if found.is_by_inquiry {
+                self.control.notice("the answer to COMMIT was lost; the server says that it committed");
             }
-            if !statuses.iter().any(|status| status == "in progress") {
-                return Err(if committed == 0 {
-                    failure.nothing_changed()
-                } else {
-                    partly(ids, &statuses, failure)
-                });
+            return Ok(());
+        }
+        let failure = found.failure.unwrap_or_else(|| lost(first));
+        let added_to = match &self.makes {
+            Makes::Nothing => return Err(failure.nothing_changed()),
+            Makes::AllAtOnce => None,
+            Makes::Rows { table, .. } => Some(*table),
+        };
+        let account =
+            Account { transactions: &transactions, fates: &found.fates, server: self.server, added_to };
+        Err(account.explain(failure))
+    }
+
+    /// Sends COMMIT on all connections and waits for the answers. Where one is lost or does not come, the server is asked what
+    /// became of the transactions, until that is known or waiting is over.
+    async fn find_out(&self, transactions: &[Transaction]) -> Found {
+        let mut found =
+            Found { fates: vec![Fate::Open; transactions.len()], failure: None, is_by_inquiry: false };
+        let commit =
+            |at: usize| async move { (at, self.connections[at].client().batch_execute("COMMIT").await) };
+        let mut answers: FuturesUnordered<_> = (0..transactions.len()).map(commit).collect();
+        let mut inquiry = self.ask_after(PATIENCE, transactions);
+        let mut deadline: Option<Instant> = None;
+        let mut is_stopped = false;
+        while found.fates.contains(&Fate::Open) {
+            tokio::select! {
+                Some((at, answer)) = answers.next(), if !answers.is_empty() => {
+                    found.fates[at] = Fate::told_by(&answer);
+                    if let Err(error) = answer {
+                        found.failure.get_or_insert(error.into());
+                        inquiry = self.ask_after(Duration::ZERO, transactions);
+                    }
+                    if answers.is_empty() {
+                        deadline = sooner(deadline, WAIT_FOR_SERVER);
+                    }
+                }
+                seen = &mut inquiry => {
+                    let may_answer = !answers.is_empty() && !is_stopped;
+                    inquiry = self.ask_after(if may_answer { ASK_EVERY } else { ASK_AGAIN }, transactions);
+                    match seen {
+                        Some(Seen::Fates(fates)) => {
+                            if may_answer {
+                                // COMMIT may take its time, as where it waits for a standby.
+                                deadline = None;
+                            }
+                            self.settle(&mut found, &fates);
+                        }
+                        None if may_answer => deadline = sooner(deadline, WAIT_FOR_MACHINE),
+                        Some(Seen::Another) if !may_answer => break,
+                        Some(Seen::Another) | None => {}
+                    }
+                }
+                () = self.control.cancelled(), if !is_stopped => {
+                    is_stopped = true;
+                    found.failure.get_or_insert_with(cancelled);
+                    inquiry = self.ask_after(Duration::ZERO, transactions);
+                    deadline = sooner(deadline, WAIT_WHEN_STOPPED);
+                }
+                () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => break,
             }
         }
-        if tokio::time::Instant::now() >= deadline {
-            return Err(unknown(failure));
+        found
+    }
+
+    /// Asks the server, after a while, what became of `transactions`. `None`: it does not answer.
+    fn ask_after<'s>(
+        &'s self,
+        wait: Duration,
+        transactions: &'s [Transaction],
+    ) -> BoxFuture<'s, Option<Seen>> {
+        let asked = async move {
+            sleep(wait).await;
+            let asked = timeout(ANSWER_WITHIN, ask(self.target, self.server, transactions));
+            asked.await.ok().and_then(Result::ok)
+        };
+        asked.boxed()
+    }
+
+    /// Takes over what the server said of transactions whose COMMIT it has not answered. Their connections are of no use any
+    /// more.
+    fn settle(&self, found: &mut Found, fates: &[Fate]) {
+        for ((fate, seen), connection) in found.fates.iter_mut().zip(fates).zip(self.connections) {
+            if *fate == Fate::Open && *seen != Fate::Open {
+                *fate = *seen;
+                found.is_by_inquiry = true;
+                connection.abort();
+            }
         }
-        tokio::time::sleep(Duration::from_millis(300)).await;
     }
 }
 
-fn partly(ids: &[String], statuses: &[String], failure: Error) -> Error {
-    let listed = |wanted: bool| {
-        let chosen = ids.iter().zip(statuses).filter(|(_, status)| (*status == "committed") == wanted);
-        chosen.map(|(id, _)| id.as_str()).collect::<Vec<_>>().join(", ")
-    };
-    failure
-        .of_kind(ErrorKind::PartlyCommitted)
-        .with_detail(format!("committed: transactions {}; not committed: {}", listed(true), listed(false)))
-        .with_visible(
-            Committed::Partly,
-            "the rows of the committed transactions are in the table, the others are not",
-        )
-        .with_hint(format!(
-            "to take them out again: DELETE FROM the table WHERE xmin::text IN ('{}')",
-            listed(true).replace(", ", "', '")
-        ))
+/// What was found out about a commit.
+struct Found {
+    fates: Vec<Fate>,
+    /// What went wrong first.
+    failure: Option<Error>,
+    /// Whether the server had to be asked.
+    is_by_inquiry: bool,
 }
 
-async fn statuses(ids: &[String], target: &Target) -> Result<Vec<String>, Error> {
-    let connection = target.connect().await?;
-    let rows = connection
-        .client()
-        .query_typed(
-            "select coalesce(pg_catalog.pg_xact_status(id::xid8), 'unknown')
-               from pg_catalog.unnest($1::text[]) with ordinality as t(id, n) order by n",
-            &[(&ids, Type::TEXT_ARRAY)],
-        )
-        .await?;
-    Ok(rows.iter().map(|row| row.get(0)).collect())
+/// The deadline that is `wait` away, unless there is an earlier one.
+fn sooner(deadline: Option<Instant>, wait: Duration) -> Option<Instant> {
+    let new = Instant::now() + wait;
+    Some(deadline.map_or(new, |old| old.min(new)))
 }

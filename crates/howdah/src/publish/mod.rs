@@ -2,7 +2,9 @@
 
 pub(crate) mod commit;
 pub(crate) mod creation;
+mod fate;
 pub(crate) mod load_id;
 pub(crate) mod replace;
+pub(crate) mod server_identity;
 pub(crate) mod staged;
 pub(crate) mod strategy;

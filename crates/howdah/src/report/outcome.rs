@@ -1,6 +1,6 @@
 //! How something ended, what it committed together, and what travelled.
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Committed, Error, ErrorKind};
 
 words! {
     /// How a load, a promotion or a stream ended.
@@ -19,8 +19,10 @@ words! {
         Failed = "failed",
         /// It was stopped on request, and nothing of it is in the table.
         Cancelled = "cancelled",
-        /// Some of it is in the table, or may be.
+        /// Some of it is in the table; the rest is not, or may be.
         PartlyCommitted = "partly_committed",
+        /// COMMIT was sent, and it could not be found out what became of it.
+        Unknown = "unknown",
     }
 
     /// What is committed together.
@@ -49,6 +51,7 @@ impl Outcome {
     pub(crate) fn of(error: &Error) -> Outcome {
         match error.kind() {
             ErrorKind::Cancelled => Outcome::Cancelled,
+            ErrorKind::PartlyCommitted if error.committed() == Committed::Unknown => Outcome::Unknown,
             ErrorKind::PartlyCommitted => Outcome::PartlyCommitted,
             _ => Outcome::Failed,
         }

@@ -14,11 +14,13 @@ use crate::catalog::name::TableName;
 use crate::catalog::session::Session;
 use crate::catalog::table::Table;
 use crate::connect::{Connection, Target};
+use crate::control::Control;
 use crate::encode::buffers::Buffers;
 use crate::encode::resolver::Resolver;
 use crate::error::{Error, ErrorKind, Location};
 use crate::plan::row_form::RowForm;
-use crate::publish::commit::commit_all;
+use crate::publish::commit::{Commit, Makes};
+use crate::publish::server_identity::ServerIdentity;
 use crate::send::row_error::{copy_context, named_column};
 use crate::send::write::copy::Copy;
 use crate::source::PIECE_BYTES;
@@ -277,6 +279,7 @@ struct Stream {
     copy: Option<Copy>,
     connection: Arc<Connection>,
     target: Target,
+    server: Option<ServerIdentity>,
     statement: Statement,
     /// Sent in this COPY.
     bytes: usize,
@@ -297,6 +300,7 @@ impl Stream {
         table: &Table,
         shape: &RowShape,
     ) -> Result<Stream, Error> {
+        let server = ServerIdentity::read(&connection).await;
         connection.client().batch_execute("BEGIN").await?;
         let sql = format!("COPY {} ({}) FROM STDIN (FORMAT binary)", shape.relation(), shape.column_list());
         let statement = connection.client().prepare(&sql).await?;
@@ -306,6 +310,7 @@ impl Stream {
             copy: Some(copy),
             connection,
             target,
+            server,
             statement,
             bytes: 0,
             first: 0,
@@ -349,7 +354,14 @@ impl Stream {
             Ok(self.connection.client().batch_execute("SET CONSTRAINTS ALL IMMEDIATE").await?)
         };
         checked.await.map_err(|error| error.nothing_changed())?;
-        commit_all(&[self.connection], &self.target).await?;
+        let commit = Commit {
+            connections: &[self.connection],
+            target: &self.target,
+            control: &Control::new(),
+            server: self.server.as_ref(),
+            makes: Makes::Rows { table: shape.relation(), subtransactions: Vec::new() },
+        };
+        commit.run().await?;
         Ok(self.counted)
     }
 }

@@ -7,6 +7,7 @@ use crate::control::Control;
 use crate::encode::rejects::Rejects;
 use crate::encode::resolver::Resolver;
 use crate::plan::Plan;
+use crate::send::rate_limit::RateLimit;
 use crate::send::row_commits::RowCommits;
 
 /// The plan of a load, its target, and the state that its workers have in common.
@@ -27,6 +28,8 @@ pub(crate) struct LoadContext {
     pub(crate) rejects: Option<Arc<Rejects>>,
     /// Whether a row that the server refuses is isolated, so that the others of its part get in.
     pub(crate) isolates_rows: bool,
+    /// The most bytes a second; `None`: as many as the server takes.
+    pub(crate) rate: Option<RateLimit>,
     /// The account of rows that commit one by one. `None`: each worker has one transaction.
     pub(crate) commits: Option<Arc<RowCommits>>,
 }

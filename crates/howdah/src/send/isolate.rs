@@ -12,10 +12,19 @@ use crate::send::bisect::Bisection;
 use crate::send::context::LoadContext;
 use crate::send::part::{self, RetainedRows, SentChunk};
 use crate::send::row_error::is_about_a_row;
+use crate::send::savepoint;
 use crate::send::write::{Refusal, StatementRunner};
 
-/// Sends the rows of `chunks` again, some of which the server refused with `first`, and returns how many it counted. The
-/// savepoint of the failed part is open; afterwards it is gone.
+/// What came of rows that were sent again.
+#[derive(Default)]
+pub(crate) struct Isolated {
+    /// Those that the server counted.
+    pub(crate) rows: u64,
+    /// The numbers of the subtransactions that wrote them.
+    pub(crate) subtransactions: Vec<String>,
+}
+
+/// Sends the rows of `chunks` again, some of which the server refused with `first`. The savepoint of the failed part is open; afterwards it is gone.
 ///
 /// # Errors
 /// Anything but the refusal of a row; too many refused rows.
@@ -25,17 +34,17 @@ pub(crate) async fn isolate_refused_rows(
     form: RowForm,
     chunks: &[SentChunk],
     first: Refusal,
-) -> Result<u64, Error> {
+) -> Result<Isolated, Error> {
     let rows = rows_of(chunks, form)?;
-    let client = runner.connection().client();
-    let mut isolation = Isolation { runner, context, form, rows, accepted: 0 };
+    let connection = runner.connection();
+    let mut isolation = Isolation { runner, context, form, rows, accepted: Isolated::default() };
     if !context.uses_savepoints() {
         isolation.send_the_rest(first).await?;
         return Ok(isolation.accepted);
     }
-    client.batch_execute("ROLLBACK TO SAVEPOINT howdah").await?;
+    savepoint::roll_back(connection).await?;
     isolation.search(first).await?;
-    client.batch_execute("RELEASE SAVEPOINT howdah").await?;
+    savepoint::release(connection).await?;
     Ok(isolation.accepted)
 }
 
@@ -67,7 +76,7 @@ struct Isolation<'a> {
     context: &'a LoadContext,
     form: RowForm,
     rows: Vec<Row<'a>>,
-    accepted: u64,
+    accepted: Isolated,
 }
 
 impl Isolation<'_> {
@@ -82,7 +91,7 @@ impl Isolation<'_> {
             };
             let refused = match answer {
                 Ok(count) => {
-                    self.accepted += count;
+                    self.accepted.rows += count;
                     search.accepted()
                 }
                 Err(refusal) => search.refused(part::named_row(&refusal, self.context), refusal),
@@ -100,13 +109,13 @@ impl Isolation<'_> {
         loop {
             let refusal = match result {
                 Ok(count) => {
-                    self.accepted += count;
+                    self.accepted.rows += count;
                     return Ok(());
                 }
                 Err(refusal) if is_about_a_row(&refusal.error) => refusal,
                 Err(refusal) => return Err(refusal.error.into()),
             };
-            self.accepted += refusal.counted;
+            self.accepted.rows += refusal.counted;
             let at = start + refusal.rows.as_ref().map_or(0, |rows| rows.start);
             self.refuse(at, refusal)?;
             start = at + 1;
@@ -115,15 +124,15 @@ impl Isolation<'_> {
     }
 
     /// Sends rows on top of the open savepoint; the inner error is a refusal. Afterwards the savepoint is open again.
-    async fn send(&self, rows: Range<usize>) -> Result<Result<u64, Refusal>, Error> {
-        let client = self.runner.connection().client();
+    async fn send(&mut self, rows: Range<usize>) -> Result<Result<u64, Refusal>, Error> {
+        let connection = self.runner.connection();
         match self.send_statement(rows).await? {
             Ok(count) => {
-                client.batch_execute("RELEASE SAVEPOINT howdah; SAVEPOINT howdah").await?;
+                self.accepted.subtransactions.extend(savepoint::renew(connection).await?);
                 Ok(Ok(count))
             }
             Err(refusal) if is_about_a_row(&refusal.error) => {
-                client.batch_execute("ROLLBACK TO SAVEPOINT howdah").await?;
+                savepoint::roll_back(connection).await?;
                 Ok(Err(refusal))
             }
             Err(refusal) => Err(refusal.error.into()),

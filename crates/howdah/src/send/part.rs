@@ -12,6 +12,7 @@ use crate::plan::row_form::RowForm;
 use crate::send::context::LoadContext;
 use crate::send::deadlock::deadlock_error;
 use crate::send::row_error::{copy_context, named_column};
+use crate::send::savepoint;
 use crate::send::write::{Refusal, Sink, StatementRunner};
 use crate::source::Morsel;
 
@@ -56,7 +57,7 @@ impl Part {
         context: &LoadContext,
     ) -> Result<Part, Error> {
         if context.uses_savepoints() {
-            runner.connection().client().batch_execute("SAVEPOINT howdah").await?;
+            savepoint::set(runner.connection()).await?;
         }
         Ok(Part { sink: runner.start(form).await?, form, chunks: Vec::new() })
     }

@@ -13,6 +13,7 @@ use crate::send::deadlock::deadlock_error;
 use crate::send::isolate::isolate_refused_rows;
 use crate::send::part::{self, Part};
 use crate::send::row_error::is_about_a_row;
+use crate::send::savepoint;
 use crate::send::timings::Timings;
 use crate::send::write::StatementRunner;
 use crate::source::{Morsel, WorkerState};
@@ -39,6 +40,8 @@ pub(crate) struct Sent {
     pub(crate) binary: bool,
     /// Whether rows were sent as text.
     pub(crate) text: bool,
+    /// The numbers of the subtransactions that wrote rows: the `xmin` of these rows.
+    pub(crate) subtransactions: Vec<String>,
     /// Where the time went.
     pub(crate) timings: Timings,
     /// What was seen of the columns of a stream.
@@ -74,7 +77,7 @@ impl Worker {
     }
 
     /// Sends a chunk, after finishing a part that is full or of another form. The memory of `morsel`, from which the chunk
-    /// was made, returns to `hold` unless the part retains it.
+    /// was made, returns to `state` unless the part retains it.
     ///
     /// # Errors
     /// The server refused rows, or the connection broke.
@@ -103,6 +106,9 @@ impl Worker {
             Some(part) => part,
             none => none.insert(Part::start(&self.runner, form, context).await?),
         };
+        if let Some(rate) = &context.rate {
+            rate.admit(chunk.bytes.len()).await;
+        }
         part.send(chunk, retained).await?;
         match form {
             RowForm::Binary => self.sent.binary = true,
@@ -120,12 +126,14 @@ impl Worker {
         self.sent.rows += match finished {
             Ok(rows) => {
                 if context.uses_savepoints() {
-                    self.connection.client().batch_execute("RELEASE SAVEPOINT howdah").await?;
+                    self.sent.subtransactions.extend(savepoint::release(&self.connection).await?);
                 }
                 rows
             }
             Err(refusal) if context.isolates_rows && is_about_a_row(&refusal.error) => {
-                isolate_refused_rows(&self.runner, context, form, &chunks, refusal).await?
+                let isolated = isolate_refused_rows(&self.runner, context, form, &chunks, refusal).await?;
+                self.sent.subtransactions.extend(isolated.subtransactions);
+                isolated.rows
             }
             Err(refusal) => {
                 let row = part::named_row(&refusal, context);

@@ -11,9 +11,11 @@ use howdah::Control;
 use howdah::connect::{ConnectOptions, Environment};
 use howdah::options::{HeaderOption, Mode};
 use howdah_testkit::Database;
+use howdah_testkit::faults::{FaultProxy, Harm};
+use howdah_testkit::waiting::until;
 use socket2::{Domain, Socket, Type};
 
-use crate::common::{load, options};
+use crate::common::{Holder, load, options};
 
 /// So many bytes reach the server; then the machine is gone.
 const LIFE: usize = 3 << 20;
@@ -88,4 +90,50 @@ fn a_server_that_waits_for_a_lock_is_not_given_up() {
     assert_eq!(load(&database, &wanted).rows, 200_000);
     assert!(start.elapsed() > Duration::from_secs(10), "it did not wait: {:?}", start.elapsed());
     holder.wait().unwrap();
+}
+
+/// Whatever the load waits for: its own statements, the user's, the look at the table before anything is sent.
+#[test]
+fn a_machine_that_goes_while_a_statement_runs_is_noticed_in_every_phase() {
+    let phases = [
+        ("before", "query LIKE '%pg_sleep(600)%'"),
+        ("after", "query LIKE '%pg_sleep(600)%'"),
+        ("planning", "wait_event_type = 'Lock'"),
+    ];
+    let loads = phases.map(|(phase, is_there)| {
+        std::thread::spawn(move || {
+            let database = Database::new();
+            database.sql("CREATE TABLE t (x text)");
+            let locked = "LOCK TABLE t IN ACCESS EXCLUSIVE MODE";
+            let holder = (phase == "planning").then(|| Holder::new(&database, locked));
+            let proxy = FaultProxy::start(database.tcp_address());
+            let conninfo = Some(proxy.conninfo(&database.conninfo()));
+            let connect = ConnectOptions { conninfo, ..ConnectOptions::default() };
+            let target = connect.resolve(&Environment::from_pairs([])).unwrap();
+            let file = database.file("t.csv", "a\nb\n");
+            let wanted = options(&file, "t").header(HeaderOption::No).mode(Mode::Append).jobs(1);
+            let wanted = match phase {
+                "before" => wanted.before(["SELECT pg_sleep(600)"]),
+                "after" => wanted.after(["SELECT pg_sleep(600)"]),
+                _ => wanted,
+            };
+            let load = std::thread::spawn(move || howdah::load(&wanted, &target, &Control::new()));
+            let there = format!(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+                    AND application_name = 'howdah' AND {is_there}"
+            );
+            until("the load is there", || database.sql(&there) == "1");
+            proxy.vanish();
+            let start = Instant::now();
+            let error = load.join().unwrap().unwrap_err();
+            assert!(start.elapsed() < Duration::from_secs(30), "{phase}: {:?}", start.elapsed());
+            assert!(error.message().contains("does not answer any more"), "{phase}: {error:?}");
+            assert_eq!(error.visible(), Some("nothing was changed"), "{phase}");
+            proxy.cut_all(Harm::Close);
+            drop(holder);
+        })
+    });
+    for load in loads {
+        load.join().unwrap();
+    }
 }

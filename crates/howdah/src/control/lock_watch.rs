@@ -1,0 +1,206 @@
+//! The lock watch: says who holds a lock for which a load waits, and ends the wait when it has lasted long enough. The server
+//! ends it after `lock_timeout` too, but does not tell who holds the lock.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
+
+use crate::connect::{Connection, Target};
+use crate::control::Control;
+use crate::error::{Error, ErrorKind};
+use crate::message::{Message, setting};
+
+/// How often is looked. `pg_blocking_pids` takes the lock manager's locks for a moment, which nobody notices so seldom.
+const CHECK_EVERY: Duration = Duration::from_millis(500);
+/// A load whose counters stand still for so long may be waiting: then a connection is opened to look.
+const QUIET: Duration = Duration::from_secs(1);
+/// A wait that has lasted so long is told.
+const WORTH_SAYING_S: f64 = 2.0;
+/// More holders than this are only counted.
+const NAMED_HOLDERS: usize = 3;
+
+/// Who waits for what, and who holds it. A lock on a row is one on the transaction that changed it, and has no table.
+const WAITS: &str = "
+    select w.pid, extract(epoch from pg_catalog.clock_timestamp() - w.waitstart)::float8,
+           case when w.database = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
+                then w.relation::regclass::text end,
+           b.pid, a.application_name, a.usename::text, a.state
+      from pg_catalog.pg_locks as w
+      cross join lateral pg_catalog.unnest(pg_catalog.pg_blocking_pids(w.pid)) as b(pid)
+      left join pg_catalog.pg_stat_activity as a on a.pid = b.pid
+     where not w.granted and w.waitstart is not null and w.pid = any ($1) and b.pid <> all ($1)
+     order by w.waitstart, b.pid";
+
+/// Watches the sessions of one load, until it is dropped.
+pub(crate) struct LockWatch {
+    shared: Arc<Shared>,
+    task: tokio::task::AbortHandle,
+}
+
+struct Shared {
+    target: Target,
+    control: Control,
+    /// How long a wait may last; `None`: for ever.
+    limit: Option<Duration>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The load's backends.
+    pids: Vec<i32>,
+    /// What was told last.
+    told: Option<String>,
+    /// The wait that was ended: what for, and who holds it.
+    ended: Option<(String, String)>,
+}
+
+/// One backend that waits.
+struct Wait {
+    pid: i32,
+    seconds: f64,
+    lock: String,
+    holders: String,
+}
+
+impl LockWatch {
+    /// Begins to watch, in a task of the runtime; `target` is the server that the load goes to.
+    pub(crate) fn start(target: &Target, control: &Control, limit: Option<Duration>) -> LockWatch {
+        let shared = Arc::new(Shared {
+            target: target.clone(),
+            control: control.clone(),
+            limit,
+            state: Mutex::default(),
+        });
+        let task = tokio::spawn(watch(shared.clone())).abort_handle();
+        LockWatch { shared, task }
+    }
+
+    /// These backends are the load's, too.
+    pub(crate) fn add(&self, pids: impl IntoIterator<Item = i32>) {
+        self.shared.state().pids.extend(pids);
+    }
+
+    /// The error of a load, which is about the lock where this watch ended the wait for one.
+    pub(crate) fn explain(&self, error: Error) -> Error {
+        let Some((lock, holders)) = self.shared.state().ended.clone() else { return error };
+        if error.sqlstate() != Some("57014") {
+            return error;
+        }
+        let limit = self.shared.limit.unwrap_or_default();
+        let ended = Error::new(
+            ErrorKind::Server,
+            message![
+                format!("{lock} was not to be had within {} s (", limit.as_secs_f64()),
+                setting::LOCK_TIMEOUT,
+                ")"
+            ],
+        );
+        let ended = ended.with_sqlstate("55P03").with_detail(holders);
+        match error.visible() {
+            Some(visible) => ended.with_visible(error.committed(), visible.to_owned()),
+            None => ended,
+        }
+        .caused_by(error)
+    }
+}
+
+impl Drop for LockWatch {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks once, over a connection of its own, which is opened when it is needed.
+    async fn look(&self, own: &mut Option<Connection>) -> Result<(), Error> {
+        let connection = match own {
+            Some(connection) => connection,
+            none => none.insert(self.target.connect().await?),
+        };
+        let pids = self.state().pids.clone();
+        let rows = connection.client().query_typed(WAITS, &[(&pids, Type::INT4_ARRAY)]).await?;
+        let Some(wait) = longest(&rows) else {
+            self.state().told = None;
+            return Ok(());
+        };
+        if self.limit.is_some_and(|limit| wait.seconds >= limit.as_secs_f64()) {
+            self.state().ended.get_or_insert((wait.lock, wait.holders));
+            let cancel = "select pg_catalog.pg_cancel_backend($1)";
+            connection.client().query_typed(cancel, &[(&wait.pid, Type::INT4)]).await?;
+        } else if wait.seconds >= WORTH_SAYING_S {
+            let said = format!("waiting for {}: {}", wait.lock, wait.holders);
+            let mut state = self.state();
+            if state.told.as_ref() != Some(&said) {
+                self.control.notice(Message::from(said.clone()));
+                state.told = Some(said);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Looks again and again: always where a limit is set, else while nothing seems to happen.
+async fn watch(shared: Arc<Shared>) {
+    let mut own = None;
+    let mut seen = shared.control.snapshot();
+    let mut since = Instant::now();
+    loop {
+        tokio::time::sleep(CHECK_EVERY).await;
+        let now = shared.control.snapshot();
+        if now != seen {
+            (seen, since) = (now, Instant::now());
+        }
+        if shared.limit.is_none() && since.elapsed() < QUIET {
+            own = None;
+            continue;
+        }
+        // Without an answer nobody can be named, and the load waits as it would without a watch.
+        if shared.look(&mut own).await.is_err() {
+            own = None;
+        }
+    }
+}
+
+/// The wait that has lasted longest, with all who hold what is waited for.
+fn longest(rows: &[Row]) -> Option<Wait> {
+    let first = rows.first()?;
+    let pid: i32 = first.get(0);
+    let held: Vec<String> = rows.iter().filter(|row| row.get::<_, i32>(0) == pid).map(holder).collect();
+    let lock = match first.get::<_, Option<String>>(2) {
+        Some(table) => format!("a lock on {table}"),
+        None => "a row that another transaction has written".to_owned(),
+    };
+    let others = held.len().saturating_sub(NAMED_HOLDERS);
+    let more = if others > 0 { format!(", and {others} more") } else { String::new() };
+    let named = held[..held.len() - others].join(", ");
+    let verb = if held.len() == 1 { "holds" } else { "hold" };
+    Some(Wait { pid, seconds: first.get(1), lock, holders: format!("{named}{more} {verb} it") })
+}
+
+/// A session that holds something, as far as the server tells.
+fn holder(row: &Row) -> String {
+    let pid: i32 = row.get(3);
+    if pid == 0 {
+        return "a prepared transaction".to_owned();
+    }
+    let known: Vec<String> = [
+        row.get::<_, Option<String>>(4).filter(|name| !name.is_empty()),
+        row.get::<_, Option<String>>(5).map(|role| format!("role {role}")),
+        row.get::<_, Option<String>>(6),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    match known.is_empty() {
+        true => format!("process {pid}"),
+        false => format!("process {pid} ({})", known.join(", ")),
+    }
+}

@@ -1,0 +1,82 @@
+//! A load that waits for somebody's lock says whose, and waits no longer than it is told.
+
+use std::time::{Duration, Instant};
+
+use howdah::options::Mode;
+use howdah::{Committed, Control};
+use howdah_testkit::Database;
+use howdah_testkit::waiting::until;
+
+use crate::common::{Holder, options, target};
+
+#[test]
+fn who_holds_up_a_load_is_said() {
+    for (mode, jobs, lock) in [
+        (Mode::Append, 1, "LOCK TABLE t IN SHARE MODE"),
+        (Mode::Append, 2, "LOCK TABLE t IN ACCESS EXCLUSIVE MODE"),
+        (Mode::Truncate, 1, "SELECT * FROM t"),
+        (Mode::Replace, 2, "SELECT * FROM t"),
+    ] {
+        let database = Database::new();
+        database.sql("CREATE TABLE t (n int)");
+        let file = database.file("t.csv", "n\n1\n2\n");
+        let holder = Holder::new(&database, &format!("SET application_name = 'somebody'; {lock}"));
+        let (control, target) = (Control::new(), target(&database));
+        let (its, wanted) = (control.clone(), options(&file, "t").mode(mode).jobs(jobs));
+        let load = std::thread::spawn(move || howdah::load(&wanted, &target, &its));
+        let mut said = Vec::new();
+        until("the holder is named", || {
+            said.extend(control.take_notices().iter().map(ToString::to_string));
+            said.iter().any(|notice: &String| notice.starts_with("waiting for"))
+        });
+        let notice = said.iter().find(|notice| notice.starts_with("waiting for")).unwrap();
+        assert!(notice.starts_with("waiting for a lock on t: process "), "{notice}");
+        assert!(
+            notice.contains("(somebody, role ") && notice.ends_with("idle in transaction) holds it"),
+            "{notice}"
+        );
+        holder.release();
+        assert_eq!(load.join().unwrap().unwrap().rows, 2);
+        assert_eq!(database.sql("SELECT count(*) FROM t"), "2");
+    }
+}
+
+#[test]
+fn a_wait_that_is_too_long_ends_the_load_and_changes_nothing() {
+    for (mode, jobs, lock) in [
+        (Mode::Append, 1, "INSERT INTO t VALUES (1)"),
+        (Mode::Append, 2, "LOCK TABLE t IN SHARE MODE"),
+        (Mode::Truncate, 1, "SELECT * FROM t"),
+        (Mode::Replace, 2, "SELECT * FROM t"),
+        (Mode::Upsert, 1, "INSERT INTO t VALUES (1)"),
+    ] {
+        let database = Database::new();
+        database.sql("CREATE TABLE t (n int PRIMARY KEY); INSERT INTO t VALUES (0)");
+        let file = database.file("t.csv", "n\n1\n2\n");
+        let holder = Holder::new(&database, lock);
+        let wanted = options(&file, "t").mode(mode).jobs(jobs).lock_timeout(Duration::from_millis(700));
+        let start = Instant::now();
+        let error = howdah::load(&wanted, &target(&database), &Control::new()).unwrap_err();
+        assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+        assert_eq!((error.sqlstate(), error.committed()), (Some("55P03"), Committed::No), "{error:?}");
+        assert!(error.message().ends_with("was not to be had within 0.7 s (lock_timeout)"), "{error:?}");
+        assert!(error.detail().unwrap().contains("holds it") && error.hint().is_some(), "{error:?}");
+        holder.release();
+        assert_eq!(database.sql("SELECT count(*) FROM t WHERE n = 0"), "1");
+        let leftovers = "SELECT count(*) FROM pg_class WHERE relname LIKE 'howdah%'";
+        database.until(leftovers, "0", Duration::from_secs(5));
+    }
+}
+
+#[test]
+fn a_limited_rate_is_kept_by_all_connections_together() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (x text)");
+    let file = database.file("t.csv", format!("{}\n", "x".repeat(99)).repeat(30_000));
+    let wanted = options(&file, "t").mode(Mode::Append).jobs(2).max_rate(2_000_000);
+    let start = Instant::now();
+    let report = howdah::load(&wanted, &target(&database), &Control::new()).unwrap();
+    // Three million bytes, of which the first chunk need not wait.
+    assert!(start.elapsed() > Duration::from_secs(1), "{:?}", start.elapsed());
+    assert_eq!((report.rows, report.jobs), (30_000, 2));
+}
