@@ -22,7 +22,7 @@ class LoadReport:
     """The figures of one load: the keys of the command's JSON report, the server, and notices."""
 
     outcome: str
-    """``loaded``, ``planned`` (a dry run), ``failed``, ``cancelled`` or ``partly_committed``."""
+    """``loaded``, ``planned`` (a dry run), ``failed``, ``cancelled``, ``partly_committed`` or ``unknown``."""
     table: str
     """Schema-qualified, quoted where needed."""
     mode: str

@@ -21,7 +21,7 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
     }
     let is_json = match args.format {
         Some(format) => matches!(format, Format::Json | Format::Ndjson),
-        None => args.inputs.first().is_some_and(|input| is_json(input)),
+        None => args.inputs.first().is_some_and(|input| is_json(&input.to_string_lossy())),
     };
     let file = &args.file_input;
     let default = file.default.as_ref();

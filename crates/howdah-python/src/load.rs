@@ -180,7 +180,7 @@ fn inputs(given: Vec<Given>) -> Result<Vec<Input>, Error> {
     let mut inputs = Vec::with_capacity(given.len());
     for given in given {
         match given {
-            Given::Place(name) => inputs.extend(Input::resolve(&[name])?),
+            Given::Place(name) => inputs.extend(Input::resolve(&[name.into()])?),
             Given::Input(input) => inputs.push(input),
         }
     }

@@ -1,5 +1,6 @@
 //! The options of `howdah load`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
@@ -30,7 +31,7 @@ pub(crate) const INPUT_HEADING: &str = "Input (COPY's names and meanings)";
 pub(crate) struct Load {
     /// Files, URLs (s3://, https://, …), glob patterns, or - for standard input
     #[arg(required = true, value_name = "INPUT", value_hint = ValueHint::FilePath)]
-    pub(crate) inputs: Vec<String>,
+    pub(crate) inputs: Vec<OsString>,
 
     #[command(flatten)]
     pub(crate) target: LoadTarget,

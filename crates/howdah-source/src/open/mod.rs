@@ -10,6 +10,7 @@ pub mod provenance;
 pub mod reject_file;
 pub mod transcode;
 
+use std::ffi::OsString;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -87,16 +88,21 @@ impl Input {
     ///
     /// # Errors
     /// A pattern that matches nothing, a missing file, a directory, standard input named twice, a store that refuses.
-    pub fn resolve(patterns: &[String]) -> Result<Vec<Input>, Error> {
+    pub fn resolve(patterns: &[OsString]) -> Result<Vec<Input>, Error> {
         let mut inputs = Vec::new();
         for pattern in patterns {
+            let Some(pattern) = pattern.to_str() else {
+                // A name that is no text is a file's, exactly.
+                inputs.push(Input::file(PathBuf::from(pattern)));
+                continue;
+            };
             if let Some(address) = Address::parse(pattern)? {
                 let found = store::find(&address, &Progress::new())?;
                 inputs.extend(found.into_iter().map(Input::object));
                 continue;
             }
             let path = store::local_path(pattern)?;
-            let pattern = path.as_ref().unwrap_or(pattern);
+            let pattern = path.as_deref().unwrap_or(pattern);
             if pattern == "-" {
                 if inputs.iter().any(|input: &Input| matches!(input.place, Place::Stdin)) {
                     return Err(Error::usage("standard input (-) can be read only once"));
@@ -228,9 +234,13 @@ impl Input {
         }
     }
 
-    /// The file's name without directories and endings (`data/events.csv.gz` → `events`); `None` for standard input.
+    /// The file's name without directories and endings (`data/events.csv.gz` → `events`); `None` for standard input, and for a
+    /// name that is no text.
     pub fn stem(&self) -> Option<String> {
         let name = self.file_name()?;
+        if self.path().is_some_and(|path| path.to_str().is_none()) {
+            return None;
+        }
         let end = name.char_indices().skip(1).find(|(_, c)| *c == '.').map_or(name.len(), |(at, _)| at);
         Some(name[..end].to_owned())
     }

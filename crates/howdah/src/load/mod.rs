@@ -484,8 +484,11 @@ fn target_name(options: &LoadOptions, inputs: &[Input]) -> Result<TableName, Err
     }
     let stem = inputs.iter().find_map(Input::stem);
     let stem = stem.ok_or_else(|| {
-        Error::usage("standard input has no name")
-            .with_hint(message!["name the table: ", setting::TABLE.placeholder("NAME")])
+        let what = match inputs.first().map(|input| &*input.name) {
+            None | Some("-") => "standard input has no name".to_owned(),
+            Some(name) => format!("{name} has no name that a table could have"),
+        };
+        Error::usage(what).with_hint(message!["name the table: ", setting::TABLE.placeholder("NAME")])
     })?;
     TableName::exact(&stem)
 }

@@ -1,5 +1,6 @@
 //! What a caller asks of a load, in groups. Every field has the default that its doc line names.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ groups! {
         /// What is read, and how it is written there.
         input: InputOptions {
             /// Paths, URLs, glob patterns, or `-` for standard input. At least one.
-            paths: many String,
+            paths: many OsString,
             /// The input's format; default: by the file name's ending, else CSV.
             format: maybe Format,
             /// What the input's text is written in; default: what a byte order mark says, else UTF-8.
@@ -144,7 +145,7 @@ groups! {
 
 impl LoadOptions {
     /// A load of one path, URL or glob pattern, with every default.
-    pub fn new(path: impl Into<String>) -> Self {
+    pub fn new(path: impl Into<OsString>) -> Self {
         LoadOptions::default().paths([path])
     }
 }

@@ -116,7 +116,7 @@ fn other_escapes_and_nulls_load_as_psql_loads_them_and_bad_records_are_refused_o
         same_as_psql(&database, Path::new(&path), &wanted, psql_options);
 
         let bad = database.file("bad.csv", csv + "too,few\n");
-        wanted.input.paths = vec![bad.clone()];
+        wanted.input.paths = vec![bad.clone().into()];
         database.sql("DROP TABLE made; DROP TABLE twin");
         let ours = try_load(&database, &wanted).unwrap_err();
         database.sql(&format!("CREATE TABLE twin (number text, {})", {

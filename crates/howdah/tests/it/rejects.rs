@@ -169,7 +169,8 @@ fn in_a_compressed_file_offsets_are_those_of_its_content() {
     let mut gzip = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
     gzip.write_all(&input).unwrap();
     gzip.finish().unwrap();
-    let (report, _) = account(&database, PLAIN, &input, |options| options.input.paths = vec![path.clone()]);
+    let (report, _) =
+        account(&database, PLAIN, &input, |options| options.input.paths = vec![path.clone().into()]);
     assert_eq!(report.rows_rejected, 100);
 }
 

@@ -2,6 +2,10 @@
 //! refused; never read as SQL, never cut.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::Command;
 
 use howdah_testkit::Database;
 
@@ -153,4 +157,22 @@ fn a_table_that_is_called_like_its_file_is_called_exactly_so() {
         std::fs::remove_file(file).unwrap();
         expect_canary(&database);
     }
+}
+
+#[test]
+fn a_file_whose_name_is_no_text_is_loaded_and_gives_no_table_its_name() {
+    let database = Database::new();
+    let path = Path::new(&database.path("")).join(OsStr::from_bytes(b"caf\xe9.csv"));
+    std::fs::write(&path, "a,b\n1,x\n").unwrap();
+    let run = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_howdah"));
+        command.args(["load", "-w", "-d", &database.conninfo()]).args(args).arg(&path).output().unwrap()
+    };
+    let refused = run(&[]);
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("caf\u{fffd}.csv has no name that a table could have"), "{said}");
+    let loaded = run(&["--table", "t"]);
+    assert_eq!(loaded.status.code(), Some(0), "{}", String::from_utf8_lossy(&loaded.stderr));
+    assert_eq!(database.sql("TABLE t"), "1|x");
 }
