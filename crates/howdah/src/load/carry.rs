@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::future::try_join_all;
 use tokio_postgres::types::Type;
 
 use super::{Decision, Load};
@@ -88,7 +87,6 @@ impl Load<'_> {
     ) -> Result<(), Error> {
         let Decision { plan, table, landing, jobs, .. } = decision;
         let alone = jobs.count == 1;
-        let connections = workers.connections();
         let server =
             self.interruptible(connection, async { Ok(ServerIdentity::read(connection).await) }).await?;
         let loading = Instant::now();
@@ -102,9 +100,16 @@ impl Load<'_> {
             first.push("SET CONSTRAINTS ALL IMMEDIATE".to_owned());
         }
         let first = first.join("; ");
-        let begun =
-            try_join_all(connections.iter().map(|connection| connection.client().batch_execute(&first)));
-        self.interruptible(connection, async { Ok(begun.await?) }).await?;
+        let begun = self.interruptible(connection, workers.begin(&first)).await?;
+        if begun < jobs.count {
+            self.report.jobs = begun;
+            self.control.notice(format!(
+                "the pooler has no server for {} of {} connections: the load goes on with the others",
+                jobs.count - begun,
+                jobs.count
+            ));
+        }
+        let connections = workers.connections();
         let nothing = "no row of the input";
         self.run_own_sql(connection, setting::BEFORE, &self.options.target.before, nothing).await?;
         if alone {

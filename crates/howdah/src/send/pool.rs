@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{join_all, try_join_all};
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::{oneshot, watch};
 
 use crate::connect::{Connection, Target};
@@ -15,6 +16,7 @@ use crate::encode::chunk::Chunk;
 use crate::encode::rejects::Reject;
 use crate::encode::{Encoded, Encoder};
 use crate::error::{Error, ErrorKind};
+use crate::message::setting;
 use crate::read::queue::InputQueue;
 use crate::send::context::LoadContext;
 use crate::send::timings::{Stopwatch, Timings};
@@ -42,6 +44,11 @@ struct WorkerHandle {
     result: Option<oneshot::Receiver<Result<Sent, Error>>>,
 }
 
+/// A pooler that has a server for a connection gives it within this time after the one before.
+const NEXT_SERVER_PATIENCE: Duration = Duration::from_secs(3);
+/// How long a load waits for the first.
+const NO_SERVER_PATIENCE: Duration = Duration::from_secs(30);
+
 /// What a worker is to do: send the rows of an input.
 type Job = (Arc<LoadContext>, Arc<InputQueue>);
 
@@ -62,6 +69,45 @@ impl WorkerPool {
             WorkerHandle::connect(given, target.clone(), ended.clone())
         });
         Ok(WorkerPool { workers: try_join_all(workers).await?, shutdown })
+    }
+
+    /// Begins the workers' transactions with `sql`. Returns how many workers are left: a pooler may have fewer servers than
+    /// there are connections, and would let the others wait for the end of this load, which waits for them. They are given
+    /// up, and one more, for the load's other questions.
+    ///
+    /// # Errors
+    /// The server's; no connection got a server.
+    pub(crate) async fn begin(&mut self, sql: &str) -> Result<usize, Error> {
+        let begin = |at: usize, connection: Arc<Connection>| async move {
+            (at, connection.client().batch_execute(sql).await)
+        };
+        let begun = self.connections().into_iter().enumerate().map(|(at, connection)| begin(at, connection));
+        let mut begun: FuturesUnordered<_> = begun.collect();
+        let mut ready = Vec::new();
+        while !begun.is_empty() {
+            let patience = if ready.is_empty() { NO_SERVER_PATIENCE } else { NEXT_SERVER_PATIENCE };
+            match tokio::time::timeout(patience, begun.next()).await {
+                Ok(Some((at, done))) => {
+                    done?;
+                    ready.push(at);
+                }
+                Ok(None) => break,
+                Err(_) if ready.is_empty() => return Err(no_server()),
+                Err(_) => {
+                    ready.truncate((ready.len() - 1).max(1));
+                    break;
+                }
+            }
+        }
+        drop(begun);
+        for (at, worker) in std::mem::take(&mut self.workers).into_iter().enumerate() {
+            if ready.contains(&at) {
+                self.workers.push(worker);
+            } else {
+                worker.connection.abort();
+            }
+        }
+        Ok(self.workers.len())
     }
 
     /// The connections, in no particular order.
@@ -176,6 +222,16 @@ impl WorkerHandle {
         self.result = None;
         sent
     }
+}
+
+fn no_server() -> Error {
+    Error::new(ErrorKind::Server, "the pooler has no server for the connections of this load")
+        .with_sqlstate("53300")
+        .with_hint(message![
+            "take fewer connections (",
+            setting::JOBS.number(1),
+            "), or a pool that is larger"
+        ])
 }
 
 fn panicked() -> Error {

@@ -85,6 +85,28 @@ fn name_of(uid: u32) -> String {
 }
 
 #[test]
+fn a_pool_with_fewer_servers_than_connections_makes_the_load_smaller() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int, pad text)");
+    let pad = "x".repeat(100);
+    let rows: String = (0..20_000).map(|n| format!("{n},{pad}\n")).collect();
+    let file = database.file("t.csv", format!("n,pad\n{rows}"));
+    for (size, mode, jobs) in [(3, Mode::Append, 2), (3, Mode::Replace, 1), (2, Mode::Append, 1)] {
+        let Some(pooler) = Pooler::start(&database, "transaction", size) else { return };
+        let control = Control::new();
+        let wanted = options(&file, "t").mode(mode).jobs(6);
+        let report = howdah::load(&wanted, &pooler.target, &control).unwrap();
+        assert_eq!((report.rows, report.jobs), (20_000, jobs), "{size} servers, {mode:?}");
+        let notices: Vec<String> = control.take_notices().iter().map(ToString::to_string).collect();
+        assert!(
+            notices.iter().any(|notice| notice.starts_with("the pooler has no server for")),
+            "{notices:?}"
+        );
+    }
+    assert_eq!(database.sql("SELECT count(*) FROM t"), "40000");
+}
+
+#[test]
 fn loads_work_through_a_pooler_in_transaction_mode_and_leave_it_nothing() {
     let database = Database::new();
     let Some(pooler) = Pooler::start(&database, "transaction", 6) else { return };
