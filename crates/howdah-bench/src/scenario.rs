@@ -140,17 +140,17 @@ pub(crate) const fn published(series: &'static str, rows_per_s: f64, but: &'stat
     Published { series, x: None, rows_per_s, but }
 }
 
-/// A table of a study: its series over the places of an axis.
+/// A table of a study: its series over the places of an axis, each with where it misleads.
 pub(crate) const fn published_at<const X: usize, const S: usize, const ALL: usize>(
     places: [f64; X],
-    table: [(&'static str, [f64; X]); S],
+    table: [(&'static str, [f64; X], &'static str); S],
 ) -> [Published; ALL] {
     assert!(X * S == ALL);
     let mut all = [published("", 0.0, ""); ALL];
     let mut at = 0;
     while at < ALL {
-        let (series, figures) = table[at / X];
-        all[at] = Published { x: Some(places[at % X]), ..published(series, figures[at % X], "") };
+        let (series, figures, but) = table[at / X];
+        all[at] = Published { x: Some(places[at % X]), ..published(series, figures[at % X], but) };
         at += 1;
     }
     all

@@ -47,6 +47,8 @@ pub struct Cell {
     pub of_best: Option<f64>,
     /// In a waterfall, how many times the step before.
     pub step: Option<f64>,
+    /// In a waterfall, whether the runs of this step and of the step before overlap: the step may be chance.
+    pub step_in_doubt: bool,
     /// In a waterfall, what differs from the step before.
     pub changes: Vec<String>,
     /// Within 20 % of what the harness can do at all: the figure may be the harness's, not the method's.
@@ -128,6 +130,7 @@ impl Cell {
             to_slowest: None,
             of_best: None,
             step: None,
+            step_in_doubt: false,
             changes: Vec::new(),
             near_ceiling: false,
             control_times: None,
@@ -155,14 +158,24 @@ impl Cell {
         self.rate.map(|rate| rate.median)
     }
 
+    /// Whether as many rows were loaded as its place on the axis says. A first part of them is a figure of another place.
+    #[must_use]
+    pub fn in_place(&self) -> bool {
+        !(self.prefix && self.x == Some(self.conditions.rows_asked as f64))
+    }
+
+    /// The share of the rows asked for that were loaded, in per cent, where it was a first part of them.
+    pub(super) fn first_part(&self) -> Option<f64> {
+        let asked = self.conditions.rows_asked as f64;
+        self.rows.filter(|_| self.prefix && asked > 0.0).map(|rows| rows / asked * 100.0)
+    }
+
     /// What a reader must know of its runs, in a few words each; empty where all is well.
     #[must_use]
     pub fn marks(&self) -> Vec<String> {
         let mut marks = Vec::new();
         if self.prefix {
-            let asked = self.conditions.rows_asked as f64;
-            let share = self.rows.filter(|_| asked > 0.0).map(|rows| rows / asked * 100.0);
-            marks.push(match share {
+            marks.push(match self.first_part() {
                 Some(share) => format!("first {} % of the rows", number::thousands(share)),
                 None => "a first part of the rows".to_owned(),
             });
@@ -195,17 +208,18 @@ impl Cell {
 }
 
 fn latency(records: &[&Record]) -> Option<Latency> {
-    let of = |figure: &dyn Fn(Latency) -> f64| {
-        let figures = records.iter().filter_map(|record| record.evidence.latency).map(figure);
+    let some = |figure: &dyn Fn(Latency) -> Option<f64>| {
+        let figures = records.iter().filter_map(|record| record.evidence.latency).filter_map(figure);
         Spread::of(figures).map(|spread| spread.median)
     };
+    let of = |figure: &dyn Fn(Latency) -> f64| some(&|latency| Some(figure(latency)));
     Some(Latency {
         mean_ms: of(&|latency| latency.mean_ms)?,
         p50_ms: of(&|latency| latency.p50_ms)?,
         p90_ms: of(&|latency| latency.p90_ms)?,
-        p95_ms: of(&|latency| latency.p95_ms)?,
+        p95_ms: some(&|latency| latency.p95_ms),
         p99_ms: of(&|latency| latency.p99_ms)?,
-        p99_9_ms: of(&|latency| latency.p99_9_ms)?,
+        p99_9_ms: some(&|latency| latency.p99_9_ms),
         max_ms: of(&|latency| latency.max_ms)?,
     })
 }

@@ -36,10 +36,15 @@ function rateRows(cell) {
   return rows;
 }
 
+// A first part of the rows stands where its own rows are, not at those that were asked for.
+const inPlace = (cell) => !cell.prefix || cell.x !== cell.conditions.rows_asked;
+const placeOf = (cell) => (inPlace(cell) ? cell.x : cell.rows);
+
 // Rows a second of each series along an axis.
 function curves(section, styles) {
-  const measured = section.cells.filter((cell) => cell.rate && cell.x !== null);
-  const names = [...new Set(measured.map((cell) => cell.series))];
+  const placed = (cell) => ({ ...cell, x: placeOf(cell) });
+  const measured = section.cells.filter((cell) => cell.rate && cell.x !== null).map(placed).sort((a, b) => a.x - b.x);
+  const names = [...new Set(section.cells.map((cell) => cell.series))].filter((name) => measured.some((cell) => cell.series === name));
   const printed = section.published.filter((figure) => figure.x !== null && styles[figure.series]);
   const classes = names.map((name) => ({ name, ...styles[name] }));
   if (printed.length) classes.push({ name: PUBLISHED, colour: "var(--quiet)", kind: 3, hollow: true });
@@ -54,7 +59,7 @@ function curves(section, styles) {
     const [left, right, top, bottom] = [54, width - labels, 26, height - 42];
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     if (!shown.length) return shape(svg, "text", { x: width / 2, y: height / 2, "text-anchor": "middle", class: "axis" }, "every series is switched off");
-    const places = [...new Set(measured.map((cell) => cell.x))].sort((a, b) => a - b);
+    const places = [...new Set(measured.concat(beside).map((point) => point.x))].sort((a, b) => a - b);
     const values = shown.flatMap((cell) => [cell.rate.min, cell.rate.max]).concat(beside.map((figure) => figure.rows_per_s));
     const span = view.log ? [Math.min(...values) / 1.35, Math.max(...values) * 1.35] : [0, Math.max(...values) * 1.06];
     const logX = places[0] > 0 && places.at(-1) / places[0] >= 8;
@@ -244,7 +249,7 @@ function ladder(section) {
       bottom = y;
       const text = shape(group, "text", { x: Math.max(at, start, x(cell.rate.max)) + 10, y: y + 4 });
       shape(text, "tspan", { class: "strong" }, Format.number(cell.rate.median));
-      if (cell.step) shape(text, "tspan", { dx: 8, class: cell.step >= 1 ? "good" : "bad" }, cell.step >= 2 ? Format.times(cell.step) : Format.gain(cell.step));
+      if (cell.step) shape(text, "tspan", { dx: 8, class: cell.step_in_doubt ? "quiet" : cell.step >= 1 ? "good" : "bad" }, cell.step >= 2 ? Format.times(cell.step) : Format.gain(cell.step));
       const rest = rateRows(cell).concat(cell.step ? [["against the step before", Format.gain(cell.step)]] : [], figure ? [["published", Format.number(figure.rows_per_s)]] : []);
       group.onpointermove = group.onpointerdown = (event) => view.tip(event, cell.series, rest.concat(cell.changes.map((change) => change.split(/: (.*)/s).slice(0, 2))));
     });

@@ -23,7 +23,7 @@ pub(super) fn render(summary: &Summary) -> String {
 
 fn fields_of(section: &SectionSummary, cell: &Cell) -> Vec<String> {
     let figure = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-    let latency = |of: fn(Latency) -> f64| figure(cell.latency.map(of));
+    let latency = |of: fn(Latency) -> Option<f64>| figure(cell.latency.and_then(of));
     let published = section.published.iter().find(|it| {
         it.series == cell.series && (it.x.is_none() || it.x == cell.x || section.chart == "waterfall")
     });
@@ -55,13 +55,13 @@ fn fields_of(section: &SectionSummary, cell: &Cell) -> Vec<String> {
         figure(cell.peak_rss_bytes),
         figure(cell.wal_bytes),
         figure(cell.checkpoints),
-        latency(|it| it.mean_ms),
-        latency(|it| it.p50_ms),
-        latency(|it| it.p90_ms),
+        latency(|it| Some(it.mean_ms)),
+        latency(|it| Some(it.p50_ms)),
+        latency(|it| Some(it.p90_ms)),
         latency(|it| it.p95_ms),
-        latency(|it| it.p99_ms),
+        latency(|it| Some(it.p99_ms)),
         latency(|it| it.p99_9_ms),
-        latency(|it| it.max_ms),
+        latency(|it| Some(it.max_ms)),
         figure(cell.batch_rows),
         figure(published.map(|it| it.rows_per_s)),
         cell.conditions.command.clone(),

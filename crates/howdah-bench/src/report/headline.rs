@@ -13,8 +13,8 @@ pub(super) fn of(chart: Chart, cells: &[Cell]) -> String {
     }
     match chart {
         Chart::Curves { axis } => curves(axis, &measured),
-        Chart::Bars => bars(&measured),
-        Chart::Tradeoff => format!("{}{}", bars(&measured), waiting(&measured)),
+        Chart::Bars => bars(&measured, ""),
+        Chart::Tradeoff => bars(&measured, &waiting(&measured)),
         Chart::Latencies { axis } => latencies(axis, &measured),
         Chart::Course => course(&measured),
         Chart::Waterfall => waterfall(&measured),
@@ -40,26 +40,36 @@ fn extremes<'a>(cells: &[&'a Cell]) -> Option<(&'a Cell, &'a Cell)> {
     Some((best, slowest))
 }
 
-fn bars(cells: &[&Cell]) -> String {
+/// The fastest of them beside the slowest; `more` is said of the fastest.
+fn bars(cells: &[&Cell], more: &str) -> String {
     let Some((best, slowest)) = extremes(cells) else { return String::new() };
     let figure = format!("{} rows/s", thousands(rate(best)));
     if cells.len() == 1 {
-        return format!("{} reaches {figure}.", name(best));
+        return format!("{} reaches {figure}.{more}", name(best));
+    }
+    if best.conditions.rows_asked != slowest.conditions.rows_asked {
+        return format!("{} is fastest: {figure}.{more} Not all loads have as many rows.", name(best));
     }
     let ratio = times(rate(best) / rate(slowest));
-    format!("{} is {ratio} {}: {figure}.{}", name(best), name(slowest), durable_instead(best, cells))
+    let parts = first_parts(&[best, slowest]);
+    let durable = durable_instead(best, cells);
+    format!("{} is {ratio} {}: {figure}.{more}{parts}{durable}", name(best), name(slowest))
+}
+
+/// Which of the cells that a sentence compares loaded a first part of the rows only.
+fn first_parts(cells: &[&Cell]) -> String {
+    let part = |cell: &&Cell| {
+        let share = thousands(cell.first_part()?);
+        Some(format!(" {} loaded only the first {share} % of the rows.", name(cell)))
+    };
+    cells.iter().filter_map(part).collect()
 }
 
 /// The fastest that a crash does not touch, where the fastest of all is not.
 fn durable_instead(best: &Cell, cells: &[&Cell]) -> String {
     let durable: Vec<&Cell> =
         cells.iter().copied().filter(|cell| cell.conditions.durability == Durability::Durable).collect();
-    let what = match best.conditions.durability {
-        Durability::Durable => return String::new(),
-        Durability::LosesLastCommits => "loses the last commits on a crash",
-        Durability::NotCrashSafe => "is not crash-safe",
-        Durability::LabOnly => "is for the lab only",
-    };
+    let Some(what) = after_a_crash(best) else { return String::new() };
     let best = name(best);
     match extremes(&durable) {
         Some((cell, _)) => {
@@ -67,6 +77,16 @@ fn durable_instead(best: &Cell, cells: &[&Cell]) -> String {
             format!(" But {best} {what}; the fastest durable way is {}, {figure} rows/s.", name(cell))
         }
         None => format!(" But {best} {what}."),
+    }
+}
+
+/// What a crash does to the rows; None where they stay.
+fn after_a_crash(cell: &Cell) -> Option<&'static str> {
+    match cell.conditions.durability {
+        Durability::Durable => None,
+        Durability::LosesLastCommits => Some("loses the last commits on a crash"),
+        Durability::NotCrashSafe => Some("is not crash-safe"),
+        Durability::LabOnly => Some("is for the lab only"),
     }
 }
 
@@ -107,13 +127,14 @@ fn course(cells: &[&Cell]) -> String {
 }
 
 fn curves(axis: &str, cells: &[&Cell]) -> String {
+    let cells: Vec<&Cell> = cells.iter().copied().filter(|cell| cell.in_place()).collect();
     let mut places: Vec<f64> = cells.iter().filter_map(|cell| cell.x).collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
     let at = |x: f64| cells.iter().copied().filter(|cell| cell.x == Some(x)).collect::<Vec<_>>();
     let shared = places.iter().rev().find(|x| at(**x).len() > 1);
     let Some(&x) = shared else {
-        let Some((best, _)) = extremes(cells) else { return String::new() };
+        let Some((best, _)) = extremes(&cells) else { return String::new() };
         let place = best.x.map_or(String::new(), |x| format!(" at {} {axis}", thousands(x)));
         return format!("{} is fastest{place}: {} rows/s.", name(best), thousands(rate(best)));
     };
@@ -137,7 +158,7 @@ fn curves(axis: &str, cells: &[&Cell]) -> String {
             text += &format!(" Up to {} {axis}, {} leads.", thousands(*until), name(first));
         }
     }
-    text + &durable_instead(best, &here)
+    text + &first_parts(&[best, slowest]) + &durable_instead(best, &here)
 }
 
 fn waterfall(cells: &[&Cell]) -> String {
@@ -150,9 +171,19 @@ fn waterfall(cells: &[&Cell]) -> String {
         thousands(rate(first)),
         thousands(rate(last))
     );
-    let largest = cells.iter().max_by(|a, b| a.step.unwrap_or(0.0).total_cmp(&b.step.unwrap_or(0.0)));
+    text += &first_parts(&[first, last]);
+    let step = |cell: &Cell| cell.step.filter(|_| !cell.step_in_doubt).unwrap_or(0.0);
+    let largest = cells.iter().max_by(|a, b| step(a).total_cmp(&step(b)));
     if let Some((cell, step)) = largest.and_then(|cell| Some((cell, cell.step.filter(|step| *step > 1.0)?))) {
         text += &format!(" The largest single step is {}, {}.", name(cell), times(step));
     }
-    text + &durable_instead(last, cells)
+    // Steps may change the rows' types or who reads the file, so the fastest of them is no advice.
+    let durable = cells.iter().rev().find(|cell| after_a_crash(cell).is_none());
+    match (after_a_crash(last), durable) {
+        (Some(what), Some(cell)) => {
+            let (last, cell, figure) = (name(last), name(cell), thousands(rate(cell)));
+            text + &format!(" But {last} {what}; the last step that keeps rows is {cell}, {figure} rows/s.")
+        }
+        _ => text,
+    }
 }

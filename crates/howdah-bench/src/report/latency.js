@@ -4,9 +4,12 @@ const PERCENTILES = [["p50_ms", "p50"], ["p90_ms", "p90"], ["p99_ms", "p99"], ["
 
 const timed = (cell) => cell.rate && cell.latency;
 
+// Old records lack some percentiles.
+const millisecondsOf = (cell, key) => (cell.latency[key] === null ? "—" : Format.milliseconds(cell.latency[key]));
+
 function latencyRows(cell) {
   const figures = [["p50", "p50_ms"], ["p90", "p90_ms"], ["p95", "p95_ms"], ["p99", "p99_ms"], ["p99.9", "p99_9_ms"], ["longest", "max_ms"], ["mean", "mean_ms"]];
-  const rows = figures.map(([label, key]) => [label, Format.milliseconds(cell.latency[key])]);
+  const rows = figures.map(([label, key]) => [label, millisecondsOf(cell, key)]);
   if (cell.batch_rows) rows.push(["rows a batch", Format.number(cell.batch_rows)]);
   return rows;
 }
@@ -54,7 +57,7 @@ function tradeoff(section, styles, percentile) {
   return { classes, draw };
 
   function draw(svg, width, view) {
-    const shown = cells.filter((cell) => !view.hidden.has(cell.series));
+    const shown = cells.filter((cell) => !view.hidden.has(cell.series) && cell.latency[percentile] !== null);
     if (!shown.length) return off(svg, width);
     const at = (cell) => Math.max(cell.latency[percentile], 1e-3);
     const name = percentile === "mean_ms" ? "mean latency" : `latency, ${PERCENTILES.find(([key]) => key === percentile)[1]}`;
@@ -131,7 +134,7 @@ function latencies(section, styles, percentile) {
   const names = [...new Set(cells.map((cell) => cell.series))];
   const all = names.map((name) => ({
     name, ...styles[name],
-    points: cells.filter((cell) => cell.series === name).map((cell) => ({ x: cell.x, ms: cell.latency[percentile], more: [["rows/s", Format.number(cell.rate.median)]] })),
+    points: cells.filter((cell) => cell.series === name && cell.latency[percentile] !== null).map((cell) => ({ x: cell.x, ms: cell.latency[percentile], more: [["rows/s", Format.number(cell.rate.median)]] })),
   }));
   const ticks = [...new Set(cells.map((cell) => cell.x))].sort((a, b) => a - b);
   return lines(all, { logX: false, ticks, xName: section.axis, formatX: Format.number, formatTip: (x) => `${Format.number(x)} ${section.axis}` });
@@ -142,7 +145,7 @@ function course(section, styles, percentile) {
   const cells = section.cells.filter((cell) => cell.course.length);
   const all = cells.map((cell) => ({
     name: cell.series, ...styles[cell.series],
-    points: cell.course.map((moment) => ({ x: moment.at_s, ms: moment.latency[percentile], more: [["rows/s due", Format.number(moment.offered_rows_per_s)]] })),
+    points: cell.course.filter((moment) => moment.latency[percentile] !== null).map((moment) => ({ x: moment.at_s, ms: moment.latency[percentile], more: [["rows/s due", Format.number(moment.offered_rows_per_s)]] })),
   }));
   const rules = cells.filter((cell) => cell.conditions.latency_target_ms).map((cell) => ({ name: cell.series, y: cell.conditions.latency_target_ms, colour: styles[cell.series].colour }));
   return lines(all, { logX: false, xName: "seconds", formatX: Format.seconds, rules });
@@ -165,6 +168,6 @@ function latencyTable(section) {
   const headings = ["", "#p50", "#p90", "#p95", "#p99", "#p99.9", "#longest", "#mean", "#rows a batch"];
   const keys = ["p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99_9_ms", "max_ms", "mean_ms"];
   return table(headings, section.cells.filter((cell) => cell.latency).map((cell) => ({
-    cells: [nameOf(section, cell), ...keys.map((key) => Format.milliseconds(cell.latency[key])), cell.batch_rows ? Format.number(cell.batch_rows) : "—"],
+    cells: [nameOf(section, cell), ...keys.map((key) => millisecondsOf(cell, key)), cell.batch_rows ? Format.number(cell.batch_rows) : "—"],
   })));
 }

@@ -119,6 +119,9 @@ fn over_the_axis(section: &SectionSummary) -> Table {
             let cell = section.cells.iter().find(|cell| cell.series == **name && cell.x == x);
             match cell.and_then(|cell| Some((cell, cell.median()?))) {
                 Some((cell, rate)) if cell.of_best == Some(1.0) => format!("**{}**", thousands(rate)),
+                Some((cell, rate)) if !cell.in_place() => {
+                    format!("{} (first {})", thousands(rate), thousands(cell.rows.unwrap_or(0.0)))
+                }
                 Some((_, rate)) => thousands(rate),
                 None => "—".to_owned(),
             }
@@ -157,7 +160,8 @@ fn rates(section: &SectionSummary) -> Table {
             or_dash(cell.of_best.map(percent)),
         ];
         if waterfall {
-            row.push(or_dash(cell.step.map(gain)));
+            let doubt = if cell.step_in_doubt { ", runs overlap" } else { "" };
+            row.push(or_dash(cell.step.map(|step| gain(step) + doubt)));
             row.push(line(&cell.changes.join("; ")));
         }
         row.push(cell.conditions.durability.label().to_owned());
@@ -229,9 +233,17 @@ fn latencies(section: &SectionSummary) -> Option<Table> {
     }
     let mut table = Table::new(["", "p50", "p90", "p95", "p99", "p99.9", "max", "mean", "rows a batch"]);
     for (cell, it) in timed {
-        let figures = [it.p50_ms, it.p90_ms, it.p95_ms, it.p99_ms, it.p99_9_ms, it.max_ms, it.mean_ms];
+        let figures = [
+            Some(it.p50_ms),
+            Some(it.p90_ms),
+            it.p95_ms,
+            Some(it.p99_ms),
+            it.p99_9_ms,
+            Some(it.max_ms),
+            Some(it.mean_ms),
+        ];
         let mut row = vec![label(section, cell)];
-        row.extend(figures.map(milliseconds));
+        row.extend(figures.map(|figure| figure.map_or("—".to_owned(), milliseconds)));
         row.push(cell.batch_rows.map_or("—".to_owned(), thousands));
         table.row(row);
     }

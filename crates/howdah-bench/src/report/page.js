@@ -115,8 +115,8 @@ function timeFigure(section) {
   const cpu = (cell) => [["client", cell.client_cpu_s], ["server", cell.server_cpu_s]].filter(([, value]) => value !== null);
   const perMillion = (parts) => (cell) => parts(cell).map(([name, value]) => [name, (value * 1e6) / (cell.rows || 1)]);
   const kinds = [
-    ["phases", "phases", perMillion((cell) => cell.time), Format.seconds, "Shares of the method's own phases; at the end of each bar, the seconds that a million rows take."],
-    ["cpu", "CPU time", perMillion(cpu), Format.seconds, "CPU time of client and server; at the end of each bar, CPU seconds a million rows."],
+    ["phases", "phases", perMillion((cell) => cell.time), Format.seconds, "Shares of the method's own phases; at the end of each bar, the seconds for a million rows, at the rate of the rows that were loaded."],
+    ["cpu", "CPU time", perMillion(cpu), Format.seconds, "CPU time of client and server; at the end of each bar, CPU seconds for a million rows, at the rate of the rows that were loaded."],
     ["waits", "backends", (cell) => cell.waits, Format.share, "What the writing backends were doing when looked at, in shares of the samples."],
   ].filter(([, , parts]) => cells.some((cell) => parts(cell).length));
   if (!kinds.length) return null;

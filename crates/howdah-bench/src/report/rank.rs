@@ -3,6 +3,7 @@
 use super::cell::Cell;
 use crate::number::thousands;
 use crate::record::Conditions;
+use crate::rounds::Spread;
 
 /// From this share of the control's rows a second, a figure may be the harness's own.
 const NEAR: f64 = 0.8;
@@ -11,8 +12,9 @@ const NEAR_SERVICE: f64 = 0.25;
 
 /// Compares the cells that stand at the same place.
 pub(super) fn compare(cells: &mut [Cell]) {
+    let in_place = |cell: &&Cell| cell.in_place();
     let others: Vec<(Option<f64>, bool, Option<f64>)> =
-        cells.iter().map(|cell| (cell.x, cell.control, cell.median())).collect();
+        cells.iter().filter(in_place).map(|cell| (cell.x, cell.control, cell.median())).collect();
     let controls: Vec<(Option<f64>, Conditions, f64)> = cells
         .iter()
         .filter(|cell| cell.control)
@@ -24,10 +26,12 @@ pub(super) fn compare(cells: &mut [Cell]) {
             others.iter().filter(move |it| it.0 == x && it.1 == control).filter_map(|it| it.2)
         };
         let Some(own) = cell.median().filter(|_| !cell.control) else { continue };
-        let best = at_place(false).fold(0.0, f64::max);
-        let slowest = at_place(false).fold(f64::INFINITY, f64::min);
-        cell.of_best = Some(own / best);
-        cell.to_slowest = (own > slowest).then(|| own / slowest);
+        if cell.in_place() {
+            let best = at_place(false).fold(0.0, f64::max);
+            let slowest = at_place(false).fold(f64::INFINITY, f64::min);
+            cell.of_best = Some(own / best);
+            cell.to_slowest = (own > slowest).then(|| own / slowest);
+        }
         // The control may have been measured once for the whole section.
         let here = controls.iter().filter(|(x, ..)| *x == cell.x || x.is_none());
         let ceiling = here
@@ -59,14 +63,15 @@ fn program(conditions: &Conditions) -> Option<&str> {
 
 /// Compares each step of a waterfall with the one before that was measured.
 pub(super) fn steps(cells: &mut [Cell]) {
-    let mut before: Option<(Option<f64>, Conditions)> = None;
+    let mut before: Option<(Spread, Conditions)> = None;
     for cell in cells.iter_mut().filter(|cell| !cell.control) {
         if let Some((rate, conditions)) = &before {
-            cell.step = cell.median().zip(*rate).map(|(own, before)| own / before);
+            cell.step = cell.median().map(|own| own / rate.median);
+            cell.step_in_doubt = cell.rate.is_some_and(|own| own.min <= rate.max && rate.min <= own.max);
             cell.changes = changes(conditions, &cell.conditions);
         }
-        if cell.rate.is_some() {
-            before = Some((cell.median(), cell.conditions.clone()));
+        if let Some(rate) = cell.rate {
+            before = Some((rate, cell.conditions.clone()));
         }
     }
 }

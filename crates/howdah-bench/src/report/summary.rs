@@ -68,7 +68,7 @@ pub struct PublishedFigure {
     pub x: Option<f64>,
     /// Rows a second as printed.
     pub rows_per_s: f64,
-    /// Rows a second here; None where it was not measured.
+    /// Rows a second here; None where it was not measured, or on fewer rows than those of the place.
     pub measured: Option<f64>,
     /// Where the printed one misleads.
     pub but: String,
@@ -173,6 +173,7 @@ fn one_section(name: &str, records: &[&Record], known: Option<&Section>) -> Sect
         measured: cells
             .iter()
             .find(|cell| cell.series == figure.series && (figure.x.is_none() || cell.x == figure.x))
+            .filter(|cell| cell.in_place())
             .and_then(Cell::median),
         but: figure.but.to_owned(),
     });

@@ -29,10 +29,10 @@ function overview(section) {
   const lines = places.map((x) => {
     const found = names.map((name) => find(name, x));
     const classes = Object.fromEntries(found.map((cell, index) => [index + 1, cell && cell.of_best === 1 ? "best" : ""]));
-    return { cells: [x === null ? "—" : Format.number(x), ...found.map((cell) => (cell && cell.rate ? Format.number(cell.rate.median) + (cell.prefix ? " *" : "") : "—"))], classes };
+    return { cells: [x === null ? "—" : Format.number(x), ...found.map((cell) => (cell && cell.rate ? Format.number(cell.rate.median) + (inPlace(cell) ? (cell.prefix ? " *" : "") : ` (first ${Format.number(cell.rows)})`) : "—"))], classes };
   });
   const made = table([section.axis || "", ...names.map((name) => `#${name}`)], lines);
-  const starred = section.cells.some((cell) => cell.prefix) ? " * a first part of the rows: all of them would have taken longer than allowed." : "";
+  const starred = section.cells.some((cell) => cell.prefix && inPlace(cell)) ? " * a first part of the rows: all of them would have taken longer than allowed." : "";
   return [made, element("p", { class: "caption" }, `Rows/s, medians; the best of each line is bold.${starred}`)];
 }
 
@@ -52,7 +52,7 @@ function rates(section) {
       cell.to_slowest ? Format.times(cell.to_slowest) : "—",
       cell.of_best === null ? "—" : Format.share(cell.of_best),
     ];
-    if (waterfall) cells.push(cell.step ? Format.gain(cell.step) : "—", cell.changes.join("; "));
+    if (waterfall) cells.push(cell.step ? Format.gain(cell.step) + (cell.step_in_doubt ? ", runs overlap" : "") : "—", cell.changes.join("; "));
     cells.push(cell.conditions.durability, marks);
     const wide = waterfall ? { [cells.length - 3]: "wide" } : {};
     return { cells, void: !cell.rate, classes: { 1: cell.of_best === 1 ? "best" : "", [cells.length - 2]: "tight", ...wide, [cells.length - 1]: marks ? `wide ${cell.control || cell.prefix && !cell.troubles.length ? "" : "flag"}` : "" } };

@@ -26,7 +26,8 @@ pub(super) const SCENARIO: Scenario = Scenario {
             title: "Rows a second by connections",
             chart: Chart::Curves { axis: "connections" },
             note: "Every connection is a backend of its own, counted in pg_stat_activity before the clock starts. All bytes \
-                   pass a proxy of ours, here without delay, so that the next chart differs in nothing but the delay.",
+                   pass a proxy of ours, here without delay, so that the next chart differs in nothing but the delay. Without it single INSERTs over \
+                   20 and 80 connections are 29 and 45 % faster (errata).",
             criteria: &[],
             published: &[
                 at(
@@ -35,8 +36,8 @@ pub(super) const SCENARIO: Scenario = Scenario {
                     2_284.0,
                     "the post's text does not show the unique key of its table",
                 ),
-                at("single INSERTs", 10.0, 11_004.0, ""),
-                at("single INSERTs", 20.0, 16_654.0, ""),
+                at("single INSERTs", 10.0, 11_004.0, "without a proxy between"),
+                at("single INSERTs", 20.0, 16_654.0, "without a proxy between"),
                 at(
                     "single INSERTs",
                     40.0,
@@ -60,15 +61,11 @@ pub(super) const SCENARIO: Scenario = Scenario {
             note: "Each batch is a transaction. The no-op sends the same bytes and writes nothing: it is what the \
                    generator and the way to the server can do, and figures near it say nothing about the server.",
             criteria: &[],
-            published: &[at(
-                "COPY",
-                1_000.0,
-                107_000.0,
-                "at the ceiling of the study's own generator (108,664)",
-            )],
+            published: &[],
         },
     ],
     caveats: &[
+        super::NEW_LOG_FILES,
         "Writers and server share this machine's cores: more of both than cores cannot run at once.",
         "The study's pool was made before its options were read, so its sweep of connections is one figure many times.",
     ],

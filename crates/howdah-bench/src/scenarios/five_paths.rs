@@ -30,7 +30,8 @@ pub(super) const SCENARIO: Scenario = Scenario {
             title: "The study's five paths, and howdah's own",
             chart: Chart::Bars,
             note: "The study's last path differs from the one before in its types, in FREEZE, in who reads the file, and in \
-                   a server that gives up the data after a crash. The ladder takes such changes one by one.",
+                   a server that gives up the data after a crash. The ladder takes such changes one by one. From \
+                   COPY CSV to unlogged, the server also stops creating log files.",
             criteria: &[],
             published: &[
                 published("naive INSERT", 983.0, "its commits wait for a network disk"),
@@ -47,16 +48,21 @@ pub(super) const SCENARIO: Scenario = Scenario {
         },
         Section {
             name: "ladder",
-            title: "The ladder: one change a step",
+            title: "The ladder: step by step",
             chart: Chart::Waterfall,
-            note: "Each step changes one thing of the step before it. From \"unlogged\" on a crash takes the rows, and what the \
-                   last steps turn off matters little to a table that is not in the log: errata and six-techniques \
-                   show such settings on logged tables.",
+            note: "Each step changes one thing of the step before it, but for the last, which changes three settings. Where \
+                   the runs of two steps overlap, the step may be chance. \"Without waiting\" and \"1,000 rows a statement\" \
+                   also measure howdah's client: other clients that do not wait are faster (peers). The step to an \
+                   unlogged table is also one from a server that creates its log files to one that writes none, so it \
+                   is not the price of the log. From there on a crash takes the rows, and the settings of the last \
+                   steps matter little to a table that is not in the log. What fsync and full_page_writes cost a \
+                   logged table is not measured.",
             criteria: &[],
             published: &[],
         },
     ],
     caveats: &[
+        super::NEW_LOG_FILES,
         "No index, no key, no trigger: tables in use have them.",
         "The landing paths leave all values as text: validating and casting them is still to be done.",
     ],
@@ -125,13 +131,16 @@ mod tests {
     use crate::record::Durability;
 
     #[test]
-    fn a_step_of_the_ladder_changes_one_thing_and_says_what_a_crash_leaves() {
+    fn a_step_of_the_ladder_changes_as_much_as_it_says_and_says_what_a_crash_leaves() {
         let steps = ladder((Dataset::GithubEvents, 1));
         let what = |cell: &Cell| (cell.command(), cell.table_in_words(), cell.settings_map());
         for pair in steps.windows(2) {
             let (before, after) = (what(&pair[0]), what(&pair[1]));
-            let changed = [before.0 != after.0, before.1 != after.1, before.2 != after.2];
-            assert_eq!(changed.into_iter().filter(|changed| *changed).count(), 1, "{}", pair[1].series);
+            let settings = after.2.iter().filter(|(name, value)| before.2.get(*name) != Some(*value)).count();
+            let changed = [usize::from(before.0 != after.0), usize::from(before.1 != after.1), settings];
+            // The last one is said to change three.
+            let allowed = if pair[1].series == "fewer checkpoints, more memory" { 3 } else { 1 };
+            assert_eq!(changed.into_iter().sum::<usize>(), allowed, "{}", pair[1].series);
         }
         let labels: Vec<Durability> = steps.iter().map(Cell::durability).collect();
         assert!(labels.is_sorted(), "no step makes rows safer: {labels:?}");

@@ -14,6 +14,11 @@ use crate::cell::Cell;
 pub use crate::scenario::Scale;
 use crate::scenario::Scenario;
 
+/// What a new cluster does to the figures of logged tables.
+const NEW_LOG_FILES: &str = "Each run has a new cluster, which has no log files to use again and creates them while it \
+     loads. Backends of fast loads into logged tables spent up to two fifths of their time on that (IO:WalInit), those of \
+     slow ones and of unlogged tables none: compare fast logged loads with each other only.";
+
 /// Every scenario, in the order in which they are listed.
 pub const ALL: &[Scenario] = &[
     five_paths::SCENARIO,

@@ -35,6 +35,8 @@ pub(super) const SCENARIO: Scenario = Scenario {
         },
     ],
     caveats: &[
+        super::NEW_LOG_FILES,
+        "Programs in Java start anew for each run, so their compiler is never warm.",
         "howdah connects, reads the catalog and plans after GO; these milliseconds are left out, as they are for the others.",
         "timescaledb-parallel-copy could not be installed here, so the fastest other tool at several connections is missing.",
         "Client and server share the cores: what a client saves, the server has.",

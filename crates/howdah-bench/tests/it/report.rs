@@ -117,7 +117,62 @@ fn steps_of_the_ladder_stay_in_order_however_runs_were_interleaved() {
     assert_eq!(cell(&section, "unlogged table").changes[0], "table: logged, bigint key → unlogged, no key");
     assert_eq!(cell(&section, "COPY binary").changes, ["command: copy-text → copy-binary"]);
     let headline = &section.headline;
-    assert!(headline.contains("the fastest durable way is “COPY binary”"), "{headline}");
+    assert!(headline.contains("the last step that keeps rows is “COPY binary”"), "{headline}");
+}
+
+#[test]
+fn a_first_part_of_the_rows_is_no_figure_of_all_of_them() {
+    let records = records();
+    let section = section(&records, "rows");
+    let part = section.cells.iter().find(|cell| cell.series == "insert" && cell.x == Some(1e6)).unwrap();
+    assert!(part.prefix && !part.in_place());
+    assert_eq!((part.to_slowest, part.of_best), (None, None));
+    assert!(!section.headline.contains(" insert:"), "the slowest that loaded all: {}", section.headline);
+    let [_, markdown, _] = written(&records);
+    assert!(markdown.contains("(first 246,000)"), "{markdown}");
+}
+
+#[test]
+fn a_figure_of_a_study_is_not_set_beside_a_first_part_of_its_rows() {
+    let measured = |outcome: Outcome| {
+        let mut record = run("nine-ways", "rows", "copy-binary", Some(1e6), 1_000, 1_000.0);
+        record.conditions.rows_asked = 1_000_000;
+        record.outcome = outcome;
+        section(&[record], "rows").published[0].measured
+    };
+    assert_eq!(measured(Outcome::Prefix), None);
+    assert!(measured(Outcome::Verified).is_some());
+}
+
+#[test]
+fn a_step_within_the_spread_of_runs_is_said_to_be_in_doubt() {
+    let step = |number: f64, series: &str, of: [f64; 3]| {
+        let records = rates("ladder", series, &[1.0, of[0], of[1], of[2]]);
+        records.into_iter().map(move |record| Record {
+            scenario: "five-paths".to_owned(),
+            x: Some(number),
+            ..record
+        })
+    };
+    let mut records: Vec<Record> = step(1.0, "one", [100.0, 110.0, 190.0]).collect();
+    records.extend(step(2.0, "two", [180.0, 200.0, 220.0]));
+    records.extend(step(3.0, "three", [230.0, 240.0, 250.0]));
+    let section = section(&records, "ladder");
+    let doubts: Vec<bool> = section.cells.iter().map(|cell| cell.step_in_doubt).collect();
+    assert_eq!(doubts, [false, true, false]);
+    assert!(section.headline.contains("largest single step is three"), "{}", section.headline);
+    assert!(written(&records)[1].contains("+82 %, runs overlap"), "{}", written(&records)[1]);
+}
+
+#[test]
+fn a_percentile_that_old_records_lack_is_a_dash_and_not_a_zero() {
+    let mut record = serde_json::to_value(run("nine-ways", "at-1m", "old", None, 1000, 9.0)).unwrap();
+    record["evidence"]["latency"] =
+        serde_json::json!({"mean_ms": 1.5, "p50_ms": 1.5, "p90_ms": 2.0, "p99_ms": 3.0, "max_ms": 4.0});
+    let records = [serde_json::from_value(record).expect("an old record is read")];
+    let [csv, markdown, _] = written(&records);
+    assert!(markdown.contains("| 2.0 ms | —   | 3.0 ms | —"), "{markdown}");
+    assert!(csv.contains(",1.5,1.5,2,,3,,4,"), "{csv}");
 }
 
 #[test]

@@ -54,9 +54,9 @@ fn latency(ms: f64) -> Latency {
         mean_ms: at(1.2),
         p50_ms: ms,
         p90_ms: at(1.8),
-        p95_ms: at(2.1),
+        p95_ms: Some(at(2.1)),
         p99_ms: at(3.5),
-        p99_9_ms: at(6.0),
+        p99_9_ms: Some(at(6.0)),
         max_ms: at(9.0),
     }
 }
