@@ -47,25 +47,40 @@ const KNOWN: [&str; 35] = [
     "sslcompression",
 ];
 
-/// libpq's keywords that are not supported: refused, since ignoring one could weaken a connection.
-const NOT_SUPPORTED: [&str; 17] = [
-    "requirepeer",
-    "replication",
-    "sslpassword",
-    "sslcrldir",
-    "sslkeylogfile",
-    "min_protocol_version",
-    "max_protocol_version",
-    "krbsrvname",
-    "gsslib",
-    "gssdelegation",
-    "scram_client_key",
-    "scram_server_key",
-    "oauth_issuer",
-    "oauth_client_id",
-    "oauth_client_secret",
-    "oauth_scope",
-    "authtype",
+/// libpq's keywords that are not supported, each with what to do instead: refused, since ignoring one could weaken a
+/// connection.
+const NOT_SUPPORTED: [(&str, &str); 19] = [
+    ("requirepeer", "leave it out, and let no other account write into the directory of the socket"),
+    ("servicefile", "PGSERVICEFILE in the environment names the file"),
+    ("replication", "leave it out: rows are loaded over an ordinary connection"),
+    (
+        "sslpassword",
+        "store the key without a password, readable by its owner alone: openssl pkey -in KEY -out PLAIN",
+    ),
+    (
+        "sslcrldir",
+        "leave it out where certificates need not be looked up in lists of revoked ones: there are none here",
+    ),
+    ("sslkeylogfile", "leave it out: keys of sessions are written nowhere"),
+    (
+        "min_protocol_version",
+        "leave it out: connections speak protocol version 3.0, which every server speaks",
+    ),
+    (
+        "max_protocol_version",
+        "leave it out: connections speak protocol version 3.0, which every server speaks",
+    ),
+    ("krbsrvname", "there is no GSSAPI here: use a password or a client certificate"),
+    ("gsslib", "there is no GSSAPI here: use a password or a client certificate"),
+    ("gssdelegation", "there is no GSSAPI here: use a password or a client certificate"),
+    ("scram_client_key", "give the password itself: password, PGPASSWORD or a password file"),
+    ("scram_server_key", "give the password itself: password, PGPASSWORD or a password file"),
+    ("oauth_issuer", "there is no OAuth here: use a password or a client certificate"),
+    ("oauth_client_id", "there is no OAuth here: use a password or a client certificate"),
+    ("oauth_client_secret", "there is no OAuth here: use a password or a client certificate"),
+    ("oauth_scope", "there is no OAuth here: use a password or a client certificate"),
+    ("oauth_ca_file", "there is no OAuth here: use a password or a client certificate"),
+    ("authtype", "leave it out: no libpq that is still maintained makes anything of it"),
 ];
 
 /// Reads a connection string of any of the three kinds.
@@ -89,8 +104,9 @@ pub(crate) fn keyword(name: &str) -> Result<&'static str, Error> {
     if let Some(known) = KNOWN.iter().find(|known| **known == name) {
         return Ok(known);
     }
-    if NOT_SUPPORTED.contains(&name) {
-        return Err(Error::configuration(format!("the connection option {name:?} is not supported")));
+    if let Some((_, instead)) = NOT_SUPPORTED.iter().find(|(known, _)| *known == name) {
+        return Err(Error::configuration(format!("the connection option {name:?} is not supported"))
+            .with_hint(*instead));
     }
     Err(Error::configuration(format!("invalid connection option {name:?}")))
 }
@@ -342,6 +358,25 @@ mod tests {
             ("mydb", "dbname='mydb'"),
         ] {
             assert_eq!(shown(text), expected, "{text}");
+        }
+    }
+
+    /// Every keyword of PostgreSQL 18's libpq (`PQconninfoOptions` of its sources).
+    const LIBPQ_18: &str = "service servicefile user password passfile channel_binding connect_timeout dbname host \
+        hostaddr port client_encoding options application_name fallback_application_name keepalives keepalives_idle \
+        keepalives_interval keepalives_count tcp_user_timeout sslmode sslnegotiation sslcompression sslcert sslkey \
+        sslcertmode sslpassword sslrootcert sslcrl sslcrldir sslsni requirepeer require_auth min_protocol_version \
+        max_protocol_version ssl_min_protocol_version ssl_max_protocol_version gssencmode krbsrvname gsslib \
+        gssdelegation replication target_session_attrs load_balance_hosts scram_client_key scram_server_key \
+        oauth_issuer oauth_client_id oauth_client_secret oauth_scope sslkeylogfile";
+
+    #[test]
+    fn a_keyword_of_libpq_is_taken_or_refused_with_what_to_do_instead() {
+        for name in LIBPQ_18.split_whitespace() {
+            if let Err(error) = keyword(name) {
+                assert!(error.message().contains("is not supported"), "{name}: {error:?}");
+                assert!(error.hint().is_some_and(|hint| !hint.is_empty()), "{name}: {error:?}");
+            }
         }
     }
 }

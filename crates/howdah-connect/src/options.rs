@@ -64,7 +64,7 @@ const VARIABLES: [(&str, &str); 25] = [
 ];
 
 /// Variables that would change how a connection is made or secured and are not supported: refused, never ignored.
-const UNSUPPORTED_VARIABLES: [&str; 2] = ["PGREQUIREPEER", "PGSSLCRLDIR"];
+const UNSUPPORTED_VARIABLES: [&str; 3] = ["PGMINPROTOCOLVERSION", "PGREQUIREPEER", "PGSSLCRLDIR"];
 
 impl ConnectOptions {
     /// Whether a server is named at all, here or by `PGHOST`, `PGHOSTADDR`, `PGPORT`, `PGSERVICE` or `PGDATABASE`.

@@ -11,7 +11,7 @@ mod cache;
 mod cluster;
 mod error;
 mod persistent;
-pub mod places;
+mod places;
 mod port;
 mod postmaster;
 pub mod proxy;

@@ -8,11 +8,6 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The server that tests are to use instead of starting one: `HOWDAH_TEST_DSN`.
-pub fn test_dsn() -> Option<String> {
-    set("HOWDAH_TEST_DSN").and_then(|dsn| dsn.into_string().ok())
-}
-
 /// The directory of PostgreSQL's programs that a person named: `HOWDAH_PG_BIN`.
 pub(crate) fn named_bin_dir() -> Option<PathBuf> {
     set("HOWDAH_PG_BIN").map(PathBuf::from)

@@ -10,34 +10,24 @@ mod own_server;
 mod psql;
 pub mod require;
 mod rng;
+mod shared_server;
 mod tiny_disk;
 pub mod waiting;
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use howdah_server::{Settings, Throwaway};
 use tempfile::TempDir;
 
 pub use howdah_server::Shutdown;
 pub use own_server::OwnServer;
 use psql::Psql;
 pub use rng::Rng;
+use shared_server::{keyword, server};
 pub use tiny_disk::TinyDisk;
-
-/// The server of this test program. It ends with the program, however that ends.
-fn server() -> &'static Throwaway {
-    static SERVER: OnceLock<Throwaway> = OnceLock::new();
-    SERVER.get_or_init(|| {
-        // A mistyped need is an error even where nothing is missing.
-        require::required();
-        Throwaway::start(&Settings::fast_and_unsafe()).unwrap()
-    })
-}
 
 /// A fresh database, and a directory for the test's files.
 pub struct Database {
@@ -55,10 +45,23 @@ impl Database {
     /// Makes a database that no other test uses.
     pub fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
-        let maintenance = Database { name: "howdah".into(), directory: TempDir::new().unwrap() };
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        // A server that was named is shared with other programs.
+        let name = match server().is_named() {
+            true => format!("test_{}_{number}", std::process::id()),
+            false => format!("test_{number}"),
+        };
+        let conninfo = server().conninfo();
+        let maintenance = keyword(&conninfo, "dbname").unwrap_or("postgres").to_owned();
+        let maintenance = Database { name: maintenance, directory: TempDir::new().unwrap() };
         maintenance.sql(&format!("CREATE DATABASE {name} TEMPLATE template0 LOCALE 'C.UTF-8'"));
-        Database { name, ..maintenance }
+        maintenance.named(name)
+    }
+
+    /// The same directory, another database.
+    fn named(mut self, name: String) -> Self {
+        self.name = name;
+        self
     }
 
     /// The database's name, which no other test of the program has.
@@ -73,9 +76,7 @@ impl Database {
 
     /// What [`Database::conninfo`] says of `keyword`; of a keyword that stands there twice the last counts.
     pub fn setting(&self, keyword: &str) -> String {
-        let conninfo = self.conninfo();
-        let rest = conninfo.rsplit(&format!("{keyword}=")).next().unwrap();
-        rest.trim_start_matches('\'').split([' ', '\'']).next().unwrap().to_owned()
+        shared_server::keyword(&self.conninfo(), keyword).unwrap().to_owned()
     }
 
     /// The directory of the server's programs.
@@ -97,7 +98,7 @@ impl Database {
 
     /// The server's address, for what goes by TCP.
     pub fn tcp_address(&self) -> SocketAddr {
-        (Ipv4Addr::LOCALHOST, server().port()).into()
+        server().tcp_address()
     }
 
     /// psql, ready to be given commands.
@@ -142,6 +143,16 @@ impl Database {
             r#"\copy (SELECT * FROM {table} AS t ORDER BY t::text COLLATE "C") TO '{path}' (FORMAT binary)"#
         ));
         std::fs::read(path).unwrap()
+    }
+}
+
+impl Drop for Database {
+    /// A server of our own ends with its databases; one that was named is left as it was.
+    fn drop(&mut self) {
+        if server().is_named() && self.name.starts_with("test_") {
+            let maintenance = Psql { bin_dir: self.bin_dir(), conninfo: server().conninfo() };
+            let _ = maintenance.try_run(&format!("DROP DATABASE {} WITH (FORCE)", self.name));
+        }
     }
 }
 

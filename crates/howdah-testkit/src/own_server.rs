@@ -1,6 +1,7 @@
 //! A server that one test owns alone: it may be stopped, started again, and shot at.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -36,6 +37,11 @@ impl OwnServer {
     /// Its data directory, which belongs to the account that it runs as.
     pub fn data_dir(&self) -> String {
         self.0.data_dir().to_string_lossy().into_owned()
+    }
+
+    /// The directory of its programs.
+    pub fn bin_dir(&self) -> &Path {
+        self.0.bin_dir()
     }
 
     /// Runs SQL or psql commands; what they print, without the last line end.

@@ -148,6 +148,95 @@ fn a_server_that_says_nothing_is_not_waited_for() {
 }
 
 #[test]
+fn hosts_are_tried_in_their_order_and_in_any_order_only_where_that_is_asked_for() {
+    // Directories without a socket refuse at once, and the first that was tried is the one that the message begins with.
+    let names = ["/nowhere/a", "/nowhere/b", "/nowhere/c"];
+    let first = |rest: &str| {
+        let conninfo = format!("host={} user=me {rest}", names.join(","));
+        let options = ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() };
+        let error = ask(&resolve(&options, &Environment::default()), "select 1").unwrap_err();
+        names.into_iter().find(|name| error.message().contains(name)).expect("a host is named")
+    };
+    let seen = |rest: &str| {
+        let mut counts = [0; 3];
+        for _ in 0..120 {
+            let tried = first(rest);
+            counts[names.iter().position(|name| *name == tried).unwrap()] += 1;
+        }
+        counts
+    };
+    assert_eq!(seen(""), [120, 0, 0]);
+    assert_eq!(seen("load_balance_hosts=disable"), [120, 0, 0]);
+    // 40 of each are expected; fewer than 10 come once in some hundred million runs.
+    let random = seen("load_balance_hosts=random");
+    assert!(random.iter().all(|count| *count >= 10), "{random:?}");
+}
+
+#[test]
+fn addresses_of_one_name_are_balanced_too_and_every_session_ends_on_a_server() {
+    let Some(server) = Server::start() else { return };
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let environment = Environment::from_pairs([("PGPASSWORD", PASSWORD)]);
+    let conninfo = format!(
+        "host=127.0.0.1,127.0.0.1 port={closed},{} user=me dbname=either load_balance_hosts=random",
+        server.port
+    );
+    let options = ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() };
+    for _ in 0..8 {
+        assert_eq!(ask(&resolve(&options, &environment), "select 'in'::text").unwrap(), "in");
+    }
+}
+
+/// A server of which we see only what a direct handshake can show: it wants TLS at once and PostgreSQL by its name (ALPN),
+/// and hands what was encrypted on to `port`.
+async fn relay(listener: tokio::net::TcpListener, tls: tokio_rustls::TlsAcceptor, port: u16) {
+    while let Ok((client, _)) = listener.accept().await {
+        let Ok(mut client) = tls.accept(client).await else { continue };
+        assert_eq!(client.get_ref().1.alpn_protocol(), Some(&b"postgresql"[..]));
+        let mut server = tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+        let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+    }
+}
+
+#[test]
+fn a_direct_handshake_carries_a_whole_session() {
+    use rustls::pki_types::pem::PemObject;
+    let Some(server) = Server::start() else { return };
+    let certificate = rustls::pki_types::CertificateDer::from_pem_file(server.path("cert.pem")).unwrap();
+    let key = rustls::pki_types::PrivateKeyDer::from_pem_file(server.path("key.pem")).unwrap();
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)
+        .unwrap();
+    config.alpn_protocols = vec![b"postgresql".to_vec()];
+    let acceptor = tokio_rustls::TlsAcceptor::from(std::sync::Arc::new(config));
+    let environment = Environment::from_pairs([("PGPASSWORD", PASSWORD)]);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let relaying = tokio::spawn(relay(listener, acceptor, server.port));
+        let conninfo = |rest: &str| {
+            let conninfo =
+                format!("host=localhost hostaddr=127.0.0.1 port={port} user=me dbname=plain_only {rest}");
+            ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() }
+        };
+        let direct = "sslmode=require sslnegotiation=direct";
+        let connection = resolve(&conninfo(direct), &environment).connect().await.unwrap();
+        let rows = connection.client().query("SELECT repeat('x', 300000)", &[]).await.unwrap();
+        assert_eq!(rows[0].get::<_, String>(0).len(), 300_000);
+        drop(connection);
+        // The request of a negotiation is no handshake: without `direct` there is no session.
+        let negotiated = resolve(&conninfo("sslmode=require"), &environment).connect().await;
+        assert!(negotiated.is_err(), "it did not notice that it was to begin with TLS");
+        relaying.abort();
+    });
+}
+
+#[test]
 #[expect(clippy::disallowed_methods, reason = "a test may start threads")]
 fn a_direct_handshake_begins_with_tls_and_says_what_it_wants() {
     use std::io::Read;

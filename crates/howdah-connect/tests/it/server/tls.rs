@@ -195,6 +195,45 @@ fn what_rustls_cannot_do_says_what_to_do() {
     works("sslmode=disable require_auth=!none,!password");
 }
 
+/// Where the test below, run by itself, finds the server of the run above it.
+const SERVER_OF_PARENT: &str = "HOWDAH_TEST_SERVER_PORT";
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the system's certificates are named by the environment")]
+fn the_system_s_trusted_roots_let_their_servers_in_and_no_others() {
+    if let Ok(port) = std::env::var(SERVER_OF_PARENT) {
+        let environment = Environment::from_pairs([("PGPASSWORD", PASSWORD)]);
+        let conninfo =
+            format!("host=localhost hostaddr=127.0.0.1 port={port} user=me dbname=either sslrootcert=system");
+        let options = ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() };
+        let target = resolve(&options, &environment);
+        return println!("encrypted: {:?}", ask(&target, IS_ENCRYPTED).map_err(|error| error.to_string()));
+    }
+    let Some(server) = server() else { return };
+    server.show("san");
+    // The roots of a system are read once, from where SSL_CERT_FILE says: another process has others.
+    let with_roots = |roots: &str| {
+        let run = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "--nocapture",
+                "server::tls::the_system_s_trusted_roots_let_their_servers_in_and_no_others",
+            ])
+            .env("SSL_CERT_FILE", server.path(roots))
+            .env_remove("SSL_CERT_DIR")
+            .env(SERVER_OF_PARENT, server.port.to_string())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&run.stdout).into_owned();
+        assert!(run.status.success() && said.contains("1 passed"), "{said}");
+        said
+    };
+    let trusted = with_roots("ca.crt");
+    assert!(trusted.contains("encrypted: Ok(\"true\")"), "{trusted}");
+    let others = with_roots("other.crt");
+    assert!(others.contains("unable to get local issuer certificate"), "{others}");
+}
+
 #[test]
 fn a_client_certificate_is_sent_and_its_key_guarded_as_by_libpq() {
     let Some(server) = server() else { return };

@@ -1,0 +1,66 @@
+//! The core tests of loads once more, against other servers: PostgreSQL 15, and a server that somebody names.
+//!
+//! Each is this test program again, told of the server by its environment.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use howdah_testkit::OwnServer;
+use howdah_testkit::require::missing;
+
+/// What holds the promises of a load: tables that exist and new ones, modes, what only the server can read, rejects.
+const CORE: [&str; 9] = [
+    "existing_tables::",
+    "new_tables::",
+    "modes::every_mode",
+    "modes::bad_records",
+    "failures::structural_faults",
+    "failures::a_null_is_not_named",
+    "rejects::good_rows",
+    "rejects::triggers",
+    "rejects::json",
+];
+
+/// A few of them, for a server that is like our own.
+const SOME: [&str; 2] = ["failures::structural_faults", "modes::every_mode"];
+
+/// Runs `tests` of this program; all of them must run, and pass.
+fn again(tests: &[&str], change: impl Fn(&mut Command)) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(tests).args(["--test-threads", "2"]).stdin(Stdio::null());
+    change(&mut command);
+    let run = command.output().unwrap();
+    let said = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success(), "{said}\n{}", String::from_utf8_lossy(&run.stderr));
+    for test in tests {
+        assert!(said.contains(&format!("test {test}")), "{test} did not run: {said}");
+    }
+}
+
+#[test]
+fn postgresql_15_stores_what_later_ones_store() {
+    let programs = "/usr/lib/postgresql/15/bin";
+    if !Path::new(programs).join("initdb").exists() {
+        return missing("postgres15", "there is no PostgreSQL 15 in /usr/lib/postgresql");
+    }
+    again(&CORE, |command| {
+        command.env("HOWDAH_PG_BIN", programs);
+    });
+}
+
+#[test]
+fn a_server_that_is_named_is_used_and_left_as_it_was() {
+    let server = OwnServer::start();
+    let databases = "SELECT string_agg(datname, ' ' ORDER BY datname) FROM pg_database";
+    let before = server.sql(databases);
+    let log = server.sql("SELECT pg_current_wal_lsn()");
+    let path = std::env::var("PATH").unwrap_or_default();
+    again(&SOME, |command| {
+        command.env("HOWDAH_TEST_DSN", server.conninfo());
+        command.env("PATH", format!("{}:{path}", server.bin_dir().display()));
+    });
+    assert_eq!(server.sql(databases), before);
+    // Databases were made here: each is some megabytes of log.
+    let written = format!("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '{log}') > 5000000");
+    assert_eq!(server.sql(&written), "t", "another server was used");
+}
