@@ -10,6 +10,7 @@ mod own_server;
 mod psql;
 pub mod require;
 mod rng;
+pub mod secrets;
 mod shared_server;
 mod tiny_disk;
 pub mod waiting;

@@ -9,6 +9,7 @@ use howdah_server::{Settings, Shutdown, Throwaway};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::psql::Psql;
+use crate::secrets;
 
 /// What was committed survives whatever happens to its processes. It ends with its value.
 pub struct OwnServer(Throwaway);
@@ -21,7 +22,9 @@ impl OwnServer {
 
     /// Like [`OwnServer::start`], with other settings.
     pub fn with(settings: Settings) -> OwnServer {
-        OwnServer(Throwaway::start(&settings).unwrap())
+        let server = OwnServer(Throwaway::start(&settings).unwrap());
+        secrets::guard(server.0.password());
+        server
     }
 
     /// Key/value conninfo of its database through the Unix socket, password included.

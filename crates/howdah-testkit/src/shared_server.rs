@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use howdah_server::{Settings, Throwaway};
 
-use crate::require;
+use crate::{require, secrets};
 
 /// Ends with the program, however that ends; a server that was named stays.
 pub(crate) enum SharedServer {
@@ -27,10 +27,14 @@ pub(crate) fn server() -> &'static SharedServer {
         require::required();
         #[expect(clippy::disallowed_methods, reason = "where tests run is no business of the library")]
         let named = std::env::var("HOWDAH_TEST_DSN").ok().filter(|dsn| !dsn.trim().is_empty());
-        match named {
+        let server = match named {
             Some(conninfo) => SharedServer::named(conninfo),
             None => SharedServer::Own(Throwaway::start(&Settings::fast_and_unsafe()).unwrap()),
+        };
+        if let Some(password) = keyword(&server.conninfo(), "password") {
+            secrets::guard(password);
         }
+        server
     })
 }
 

@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 
 use howdah_server::{Settings, Throwaway};
 use howdah_testkit::require::missing;
+use howdah_testkit::secrets::Guarded;
 
 /// A program that takes the arguments bench-load gives to howdah. `load` is what it does with `$file` and `$table`.
 fn stand_in(directory: &Path, psql: &Path, load: &str) -> PathBuf {
@@ -58,8 +59,7 @@ fn bench_load_of(server: &Throwaway, directory: &Path, howdah: &Path, only: &str
         .arg(directory.join("scratch"))
         .arg("--output")
         .arg(directory.join("results"))
-        .output()
-        .expect("bench-load runs")
+        .guarded_output()
 }
 
 #[test]

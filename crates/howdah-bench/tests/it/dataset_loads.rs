@@ -7,12 +7,12 @@ use howdah_bench::database::Database;
 use howdah_bench::dataset::{Dataset, Generator, Part};
 use howdah_server::{Settings, Throwaway};
 use howdah_testkit::require::missing;
+use howdah_testkit::secrets::Guarded;
 
 fn psql(server: &Throwaway, command: &str) -> Vec<u8> {
     let output = Command::new(server.bin_dir().join("psql"))
         .args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", &server.conninfo(), "-c", command])
-        .output()
-        .expect("psql runs");
+        .guarded_output();
     assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
     output.stdout
 }

@@ -10,16 +10,12 @@ use std::time::Duration;
 use howdah_bench::record::{Durability, Outcome, Record};
 use howdah_bench::scenarios;
 use howdah_testkit::Database;
+use howdah_testkit::secrets::Guarded;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::tempdir;
 
 fn bench(directory: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_howdah"))
-        .arg("bench")
-        .args(args)
-        .current_dir(directory)
-        .output()
-        .unwrap()
+    Command::new(env!("CARGO_BIN_EXE_howdah")).arg("bench").args(args).current_dir(directory).guarded_output()
 }
 
 fn said(output: &Output) -> String {
@@ -276,7 +272,7 @@ fn ctrl_c_leaves_nothing_running_and_nothing_on_a_given_server() {
         thread::sleep(Duration::from_millis(20));
     }
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = child.guarded_output();
     assert_eq!(output.status.code(), Some(130), "{}", said(&output));
     assert!(said(&output).contains("--resume"), "{}", said(&output));
     let left = "SELECT count(*) FROM pg_class WHERE relname LIKE 'howdah%'";

@@ -1,9 +1,11 @@
 //! A password that shows itself wherever it leaks: whole runs of the command, with the right one and with a wrong one.
 
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use howdah_testkit::Database;
+use howdah_testkit::secrets::Guarded;
 
 const CANARY: &str = "canary-7f3a9b";
 
@@ -12,12 +14,30 @@ fn howdah(args: &[&str], variables: &[(&str, &str)]) -> Output {
     for name in ["PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "PGSERVICE", "PGPASSWORD", "PGPASSFILE"] {
         command.env_remove(name);
     }
-    command
-        .args(args)
-        .envs(variables.iter().copied())
-        .stdin(Stdio::null())
-        .output()
-        .expect("the command runs")
+    command.args(args).envs(variables.iter().copied()).stdin(Stdio::null()).guarded_output()
+}
+
+/// The other tests of the command search what it prints for the passwords of their servers, by
+/// [`Guarded::guarded_output`].
+#[test]
+fn no_test_of_the_command_takes_its_output_unsearched() {
+    fn searched(directory: &Path) -> usize {
+        let mut found = 0;
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                found += searched(&path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                found += text.matches(concat!(".guarded_", "output()")).count();
+                for unsearched in [concat!(".wait_with_", "output()"), concat!(".out", "put()")] {
+                    assert!(!text.contains(unsearched), "{}: {unsearched}", path.display());
+                }
+            }
+        }
+        found
+    }
+    assert!(searched(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it")) > 20);
 }
 
 #[test]

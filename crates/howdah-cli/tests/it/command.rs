@@ -1,5 +1,6 @@
 //! The built command, from outside: exit codes, and what goes to which stream. No server is needed.
 
+use howdah_testkit::secrets::Guarded;
 use std::process::{Command, Output, Stdio};
 
 fn howdah(args: &[&str]) -> Output {
@@ -9,7 +10,7 @@ fn howdah(args: &[&str]) -> Output {
     for name in ["PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "PGSERVICE", "PGPASSWORD", "PGPASSFILE"] {
         command.env_remove(name);
     }
-    command.output().expect("the command runs")
+    command.guarded_output()
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -89,7 +90,7 @@ fn a_reader_that_leaves_early_is_no_failure() {
         .spawn()
         .unwrap();
     drop(child.stdout.take());
-    let done = child.wait_with_output().unwrap();
+    let done = child.guarded_output();
     assert_eq!((done.status.code(), text(&done.stderr)), (Some(0), ""));
 }
 
@@ -146,8 +147,7 @@ fn a_suggested_command_can_be_pasted_where_no_howdah_is_installed() {
     let done = Command::new(program)
         .args(["dataset", "readings", "--rows", "1", "-o", file])
         .env("PATH", "/nowhere")
-        .output()
-        .unwrap();
+        .guarded_output();
     let _ = std::fs::remove_file(file);
     assert!(
         text(&done.stderr).ends_with(&format!("next: {program} load {file}\n")),

@@ -3,10 +3,11 @@
 use std::process::Command;
 
 use howdah_testkit::Database;
+use howdah_testkit::secrets::Guarded;
 
 /// What the command prints on standard output.
 fn howdah(args: &[&str]) -> String {
-    let done = Command::new(env!("CARGO_BIN_EXE_howdah")).args(args).output().unwrap();
+    let done = Command::new(env!("CARGO_BIN_EXE_howdah")).args(args).guarded_output();
     assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
     String::from_utf8(done.stdout).unwrap()
 }

@@ -3,6 +3,7 @@
 use std::process::{Command, Output, Stdio};
 
 use howdah_testkit::Database;
+use howdah_testkit::secrets::Guarded;
 use serde_json::Value;
 
 fn promote(database: &Database, args: &[&str]) -> Output {
@@ -11,7 +12,7 @@ fn promote(database: &Database, args: &[&str]) -> Output {
         command.env_remove(name);
     }
     command.arg("promote").args(args).args(["-w", "-d", &database.conninfo()]).stdin(Stdio::null());
-    command.output().expect("the command runs")
+    command.guarded_output()
 }
 
 #[test]

@@ -4,9 +4,10 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use howdah_testkit::require::missing;
+use howdah_testkit::secrets::Guarded;
 
 fn howdah(args: &[&str]) -> String {
-    let done = Command::new(env!("CARGO_BIN_EXE_howdah")).args(args).output().unwrap();
+    let done = Command::new(env!("CARGO_BIN_EXE_howdah")).args(args).guarded_output();
     assert!(done.status.success() && done.stderr.is_empty(), "{args:?}");
     String::from_utf8(done.stdout).unwrap()
 }
@@ -26,7 +27,7 @@ fn run(program: &str, args: &[&str], input: &str) -> Option<(String, String)> {
         return None;
     };
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-    let done = child.wait_with_output().unwrap();
+    let done = child.guarded_output();
     assert!(done.status.success(), "{program}: {}", String::from_utf8_lossy(&done.stderr));
     Some((String::from_utf8(done.stdout).unwrap(), String::from_utf8(done.stderr).unwrap()))
 }

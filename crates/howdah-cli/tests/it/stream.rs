@@ -13,6 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use howdah_testkit::Database;
+use howdah_testkit::secrets::Guarded;
 use howdah_testkit::waiting::{until as until_true, until_handled, until_read};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -47,7 +48,7 @@ fn streamed(database: &Database, args: &[&str], bytes: impl AsRef<[u8]>) -> Outp
     let mut child = stream(database, args);
     // A stream that ends early does not read everything.
     let _ = child.stdin.take().unwrap().write_all(bytes.as_ref());
-    child.wait_with_output().unwrap()
+    child.guarded_output()
 }
 
 fn said(output: &Output) -> String {
@@ -78,7 +79,7 @@ fn stop(mut child: Child, signal: Signal) -> Output {
         }
         thread::sleep(Duration::from_millis(5));
     }
-    child.wait_with_output().unwrap()
+    child.guarded_output()
 }
 
 const TYPES: &str =
@@ -141,7 +142,7 @@ fn a_line_is_committed_while_the_pipe_stays_open_and_half_a_record_waits_for_its
     assert_eq!(database.sql("SELECT b FROM t WHERE a = 2"), "in quotes\nand on");
     stdin.write_all(b"last").unwrap();
     drop(stdin);
-    let done = child.wait_with_output().unwrap();
+    let done = child.guarded_output();
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
     assert_eq!(database.sql("SELECT b FROM t WHERE a = 3"), "last");
 }
@@ -275,7 +276,7 @@ fn bad_records_are_kept_as_load_keeps_them_and_the_others_are_in() {
         .replace("4,2024-01-04", "4,2024-01-04,4")
         .replace("y,,1", "12,,1");
     std::fs::write(&path, corrected).unwrap();
-    let done = howdah(&database, &["load", "bad.jsonl", "--format", "rejects"]).output().unwrap();
+    let done = howdah(&database, &["load", "bad.jsonl", "--format", "rejects"]).guarded_output();
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
     assert_eq!(database.sql("SELECT count(*) FROM t"), "8");
 }
@@ -296,7 +297,7 @@ fn a_bad_record_ends_the_stream_at_its_place_with_the_rows_before_it_in() {
     database.sql("CREATE TABLE t (n int)");
     let log = database.file("log.csv", "n\n1\n2\nthree\n4\n");
     let args = ["--follow", &log, "--state", "state"];
-    let done = stream(&database, &args).wait_with_output().unwrap();
+    let done = stream(&database, &args).guarded_output();
     assert_eq!(done.status.code(), Some(5), "{}", said(&done));
     let words = said(&done);
     assert!(words.contains("invalid input syntax for type integer: \"three\" (SQLSTATE 22P02)"), "{words}");
@@ -344,7 +345,7 @@ fn connections_that_break_cost_no_row_and_give_none_twice() {
         database.sql(kill);
     }
     drop(stdin);
-    let done = child.wait_with_output().unwrap();
+    let done = child.guarded_output();
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
     assert_eq!(database.sql("SELECT count(*), count(DISTINCT n) FROM t"), "20000|20000");
     let told = report(&done);
@@ -428,7 +429,7 @@ fn a_server_that_was_away_for_seconds_gets_every_row_once() {
     assert_eq!(database.sql("SELECT count(*) FROM t"), "1000");
     door.open();
     drop(stdin);
-    let done = child.wait_with_output().unwrap();
+    let done = child.guarded_output();
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
     assert_eq!(database.sql("SELECT count(*), count(DISTINCT n) FROM t"), "2000|2000");
     assert!(report(&done)["writer"]["reconnections"].as_u64().unwrap() > 0);

@@ -1,6 +1,7 @@
 //! Streams that are taken up again: after kill -9, after a rotation, from the place that a state file keeps.
 
 use super::*;
+use howdah_testkit::secrets::Guarded;
 
 #[test]
 fn after_kill_9_nothing_is_missing_and_what_comes_twice_was_not_in_the_state() {
@@ -73,7 +74,7 @@ fn a_state_belongs_to_a_file_and_a_redirected_file_is_one() {
     let log = database.file("log.csv", "n\n1\n2\n");
     for rows in ["2", "3"] {
         let mut command = howdah(&database, &["stream", "--table", "t", "--state", "state"]);
-        let done = command.stdin(std::fs::File::open(&log).unwrap()).output().unwrap();
+        let done = command.stdin(std::fs::File::open(&log).unwrap()).guarded_output();
         assert_eq!(done.status.code(), Some(0), "{}", said(&done));
         assert_eq!(database.sql("SELECT count(*) FROM t"), rows);
         append(&log, "3\n");
@@ -88,7 +89,7 @@ fn two_streams_cannot_have_one_state() {
     let args = ["--follow", &*log, "--state", &*state];
     let first = stream(&database, &args);
     until(&database, "SELECT count(*) FROM t", "1");
-    let second = stream(&database, &args).wait_with_output().unwrap();
+    let second = stream(&database, &args).guarded_output();
     assert_eq!(second.status.code(), Some(1), "{}", said(&second));
     assert!(said(&second).contains("another stream goes on from it"), "{}", said(&second));
     stop(first, Signal::KILL);

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use howdah_server::Settings;
 use howdah_testkit::require::missing;
+use howdah_testkit::secrets::Guarded;
 use howdah_testkit::waiting::until;
 use howdah_testkit::{Database, OwnServer, TinyDisk};
 
@@ -52,7 +53,7 @@ fn a_session_that_an_administrator_ended_is_not_blamed_on_the_data() {
         let load = endless_load(&database.conninfo(), jobs);
         let end = COPIES.replace("count(*)", "count(pg_terminate_backend(pid))");
         until("a COPY is ended", || database.sql(&end) != "0");
-        check(&load.wait_with_output().unwrap(), &format!("{jobs} jobs"));
+        check(&load.guarded_output(), &format!("{jobs} jobs"));
         assert_eq!(database.sql("SELECT to_regclass('t') IS NULL"), "t");
     }
 }
@@ -64,7 +65,7 @@ fn a_server_that_stops_is_not_blamed_on_the_data() {
         let load = endless_load(&server.conninfo(), jobs);
         until("rows are sent", || server.sql(COPIES) != "0");
         drop(server);
-        check(&load.wait_with_output().unwrap(), &format!("{jobs} jobs"));
+        check(&load.guarded_output(), &format!("{jobs} jobs"));
     }
 }
 
@@ -81,8 +82,7 @@ fn a_full_disk_of_the_server_leaves_nothing_and_says_what_to_free() {
         let load = Command::new(env!("CARGO_BIN_EXE_howdah"))
             .args(["load", &file, "--table", "t", "-w", "--jobs", jobs, "-d", &database.conninfo()])
             .env("PGOPTIONS", "-c default_tablespace=tiny")
-            .output()
-            .unwrap();
+            .guarded_output();
         let said = String::from_utf8_lossy(&load.stderr);
         assert_eq!(load.status.code(), Some(1), "{said}");
         assert!(said.contains("No space left on device (SQLSTATE 53100)"), "{said}");

@@ -4,6 +4,7 @@
 use std::process::Output;
 
 use howdah_testkit::require::missing;
+use howdah_testkit::secrets::Guarded;
 
 use super::shell::Terminal;
 
@@ -22,7 +23,7 @@ fn slow_table(terminal: &Terminal, seconds: f64) {
 /// What a terminal of so many columns is sent while `line` runs; `None` where there is no `script`.
 fn on_a_terminal(terminal: &Terminal, columns: u16, setting: &str, line: &str) -> Option<String> {
     let script = format!("script -qefc 'stty rows 24 cols {columns}; {setting} {line}' /dev/null");
-    let done = terminal.shell(&script).output().unwrap();
+    let done = terminal.shell(&script).guarded_output();
     let sent = String::from_utf8(done.stdout).unwrap();
     if done.status.code() == Some(127) {
         missing("script", "there is no script here");
@@ -124,7 +125,7 @@ fn logs_and_dumb_terminals_get_plain_lines_now_and_then() {
     };
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let Output { stderr, .. } = terminal.shell(command).output().unwrap();
+            let Output { stderr, .. } = terminal.shell(command).guarded_output();
             check(std::str::from_utf8(&stderr).unwrap());
         });
         scope.spawn(|| {

@@ -7,12 +7,17 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use howdah_server::{Settings, Throwaway};
+use howdah_testkit::secrets::{self, Guarded};
 use tempfile::TempDir;
 
 /// The server of this test program; it ends with the program.
 fn server() -> &'static Throwaway {
     static SERVER: OnceLock<Throwaway> = OnceLock::new();
-    SERVER.get_or_init(|| Throwaway::start(&Settings::fast_and_unsafe()).unwrap())
+    SERVER.get_or_init(|| {
+        let server = Throwaway::start(&Settings::fast_and_unsafe()).unwrap();
+        secrets::guard(server.password());
+        server
+    })
 }
 
 /// What a command did.
@@ -73,7 +78,7 @@ impl Terminal {
     /// Runs SQL as the superuser; what psql prints for it.
     pub(crate) fn sql(&self, commands: &str) -> String {
         let done =
-            self.shell("psql -XAtq -v ON_ERROR_STOP=1 -c \"$SQL\"").env("SQL", commands).output().unwrap();
+            self.shell("psql -XAtq -v ON_ERROR_STOP=1 -c \"$SQL\"").env("SQL", commands).guarded_output();
         assert!(done.status.success(), "{commands}: {}", String::from_utf8_lossy(&done.stderr));
         String::from_utf8(done.stdout).unwrap().trim_end().to_owned()
     }
@@ -106,7 +111,7 @@ impl Terminal {
 
     /// Types `line` and waits for its end.
     pub(crate) fn run(&self, line: &str) -> Done {
-        let done = self.shell(&format!("exec 2>&1; {line}")).output().unwrap();
+        let done = self.shell(&format!("exec 2>&1; {line}")).guarded_output();
         let shown = String::from_utf8(done.stdout).unwrap();
         Done { shown: self.made_equal(&shown), code: done.status.code().unwrap_or(-1) }
     }
@@ -139,7 +144,7 @@ impl Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         if self.home.path().join("servers").exists() {
-            let _ = self.shell("howdah server delete --yes").output();
+            let _ = self.shell("howdah server delete --yes").status();
         }
     }
 }
