@@ -2,9 +2,10 @@
 
 use std::error::Error as _;
 use std::net::TcpListener;
+use std::time::Duration;
 
 use howdah::connect::{self, ConnectOptions, Environment, Target};
-use howdah::{BulkWriter, Error, ErrorKind};
+use howdah::{BulkWriter, Error, ErrorKind, Writer, WriterOptions};
 use howdah_testkit::Database;
 
 fn target(conninfo: String) -> Target {
@@ -45,6 +46,42 @@ fn the_kind_decides_about_the_exit_code_and_the_cause_stays() {
         (error.kind(), error.message()),
         (ErrorKind::Connect, "invalid connection option \"nonsense\"")
     );
+}
+
+/// All that a program could print of an error: its texts, its causes, and what `{:?}` makes of it.
+fn everything_said(error: &Error) -> String {
+    let mut said = format!("{error} {error:?} {:?} {:?}", error.hint(), error.detail());
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        said += &format!(" {error} {error:?}");
+        cause = error.source();
+    }
+    said
+}
+
+#[test]
+fn a_password_is_in_no_text_that_a_writer_or_its_errors_give() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (a int CHECK (a > 0))");
+    let password = database.setting("password");
+    assert!(password.len() > 8, "a password that could not be found by chance");
+    let right = target(database.conninfo());
+    let writer = Writer::connect_blocking(&right, "t", WriterOptions::default()).unwrap();
+    let refused = writer.write_blocking(&(-1,)).unwrap().wait().unwrap_err();
+    let statistics = format!("{:?}", writer.close_blocking(Duration::from_secs(20)));
+    let wrong = target(format!("{} user=nobody password=not-{password}", database.conninfo()));
+    let unknown = Writer::connect_blocking(&wrong, "t", WriterOptions::default()).err().unwrap();
+    let bulk = self::refused(&wrong);
+    for said in [
+        format!("{right:?} {wrong:?}"),
+        statistics,
+        everything_said(&refused),
+        everything_said(&unknown),
+        everything_said(&bulk),
+    ] {
+        assert!(said.len() > 20, "nothing was said: {said}");
+        assert!(!said.contains(&password), "{}", said.replace(&password, "[the password]"));
+    }
 }
 
 #[test]

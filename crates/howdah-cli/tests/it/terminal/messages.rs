@@ -1,4 +1,4 @@
-//! Every failure of the first ten minutes, as a terminal shows it. The snapshots are read by people before they are accepted:
+//! Every failure of the first ten minutes, in a pipe and on a pseudo-terminal. The snapshots are read by people before they are accepted:
 //! each message says where, what the server said, what is visible now and what to do next.
 //! `INSTA_UPDATE=always cargo test -p howdah-cli --test it terminal::` writes them anew.
 
@@ -7,7 +7,12 @@ use super::shell::Terminal;
 const PEOPLE: &str = "id,name,born\n1,Ada,1815-12-10\n2,Grace,1906-12-09\n";
 const TABLE: &str = "CREATE TABLE people (id int, name text, born date)";
 
-fn snapshot(name: &str, session: &str) {
+/// The lines as a log or a pipe gets them are the snapshot; a terminal shows the same.
+fn snapshot(name: &str, terminal: &Terminal, lines: &[&str]) {
+    let session = terminal.session(lines);
+    if let Some(shown) = terminal.session_on_a_terminal(lines) {
+        assert_eq!(shown, session, "a terminal shows something else");
+    }
     let mut settings = insta::Settings::clone_current();
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
@@ -20,7 +25,8 @@ fn who_cannot_connect_is_told_what_to_check() {
     terminal.file("people.csv", PEOPLE);
     snapshot(
         "connecting",
-        &terminal.session(&[
+        &terminal,
+        &[
             "howdah load people.csv -p 1",
             "howdah load people.csv -h /nowhere",
             "PGPASSWORD=guess howdah load people.csv -w",
@@ -29,7 +35,7 @@ fn who_cannot_connect_is_told_what_to_check() {
             "setsid -w env -u PGPASSWORD howdah load people.csv",
             "howdah load people.csv -d warehouse",
             "howdah load people.csv -U stranger",
-        ]),
+        ],
     );
 }
 
@@ -45,7 +51,7 @@ fn a_missing_right_comes_with_the_statement_that_grants_it() {
     let lines =
         ["--table people", "--mode truncate", "--table guests", "--table guests -j 2", "--table hr.staff"];
     let lines = lines.map(as_visitor);
-    snapshot("permissions", &terminal.session(&lines.each_ref().map(String::as_str)));
+    snapshot("permissions", &terminal, &lines.each_ref().map(String::as_str));
     assert_eq!(terminal.sql("SELECT count(*) FROM people"), "0");
 }
 
@@ -57,13 +63,14 @@ fn a_table_that_does_not_fit_the_mode_or_the_file_is_not_touched() {
     terminal.sql(TABLE);
     snapshot(
         "tables",
-        &terminal.session(&[
+        &terminal,
+        &[
             "howdah load people.csv --mode create",
             "howdah load people.csv --table guests --mode append",
             "howdah load people.csv --table hr.people",
             "howdah load typo.csv --table people",
             "howdah load typo.csv --table people --header",
-        ]),
+        ],
     );
     assert_eq!(terminal.sql("SELECT count(*) FROM people"), "0");
 }
@@ -81,7 +88,8 @@ fn a_file_that_cannot_be_read_is_named_before_a_server_is_looked_for() {
     terminal.sql(TABLE);
     snapshot(
         "files",
-        &terminal.session(&[
+        &terminal,
+        &[
             "howdah load poeple.csv",
             "howdah load '*.tsv'",
             "howdah load logs",
@@ -93,7 +101,7 @@ fn a_file_that_cannot_be_read_is_named_before_a_server_is_looked_for() {
             "howdah load bad.jsonl --table lines",
             "howdah load more.jsonl --table people",
             "howdah load more.jsonl --table people --delimiter ,",
-        ]),
+        ],
     );
 }
 
@@ -108,7 +116,8 @@ fn a_record_that_is_no_row_is_shown_with_its_place() {
     terminal.sql(TABLE);
     snapshot(
         "records",
-        &terminal.session(&[
+        &terminal,
+        &[
             "howdah load semicolons.csv --table people --delimiter ,",
             "howdah load bad.csv --table people",
             "howdah load short.csv --table people",
@@ -116,7 +125,7 @@ fn a_record_that_is_no_row_is_shown_with_its_place() {
             "howdah load null.csv --table people",
             "howdah load bad.csv --table people --on-error ignore --rejects /dev/full",
             "howdah load bad.csv --table people --on-error ignore --reject-limit 0",
-        ]),
+        ],
     );
     assert_eq!(terminal.sql("SELECT count(*) FROM people"), "0");
 }
@@ -126,7 +135,8 @@ fn a_mistyped_command_is_answered_with_the_likely_one() {
     let terminal = Terminal::new();
     snapshot(
         "typing",
-        &terminal.session(&[
+        &terminal,
+        &[
             "howdah lode people.csv",
             "howdah load",
             "howdah load people.csv --tabel people",
@@ -135,6 +145,6 @@ fn a_mistyped_command_is_answered_with_the_likely_one() {
             "howdah load people.csv --jobs many",
             "howdah load people.csv --encoding klingon",
             "howdah load people.csv --table a.b.c",
-        ]),
+        ],
     );
 }

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use howdah_server::{Settings, Throwaway};
+use howdah_testkit::require::missing;
 use howdah_testkit::secrets::{self, Guarded};
 use tempfile::TempDir;
 
@@ -116,14 +117,29 @@ impl Terminal {
         Done { shown: self.made_equal(&shown), code: done.status.code().unwrap_or(-1) }
     }
 
+    /// Types `line` into a pseudo-terminal made by `script`; what stays on it when all is drawn, without colours. `None`
+    /// where there is no `script`.
+    fn run_on_a_terminal(&self, line: &str) -> Option<Done> {
+        let script = "script -qefc 'stty rows 24 cols 250; exec bash -c \"$LINE\" < /dev/null' /dev/null";
+        let done = self.shell(script).env("LINE", line).env("TERM", "xterm").guarded_output();
+        let code = done.status.code().unwrap_or(-1);
+        if code == 127 {
+            missing("script", "there is no script here");
+            return None;
+        }
+        Some(Done { shown: self.made_equal(&left_standing(&String::from_utf8(done.stdout).unwrap())), code })
+    }
+
     /// The lines of a session, with exit codes where they are not 0.
     pub(crate) fn session(&self, lines: &[&str]) -> String {
-        let one = |line: &&str| {
-            let done = self.run(line);
-            let code = if done.code == 0 { String::new() } else { format!("[exit code {}]\n", done.code) };
-            format!("$ {line}\n{}{code}", done.shown)
-        };
+        let one = |line: &&str| listed(line, &self.run(line));
         lines.iter().map(one).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The same on a terminal; `None` where there is no `script`, which makes one.
+    pub(crate) fn session_on_a_terminal(&self, lines: &[&str]) -> Option<String> {
+        let one = |line: &&str| Some(listed(line, &self.run_on_a_terminal(line)?));
+        Some(lines.iter().map(one).collect::<Option<Vec<_>>>()?.join("\n"))
     }
 
     /// Takes out of `shown` what is different in every run: places, identifiers, times.
@@ -147,6 +163,32 @@ impl Drop for Terminal {
             let _ = self.shell("howdah server delete --yes").status();
         }
     }
+}
+
+/// A line of a session with what it printed, and its exit code where that is not 0.
+fn listed(line: &str, done: &Done) -> String {
+    let code = if done.code == 0 { String::new() } else { format!("[exit code {}]\n", done.code) };
+    format!("$ {line}\n{}{code}", done.shown)
+}
+
+/// What is left on a terminal of what it was sent: erased lines are gone, colours are not text.
+fn left_standing(sent: &str) -> String {
+    let mut text = String::new();
+    let mut characters = sent.chars();
+    while let Some(c) = characters.next() {
+        match c {
+            '\x1b' => {
+                // `ESC [` parameters letter; K and J erase from the cursor, which stands at the line's beginning.
+                let last = characters.find(char::is_ascii_alphabetic);
+                if matches!(last, Some('K' | 'J')) {
+                    text.truncate(text.rfind('\n').map_or(0, |at| at + 1));
+                }
+            }
+            '\r' => {}
+            _ => text.push(c),
+        }
+    }
+    text
 }
 
 /// What every load's id is shown as.
