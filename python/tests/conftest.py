@@ -5,7 +5,7 @@ import itertools
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,10 +72,34 @@ def serving(command: list[str], port: int, log: Path) -> Iterator[None]:
             process.terminate()
 
 
+_SECRET = pytest.StashKey[str]()
+
+
 @pytest.fixture(scope="session")
-def server() -> Iterator[howdah.Server]:
+def server(request: pytest.FixtureRequest) -> Iterator[howdah.Server]:
     with howdah.server() as server:
+        request.config.stash[_SECRET] = server.dsn.split(":")[2].split("@")[0]
         yield server
+
+
+def secret_in(password: str | None, shown: Iterable[str]) -> str | None:
+    """Give the first text that holds the password, without it."""
+    found = (text for text in shown if password and password in text)
+    return next((text.replace(password or "", "[the password]") for text in found), None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fail a test that printed or logged the password of its server."""
+    report = yield
+    shown = secret_in(item.config.stash.get(_SECRET, None), (text for _, text in report.sections))
+    if shown is not None:
+        report.sections = []
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} shows a password ({call.when}): {shown}"
+    return report
 
 
 @pytest.fixture

@@ -2,10 +2,11 @@
 
 import pickle
 import re
+import traceback
 from pathlib import Path
 
 import pytest
-from conftest import Database
+from conftest import Database, secret_in
 
 import howdah
 from howdah._options import Options, WriterOptions
@@ -131,3 +132,23 @@ def test_a_password_is_in_no_message(database: Database, people: Path) -> None:
     error = failure(people, Database(wrong, database.psql))
     assert type(error) is howdah.OperationalError
     assert secret not in f"{error} {error!r} {error.report!r} {error.report and error.report.error}"
+
+
+def test_no_text_of_a_writer_or_a_server_holds_the_password(
+    server: howdah.Server, database: Database
+) -> None:
+    password = server.dsn.split(":")[2].split("@")[0]
+    database.sql("CREATE TABLE t (a int CHECK (a > 0))")
+    with howdah.Writer("t", database.dsn) as writer:
+        with pytest.raises(howdah.Error) as refused:
+            writer.write({"a": -1}).result()
+        shown = [repr(writer), repr(writer.statistics), repr(server), str(server)]
+    wrong = database.dsn.replace(password, f"not-{password}")
+    with pytest.raises(howdah.Error) as unknown:
+        howdah.Writer("t", wrong)
+    for error in (refused.value, unknown.value):
+        shown += [repr(error), str(error), *map(str, getattr(error, "__notes__", []))]
+        shown.append("".join(traceback.format_exception(error)))
+    assert secret_in(password, shown) is None
+    # The search finds what is there, and does not repeat it.
+    assert secret_in(password, ["fine", f"it is {password}"]) == "it is [the password]"

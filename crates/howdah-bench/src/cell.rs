@@ -8,7 +8,7 @@ use crate::dataset::Dataset;
 use crate::record::{Conditions, Durability, Evidence, Outcome, Record};
 use crate::writers::Shape;
 
-/// What is run, and all that decides how fast it can be.
+/// A method of loading or writing, with all that decides how fast it can be.
 #[derive(Debug, Clone)]
 pub struct Cell {
     /// The scenario's name.
@@ -21,11 +21,11 @@ pub struct Cell {
     pub x: Option<f64>,
     /// The rows' data set.
     pub dataset: Dataset,
-    /// How many of its rows.
+    /// The number of its rows that are loaded, from the first on.
     pub rows: u64,
     /// The table that they go into.
     pub table: Target,
-    /// Who writes, and how.
+    /// The program that writes, and its settings.
     pub method: Method,
     /// Server settings other than the defaults.
     pub settings: Vec<(&'static str, &'static str)>,
@@ -33,14 +33,14 @@ pub struct Cell {
     pub has_log_files: bool,
     /// Milliseconds that a proxy of ours adds to every round trip; None: there is no proxy.
     pub latency_ms: Option<f64>,
-    /// How often it is run, where that is not for the user to say.
+    /// The number of its runs, where that is not for the user to say.
     pub rounds: Option<Rounds>,
 }
 
-/// How often a cell is run.
+/// The number of runs of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rounds {
-    /// Whether a run before the others does not count.
+    /// If true, a first run warms up and does not count.
     pub warm_up: bool,
     /// Runs that count.
     pub count: u32,
@@ -49,21 +49,21 @@ pub struct Rounds {
 /// The table before the first row.
 #[derive(Debug, Clone, Default)]
 pub struct Target {
-    /// Its rows are not in the write-ahead log.
+    /// If true, the table is unlogged: its rows are not in the write-ahead log, and a crash takes them.
     pub unlogged: bool,
     /// All columns are text.
     pub all_text: bool,
-    /// When its keys are made, if it has any.
+    /// The moment at which its keys are made, if it has any.
     pub keys: Keys,
-    /// How many of the data set's columns it has, from the first on; None: all.
+    /// The number of the data set's columns that it has, from the first on; None for all.
     pub columns: Option<usize>,
     /// Statements that are run once the table is there, with `{table}` for its name.
     pub extra: Vec<&'static str>,
-    /// What `extra` does, for people.
+    /// The effect of `extra`, in words for people.
     pub extra_is: &'static str,
 }
 
-/// When the data set's keys are made.
+/// The moment at which the data set's keys are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Keys {
     /// Never.
@@ -75,7 +75,7 @@ pub enum Keys {
     After,
 }
 
-/// Who writes.
+/// The program that writes a cell's rows, with its settings.
 #[derive(Debug, Clone)]
 pub enum Method {
     /// A write path of `howdah load`.
@@ -92,7 +92,7 @@ pub enum Method {
     },
     /// Many connections write small batches, each a transaction, as services do.
     Writers {
-        /// What a batch is sent as.
+        /// The statements that a batch is sent as.
         shape: Shape,
         /// Connections.
         connections: u32,
@@ -105,23 +105,23 @@ pub enum Method {
         name: &'static str,
         /// Connections, where the tool can use more than one.
         connections: u32,
-        /// It reads a Parquet file that was made before.
+        /// If true, it reads a Parquet file that was made before.
         parquet: bool,
     },
     /// A service writes rows one by one, through a buffer that makes batches of them.
     Service {
-        /// Whose buffer.
+        /// The program whose buffer makes batches of rows.
         program: Program,
-        /// How it is set.
+        /// The buffer's settings.
         buffer: Buffer,
-        /// When rows are offered to it.
+        /// The moments at which rows are offered to it.
         offer: Offer,
     },
     /// Programs that are timed from their start to their end, as a person runs them. They share one server.
     Command(Command),
 }
 
-/// Whose buffer makes batches of rows.
+/// A program whose buffer makes batches of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Program {
     /// howdah's Writer.
@@ -130,7 +130,7 @@ pub enum Program {
     Contender(&'static str),
 }
 
-/// How `howdah load` writes.
+/// The options of `howdah load` that decide how it writes.
 #[derive(Debug, Clone)]
 pub struct Loading {
     /// As `--write-path` spells it.
@@ -204,7 +204,7 @@ impl Cell {
         }
     }
 
-    /// What a crash of the server leaves of the rows.
+    /// Returns what a crash of the server leaves of the rows.
     #[must_use]
     pub fn durability(&self) -> Durability {
         let off = |name: &'static str| self.settings.contains(&(name, "off"));
@@ -285,7 +285,7 @@ impl Cell {
         Cell { x: Some(x), ..self }
     }
 
-    /// Whether nothing is written.
+    /// Returns true if the cell is a control, which writes nothing.
     #[must_use]
     pub fn is_control(&self) -> bool {
         match &self.method {
@@ -296,7 +296,7 @@ impl Cell {
         }
     }
 
-    /// Whether its rows are to be frozen.
+    /// Returns true if its rows are to be frozen (`COPY … FREEZE`).
     #[must_use]
     pub fn freezes(&self) -> bool {
         match &self.method {
@@ -306,7 +306,7 @@ impl Cell {
         }
     }
 
-    /// What is run, for people.
+    /// Returns the command that is run, for people to read.
     #[must_use]
     pub fn command(&self) -> String {
         match &self.method {

@@ -12,33 +12,33 @@ use crate::worker::{Order, VARIABLE, Work};
 pub enum Command {
     /// `howdah load`.
     Howdah {
-        /// What it reads.
+        /// The input that it reads.
         input: Input,
         /// Connections.
         jobs: u32,
-        /// What it does besides.
+        /// The way in which `howdah load` is called.
         variant: Variant,
     },
     /// psql's `\copy` of the CSV file.
     Psql,
     /// A floor: one psql a connection, each with a part of the rows that is encoded already.
     PsqlBinary {
-        /// How many.
+        /// The number of connections.
         connections: u32,
     },
     /// A floor: our minimal client, with a part of the rows that is encoded already for each connection.
     MinimalClient {
-        /// How many.
+        /// The number of connections.
         connections: u32,
     },
     /// `howdah stream` of CSV from a pipe that is always full.
     Stream {
-        /// For how long.
+        /// The time for which rows come, in seconds.
         seconds: u64,
     },
 }
 
-/// How `howdah load` is called.
+/// The ways in which `howdah load` is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variant {
     /// Into a table that is there.
@@ -67,12 +67,12 @@ pub enum Input {
     Ndjson,
     /// Three rows of `id,body`, one of them with a very long body, instead of the data set's.
     LongField {
-        /// How long, in bytes of the file.
+        /// The length of the file in bytes.
         bytes: u64,
     },
 }
 
-/// Where the programs are.
+/// The paths of the programs that are measured.
 #[derive(Debug, Clone)]
 pub struct Programs {
     /// The words that run the howdah to measure.
@@ -105,7 +105,7 @@ impl Command {
         }
     }
 
-    /// What is run, for people.
+    /// Returns the command that is run, for people to read.
     #[must_use]
     pub fn in_words(&self) -> String {
         match self {

@@ -31,17 +31,17 @@ pub struct Comparison {
 pub struct Compared {
     /// Scenario, section, series and place, for people.
     pub name: String,
-    /// What became of it.
+    /// The verdict on the change.
     pub verdict: Verdict,
     /// Rows a second in the earlier set.
     pub before: Option<Spread>,
     /// Rows a second in the later set.
     pub after: Option<Spread>,
-    /// Why, where figures do not say it.
+    /// The reason, where figures do not say it; else empty.
     pub why: String,
 }
 
-/// What became of a method.
+/// A verdict on a method that was measured before and after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -79,7 +79,7 @@ impl Verdict {
         (Verdict::Same, "Within noise"),
     ];
 
-    /// Whether a change like that should stop a release.
+    /// Returns true if a change like that should stop a release.
     #[must_use]
     pub fn is_regression(self) -> bool {
         matches!(self, Verdict::Broken | Verdict::Slower)
@@ -176,13 +176,13 @@ fn differing(before: &Conditions, after: &Conditions) -> Vec<String> {
 }
 
 impl Comparison {
-    /// Whether something is slower or broken.
+    /// Returns true if something is slower or broken.
     #[must_use]
     pub fn has_regression(&self) -> bool {
         self.cells.iter().any(|cell| cell.verdict.is_regression())
     }
 
-    /// What changed, as Markdown whose tables line up at a terminal; what did not change is only counted.
+    /// Returns what changed, as Markdown whose tables line up at a terminal; what did not change is only counted.
     #[must_use]
     pub fn markdown(&self) -> String {
         let with = |verdict: Verdict| self.cells.iter().filter(move |cell| cell.verdict == verdict);

@@ -15,22 +15,22 @@ use crate::error::Error;
 use crate::process::Process;
 use crate::record::Durability;
 
-/// Where `make contenders` writes, from the root of the repository.
+/// The file that `make contenders` writes, from the root of the repository.
 pub const AVAILABLE: &str = "build/contenders/available.json";
 
 /// One way of loading; `bench/contenders/README.md` says what the fields mean.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Contender {
-    /// As reports show it.
+    /// The name that reports show.
     pub name: String,
-    /// How it loads, in a line.
+    /// The way in which it loads, in a line.
     pub what: String,
-    /// What it is written in.
+    /// The language that it is written in.
     pub language: String,
-    /// What it does.
+    /// The kind of its work: loading a file or writing rows one by one.
     #[serde(default)]
     pub kind: Kind,
-    /// Where it is run.
+    /// The directory in which it is run.
     pub directory: PathBuf,
     /// The program and its arguments.
     pub run: Vec<String>,
@@ -38,46 +38,46 @@ pub struct Contender {
     pub version: String,
     /// Endings of the files that it takes.
     pub inputs: Vec<String>,
-    /// Over how many connections.
+    /// The connections that it can load over.
     pub connections: Connections,
-    /// What is committed at once.
+    /// The rows that it commits at once.
     pub transaction: Transaction,
-    /// What its rows are worth after a crash.
+    /// What is left of its rows after a crash.
     pub durability: Durability,
-    /// Whether its start is timed.
+    /// Says if its start is part of the measured time.
     pub startup: Startup,
-    /// Whether the batch size means something to it.
+    /// True if it takes a batch size.
     pub batches: bool,
-    /// What a reader of its figures has to know.
+    /// A note for readers of its figures; empty where there is nothing to know.
     pub note: String,
-    /// Whether it can run here.
+    /// True if it can run on this machine.
     pub available: bool,
-    /// Why it cannot.
+    /// The reason why it cannot run on this machine.
     pub reason: Option<String>,
 }
 
-/// What a contender does.
+/// The kind of a contender's work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// It loads a file.
+    /// The contender loads a file.
     #[default]
     Load,
-    /// It writes a file's rows one by one, through a buffer.
+    /// The contender writes a file's rows one by one, through a buffer.
     Service,
 }
 
-/// Over how many connections a contender can load.
+/// The number of connections that a contender can load over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Connections {
-    /// One.
+    /// It loads over one connection.
     One,
-    /// As many as it is told.
+    /// It loads over as many connections as it is told.
     Any,
 }
 
-/// What a contender commits at once.
+/// The rows that a contender commits at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Transaction {
     /// Everything.
@@ -88,25 +88,25 @@ pub enum Transaction {
     OneABatch,
 }
 
-/// Whether the start of a contender is part of the measured time.
+/// Says if the start of a contender is part of the measured time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Startup {
-    /// It is not.
+    /// The contender starts before the clock does.
     #[serde(rename = "before READY")]
     BeforeReady,
-    /// It is: the tool cannot wait.
+    /// The start is timed: the tool cannot wait.
     #[serde(rename = "counted")]
     Counted,
 }
 
-/// What to load.
+/// A load for a contender: the file, the table and the connection.
 #[derive(Debug, Clone)]
 pub struct Task<'a> {
     /// The server, as a URL with a TCP address; [`url`] makes one of other connection strings.
     pub url: &'a str,
     /// An empty table whose name needs no quotes.
     pub table: &'a str,
-    /// What is in the file.
+    /// The data set that is in the file.
     pub dataset: Dataset,
     /// The file, whose ending says its format.
     pub input: &'a Path,
@@ -114,18 +114,18 @@ pub struct Task<'a> {
     pub batch: u64,
     /// Connections, for those that can use more than one.
     pub connections: u32,
-    /// How rows are offered to a contender that is a service; None for one that loads.
+    /// The rows' offers to a contender that is a service; None for one that loads.
     pub service: Option<Service<'a>>,
 }
 
-/// What a contender that writes all the time is told besides.
+/// Further orders for a contender that writes all the time.
 #[derive(Debug, Clone, Copy)]
 pub struct Service<'a> {
-    /// Its buffer.
+    /// The settings of its buffer.
     pub buffer: &'a Buffer,
-    /// When rows are offered.
+    /// The moments at which rows are offered.
     pub offer: &'a Offer,
-    /// How many rows of the file.
+    /// The number of the file's rows that are offered, from the first on.
     pub rows: u64,
 }
 
@@ -176,7 +176,7 @@ pub fn installed(file: &Path) -> Result<Vec<Contender>, Error> {
 }
 
 impl Contender {
-    /// Why it cannot load such a file here, if it cannot.
+    /// Returns the reason why it cannot load such a file on this machine, if it cannot.
     #[must_use]
     pub fn obstacle(&self, input: &Path) -> Option<String> {
         if !self.available {
@@ -196,7 +196,7 @@ impl Contender {
         }
     }
 
-    /// What a reader of its figures has to know, where it is not what others do.
+    /// Returns a note for readers of its figures, where it does other work than the others.
     #[must_use]
     pub fn terms(&self) -> String {
         let batch = matches!(self.transaction, Transaction::OneABatch).then_some("commits batch by batch");

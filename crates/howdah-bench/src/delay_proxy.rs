@@ -30,7 +30,7 @@ const BACKLOG: usize = 1024 * 1024;
 #[derive(Debug)]
 pub struct DelayProxy(Proxy);
 
-/// What a proxy stands in front of.
+/// The address that a proxy stands in front of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// A host's name or address, and a port.
@@ -53,13 +53,13 @@ impl DelayProxy {
         start().map_err(Error::io("could not start the delay proxy"))
     }
 
-    /// Where to connect.
+    /// Returns the address to connect to.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.0.address()
     }
 
-    /// How many connections it carries now.
+    /// Returns the number of connections that it carries now.
     #[must_use]
     pub fn connections_now(&self) -> u64 {
         self.0.connections_now()

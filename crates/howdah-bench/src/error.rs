@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Why there is no result.
+/// The reason why there is no result.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The request cannot be carried out as it stands.
@@ -11,17 +11,17 @@ pub enum Error {
     /// A file or process could not be handled.
     #[error("{doing}: {source}")]
     Io {
-        /// What was tried.
+        /// The action that failed.
         doing: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The server refused something that belongs to the measuring itself.
     #[error("{doing}: {}", in_full(source))]
     Server {
-        /// What was tried.
+        /// The action that failed.
         doing: String,
-        /// What the server said.
+        /// The server's error.
         source: tokio_postgres::Error,
     },
     /// Somebody asked to stop.
@@ -36,11 +36,11 @@ pub enum Error {
     /// A measured program failed.
     #[error("{program} failed ({status}): {stderr}")]
     Program {
-        /// Its name.
+        /// The program's name.
         program: String,
-        /// How it ended.
+        /// Its exit status, in words.
         status: String,
-        /// What it said last.
+        /// The last lines of its standard error.
         stderr: String,
     },
     /// A measured program did not load what it should have.

@@ -26,7 +26,7 @@ pub fn facts(database: &Database, program: &str) -> Result<String, Error> {
     Ok(table.render())
 }
 
-/// What a program says of its version.
+/// Returns what a program prints for `--version`; empty where it cannot be run.
 #[must_use]
 pub fn version(program: &Path) -> String {
     let output = Command::new(program).arg("--version").output();

@@ -17,7 +17,7 @@ use crate::error::Error;
 /// Between two looks at whether a stop was asked for.
 const POLL: Duration = Duration::from_millis(20);
 
-/// What one or several programs running side by side used.
+/// Time, CPU and memory that one or several programs running side by side used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Usage {
     /// Seconds from before the first started until the last had ended.

@@ -35,24 +35,24 @@ pub struct Process {
     ended: Option<io::Result<ResUse>>,
 }
 
-/// What came of a run.
+/// The end of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// It said DONE with a number of rows, and ended well.
+    /// The program said DONE with a number of rows, and ended well.
     Done {
         /// The rows that it counted; whether they are there is for others to see.
         rows: u64,
     },
-    /// It said so, or ended otherwise than the contract says; with the reason in one line.
+    /// The program said FAILED, or ended otherwise than the contract says; with the reason in one line.
     Failed(String),
-    /// It was killed at the time limit.
+    /// The program was killed at the time limit.
     TimedOut,
 }
 
 /// A run between GO and the end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// What came of it.
+    /// The end of the run.
     pub end: End,
     /// Seconds from the start of the program until it said READY.
     pub start_s: f64,

@@ -14,18 +14,18 @@ pub struct Record {
     pub scenario: String,
     /// The name of the scenario's section: what is drawn in one chart.
     pub section: String,
-    /// What is compared within the section: a line or a bar of its chart.
+    /// The method that is compared within the section: a line or a bar of its chart.
     pub series: String,
     /// The place on the section's axis, where it has one: rows, connections, rows per statement; of a waterfall, the
     /// number of the step.
     pub x: Option<f64>,
     /// Counted from 1; 0 is the warm-up, which no summary counts.
     pub repetition: u32,
-    /// What came of it.
+    /// The outcome of the run.
     pub outcome: Outcome,
-    /// Why it is not [`Outcome::Verified`].
+    /// The reason why the outcome is not [`Outcome::Verified`].
     pub reason: Option<String>,
-    /// How it was done.
+    /// The method's choices, the table and the server's settings.
     pub conditions: Conditions,
     /// Rows that arrived.
     pub rows: u64,
@@ -34,17 +34,17 @@ pub struct Record {
     pub seconds: f64,
     /// Seconds of each phase that took place, in their order; `ingest` and `index` add up to [`Record::seconds`].
     pub phases: Vec<(String, f64)>,
-    /// What else was seen.
+    /// Further measurements: CPU, memory, waits, latencies.
     pub evidence: Evidence,
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// Every row and every value arrived.
     Verified,
-    /// So did a first part of the rows: all of them would have taken longer than allowed.
+    /// A first part of the rows arrived, value by value: all of them would have taken longer than allowed.
     Prefix,
     /// The table holds something else than it should.
     Wrong,
@@ -55,20 +55,20 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Whether the time counts in summaries.
+    /// Returns true if the time counts in summaries.
     #[must_use]
     pub fn counts(self) -> bool {
         matches!(self, Outcome::Verified | Outcome::Prefix)
     }
 }
 
-/// What a committed row is worth after a crash of the server.
+/// The worth of a committed row after a crash of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Durability {
-    /// It is there.
+    /// The row is there after a crash.
     #[serde(rename = "durable")]
     Durable,
-    /// It is there, unless it was committed in the last moments (`synchronous_commit = off`).
+    /// The row is there, unless it was committed in the last moments (`synchronous_commit = off`).
     #[serde(rename = "loses the last commits on a crash")]
     LosesLastCommits,
     /// The table is empty (unlogged).
@@ -92,7 +92,7 @@ impl Durability {
     }
 }
 
-/// How a run was done: the method's own choices, the table, the server.
+/// The conditions of a run: the method's own choices, the table, the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
     /// The data set's name.
@@ -107,22 +107,22 @@ pub struct Conditions {
     pub table: String,
     /// Server settings other than the defaults.
     pub settings: BTreeMap<String, String>,
-    /// What a crash leaves of it.
+    /// The worth of its rows after a crash.
     pub durability: Durability,
     /// Milliseconds that were added to each round trip.
     pub latency_ms: f64,
     /// Milliseconds that rows were to take at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_target_ms: Option<f64>,
-    /// How the server was made fresh: `new cluster`, `truncate and checkpoint`, `truncate`.
+    /// The way in which the server was made fresh: `new cluster`, `truncate and checkpoint`, `truncate`.
     pub fresh: String,
-    /// What was run, for people.
+    /// The command that was run, for people to read.
     pub command: String,
     /// The version of a contender.
     pub version: Option<String>,
 }
 
-/// What was seen beside the clock. None where this machine or this server does not show it.
+/// Measurements beside the clock. None where this machine or this server does not show them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// CPU seconds of the writing program during the ingest.
@@ -161,7 +161,7 @@ pub struct Evidence {
     /// Resident memory of the writing program over time: seconds and bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<(f64, u64)>,
-    /// What howdah reports of a load.
+    /// The JSON report of a load by howdah.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<serde_json::Value>,
     /// Backends of the writing program that were connected at once, as `pg_stat_activity` shows them.

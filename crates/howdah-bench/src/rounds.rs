@@ -14,7 +14,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// None for an empty sample.
+    /// Returns the median with the least and the greatest; None for an empty sample.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = values.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
@@ -24,14 +24,14 @@ impl Spread {
     }
 }
 
-/// Where the median of all runs that could have been made lies, as far as the runs that were made can tell.
+/// An interval that holds the median of all runs that could have been made, as far as the runs that were made can tell.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Interval {
-    /// Its lower end.
+    /// The interval's lower end.
     pub low: f64,
-    /// Its upper end.
+    /// The interval's upper end.
     pub high: f64,
-    /// How often such an interval holds the median, 0 to 1.
+    /// The share of such intervals that hold the median, 0 to 1.
     pub confidence: f64,
 }
 

@@ -9,19 +9,19 @@ pub struct Scenario {
     pub name: &'static str,
     /// The heading in reports.
     pub title: &'static str,
-    /// What it answers, in a sentence.
+    /// The question that it answers, in a sentence.
     pub question: &'static str,
     /// The study, 1 to 5, that it takes up, if it is one.
     pub study: Option<u8>,
-    /// What it runs, section by section.
+    /// The function that lists its cells, section by section.
     pub cells: fn(&Scale) -> Vec<Cell>,
     /// In the order of reports.
     pub sections: &'static [Section],
-    /// What its figures do not say.
+    /// Notes on what its figures do not say.
     pub caveats: &'static [&'static str],
 }
 
-/// What one chart shows.
+/// One chart: its cells, its form and the figures beside it.
 #[derive(Debug, Clone, Copy)]
 pub struct Section {
     /// The name within its scenario.
@@ -30,11 +30,11 @@ pub struct Section {
     pub title: &'static str,
     /// The form of its chart.
     pub chart: Chart,
-    /// What a reader should look at, and what not to conclude.
+    /// A note on what a reader should look at, and what not to conclude.
     pub note: &'static str,
-    /// What its figures must come to.
+    /// The criteria that its figures must meet.
     pub criteria: &'static [Criterion],
-    /// What the study printed, beside which the measured figures stand.
+    /// Figures that the study printed, beside which the measured ones stand.
     pub published: &'static [Published],
 }
 
@@ -43,14 +43,14 @@ pub struct Section {
 pub enum Chart {
     /// Rows a second of each series over the axis of that name, both logarithmic.
     Curves {
-        /// What `x` counts.
+        /// The name of the axis: what `x` counts.
         axis: &'static str,
     },
     /// Rows a second against latency, a point a series.
     Tradeoff,
     /// Latencies of each series over the axis of that name.
     Latencies {
-        /// What `x` counts.
+        /// The name of the axis: what `x` counts.
         axis: &'static str,
     },
     /// Latencies of each series over the time of its run.
@@ -64,11 +64,11 @@ pub enum Chart {
 /// A promise, and how the runs of a section keep or break it.
 #[derive(Debug, Clone, Copy)]
 pub struct Criterion {
-    /// What is promised.
+    /// The promise, in words.
     pub promise: &'static str,
-    /// What is taken from the runs.
+    /// The figure that is taken from the runs.
     pub figure: Figure,
-    /// Where the median of the figure must lie.
+    /// The limit that the figure's median must keep.
     pub limit: Limit,
 }
 
@@ -101,19 +101,19 @@ pub enum Figure {
         /// The series.
         of: &'static [&'static str],
     },
-    /// How far the peak memories of some series lie apart at most, in MiB; of each, the highest peak counts.
+    /// The greatest difference between the peak memories of some series, in MiB; of each, the highest peak counts.
     PeakMemoryRange {
         /// The series.
         of: &'static [&'static str],
     },
-    /// How much higher memory rose in the second half of a run than in the first, in MiB.
+    /// The growth of the highest memory from the first half of a run to the second, in MiB.
     MemoryGrowth {
         /// The series.
         of: &'static str,
     },
 }
 
-/// Where a figure must lie.
+/// A limit for a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Limit {
     /// Not above.
@@ -131,7 +131,7 @@ pub struct Published {
     pub x: Option<f64>,
     /// Rows a second.
     pub rows_per_s: f64,
-    /// Where the figure misleads; empty where it does not.
+    /// The reason why the figure misleads; empty where it does not.
     pub but: &'static str,
 }
 
@@ -156,7 +156,7 @@ pub(crate) const fn published_at<const X: usize, const S: usize, const ALL: usiz
     all
 }
 
-/// How much is run.
+/// The amount of rows and cells that are run.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
     /// Few rows: shows that everything works, and a first order of things.

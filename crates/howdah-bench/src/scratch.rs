@@ -58,7 +58,7 @@ impl Scratch {
         })
     }
 
-    /// Whether [`Scratch::csv`] finds the file made.
+    /// Returns true if [`Scratch::csv`] finds the file made.
     #[must_use]
     pub fn has_csv(&self, dataset: Dataset, rows: u64) -> bool {
         self.directory.join(self.stem(dataset, rows) + ".csv").exists()
@@ -123,7 +123,7 @@ impl Scratch {
         })
     }
 
-    /// Where a program may put what is not read again.
+    /// Returns a path where a program may put what is not read again.
     #[must_use]
     pub fn waste(&self) -> PathBuf {
         self.directory.join("waste")

@@ -22,16 +22,16 @@ use crate::writers::{self, Latency, Pace, Rows, Shape, Writers};
 /// The variable in which a worker finds its [`Order`], as JSON: other users cannot read a process's environment.
 pub const VARIABLE: &str = "HOWDAH_BENCH_WORK";
 
-/// What a worker is to do, and where.
+/// An order for a worker: its work and where to do it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Order {
     /// The server.
     pub conninfo: String,
-    /// What to do.
+    /// The work to do.
     pub work: Work,
 }
 
-/// What a worker can do.
+/// The kinds of work that a worker can do.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Work {
     /// `howdah load` into a table that is there.
@@ -57,13 +57,13 @@ pub enum Work {
     Write {
         /// The data set's name; its rows are made before GO.
         dataset: String,
-        /// How many of them.
+        /// The number of rows.
         rows: u64,
         /// From which seed.
         seed: u64,
         /// The table.
         table: String,
-        /// What a batch is sent as.
+        /// The statements that a batch is sent as.
         shape: Shape,
         /// Rows of a batch.
         rows_per_statement: u64,
@@ -74,7 +74,7 @@ pub enum Work {
     Continuous {
         /// The data set's name; its rows are made before GO.
         dataset: String,
-        /// How many of them.
+        /// The number of rows.
         rows: u64,
         /// From which seed.
         seed: u64,
@@ -82,7 +82,7 @@ pub enum Work {
         table: String,
         /// The writer's options.
         buffer: Buffer,
-        /// When rows are offered.
+        /// The moments at which rows are offered.
         offer: Offer,
     },
     /// Statements that the server carries out by itself, in one transaction.
@@ -96,7 +96,7 @@ pub enum Work {
     },
 }
 
-/// What a worker says besides DONE.
+/// Figures that a worker reports besides the DONE line.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WorkerReport {

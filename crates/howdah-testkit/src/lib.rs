@@ -75,7 +75,8 @@ impl Database {
         format!("{} dbname={}", server().conninfo(), self.name)
     }
 
-    /// What [`Database::conninfo`] says of `keyword`; of a keyword that stands there twice the last counts.
+    /// Returns the value that [`Database::conninfo`] gives `keyword`; of a keyword that stands there twice the last
+    /// counts.
     pub fn setting(&self, keyword: &str) -> String {
         shared_server::keyword(&self.conninfo(), keyword).unwrap().to_owned()
     }

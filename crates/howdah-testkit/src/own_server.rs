@@ -11,7 +11,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::psql::Psql;
 use crate::secrets;
 
-/// What was committed survives whatever happens to its processes. It ends with its value.
+/// A server of a test's own. What was committed survives whatever happens to its processes; the server ends with this
+/// value.
 pub struct OwnServer(Throwaway);
 
 impl OwnServer {
@@ -20,7 +21,7 @@ impl OwnServer {
         OwnServer::with(Settings::safe_from_crashes())
     }
 
-    /// Like [`OwnServer::start`], with other settings.
+    /// Starts one with other settings than those of [`OwnServer::start`].
     pub fn with(settings: Settings) -> OwnServer {
         let server = OwnServer(Throwaway::start(&settings).unwrap());
         secrets::guard(server.0.password());
@@ -32,12 +33,12 @@ impl OwnServer {
         self.0.conninfo()
     }
 
-    /// Its TCP address, which stays.
+    /// Returns its TCP address, which stays.
     pub fn tcp_address(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.0.port()).into()
     }
 
-    /// Its data directory, which belongs to the account that it runs as.
+    /// Returns its data directory, which belongs to the account that it runs as.
     pub fn data_dir(&self) -> String {
         self.0.data_dir().to_string_lossy().into_owned()
     }

@@ -18,7 +18,7 @@ impl Rng {
         self.0.u64(range)
     }
 
-    /// Whether something happens that happens once in `times`.
+    /// Returns true once in `times`, at random.
     pub fn once_in(&mut self, times: u64) -> bool {
         self.within(0..times) == 0
     }

@@ -11,7 +11,7 @@ use crate::{require, secrets};
 
 /// Ends with the program, however that ends; a server that was named stays.
 pub(crate) enum SharedServer {
-    Own(Throwaway),
+    Own(Box<Throwaway>),
     /// Key/value conninfo of a superuser.
     Named {
         conninfo: String,
@@ -29,7 +29,7 @@ pub(crate) fn server() -> &'static SharedServer {
         let named = std::env::var("HOWDAH_TEST_DSN").ok().filter(|dsn| !dsn.trim().is_empty());
         let server = match named {
             Some(conninfo) => SharedServer::named(conninfo),
-            None => SharedServer::Own(Throwaway::start(&Settings::fast_and_unsafe()).unwrap()),
+            None => SharedServer::Own(Box::new(Throwaway::start(&Settings::fast_and_unsafe()).unwrap())),
         };
         if let Some(password) = keyword(&server.conninfo(), "password") {
             secrets::guard(password);

@@ -24,7 +24,7 @@ impl TinyDisk {
         Some(mounted)
     }
 
-    /// Where it is mounted.
+    /// Returns the path where it is mounted.
     pub fn path(&self) -> &str {
         &self.0
     }

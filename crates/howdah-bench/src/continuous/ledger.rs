@@ -12,14 +12,14 @@ use crate::latency::{Counts, Latency, Recorder};
 /// Over how long percentiles over time are taken.
 const SLICE: Duration = Duration::from_millis(250);
 
-/// What was seen of all rows.
+/// Rows written, seconds and latencies of a whole run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Observed {
     /// Rows that were acknowledged.
     pub rows: u64,
     /// Seconds from the first row offered to the last acknowledgement.
     pub seconds: f64,
-    /// Of a row, offered (or due) to acknowledged; None where it was not asked for.
+    /// Milliseconds of a row, from when it was offered (or due) to its acknowledgement; None where it was not asked for.
     pub latency: Option<Latency>,
     /// The whole distribution of latencies.
     pub counts: Counts,
@@ -30,7 +30,7 @@ pub struct Observed {
 /// The rows that were due within a quarter of a second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Moment {
-    /// Its end, in seconds from the start.
+    /// The end of the moment, in seconds from the start.
     pub at_s: f64,
     /// Rows a second that were due.
     pub offered_rows_per_s: f64,

@@ -17,9 +17,9 @@ pub struct Buffer {
     pub interval_ms: Option<f64>,
     /// Rows that are not acknowledged yet at most; producers wait for room.
     pub queue_rows: Option<u64>,
-    /// What a batch is sent as.
+    /// The statements that a batch is sent as.
     pub path: Path,
-    /// It may choose sizes and connections itself, within the bounds given.
+    /// If true, it may choose sizes and connections itself, within the bounds given.
     pub adaptive: bool,
     /// Milliseconds that rows should take at most.
     pub latency_target_ms: Option<f64>,
@@ -27,11 +27,11 @@ pub struct Buffer {
     pub discard: bool,
 }
 
-/// What a batch is sent as.
+/// The statements that a batch is sent as.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Path {
-    /// Whatever suits its size.
+    /// The writer chooses what suits the batch's size.
     #[default]
     Auto,
     /// COPY.
@@ -40,13 +40,13 @@ pub enum Path {
     Insert,
 }
 
-/// How rows are offered.
+/// The way in which rows are offered to a service.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Offer {
-    /// So many producers, each of which waits for its row's acknowledgement before it offers the next.
+    /// Producers each wait for their row's acknowledgement before they offer the next.
     Waiting {
-        /// How many.
+        /// The number of producers.
         producers: u32,
     },
     /// One producer that offers rows as fast as they are taken, and so keeps the queue full.
@@ -55,7 +55,7 @@ pub enum Offer {
     Unasked,
     /// At shares of the rate that [`Offer::Full`] reached here a moment ago.
     OfPeak {
-        /// Who reached it.
+        /// The buffer whose peak it is.
         peak: Peak,
         /// 1 is that rate.
         shares: Vec<f64>,
@@ -69,7 +69,7 @@ pub enum Offer {
     },
 }
 
-/// Whose rate a peak is.
+/// The buffer whose highest rate is the peak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Peak {
@@ -94,7 +94,7 @@ impl Buffer {
         }
     }
 
-    /// Whatever the writer chooses itself.
+    /// Returns a buffer that chooses all settings itself, with a latency target in milliseconds if there is one.
     #[must_use]
     pub fn adaptive(latency_target_ms: Option<f64>) -> Self {
         Buffer { adaptive: true, latency_target_ms, ..Buffer::default() }
@@ -107,7 +107,7 @@ impl Buffer {
         self.connections.unwrap_or_else(own)
     }
 
-    /// Like this buffer, but nothing is written.
+    /// Returns the same buffer, but one that writes nothing.
     #[must_use]
     pub fn discarding(self) -> Self {
         Buffer { discard: true, ..self }

@@ -11,7 +11,7 @@ use crate::error::Error;
 pub struct Step {
     /// Rows a second.
     pub rows_per_s: f64,
-    /// How long.
+    /// The length of the step in seconds.
     pub seconds: f64,
 }
 
@@ -59,7 +59,8 @@ impl Pace {
         &self.steps
     }
 
-    /// When the row, counted from 0, is due, from the start. Rows beyond the last step keep its rate.
+    /// Returns the time from the start at which the row, counted from 0, is due. Rows beyond the last step keep its
+    /// rate.
     #[must_use]
     pub fn moment(&self, row: u64) -> Duration {
         let (mut before, mut left) = (0.0, row as f64);

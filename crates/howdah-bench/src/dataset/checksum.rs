@@ -24,7 +24,8 @@ impl Dataset {
         self.narrow_checksum_sql(table, self.columns().len())
     }
 
-    /// Like [`Dataset::checksum_sql`], over a table of the first `width` columns; see [`narrow_checksum`](super::Generator::narrow_checksum).
+    /// Returns the query of [`Dataset::checksum_sql`] for a table of the first `width` columns; see
+    /// [`narrow_checksum`](super::Generator::narrow_checksum).
     #[must_use]
     pub fn narrow_checksum_sql(self, table: &str, width: usize) -> String {
         let columns = self.columns();

@@ -22,13 +22,13 @@ use super::value::{Rows, Sink};
 /// A data set with everything that decides its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Generator {
-    /// Which.
+    /// The data set whose rows are made.
     pub dataset: Dataset,
-    /// How many rows, from the first.
+    /// The number of rows, from the first on.
     pub rows: u64,
     /// Another seed, other rows.
     pub seed: u64,
-    /// Whether one value in eight is one that breaks loaders: NULL, empty, extreme, long, quotes, newlines, not ASCII.
+    /// If true, one value in eight is one that breaks loaders: NULL, empty, extreme, long, quotes, newlines, not ASCII.
     pub hostile: bool,
 }
 
@@ -37,7 +37,7 @@ pub struct Generator {
 pub struct Part {
     /// Counted from 0.
     pub index: u32,
-    /// How many parts there are; at least 1.
+    /// The number of parts; at least 1.
     pub of: u32,
 }
 
@@ -54,7 +54,7 @@ impl Part {
 }
 
 impl Dataset {
-    /// So many tame rows of it from that seed.
+    /// Returns a generator of that many tame rows, from that seed.
     #[must_use]
     pub fn generator(self, rows: u64, seed: u64) -> Generator {
         Generator { dataset: self, rows, seed, hostile: false }
@@ -82,13 +82,14 @@ impl Generator {
         binary.finish()
     }
 
-    /// What [`Dataset::checksum_sql`] answers when a table holds exactly these rows.
+    /// Returns the answer of [`Dataset::checksum_sql`] for a table that holds exactly these rows.
     #[must_use]
     pub fn checksum(self) -> Checksum {
         self.narrow_checksum(self.dataset.columns().len())
     }
 
-    /// What [`Dataset::narrow_checksum_sql`] answers when a table holds exactly the first `width` columns of these rows.
+    /// Returns the answer of [`Dataset::narrow_checksum_sql`] for a table that holds exactly the first `width` columns
+    /// of these rows.
     #[must_use]
     pub fn narrow_checksum(self, width: usize) -> Checksum {
         let mut adder = Adder::of(width);
@@ -97,7 +98,8 @@ impl Generator {
         adder.finish()
     }
 
-    /// What [`Dataset::checksum_sql`] answers when a table holds these rows, but for each `every`-th (counted from 1).
+    /// Returns the answer of [`Dataset::checksum_sql`] for a table that holds these rows, but for each `every`-th
+    /// (counted from 1).
     #[must_use]
     pub fn checksum_without_every(self, every: u64) -> Checksum {
         let mut adder = Adder::of(self.dataset.columns().len()).without_every(every);

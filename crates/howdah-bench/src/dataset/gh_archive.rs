@@ -39,7 +39,7 @@ const OBJECTS: [&str; 5] = ["comment", "forkee", "issue", "pull_request", "relea
 const OF_OBJECTS: [&str; 8] =
     ["full_name", "id", "name", "number", "prerelease", "private", "state", "tag_name"];
 
-/// What a conversion came to.
+/// The outcome of a conversion, in lines.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Converted {
     /// Rows written.
@@ -48,7 +48,7 @@ pub struct Converted {
     pub bytes: u64,
     /// Lines that are no event.
     pub malformed: u64,
-    /// Where the first of them is, and why.
+    /// The place of the first malformed line, and the reason.
     pub first_malformed: Option<String>,
 }
 

@@ -143,7 +143,8 @@ impl Dataset {
         self.create_narrow_table_sql(table, self.columns().len())
     }
 
-    /// Like [`Dataset::create_table_sql`], with only the first `width` of the columns that files hold.
+    /// Returns the statement of [`Dataset::create_table_sql`] for only the first `width` of the columns that files
+    /// hold.
     #[must_use]
     pub fn create_narrow_table_sql(self, table: &str, width: usize) -> String {
         let columns = self.filled_columns().iter().chain(self.columns().iter().take(width));

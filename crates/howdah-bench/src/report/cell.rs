@@ -27,7 +27,7 @@ pub struct Cell {
     pub x: Option<f64>,
     /// Runs that count.
     pub runs: usize,
-    /// Whether some of them loaded only a first part of the rows.
+    /// True if some of them loaded only a first part of the rows.
     pub prefix: bool,
     /// Runs that do not count, those of the warm-up among them.
     pub troubles: Vec<Trouble>,
@@ -39,9 +39,9 @@ pub struct Cell {
     pub rate: Option<Spread>,
     /// Rows a second of each run, in their order.
     pub values: Vec<f64>,
-    /// Where the median of [`Cell::rate`] lies.
+    /// The interval in which the median of [`Cell::rate`] lies.
     pub interval: Option<Interval>,
-    /// How many times the slowest method's rows a second; None for the slowest itself and where nothing compares.
+    /// Rows a second as a multiple of the slowest method's; None for the slowest itself and where nothing compares.
     pub to_slowest: Option<f64>,
     /// The share of the fastest method's rows a second, 1 for the fastest.
     pub of_best: Option<f64>,
@@ -55,15 +55,15 @@ pub struct Cell {
     pub near_ceiling: bool,
     /// Of a service near its ceiling: how many times its rows a second the control reached.
     pub control_times: Option<f64>,
-    /// Whether this is the control, which writes nothing.
+    /// True for the control, which writes nothing.
     pub control: bool,
-    /// How it was done.
+    /// The conditions of its runs.
     pub conditions: Conditions,
-    /// Whether all its runs were done that way.
+    /// True if all its runs had the same conditions.
     pub same_conditions: bool,
     /// Median seconds of each phase, the harness's own among them.
     pub phases: Vec<(String, f64)>,
-    /// Where the method's own time went: its phases, none within another.
+    /// Seconds of the method's own phases, none within another.
     pub time: Vec<(String, f64)>,
     /// Median CPU seconds of the writing program.
     pub client_cpu_s: Option<f64>,
@@ -75,7 +75,7 @@ pub struct Cell {
     pub wal_bytes: Option<f64>,
     /// Median checkpoints begun.
     pub checkpoints: Option<f64>,
-    /// What batches took, or rows: of each percentile the median over the runs.
+    /// Milliseconds that batches took, or rows: of each percentile the median over the runs.
     pub latency: Option<Latency>,
     /// Shares of the rows of all runs, and the milliseconds that they took at most.
     pub quantiles: Vec<(f64, f64)>,
@@ -90,11 +90,11 @@ pub struct Cell {
 /// Runs that came to nothing, for one reason.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Trouble {
-    /// What came of them.
+    /// The outcome of the runs.
     pub outcome: Outcome,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// How many.
+    /// The number of runs.
     pub runs: usize,
 }
 
@@ -158,7 +158,8 @@ impl Cell {
         self.rate.map(|rate| rate.median)
     }
 
-    /// Whether as many rows were loaded as its place on the axis says. A first part of them is a figure of another place.
+    /// Returns true if as many rows were loaded as its place on the axis says. A first part of them is a figure of
+    /// another place.
     #[must_use]
     pub fn in_place(&self) -> bool {
         !(self.prefix && self.x == Some(self.conditions.rows_asked as f64))
@@ -170,7 +171,7 @@ impl Cell {
         self.rows.filter(|_| self.prefix && asked > 0.0).map(|rows| rows / asked * 100.0)
     }
 
-    /// What a reader must know of its runs, in a few words each; empty where all is well.
+    /// Returns notes for readers of its runs, in a few words each; empty where all is well.
     #[must_use]
     pub fn marks(&self) -> Vec<String> {
         let mut marks = Vec::new();

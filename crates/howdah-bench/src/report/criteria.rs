@@ -13,13 +13,13 @@ const LOUD: f64 = 0.1;
 /// A promise, what was measured, and whether it holds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Promise {
-    /// What is promised.
+    /// The promise, in words.
     pub promise: String,
     /// The median with the least and the greatest.
     pub measured: String,
-    /// Where the median must lie.
+    /// The target that the median must meet, in words.
     pub target: String,
-    /// Whether it does; what was not measured is not kept.
+    /// True if the target is met; what was not measured is not met.
     pub holds: bool,
 }
 

@@ -22,40 +22,40 @@ pub struct Summary {
 /// One scenario.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ScenarioSummary {
-    /// Its name on the command line.
+    /// The scenario's name on the command line.
     pub name: String,
-    /// Its heading.
+    /// The scenario's heading.
     pub title: String,
-    /// What it answers.
+    /// The question that it answers.
     pub question: String,
-    /// What its figures do not say.
+    /// Notes on what its figures do not say.
     pub caveats: Vec<String>,
-    /// Those that were run.
+    /// The sections that were run.
     pub sections: Vec<SectionSummary>,
 }
 
 /// One section.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SectionSummary {
-    /// Its name.
+    /// The section's name.
     pub name: String,
-    /// Its heading.
+    /// The section's heading.
     pub title: String,
-    /// What to look at.
+    /// A note on what to look at.
     pub note: String,
     /// The form of its chart: `curves`, `tradeoff`, `latencies`, `course`, `bars` or `waterfall`.
     pub chart: &'static str,
-    /// What the axis counts, where there is one.
+    /// The name of the axis, where there is one.
     pub axis: Option<String>,
-    /// What it comes to, in a sentence or two.
+    /// The result, in a sentence or two.
     pub headline: String,
     /// In the order of the chart.
     pub cells: Vec<Cell>,
-    /// What the figures must come to, and whether they do.
+    /// The promises about its figures, each with whether it is kept.
     pub promises: Vec<Promise>,
-    /// How much of the machine other programs took; empty where that was not measured.
+    /// A sentence on the share of the machine that other programs took; empty where that was not measured.
     pub elsewhere: String,
-    /// What a study printed, beside ours.
+    /// Figures that a study printed, beside ours.
     pub published: Vec<PublishedFigure>,
 }
 
@@ -70,7 +70,7 @@ pub struct PublishedFigure {
     pub rows_per_s: f64,
     /// Rows a second here; None where it was not measured, or on fewer rows than those of the place.
     pub measured: Option<f64>,
-    /// Where the printed one misleads.
+    /// The reason why the printed figure misleads; empty where it does not.
     pub but: String,
 }
 

@@ -47,7 +47,7 @@ const PEAK_SHARE: u64 = 3;
 /// rows.
 pub const SEED: u64 = 1;
 
-/// What to run with.
+/// Settings of the runner.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Results go here.
@@ -56,7 +56,8 @@ pub struct Options {
     pub scratch: PathBuf,
     /// Runs of each cell, the warm-up not counted.
     pub repeat: u32,
-    /// Whether there is a warm-up; without one a slow method's first run may be one of several that find out its speed.
+    /// If true, there is a warm-up; without one a slow method's first run may be one of several that find out its
+    /// speed.
     pub warm_up: bool,
     /// Seconds that a run may take; slower methods load a first part of the rows.
     pub max_seconds: f64,
@@ -68,23 +69,23 @@ pub struct Options {
     pub seed: u64,
     /// Runs that `raw.jsonl` holds already are not repeated.
     pub resume: bool,
-    /// Where the programs are.
+    /// The paths of the programs.
     pub programs: Programs,
 }
 
-/// What the runner tells while it works.
+/// A message of the runner about its progress.
 pub enum Event<'a> {
     /// A file of rows is being made.
     Making(Dataset, u64),
     /// A run is over.
     Ran {
-        /// Its record.
+        /// The run's record.
         record: &'a Record,
-        /// How many are over.
+        /// The number of runs that are over.
         done: usize,
-        /// How many there are.
+        /// The number of all runs.
         of: usize,
-        /// What the others will take, if they take as long.
+        /// The time that the others will take, if they take as long.
         left: Duration,
     },
 }
@@ -373,7 +374,7 @@ fn round_down(rows: f64) -> u64 {
     ((rows / unit).floor() * unit) as u64
 }
 
-/// Whether any of the records says that something other than the rows arrived.
+/// Returns true if any of the records says that something other than the rows arrived.
 #[must_use]
 pub fn has_wrong(records: &[Record]) -> bool {
     records.iter().any(|record| record.outcome == Outcome::Wrong)

@@ -38,7 +38,7 @@ pub fn find(name: &str) -> Option<&'static Scenario> {
     ALL.iter().find(|scenario| scenario.name == name)
 }
 
-/// What a scenario runs, section by section.
+/// Returns the cells that a scenario runs, section by section.
 #[must_use]
 pub fn cells(scenario: &Scenario, scale: &Scale) -> Vec<Cell> {
     (scenario.cells)(scale)

@@ -29,7 +29,7 @@ pub use work::Work;
 
 use session::Session;
 
-/// When a statement begins.
+/// The moment at which a statement begins.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pace {
     /// As soon as a connection is free. A slow answer delays the next request, and so hides what others would have
@@ -42,7 +42,7 @@ pub enum Pace {
     },
 }
 
-/// What was written.
+/// Rows, statements, seconds and latencies of what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Rows that the server acknowledged: the first ones of those given, all of them unless time was up.
@@ -51,7 +51,7 @@ pub struct Outcome {
     pub statements: u64,
     /// Seconds from the first statement's beginning to the last one's end.
     pub seconds: f64,
-    /// Of a statement, begun to committed.
+    /// Milliseconds of a statement, from its beginning to its commit.
     pub latency: Latency,
 }
 

@@ -44,13 +44,13 @@ impl Rows {
         Ok(Rows { dataset: generator.dataset, form, bytes: bytes.into(), bounds })
     }
 
-    /// How many there are.
+    /// Returns the number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.bounds.len() - 1
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -8,7 +8,7 @@ use crate::error::Error;
 /// A statement's parameters are counted in 16 bits.
 const PARAMETERS: usize = 65_535;
 
-/// How a batch becomes one transaction. Everything is prepared, and parameters are binary.
+/// The statements that make a batch one transaction. Everything is prepared, and parameters are binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
@@ -52,7 +52,7 @@ impl Shape {
         Shape::Read,
     ];
 
-    /// Whether it adds rows to the table.
+    /// Returns true if it adds rows to the table.
     #[must_use]
     pub fn writes(self) -> bool {
         !matches!(self, Shape::Ping | Shape::Read)

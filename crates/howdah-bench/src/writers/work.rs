@@ -3,10 +3,10 @@
 use super::shape::Shape;
 use crate::dataset::Dataset;
 
-/// What is written how, over how many connections.
+/// Rows, shape and connections of a measurement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Work {
-    /// What rows there are.
+    /// The data set that rows are taken from.
     pub dataset: Dataset,
     /// A table with the data set's columns; the name goes into statements as it is.
     pub table: String,

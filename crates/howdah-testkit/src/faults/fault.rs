@@ -7,9 +7,9 @@ use super::message::Direction;
 /// Something that goes wrong once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
-    /// Where it strikes.
+    /// The place in the conversation at which it strikes.
     pub place: Place,
-    /// What it does.
+    /// The harm that it does.
     pub harm: Harm,
 }
 
@@ -29,7 +29,7 @@ pub enum Place {
     CommitReply,
 }
 
-/// What happens to a connection.
+/// The harm that a fault does to a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Harm {
     /// Both sides find their socket closed.
@@ -46,10 +46,10 @@ pub enum Harm {
     GoAway,
 }
 
-/// How good the line is while nothing goes wrong.
+/// The quality of the line while nothing goes wrong.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Line {
-    /// How long bytes wait at least before they pass, in each direction.
+    /// The time that bytes wait at least before they pass, in each direction.
     pub delay: Duration,
     /// At most so much longer, by chance.
     pub jitter: Duration,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use bytes::{Bytes, BytesMut};
 
-/// Which way a message goes.
+/// The direction of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From the client to the server.

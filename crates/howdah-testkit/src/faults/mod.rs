@@ -55,7 +55,7 @@ impl FaultProxy {
         FaultProxy::seeded(upstream, 1)
     }
 
-    /// Like [`FaultProxy::start`], with jitter as `seed` has it.
+    /// Starts a proxy as [`FaultProxy::start`] does, with jitter as `seed` has it.
     pub fn seeded(upstream: SocketAddr, seed: u64) -> FaultProxy {
         let state = State {
             upstream,
@@ -76,7 +76,7 @@ impl FaultProxy {
         FaultProxy { proxy, shared }
     }
 
-    /// Where to connect.
+    /// Returns the address to connect to.
     pub fn address(&self) -> SocketAddr {
         self.proxy.address()
     }
@@ -102,7 +102,7 @@ impl FaultProxy {
         std::mem::take(&mut self.shared.state().pending).len()
     }
 
-    /// How good the line is from now on.
+    /// Sets the quality of the line from now on.
     pub fn line(&self, line: Line) {
         self.shared.state().line = line;
     }
@@ -138,22 +138,22 @@ impl FaultProxy {
         self.proxy.resume();
     }
 
-    /// How many connections it has taken.
+    /// Returns the number of connections that it has taken.
     pub fn connections(&self) -> u64 {
         self.proxy.connections()
     }
 
-    /// How many of them are open.
+    /// Returns the number of connections that are open.
     pub fn connections_now(&self) -> u64 {
         self.proxy.connections_now()
     }
 
-    /// How many messages have come from that direction's sender.
+    /// Returns the number of messages that have come from that direction's sender.
     pub fn messages(&self, direction: Direction) -> u64 {
         self.shared.counter(direction).load(Ordering::Relaxed)
     }
 
-    /// How many faults have struck.
+    /// Returns the number of faults that have struck.
     pub fn struck(&self) -> u64 {
         self.shared.struck.load(Ordering::Relaxed)
     }

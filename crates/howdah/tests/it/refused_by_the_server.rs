@@ -90,7 +90,7 @@ fn check(database: &Database, case: &Case, is_bad: fn(u64) -> bool, file: &str, 
         "SELECT count(*), count(DISTINCT id), coalesce(sum(id), 0), coalesce(min(length(pad)), {WIDTH}) FROM t WHERE id >= 0"
     );
     assert_eq!(database.sql(&there), format!("{0}|{0}|{good}|{WIDTH}", report.rows), "{what}");
-    if !case.keyed && bad.len() < ROWS as usize {
+    if !case.keyed && report.rows > 0 {
         let connections = database.sql("SELECT count(DISTINCT pid) FROM t WHERE id >= 0");
         assert_eq!((report.jobs, connections), (jobs, jobs.to_string()), "{what}: an idle connection");
     }
