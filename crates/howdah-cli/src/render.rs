@@ -216,9 +216,19 @@ pub(crate) fn promoted(report: &PromoteReport, look: &str) -> String {
     )
 }
 
+/// Moves when a key goes or means something else; new keys do not move it.
+const REPORT_FORMAT: u32 = 1;
+
+#[derive(serde::Serialize)]
+struct Numbered<R> {
+    report_format: u32,
+    #[serde(flatten)]
+    report: R,
+}
+
 /// A report as one line of JSON: easy to append to a log, and every reader takes it.
 pub(crate) fn json(report: &(impl serde::Serialize + Respell + Clone)) -> String {
-    serde_json::to_string(&report.respelled(&Terminal))
+    serde_json::to_string(&Numbered { report_format: REPORT_FORMAT, report: report.respelled(&Terminal) })
         .unwrap_or_else(|error| format!("{{\"outcome\":\"failed\",\"error\":\"{error}\"}}"))
 }
 

@@ -275,7 +275,8 @@ fn a_load_that_was_killed_while_it_waited_for_a_lock_leaves_no_backend() {
 }
 
 /// The keys that scripts may rely on.
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 22] = [
+    "report_format",
     "outcome",
     "table",
     "rows",

@@ -488,7 +488,7 @@ fn the_report_has_a_loads_keys_and_the_writers_figures_and_metrics_are_kept_in_a
     assert_eq!((done.status.code(), said(&done)), (Some(0), String::new()));
     let told = report(&done);
     for key in
-        "outcome table rows rows_read rows_rejected rejects_path bytes_read elapsed_s rows_per_s durability \
+        "report_format outcome table rows rows_read rows_rejected rejects_path bytes_read elapsed_s rows_per_s durability \
                 client_cpu_s peak_rss_bytes server_version load_id offset plan writer error"
             .split_whitespace()
     {
