@@ -7,7 +7,7 @@ use howdah::connect::{ConnectOptions, Environment, Target};
 use howdah::{Error, ErrorKind};
 use howdah_server::{DEFAULT_NAME, Persistent};
 
-/// Where howdah's own server is, and what it is in words. `making` hears of its directory when there is none yet: that takes
+/// Returns the address of howdah's own server, and a description of it in words. `making` hears of its directory when there is none yet: that takes
 /// seconds, once; a start takes a tenth of one and needs no announcement.
 ///
 /// # Errors
