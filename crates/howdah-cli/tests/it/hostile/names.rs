@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use howdah_testkit::Database;
+use howdah_testkit::secrets::Guarded;
 
 use super::command::howdah;
 use super::reference::hostile::Rng;
@@ -166,7 +167,7 @@ fn a_file_whose_name_is_no_text_is_loaded_and_gives_no_table_its_name() {
     std::fs::write(&path, "a,b\n1,x\n").unwrap();
     let run = |args: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_howdah"));
-        command.args(["load", "-w", "-d", &database.conninfo()]).args(args).arg(&path).output().unwrap()
+        command.args(["load", "-w", "-d", &database.conninfo()]).args(args).arg(&path).guarded_output()
     };
     let refused = run(&[]);
     let said = String::from_utf8(refused.stderr).unwrap();
