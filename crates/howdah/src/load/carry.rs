@@ -143,7 +143,7 @@ impl Load<'_> {
 
         self.control.enter(Phase::Committing);
         let committing = Instant::now();
-        self.run_all(connection, &landing.publish(table)).await?;
+        self.run_all(connection, &landing.publish()).await?;
         let all = format!("all {rows} rows, in {}", table.display());
         self.run_own_sql(connection, setting::AFTER, &self.options.target.after, &all).await?;
         match landing {

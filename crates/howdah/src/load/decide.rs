@@ -216,9 +216,10 @@ impl Load<'_> {
             (Some(creation), _) => PublishStrategy::Hidden(Hidden::new(self.id, Content::New(creation))),
             (None, Mode::Truncate) => PublishStrategy::Truncate,
             (None, Mode::Replace) => {
-                let of = Replacement::read(connection, table, self.id, &creation::comment(inputs)).await?;
+                let (comment, unlogged) = (creation::comment(inputs), options.target.unlogged);
+                let of = Replacement::read(connection, table, self.id, &comment, unlogged).await?;
                 let builds_first = options.tolerance.on_error == OnError::Ignore;
-                let content = Content::Twin { of, unlogged: options.target.unlogged, builds_first };
+                let content = Content::Twin { of, builds_first };
                 PublishStrategy::Hidden(Hidden::new(self.id, content))
             }
             (None, _) => PublishStrategy::Append,

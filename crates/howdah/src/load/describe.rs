@@ -31,7 +31,7 @@ impl Load<'_> {
             statements.push(insert);
             statements.extend(after);
         }
-        statements.extend(landing.publish(table));
+        statements.extend(landing.publish());
         if let Some(landed) = &decision.landed {
             statements.extend(landed.promotion.planned_sql());
         }
@@ -60,7 +60,7 @@ impl Load<'_> {
             path => path,
         });
         report.copy_format = Some(form);
-        let is_logged = if is_new { !self.options.target.unlogged } else { target.is_logged };
+        let is_logged = !self.options.target.unlogged && (is_new || target.is_logged);
         report.durability = Some(session.durability(is_logged));
         report.plan = Some(PlanSummary {
             table: target.display(),

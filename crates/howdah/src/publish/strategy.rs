@@ -40,7 +40,6 @@ pub(crate) enum Content {
     /// The one that takes another's place.
     Twin {
         of: Replacement,
-        unlogged: bool,
         /// Indexes and constraints judge the rows as they come, instead of all at the end.
         builds_first: bool,
     },
@@ -114,12 +113,10 @@ impl PublishStrategy {
         match self {
             PublishStrategy::Truncate => vec![format!("TRUNCATE {relation}")],
             PublishStrategy::Staged(staging) => vec![staging.create_sql()],
-            PublishStrategy::Hidden(Hidden {
-                content: Content::Twin { of, unlogged, builds_first }, ..
-            }) => {
-                let mut statements = vec![of.create_sql(&relation, *unlogged)];
+            PublishStrategy::Hidden(Hidden { content: Content::Twin { of, builds_first }, .. }) => {
+                let mut statements = of.create.clone();
                 if *builds_first {
-                    statements.extend(of.build_sql(&relation));
+                    statements.extend_from_slice(&of.build);
                 }
                 statements
             }
@@ -154,7 +151,7 @@ impl PublishStrategy {
                     statements.push(hidden.rename_sql(&relation, table));
                     statements.extend(creation.finish_sql(table));
                 }
-                Content::Twin { of, builds_first: false, .. } => statements.extend(of.build_sql(&relation)),
+                Content::Twin { of, builds_first: false } => statements.extend_from_slice(&of.build),
                 Content::Twin { .. } => {}
             },
             PublishStrategy::Staged(staging) => {
@@ -167,12 +164,9 @@ impl PublishStrategy {
     }
 
     /// What puts a table into the place of another; what removes a staging table.
-    pub(crate) fn publish(&self, table: &Table) -> Vec<String> {
+    pub(crate) fn publish(&self) -> Vec<String> {
         match self {
-            PublishStrategy::Hidden(hidden @ Hidden { content: Content::Twin { of, .. }, .. }) => {
-                let (_, relation) = self.relation(table);
-                of.swap_sql(&hidden.rename_sql(&relation, table))
-            }
+            PublishStrategy::Hidden(Hidden { content: Content::Twin { of, .. }, .. }) => of.swap.clone(),
             PublishStrategy::Staged(staging) => staging.drop_sql().into_iter().collect(),
             _ => Vec::new(),
         }

@@ -42,6 +42,7 @@ mod reference_selftest;
 mod refused_by_the_server;
 mod refused_staged_rows;
 mod rejects;
+mod replace;
 mod row_commits;
 mod sessions;
 mod staging;

@@ -205,7 +205,7 @@ fn replace_refuses_what_it_would_take_along_and_names_it() {
     );
     let wanted = options(&database.file("t.csv", "a\n1\n"), "t").mode(Mode::Replace);
     let error = try_load(&database, &wanted).unwrap_err();
-    for name in ["view v", "foreign key child_a_fkey", "trigger trig"] {
+    for name in ["view public.v", "foreign key child_a_fkey", "trigger trig"] {
         assert!(error.message().contains(name), "{error:?}");
     }
     let missing = options(&database.file("n.csv", "a\n1\n"), "n").mode(Mode::Replace);

@@ -119,7 +119,7 @@ fn what_the_role_may_not_do_is_said_before_any_row_moves() {
         (options(&file, "given.closed"), "42501", "permission denied for table closed"),
         (options(&file, "given.made"), "42501", "permission denied for schema given"),
         (options(&file, "given.t").mode(Mode::Truncate), "42501", "permission denied for table t"),
-        (options(&file, "given.t").mode(Mode::Replace), "42501", "permission denied for schema given"),
+        (options(&file, "given.t").mode(Mode::Replace), "42501", "must be owner of table given.t"),
         (options(&file, "fresh.t").create_schema(true), "42501", "permission denied for database"),
     ] {
         let error = load(&database, &options).unwrap_err();
