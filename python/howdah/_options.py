@@ -115,6 +115,9 @@ class Options(TypedDict, total=False):
         Place | None,
         "Where ignored records go. Default: TABLE.LOAD_ID.rejects.jsonl in the working directory.",
     ]
+    overwrite_rejects: Annotated[
+        bool | None, "Empty the file of rejects if it holds something. Default: False, refuse to."
+    ]
     on_nul: Annotated[
         Literal["error", "strip"] | None,
         "What happens to NUL characters, which PostgreSQL cannot store. Default: error.",

@@ -37,6 +37,8 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
         decimals: args.losses.allow.contains(&AllowArg::Decimals),
         floats: args.losses.allow.contains(&AllowArg::Floats),
     };
+    options.tolerance.overwrite_rejects = args.losses.overwrite_rejects;
+    let input = &mut options.input;
     input.hive_partitions = args.file_columns.hive;
     let columns = &mut options.columns;
     columns.types = types::declared(&args.file_columns.types)?;

@@ -136,6 +136,7 @@ settings! {
     ON_CONFLICT = "on_conflict",
     ON_ERROR = "on_error",
     ON_NUL = "on_nul",
+    OVERWRITE_REJECTS = "overwrite_rejects",
     QUOTE = "quote",
     REJECT_LIMIT = "reject_limit",
     REJECTS = "rejects",

@@ -74,6 +74,7 @@ fn set(options: &mut LoadOptions, given: &Argument<'_, '_>) -> Result<(), Error>
         }
         "reject_limit" => options.tolerance.reject_limit = Some(given.reject_limit()?),
         "rejects" => options.tolerance.rejects = Some(given.path()?),
+        "overwrite_rejects" => options.tolerance.overwrite_rejects = given.flag()?,
         "on_nul" => {
             options.tolerance.on_nul = given.one_of(&[("error", OnNul::Error), ("strip", OnNul::Strip)])?
         }

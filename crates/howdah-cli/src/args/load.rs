@@ -232,10 +232,14 @@ pub(crate) struct Tolerance {
     pub(crate) on_nul: OnNul,
 }
 
-// What is only to be allowed where values have types.
+// What is only to be allowed to a load.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Bad records")]
 pub(crate) struct Losses {
+    /// Empty --rejects FILE if it holds something [default: refuse to]
+    #[arg(long, requires = "rejects")]
+    pub(crate) overwrite_rejects: bool,
+
     /// What values may lose: nanoseconds, decimals, floats [default: nothing]
     #[arg(long, value_name = "WHAT", value_delimiter = ',', hide_possible_values = true)]
     pub(crate) allow: Vec<AllowArg>,

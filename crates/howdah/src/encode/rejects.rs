@@ -50,6 +50,17 @@ struct Line<'a> {
     load: &'a Provenance,
 }
 
+/// What becomes of a file that is there already and holds something: records of an earlier load, perhaps mended by now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Existing {
+    /// It is left alone, and the load does not begin.
+    Refused,
+    /// Somebody asked for it: its content goes.
+    Overwritten,
+    /// Its content stays, and records are added.
+    AddedTo,
+}
+
 /// The reject file of one load.
 pub(crate) struct Rejects {
     path: PathBuf,
@@ -57,8 +68,7 @@ pub(crate) struct Rejects {
     provenance: Provenance,
     /// The inputs whose records were read otherwise.
     others: BTreeMap<Arc<str>, Provenance>,
-    /// What the file holds stays in it.
-    adds: bool,
+    existing: Existing,
     state: Mutex<State>,
 }
 
@@ -70,44 +80,20 @@ struct State {
 
 impl Rejects {
     /// Records go to `path`. A file that somebody `asked` for is made at once, so that a load does not end halfway for want of
-    /// a directory; any other with the first record. A file of that name from an earlier load is emptied: its records are
-    /// not this load's.
+    /// a directory; any other with the first record. `existing` says what becomes of one that is there.
     ///
     /// # Errors
-    /// The file cannot be made or emptied.
+    /// The file cannot be made, or holds something that must stay.
     pub(crate) fn new(
         path: &Path,
         asked: bool,
+        existing: Existing,
         limit: Option<RejectLimit>,
         provenance: Provenance,
         others: BTreeMap<Arc<str>, Provenance>,
     ) -> Result<Rejects, Error> {
-        let rejects = Rejects {
-            path: path.to_owned(),
-            limit,
-            provenance,
-            others,
-            adds: false,
-            state: Mutex::default(),
-        };
-        if asked || path.exists() {
-            rejects.lock().file = Some(rejects.open()?);
-        }
-        Ok(rejects)
-    }
-
-    /// As [`Rejects::new`], but what the file holds stays: a stream that goes on adds to it.
-    ///
-    /// # Errors
-    /// The file cannot be made.
-    pub(crate) fn adding_to(
-        path: &Path,
-        asked: bool,
-        limit: Option<RejectLimit>,
-        provenance: Provenance,
-    ) -> Result<Rejects, Error> {
-        let (others, state) = (BTreeMap::new(), Mutex::default());
-        let rejects = Rejects { path: path.to_owned(), limit, provenance, others, adds: true, state };
+        let state = Mutex::default();
+        let rejects = Rejects { path: path.to_owned(), limit, provenance, others, existing, state };
         if asked {
             rejects.lock().file = Some(rejects.open()?);
         }
@@ -218,21 +204,49 @@ impl Rejects {
 
     fn open(&self) -> Result<BufWriter<File>, Error> {
         let mut options = OpenOptions::new();
-        options.create(true).mode(MODE);
-        if self.adds {
-            options.append(true)
-        } else {
-            options.write(true).truncate(true)
+        options.write(true).mode(MODE);
+        let cannot = |error| self.cannot_write(error);
+        // The file is looked at once it is open: what stands at its path may be another by then.
+        let file = match options.create_new(true).open(&self.path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                let leads_to_device = self.path.metadata().is_ok_and(|there| !there.is_file());
+                if self.existing != Existing::Overwritten && !leads_to_device {
+                    options.custom_flags(nix::libc::O_NOFOLLOW);
+                }
+                let opened =
+                    options.create_new(false).append(self.existing == Existing::AddedTo).open(&self.path);
+                let file = opened.map_err(|error| match error.raw_os_error() == Some(nix::libc::ELOOP) {
+                    true => self.is_there("is a link"),
+                    false => cannot(error),
+                })?;
+                let there = file.metadata().map_err(cannot)?;
+                if there.is_file() && there.len() > 0 {
+                    match self.existing {
+                        Existing::Refused => return Err(self.is_there("exists already and is not empty")),
+                        Existing::Overwritten => file.set_len(0).map_err(cannot)?,
+                        Existing::AddedTo => {}
+                    }
+                }
+                file
+            }
+            made => made.map_err(cannot)?,
         };
-        let opened = options.open(&self.path);
-        let file = opened.map_err(|error| self.cannot_write(error))?;
         // Not of a device or a pipe: those are not ours alone.
         let own = file.metadata().and_then(|metadata| match metadata.is_file() {
             true => file.set_permissions(std::fs::Permissions::from_mode(MODE)),
             false => Ok(()),
         });
-        own.map_err(|error| self.cannot_write(error))?;
+        own.map_err(cannot)?;
         Ok(BufWriter::new(file))
+    }
+
+    fn is_there(&self, what: &str) -> Error {
+        let path = self.path.display();
+        Error::usage(format!("rejects cannot go to {path}: it {what}")).with_hint(message![
+            "it may hold records of an earlier load; name another file, or ",
+            setting::OVERWRITE_REJECTS.bool(true),
+            " if it can go"
+        ])
     }
 
     fn cannot_write(&self, error: std::io::Error) -> Error {
@@ -269,9 +283,15 @@ mod tests {
     fn threads_that_come_late_add_nothing_to_what_was_too_much() {
         let directory = tempfile::tempdir().unwrap();
         let limit = Some(RejectLimit::Rows(2));
-        let rejects =
-            Rejects::new(&directory.path().join("r"), false, limit, Provenance::default(), BTreeMap::new())
-                .unwrap();
+        let rejects = Rejects::new(
+            &directory.path().join("r"),
+            false,
+            Existing::Refused,
+            limit,
+            Provenance::default(),
+            BTreeMap::new(),
+        )
+        .unwrap();
         let record = || Reject { raw: b"x".to_vec(), error: Error::new(ErrorKind::Data, "no row") };
         rejects.add(&[record(), record()]).unwrap();
         for _ in 0..2 {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32};
 use super::{Decision, Load};
 use crate::catalog::table::Table;
 use crate::connect::Target;
-use crate::encode::rejects::Rejects;
+use crate::encode::rejects::{Existing, Rejects};
 use crate::encode::resolver::Resolver;
 use crate::error::Error;
 use crate::message::setting;
@@ -46,6 +46,7 @@ impl Load<'_> {
         let rejects = Rejects::new(
             &path,
             options.tolerance.rejects.is_some(),
+            if options.tolerance.overwrite_rejects { Existing::Overwritten } else { Existing::Refused },
             options.tolerance.reject_limit,
             provenance(&whole),
             others.collect(),

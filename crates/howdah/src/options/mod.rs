@@ -137,6 +137,9 @@ groups! {
             reject_limit: maybe RejectLimit,
             /// Where refused records go; default: `<table>.<load id>.rejects.jsonl` in the working directory.
             rejects: maybe_into PathBuf,
+            /// A file that [`rejects`](Self::rejects) names and that holds something is emptied, through a link too;
+            /// default: it is left alone and the load does not begin.
+            overwrite_rejects: one bool,
             /// What happens to NUL characters, which PostgreSQL cannot store; default [`OnNul::Error`].
             on_nul: one OnNul,
         },

@@ -16,6 +16,7 @@ mod row;
 mod settle;
 mod watch;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -39,7 +40,7 @@ use crate::connect::Target;
 use crate::control::Phase;
 use crate::control::stoppable::cancelled;
 use crate::control::usage::Usage;
-use crate::encode::rejects::Rejects;
+use crate::encode::rejects::{Existing, Rejects};
 use crate::error::ReportedError;
 use crate::error::{Committed, Error, ErrorKind};
 use crate::load::advice;
@@ -363,7 +364,9 @@ impl Stream<'_> {
         let fields: Vec<Option<usize>> = (0..found.mapping.fields).map(Some).collect();
         let provenance = provenance(table, &found.mapping, &fields, &found.dialect, options);
         let asked = options.tolerance.rejects.is_some();
-        Rejects::adding_to(&path, asked, options.tolerance.reject_limit, provenance)
+        // What a stream that went on before has refused stays.
+        let (limit, others) = (options.tolerance.reject_limit, BTreeMap::new());
+        Rejects::new(&path, asked, Existing::AddedTo, limit, provenance, others)
             .map(|rejects| Some(Arc::new(rejects)))
     }
 

@@ -187,8 +187,10 @@ fn corrected_rejects_load_again_into_the_columns_they_were_meant_for() {
         .file_column("f");
     let report = load(&database, &wanted);
     assert_eq!((report.rows, report.rows_rejected), (1, 2));
-    let again =
-        LoadOptions::new(rejects.clone()).on_error(OnError::Ignore).rejects(database.path("again.jsonl"));
+    let again = LoadOptions::new(rejects.clone())
+        .on_error(OnError::Ignore)
+        .rejects(database.path("again.jsonl"))
+        .overwrite_rejects(true);
     // Unmended they are refused again, also the line end in a string.
     assert_eq!(load(&database, &again).rows_rejected, 2);
     let corrected = std::fs::read_to_string(&rejects).unwrap().replace("x2", "2").replace("x3", "3");

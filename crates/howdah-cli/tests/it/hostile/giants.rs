@@ -176,7 +176,8 @@ fn empty_lines_are_records_however_many_there_are() {
     let all = ["--on-error", "ignore", "--jobs", "4", "--rejects", &path];
     let run = check(load(&database, &[("\n", 1_200_000)], &all), 1, "empty lines, all kept apart");
     assert_eq!((run.code, run.report["rows_rejected"].as_u64()), (3, Some(1_200_000)), "{}", run.said());
-    let limited = ["--on-error", "ignore", "--reject-limit", "1000", "--rejects", &path];
+    let limited =
+        ["--on-error", "ignore", "--reject-limit", "1000", "--rejects", &path, "--overwrite-rejects"];
     let run = check(load(&database, &[("\n", count)], &limited), 1, "empty lines, refused");
     assert_eq!(run.code, 4, "{}", run.said());
     assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 1_001);

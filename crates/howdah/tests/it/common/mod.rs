@@ -14,8 +14,9 @@ pub(crate) fn target(database: &Database) -> Target {
     options.resolve(&Environment::from_pairs([])).unwrap()
 }
 
+/// A test may load one file more than once, each time with the same reject file.
 pub(crate) fn options(file: &str, table: &str) -> LoadOptions {
-    LoadOptions::new(file).table(TableName::parse(table).unwrap())
+    LoadOptions::new(file).table(TableName::parse(table).unwrap()).overwrite_rejects(true)
 }
 
 /// Loads; the report and what was said meanwhile, or the error.
