@@ -30,6 +30,8 @@ class LoadReport:
     """Rows of the input that were carried and committed."""
     rows_read: int
     rows_rejected: int
+    rows_dropped: int = 0
+    """Rows that triggers of the table dropped."""
     rows_inserted: int
     rows_updated: int
     rows_deleted: int
@@ -102,6 +104,8 @@ class LoadReport:
             self.write_path,
             self.durability,
         ]
+        if self.rows_dropped:
+            how.append(f"triggers dropped {counted(self.rows_dropped, 'row', 'rows')}")
         return f"{told} in {seconds(self.elapsed_s)}: {', '.join(how)}"
 
     def _told_rejects(self) -> list[str]:

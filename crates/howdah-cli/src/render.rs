@@ -125,7 +125,7 @@ pub(crate) fn summary(report: &Report, look: &str) -> String {
     let connections = counted(report.jobs as u64, "connection", "connections");
     let way = if report.mode.matches_rows() { "applied to" } else { "into" };
     format!(
-        "{} ({}) {way} {} in {}: {} rows/s, {connections}, {}, {}\nlook: {}",
+        "{} ({}) {way} {} in {}: {} rows/s, {connections}, {}, {}{}\nlook: {}",
         counted(report.rows, "row", "rows"),
         bytes(report.bytes_read),
         visible(&report.table),
@@ -133,6 +133,10 @@ pub(crate) fn summary(report: &Report, look: &str) -> String {
         rate(report.rows_per_s),
         report.write_path.map_or("", WritePath::name),
         report.durability.map_or("", Durability::name),
+        match report.rows_dropped {
+            0 => String::new(),
+            rows => format!("; triggers dropped {}", counted(rows, "row", "rows")),
+        },
         visible(look),
     )
 }

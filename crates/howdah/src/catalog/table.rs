@@ -74,6 +74,12 @@ impl Column {
     }
 }
 
+/// Bytes of a page, as servers are built.
+const PAGE: i32 = 8192;
+
+/// So many columns of a new table may be more than fits a page.
+pub(crate) const WIDE: usize = 400;
+
 /// What makes two connections that insert into one table wait for each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Hazards(pub(crate) Vec<&'static str>);
@@ -106,6 +112,11 @@ impl Table {
                           or exists(select from pg_catalog.pg_index i where i.indrelid = c.oid)
                           or exists(select from pg_catalog.pg_constraint k
                                      where k.conrelid = c.oid and k.contype in ('c', 'f', 'x'))
+                          -- A row must fit a page, of which a value that is stored elsewhere takes a pointer.
+                          or exists(select from pg_catalog.pg_attribute a
+                                     where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+                                    having sum(case when a.attlen > 0 then a.attlen when a.attstorage = 'p' then $2
+                                                    else 20 end) + count(*) / 8 > $2 - 200)
                           or exists(select from pg_catalog.pg_attribute a join pg_catalog.pg_type t on t.oid = a.atttypid
                                      where a.attrelid = c.oid and not a.attisdropped
                                        and (a.attgenerated <> '' or t.typtype in ('c', 'd')
@@ -118,7 +129,7 @@ impl Table {
                         pg_catalog.row_security_active(c.oid)
                    from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
                   where c.oid = pg_catalog.to_regclass($1)",
-                &[(&name.to_string(), Type::TEXT)],
+                &[(&name.to_string(), Type::TEXT), (&PAGE, Type::INT4)],
             )
             .await?;
         let Some(row) = rows.first() else { return Ok(None) };

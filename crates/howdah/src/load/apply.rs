@@ -51,10 +51,8 @@ impl Load<'_> {
                 let applied = self.apply_tolerantly(connection, staging, decision, rejects).await?;
                 (applied, rejects.count() - before)
             }
-            None => (self.run_apply(connection, staging, &staging.apply_sql()).await??, 0),
+            None => (self.apply_strictly(connection, staging, decision).await?, 0),
         };
-        // What is deferred is checked now, while there is somebody to tell.
-        self.run_all(connection, &["SET CONSTRAINTS ALL IMMEDIATE".to_owned()]).await?;
         let staged = staged - refused;
         // Where every row was used there is nothing to tell apart; counting takes a fifth of the statement's time.
         let distinct = match staging.count_sql().filter(|_| applied.used < staged) {
@@ -71,7 +69,10 @@ impl Load<'_> {
         report.rows_skipped = distinct.saturating_sub(applied.used);
         report.phases.apply_s = start.elapsed().as_secs_f64();
         match staging.apply {
-            Apply::Insert { .. } => Ok(applied.inserted),
+            Apply::Insert { .. } => {
+                report.rows_dropped += staged.saturating_sub(applied.inserted);
+                Ok(applied.inserted)
+            }
             _ => Ok(staged),
         }
     }

@@ -213,6 +213,7 @@ impl Load<'_> {
                 (false, false) => self.report.copy_format,
             };
         let (read, rejected) = (self.control.snapshot().rows_read, self.report.rows_rejected);
+        self.report.rows_dropped = read.saturating_sub(rejected + rows);
         if rows + rejected != read {
             if !table.has_row_triggers {
                 return Err(Error::new(

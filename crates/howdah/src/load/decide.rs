@@ -307,7 +307,7 @@ fn new_table(
         is_logged,
         columns: mapping.pairs.iter().map(column).collect(),
         hazards: Hazards::default(),
-        can_refuse_rows: creation.has_key_first(),
+        can_refuse_rows: creation.has_key_first() || mapping.pairs.len() > table::WIDE,
         has_row_triggers: false,
         row_security: false,
     }

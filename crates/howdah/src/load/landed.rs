@@ -96,6 +96,7 @@ impl Load<'_> {
         }
         let report = &mut *self.report;
         report.rejects_table = promotion.rejects_display(promoted.rows_rejected);
+        report.rows_dropped += sent.saturating_sub(promoted.rows + promoted.rows_rejected);
         report.rows_rejected += promoted.rows_rejected;
         (report.rows, report.rows_inserted) = (promoted.rows, promoted.rows);
         report.phases.promote_s = promoted.promote_s;

@@ -157,7 +157,7 @@ fn run(
     if !options.writing.write_path.commits_rows() {
         report.rows = 0;
         (report.rows_inserted, report.rows_updated, report.rows_deleted) = (0, 0, 0);
-        (report.rows_skipped, report.rows_duplicate) = (0, 0);
+        (report.rows_skipped, report.rows_duplicate, report.rows_dropped) = (0, 0, 0);
         report.rows_per_s = 0.0;
     }
     report.outcome = Outcome::of(&error);

@@ -8,6 +8,7 @@ use tokio_postgres::error::SqlState;
 use super::apply::Applied;
 use super::{Decision, Load};
 use crate::connect::Connection;
+use crate::control::stoppable::stoppable;
 use crate::encode::chunk::Ordinal;
 use crate::encode::rejects::{Reject, Rejects};
 use crate::error::{Error, ErrorKind};
@@ -26,7 +27,122 @@ const SETTLED: &str = "RELEASE SAVEPOINT howdah; SAVEPOINT howdah";
 /// A refused row.
 type Refused = (Ordinal, Error);
 
+/// What a deferred constraint thinks of the rows is known at once.
+const IMMEDIATE: &str = "SET CONSTRAINTS ALL IMMEDIATE";
+
+fn is_orphan(error: &tokio_postgres::Error) -> bool {
+    error.code() == Some(&SqlState::FOREIGN_KEY_VIOLATION)
+}
+
 impl Load<'_> {
+    /// Applies all `staged` rows.
+    ///
+    /// # Errors
+    /// The server refuses a row, which is named with its place in the input where that can be read again.
+    pub(super) async fn apply_strictly(
+        &self,
+        connection: &Connection,
+        staging: &Staging,
+        decision: &Decision,
+    ) -> Result<Applied, Error> {
+        self.run_all(connection, &["SAVEPOINT howdah".to_owned()]).await?;
+        let error = match self.run_apply(connection, staging, &staging.apply_sql()).await? {
+            // What is deferred is checked now, while there is somebody to tell.
+            Ok(applied) => {
+                let checking = connection.client().batch_execute(IMMEDIATE);
+                match stoppable(connection, self.control, checking).await? {
+                    Ok(()) => {
+                        self.run_all(connection, &["RELEASE SAVEPOINT howdah".to_owned()]).await?;
+                        return Ok(applied);
+                    }
+                    Err(error) => error,
+                }
+            }
+            Err(error) => error,
+        };
+        if !is_about_a_row(&error) || !self.inputs.iter().all(Input::is_rewindable) {
+            return Err(error.into());
+        }
+        self.run_all(connection, &[format!("ROLLBACK TO SAVEPOINT howdah; {IMMEDIATE}; {SETTLED}")]).await?;
+        let Some(refused) = self.first_refused(connection, staging).await? else { return Err(error.into()) };
+        let morsels = self.supply_again(&decision.plan).await?;
+        let dialect = decision.plan.dialect.clone();
+        let work = move || records(&morsels, vec![refused], &dialect);
+        let found = queue::off_thread(self.control, work).await??;
+        Err(found.into_iter().next().map_or_else(|| error.into(), |reject| reject.error))
+    }
+
+    /// The first of the staged rows, in the order of the key, that the server refuses whatever else is there.
+    async fn first_refused(
+        &self,
+        connection: &Connection,
+        staging: &Staging,
+    ) -> Result<Option<Refused>, Error> {
+        let round = Round::first(staging);
+        let total = self.lay_out(connection, staging, &round).await?;
+        let mut orphans = Vec::new();
+        let mut search = Bisection::new(total);
+        while let Some(rows) = search.segment() {
+            let found = match self.try_rows(connection, staging, &round.apply_sql(rows)).await? {
+                Ok(_) => search.accepted(),
+                Err(error) => search.refused(None, error),
+            };
+            match found {
+                Some((at, error)) if is_orphan(&error) && orphans.len() < REFUSED_AT_ONCE => {
+                    orphans.push((at, error));
+                }
+                Some((at, error)) => return self.refuse(connection, &round, at, error).await.map(Some),
+                None => {}
+            }
+        }
+        let (orphans, _) = self.try_orphans(connection, staging, &round, orphans).await?;
+        match orphans.into_iter().min_by_key(|(at, _)| *at) {
+            Some((at, error)) => self.refuse(connection, &round, at, error).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Lays out the rows of `round`, on top of the open savepoint; how many there are.
+    ///
+    /// # Errors
+    /// The statement fails without a row too: that is no row's fault.
+    async fn lay_out(
+        &self,
+        connection: &Connection,
+        staging: &Staging,
+        round: &Round<'_>,
+    ) -> Result<usize, Error> {
+        self.run_all(connection, &round.create_sql()).await?;
+        self.run_all(connection, &[SETTLED.to_owned()]).await?;
+        self.try_rows(connection, staging, &round.apply_sql(0..0)).await??;
+        let [total] = self.counts(connection, &round.count_sql()).await?;
+        usize::try_from(total)
+            .map_err(|_| Error::new(ErrorKind::Internal, "there are more staged rows than numbers"))
+    }
+
+    /// Tries rows again that lacked a parent, as long as that helps: those that still do, and what the others did.
+    async fn try_orphans(
+        &self,
+        connection: &Connection,
+        staging: &Staging,
+        round: &Round<'_>,
+        mut orphans: Vec<(usize, tokio_postgres::Error)>,
+    ) -> Result<(Vec<(usize, tokio_postgres::Error)>, Applied), Error> {
+        let mut applied = Applied::default();
+        let mut before = usize::MAX;
+        while orphans.len() < before {
+            before = orphans.len();
+            // In turn from either end: a chain of rows is in order from one of them.
+            for (at, _) in std::mem::take(&mut orphans).into_iter().rev() {
+                match self.try_rows(connection, staging, &round.apply_sql(at..at + 1)).await? {
+                    Ok(one) => applied.add(&one),
+                    Err(error) => orphans.push((at, error)),
+                }
+            }
+        }
+        Ok((orphans, applied))
+    }
+
     /// Applies all `staged` rows but those that the server refuses, which are kept apart.
     pub(super) async fn apply_tolerantly(
         &self,
@@ -36,7 +152,7 @@ impl Load<'_> {
         rejects: &Arc<Rejects>,
     ) -> Result<Applied, Error> {
         // A deferred constraint would speak up when nobody can tell any more which row it means.
-        let first = "SET CONSTRAINTS ALL IMMEDIATE; SAVEPOINT howdah".to_owned();
+        let first = format!("{IMMEDIATE}; SAVEPOINT howdah");
         self.run_all(connection, &[first]).await?;
         let error = match self.try_rows(connection, staging, &staging.apply_sql()).await? {
             Ok(applied) => return Ok(applied),
@@ -50,11 +166,7 @@ impl Load<'_> {
         let mut applied = Applied::default();
         let mut round = Round::first(staging);
         loop {
-            self.run_all(connection, &round.create_sql()).await?;
-            self.run_all(connection, &[SETTLED.to_owned()]).await?;
-            let [total] = self.counts(connection, &round.count_sql()).await?;
-            let total = usize::try_from(total)
-                .map_err(|_| Error::new(ErrorKind::Internal, "there are more staged rows than numbers"))?;
+            let total = self.lay_out(connection, staging, &round).await?;
             let refused =
                 self.settle(connection, staging, &round, total, &mut applied, decision, rejects).await?;
             self.run_all(connection, &[round.forget_refused_sql()]).await?;
@@ -94,8 +206,7 @@ impl Load<'_> {
                 Err(error) => search.refused(None, error),
             };
             if let Some((at, error)) = found {
-                let is_orphan = error.code() == Some(&SqlState::FOREIGN_KEY_VIOLATION);
-                if is_orphan && orphans.len() < REFUSED_AT_ONCE {
+                if is_orphan(&error) && orphans.len() < REFUSED_AT_ONCE {
                     orphans.push((at, error));
                 } else {
                     refused.push(self.refuse(connection, round, at, error).await?);
@@ -107,17 +218,8 @@ impl Load<'_> {
                 self.keep(std::mem::take(&mut refused), decision, rejects).await?;
             }
         }
-        let mut before = usize::MAX;
-        while orphans.len() < before {
-            before = orphans.len();
-            // In turn from either end: a chain of rows is in order from one of them.
-            for (at, _) in std::mem::take(&mut orphans).into_iter().rev() {
-                match self.try_rows(connection, staging, &round.apply_sql(at..at + 1)).await? {
-                    Ok(one) => applied.add(&one),
-                    Err(error) => orphans.push((at, error)),
-                }
-            }
-        }
+        let (orphans, adopted) = self.try_orphans(connection, staging, round, orphans).await?;
+        applied.add(&adopted);
         for (at, error) in orphans {
             refused.push(self.refuse(connection, round, at, error).await?);
             count += 1;

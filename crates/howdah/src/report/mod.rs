@@ -29,6 +29,8 @@ pub struct Report {
     pub rows_read: u64,
     /// Records refused and kept apart.
     pub rows_rejected: u64,
+    /// Rows that triggers of the table dropped: `rows_read` = `rows` + `rows_rejected` + `rows_dropped` once all is loaded.
+    pub rows_dropped: u64,
     /// Rows that are new in the table.
     pub rows_inserted: u64,
     /// Rows of the table that were changed.

@@ -82,6 +82,12 @@ struct Isolation<'a> {
 impl Isolation<'_> {
     /// Finds the refused rows among all rows, which the server refused together with `first`.
     async fn search(&mut self, first: Refusal) -> Result<(), Error> {
+        // A trigger of the statement, or a table that takes no rows: what is refused without a row is no row's fault.
+        if part::named_row(&first, self.context).is_none()
+            && let Err(refusal) = self.send(0..0).await?
+        {
+            return Err(part::explain(refusal.error, None, self.context, 0));
+        }
         let mut search = Bisection::new(self.rows.len());
         let mut known = Some(first);
         while let Some(segment) = search.segment() {

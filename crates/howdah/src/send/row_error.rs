@@ -2,22 +2,24 @@
 
 /// Whether the server refused a row, rather than being unable to go on: classes of SQLSTATE that say nothing about data are
 /// the connection, transaction states and rollbacks, what is prepared, resources, locks, operators, the system, and the
-/// server's own faults. Nor does class 42: what a role may not do or a statement cannot name it cannot with any row.
+/// server's own faults. Nor do the classes 0A and 42: what the server cannot do, a role may not do or a statement cannot name
+/// it cannot with any row.
 pub(crate) fn is_about_a_row(error: &tokio_postgres::Error) -> bool {
     const NOT_DATA: [&str; 11] = ["08", "25", "26", "28", "40", "53", "55", "57", "58", "F0", "XX"];
     let Some(db) = error.as_db_error() else { return false };
     let code = db.code().code();
-    match code.strip_prefix("42") {
-        Some(_) => judges_a_row(code, db.routine().unwrap_or_default()),
-        None => !NOT_DATA.iter().any(|class| code.starts_with(class)),
+    match code.get(..2) {
+        Some("42" | "0A") => judges_a_row(code, db.routine().unwrap_or_default()),
+        _ => !NOT_DATA.iter().any(|class| code.starts_with(class)),
     }
 }
 
-/// Whether an error of class 42 is about a row after all: policies and what RAISE says in a trigger judge rows, and input
-/// functions report a value as a syntax error (tsquery, jsonpath) or as the name of nothing (regclass and its like).
+/// Whether an error of class 0A or 42 is about a row after all: policies and what RAISE says in a trigger judge rows, and input
+/// functions report a value as a syntax error (tsquery, jsonpath), as the name of nothing (regclass and its like), or as what
+/// they cannot do (flags of a jsonpath).
 fn judges_a_row(code: &str, routine: &str) -> bool {
     match routine {
-        "ExecWithCheckOptions" | "exec_stmt_raise" => true,
+        "ExecWithCheckOptions" | "exec_stmt_raise" | "jspConvertRegexFlags" => true,
         // Of SQL itself.
         "scanner_yyerror" => false,
         input => code == "42601" || input.starts_with("reg") && input.ends_with("in"),
@@ -46,6 +48,9 @@ mod tests {
     fn no_row_is_blamed_for_a_missing_right_or_a_statement() {
         for (code, routine, expected) in [
             ("42501", "aclcheck_error", false),
+            ("0A000", "CheckValidResultRel", false),
+            ("0A000", "exec_stmt_raise", true),
+            ("0A000", "jspConvertRegexFlags", true),
             ("42501", "ExecWithCheckOptions", true),
             ("42501", "exec_stmt_raise", true),
             ("42P01", "parserOpenTable", false),

@@ -233,3 +233,41 @@ fn refused_rows_of_several_files_stand_where_they_say_and_the_limit_holds() {
     assert!(error.visible().unwrap().starts_with("nothing was changed"), "{error:?}");
     assert_eq!(database.sql("SELECT count(*) FROM t") + &hidden_tables(&database), "00");
 }
+
+#[test]
+fn where_the_load_stops_the_refused_row_is_named_with_its_line() {
+    let database = Database::new();
+    let mut csv = String::from("id,q,n\n");
+    for id in 0..20_000 {
+        let (q, n) = match id {
+            12_345 => (77, 1),
+            _ => (1, 1),
+        };
+        writeln!(csv, "{id},{q},{n}").unwrap();
+    }
+    let orphan = database.file("orphan.csv", &csv);
+    let large = database.file("large.csv", csv.replace("\n777,1,1\n", "\n777,1,5000\n"));
+    let deferred = "REFERENCES parent DEFERRABLE INITIALLY DEFERRED";
+    for reference in ["REFERENCES parent", deferred] {
+        database.sql(&format!(
+            "DROP TABLE IF EXISTS t, parent; CREATE TABLE parent (id int PRIMARY KEY); INSERT INTO parent VALUES (1);
+             CREATE TABLE t (id int PRIMARY KEY, q int {reference}, n int CHECK (n < 1000)); INSERT INTO t VALUES (5, 1, 0)"
+        ));
+        for mode in [Mode::Upsert, Mode::Ignore] {
+            for (file, line, sqlstate) in [(&orphan, 12_347, "23503"), (&large, 779, "23514")] {
+                for jobs in [1, 2] {
+                    let error = try_load(&database, &matching(mode, file, "t", jobs)).unwrap_err();
+                    let at = error.location().unwrap_or_else(|| panic!("{mode} {jobs}: {error:?}"));
+                    assert_eq!((at.line, error.sqlstate()), (Some(line), Some(sqlstate)), "{mode} {jobs}");
+                    assert!(error.visible().unwrap().starts_with("nothing was changed"), "{error:?}");
+                    assert_eq!(database.sql("TABLE t") + &hidden_tables(&database), "5|1|00");
+                }
+            }
+        }
+    }
+    // Children may stand before their parents.
+    database.sql("DROP TABLE t; CREATE TABLE t (id int PRIMARY KEY, q int REFERENCES t, n int)");
+    let file = database.file("tree.csv", "id,q,n\n1,2,0\n2,3,0\n3,,0\n4,99,0\n");
+    let error = try_load(&database, &matching(Mode::Upsert, &file, "t", 1)).unwrap_err();
+    assert_eq!(error.location().and_then(|at| at.line), Some(5), "{error:?}");
+}

@@ -1,6 +1,6 @@
 //! A bad record costs nobody anything but itself: what is rejected, what is loaded and what was read add up, byte for byte.
 
-use howdah::options::{HeaderOption, Mode, OnError, OnNul, RejectLimit};
+use howdah::options::{HeaderOption, Mode, OnError, OnNul, RejectLimit, WritePath};
 use howdah::{ErrorKind, LoadOptions, Report};
 use howdah_testkit::Database;
 use serde_json::Value;
@@ -521,6 +521,88 @@ fn a_reason_names_the_table_that_the_user_knows_and_never_a_hidden_one() {
             let strict = options(&file, "t").mode(mode).jobs(jobs);
             let error = try_load(&database, &strict).unwrap_err();
             assert!(!error.message().contains("howdah_load"), "{mode} {jobs}: {error:?}");
+        }
+    }
+}
+
+#[test]
+fn what_the_statement_or_the_table_refuses_is_no_rows_fault() {
+    let database = Database::new();
+    database.sql(
+        "CREATE EXTENSION IF NOT EXISTS file_fdw; CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
+         CREATE FOREIGN TABLE far (a int) SERVER files OPTIONS (filename '/dev/null');
+         CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'closed for today'; END $$;
+         CREATE TABLE early (a int); CREATE TRIGGER no BEFORE INSERT ON early FOR EACH STATEMENT EXECUTE FUNCTION no();
+         CREATE TABLE late (a int); CREATE TRIGGER no AFTER INSERT ON late FOR EACH STATEMENT EXECUTE FUNCTION no();
+         CREATE TABLE keyed (a int PRIMARY KEY);
+         CREATE TRIGGER no AFTER INSERT ON keyed FOR EACH STATEMENT EXECUTE FUNCTION no()",
+    );
+    let rows: String = (0..500).map(|n| format!("{n}\n")).collect();
+    let file = database.file("t.csv", format!("a\n{rows}"));
+    for (table, mode, says) in [
+        ("far", Mode::Append, "cannot insert into foreign table"),
+        ("early", Mode::Append, "closed for today"),
+        ("late", Mode::Append, "closed for today"),
+        ("keyed", Mode::Upsert, "closed for today"),
+    ] {
+        let error = try_load(&database, &tolerant(&database, &file, table).mode(mode)).unwrap_err();
+        assert!(error.message().contains(says), "{table}: {error:?}");
+        assert_eq!((error.location(), error.visible()), (None, Some("nothing was changed")), "{table}");
+        assert_eq!(std::fs::read_to_string(database.path("rejects.jsonl")).unwrap(), "", "{table}");
+    }
+}
+
+#[test]
+fn a_row_that_does_not_fit_a_page_costs_itself_alone() {
+    let database = Database::new();
+    let columns = |kind: &str| (0..600).map(|n| format!("c{n} {kind}")).collect::<Vec<_>>().join(", ");
+    let names: Vec<String> = (0..600).map(|n| format!("c{n}")).collect();
+    // So long that each is stored elsewhere, and the pointers alone are more than a page.
+    let wide = vec!["x".repeat(40); 600].join(",");
+    let narrow = vec!["y"; 600].join(",");
+    let file = database.file("wide.csv", format!("{}\n{narrow}\n{wide}\n{narrow}\n", names.join(",")));
+    database.sql(&format!("CREATE TABLE there ({})", columns("text")));
+    database.sql("CREATE TABLE plain (c0 text, c1 text); ALTER TABLE plain ALTER c0 SET STORAGE PLAIN");
+    let plain = database.file("plain.csv", format!("c0,c1\na,b\n{},b\nc,d\n", "x".repeat(9000)));
+    for (table, file, jobs) in [
+        ("there", &file, 1),
+        ("there", &file, 2),
+        ("made1", &file, 1),
+        ("made2", &file, 2),
+        ("plain", &plain, 1),
+    ] {
+        let report = load(&database, &tolerant(&database, file, table).jobs(jobs));
+        assert_eq!((report.rows, report.rows_rejected), (2, 1), "{table}");
+        let rejects = read(&database.path("rejects.jsonl"));
+        assert_eq!((rejects[0].line, rejects[0].sqlstate.as_str()), (3, "54000"), "{table}");
+    }
+}
+
+#[test]
+fn rows_that_triggers_drop_are_counted_in_every_mode() {
+    let database = Database::new();
+    database.sql(
+        "CREATE FUNCTION odd() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+             IF NEW.a % 2 = 0 THEN RETURN NULL; END IF; RETURN NEW; END $$;
+         CREATE TABLE t (a int PRIMARY KEY, v text);
+         CREATE TRIGGER odd BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION odd()",
+    );
+    let file = database.file("t.csv", "a,v\n1,a\n2,b\n3,c\n4,d\nx,e\n");
+    for mode in [Mode::Append, Mode::Truncate, Mode::Upsert, Mode::Ignore] {
+        for write_path in
+            [WritePath::CopyBinary, WritePath::Values, WritePath::InsertAutocommit, WritePath::Landing]
+        {
+            if mode != Mode::Append && write_path != WritePath::CopyBinary {
+                continue;
+            }
+            database.sql("TRUNCATE t");
+            let wanted = tolerant(&database, &file, "t").mode(mode).write_path(write_path);
+            let report = load(&database, &wanted);
+            let told = (report.rows_read, report.rows + report.rows_rejected + report.rows_dropped);
+            assert_eq!(told, (5, 5), "{mode} {}: {report:?}", write_path.name());
+            let expected = if mode.matches_rows() { (4, 0) } else { (2, 2) };
+            assert_eq!((report.rows, report.rows_dropped), expected, "{mode} {}", write_path.name());
+            assert_eq!(database.sql("SELECT count(*) FROM t"), "2", "{mode} {}", write_path.name());
         }
     }
 }
