@@ -71,6 +71,9 @@ impl Load<'_> {
             None => None,
         };
         let mapping = &apply.as_ref().map_or_else(|| mapping.clone(), |apply| apply.narrowed(mapping));
+        if let Some(table) = &existing {
+            self.check_rights(connection, table, mapping, apply.as_ref()).await?;
+        }
         let mut jobs = jobs::choose(options, existing.as_ref(), sizes, cores, apply.is_some())?;
         let staging = match (apply, &existing) {
             (Some(apply), Some(table)) => {
@@ -136,6 +139,7 @@ impl Load<'_> {
             None => {
                 let (schema, with_schema) =
                     table::creation_schema(connection, name, options.target.create_schema).await?;
+                self.check_creation(connection, &schema, with_schema).await?;
                 let mut creation = Creation::new(options, mapping, inputs, with_schema, observe)?;
                 let mut table = new_table(schema, name, mapping, &creation, !options.target.unlogged);
                 if landed.is_none() {

@@ -15,6 +15,7 @@ mod own_sql;
 mod preview;
 mod refused_rows;
 mod reject_files;
+mod rights;
 mod row_by_row;
 mod tolerance;
 mod tuples;

@@ -81,6 +81,22 @@ impl Apply {
         }
     }
 
+    /// The rights on a column that the statement needs.
+    pub(crate) fn rights_on(&self, column: &str) -> &'static [&'static str] {
+        let is_key = self.key().is_some_and(|key| key.has(column));
+        match self {
+            Apply::Insert { .. } => &["INSERT"],
+            Apply::Upsert(_) if is_key => &["SELECT", "INSERT"],
+            // What is `excluded` counts as read.
+            Apply::Upsert(_) => &["SELECT", "INSERT", "UPDATE"],
+            Apply::Ignore(_) if is_key => &["SELECT", "INSERT"],
+            Apply::Ignore(_) => &["INSERT"],
+            Apply::Update(_) if is_key => &["SELECT"],
+            Apply::Update(_) => &["UPDATE"],
+            Apply::Delete(_) => &["SELECT"],
+        }
+    }
+
     /// A deletion needs the key and nothing else.
     pub(crate) fn narrowed(&self, mapping: &Mapping) -> Mapping {
         let mut mapping = mapping.clone();
