@@ -29,6 +29,11 @@ pub(crate) fn code(error: &Error, signal: Option<u8>) -> u8 {
     }
 }
 
+/// The code of a command whose output could not be written, and which would have ended with `code`.
+pub(crate) fn without_output(code: u8) -> u8 {
+    if code == DONE || code == SOME_REJECTED { FAILED } else { code }
+}
+
 /// The shells' convention: 128 + the signal's number.
 pub(crate) fn of_signal(signal: u8) -> u8 {
     128_u8.saturating_add(signal)

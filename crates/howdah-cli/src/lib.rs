@@ -40,11 +40,13 @@ pub use own_server::{own_server, server_error};
 pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
     // Inside a Python process a panic must become an exit code like any other failure.
-    catch_unwind(|| run(args)).unwrap_or_else(|_| {
+    let _ = Console::has_lost_output();
+    let code = catch_unwind(|| run(args)).unwrap_or_else(|_| {
         let error = Error::bug();
         Console::new(false).error(&error);
         exit::code(&error, None)
-    })
+    });
+    if Console::has_lost_output() { exit::without_output(code) } else { code }
 }
 
 fn run(args: Vec<OsString>) -> u8 {

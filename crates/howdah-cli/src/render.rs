@@ -1,6 +1,7 @@
 //! The only place that prints. Results and JSON go to standard output, everything else to standard error.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use howdah::message::Respell;
 use howdah::options::{Mode, WritePath};
@@ -10,6 +11,9 @@ use howdah::{Error, ErrorKind, PromoteReport};
 
 use crate::figures::{bytes, counted, rate, seconds, visible, visible_lines};
 use crate::spelling::Terminal;
+
+/// A result could not be written.
+static LOST_OUTPUT: AtomicBool = AtomicBool::new(false);
 
 /// How much is said, and whether in colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,11 +47,20 @@ impl Console {
             // A reader that has seen enough (`| head -1`) is no failure, and what was done stays done.
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-            Err(error) => self.error(&Error::new(
-                ErrorKind::Source,
-                format!("the result could not be written to standard output: {error}"),
-            )),
+            Err(error) => {
+                LOST_OUTPUT.store(true, Ordering::Relaxed);
+                self.error(&Error::new(
+                    ErrorKind::Source,
+                    format!("the result could not be written to standard output: {error}"),
+                ));
+            }
         }
+    }
+
+    /// Whether something that was asked for could not be written since this was last asked: no command that lost it
+    /// has done all that it was to do.
+    pub(crate) fn has_lost_output() -> bool {
+        LOST_OUTPUT.swap(false, Ordering::Relaxed)
     }
 
     /// A message for a person; silent under `--quiet`.
@@ -69,7 +82,10 @@ impl Console {
 
     /// Help, version or a complaint of the option parser, which writes them where they belong.
     pub(crate) fn parser(error: &clap::Error) {
-        let _ = error.print();
+        let printed = error.print().and_then(|()| io::stdout().flush());
+        if !error.use_stderr() && printed.is_err_and(|lost| lost.kind() != io::ErrorKind::BrokenPipe) {
+            LOST_OUTPUT.store(true, Ordering::Relaxed);
+        }
     }
 
     fn error_text(self, error: &Error) -> String {

@@ -26,10 +26,18 @@ pub(crate) fn run(args: &Load) -> u8 {
     let mut server = None;
     let (report, error) = match attempt(args, console, &control, &mut server) {
         Ok(report) => (report, None),
-        Err(error) => (Report::of_failure(&error), Some(error)),
+        Err(error) => {
+            let mut report = Report::of_failure(&error);
+            if report.table.is_empty() {
+                report.table = args.target.table.clone().unwrap_or_default();
+            }
+            (report, Some(error))
+        }
     };
     tell(args, console, &report, error.as_ref(), server.as_ref());
     match &error {
+        // The rows are in: whoever reads "failed" must not load them again.
+        None if Console::has_lost_output() && !args.target.dry_run => exit::PARTLY_COMMITTED,
         Some(error) => exit::code(error, signals.and_then(|signals| signals.received())),
         None if report.rows_rejected > 0 => exit::SOME_REJECTED,
         None => exit::DONE,

@@ -14,7 +14,10 @@ pub(crate) const MAGIC_BYTES: usize = 10;
 
 /// Files without text in them that people try all the same: how they begin, what they are, where the text is to be had.
 /// No mark could begin a text.
-const NO_TEXT: [(&[u8], &str, Instead); 5] = [
+const NO_TEXT: [(&[u8], &str, Instead); 8] = [
+    (b"\x7fELF", "it is a program", Instead::Say("name the file that holds the rows")),
+    (b"\xFF\xFE\0\0", UTF32, ICONV),
+    (b"\0\0\xFE\xFF", UTF32, ICONV),
     (b"PAR1\x15", "it is a Parquet file", Instead::Format("parquet")),
     (b"ARROW1\0\0", "it is an Arrow file", Instead::Format("arrow")),
     (b"PK\x03\x04", "it is a zip archive or a spreadsheet", Instead::Unzip),
@@ -25,6 +28,10 @@ const NO_TEXT: [(&[u8], &str, Instead); 5] = [
         Instead::Say("let it write CSV: sqlite3 -csv -header FILE 'SELECT * FROM t'"),
     ),
 ];
+
+/// Which no encoding of ours is, and which looks like UTF-16 full of NULs.
+const UTF32: &str = "it is text in UTF-32, which is not supported";
+const ICONV: Instead = Instead::Say("convert it first: iconv -f UTF-32 -t UTF-8 FILE");
 
 /// How to get at the text.
 #[derive(Debug, Clone, Copy)]
@@ -82,10 +89,54 @@ pub(crate) fn is_name_of_compressed(name: &str) -> bool {
 /// The first bytes cannot be read, or are those of a file without text.
 pub(crate) fn text(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
     let magic = magic(&mut raw)?;
-    if let Some((_, what, instead)) = NO_TEXT.into_iter().find(|(mark, ..)| magic.starts_with(mark)) {
-        return Err(io::Error::other(NoText { what, instead }));
+    if let Some(no_text) = NoText::begins(&magic) {
+        return Err(io::Error::other(no_text));
+    }
+    if is_compressed(&magic) {
+        return Ok(Box::new(Content { unpacked: unpacked(magic, raw)?, is_checked: false }));
     }
     unpacked(magic, raw)
+}
+
+impl NoText {
+    /// What begins with `bytes`, unless that can be text.
+    fn begins(bytes: &[u8]) -> Option<NoText> {
+        if let Some((_, what, instead)) = NO_TEXT.into_iter().find(|(mark, ..)| bytes.starts_with(mark)) {
+            return Some(NoText { what, instead });
+        }
+        // Two ASCII characters without a mark; no other text has so many NULs.
+        let is_utf32 = matches!(
+            bytes,
+            [1..=127, 0, 0, 0, 1..=127, 0, 0, 0, ..] | [0, 0, 0, 1..=127, 0, 0, 0, 1..=127, ..]
+        );
+        is_utf32.then_some(NoText { what: UTF32, instead: ICONV })
+    }
+}
+
+/// What was compressed, of which the first bytes are looked at as those of a file are.
+struct Content {
+    unpacked: Box<dyn Read + Send>,
+    is_checked: bool,
+}
+
+impl Read for Content {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.unpacked.read(buffer)?;
+        if !self.is_checked && count > 0 {
+            self.is_checked = true;
+            let bytes = &buffer[..count];
+            let twice = NoText {
+                what: "it is compressed twice",
+                instead: Instead::Say(
+                    "unpack it once: gzip -dc FILE, zstd -dc FILE, xz -dc FILE, bzip2 -dc FILE",
+                ),
+            };
+            if let Some(no_text) = NoText::begins(bytes).or(is_compressed(bytes).then_some(twice)) {
+                return Err(io::Error::other(no_text));
+            }
+        }
+        Ok(count)
+    }
 }
 
 /// The content of `raw`, text or not.

@@ -45,6 +45,12 @@ impl TableName {
         check(table)?;
         Ok(TableName { schema: None, table: table.to_owned() })
     }
+
+    /// For people: quoted where needed.
+    pub(crate) fn display(&self) -> String {
+        let parts = self.schema.iter().chain([&self.table]);
+        parts.map(|part| display(part)).collect::<Vec<_>>().join(".")
+    }
 }
 
 impl fmt::Display for TableName {

@@ -46,8 +46,9 @@ pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, options: &LoadOptio
             Err(_) => continue,
             Ok(Some(_)) => head.has_rest = true,
         }
-        for (field, lattice) in fields.iter().zip(&mut rest) {
+        for (at, (field, lattice)) in fields.iter().zip(&mut rest).enumerate() {
             let value = split::value(*field, piece.bytes(), dialect, &mut scratch);
+            head.recurs |= value.is_some_and(|value| !value.is_empty() && value == head.first[at].as_bytes());
             if std::str::from_utf8(value.unwrap_or_default()).is_ok() {
                 lattice.observe(value.map(|value| {
                     as_spelled(

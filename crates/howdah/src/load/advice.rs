@@ -4,6 +4,10 @@ use crate::catalog::name;
 use crate::error::{Error, ErrorKind};
 use crate::message::{Action, Message, setting};
 use crate::options::{Format, LoadOptions, Mode, OnError};
+use crate::plan::header;
+
+/// The table was not there when the load began.
+const MADE_MEANWHILE: &str = "another session made the table meanwhile: the same load again adds its rows to it, unless the mode is create";
 
 /// Completes the error of a load by `role` into `table` (for SQL; empty while it is not known).
 pub(crate) fn advise(error: Error, options: &LoadOptions, role: &str, table: &str) -> Error {
@@ -39,6 +43,9 @@ pub(crate) fn advise(error: Error, options: &LoadOptions, role: &str, table: &st
             setting::LOCK_TIMEOUT,
             ")"
         ],
+        // Two that make a table at once meet in the catalog.
+        "42P07" => MADE_MEANWHILE.into(),
+        "23505" if error.constraint().is_some_and(|name| name.starts_with("pg_")) => MADE_MEANWHILE.into(),
         "57014" => {
             "a time limit of the server or an administrator ended it: PGOPTIONS='-c statement_timeout=0' lifts the limit".into()
         }
@@ -52,8 +59,25 @@ pub(crate) fn advise(error: Error, options: &LoadOptions, role: &str, table: &st
     error.with_hint(hint)
 }
 
+/// Where the very first record is refused, and was data only because its names are not the table's.
+pub(crate) fn about_record_1(error: Error, header_reason: Option<&str>, skipped_lines: u64) -> Error {
+    let is_first = error.location().is_some_and(|at| at.line == Some(skipped_lines + 1));
+    match header::doubt(header_reason.unwrap_or_default()) {
+        Some(doubt) if is_first && header_reason == Some(header::STRANGE_NAMES) => error.with_hint(doubt),
+        _ => error,
+    }
+}
+
 /// A person whose load ended at one bad record wants to know that it need not.
 fn ignore(error: Error, options: &LoadOptions) -> Error {
+    let violates = error.location().is_none()
+        && matches!(error.sqlstate(), Some("23502" | "23503" | "23505" | "23514" | "23P01"));
+    if violates && options.tolerance.on_error == OnError::Stop {
+        return error.with_hint(message![
+            setting::ON_ERROR.word("ignore"),
+            " finds the record, keeps it in a file and loads the others"
+        ]);
+    }
     let is_about_one_record = error.kind() == ErrorKind::Data && error.location().is_some();
     if !is_about_one_record || options.tolerance.on_error == OnError::Ignore {
         return error;

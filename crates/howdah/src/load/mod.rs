@@ -123,6 +123,7 @@ fn run(
         } else {
             CommitUnit::All
         }),
+        table: options.target.table.as_ref().map(TableName::display).unwrap_or_default(),
         ..Report::default()
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -154,6 +155,8 @@ fn run(
     report.client_cpu_s = usage.cpu_s - before.cpu_s;
     report.peak_rss_bytes = usage.peak_rss_bytes;
     let Err(error) = result else { return Ok(report) };
+    let reason = report.plan.as_ref().map(|plan| plan.header.as_str());
+    let error = advice::about_record_1(error, reason, options.input.skip_lines);
     let error = advice::advise(error, &resolved, target.user(), &report.table);
     if !options.writing.write_path.commits_rows() {
         report.rows = 0;
@@ -225,6 +228,8 @@ impl Load<'_> {
         let usual =
             Arc::new(Dialect::resolve(options.input.format.unwrap_or(Format::Csv), &options.input.dialect)?);
         let name = target_name(options, &inputs)?;
+        // The name that was asked for, until it is known which table that is.
+        self.report.table = name.display();
         let control = self.control;
         let connection = tokio::select! {
             connected = self.target.connect() => Arc::new(connected?),
@@ -297,13 +302,8 @@ impl Load<'_> {
             Some(table) => mapping::for_existing(&head, layouts, table, options)?,
             None => mapping::for_new(&head, layouts, options)?,
         };
-        if mapping.header_reason == header::NOT_DISTINCT {
-            self.control.notice(message![
-                header::NOT_DISTINCT,
-                " (",
-                setting::HEADER.bool(true),
-                " if they are the columns)"
-            ]);
+        if let Some(doubt) = header::doubt(&mapping.header_reason) {
+            self.control.notice(message![&mapping.header_reason, " (", doubt, ")"]);
         }
         self.report.phases.plan_s = planning.elapsed().as_secs_f64() - self.report.phases.infer_s;
         let (dialect, mapping) = (&dialect, &mapping);

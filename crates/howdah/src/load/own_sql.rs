@@ -36,6 +36,20 @@ impl OpenTransaction {
     }
 }
 
+/// COPY from standard input or to standard output ends the conversation: nobody sends the rows, nor takes them.
+fn of_copy(error: Error, text: &str) -> Error {
+    let words = text.to_ascii_lowercase();
+    let is_it = words.contains("copy") && (words.contains("stdin") || words.contains("stdout"));
+    if !is_it || error.sqlstate().is_some() || error.kind() == ErrorKind::Cancelled {
+        return error;
+    }
+    Error::usage(message!["the SQL has a COPY of its own, FROM STDIN or TO STDOUT: ", text.to_owned()])
+        .with_hint(
+            "there is no input but the load's: COPY from a file of the server, or load that input by itself",
+        )
+        .nothing_changed()
+}
+
 impl Load<'_> {
     /// Runs the user's own SQL, one text after the other: a line comment at its end would swallow the next. `done` says what
     /// the load had done in its transaction before.
@@ -58,6 +72,7 @@ impl Load<'_> {
             if ran.is_ok() && self.interruptible(connection, transaction.is_open(connection)).await? {
                 continue;
             }
+            let ran = ran.map_err(|error| of_copy(error, text));
             let failure = ran.err().unwrap_or_else(|| {
                 let ended = message!["the SQL ended the load's transaction: ", text.clone()];
                 Error::new(ErrorKind::Server, ended)

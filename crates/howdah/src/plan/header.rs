@@ -3,7 +3,7 @@
 use crate::catalog::inferred_type::InferredType;
 use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::message::setting;
+use crate::message::{Message, setting};
 use crate::options::{HeaderOption, LoadOptions};
 use crate::plan::columns::is_name;
 use crate::plan::keys::Seen;
@@ -18,6 +18,8 @@ pub(crate) struct Head {
     /// The columns of the records after it, as far as the first piece goes.
     pub(crate) rest_types: Vec<InferredType>,
     pub(crate) has_rest: bool,
+    /// A field of record 1 stands in its column again, further down: a name would not.
+    pub(crate) recurs: bool,
     /// Why record 1 cannot be a header although it looks like one: it is not text.
     pub(crate) fault: Option<Error>,
     /// Whether record 1 is a header, and why, once that was found out.
@@ -30,6 +32,38 @@ pub(crate) struct Head {
 
 /// Why record 1 is data that could be a header otherwise.
 pub(crate) const NOT_DISTINCT: &str = "record 1 is data: its fields are not distinct names";
+
+/// Why record 1 is data although nothing tells it from a header.
+const ALIKE: &str = "record 1 is data: it looks like the records below it";
+
+/// Why record 1 is a header although it could be data.
+const ALL_TEXT: &str = "record 1 is the header, it seems: all fields are text";
+
+/// Why record 1 is data although it could name columns of another table.
+pub(crate) const STRANGE_NAMES: &str =
+    "record 1 is data: none of its fields is a column name, though all could be names";
+
+/// What to do where record 1 was taken for the wrong thing for this `reason`; `None`: the reason is a good one.
+pub(crate) fn doubt(reason: &str) -> Option<Message> {
+    match reason {
+        NOT_DISTINCT => Some(message![setting::HEADER.bool(true), " if they are the columns"]),
+        ALIKE => Some(message![setting::HEADER.bool(true), " if it names the columns"]),
+        ALL_TEXT => Some(message![setting::HEADER.bool(false), " if it is data"]),
+        STRANGE_NAMES => Some(message![
+            "if it is a header: ",
+            setting::HEADER.bool(true),
+            " and ",
+            setting::MAP.entry("NAME", "COLUMN")
+        ]),
+        _ => None,
+    }
+}
+
+/// As programs name columns, and people hardly write values.
+fn is_identifier(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
 
 impl Head {
     /// The head of inputs that name their columns themselves, and may say how many rows they have.
@@ -124,9 +158,12 @@ impl Head {
         let own_text = self.first_types.iter().all(|own| *own == InferredType::Text);
         let rest_text = self.rest_types.iter().all(|rest| *rest == InferredType::Text);
         if own_text && (rest_text || !self.has_rest) {
-            return (true, "record 1 is the header: all fields are text and its own are distinct".into());
+            return match !self.recurs && names.iter().all(|name| is_identifier(name)) {
+                true => (true, "record 1 is the header: all fields are text and its own are distinct".into()),
+                false => (true, ALL_TEXT.into()),
+            };
         }
-        (false, "record 1 is data: it looks like the records below it".into())
+        (false, ALIKE.into())
     }
 
     /// Whether record 1 is a header for an existing table, and why.
@@ -145,6 +182,12 @@ impl Head {
         }
         let is_name = |field: &&String| is_name(field, table, options);
         let (names, others): (Vec<_>, Vec<_>) = self.first.iter().partition(is_name);
+        let could_be_names = !self.recurs
+            && self.has_distinct_names()
+            && self.first_types.iter().all(|own| *own == InferredType::Text);
+        if names.is_empty() && could_be_names && self.has_rest && options.columns.column_list.is_none() {
+            return Ok((false, STRANGE_NAMES.into()));
+        }
         if names.is_empty() {
             return Ok((false, "record 1 is data: none of its fields is a column name".into()));
         }

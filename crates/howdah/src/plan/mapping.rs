@@ -399,13 +399,20 @@ fn twice(pairs: &[Pair], problems: &mut Vec<Message>) {
     }
 }
 
+/// So many mismatches are listed: whoever mends these sees what is wrong with the others.
+const SHOWN: usize = 20;
+
 fn mismatch(problems: &[Message]) -> Error {
     match problems {
         [one] => Error::usage(one.clone()),
         many => Error::usage(message![
             many.len().to_string(),
             " mismatches between the input and the table:\n  - ",
-            Message::joined(many.iter().cloned(), "\n  - ")
+            Message::joined(many.iter().take(SHOWN).cloned(), "\n  - "),
+            match many.len().saturating_sub(SHOWN) {
+                0 => String::new(),
+                more => format!("\n  - and {more} more"),
+            }
         ]),
     }
 }

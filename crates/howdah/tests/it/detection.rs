@@ -81,7 +81,8 @@ fn the_options_that_are_given_go_before_the_guess() {
     let mut wanted = options(&file, "t");
     wanted.input.dialect.delimiter = Some(b',');
     let (report, notices) = try_load(&database, &wanted).unwrap();
-    assert!(guessed(&report).is_empty() && notices.is_empty(), "{notices:?}");
+    let is_said = notices.iter().any(|notice| notice.starts_with("format:"));
+    assert!(guessed(&report).is_empty() && !is_said, "{notices:?}");
     assert_eq!(database.sql("SELECT \"a;b\" FROM t LIMIT 1"), "1;2");
 }
 

@@ -501,3 +501,28 @@ fn an_xz_file_that_needs_more_memory_than_we_give_is_refused_with_a_way_out() {
     assert!(error.message().contains("more than 256 MiB of memory"), "{error}");
     assert!(error.hint().unwrap().contains("xz -dc"));
 }
+
+#[test]
+fn what_is_no_text_is_said_to_be_what_it_is_and_no_encoding_is_suggested() {
+    use std::io::Write;
+    let database = Database::new();
+    let gzip = |bytes: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    };
+    let little: Vec<u8> = "a,b\n1,2\n".chars().flat_map(|c| (c as u32).to_le_bytes()).collect();
+    let big: Vec<u8> = "\u{FEFF}a,b\n1,2\n".chars().flat_map(|c| (c as u32).to_be_bytes()).collect();
+    for (bytes, says) in [
+        (gzip(&gzip(b"a,b\n1,2\n")), "compressed twice"),
+        (gzip(b"PK\x03\x04 and more"), "zip archive"),
+        (b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec(), "it is a program"),
+        (little.clone(), "UTF-32"),
+        (big, "UTF-32"),
+        (gzip(&little), "UTF-32"),
+    ] {
+        let error = try_load(&database, &options(&database.file("t", bytes), "t")).unwrap_err();
+        let said = format!("{} {}", error.message(), error.hint().unwrap_or(""));
+        assert!(said.contains(says) && !said.contains("encoding="), "{says}: {error:?}");
+    }
+}

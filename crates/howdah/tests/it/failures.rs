@@ -246,3 +246,60 @@ fn a_file_that_changes_under_a_load_is_an_error_and_nothing_of_it_is_loaded() {
         }
     }
 }
+
+#[test]
+fn a_table_that_two_loads_make_at_once_is_said_to_be_there_and_what_to_do() {
+    let database = Database::new();
+    let file = database.file("t.csv", "a\n1\n");
+    for jobs in [1, 2] {
+        database.sql("DROP TABLE IF EXISTS t");
+        let mut wanted = options(&file, "t").jobs(jobs);
+        // Somebody else's transaction is just making it.
+        let mut maker = database.psql();
+        let mut maker =
+            maker.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null()).spawn().unwrap();
+        std::io::Write::write_all(maker.stdin.as_mut().unwrap(), b"BEGIN; CREATE TABLE t (a bigint);\n")
+            .unwrap();
+        let held = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'";
+        database.until(held, "1", std::time::Duration::from_secs(60));
+        wanted.target.analyze = false;
+        let error = std::thread::scope(|scope| {
+            let loading = scope.spawn(|| try_load(&database, &wanted));
+            let waits = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+            database.until(waits, "1", std::time::Duration::from_secs(60));
+            std::io::Write::write_all(maker.stdin.as_mut().unwrap(), b"COMMIT;\n").unwrap();
+            loading.join().unwrap().unwrap_err()
+        });
+        drop(maker.stdin.take());
+        maker.wait().unwrap();
+        assert!(error.hint().unwrap().contains("the same load again"), "{error:?}");
+        assert_eq!(try_load(&database, &wanted).unwrap().0.rows, 1);
+    }
+}
+
+#[test]
+fn a_copy_of_ones_own_is_not_called_a_lost_connection() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (a int)");
+    let file = database.file("t.csv", "a\n1\n");
+    let mut wanted = options(&file, "t");
+    wanted.target.before = vec!["COPY t FROM STDIN".to_owned()];
+    let error = try_load(&database, &wanted).unwrap_err();
+    assert!(error.message().contains("COPY of its own"), "{error:?}");
+    assert_eq!((error.kind(), error.visible()), (howdah::ErrorKind::Usage, Some("nothing was changed")));
+}
+
+#[test]
+fn a_report_names_the_table_that_was_asked_for_and_a_list_of_mismatches_ends() {
+    let database = Database::new();
+    let report = |error: &howdah::Error| error.report::<howdah::Report>().unwrap().table.clone();
+    let missing = database.path("nowhere.csv");
+    assert_eq!(report(&try_load(&database, &options(&missing, "s.t")).unwrap_err()), "s.t");
+    let names: Vec<String> = (0..1_700).map(|n| format!("x{n}")).collect();
+    let file = database.file("t.csv", format!("a,{}\n", names.join(",")));
+    database.sql("CREATE TABLE t (a int)");
+    let wanted = options(&file, "t").header(howdah::options::HeaderOption::Yes);
+    let error = try_load(&database, &wanted).unwrap_err();
+    assert!(error.message().lines().count() < 25 && error.message().contains("more"), "{}", error.message());
+    assert_eq!(report(&error), "t");
+}

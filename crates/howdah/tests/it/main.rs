@@ -18,6 +18,7 @@ mod encodings;
 mod existing_tables;
 mod failures;
 mod forced_nulls;
+mod header_guesses;
 mod json_cutting;
 mod lock_waits;
 mod lost_peer;
