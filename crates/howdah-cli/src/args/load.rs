@@ -236,7 +236,7 @@ pub(crate) struct Tolerance {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Bad records")]
 pub(crate) struct Losses {
-    /// Empty --rejects FILE if it holds something [default: refuse to]
+    /// A file of rejects that holds something is emptied [default: refused]
     #[arg(long, requires = "rejects")]
     pub(crate) overwrite_rejects: bool,
 
