@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Load) -> u8 {
     tell(args, console, &report, error.as_ref(), server.as_ref());
     match &error {
         // The rows are in: whoever reads "failed" must not load them again.
-        None if Console::has_lost_output() && !args.target.dry_run => exit::PARTLY_COMMITTED,
+        None if !args.target.dry_run && Console::has_lost_output() => exit::PARTLY_COMMITTED,
         Some(error) => exit::code(error, signals.and_then(|signals| signals.received())),
         None if report.rows_rejected > 0 => exit::SOME_REJECTED,
         None => exit::DONE,
