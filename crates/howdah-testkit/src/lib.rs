@@ -6,6 +6,7 @@
 
 pub mod arrays;
 pub mod faults;
+mod frozen;
 mod own_server;
 mod psql;
 pub mod require;
@@ -23,6 +24,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+pub use frozen::Frozen;
 pub use howdah_server::Shutdown;
 pub use own_server::OwnServer;
 use psql::Psql;

@@ -44,6 +44,24 @@ pub enum Harm {
     Stall(Duration),
     /// Both sides find their socket closed, and so do all other connections, until the proxy is told to come back.
     GoAway,
+    /// The client finds its connection reset, and what it has sent arrives all the same: when so many further messages have
+    /// passed on any connections, or the proxy is told to let it.
+    Late(u64),
+}
+
+impl Harm {
+    /// What reports of faults call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Harm::Close => "close",
+            Harm::Reset => "reset",
+            Harm::Half => "half a message",
+            Harm::BlackHole => "black hole",
+            Harm::Stall(_) => "stall",
+            Harm::GoAway => "go away",
+            Harm::Late(_) => "late delivery",
+        }
+    }
 }
 
 /// The quality of the line while nothing goes wrong.

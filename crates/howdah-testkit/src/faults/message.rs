@@ -67,6 +67,11 @@ impl Messages {
         let _ = self.bytes.split_to(REQUEST_LENGTH);
     }
 
+    /// What came behind the messages that were taken.
+    pub(super) fn unread(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// What is left of a message that ends nowhere.
     pub(super) fn rest(self) -> Bytes {
         self.bytes.freeze()

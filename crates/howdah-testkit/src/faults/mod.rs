@@ -7,6 +7,7 @@ mod fault;
 mod message;
 mod relay;
 
+use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -35,6 +36,10 @@ struct Shared {
     to_server: AtomicU64,
     to_client: AtomicU64,
     struck: AtomicU64,
+    /// Returns the number of connections that hold back what is to arrive late.
+    held_back: AtomicU64,
+    /// Every change lets all of that go.
+    releases: watch::Sender<()>,
 }
 
 struct State {
@@ -47,6 +52,8 @@ struct State {
     /// Connections that keep others out.
     fillers: Vec<TcpStream>,
     rng: Rng,
+    /// How often each harm has struck.
+    fired: BTreeMap<&'static str, u64>,
 }
 
 impl FaultProxy {
@@ -64,6 +71,7 @@ impl FaultProxy {
             away: None,
             fillers: Vec::new(),
             rng: Rng::new(seed),
+            fired: BTreeMap::new(),
         };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
@@ -71,6 +79,8 @@ impl FaultProxy {
             to_server: AtomicU64::new(0),
             to_client: AtomicU64::new(0),
             struck: AtomicU64::new(0),
+            held_back: AtomicU64::new(0),
+            releases: watch::Sender::new(()),
         });
         let proxy = Proxy::start("fault-proxy", Arc::clone(&shared)).unwrap();
         FaultProxy { proxy, shared }
@@ -151,6 +161,21 @@ impl FaultProxy {
     /// Returns the number of messages that have come from that direction's sender.
     pub fn messages(&self, direction: Direction) -> u64 {
         self.shared.counter(direction).load(Ordering::Relaxed)
+    }
+
+    /// Lets everything arrive that is held back to be late.
+    pub fn release(&self) {
+        self.shared.releases.send_replace(());
+    }
+
+    /// Returns the number of connections that hold back what is to arrive late, or have not seen its answer yet.
+    pub fn held_back(&self) -> u64 {
+        self.shared.held_back.load(Ordering::Relaxed)
+    }
+
+    /// Returns how often each harm has struck, by its name.
+    pub fn fired(&self) -> BTreeMap<&'static str, u64> {
+        self.shared.state().fired.clone()
     }
 
     /// Returns the number of faults that have struck.

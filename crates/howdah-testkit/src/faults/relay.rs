@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use bytes::{Bytes, BytesMut};
 use howdah_server::proxy::Relay;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -19,8 +20,14 @@ use super::{Shared, State};
 /// The most bytes that are read at once, so that a limited line is limited evenly.
 const CHUNK: usize = 64 * 1024;
 
-/// Why a direction, and with it the connection, ends before its sender has finished.
-struct Struck(Harm);
+/// A client that has sent nothing for so long has sent all that it will without an answer.
+const QUIET: Duration = Duration::from_millis(5);
+
+/// So long a server has to answer what arrived late.
+const ANSWER: Duration = Duration::from_secs(30);
+
+/// Why a direction, and with it the connection, ends before its sender has finished; and what did not arrive of it.
+struct Struck(Harm, Bytes);
 
 impl Relay for Shared {
     async fn carry(&self, mut client: TcpStream) -> io::Result<()> {
@@ -35,7 +42,7 @@ impl Relay for Shared {
                 swallow(&mut client, &mut cuts).await;
                 return Ok(());
             }
-            Some(Harm::Reset) => return client.set_zero_linger(),
+            Some(Harm::Reset | Harm::Late(_)) => return client.set_zero_linger(),
             Some(Harm::Close | Harm::Half) => return Ok(()),
             Some(Harm::GoAway) => {
                 self.go_away(Harm::Close);
@@ -59,19 +66,20 @@ impl Relay for Shared {
                 self.one_way(Direction::ToServer, messages, &commits, from_client, to_server),
                 self.one_way(Direction::ToClient, answers, &commits, from_server, to_client),
             ) } => ended.err(),
-            harm = next_cut(&mut cuts) => Some(Struck(harm)),
+            harm = next_cut(&mut cuts) => Some(Struck(harm, Bytes::new())),
         };
         match struck {
-            Some(Struck(Harm::Reset)) => client.set_zero_linger().and(server.set_zero_linger()),
-            Some(Struck(Harm::BlackHole)) => {
+            Some(Struck(Harm::Reset, _)) => client.set_zero_linger().and(server.set_zero_linger()),
+            Some(Struck(Harm::BlackHole, _)) => {
                 let mut cuts = (cuts.clone(), cuts);
                 join!(swallow(&mut client, &mut cuts.0), swallow(&mut server, &mut cuts.1));
                 Ok(())
             }
-            Some(Struck(Harm::GoAway)) => {
+            Some(Struck(Harm::GoAway, _)) => {
                 self.go_away(Harm::Close);
                 Ok(())
             }
+            Some(Struck(Harm::Late(after), held)) => self.deliver_late(client, server, held, after).await,
             _ => Ok(()),
         }
     }
@@ -84,11 +92,55 @@ impl Shared {
             return state.away;
         }
         let harm = state.pending.at_connection();
+        drop(state);
         self.note(harm)
+    }
+
+    /// Loses the client, and gives the server what the client had sent, when `after` further messages have passed elsewhere
+    /// or the proxy is told to.
+    async fn deliver_late(
+        &self,
+        mut client: TcpStream,
+        mut server: TcpStream,
+        held: Bytes,
+        after: u64,
+    ) -> io::Result<()> {
+        let mut releases = self.releases.subscribe();
+        self.held_back.fetch_add(1, Ordering::Relaxed);
+        let mut held = BytesMut::from(&held[..]);
+        while let Ok(Ok(1..)) = time::timeout(QUIET, client.read_buf(&mut held)).await {}
+        let lost = client.set_zero_linger();
+        drop(client);
+        let passed = || {
+            [Direction::ToServer, Direction::ToClient]
+                .map(|direction| self.counter(direction).load(Ordering::Relaxed))
+                .iter()
+                .sum::<u64>()
+        };
+        let enough = passed().saturating_add(after);
+        while passed() < enough {
+            // An error: the proxy ends.
+            match time::timeout(Duration::from_millis(1), releases.changed()).await {
+                Ok(_) => break,
+                Err(_) => {}
+            }
+        }
+        let delivered = async {
+            server.write_all(&held).await?;
+            server.shutdown().await?;
+            tokio::io::copy(&mut server, &mut tokio::io::sink()).await
+        };
+        // A server that was given half a message waits for the rest of it until it sees the end.
+        let _ = time::timeout(ANSWER, delivered).await;
+        self.held_back.fetch_sub(1, Ordering::Relaxed);
+        lost
     }
 
     /// Counts what has struck.
     fn note(&self, harm: Option<Harm>) -> Option<Harm> {
+        if let Some(harm) = harm {
+            *self.state().fired.entry(harm.name()).or_default() += 1;
+        }
         self.struck.fetch_add(u64::from(harm.is_some()), Ordering::Relaxed);
         harm
     }
@@ -108,11 +160,18 @@ impl Shared {
                 self.counter(direction).fetch_add(1, Ordering::Relaxed);
                 let commits = commits.lock().unwrap().tell(direction, &message);
                 let passing = Passing { direction, commits };
-                self.harm(&message, passing, Pending::at, &mut to).await?;
+                let struck = self.harm(&message, passing, Pending::at, &mut to).await;
+                struck.map_err(|Struck(harm, half)| match (harm, direction) {
+                    (Harm::Late(_), Direction::ToServer) => {
+                        Struck(harm, [&message.bytes[..], messages.unread()].concat().into())
+                    }
+                    _ => Struck(harm, half),
+                })?;
                 if to.write_all(&message.bytes).await.is_err() {
                     return Ok(());
                 }
-                self.harm(&message, passing, Pending::behind, &mut to).await?;
+                let struck = self.harm(&message, passing, Pending::behind, &mut to).await;
+                struck.map_err(|Struck(harm, _)| Struck(harm, Bytes::copy_from_slice(messages.unread())))?;
             }
             let room = messages.room();
             room.reserve(CHUNK);
@@ -144,9 +203,9 @@ impl Shared {
             }
             Some(Harm::Half) => {
                 let _ = to.write_all(&message.bytes[..message.bytes.len() / 2]).await;
-                Err(Struck(Harm::Close))
+                Err(Struck(Harm::Close, Bytes::new()))
             }
-            Some(harm) => Err(Struck(harm)),
+            Some(harm) => Err(Struck(harm, Bytes::new())),
         }
     }
 }
