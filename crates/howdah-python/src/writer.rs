@@ -64,7 +64,8 @@ impl Writer {
             let Chosen { target, server, notices } = Chosen::by(dsn)?;
             Ok((writer::Writer::connect_blocking(&target, &table, options)?, server, notices))
         })?;
-        let (writer, server, notices) = connected.map_err(|error| raised(py, &error))?;
+        let (writer, server, mut notices) = connected.map_err(|error| raised(py, &error))?;
+        notices.extend_from_slice(writer.notices());
         let encoders = Encoders::new(py, writer.shape().clone(), chosen);
         Ok(Writer { writer: Some(Arc::new(writer)), encoders, on_full, row_type, server, notices })
     }

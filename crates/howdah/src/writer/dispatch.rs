@@ -1,7 +1,6 @@
 //! The dispatcher: one task that gives batches to senders as they fall due, and reports what became of their rows.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,8 +11,9 @@ use tracing::Instrument;
 use super::Shared;
 use super::ack::Fate;
 use super::adaptive::{Controller, Limits, Observation};
+use super::ledger::{Forgettable, Tag};
 use super::queue::{Batch, Next, Settling};
-use super::sender::{BatchOutcome, BatchSender};
+use super::sender::{BatchOutcome, BatchSender, Rows};
 use super::session::Session;
 use super::statistics::{Ages, Flushed, Reason};
 use crate::encode::resolver::Resolver;
@@ -142,6 +142,7 @@ async fn fly(mut sender: BatchSender, batch: Batch, flight: Flight, resolver: &R
         }
         before += segment.rows();
     }
+    let mut tags = batch.tags();
     let (mut rows, settling) = batch.split();
     let mut refused = Vec::new();
     if !open.is_empty() {
@@ -168,8 +169,15 @@ async fn fly(mut sender: BatchSender, batch: Batch, flight: Flight, resolver: &R
         let is_refused = |row: &usize| refused.binary_search_by_key(row, |(number, _)| *number).is_ok();
         names = (0..rows.len()).filter(|row| !is_refused(row)).collect();
         rows = names.iter().map(|row| rows[*row].clone()).collect();
+        if !tags.is_empty() {
+            let of_refused: Vec<Tag> = refused.iter().map(|(row, _)| tags[*row].clone()).collect();
+            tags = names.iter().map(|row| tags[*row].clone()).collect();
+            if let Err(error) = sender.settle(&of_refused).await {
+                refused.iter_mut().for_each(|(_, reason)| *reason = error.clone());
+            }
+        }
     }
-    let mut outcome = sender.send(&rows).await;
+    let mut outcome = sender.send(Rows { bytes: &rows, tags: &tags }).await;
     if !refused.is_empty() {
         outcome.failed = outcome.failed.into_iter().map(|(row, error)| (names[row], error)).collect();
         outcome.returned = outcome.returned.into_iter().map(|(row, written)| (names[row], written)).collect();
@@ -271,7 +279,7 @@ fn throw_away(shared: &Shared, batch: Batch) {
 }
 
 /// Removes parts from the ledger that nobody sends again; the sender is free after that.
-async fn tidy(shared: &Shared, mut sender: BatchSender, parts: Range<i64>) -> BatchSender {
+async fn tidy(shared: &Shared, mut sender: BatchSender, parts: Forgettable) -> BatchSender {
     if let (Some(ledger), Some(session)) = (&shared.ledger, sender.session()) {
         let forgotten = tokio::time::timeout(TIDYING, ledger.forget(session.connection(), parts)).await;
         if !matches!(forgotten, Ok(Ok(()))) {
@@ -283,11 +291,11 @@ async fn tidy(shared: &Shared, mut sender: BatchSender, parts: Range<i64>) -> Ba
     sender
 }
 
-/// Leaves nothing in the ledger.
+/// Leaves nothing in the ledger but what an attempt that is late must find there.
 async fn finish(shared: &Shared, idle: &[BatchSender]) {
     let session = idle.iter().rev().find_map(BatchSender::session);
     if let (Some(ledger), Some(session)) = (&shared.ledger, session)
-        && let Err(error) = ledger.forget(session.connection(), 0..i64::MAX).await
+        && let Err(error) = ledger.forget(session.connection(), ledger.remains()).await
     {
         tracing::debug!(%error, "the writer's rows stay in the ledger for some days");
     }

@@ -9,11 +9,16 @@ mod ack;
 mod adaptive;
 mod arrivals;
 mod dispatch;
+mod durability;
+mod lanes;
 mod ledger;
+mod mark;
 mod options;
+mod patience;
 mod queue;
 mod sender;
 mod session;
+mod silence;
 mod statements;
 mod statistics;
 
@@ -31,8 +36,11 @@ pub use statistics::{Distribution, Flushes, Latency, Statistics};
 
 use ack::Group;
 use adaptive::{Controller, Limits};
+use lanes::Lanes;
 use ledger::Ledger;
-use queue::Queue;
+#[expect(unused_imports, reason = "what keeps something in step with rows names them")]
+pub(crate) use ledger::{Companion, Entry, Tag};
+use queue::{NewRow, Queue};
 use session::Session as Carrier;
 use statements::Statements;
 use statistics::Recorder;
@@ -76,6 +84,10 @@ struct Shared {
     shape: RowShape,
     statements: Arc<Statements>,
     ledger: Option<Ledger>,
+    /// Who keeps something in step with the rows.
+    companion: Option<Arc<dyn Companion>>,
+    lanes: Lanes,
+    notices: Vec<String>,
     recorder: Recorder,
     /// Schema-qualified, for SQL.
     relation: String,
@@ -99,7 +111,7 @@ impl Writer {
     /// # Errors
     /// No connection; no such table; options that make no sense, or a ledger that the role may not make.
     pub async fn connect(target: &Target, table: &str, options: WriterOptions) -> Result<Writer, Error> {
-        let (shared, first) = prepare(target, table, options, Handle::current()).await?;
+        let (shared, first) = prepare(target, table, options, None, Handle::current()).await?;
         tokio::spawn(dispatch::serve(shared.clone(), Some(first)));
         Ok(Writer { shared })
     }
@@ -109,13 +121,24 @@ impl Writer {
     ///
     /// # Errors
     /// As [`Writer::connect`].
-    #[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
     pub fn connect_blocking(target: &Target, table: &str, options: WriterOptions) -> Result<Writer, Error> {
+        Writer::connect_with(target, table, options, None)
+    }
+
+    /// Like [`Writer::connect_blocking`], with somebody who keeps something in the database in step with the rows. Those then
+    /// have tags: see [`Writer::write_tagged_blocking`].
+    #[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
+    pub(crate) fn connect_with(
+        target: &Target,
+        table: &str,
+        options: WriterOptions,
+        companion: Option<Arc<dyn Companion>>,
+    ) -> Result<Writer, Error> {
         let internal =
             |error: std::io::Error| Error::new(ErrorKind::Internal, error.to_string()).caused_by(error);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(internal)?;
         let handle = runtime.handle().clone();
-        let (shared, first) = runtime.block_on(prepare(target, table, options, handle))?;
+        let (shared, first) = runtime.block_on(prepare(target, table, options, companion, handle))?;
         let serving = shared.clone();
         let serve = move || runtime.block_on(dispatch::serve(serving, Some(first)));
         std::thread::Builder::new().name("howdah-writer".to_owned()).spawn(serve).map_err(internal)?;
@@ -125,6 +148,11 @@ impl Writer {
     /// What rows are made of.
     pub fn shape(&self) -> &RowShape {
         &self.shared.shape
+    }
+
+    /// What a program should know of the table and the session before it relies on acknowledgements, a sentence each.
+    pub fn notices(&self) -> &[String] {
+        &self.shared.notices
     }
 
     /// Writes a row, waiting for room as the options say.
@@ -165,7 +193,7 @@ impl Writer {
     /// # Errors
     /// As [`Writer::write`].
     pub fn send_blocking<R: Row + ?Sized>(&self, row: &R) -> Result<(), Error> {
-        self.encoded(row, |bytes, open| self.add_blocking(bytes, open, false).map(drop))
+        self.encoded(row, |bytes, open| self.add_blocking(&self.row(bytes, open, false)).map(drop))
     }
 
     /// Writes a row that [`RowShape::encode`] of this writer's shape has made.
@@ -173,7 +201,7 @@ impl Writer {
     /// # Errors
     /// As [`Writer::write`].
     pub async fn write_encoded(&self, row: &[u8], open: &[OpenField]) -> Result<Ack, Error> {
-        self.add(row, open, true).await.and_then(acknowledged)
+        self.add(self.row(row, open, true)).await.and_then(acknowledged)
     }
 
     /// Like [`Writer::write_blocking`], for a row that is encoded already.
@@ -181,7 +209,27 @@ impl Writer {
     /// # Errors
     /// As [`Writer::write`].
     pub fn write_encoded_blocking(&self, row: &[u8], open: &[OpenField]) -> Result<Ack, Error> {
-        self.add_blocking(row, open, true).and_then(acknowledged)
+        self.add_blocking(&self.row(row, open, true)).and_then(acknowledged)
+    }
+
+    /// [`Writer::write_encoded_blocking`] of a row that settles `tag`, for whoever keeps something in step with rows.
+    ///
+    /// # Errors
+    /// As [`Writer::write`].
+    #[expect(dead_code, reason = "for whoever keeps a place in the database")]
+    pub(crate) fn write_tagged_blocking(
+        &self,
+        row: &[u8],
+        open: &[OpenField],
+        tag: Tag,
+    ) -> Result<Ack, Error> {
+        let row = NewRow { tag: Some(tag), ..self.row(row, open, true) };
+        self.add_blocking(&row).and_then(acknowledged)
+    }
+
+    /// A row as it is queued.
+    fn row<'r>(&self, bytes: &'r [u8], open: &'r [OpenField], wants_ack: bool) -> NewRow<'r> {
+        NewRow { bytes, open, lane: self.shared.lanes.of(bytes, open), tag: None, wants_ack }
     }
 
     /// Like [`Writer::try_write`], for a row that is encoded already.
@@ -189,7 +237,7 @@ impl Writer {
     /// # Errors
     /// As [`Writer::try_write`].
     pub fn try_write_encoded(&self, row: &[u8], open: &[OpenField]) -> Result<Ack, Error> {
-        self.shared.queue.try_add(row, open, true).and_then(acknowledged)
+        self.shared.queue.try_add(&self.row(row, open, true)).and_then(acknowledged)
     }
 
     /// [`Writer::send`] of a row that [`RowShape::encode`] of this writer's shape has made.
@@ -197,7 +245,7 @@ impl Writer {
     /// # Errors
     /// As [`Writer::write`].
     pub async fn send_encoded(&self, row: &[u8], open: &[OpenField]) -> Result<(), Error> {
-        self.add(row, open, false).await.map(drop)
+        self.add(self.row(row, open, false)).await.map(drop)
     }
 
     /// Writes a row that is encoded already and of which nobody will ask what became of it; returns
@@ -206,7 +254,7 @@ impl Writer {
     /// # Errors
     /// As [`Writer::try_write`].
     pub fn try_send_encoded(&self, row: &[u8], open: &[OpenField]) -> Result<(), Error> {
-        self.shared.queue.try_add(row, open, false).map(drop)
+        self.shared.queue.try_add(&self.row(row, open, false)).map(drop)
     }
 
     /// Waits until every row that was written before is settled; nothing of it waits for company any more.
@@ -288,16 +336,17 @@ impl Writer {
         let queue = &self.shared.queue;
         let may_wait = self.shared.options.on_full != OnFull::Fail;
         // Only a row that has to wait needs memory of its own.
-        let waiting = self.encoded(row, |bytes, open| match queue.try_add(bytes, open, wants_ack) {
-            Ok(ack) => Ok(Ok(ack)),
-            Err(error) if may_wait && error.kind() == ErrorKind::QueueFull => {
-                Ok(Err((bytes.to_vec(), open.to_vec())))
-            }
-            Err(error) => Err(error),
-        })?;
+        let waiting =
+            self.encoded(row, |bytes, open| match queue.try_add(&self.row(bytes, open, wants_ack)) {
+                Ok(ack) => Ok(Ok(ack)),
+                Err(error) if may_wait && error.kind() == ErrorKind::QueueFull => {
+                    Ok(Err((bytes.to_vec(), open.to_vec())))
+                }
+                Err(error) => Err(error),
+            })?;
         match waiting {
             Ok(ack) => Ok(ack),
-            Err((bytes, open)) => self.add(&bytes, &open, wants_ack).await,
+            Err((bytes, open)) => self.add(self.row(&bytes, &open, wants_ack)).await,
         }
     }
 
@@ -326,16 +375,16 @@ impl Writer {
         result
     }
 
-    async fn add(&self, row: &[u8], open: &[OpenField], wants_ack: bool) -> Result<Option<Ack>, Error> {
+    async fn add(&self, row: NewRow<'_>) -> Result<Option<Ack>, Error> {
         let queue = &self.shared.queue;
         match self.shared.options.on_full {
-            OnFull::Fail => queue.try_add(row, open, wants_ack),
-            OnFull::Wait => queue.add_when_free(row, open, wants_ack).await,
+            OnFull::Fail => queue.try_add(&row),
+            OnFull::Wait => queue.add_when_free(&row).await,
             OnFull::WaitFor(patience) => {
                 let mut alarm = self.alarm(patience);
                 let added = tokio::select! {
                     biased;
-                    added = queue.add_when_free(row, open, wants_ack) => added,
+                    added = queue.add_when_free(&row) => added,
                     _ = &mut alarm => Err(queue::full()),
                 };
                 alarm.abort();
@@ -349,14 +398,12 @@ impl Writer {
         self.shared.handle.spawn(async move { tokio::time::sleep(after).await })
     }
 
-    fn add_blocking(&self, row: &[u8], open: &[OpenField], wants_ack: bool) -> Result<Option<Ack>, Error> {
+    fn add_blocking(&self, row: &NewRow<'_>) -> Result<Option<Ack>, Error> {
         let queue = &self.shared.queue;
         match self.shared.options.on_full {
-            OnFull::Fail => queue.try_add(row, open, wants_ack),
-            OnFull::Wait => queue.add_blocking(row, open, wants_ack, None),
-            OnFull::WaitFor(patience) => {
-                queue.add_blocking(row, open, wants_ack, Instant::now().checked_add(patience))
-            }
+            OnFull::Fail => queue.try_add(row),
+            OnFull::Wait => queue.add_blocking(row, None),
+            OnFull::WaitFor(patience) => queue.add_blocking(row, Instant::now().checked_add(patience)),
         }
     }
 }
@@ -386,6 +433,7 @@ async fn prepare(
     target: &Target,
     table: &str,
     options: WriterOptions,
+    companion: Option<Arc<dyn Companion>>,
     handle: Handle,
 ) -> Result<(Arc<Shared>, Carrier), Error> {
     options.check()?;
@@ -409,7 +457,13 @@ async fn prepare(
     let relation = table.sql();
     let fingerprint = fingerprint(&connection, &relation, &shape).await?;
     let relation_name: Arc<str> = table.name.clone().into();
-    let first = Carrier::new(connection, statements.clone(), relation_name.clone()).await?;
+    let is_ordered = options.on_conflict == Some(OnConflict::Update);
+    let lanes = match is_ordered {
+        true => Lanes::by_key(&connection, &table, &shape, &statements.key, options.connections).await?,
+        false => Lanes::one(),
+    };
+    let notices = durability::notices(&connection, &table).await?;
+    let first = Carrier::new(connection, statements.clone(), relation_name.clone());
     let decision = match options.is_adaptive() {
         true => Controller::new(&Limits::of(&options)).decision(),
         false => Decision {
@@ -421,11 +475,14 @@ async fn prepare(
     let recorder = Recorder::default();
     recorder.decided(decision);
     let shared = Shared {
-        queue: Queue::new(&options, decision),
+        queue: Queue::new(&options, decision, lanes.count(), is_ordered),
         target: target.clone(),
         shape,
         statements,
         ledger,
+        companion,
+        lanes,
+        notices,
         recorder,
         relation,
         relation_name,
@@ -446,8 +503,14 @@ impl Shared {
     /// # Errors
     /// It is gone, or its columns are others.
     async fn check_unchanged(&self, connection: &Connection) -> Result<(), Error> {
-        if fingerprint(connection, &self.relation, &self.shape).await? == self.fingerprint {
+        let now = fingerprint(connection, &self.relation, &self.shape).await?;
+        if now == self.fingerprint {
             return Ok(());
+        }
+        if now.is_empty() {
+            return Err(
+                Error::usage(format!("relation {} does not exist", self.relation)).with_sqlstate("42P01")
+            );
         }
         Err(Error::usage(format!(
             "the columns of {} are not those that the writer was made for",

@@ -4,6 +4,10 @@ use std::time::Duration;
 
 use crate::error::Error;
 
+/// The ledger remembers a transaction for a week, see there; a batch that is retried for less is never forgotten meanwhile,
+/// however slowly it ends.
+const MOST_RETRIES: Duration = Duration::from_secs(24 * 60 * 60);
+
 settings! {
     /// How a [`Writer`](super::Writer) gathers rows and what it does with them.
     #[derive(Clone, Debug, PartialEq)]
@@ -141,6 +145,11 @@ impl WriterOptions {
         }
         if self.latency_target.is_some_and(|target| target.is_zero()) {
             return Err(Error::usage("latency_target must be more than nothing"));
+        }
+        if self.retry_for > MOST_RETRIES {
+            return Err(Error::usage(
+                "retry_for must be at most a day: what was written is not remembered for ever",
+            ));
         }
         Ok(())
     }

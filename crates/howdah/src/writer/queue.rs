@@ -10,6 +10,8 @@ use tokio::sync::Notify;
 use super::ack::{Ack, Fate, Group};
 use super::adaptive::Decision;
 use super::arrivals::{Arrivals, Arrived};
+use super::lanes::Lane;
+use super::ledger::Tag;
 use super::options::WriterOptions;
 use super::statistics::Reason;
 use crate::error::{Error, ErrorKind};
@@ -24,9 +26,22 @@ const _: () = assert!(SEGMENT_ROWS <= u64::BITS as usize);
 /// So many bytes end a segment too.
 const SEGMENT_BYTES: usize = 256 * 1024;
 
+/// A row that is to be queued.
+#[derive(Clone)]
+pub(super) struct NewRow<'r> {
+    pub(super) bytes: &'r [u8],
+    pub(super) open: &'r [OpenField],
+    pub(super) lane: Lane,
+    /// What it is to whoever keeps something in step with rows: all rows of a writer have one, or none.
+    pub(super) tag: Option<Tag>,
+    pub(super) wants_ack: bool,
+}
+
 /// Rows that were written one after the other, and are settled together.
 pub(super) struct Segment {
     id: u64,
+    lane: usize,
+    pub(super) tags: Vec<Tag>,
     pub(super) bytes: Vec<u8>,
     /// Where each row ends in `bytes`.
     pub(super) ends: Vec<usize>,
@@ -38,9 +53,9 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    fn new(id: u64, now: Instant) -> Segment {
-        let (bytes, ends, open) = (Vec::new(), Vec::new(), Vec::new());
-        Segment { id, bytes, ends, open, group: Arc::default(), first: now, last: now }
+    fn new(id: u64, lane: usize, now: Instant) -> Segment {
+        let (bytes, ends, open, tags) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Segment { id, lane, tags, bytes, ends, open, group: Arc::default(), first: now, last: now }
     }
 
     pub(super) fn rows(&self) -> usize {
@@ -63,6 +78,11 @@ impl Batch {
         self.segments.iter().map(|segment| segment.bytes.len()).sum()
     }
 
+    /// What rows are to whoever keeps something in step with them.
+    pub(super) fn tags(&self) -> Vec<Tag> {
+        self.segments.iter().flat_map(|segment| segment.tags.iter().cloned()).collect()
+    }
+
     /// Each row by itself, without copying.
     pub(super) fn split(self) -> (Vec<Bytes>, Vec<Settling>) {
         let mut rows = Vec::with_capacity(self.rows());
@@ -71,6 +91,7 @@ impl Batch {
             let (whole, mut start) = (Bytes::from(segment.bytes), 0);
             settling.push(Settling {
                 id: segment.id,
+                lane: segment.lane,
                 rows: segment.ends.len(),
                 bytes: whole.len(),
                 group: segment.group,
@@ -89,6 +110,7 @@ impl Batch {
 /// A segment of which only the end is awaited.
 pub(super) struct Settling {
     id: u64,
+    lane: usize,
     pub(super) rows: usize,
     pub(super) bytes: usize,
     pub(super) group: Arc<Group>,
@@ -125,6 +147,8 @@ pub(super) struct Queue {
     max_age: Duration,
     queue_rows: usize,
     queue_bytes: usize,
+    /// A lane has one batch under way at the most.
+    is_ordered: bool,
     /// The dispatcher's ear.
     changed: Notify,
     /// Whoever waits for room.
@@ -134,9 +158,10 @@ pub(super) struct Queue {
 
 struct State {
     stage: Stage,
-    full: VecDeque<Segment>,
-    filling: Option<Segment>,
-    /// In `full` and `filling`.
+    lanes: Vec<Waiting>,
+    /// Rows go over the first lane only from now on, and not before the others are empty: one came that belongs to none.
+    is_narrow: bool,
+    /// In all lanes.
     waiting: Load,
     /// Those, and what is under way.
     unsettled: Load,
@@ -151,6 +176,27 @@ struct State {
     hurried: u64,
     /// At so many waiting rows the dispatcher is told.
     wake_at: usize,
+}
+
+/// Rows of a lane that wait.
+#[derive(Default)]
+struct Waiting {
+    full: VecDeque<Segment>,
+    filling: Option<Segment>,
+    /// In both.
+    load: Load,
+    flights: usize,
+}
+
+impl Waiting {
+    /// The oldest segment.
+    fn first(&self) -> Option<&Segment> {
+        self.full.front().or(self.filling.as_ref())
+    }
+
+    fn is_idle(&self) -> bool {
+        self.flights == 0 && self.load.rows == 0
+    }
 }
 
 /// How much of something there is.
@@ -169,12 +215,14 @@ pub(super) struct Loads {
 }
 
 impl Queue {
-    pub(super) fn new(options: &WriterOptions, decision: Decision) -> Queue {
+    /// With so many lanes; `is_ordered`, each of them has one batch under way at the most.
+    pub(super) fn new(options: &WriterOptions, decision: Decision, lanes: usize, is_ordered: bool) -> Queue {
         Queue {
+            is_ordered,
             state: Mutex::new(State {
                 stage: Stage::Open,
-                full: VecDeque::new(),
-                filling: None,
+                lanes: (0..lanes.max(1)).map(|_| Waiting::default()).collect(),
+                is_narrow: false,
                 waiting: Load::default(),
                 unsettled: Load::default(),
                 groups: BTreeMap::new(),
@@ -211,54 +259,58 @@ impl Queue {
     ///
     /// # Errors
     /// The queue is full (`None` as the error), or takes no rows any more.
-    fn add(
-        &self,
-        state: &mut State,
-        row: &[u8],
-        open: &[OpenField],
-        wants_ack: bool,
-    ) -> Result<Option<Ack>, Option<Error>> {
+    fn add(&self, state: &mut State, row: &NewRow<'_>) -> Result<Option<Ack>, Option<Error>> {
         if state.stage != Stage::Open {
             return Err(Some(closed()));
         }
-        if !self.has_room(state, row.len()) {
+        let bytes = row.bytes.len();
+        if !self.has_room(state, bytes) {
             return Err(None);
         }
         let now = Instant::now();
-        let segment = match &mut state.filling {
+        state.is_narrow |= row.lane == Lane::Unknown;
+        let number = match row.lane {
+            Lane::Number(number) if !state.is_narrow => number,
+            _ => 0,
+        };
+        let lane = &mut state.lanes[number];
+        let segment = match &mut lane.filling {
             Some(segment) => segment,
             none => {
-                let segment = none.insert(Segment::new(state.next_id, now));
+                let segment = none.insert(Segment::new(state.next_id, number, now));
                 state.next_id += 1;
                 state.groups.insert(segment.id, segment.group.clone());
                 segment
             }
         };
         let number = segment.ends.len();
-        segment.bytes.extend_from_slice(row);
+        segment.bytes.extend_from_slice(row.bytes);
         segment.ends.push(segment.bytes.len());
-        segment.open.extend(open.iter().map(|field| (number, *field)));
+        segment.open.extend(row.open.iter().map(|field| (number, *field)));
+        segment.tags.extend(row.tag.clone());
         segment.last = now;
         // Segments have at most SEGMENT_ROWS rows.
         let in_group = u32::try_from(number).unwrap_or(u32::MAX);
-        if !wants_ack {
+        if !row.wants_ack {
             segment.group.leave_unheard(in_group);
         }
-        let ack = wants_ack.then(|| Ack::new(segment.group.clone(), in_group));
+        let ack = row.wants_ack.then(|| Ack::new(segment.group.clone(), in_group));
         let is_full = number + 1 >= (state.decision.batch_rows / 4).clamp(1, SEGMENT_ROWS)
             || segment.bytes.len() >= SEGMENT_BYTES.min(self.max_bytes);
         if is_full {
-            state.full.extend(state.filling.take());
+            lane.full.extend(lane.filling.take());
         }
-        for load in [&mut state.waiting, &mut state.unsettled] {
+        for load in [&mut lane.load, &mut state.waiting, &mut state.unsettled] {
             load.rows += 1;
-            load.bytes += row.len();
+            load.bytes += bytes;
         }
-        let has_room = self.has_room(state, row.len());
+        // Whoever lands looks again at what waits for that.
+        let can_go = !self.is_ordered || lane.flights == 0;
+        let is_awaited = lane.load.rows >= state.wake_at
+            || lane.load.bytes >= self.max_bytes && state.wake_at < usize::MAX;
+        let has_room = self.has_room(state, bytes);
         state.arrivals.row(now, has_room);
-        if state.waiting.rows >= state.wake_at
-            || state.waiting.bytes >= self.max_bytes && state.wake_at < usize::MAX
-        {
+        if can_go && is_awaited {
             state.wake_at = usize::MAX;
             self.changed.notify_one();
         }
@@ -269,32 +321,22 @@ impl Queue {
     ///
     /// # Errors
     /// The queue is full, or takes no rows any more.
-    pub(super) fn try_add(
-        &self,
-        row: &[u8],
-        open: &[OpenField],
-        wants_ack: bool,
-    ) -> Result<Option<Ack>, Error> {
-        self.add(&mut self.lock(), row, open, wants_ack).map_err(|error| error.unwrap_or_else(full))
+    pub(super) fn try_add(&self, row: &NewRow<'_>) -> Result<Option<Ack>, Error> {
+        self.add(&mut self.lock(), row).map_err(|error| error.unwrap_or_else(full))
     }
 
     /// Adds a row as soon as there is room.
     ///
     /// # Errors
     /// The queue takes no rows any more.
-    pub(super) async fn add_when_free(
-        &self,
-        row: &[u8],
-        open: &[OpenField],
-        wants_ack: bool,
-    ) -> Result<Option<Ack>, Error> {
-        let added = self.add(&mut self.lock(), row, open, wants_ack);
+    pub(super) async fn add_when_free(&self, row: &NewRow<'_>) -> Result<Option<Ack>, Error> {
+        let added = self.add(&mut self.lock(), row);
         let Err(None) = added else { return added.map_err(|error| error.unwrap_or_else(full)) };
         loop {
             let freed = self.room.notified();
             tokio::pin!(freed);
             freed.as_mut().enable();
-            let added = self.add(&mut self.lock(), row, open, wants_ack);
+            let added = self.add(&mut self.lock(), row);
             match added {
                 Err(None) => freed.await,
                 Ok(ack) => {
@@ -313,14 +355,12 @@ impl Queue {
     /// The queue takes no rows any more, or had no room until `deadline`.
     pub(super) fn add_blocking(
         &self,
-        row: &[u8],
-        open: &[OpenField],
-        wants_ack: bool,
+        row: &NewRow<'_>,
         deadline: Option<Instant>,
     ) -> Result<Option<Ack>, Error> {
         let mut state = self.lock();
         loop {
-            match self.add(&mut state, row, open, wants_ack) {
+            match self.add(&mut state, row) {
                 Ok(ack) => return Ok(ack),
                 Err(Some(error)) => return Err(error),
                 Err(None) => {}
@@ -343,53 +383,78 @@ impl Queue {
             return Next::Over;
         }
         state.wake_at = usize::MAX;
-        let oldest = state.full.front().or(state.filling.as_ref()).map(|segment| (segment.id, segment.first));
-        let Some((id, first)) = oldest else {
+        let mut due: Vec<(u64, Instant, usize)> = (0..state.lanes.len())
+            .filter(|lane| self.is_free(state, *lane))
+            .filter_map(|lane| state.lanes[lane].first().map(|segment| (segment.id, segment.first, lane)))
+            .collect();
+        due.sort_unstable_by_key(|(id, ..)| *id);
+        if due.is_empty() {
             state.wake_at = 1;
             return Next::Wait(None);
-        };
-        let decision = state.decision;
+        }
         // Whoever lands looks again.
-        if state.flights >= decision.connections {
+        if state.flights >= state.decision.connections {
             return Next::Wait(None);
         }
-        let ripe = first + self.max_age;
+        let chosen = due.iter().find_map(|(id, first, lane)| {
+            let reason = self.reason(state, *id, *first, state.lanes[*lane].load, now)?;
+            Some((*lane, reason))
+        });
+        let Some((lane, reason)) = chosen else {
+            state.wake_at = state.decision.batch_rows;
+            return Next::Wait(due.iter().map(|(_, first, _)| *first + self.max_age).min());
+        };
+        if state.flights >= senders {
+            return Next::NoSender { wanted: state.decision.connections };
+        }
+        Next::Take(Batch { segments: self.take(state, lane), reason })
+    }
+
+    /// Whether rows of a lane may go.
+    fn is_free(&self, state: &State, lane: usize) -> bool {
+        let is_single = !state.is_narrow || lane > 0 || state.lanes[1..].iter().all(Waiting::is_idle);
+        is_single && (!self.is_ordered || state.lanes[lane].flights == 0)
+    }
+
+    /// Why a batch of a lane goes now, if it does: its oldest segment, since when that waits, and how much does.
+    fn reason(&self, state: &State, id: u64, first: Instant, load: Load, now: Instant) -> Option<Reason> {
         let reason = if state.stage != Stage::Open {
             Reason::Close
         } else if id < state.hurried {
             Reason::Flush
-        } else if state.waiting.rows >= decision.batch_rows {
+        } else if load.rows >= state.decision.batch_rows {
             Reason::Rows
-        } else if state.waiting.bytes >= self.max_bytes {
+        } else if load.bytes >= self.max_bytes {
             Reason::Bytes
         } else if state.flights == 0 {
             Reason::Idle
-        } else if ripe <= now {
+        } else if first + self.max_age <= now {
             Reason::Age
         } else {
-            state.wake_at = decision.batch_rows;
-            return Next::Wait(Some(ripe));
+            return None;
         };
-        if state.flights >= senders {
-            return Next::NoSender { wanted: decision.connections };
-        }
-        Next::Take(Batch { segments: self.take(state), reason })
+        Some(reason)
     }
 
-    /// Whole segments up to the bounds of a batch, at least one.
-    fn take(&self, state: &mut State) -> Vec<Segment> {
+    /// Whole segments of a lane up to the bounds of a batch, at least one.
+    fn take(&self, state: &mut State, lane: usize) -> Vec<Segment> {
+        let batch_rows = state.decision.batch_rows;
+        let lane = &mut state.lanes[lane];
         let mut segments: Vec<Segment> = Vec::new();
         let mut load = Load::default();
-        while let Some(segment) = state.full.front().or(state.filling.as_ref()) {
+        while let Some(segment) = lane.first() {
             let (rows, bytes) = (load.rows + segment.rows(), load.bytes + segment.bytes.len());
-            if !segments.is_empty() && (rows > state.decision.batch_rows || bytes > self.max_bytes) {
+            if !segments.is_empty() && (rows > batch_rows || bytes > self.max_bytes) {
                 break;
             }
             load = Load { rows, bytes };
-            segments.extend(state.full.pop_front().or_else(|| state.filling.take()));
+            segments.extend(lane.full.pop_front().or_else(|| lane.filling.take()));
         }
-        state.waiting.rows -= load.rows;
-        state.waiting.bytes -= load.bytes;
+        for waiting in [&mut lane.load, &mut state.waiting] {
+            waiting.rows -= load.rows;
+            waiting.bytes -= load.bytes;
+        }
+        lane.flights += 1;
         state.flights += 1;
         segments
     }
@@ -398,6 +463,9 @@ impl Queue {
     pub(super) fn settled(&self, settling: &[Settling], unheard: Option<Error>, decision: Option<Decision>) {
         let mut state = self.lock();
         state.flights -= 1;
+        if let Some(segment) = settling.first() {
+            state.lanes[segment.lane].flights -= 1;
+        }
         state.unheard = state.unheard.take().or(unheard);
         for segment in settling {
             state.unsettled.rows -= segment.rows;
@@ -431,8 +499,9 @@ impl Queue {
     pub(super) fn hurry(&self) -> Vec<Arc<Group>> {
         let mut state = self.lock();
         state.hurried = state.next_id;
-        let State { full, filling, .. } = &mut *state;
-        full.extend(filling.take());
+        for lane in &mut state.lanes {
+            lane.full.extend(lane.filling.take());
+        }
         self.changed.notify_one();
         state.groups.values().cloned().collect()
     }
@@ -460,8 +529,12 @@ impl Queue {
         let (unsent_groups, groups, rows) = {
             let mut state = self.lock();
             state.stage = Stage::Ended;
-            let filling = state.filling.take();
-            let waiting: Vec<_> = state.full.drain(..).chain(filling).map(|segment| segment.group).collect();
+            let mut waiting = Vec::new();
+            for lane in &mut state.lanes {
+                let (full, filling) = (std::mem::take(&mut lane.full), lane.filling.take());
+                waiting.extend(full.into_iter().chain(filling).map(|segment| segment.group));
+                lane.load = Load::default();
+            }
             state.waiting = Load::default();
             (waiting, std::mem::take(&mut state.groups), std::mem::take(&mut state.unsettled).rows)
         };

@@ -1,20 +1,23 @@
 //! One connection of a writer, and how a transaction of rows runs on it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::future::poll_fn;
 use std::iter::once;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use bytes::Bytes;
 use futures_util::TryStreamExt;
-use futures_util::future::{join, join_all};
 use howdah_encode::wire;
-use tokio_postgres::types::{Kind, ToSql, Type};
+use tokio_postgres::types::{Kind, Type};
 use tokio_postgres::{Row, Statement};
 
 use super::ack::Written;
+use super::ledger::{Beside, Entry, Ledger};
+use super::mark::Mark;
 use super::statements::Statements;
-use crate::connect::{Connection, PipelinedCopy, Target};
-use crate::error::Error;
+use crate::connect::{Connection, PipelinedCopy};
 use crate::plan::row_form::RowForm;
 use crate::send::write::array;
 use crate::send::write::fields::Field;
@@ -53,77 +56,42 @@ impl From<howdah_connect::Error> for Failure {
 /// Values that came back, by the number of their row.
 pub(super) type Returned = Vec<(usize, Written)>;
 
-/// The backend behind a connection, as nobody else can be called.
-#[derive(Clone)]
-pub(super) struct Backend {
-    pid: i32,
-    start: String,
-}
+/// The values that statements returned, by the number of the row; a row whose statement returned nothing has none.
+type Found = Vec<(usize, Row)>;
 
 pub(super) struct Session {
     connection: Connection,
-    pub(super) backend: Backend,
+    /// What its statements are known by.
+    pub(super) mark: Mark,
     statements: Arc<Statements>,
     prepared: HashMap<(SendMethod, bool), Statement>,
     /// Whether the server has prepared [`Statements::copy`].
     knows_copy: bool,
-    /// Whether the server has prepared [`Statements::note`].
-    knows_note: bool,
+    /// The other statements of a COPY's transaction that it has prepared, by their names.
+    knows: HashSet<Arc<str>>,
     relation_name: Arc<str>,
 }
 
 impl Session {
     /// Over an open connection.
-    ///
-    /// # Errors
-    /// The server's.
-    pub(super) async fn new(
+    pub(super) fn new(
         connection: Connection,
         statements: Arc<Statements>,
         relation_name: Arc<str>,
-    ) -> Result<Session, Error> {
-        let sql = "select pid, backend_start::text from pg_catalog.pg_stat_activity where pid = pg_catalog.pg_backend_pid()";
-        let rows = connection.client().query_typed(sql, &[]).await?;
-        let backend = match rows.first() {
-            Some(row) => {
-                Backend { pid: row.get(0), start: row.get::<_, Option<String>>(1).unwrap_or_default() }
-            }
-            None => Backend { pid: 0, start: String::new() },
-        };
-        Ok(Session {
+    ) -> Session {
+        Session {
             connection,
-            backend,
+            mark: Mark::new(),
             statements,
             prepared: HashMap::new(),
             knows_copy: false,
-            knows_note: false,
+            knows: HashSet::new(),
             relation_name,
-        })
-    }
-
-    /// Connects.
-    ///
-    /// # Errors
-    /// No connection.
-    pub(super) async fn open(
-        target: &Target,
-        statements: Arc<Statements>,
-        relation_name: Arc<str>,
-    ) -> Result<Session, Error> {
-        Session::new(target.connect().await?, statements, relation_name).await
+        }
     }
 
     pub(super) fn connection(&self) -> &Connection {
         &self.connection
-    }
-
-    /// Ends a backend of ours that holds what we need, and has not noticed that nobody listens to it any more.
-    pub(super) async fn end_backend(&self, orphan: &Backend) {
-        let sql = "select pg_catalog.pg_terminate_backend(pid) from pg_catalog.pg_stat_activity \
-                   where pid = $1 and backend_start::text = $2";
-        let asked = &[(&orphan.pid as &(dyn ToSql + Sync), Type::INT4), (&orphan.start, Type::TEXT)];
-        // It may be gone by now, or of another role: then time will tell.
-        let _ = self.connection.client().query_typed(sql, asked).await;
     }
 
     /// The statement of a method, with the part behind its parameters where it is to note one.
@@ -145,7 +113,7 @@ impl Session {
         if let Some(statement) = self.prepared.get(&(method, is_noted)) {
             return Ok(statement.clone());
         }
-        let statement = self.connection.client().prepare(sql).await?;
+        let statement = self.connection.client().prepare(&self.mark.on(sql)).await?;
         self.prepared.insert((method, is_noted), statement.clone());
         Ok(statement)
     }
@@ -161,8 +129,8 @@ impl Session {
         let _ = self.prepare(method, is_noted).await;
     }
 
-    /// Writes `rows` in one transaction, and notes `part` in the ledger if there is one. `again`, the part comes first, which
-    /// waits for an earlier attempt that is still under way.
+    /// Writes `rows` in one transaction, with what stands beside them. `again`, the ledger's part comes first, which waits for
+    /// an earlier attempt that is still under way.
     ///
     /// No statement that writes is sent behind a BEGIN of which nobody knows whether it worked: if that was cancelled, what
     /// follows would be a transaction of its own, and a part without its rows would pass for written.
@@ -173,14 +141,44 @@ impl Session {
         &mut self,
         rows: &[Bytes],
         method: SendMethod,
-        part: Option<i64>,
+        beside: &Beside,
         again: bool,
     ) -> Result<Returned, Failure> {
-        match (method, again) {
-            (SendMethod::Copy, _) => self.copy(rows, part, again).await,
-            (SendMethod::Rows, false) if rows.len() == 1 => self.lone_row(&rows[0], part).await,
-            (SendMethod::Unnest, false) => self.unnest_alone(rows, part).await,
-            (SendMethod::Rows | SendMethod::Unnest, _) => self.insert(rows, method, part, again).await,
+        let is_plain = !again && beside.entries.is_empty();
+        match method {
+            SendMethod::Copy => self.copy(rows, beside, again).await,
+            SendMethod::Rows if is_plain && rows.len() == 1 => self.lone_row(&rows[0], beside.part).await,
+            SendMethod::Unnest if is_plain => self.unnest_alone(rows, beside.part).await,
+            SendMethod::Rows | SendMethod::Unnest => self.insert(rows, method, beside, again).await,
+        }
+    }
+
+    /// Commits what would stand beside rows, without any.
+    ///
+    /// # Errors
+    /// The server's, or the connection's.
+    pub(super) async fn commit_alone(&self, beside: &Beside) -> Result<(), Failure> {
+        let sql = format!("{}; COMMIT", self.begin(beside, true));
+        match self.connection.client().batch_execute(&sql).await {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.rolled_back(error).await),
+        }
+    }
+
+    /// Notes a part without its rows, and that it is void.
+    ///
+    /// # Errors
+    /// The server's, or the connection's.
+    pub(super) async fn void(&self, part: i64) -> Result<(), Failure> {
+        let Some(note) = &self.statements.note else { return Ok(()) };
+        let void = note.sql(Ledger::void(part));
+        let sql = format!(
+            "{}; {void}; COMMIT",
+            self.begin(&Beside { part: Some(part), ..Beside::default() }, true)
+        );
+        match self.connection.client().batch_execute(&sql).await {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.rolled_back(error).await),
         }
     }
 
@@ -192,7 +190,7 @@ impl Session {
         let statement = self.prepare(SendMethod::Rows, part.is_some()).await?;
         let found = query(&self.connection, &statement, fields).await;
         let found = found.map_err(|error| Failure(error.into(), Some(0)))?;
-        Ok(returned(found, &statements))
+        Ok(written(found.into_iter().map(|row| (0, row)).collect()))
     }
 
     /// Rows in one statement, one round trip, one transaction.
@@ -202,64 +200,80 @@ impl Session {
         let mut arrays = arrays_of(rows, &statements, &statement);
         arrays.extend(part.map(|part| Field::owned(part.to_be_bytes().to_vec())));
         let found = query(&self.connection, &statement, arrays).await?;
-        Ok(returned(found, &statements))
+        Ok(written(statements.numbered(found, rows.len())))
     }
 
-    /// Rows in a transaction that begins with the part.
+    /// Rows in a transaction that begins with what stands beside them.
     async fn insert(
         &mut self,
         rows: &[Bytes],
         method: SendMethod,
-        part: Option<i64>,
+        beside: &Beside,
         again: bool,
     ) -> Result<Returned, Failure> {
         let statements = self.statements.clone();
         let insert = self.prepare(method, false).await?;
         let client = self.connection.client();
-        if let Err(error) = client.batch_execute(&self.begin(part, again)).await {
+        if let Err(error) = client.batch_execute(&self.begin(beside, again)).await {
             return Err(self.rolled_back(error).await);
         }
-        let written = async {
-            match method {
-                SendMethod::Unnest => {
-                    let arrays = arrays_of(rows, &statements, &insert);
-                    vec![query(&self.connection, &insert, arrays).await]
+        let connection = &self.connection;
+        let sending: Vec<Sending<'_>> = match method {
+            SendMethod::Unnest => {
+                let arrays = arrays_of(rows, &statements, &insert);
+                vec![Box::pin(query(connection, &insert, arrays))]
+            }
+            _ => {
+                let mut sending: Vec<Sending<'_>> = Vec::with_capacity(rows.len());
+                for row in rows {
+                    sending.push(Box::pin(query(connection, &insert, fields_of(row, &statements))));
                 }
-                _ => {
-                    let answers =
-                        rows.iter().map(|row| query(&self.connection, &insert, fields_of(row, &statements)));
-                    join_all(answers).await
-                }
+                sending
             }
         };
-        let (written, committed) = join(written, client.batch_execute("COMMIT")).await;
+        let is_named = method == SendMethod::Rows;
+        let failed =
+            |(at, error): (usize, tokio_postgres::Error)| Failure(error.into(), is_named.then_some(at));
+        // Only rows that were all sent are committed: what the driver could not even send would be missing.
+        let mut answers = match sent(sending).await {
+            Ok(answers) => answers,
+            Err((at, error)) => {
+                let _ = client.batch_execute("ROLLBACK").await;
+                return Err(failed((at, error)));
+            }
+        };
+        let committed = client.batch_execute("COMMIT").await;
         let committed = match committed {
             Ok(()) => Ok(()),
             Err(error) => Err(self.rolled_back(error).await),
         };
-        let mut found = Vec::with_capacity(rows.len());
-        for (at, answer) in written.into_iter().enumerate() {
-            found.extend(
-                answer.map_err(|error| Failure(error.into(), (method == SendMethod::Rows).then_some(at)))?,
-            );
+        let mut found: Found = Vec::with_capacity(rows.len());
+        for (at, answer) in answers.iter_mut().enumerate() {
+            let answer = answer.as_mut().await.map_err(|error| failed((at, error)))?;
+            match method {
+                SendMethod::Rows => found.extend(answer.into_iter().map(|row| (at, row))),
+                _ => found = statements.numbered(answer, rows.len()),
+            }
         }
         committed?;
-        Ok(returned(found, &statements))
+        Ok(written(found))
     }
 
     /// Rows behind one COPY, one round trip, one transaction.
-    async fn copy(&mut self, rows: &[Bytes], part: Option<i64>, again: bool) -> Result<Returned, Failure> {
+    async fn copy(&mut self, rows: &[Bytes], beside: &Beside, again: bool) -> Result<Returned, Failure> {
         let statements = self.statements.clone();
         let data = once(Bytes::from_static(&wire::HEADER))
             .chain(rows.iter().cloned())
             .chain(once(Bytes::from_static(&wire::TRAILER)));
         let mut copy = PipelinedCopy::new(&statements.copy_name, data);
         if !self.knows_copy {
-            copy.prepare(&statements.copy_name, &statements.copy)?;
+            copy.prepare(&statements.copy_name, &self.mark.on(&statements.copy))?;
         }
-        if let Some((part, note)) = part.zip(statements.note.as_ref()) {
-            if !self.knows_note {
-                copy.prepare(&note.name, &note.sql("$1"))?;
+        let mut new: Vec<Arc<str>> = Vec::new();
+        if let Some((part, note)) = beside.part.zip(statements.note.as_ref()) {
+            if !self.knows.contains(&note.name) {
+                copy.prepare(&note.name, &self.mark.on(&note.sql("$1")))?;
+                new.push(note.name.clone());
             }
             if again {
                 copy.run(LIMIT_WAITING)?;
@@ -269,10 +283,17 @@ impl Session {
                 copy.run(WAIT_AS_EVER)?;
             }
         }
+        for entry in &beside.entries {
+            if !self.knows.contains(&entry.name) && !new.contains(&entry.name) {
+                copy.prepare(&entry.name, &entry.sql)?;
+                new.push(entry.name.clone());
+            }
+            copy.execute(&entry.name, &entry.parameters)?;
+        }
         match self.connection.copy(copy).await {
             Ok(_) => {
                 self.knows_copy = true;
-                self.knows_note |= part.is_some();
+                self.knows.extend(new);
                 Ok(Returned::new())
             }
             Err(error) => {
@@ -294,29 +315,46 @@ impl Session {
         error.into()
     }
 
-    /// SQL that begins and notes the part, as one message: all of it happens or nothing.
-    fn begin(&self, part: Option<i64>, again: bool) -> String {
-        let part = part.zip(self.statements.note.as_ref()).map(|(part, note)| note.sql(part));
-        match (part, again) {
-            (None, _) => "BEGIN".to_owned(),
-            (Some(part), false) => format!("BEGIN; {part}"),
-            (Some(part), true) => format!("BEGIN; {LIMIT_WAITING}; {part}; {WAIT_AS_EVER}"),
+    /// SQL that begins, and writes what stands beside rows, as one message: all of it happens or nothing.
+    fn begin(&self, beside: &Beside, again: bool) -> String {
+        let mut sql = vec!["BEGIN".to_owned()];
+        if let Some((part, note)) = beside.part.zip(self.statements.note.as_ref()) {
+            let note = note.sql(part);
+            match again {
+                true => sql.extend([LIMIT_WAITING.to_owned(), note, WAIT_AS_EVER.to_owned()]),
+                false => sql.push(note),
+            }
         }
+        sql.extend(beside.entries.iter().map(Entry::text));
+        self.mark.on(&sql.join("; "))
     }
 }
 
-/// What came back, by the numbers of rows.
-fn returned(found: Vec<Row>, statements: &Statements) -> Returned {
-    let numbered = |(at, row): (usize, Row)| {
-        let number = if statements.is_numbered {
-            let number: i32 = row.get(row.len() - 1);
-            usize::try_from(number).unwrap_or(1) - 1
-        } else {
-            at
-        };
-        (number, Written::returning(row))
-    };
-    found.into_iter().enumerate().map(numbered).collect()
+/// A statement on its way, and what comes back.
+type Sending<'s> = Pin<Box<dyn Future<Output = Result<Vec<Row>, tokio_postgres::Error>> + Send + 's>>;
+
+/// Sends statements one behind the other, and waits for no answer: a statement is sent when it is first polled.
+///
+/// # Errors
+/// A statement failed before there can be an answer: it was not sent, or the connection is gone.
+async fn sent(mut sending: Vec<Sending<'_>>) -> Result<Vec<Sending<'_>>, (usize, tokio_postgres::Error)> {
+    poll_fn(|context| {
+        for (at, statement) in sending.iter_mut().enumerate() {
+            match statement.as_mut().poll(context) {
+                Poll::Ready(Err(error)) => return Poll::Ready(Err((at, error))),
+                // The answer is there already.
+                Poll::Ready(Ok(rows)) => *statement = Box::pin(std::future::ready(Ok(rows))),
+                Poll::Pending => {}
+            }
+        }
+        Poll::Ready(Ok(()))
+    })
+    .await?;
+    Ok(sending)
+}
+
+fn written(found: Found) -> Returned {
+    found.into_iter().map(|(row, values)| (row, Written::returning(values))).collect()
 }
 
 /// Runs a statement with the fields of a row; what comes back.
@@ -354,4 +392,20 @@ fn arrays_of(rows: &[Bytes], statements: &Statements, insert: &Statement) -> Vec
         array::of(fields.iter().skip(at).step_by(width), oid, element.delimiter, RowForm::Binary)
     };
     statements.elements.iter().enumerate().map(array).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_could_not_be_sent_is_known_before_the_rest_is_committed() {
+        let unsent = || "port=none".parse::<tokio_postgres::Config>().unwrap_err();
+        let waits = || -> Sending<'static> { Box::pin(std::future::pending()) };
+        let fails: Sending<'_> = Box::pin(async move { Err(unsent()) });
+        let answered: Sending<'_> = Box::pin(async { Ok(Vec::new()) });
+        assert_eq!(sent(vec![waits(), fails, waits()]).await.err().map(|(at, _)| at), Some(1));
+        let mut answers = sent(vec![waits(), answered]).await.ok().unwrap();
+        assert!(answers.pop().unwrap().await.unwrap().is_empty());
+    }
 }

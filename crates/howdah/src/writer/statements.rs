@@ -1,5 +1,8 @@
 //! The SQL by which a writer's rows reach the table.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use super::ledger::{Ledger, Note};
@@ -36,7 +39,12 @@ pub(super) struct Statements {
     pub(super) elements: Vec<Element>,
     pub(super) note: Option<Note>,
     /// A row's number stands behind the values that come back; otherwise they come in the order of the rows.
-    pub(super) is_numbered: bool,
+    is_numbered: bool,
+    /// What comes back of several rows in one statement cannot be told apart: something drops rows.
+    drops_rows: AtomicBool,
+    returns: bool,
+    /// The columns of the key, where rows may meet others.
+    pub(super) key: Vec<String>,
 }
 
 /// One column of [`Statements::unnest`].
@@ -47,6 +55,8 @@ pub(super) struct Element {
     pub(super) delimiter: u8,
     /// The column's type is an array itself.
     is_array: bool,
+    /// There are arrays of the type, or it is one.
+    has_arrays: bool,
 }
 
 impl Element {
@@ -57,6 +67,27 @@ impl Element {
 }
 
 impl Statements {
+    /// What [`Statements::unnest`] returned for so many rows, by their numbers.
+    ///
+    /// Without a number a row is known by its place alone. Where a trigger has dropped rows, places say nothing: then no row
+    /// has values, rather than those of another.
+    pub(super) fn numbered(&self, found: Vec<Row>, rows: usize) -> Vec<(usize, Row)> {
+        if self.is_numbered {
+            let number = |row: &Row| usize::try_from(row.get::<_, i32>(row.len() - 1)).unwrap_or(1) - 1;
+            return found.into_iter().map(|row| (number(&row), row)).collect();
+        }
+        if found.len() == rows {
+            return found.into_iter().enumerate().collect();
+        }
+        self.drops_rows.store(true, Ordering::Relaxed);
+        Vec::new()
+    }
+
+    /// Whether each row needs a statement of its own, so that what comes back is known to be its own.
+    pub(super) fn returns_by_row(&self) -> bool {
+        self.returns && self.drops_rows.load(Ordering::Relaxed)
+    }
+
     /// Looks up what is missing and writes them.
     ///
     /// # Errors
@@ -80,19 +111,21 @@ impl Statements {
         };
         let parameters: Vec<String> = elements.iter().enumerate().map(parameter).collect();
         let returning = returning(table, options)?;
+        let guard = guard(&relation, &elements, &names);
+        let guarded = guard.as_ref().map(|guard| format!("guard AS (SELECT 1 WHERE {guard})"));
         let values = format!("{into} VALUES ({})", parameters.join(", "));
         let note = ledger.map(Ledger::note);
         let part = format!("${}", names.len() + 1);
-        let noted = note.as_ref().map(|note| format!("WITH part AS ({})", note.sql(part)));
+        let noted = note.as_ref().map(|note| format!("part AS ({})", note.sql(part)));
         let back = match returning.as_slice() {
             [] => String::new(),
             columns => format!(" RETURNING {}", columns.join(", ")),
         };
-        let (unnest, is_numbered) = match options.on_conflict {
+        let (unnest, is_numbered, key) = match options.on_conflict {
             None => {
                 let rows = rows_sql(&elements, &names);
                 let n = number(&names);
-                (format!("{into} SELECT {list} FROM ({rows}) AS s ORDER BY {n}{back}"), false)
+                (format!("{into} SELECT {list} FROM ({rows}) AS s ORDER BY {n}{back}"), false, Vec::new())
             }
             Some(action) => {
                 let search = Search {
@@ -105,26 +138,67 @@ impl Statements {
                 let written = |name: &str| shape.columns().iter().any(|column| column.name == name);
                 let key = Key::search(connection, table, &search, &written).await?;
                 let rows = rows_sql(&elements, &names);
-                (conflict_sql(&into, &list, &names, &rows, &key, action, &returning), !returning.is_empty())
+                let sql = conflict_sql(&into, &list, &names, &rows, &key, action, &returning);
+                (sql, !returning.is_empty(), key.columns)
             }
         };
+        // Beside it may stand a part of the ledger; what begins with WITH goes on with a comma.
+        let whole = |before: Option<&String>, statement: &str| {
+            let before: Vec<&str> = before.into_iter().chain(&guarded).map(String::as_str).collect();
+            match (before.is_empty(), statement.strip_prefix("WITH ")) {
+                (true, _) => statement.to_owned(),
+                (false, Some(rest)) => format!("WITH {}, {rest}", before.join(", ")),
+                (false, None) => format!("WITH {} {statement}", before.join(", ")),
+            }
+        };
+        let one = format!("{values}{back}");
         let can_unnest = options.needs_statements() || !elements.iter().any(Element::is_literal);
         Ok(Statements {
             copy_name: format!("howdah_copy_{}", LoadId::new()),
-            copy: format!("COPY {relation} ({list}) FROM STDIN (FORMAT binary)"),
-            one: format!("{values}{back}"),
-            one_and_part: noted.as_ref().map(|noted| format!("{noted} {values}{back}")),
-            unnest_and_part: noted.map(|noted| match unnest.strip_prefix("WITH ") {
-                Some(rest) => format!("{noted}, {rest}"),
-                None => format!("{noted} {unnest}"),
-            }),
-            unnest,
+            copy: match &guard {
+                Some(guard) => format!("COPY {relation} ({list}) FROM STDIN (FORMAT binary) WHERE {guard}"),
+                None => format!("COPY {relation} ({list}) FROM STDIN (FORMAT binary)"),
+            },
+            one: whole(None, &one),
+            one_and_part: noted.as_ref().map(|noted| whole(Some(noted), &one)),
+            unnest: whole(None, &unnest),
+            unnest_and_part: noted.as_ref().map(|noted| whole(Some(noted), &unnest)),
             can_unnest,
             elements,
             note,
             is_numbered,
+            drops_rows: AtomicBool::new(!returning.is_empty() && may_drop_rows(connection, table).await?),
+            returns: !returning.is_empty(),
+            key,
         })
     }
+}
+
+/// A condition that is true, and that the server cannot even read once a column has another type than rows are encoded for.
+///
+/// It is read under the statement's own lock on the table, so that no ALTER TABLE comes between, and costs nothing: the planner
+/// finds that it is true. It needs no right to read the table. Of elements of arrays and of fields of composite types the
+/// binary format itself names the types.
+fn guard(relation: &str, elements: &[Element], names: &[String]) -> Option<String> {
+    let same = |(element, name): (&Element, &String)| {
+        let of = if element.is_array { "" } else { "[]" };
+        format!("ARRAY[(NULL::{relation}).{name}] OPERATOR(pg_catalog.<@) '{{}}'::{}{of}", element.type_name)
+    };
+    let columns = elements.iter().zip(names).filter(|(element, _)| element.has_arrays);
+    let same: Vec<String> = columns.map(same).collect();
+    (!same.is_empty()).then(|| format!("true OR ({})", same.join(" AND ")))
+}
+
+/// Whether a trigger or a rule may drop rows of the table or one of its partitions.
+async fn may_drop_rows(connection: &Connection, table: &Table) -> Result<bool, Error> {
+    // Bits of tgtype: 1 is FOR EACH ROW, 2 BEFORE, 4 INSERT, 64 INSTEAD OF. ev_type 3 is INSERT.
+    let sql = "with recursive own(oid) as (
+                   select $1 union select i.inhrelid from pg_catalog.pg_inherits i join own on own.oid = i.inhparent)
+               select exists (select from own join pg_catalog.pg_trigger t on t.tgrelid = own.oid
+                               where t.tgtype & 5 = 5 and t.tgtype & 66 <> 0)
+                   or exists (select from own join pg_catalog.pg_rewrite r on r.ev_class = own.oid where r.ev_type = '3')";
+    let rows = connection.client().query_typed(sql, &[(&table.oid, Type::OID)]).await?;
+    Ok(rows.first().is_some_and(|row| row.get(0)))
 }
 
 /// The rows as a query: a column each, and their number. In a select list composite elements stay whole.
@@ -225,7 +299,9 @@ async fn elements(connection: &Connection, table: &Table, shape: &RowShape) -> R
         .client()
         .query_typed(
             "select pg_catalog.format_type(t.oid, -1), t.typdelim::text,
+                    t.typinput = 'pg_catalog.array_in'::pg_catalog.regproc,
                     t.typinput = 'pg_catalog.array_in'::pg_catalog.regproc
+                        or t.typarray <> 0 and t.typname not in ('int2vector', 'oidvector')
                from pg_catalog.unnest($2) with ordinality as wanted(name, n)
                join pg_catalog.pg_attribute a on a.attrelid = $1 and a.attname = wanted.name
                join pg_catalog.pg_type t on t.oid = a.atttypid
@@ -233,10 +309,11 @@ async fn elements(connection: &Connection, table: &Table, shape: &RowShape) -> R
             &[(&table.oid, Type::OID), (&names, Type::TEXT_ARRAY)],
         )
         .await?;
-    let element = |row: &tokio_postgres::Row| Element {
+    let element = |row: &Row| Element {
         type_name: row.get(0),
         delimiter: row.get::<_, String>(1).bytes().next().unwrap_or(b','),
         is_array: row.get(2),
+        has_arrays: row.get(3),
     };
     Ok(rows.iter().map(element).collect())
 }

@@ -52,4 +52,5 @@ mod unreachable;
 mod write_paths;
 mod writer;
 mod writer_faults;
+mod writer_values;
 mod xml;

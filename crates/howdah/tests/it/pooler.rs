@@ -18,14 +18,15 @@ use crate::common::{load, options};
 const PGBOUNCER: &str = "/usr/sbin/pgbouncer";
 
 /// A pooler in front of the test's server; it ends with its value.
-struct Pooler {
+pub(crate) struct Pooler {
     child: Child,
     target: Target,
+    port: u16,
 }
 
 impl Pooler {
     /// `None`, with a message, where there is no pgbouncer.
-    fn start(database: &Database, mode: &str, size: u32) -> Option<Pooler> {
+    pub(crate) fn start(database: &Database, mode: &str, size: u32) -> Option<Pooler> {
         if !std::path::Path::new(PGBOUNCER).exists() {
             missing("pgbouncer", &format!("there is no {PGBOUNCER}"));
             return None;
@@ -59,7 +60,12 @@ impl Pooler {
         }
         let conninfo = format!("host=127.0.0.1 port={port} user=any dbname={}", database.name());
         let connect = ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() };
-        Some(Pooler { child, target: connect.resolve(&Environment::from_pairs([])).unwrap() })
+        Some(Pooler { child, port, target: connect.resolve(&Environment::from_pairs([])).unwrap() })
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> std::net::SocketAddr {
+        (std::net::Ipv4Addr::LOCALHOST, self.port).into()
     }
 
     fn load(&self, options: &LoadOptions) -> Report {

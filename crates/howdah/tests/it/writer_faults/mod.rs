@@ -1,8 +1,9 @@
 //! A Writer whose wire is cut, whose server goes away, and whose process is killed: rows that were acknowledged are all
 //! there, none is there twice, and every acknowledgement resolves.
 
-mod account;
+pub(crate) mod account;
 mod killed;
+mod late;
 mod seeds;
 mod server;
 mod sessions;

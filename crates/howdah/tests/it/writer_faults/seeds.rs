@@ -2,6 +2,8 @@
 
 mod plan;
 
+use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,11 +11,12 @@ use std::time::{Duration, Instant};
 use howdah::connect::Connection;
 use howdah::writer::Writer;
 use howdah_testkit::faults::{FaultProxy, Harm};
-use howdah_testkit::{Database, knob};
+use howdah_testkit::{Database, Frozen, knob, waiting};
 use plan::{Ending, Plan, Producer, Trouble};
 use tokio::runtime::{Builder, Runtime};
 
 use super::account::{Account, Key, create, target};
+use crate::pooler::Pooler;
 
 /// Runs that go on at the same time: they wait most of the time.
 const AT_ONCE: usize = 6;
@@ -26,6 +29,8 @@ fn random_faults_lose_and_double_nothing() {
     let first = u64::try_from(knob("HOWDAH_SEED", 1)).unwrap();
     let runs = u64::try_from(knob("HOWDAH_FAULT_RUNS", 200)).unwrap();
     let database = Database::new();
+    let pooler = Pooler::start(&database, "session", 30);
+    let fired = Fired::default();
     let next = AtomicU64::new(first);
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
@@ -39,7 +44,8 @@ fn random_faults_lose_and_double_nothing() {
                     let plan = Plan::drawn_from(seed);
                     // What panics inside has said why; this says where.
                     let told = Told(&plan);
-                    let wrongs = run(&plan, &database, &sessions);
+                    let site = Site { database: &database, pooler: pooler.as_ref(), fired: &fired };
+                    let wrongs = run(&plan, &site, &sessions);
                     assert!(
                         wrongs.is_empty(),
                         "{} rows are wrong: {:#?}",
@@ -51,6 +57,41 @@ fn random_faults_lose_and_double_nothing() {
             });
         }
     });
+    println!("seeds {first} to {}: {}", first + runs - 1, fired.described());
+    // In so many runs everything happens.
+    if runs >= 200 {
+        let never = plan::ALL.iter().filter(|name| fired.times(name) == 0);
+        let never: Vec<_> = never.filter(|name| pooler.is_some() || !name.starts_with("pooler")).collect();
+        assert!(never.is_empty(), "never happened: {never:?}");
+    }
+}
+
+/// What all runs have in common.
+#[derive(Clone, Copy)]
+struct Site<'s> {
+    database: &'s Database,
+    /// `None` where there is no pgbouncer.
+    pooler: Option<&'s Pooler>,
+    fired: &'s Fired,
+}
+
+/// How often each fault has happened, over all runs.
+#[derive(Default)]
+struct Fired(Mutex<BTreeMap<&'static str, u64>>);
+
+impl Fired {
+    fn add(&self, name: &'static str, times: u64) {
+        *self.0.lock().unwrap().entry(name).or_default() += times;
+    }
+
+    fn times(&self, name: &str) -> u64 {
+        self.0.lock().unwrap().get(name).copied().unwrap_or(0)
+    }
+
+    fn described(&self) -> String {
+        let fired = self.0.lock().unwrap();
+        fired.iter().map(|(name, times)| format!("{name} {times}")).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// Dropped by a panic, it tells the plan.
@@ -91,16 +132,25 @@ impl Session {
 }
 
 /// Runs a plan in a table of its own; what is wrong afterwards.
-fn run(plan: &Plan, database: &Database, sessions: &[Session; 2]) -> Vec<String> {
+fn run(plan: &Plan, site: &Site<'_>, sessions: &[Session; 2]) -> Vec<String> {
+    let Site { database, pooler, fired } = *site;
     let [asking, troubling] = sessions;
     let name = format!("run_{}", plan.seed);
     asking.run(&format!("{}; ALTER TABLE {name} ADD CHECK (number >= 0)", create(&name)));
     if plan.is_keyed {
         asking.run(&format!("ALTER TABLE {name} ADD UNIQUE (producer, number)"));
     }
-    let proxy = FaultProxy::seeded(database.tcp_address(), plan.seed);
+    let pooler = pooler.filter(|_| plan.is_pooled);
+    let upstream = pooler.map_or(database.tcp_address(), Pooler::address);
+    let proxy = FaultProxy::seeded(upstream, plan.seed);
     proxy.line(plan.line);
-    let through = format!("{} application_name={name}", proxy.conninfo(&database.conninfo()));
+    let mut through = format!("{} application_name={name}", proxy.conninfo(&database.conninfo()));
+    match pooler {
+        Some(_) => fired.add("pooler between", 1),
+        // A pooler takes no options.
+        None if plan.is_synchronous => through += " options='-c synchronous_commit=on'",
+        None => {}
+    }
     let writer = Writer::connect_blocking(&target(&through), &name, plan.options.clone()).unwrap();
     let accepted = AtomicUsize::new(0);
     let mut account = Account::default();
@@ -118,6 +168,7 @@ fn run(plan: &Plan, database: &Database, sessions: &[Session; 2]) -> Vec<String>
             {
                 thread::sleep(Duration::from_micros(500));
             }
+            fired.add(trouble.name().unwrap_or("wire"), 1);
             make(trouble, &name, &proxy, troubling);
         }
         producing.into_iter().for_each(|producing| account.add(producing.join().unwrap()));
@@ -129,11 +180,20 @@ fn run(plan: &Plan, database: &Database, sessions: &[Session; 2]) -> Vec<String>
     }
     account.settle();
     let statistics = writer.statistics();
+    fired.add("found out", statistics.ambiguous_commits);
+    // What is late arrives in the end, with or without a writer.
+    let is_late = proxy.held_back() > 0;
     drop(writer);
-    if let Ending::Close(_) = plan.ending {
+    proxy.release();
+    waiting::until("what was late has arrived", || proxy.held_back() == 0);
+    proxy.fired().into_iter().for_each(|(harm, times)| fired.add(harm, times));
+    if is_late || matches!(plan.ending, Ending::Close(_)) {
         // What was on its way may still commit.
         let start = Instant::now();
-        let backends = format!("SELECT count(*) FROM pg_stat_activity WHERE application_name = '{name}'");
+        // A pooler keeps its backends.
+        let busy = if pooler.is_some() { " AND state <> 'idle'" } else { "" };
+        let backends =
+            format!("SELECT count(*) FROM pg_stat_activity WHERE application_name = '{name}'{busy}");
         while asking.number(&backends) > 0 {
             assert!(start.elapsed() < PATIENCE, "backends of a closed writer stay");
             thread::sleep(Duration::from_millis(2));
@@ -196,6 +256,32 @@ fn make(trouble: &Trouble, name: &str, proxy: &FaultProxy, session: &Session) {
                 ));
                 thread::sleep(Duration::from_micros(300));
             }
+        }
+        Trouble::Freeze(time, is_cut) => {
+            let pid = session.number(&format!(
+                "SELECT coalesce(min(pid), 0)::bigint FROM pg_stat_activity WHERE application_name = '{name}'"
+            ));
+            let frozen = Frozen::freeze(&pid.to_string());
+            if *is_cut {
+                proxy.cut_all(Harm::Close);
+            }
+            thread::sleep(*time);
+            drop(frozen);
+        }
+        Trouble::StandbyAway(time) => {
+            session.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+            session.run("SELECT pg_reload_conf()");
+            thread::sleep(*time);
+            session.run("ALTER SYSTEM RESET synchronous_standby_names");
+            session.run("SELECT pg_reload_conf()");
+        }
+        Trouble::Alter => {
+            session.run(&format!("ALTER TABLE {name} ADD COLUMN IF NOT EXISTS more int DEFAULT 1"));
+            session.run(&format!("ALTER TABLE {name} DROP COLUMN more"));
+        }
+        Trouble::Twice(first, second) => {
+            proxy.set(*first);
+            proxy.set(*second);
         }
         Trouble::Lock(time) => session.run(&format!(
             "BEGIN; LOCK TABLE {name} IN EXCLUSIVE MODE; SELECT pg_sleep({}); COMMIT",

@@ -11,13 +11,13 @@ use howdah_testkit::{Database, waiting};
 use super::account::{Account, connect, create, options};
 
 /// A psql session that is given one line after the other; it ends with its value.
-struct Session {
+pub(super) struct Session {
     psql: Child,
     input: ChildStdin,
 }
 
 impl Session {
-    fn new(database: &Database) -> Session {
+    pub(super) fn new(database: &Database) -> Session {
         let mut psql = database.psql();
         psql.args(["-v", "ON_ERROR_STOP=0"]);
         let mut psql =
@@ -27,7 +27,7 @@ impl Session {
     }
 
     /// Sends a line; it is not waited for.
-    fn tell(&mut self, line: &str) {
+    pub(super) fn tell(&mut self, line: &str) {
         writeln!(self.input, "{line}").unwrap();
     }
 }
@@ -40,11 +40,11 @@ impl Drop for Session {
 }
 
 /// Waits until the database answers `t`.
-fn until(database: &Database, question: &str) {
+pub(super) fn until(database: &Database, question: &str) {
     database.until(question, "t", Duration::from_secs(20));
 }
 
-const SOMEBODY_IS_BLOCKED: &str = "SELECT count(*) > 0 FROM pg_stat_activity \
+pub(super) const SOMEBODY_IS_BLOCKED: &str = "SELECT count(*) > 0 FROM pg_stat_activity \
                                    WHERE cardinality(pg_blocking_pids(pid)) > 0 AND datname = current_database()";
 
 /// A trigger that stops row 5 at gate 5, and the first attempt at row 7 at gate 7. A gate is a lock that a session holds.

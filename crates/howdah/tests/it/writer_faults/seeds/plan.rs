@@ -14,6 +14,10 @@ pub(super) struct Plan {
     pub(super) options: WriterOptions,
     /// The table has a unique index.
     pub(super) is_keyed: bool,
+    /// Between the proxy and the server there is a pooler, in session mode: the one of Debian forgets what was prepared in the other.
+    pub(super) is_pooled: bool,
+    /// Its commits wait for a standby, where one is asked for.
+    pub(super) is_synchronous: bool,
     pub(super) line: Line,
     pub(super) producers: Vec<Producer>,
     /// What happens when so many rows were accepted, in this order.
@@ -46,7 +50,53 @@ pub(super) enum Trouble {
     Cancel(u64),
     /// Somebody else has the table for so long.
     Lock(Duration),
+    /// A backend stands still for so long; its connection is cut meanwhile, or is not.
+    Freeze(Duration, bool),
+    /// The standby that commits wait for is away for so long.
+    StandbyAway(Duration),
+    /// Somebody adds a column to the table, and drops it again.
+    Alter,
+    /// One thing goes wrong, and the next while that is put right.
+    Twice(Fault, Fault),
 }
+
+impl Trouble {
+    /// What reports call it, if it is not the wire's.
+    pub(super) fn name(&self) -> Option<&'static str> {
+        Some(match self {
+            Trouble::Wire(_) => return None,
+            Trouble::Cut(_) => "cut of all connections",
+            Trouble::Away(..) => "server away",
+            Trouble::Terminate => "terminated backends",
+            Trouble::Cancel(_) => "cancelled statements",
+            Trouble::Lock(_) => "locked table",
+            Trouble::Freeze(..) => "frozen backend",
+            Trouble::StandbyAway(_) => "standby away",
+            Trouble::Alter => "altered table",
+            Trouble::Twice(..) => "second fault during recovery",
+        })
+    }
+}
+
+/// Everything that can happen in a run, by its name.
+pub(super) const ALL: [&str; 16] = [
+    "close",
+    "reset",
+    "half a message",
+    "stall",
+    "late delivery",
+    "cut of all connections",
+    "server away",
+    "terminated backends",
+    "cancelled statements",
+    "locked table",
+    "frozen backend",
+    "standby away",
+    "altered table",
+    "second fault during recovery",
+    "pooler between",
+    "found out",
+];
 
 /// What happens when all rows were accepted.
 #[derive(Debug, Clone, Copy)]
@@ -91,6 +141,8 @@ impl Plan {
         Plan {
             seed,
             is_keyed: options.delivery == Delivery::ExactlyOnce && rng.once_in(3),
+            is_pooled: rng.once_in(10),
+            is_synchronous: rng.once_in(4),
             options,
             line: line(&mut rng),
             producers,
@@ -124,7 +176,23 @@ impl Producer {
 impl Trouble {
     fn drawn_from(rng: &mut Rng) -> Trouble {
         let cut = rng.one_of(&[Harm::Close, Harm::Reset]);
-        match rng.within(0..16) {
+        match rng.within(0..24) {
+            16 | 17 => Trouble::Freeze(rng.up_to(40 * MS), rng.once_in(2)),
+            18 => Trouble::StandbyAway(rng.up_to(30 * MS)),
+            19 => Trouble::Alter,
+            20 | 21 => {
+                let nth = rng.within(1..12);
+                let second = rng.one_of(&[Place::Connection, Place::Message(Direction::ToServer, nth)]);
+                Trouble::Twice(
+                    Fault { place: rng.one_of(&[Place::CommitReply, Place::BehindCommit]), harm: cut },
+                    Fault { place: second, harm: harm(rng) },
+                )
+            }
+            22 | 23 => {
+                let nth = rng.within(1..30);
+                let place = rng.one_of(&[Place::Commit, Place::Message(Direction::ToServer, nth)]);
+                Trouble::Wire(Fault { place, harm: Harm::Late(rng.one_of(&[1, 10, 100, u64::MAX])) })
+            }
             0..8 => Trouble::Wire(Fault { place: place(rng), harm: harm(rng) }),
             8 | 9 => Trouble::Cut(cut),
             10 => Trouble::Away(rng.up_to(60 * MS), Harm::BlackHole),
@@ -152,7 +220,8 @@ fn place(rng: &mut Rng) -> Place {
 
 fn harm(rng: &mut Rng) -> Harm {
     let stall = Harm::Stall(rng.up_to(30 * MS));
-    rng.one_of(&[Harm::Close, Harm::Close, Harm::Reset, Harm::Reset, Harm::Half, stall])
+    let late = Harm::Late(rng.one_of(&[1, 10, 100, u64::MAX]));
+    rng.one_of(&[Harm::Close, Harm::Close, Harm::Reset, Harm::Reset, Harm::Half, late, stall])
 }
 
 fn line(rng: &mut Rng) -> Line {

@@ -1,0 +1,35 @@
+//! What an acknowledgement is worth: where the server itself promises less than that a row survives a crash.
+
+use tokio_postgres::types::Type;
+
+use crate::catalog::table::Table;
+use crate::connect::Connection;
+use crate::error::Error;
+
+/// What a program should know before it relies on acknowledgements, a sentence each.
+///
+/// # Errors
+/// The server could not be asked.
+pub(super) async fn notices(connection: &Connection, table: &Table) -> Result<Vec<String>, Error> {
+    let sql = "with recursive own(oid) as (
+                   select $1 union select i.inhrelid from pg_catalog.pg_inherits i join own on own.oid = i.inhparent)
+               select pg_catalog.current_setting('synchronous_commit') = 'off',
+                      (select pg_catalog.count(*) from own join pg_catalog.pg_class c using (oid)
+                        where c.relpersistence <> 'p' and c.relkind in ('r', 'm'))";
+    let rows = connection.client().query_typed(sql, &[(&table.oid, Type::OID)]).await?;
+    let Some(row) = rows.first() else { return Ok(Vec::new()) };
+    let mut notices = Vec::new();
+    if row.get::<_, i64>(1) > 0 {
+        notices.push(format!(
+            "{} is UNLOGGED: a crash of the server empties it, acknowledged rows included",
+            table.display()
+        ));
+    }
+    if row.get(0) {
+        notices.push(
+            "synchronous_commit is off: a crash of the server may lose rows that were just acknowledged"
+                .to_owned(),
+        );
+    }
+    Ok(notices)
+}

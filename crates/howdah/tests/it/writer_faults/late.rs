@@ -1,0 +1,196 @@
+//! An attempt that was given up arrives after all: its rows must not be there a second time, nor at all where they were
+//! refused. And what stands in the way of the next attempt meanwhile is dealt with.
+
+use std::time::Duration;
+
+use howdah::writer::{Writer, WriterOptions, WriterPath};
+use howdah_testkit::faults::{Direction, Fault, FaultProxy, Harm, Place};
+use howdah_testkit::{Database, Frozen, OwnServer, waiting};
+
+use super::account::{Account, connect, create, options};
+use super::sessions::{SOMEBODY_IS_BLOCKED, Session, until};
+
+/// Not before the test says so.
+const AT_THE_END: Harm = Harm::Late(u64::MAX);
+
+const FIRST_MESSAGE: Place = Place::Message(Direction::ToServer, 1);
+
+struct Site {
+    database: Database,
+    proxy: FaultProxy,
+    writer: Writer,
+    account: Account,
+}
+
+impl Site {
+    fn new(sql: &str, options: WriterOptions) -> Site {
+        let database = Database::new();
+        database.sql(&format!("{}; {sql}", create("t")));
+        let proxy = FaultProxy::start(database.tcp_address());
+        let conninfo = format!("{} application_name=writer", proxy.conninfo(&database.conninfo()));
+        let writer = connect(&conninfo, &options.connections(1));
+        Site { database, proxy, writer, account: Account::default() }
+    }
+
+    /// Writes the rows as one batch, of which the first attempt is struck.
+    fn write_struck(&mut self, numbers: impl IntoIterator<Item = i64>, place: Place, harm: Harm) {
+        let mut other = Session::new(&self.database);
+        other.tell("BEGIN; LOCK TABLE t IN EXCLUSIVE MODE;");
+        let locked =
+            "SELECT count(*) > 0 FROM pg_locks WHERE relation = 't'::regclass AND mode = 'ExclusiveLock'";
+        until(&self.database, locked);
+        self.account.write(&self.writer, (1, 0));
+        until(&self.database, SOMEBODY_IS_BLOCKED);
+        numbers.into_iter().for_each(|number| self.account.write(&self.writer, (1, number)));
+        self.proxy.set(Fault { place, harm });
+        other.tell("COMMIT;");
+    }
+
+    /// Lets what is late arrive, and waits for what the server makes of it.
+    fn release(&self) {
+        assert!(self.proxy.held_back() > 0, "nothing is late");
+        self.proxy.release();
+        waiting::until("what was late has arrived", || self.proxy.held_back() == 0);
+        self.database.until(
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'writer' AND state <> 'idle'",
+            "0",
+            Duration::from_secs(20),
+        );
+    }
+
+    fn check(&mut self) {
+        self.account.check(|sql| self.database.sql(sql));
+    }
+}
+
+#[test]
+fn an_attempt_that_arrives_after_its_writer_was_closed_doubles_nothing() {
+    for (path, place) in [
+        (WriterPath::Copy, FIRST_MESSAGE),
+        (WriterPath::Insert, FIRST_MESSAGE),
+        (WriterPath::Copy, Place::Commit),
+    ] {
+        let mut site = Site::new("", options().path(path));
+        site.write_struck(1..5, place, AT_THE_END);
+        site.account.settle();
+        site.writer.close_blocking(Duration::from_secs(20)).unwrap();
+        // Where the attempt was in the middle of a transaction, it was ended to let the next one pass.
+        if place == FIRST_MESSAGE {
+            site.release();
+        }
+        site.account.check_all(|sql| site.database.sql(sql));
+    }
+}
+
+#[test]
+fn an_attempt_that_arrives_after_hundreds_of_others_doubles_nothing() {
+    let mut site = Site::new("", options());
+    site.write_struck(1..5, FIRST_MESSAGE, AT_THE_END);
+    // Each is a transaction of its own; some hundreds of them, and what they noted is removed.
+    for number in 5..300 {
+        site.account.write(&site.writer, (1, number));
+        site.account.settle();
+    }
+    until(&site.database, "SELECT count(*) < 200 FROM howdah_ledger");
+    site.release();
+    site.account.check_all(|sql| site.database.sql(sql));
+}
+
+#[test]
+fn rows_that_were_sent_again_one_by_one_are_not_doubled_by_the_batch_that_they_were() {
+    let fk = "CREATE TABLE parent (number bigint PRIMARY KEY); INSERT INTO parent VALUES (0), (12), (13), (15); \
+              ALTER TABLE t ADD FOREIGN KEY (number) REFERENCES parent";
+    for path in [WriterPath::Copy, WriterPath::Insert] {
+        let mut site = Site::new(fk, options().path(path));
+        site.write_struck(12..16, FIRST_MESSAGE, AT_THE_END);
+        site.account.settle();
+        let refused: Vec<i64> = site.account.failed().iter().map(|((_, number), _)| *number).collect();
+        assert_eq!(refused, [14]);
+        // What was wrong with it is put right before the first attempt arrives.
+        site.database.sql("INSERT INTO parent VALUES (14)");
+        site.release();
+        site.check();
+    }
+}
+
+#[test]
+fn every_attempt_that_was_given_up_is_ended_when_it_stands_in_the_way() {
+    let mut site = Site::new("", options().path(WriterPath::Copy).retry_for(Duration::from_secs(25)));
+    site.write_struck(1..5, Place::Commit, AT_THE_END);
+    // The second attempt waits for the first, and is cut off.
+    waiting::until("the first attempt is held back", || site.proxy.held_back() > 0);
+    until(&site.database, SOMEBODY_IS_BLOCKED);
+    site.proxy.cut_all(Harm::Reset);
+    site.account.check_all(|sql| site.database.sql(sql));
+}
+
+#[test]
+fn a_connection_that_is_swallowed_alone_is_found_out_although_it_is_not_retried_for_so_long() {
+    let mut site = Site::new("", options().retry_for(Duration::from_secs(3)));
+    site.account.write(&site.writer, (1, 1));
+    site.account.settle();
+    site.proxy.cut_all(Harm::BlackHole);
+    site.account.write(&site.writer, (1, 2));
+    site.account.check_all(|sql| site.database.sql(sql));
+    assert!(site.writer.statistics().retries > 0);
+}
+
+#[test]
+fn a_backend_that_stood_still_and_wakes_up_after_the_close_doubles_nothing() {
+    let mut site = Site::new("", options().path(WriterPath::Copy));
+    site.account.write(&site.writer, (1, 1));
+    site.account.settle();
+    let pid = site.database.sql(
+        "SELECT pid FROM pg_stat_activity WHERE application_name = 'writer' AND datname = current_database()",
+    );
+    let frozen = Frozen::freeze(&pid).unwrap();
+    let sent = site.proxy.messages(Direction::ToServer);
+    site.account.write(&site.writer, (1, 2));
+    waiting::until("the row is on its way", || site.proxy.messages(Direction::ToServer) > sent + 2);
+    site.proxy.cut_all(Harm::Close);
+    site.account.settle();
+    site.writer.close_blocking(Duration::from_secs(20)).unwrap();
+    drop(frozen);
+    site.database.until(
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'writer' AND datname = current_database()",
+        "0",
+        Duration::from_secs(20),
+    );
+    site.account.check_all(|sql| site.database.sql(sql));
+}
+
+#[test]
+fn a_row_that_no_standby_has_is_not_acknowledged_because_its_transaction_is_there() {
+    let server = OwnServer::start();
+    server.sql(&create("t"));
+    let proxy = FaultProxy::start(server.tcp_address());
+    let conninfo = format!("{} application_name=writer", proxy.conninfo(&server.conninfo()));
+    let writer = connect(&conninfo, &options().connections(1));
+    let mut account = Account::default();
+    account.write(&writer, (1, 1));
+    account.settle();
+    let waiters = |count: &str| {
+        waiting::until("backends wait for a standby", || {
+            server.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == count
+        });
+    };
+    server.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    server.sql("SELECT pg_reload_conf()");
+    waiting::until("a standby is asked for", || server.sql("SHOW synchronous_standby_names") == "nobody");
+    let ack = writer.write_blocking(&(1, 2_i64, "no standby has it")).unwrap();
+    waiters("1");
+    // The client gives the attempt up, and does not end it, however often it stands in the way of the next.
+    proxy.cut_all(Harm::Reset);
+    waiting::until("it is tried again more than once", || writer.statistics().retries > 2);
+    waiters("1");
+    // An administrator does: it has committed here, and nowhere else.
+    server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+    let ours = "SELECT count(*) FROM t WHERE number = 2";
+    waiting::until("it is in the table", || server.sql(ours) == "1");
+    waiters("1");
+    assert!(ack.try_get().is_none(), "a row is acknowledged that no standby has");
+    server.sql("ALTER SYSTEM RESET synchronous_standby_names");
+    server.sql("SELECT pg_reload_conf()");
+    ack.wait().unwrap();
+    assert_eq!(server.sql(ours), "1");
+}
