@@ -120,9 +120,8 @@ impl Shared {
         let enough = passed().saturating_add(after);
         while passed() < enough {
             // An error: the proxy ends.
-            match time::timeout(Duration::from_millis(1), releases.changed()).await {
-                Ok(_) => break,
-                Err(_) => {}
+            if time::timeout(Duration::from_millis(1), releases.changed()).await.is_ok() {
+                break;
             }
         }
         let delivered = async {

@@ -93,7 +93,7 @@ impl Lanes {
         if self.count == 1 {
             return Lane::Number(0);
         }
-        let is_key = |field: &OpenField| self.key.iter().any(|at| *at == field.column as usize);
+        let is_key = |field: &OpenField| self.key.contains(&(field.column as usize));
         if open.iter().any(is_key) {
             return Lane::Unknown;
         }

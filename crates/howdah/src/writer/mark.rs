@@ -3,6 +3,7 @@
 //! A process id would do where every connection is a backend of its own. Behind a pooler the backend that works for a
 //! connection is another from transaction to transaction, and the one that did so yesterday is somebody else's today.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
@@ -13,7 +14,7 @@ use crate::publish::load_id::LoadId;
 
 /// Names the statements of one session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Mark(String);
+pub(super) struct Mark(Arc<str>);
 
 /// What the server says about a session from which no answer comes.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,7 +29,7 @@ pub(super) enum Sign {
 
 impl Mark {
     pub(super) fn new() -> Mark {
-        Mark(format!("howdah {}", LoadId::new()))
+        Mark(format!("howdah {}", LoadId::new()).into())
     }
 
     /// The statement with the mark in front, where a long one is not cut off in `pg_stat_activity`.
@@ -48,7 +49,7 @@ impl Mark {
                     order by 2";
         let asked = async {
             let connection = target.connect().await.ok()?;
-            connection.client().query_typed(sql, &[(&self.0, Type::TEXT)]).await.ok()
+            connection.client().query_typed(sql, &[(&&*self.0, Type::TEXT)]).await.ok()
         };
         let Ok(Some(rows)) = timeout(within, asked).await else { return Sign::Unknown };
         if rows.iter().any(|row| row.get::<_, Option<bool>>(0) == Some(true)) {
@@ -66,7 +67,7 @@ pub(super) async fn end(connection: &Connection, given_up: &[Mark]) {
                    on pg_catalog.strpos(a.query, ghost.mark) > 0
                 where a.state <> 'idle' and a.wait_event is distinct from 'SyncRep'
                   and a.pid <> pg_catalog.pg_backend_pid()";
-    let marks: Vec<&str> = given_up.iter().map(|mark| mark.0.as_str()).collect();
+    let marks: Vec<&str> = given_up.iter().map(|mark| &*mark.0).collect();
     // It may be gone by now, or of another role: then time will tell.
     let _ = connection.client().query_typed(sql, &[(&marks, Type::TEXT_ARRAY)]).await;
 }

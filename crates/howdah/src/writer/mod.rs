@@ -18,6 +18,7 @@ mod patience;
 mod queue;
 mod sender;
 mod session;
+mod shared;
 mod silence;
 mod statements;
 mod statistics;
@@ -26,29 +27,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
-use tokio::sync::Notify;
-use tokio_postgres::types::Type;
 
 pub use ack::{Ack, Written};
 pub use adaptive::Decision;
 pub use options::{Delivery, OnConflict, OnFull, WriterOptions, WriterPath};
 pub use statistics::{Distribution, Flushes, Latency, Statistics};
 
-use ack::Group;
-use adaptive::{Controller, Limits};
-use lanes::Lanes;
-use ledger::Ledger;
 #[expect(unused_imports, reason = "what keeps something in step with rows names them")]
 pub(crate) use ledger::{Companion, Entry, Tag};
-use queue::{NewRow, Queue};
-use session::Session as Carrier;
-use statements::Statements;
-use statistics::Recorder;
+use queue::NewRow;
+use shared::{Shared, prepare};
 
-use crate::catalog::name::TableName;
-use crate::catalog::session::Session;
-use crate::catalog::table::Table;
-use crate::connect::{Connection, Target};
+use crate::connect::Target;
 use crate::error::{Committed, Error, ErrorKind};
 use crate::rows::{OpenField, Row, RowShape};
 
@@ -74,34 +64,6 @@ use crate::rows::{OpenField, Row, RowShape};
 /// live, and warns about it.
 pub struct Writer {
     shared: Arc<Shared>,
-}
-
-/// What the program's side and the senders share.
-struct Shared {
-    queue: Queue,
-    options: WriterOptions,
-    target: Target,
-    shape: RowShape,
-    statements: Arc<Statements>,
-    ledger: Option<Ledger>,
-    /// Who keeps something in step with the rows.
-    companion: Option<Arc<dyn Companion>>,
-    lanes: Lanes,
-    notices: Vec<String>,
-    recorder: Recorder,
-    /// Schema-qualified, for SQL.
-    relation: String,
-    relation_name: Arc<str>,
-    /// The columns and their types, as they were when the rows' encoding was chosen.
-    fingerprint: String,
-    has_row_security: bool,
-    version_num: i32,
-    /// Ends the dispatcher at once.
-    stop: Notify,
-    /// Resolves when it has ended.
-    ended: Arc<Group>,
-    /// Where it runs.
-    handle: Handle,
 }
 
 impl Writer {
@@ -426,107 +388,4 @@ impl Drop for Writer {
             );
         }
     }
-}
-
-/// Everything that is known before the first row.
-async fn prepare(
-    target: &Target,
-    table: &str,
-    options: WriterOptions,
-    companion: Option<Arc<dyn Companion>>,
-    handle: Handle,
-) -> Result<(Arc<Shared>, Carrier), Error> {
-    options.check()?;
-    let name = TableName::parse(table)?;
-    let target = &target.clone().with_fallback_application_name(crate::APPLICATION_NAME);
-    let connection = target.connect().await?;
-    // All connections go where the first went, until a failure: then any host of the target will do.
-    let session = Session::read(&connection).await?;
-    let table = Table::lookup(&connection, &name, &session.rules).await?.ok_or_else(|| {
-        Error::usage(format!("relation {name} does not exist"))
-            .with_sqlstate("42P01")
-            .with_hint("a writer does not make tables: CREATE TABLE first")
-    })?;
-    let as_text = options.needs_statements();
-    let shape = RowShape::of(&table, &session.rules, options.columns.as_deref(), as_text)?;
-    let ledger = match options.delivery {
-        Delivery::ExactlyOnce if !options.discard => Some(Ledger::open(&connection, &table.schema).await?),
-        _ => None,
-    };
-    let statements = Arc::new(Statements::new(&connection, &table, &shape, &options, ledger.as_ref()).await?);
-    let relation = table.sql();
-    let fingerprint = fingerprint(&connection, &relation, &shape).await?;
-    let relation_name: Arc<str> = table.name.clone().into();
-    let is_ordered = options.on_conflict == Some(OnConflict::Update);
-    let lanes = match is_ordered {
-        true => Lanes::by_key(&connection, &table, &shape, &statements.key, options.connections).await?,
-        false => Lanes::one(),
-    };
-    let notices = durability::notices(&connection, &table).await?;
-    let first = Carrier::new(connection, statements.clone(), relation_name.clone());
-    let decision = match options.is_adaptive() {
-        true => Controller::new(&Limits::of(&options)).decision(),
-        false => Decision {
-            batch_rows: options.max_rows,
-            connections: options.connections,
-            queue_rows: options.queue_rows,
-        },
-    };
-    let recorder = Recorder::default();
-    recorder.decided(decision);
-    let shared = Shared {
-        queue: Queue::new(&options, decision, lanes.count(), is_ordered),
-        target: target.clone(),
-        shape,
-        statements,
-        ledger,
-        companion,
-        lanes,
-        notices,
-        recorder,
-        relation,
-        relation_name,
-        fingerprint,
-        has_row_security: table.row_security,
-        version_num: session.version_num,
-        stop: Notify::new(),
-        ended: Arc::default(),
-        handle,
-        options,
-    };
-    Ok((Arc::new(shared), first))
-}
-
-impl Shared {
-    /// That the table is still the one that rows are encoded for.
-    ///
-    /// # Errors
-    /// It is gone, or its columns are others.
-    async fn check_unchanged(&self, connection: &Connection) -> Result<(), Error> {
-        let now = fingerprint(connection, &self.relation, &self.shape).await?;
-        if now == self.fingerprint {
-            return Ok(());
-        }
-        if now.is_empty() {
-            return Err(
-                Error::usage(format!("relation {} does not exist", self.relation)).with_sqlstate("42P01")
-            );
-        }
-        Err(Error::usage(format!(
-            "the columns of {} are not those that the writer was made for",
-            self.relation
-        ))
-        .with_hint("somebody altered the table: make a new writer"))
-    }
-}
-
-/// The columns of rows with their types, as the catalog has them now.
-async fn fingerprint(connection: &Connection, relation: &str, shape: &RowShape) -> Result<String, Error> {
-    let names: Vec<&str> = shape.columns().iter().map(|column| column.name.as_str()).collect();
-    let sql = "select coalesce(pg_catalog.string_agg(pg_catalog.concat_ws(' ', attname, atttypid, atttypmod), ',' order by attname), '')
-                 from pg_catalog.pg_attribute
-                where attrelid = pg_catalog.to_regclass($1) and attname = any($2) and not attisdropped";
-    let rows =
-        connection.client().query_typed(sql, &[(&relation, Type::TEXT), (&names, Type::TEXT_ARRAY)]).await?;
-    Ok(rows.first().map_or_else(String::new, |row| row.get(0)))
 }

@@ -37,6 +37,16 @@ pub(super) enum SendMethod {
     Rows,
 }
 
+/// What a session is asked for: one transaction.
+pub(super) enum Request<'r> {
+    /// Rows, and what stands beside them; `again`, after an attempt of which no answer came.
+    Rows { rows: &'r [Bytes], method: SendMethod, beside: &'r Beside, again: bool },
+    /// What would stand beside rows, without any.
+    Beside(&'r Beside),
+    /// That a part of the ledger is void. Where it was noted with its rows, the failure is the ledger's.
+    Void { ledger: &'r Ledger, part: i64 },
+}
+
 /// A transaction that was not answered with success: the server refused a row, which it may have named by its number, or
 /// could not go on; or the connection broke.
 pub(super) struct Failure(pub(super) howdah_connect::Error, pub(super) Option<usize>);
@@ -94,6 +104,18 @@ impl Session {
         &self.connection
     }
 
+    /// Runs the transaction that is asked for.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub(super) async fn answer(&mut self, request: Request<'_>) -> Result<Returned, Failure> {
+        match request {
+            Request::Rows { rows, method, beside, again } => self.transact(rows, method, beside, again).await,
+            Request::Beside(beside) => self.commit_alone(beside).await.map(|()| Returned::new()),
+            Request::Void { ledger, part } => self.void(ledger, part).await.map(|()| Returned::new()),
+        }
+    }
+
     /// The statement of a method, with the part behind its parameters where it is to note one.
     async fn prepare(
         &mut self,
@@ -137,7 +159,7 @@ impl Session {
     ///
     /// # Errors
     /// See [`Failure`].
-    pub(super) async fn transact(
+    async fn transact(
         &mut self,
         rows: &[Bytes],
         method: SendMethod,
@@ -157,7 +179,7 @@ impl Session {
     ///
     /// # Errors
     /// The server's, or the connection's.
-    pub(super) async fn commit_alone(&self, beside: &Beside) -> Result<(), Failure> {
+    async fn commit_alone(&self, beside: &Beside) -> Result<(), Failure> {
         let sql = format!("{}; COMMIT", self.begin(beside, true));
         match self.connection.client().batch_execute(&sql).await {
             Ok(()) => Ok(()),
@@ -165,21 +187,17 @@ impl Session {
         }
     }
 
-    /// Notes a part without its rows, and that it is void.
-    ///
-    /// # Errors
-    /// The server's, or the connection's.
-    pub(super) async fn void(&self, part: i64) -> Result<(), Failure> {
+    /// Notes a part without its rows, and that it is void. Both or neither: where the answer to this is lost too, and the part
+    /// is found noted, the second row tells whether that was this or the rows.
+    async fn void(&self, ledger: &Ledger, part: i64) -> Result<(), Failure> {
         let Some(note) = &self.statements.note else { return Ok(()) };
         let void = note.sql(Ledger::void(part));
-        let sql = format!(
-            "{}; {void}; COMMIT",
-            self.begin(&Beside { part: Some(part), ..Beside::default() }, true)
-        );
-        match self.connection.client().batch_execute(&sql).await {
-            Ok(()) => Ok(()),
-            Err(error) => Err(self.rolled_back(error).await),
-        }
+        let part_only = Beside { part: Some(part), ..Beside::default() };
+        let sql = format!("{}; {void}; COMMIT", self.begin(&part_only, true));
+        let Err(error) = self.connection.client().batch_execute(&sql).await else { return Ok(()) };
+        let failure = self.rolled_back(error).await;
+        let is_void = ledger.says_done(&failure.0) && ledger.is_void(&self.connection, part).await?;
+        if is_void { Ok(()) } else { Err(failure) }
     }
 
     /// One row, one statement, one round trip, one transaction.

@@ -1,122 +1,23 @@
 //! The queue between a program and the senders: bounded in rows and bytes, handed out in batches when they are due.
 
+mod batch;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use tokio::sync::Notify;
+
+pub(super) use batch::{Batch, NewRow, Settling};
+use batch::{SEGMENT_BYTES, SEGMENT_ROWS, Segment};
 
 use super::ack::{Ack, Fate, Group};
 use super::adaptive::Decision;
 use super::arrivals::{Arrivals, Arrived};
 use super::lanes::Lane;
-use super::ledger::Tag;
 use super::options::WriterOptions;
 use super::statistics::Reason;
 use crate::error::{Error, ErrorKind};
-use crate::rows::OpenField;
-
-/// Rows that share a [`Group`], at the most: few enough that a batch can be cut where it is due, many enough that a row
-/// costs no allocation.
-const SEGMENT_ROWS: usize = 64;
-// A group has a bit for each.
-const _: () = assert!(SEGMENT_ROWS <= u64::BITS as usize);
-
-/// So many bytes end a segment too.
-const SEGMENT_BYTES: usize = 256 * 1024;
-
-/// A row that is to be queued.
-#[derive(Clone)]
-pub(super) struct NewRow<'r> {
-    pub(super) bytes: &'r [u8],
-    pub(super) open: &'r [OpenField],
-    pub(super) lane: Lane,
-    /// What it is to whoever keeps something in step with rows: all rows of a writer have one, or none.
-    pub(super) tag: Option<Tag>,
-    pub(super) wants_ack: bool,
-}
-
-/// Rows that were written one after the other, and are settled together.
-pub(super) struct Segment {
-    id: u64,
-    lane: usize,
-    pub(super) tags: Vec<Tag>,
-    pub(super) bytes: Vec<u8>,
-    /// Where each row ends in `bytes`.
-    pub(super) ends: Vec<usize>,
-    /// Literals that the server has to read, by the row's number.
-    pub(super) open: Vec<(usize, OpenField)>,
-    pub(super) group: Arc<Group>,
-    pub(super) first: Instant,
-    pub(super) last: Instant,
-}
-
-impl Segment {
-    fn new(id: u64, lane: usize, now: Instant) -> Segment {
-        let (bytes, ends, open, tags) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Segment { id, lane, tags, bytes, ends, open, group: Arc::default(), first: now, last: now }
-    }
-
-    pub(super) fn rows(&self) -> usize {
-        self.ends.len()
-    }
-}
-
-/// What one transaction is made of.
-pub(super) struct Batch {
-    pub(super) segments: Vec<Segment>,
-    pub(super) reason: Reason,
-}
-
-impl Batch {
-    pub(super) fn rows(&self) -> usize {
-        self.segments.iter().map(Segment::rows).sum()
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        self.segments.iter().map(|segment| segment.bytes.len()).sum()
-    }
-
-    /// What rows are to whoever keeps something in step with them.
-    pub(super) fn tags(&self) -> Vec<Tag> {
-        self.segments.iter().flat_map(|segment| segment.tags.iter().cloned()).collect()
-    }
-
-    /// Each row by itself, without copying.
-    pub(super) fn split(self) -> (Vec<Bytes>, Vec<Settling>) {
-        let mut rows = Vec::with_capacity(self.rows());
-        let mut settling = Vec::with_capacity(self.segments.len());
-        for segment in self.segments {
-            let (whole, mut start) = (Bytes::from(segment.bytes), 0);
-            settling.push(Settling {
-                id: segment.id,
-                lane: segment.lane,
-                rows: segment.ends.len(),
-                bytes: whole.len(),
-                group: segment.group,
-                first: segment.first,
-                last: segment.last,
-            });
-            for end in segment.ends {
-                rows.push(whole.slice(start..end));
-                start = end;
-            }
-        }
-        (rows, settling)
-    }
-}
-
-/// A segment of which only the end is awaited.
-pub(super) struct Settling {
-    id: u64,
-    lane: usize,
-    pub(super) rows: usize,
-    pub(super) bytes: usize,
-    pub(super) group: Arc<Group>,
-    pub(super) first: Instant,
-    pub(super) last: Instant,
-}
 
 /// What the dispatcher does next.
 pub(super) enum Next {

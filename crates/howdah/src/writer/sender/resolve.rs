@@ -1,0 +1,82 @@
+//! What became of an attempt of which no answer came: it is made certain, and durable, before anything is said about its rows.
+
+use tokio_postgres::error::Severity;
+
+use super::attempts::{Refused, unless_it_may_be_in};
+use super::{BatchSender, Trouble};
+use crate::error::Error;
+use crate::writer::ledger::Beside;
+use crate::writer::mark;
+use crate::writer::session::Request;
+
+impl BatchSender {
+    /// Makes sure that nothing happens under a part any more: whether its rows are not in. An attempt that arrives from now
+    /// on finds the part noted.
+    ///
+    /// # Errors
+    /// That could not be written for as long as batches are tried again.
+    pub(super) async fn make_void(&mut self, part: i64) -> Result<bool, Error> {
+        let shared = self.shared.clone();
+        let Some(ledger) = &shared.ledger else { return Ok(true) };
+        let mut patience = self.patience();
+        loop {
+            let error = match self.ask(Request::Void { ledger, part }).await {
+                Ok(_) => return Ok(true),
+                Err(Trouble::Unreachable(error) | Trouble::Silent(error)) => error,
+                Err(Trouble::Failed(error, _)) if ledger.says_done(&error) => {
+                    shared.recorder.found_out();
+                    return match self.make_durable().await {
+                        Err(Refused::All(error) | Refused::Row(error, _)) => Err(error),
+                        Ok(()) => Ok(false),
+                    };
+                }
+                Err(Trouble::Failed(error, _)) => {
+                    if error.sqlstate() == Some("55P03")
+                        && let Some(session) = &self.session
+                    {
+                        mark::end(session.connection(), &self.ghosts).await;
+                    }
+                    let can_go_on = error.as_db_error().is_some_and(|db| {
+                        db.parsed_severity() == Some(Severity::Error) && db.code().code() != "25006"
+                    });
+                    if !can_go_on {
+                        self.abandon();
+                    }
+                    Error::from(error)
+                }
+            };
+            if self.wait(&error, &mut patience).await.is_err() {
+                return Err(unless_it_may_be_in(error, true));
+            }
+        }
+    }
+
+    /// An earlier attempt's transaction is in the table; whether it is as durable as the server promises is not said: what it
+    /// waited for, a standby say, may have been cut short. A transaction that commits now does so behind it, and its answer
+    /// holds for both.
+    ///
+    /// # Errors
+    /// None was committed for as long as batches are tried again.
+    pub(super) async fn make_durable(&mut self) -> Result<(), Refused> {
+        let shared = self.shared.clone();
+        let Some(ledger) = &shared.ledger else { return Ok(()) };
+        let mut patience = self.patience();
+        loop {
+            // A new number each time: one that is noted already says nothing of its own durability.
+            let part = ledger.part();
+            let answer = self.ask(Request::Beside(&Beside { part: Some(part), entries: Vec::new() })).await;
+            ledger.settled(part, answer.is_err());
+            let error = match answer {
+                Ok(_) => return Ok(()),
+                Err(Trouble::Unreachable(error) | Trouble::Silent(error)) => error,
+                Err(Trouble::Failed(error, _)) => {
+                    self.abandon();
+                    Error::from(error)
+                }
+            };
+            if self.wait(&error, &mut patience).await.is_err() {
+                return Err(Refused::All(unless_it_may_be_in(error, true)));
+            }
+        }
+    }
+}
