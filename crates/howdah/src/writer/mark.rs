@@ -37,8 +37,8 @@ impl Mark {
         format!("/* {} */ {sql}", self.0)
     }
 
-    /// Asks the server over a connection of its own what it makes of the session.
-    pub(super) async fn look(&self, target: &Target, within: Duration) -> Sign {
+    /// Asks the server over a connection of its own what it makes of the session, and ends ghosts by the way.
+    pub(super) async fn look(&self, target: &Target, ghosts: &[Mark], within: Duration) -> Sign {
         // What is sent waits for us where it is a COPY without rows, or where nothing was begun; ClientWrite: it has an answer
         // that nobody takes.
         let sql = "select a.state = 'active' and a.wait_event is distinct from 'ClientRead'
@@ -49,6 +49,9 @@ impl Mark {
                     order by 2";
         let asked = async {
             let connection = target.connect().await.ok()?;
+            if !ghosts.is_empty() {
+                end(&connection, ghosts).await;
+            }
             connection.client().query_typed(sql, &[(&&*self.0, Type::TEXT)]).await.ok()
         };
         let Ok(Some(rows)) = timeout(within, asked).await else { return Sign::Unknown };

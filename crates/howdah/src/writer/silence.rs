@@ -23,15 +23,15 @@ pub(super) struct Silence {
 
 impl Silence {
     /// Returns when no answer is to be expected any more: the server's machine takes no connection, or the server waits for
-    /// us as we wait for it.
-    pub(super) async fn lasts(&mut self, target: &Target, mark: &Mark) {
+    /// us as we wait for it. Ghosts are sessions that were given up: what they hold may be what the server waits for.
+    pub(super) async fn lasts(&mut self, target: &Target, mark: &Mark, ghosts: &[Mark]) {
         let mut end = Instant::now() + SILENCE;
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(end)));
         loop {
             timer.as_mut().await;
             // It may have been set for an earlier transaction.
             if Instant::now() >= end {
-                if is_over(target, mark).await {
+                if is_over(target, mark, ghosts).await {
                     return;
                 }
                 end = Instant::now() + SILENCE;
@@ -41,14 +41,14 @@ impl Silence {
     }
 }
 
-async fn is_over(target: &Target, mark: &Mark) -> bool {
+async fn is_over(target: &Target, mark: &Mark, ghosts: &[Mark]) -> bool {
     if !target.answers(SILENCE).await {
         return true;
     }
-    let first = mark.look(target, SILENCE).await;
+    let first = mark.look(target, ghosts, SILENCE).await;
     if !matches!(first, Sign::Waits(_)) {
         return false;
     }
     sleep(SECOND_LOOK).await;
-    mark.look(target, SILENCE).await == first
+    mark.look(target, ghosts, SILENCE).await == first
 }

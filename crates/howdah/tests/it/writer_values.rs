@@ -187,6 +187,24 @@ fn a_row_that_the_server_cannot_get_past_fails_alone_whatever_it_does() {
 }
 
 #[test]
+fn a_batch_that_is_too_slow_as_a_whole_is_written_in_parts() {
+    let database = Database::new();
+    database.sql(
+        "CREATE TABLE t (n bigint); CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+         PERFORM pg_sleep(0.01); RETURN NEW; END $$; \
+         CREATE TRIGGER slow BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION slow();",
+    );
+    let conninfo = format!("{} options='-c statement_timeout=700ms'", database.conninfo());
+    // Far longer than this test waits: the batch is not narrowed because patience is exhausted.
+    let options = WriterOptions::default().connections(1).retry_for(Duration::from_secs(3_600));
+    let writer = account::connect(&conninfo, &options);
+    let acks = (0..100_i64).map(|n| writer.write_blocking(&(n,)).unwrap());
+    assert_eq!(failed(acks.collect()), []);
+    assert_eq!(database.sql("SELECT count(*), count(DISTINCT n) FROM t"), "100|100");
+    assert!(writer.statistics().retries > 0);
+}
+
+#[test]
 fn tables_and_sessions_that_promise_less_are_named() {
     let database = Database::new();
     database.sql("CREATE UNLOGGED TABLE t (n int)");

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::Shared;
 use super::ack::Written;
 use super::ledger::Tag;
-use super::mark::Mark;
+use super::mark::{self, Mark};
 use super::options::WriterPath;
 use super::patience::{Exhausted, Patience};
 use super::session::{Failure, Request, Returned, SendMethod, Session};
@@ -211,13 +211,13 @@ impl BatchSender {
     /// Asks the server for something, over a connection that is opened where there is none, and waits for the answer.
     async fn ask(&mut self, request: Request<'_>) -> Result<Returned, Trouble> {
         self.open().await.map_err(Trouble::Unreachable)?;
-        let BatchSender { session: Some(session), silence, shared, .. } = self else {
+        let BatchSender { session: Some(session), silence, shared, ghosts, .. } = self else {
             return Err(Trouble::Unreachable(Error::new(ErrorKind::Connect, "the connection is gone")));
         };
         let mark = session.mark.clone();
         let answer = tokio::select! {
             answer = session.answer(request) => Some(answer),
-            () = silence.lasts(&shared.target, &mark) => None,
+            () = silence.lasts(&shared.target, &mark, ghosts) => None,
         };
         match answer {
             Some(answer) => answer.map_err(|Failure(error, row)| Trouble::Failed(error, row)),
@@ -253,6 +253,8 @@ impl BatchSender {
                 self.tried_again = true;
                 if !self.ghosts.is_empty() {
                     shared.recorder.reconnected();
+                    // In the middle of a batch they hold locks, and have not noticed that nobody listens to them any more.
+                    mark::end(session.connection(), &self.ghosts).await;
                 }
                 Ok(self.session.insert(session))
             }

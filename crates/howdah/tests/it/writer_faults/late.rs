@@ -116,12 +116,22 @@ fn rows_that_were_sent_again_one_by_one_are_not_doubled_by_the_batch_that_they_w
 #[test]
 fn every_attempt_that_was_given_up_is_ended_when_it_stands_in_the_way() {
     let mut site = Site::new("", options().path(WriterPath::Copy).retry_for(Duration::from_secs(25)));
+    // The second attempt stands in the way of the third as the first one did in its own.
+    site.proxy.set(Fault { place: Place::Commit, harm: AT_THE_END });
     site.write_struck(1..5, Place::Commit, AT_THE_END);
-    // The second attempt waits for the first, and is cut off.
-    waiting::until("the first attempt is held back", || site.proxy.held_back() > 0);
-    until(&site.database, SOMEBODY_IS_BLOCKED);
-    site.proxy.cut_all(Harm::Reset);
     site.account.check_all(|sql| site.database.sql(sql));
+    assert_eq!(site.proxy.held_back(), 2);
+}
+
+#[test]
+fn a_table_that_is_altered_while_an_attempt_is_held_back_holds_nothing_up_for_good() {
+    let mut site = Site::new("", options().path(WriterPath::Copy));
+    site.write_struck(1..5, Place::Commit, AT_THE_END);
+    let mut other = Session::new(&site.database);
+    other.tell("ALTER TABLE t ADD COLUMN more int;");
+    site.account.check_all(|sql| site.database.sql(sql));
+    let altered = "SELECT count(*) = 1 FROM pg_attribute WHERE attrelid = 't'::regclass AND attname = 'more'";
+    until(&site.database, altered);
 }
 
 #[test]

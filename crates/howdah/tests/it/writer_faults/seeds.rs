@@ -121,6 +121,11 @@ impl Session {
         self.runtime.block_on(self.connection.client().batch_execute(sql)).unwrap();
     }
 
+    /// Runs what may fail.
+    fn try_run(&self, sql: &str) {
+        let _ = self.runtime.block_on(self.connection.client().batch_execute(sql));
+    }
+
     fn number(&self, sql: &str) -> i64 {
         self.runtime.block_on(self.connection.client().query_one(sql, &[])).unwrap().get(0)
     }
@@ -276,15 +281,18 @@ fn make(trouble: &Trouble, name: &str, proxy: &FaultProxy, session: &Session) {
             session.run("SELECT pg_reload_conf()");
         }
         Trouble::Alter => {
-            session.run(&format!("ALTER TABLE {name} ADD COLUMN IF NOT EXISTS more int DEFAULT 1"));
-            session.run(&format!("ALTER TABLE {name} DROP COLUMN more"));
+            // Where an attempt that is held back holds the table, nobody can alter it before it is let go.
+            let change = ["ADD COLUMN IF NOT EXISTS more int DEFAULT 1", "DROP COLUMN IF EXISTS more"];
+            for change in change {
+                session.try_run(&format!("SET lock_timeout = '500ms'; ALTER TABLE {name} {change}"));
+            }
         }
         Trouble::Twice(first, second) => {
             proxy.set(*first);
             proxy.set(*second);
         }
         Trouble::Lock(time) => session.run(&format!(
-            "BEGIN; LOCK TABLE {name} IN EXCLUSIVE MODE; SELECT pg_sleep({}); COMMIT",
+            "SET lock_timeout = 0; BEGIN; LOCK TABLE {name} IN EXCLUSIVE MODE; SELECT pg_sleep({}); COMMIT",
             time.as_secs_f64()
         )),
     }
