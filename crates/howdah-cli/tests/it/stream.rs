@@ -1,6 +1,7 @@
 //! `howdah stream` against a real server: from pipes and growing files, stopped, killed, with bad records and lost connections.
 
 mod resumed;
+mod rotated;
 
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};

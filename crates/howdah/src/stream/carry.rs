@@ -5,11 +5,12 @@ use std::sync::mpsc::Sender;
 use std::time::Instant;
 
 use super::arrival::Arrival;
+use super::intake::Intake;
 use super::origin::Source;
-use super::place::FileMark;
 use super::reading::Reading;
 use super::row::{RecordRow, Scratch};
 use super::settle::{Batch, Between, Fate, Sent};
+use super::trace::FileMark;
 use super::watch::StreamWatch;
 use super::{DRAIN, Ended, PATIENCE};
 use crate::error::{Committed, Error, ErrorKind};
@@ -18,7 +19,7 @@ use crate::plan::Plan;
 use crate::read::records::{Record, Records};
 use crate::rows::OpenField;
 use crate::source::text::live::LiveCutter;
-use crate::source::{Dialect, Field, Piece};
+use crate::source::{Dialect, Field, Piece, Span};
 use crate::writer::{Ack, Writer};
 
 /// So much memory records may take that are not settled, beside the writer's queue.
@@ -26,6 +27,7 @@ const MOST_HELD: usize = 256 * 1024 * 1024;
 
 /// Carries records from the source to the writer.
 pub(super) struct Carrier {
+    intake: Intake,
     plan: Plan,
     dialect: Arc<Dialect>,
     writer: Arc<Writer>,
@@ -48,13 +50,14 @@ enum Next {
 
 impl Carrier {
     pub(super) fn new(
+        intake: Intake,
         found: Reading,
         writer: Arc<Writer>,
         watch: StreamWatch,
-        batches: Sender<Batch>,
-        between: Arc<Between>,
+        (batches, between): (Sender<Batch>, Arc<Between>),
     ) -> Carrier {
         Carrier {
+            intake,
             plan: found.plan,
             dialect: found.dialect,
             writer,
@@ -69,38 +72,35 @@ impl Carrier {
         }
     }
 
-    /// Reads until the input ends, somebody says stop, or a record or the writer makes an end of it. `cutter` may hold the
-    /// first bytes.
+    /// Reads until the input ends, somebody says stop, or a record or the writer makes an end of it.
     ///
     /// # Errors
     /// The input cannot be read; the writer takes no more.
-    pub(super) fn run(
-        &mut self,
-        mut source: Source,
-        mut cutter: LiveCutter,
-        on_error: OnError,
-    ) -> Result<Ended, Error> {
-        let name = cutter.name();
-        let mut file = source.mark();
+    pub(super) fn run(&mut self, on_error: OnError) -> Result<Ended, Error> {
+        let name = self.intake.cutter.name();
+        let mut file = self.intake.source.mark();
         let mut arrival = Arrival::Bytes;
         loop {
-            let is_end = matches!(arrival, Arrival::End | Arrival::NextFile);
             if arrival == Arrival::Truncated {
-                self.tell_of_loss(&mut cutter, &name);
-            } else if let Some(piece) = cutter.cut(is_end)?
+                self.tell_of_loss(&name);
+            } else if let Some(piece) = self.intake.cutter.cut(arrival == Arrival::End)?
                 && let Next::End = self.piece(piece, file.clone(), on_error)?
             {
                 return Ok(Ended::Failed);
             }
-            if arrival == Arrival::End || cutter.has_ended() {
+            if arrival == Arrival::NextFile
+                && let Next::End = self.torn(file.take(), on_error)?
+            {
+                return Ok(Ended::Failed);
+            }
+            if arrival == Arrival::End || self.intake.cutter.has_ended() {
                 return Ok(Ended::Input);
             }
             if matches!(arrival, Arrival::NextFile | Arrival::Truncated) {
-                cutter = LiveCutter::new(name.clone(), self.dialect.clone(), 0, 1);
-                file = None;
+                self.intake.cutter = LiveCutter::new(name.clone(), self.dialect.clone(), 0, 1);
             }
             if self.watch.control().is_cancelled() {
-                self.tell_of_rest(&mut cutter);
+                self.tell_of_rest();
                 return Ok(Ended::Stopped);
             }
             if self.between.has_failed() {
@@ -109,34 +109,64 @@ impl Carrier {
             if self.between.held() > MOST_HELD {
                 // Refused records behind a row whose commit takes long: the writer's queue does not bound them.
                 std::thread::sleep(PATIENCE / 10);
+                self.intake.source.keep_up()?;
                 arrival = Arrival::Nothing;
                 continue;
             }
+            let Intake { source, cutter, waiting, .. } = &mut self.intake;
             let before = cutter.held().len();
-            arrival = source.read(cutter.held(), PATIENCE)?;
+            arrival = source.read(cutter.held(), waiting)?;
             self.watch.control().progress().add_bytes_read((cutter.held().len() - before) as u64);
-            if file.is_none() {
+            if arrival == Arrival::Bytes {
                 file = source.mark();
             }
         }
     }
 
+    /// What a file ends with that was put aside, if it is no whole record: nobody will write its end, and half of a record may look
+    /// like a whole one.
+    fn torn(&mut self, file: Option<FileMark>, on_error: OnError) -> Result<Next, Error> {
+        let Some(piece) = self.intake.cutter.cut(true)? else { return Ok(Next::Piece) };
+        let bytes = piece.bytes().len();
+        if piece.bytes().trim_ascii().is_empty() {
+            return Ok(Next::Piece);
+        }
+        let said = format!("{} ends within a record", piece.origin.source);
+        self.watch.control().notice(format!("{said}, of which {bytes} bytes were read: it is not written"));
+        if on_error == OnError::Stop {
+            return Ok(Next::Piece);
+        }
+        let error = Error::new(ErrorKind::Data, "the file ends within the record").with_sqlstate("22P04");
+        let span = Span { start: 0, end: bytes, lines_before: 0 };
+        self.watch.control().add_rows_read(1);
+        let sent = Sent { span, fate: Fate::Refused(error) };
+        self.send(Batch { piece: Arc::new(piece), file, records: vec![sent], is_whole: true })
+    }
+
+    fn send(&self, batch: Batch) -> Result<Next, Error> {
+        self.between.add(&batch);
+        // Where nobody listens any more, the failure has been told.
+        Ok(if self.batches.send(batch).is_ok() { Next::Piece } else { Next::End })
+    }
+
     /// The end of a line was overwritten before it was written to the end, or read.
-    fn tell_of_loss(&self, cutter: &mut LiveCutter, name: &str) {
-        let lost = cutter.held().len();
+    fn tell_of_loss(&mut self, name: &str) {
+        let lost = self.intake.cutter.held().len();
         let said = match lost {
-            0 => format!("{name} was cut off: it is read from its start"),
+            0 => format!(
+                "{name} was cut off: it is read from its start; whether more stood behind what was read cannot be known"
+            ),
             lost => format!(
                 "{name} was cut off within a record, of which {lost} bytes were read: it is not written"
             ),
         };
         self.watch.control().notice(said);
-        cutter.held().clear();
+        self.intake.cutter.held().clear();
     }
 
     /// A record whose end has not come is none.
-    fn tell_of_rest(&self, cutter: &mut LiveCutter) {
-        let rest = cutter.held().len();
+    fn tell_of_rest(&mut self) {
+        let rest = self.intake.cutter.held().len();
         if rest > 0 {
             let said = format!(
                 "the last {rest} bytes were not written: they are the start of a record without an end"
@@ -151,11 +181,8 @@ impl Carrier {
         let result = self.records(&piece, on_error, &mut sent);
         let is_whole = matches!(result, Ok(true));
         self.watch.control().add_rows_read(sent.len() as u64);
-        // Where nobody listens any more, the failure has been told.
-        let batch = Batch { piece, file, records: sent, is_whole };
-        self.between.add(&batch);
-        let heard = self.batches.send(batch).is_ok();
-        Ok(if result? && heard { Next::Piece } else { Next::End })
+        let heard = self.send(Batch { piece, file, records: sent, is_whole })?;
+        Ok(if result? { heard } else { Next::End })
     }
 
     /// Writes the records of a piece; `false`: one of them ends the stream.
@@ -177,6 +204,7 @@ impl Carrier {
                                 (&self.row, &self.open),
                                 &self.watch,
                                 &self.between,
+                                &mut self.intake.source,
                                 &mut self.stopping,
                             );
                             match ack? {
@@ -206,6 +234,7 @@ fn queue(
     (row, open): (&[u8], &[OpenField]),
     watch: &StreamWatch,
     between: &Between,
+    source: &mut Source,
     stopping: &mut Option<Instant>,
 ) -> Result<Option<Ack>, Error> {
     loop {
@@ -213,6 +242,8 @@ fn queue(
             Err(error) if error.kind() == ErrorKind::QueueFull => {}
             other => return other.map(Some),
         }
+        // Held up here, files may come and go.
+        source.keep_up()?;
         if between.has_failed() {
             return Ok(None);
         }

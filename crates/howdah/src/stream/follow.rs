@@ -1,48 +1,149 @@
-//! A file that grows, read as `tail -F` reads it: when another file takes its name, the old one is read to its end first.
+//! A file that grows, read as `tail -F` reads it, and everything that had its name meanwhile: when another file takes the name, the
+//! old one is read to its end first, and then the others in their order.
 
-use std::fs::{File, Metadata};
-use std::io;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::arrival::{Arrival, cannot_read};
-use super::place::{FileMark, Saved};
+use super::growth::{Growth, LOOK_EVERY};
+use super::origin::read_some;
+use super::rotated::{self, Rotated};
+use super::trace::{FileMark, Trace};
+use super::waiting::Waiting;
+use crate::control::Control;
 use crate::error::{Error, ErrorKind};
 use crate::message::Action;
 use crate::source::PIECE_BYTES;
 
-/// How often the end of the file is looked at: seldom enough to cost nothing, often enough that nobody waits for it.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
-
 /// A file that lost its name may still be written to, by a program that has yet to hear of it.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// The file of a name, whichever that is.
+/// So many of the bytes that were read last are read again with the next: they are others in a file that was emptied and has grown
+/// beyond its old size between two looks.
+const OVERLAP: usize = 64;
+
+/// The files of a name.
 pub(super) struct Follow {
     path: PathBuf,
     name: String,
     current: Option<Current>,
+    /// Those that had or have the name since, the oldest first. They are open, so that none is lost that is removed meanwhile.
+    next: VecDeque<Current>,
+    kept_up: Instant,
+    /// What was read is lost, and its place is another's.
+    is_emptied: bool,
+    control: Control,
 }
 
+/// A file that is read, or will be.
 struct Current {
-    file: Arc<File>,
-    identity: (u64, u64),
+    name: String,
+    mark: FileMark,
     at: u64,
+    /// What it was when all of it was read that was there.
+    trace: Option<Trace>,
+    last: Vec<u8>,
+    /// What is left of a compressed one.
+    content: Option<Box<dyn Read + Send>>,
     /// Since when another file has had the name.
     put_aside: Option<Instant>,
 }
 
 impl Current {
-    fn new(file: File, at: u64) -> io::Result<Current> {
-        let identity = identity(&file.metadata()?);
-        Ok(Current { file: Arc::new(file), identity, at, put_aside: None })
+    fn new(path: &Path, mark: FileMark) -> Current {
+        let name = path.display().to_string();
+        Current { name, mark, at: 0, trace: None, last: Vec::new(), content: None, put_aside: None }
+    }
+
+    /// Appends what is there; how many bytes, or `None`: it was emptied.
+    fn read(&mut self, held: &mut Vec<u8>) -> io::Result<Option<usize>> {
+        let before = held.len();
+        let most = PIECE_BYTES.max(before / 8);
+        let got = if self.mark.is_compressed() {
+            if self.content.is_none() {
+                self.content = Some(self.mark.content(self.at)?);
+            }
+            self.content.as_mut().map_or(Ok(0), |content| read_some(content, held, most))?
+        } else {
+            let overlap = self.last.len();
+            let start = self.at - overlap as u64;
+            let got = read_at(self.mark.file(), held, start, most + overlap)?;
+            if held.get(before..before + overlap) != Some(&self.last) {
+                held.truncate(before);
+                return Ok(None);
+            }
+            held.drain(before..before + overlap);
+            let is_short = || self.mark.file().metadata().is_ok_and(|metadata| metadata.len() < self.at);
+            if got == overlap && is_short() {
+                return Ok(None);
+            }
+            got - overlap
+        };
+        let read = &held[before..];
+        self.last.extend_from_slice(&read[read.len().saturating_sub(OVERLAP)..]);
+        self.last.drain(..self.last.len().saturating_sub(OVERLAP));
+        self.at += got as u64;
+        Ok(Some(got))
+    }
+
+    fn seek(&mut self, offset: u64) {
+        self.at = offset;
+        self.content = None;
+        self.last.clear();
+    }
+
+    /// Remembers what it is now up to `offset`.
+    fn note(&mut self, offset: u64) {
+        if self.trace.as_ref().is_none_or(|trace| trace.offset != offset)
+            && let Ok(trace) = Trace::of(&self.mark, offset)
+        {
+            self.trace = Some(trace);
+        }
+    }
+
+    /// Its length, by which it is known before it is read. A compressed one does not change.
+    fn end(&self) -> u64 {
+        let length = || self.mark.file().metadata().map_or(0, |metadata| metadata.len());
+        if self.mark.is_compressed() { 0 } else { length() }
+    }
+
+    /// Whether nobody can be expected to write to it any more, since another has its name.
+    fn is_over(&mut self) -> bool {
+        let changed = || {
+            let metadata = self.mark.file().metadata().ok()?;
+            let at = Duration::new(metadata.ctime().try_into().ok()?, metadata.ctime_nsec().try_into().ok()?);
+            // Its renaming counts as a change.
+            SystemTime::now().duration_since(SystemTime::UNIX_EPOCH.checked_add(at)?).ok()
+        };
+        self.mark.is_compressed()
+            || changed().is_some_and(|age| age >= LAST_WORDS)
+            || self.put_aside.get_or_insert_with(Instant::now).elapsed() >= LAST_WORDS
     }
 }
 
-fn identity(metadata: &Metadata) -> (u64, u64) {
-    (metadata.dev(), metadata.ino())
+/// A file among those that had its name.
+struct Chain {
+    found: Option<Found>,
+    /// Those that are known to have come after it.
+    later: Vec<Current>,
+}
+
+struct Found {
+    file: Current,
+    /// Its name says where in the order it is.
+    is_ordered: bool,
+}
+
+impl Chain {
+    /// What is read next.
+    fn first<'c>(&'c self, usual: &'c str) -> &'c str {
+        self.later.first().map_or(usual, |file| &file.name)
+    }
 }
 
 impl Follow {
@@ -50,13 +151,19 @@ impl Follow {
     ///
     /// # Errors
     /// Its directory is not there, it is a directory, or it cannot be read.
-    pub(super) fn new(path: &Path) -> Result<Follow, Error> {
+    pub(super) fn new(path: &Path, control: Control) -> Result<Follow, Error> {
         let name = path.display().to_string();
-        let mut follow = Follow { path: path.to_owned(), name, current: None };
-        let directory = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
+        let (kept_up, is_emptied) = (Instant::now(), false);
+        let mut follow = Follow {
+            path: path.to_owned(),
+            name,
+            current: None,
+            next: VecDeque::new(),
+            kept_up,
+            is_emptied,
+            control,
         };
+        let directory = rotated::directory(path);
         if !directory.is_dir() {
             let text =
                 format!("cannot follow {}: there is no directory {}", follow.name, directory.display());
@@ -72,90 +179,199 @@ impl Follow {
 
     /// Whether the file is there.
     pub(super) fn is_there(&self) -> bool {
-        self.current.is_some()
+        self.current.is_some() || !self.next.is_empty()
     }
 
     /// Which file is read.
     pub(super) fn mark(&self) -> Option<FileMark> {
-        FileMark::of(self.current.as_ref()?.file.clone()).ok()
+        Some(self.current.as_ref()?.mark.clone())
     }
 
     /// Goes on at `offset` of the file.
     pub(super) fn seek(&mut self, offset: u64) {
         if let Some(current) = &mut self.current {
-            current.at = offset;
+            current.seek(offset);
         }
     }
 
-    /// Takes up the file that `saved` tells of, be it under another name beside this one by now. Whether it was found.
-    pub(super) fn take_up(&mut self, saved: &Saved) -> bool {
-        if self.current.as_ref().is_some_and(|current| saved.is_of(&current.file)) {
-            return true;
+    /// Takes up the file that `trace` tells of, whatever has become of it, and all that followed it. Whether it was found; where it
+    /// was not, that is said.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub(super) fn take_up(&mut self, trace: &Trace) -> Result<bool, Error> {
+        if self.current.as_ref().is_some_and(|current| trace.is_of(&current.mark)) {
+            return Ok(true);
         }
-        let directory = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let Ok(entries) = std::fs::read_dir(directory.unwrap_or(Path::new("."))) else { return false };
-        let is_it = |path: &PathBuf| {
-            let metadata = path.metadata().ok().filter(Metadata::is_file)?;
-            let file = (identity(&metadata) == saved.identity()).then(|| File::open(path).ok())??;
-            saved.is_of(&file).then_some(file)
-        };
-        let found = entries.flatten().map(|entry| entry.path()).find_map(|path| is_it(&path));
-        let Some(current) = found.and_then(|file| Current::new(file, 0).ok()) else { return false };
-        self.current = Some(current);
-        true
+        let chain = self.chain(trace)?;
+        if chain.found.is_none() && trace.offset > 0 {
+            self.control.notice(format!(
+                "{} is not the file that the state knows, and none beside it is (removed, or cut off): what stood behind byte {} of it \
+                 is not read, and whether others came between cannot be known; reading goes on with {}",
+                self.name,
+                trace.offset,
+                chain.first(&self.name)
+            ));
+        }
+        self.tell_if_unordered(&chain);
+        self.next = chain.later.into();
+        self.current = chain.found.map(|found| found.file);
+        Ok(self.current.is_some())
     }
 
-    /// Appends what comes within `patience` to `held`.
+    /// Appends what is there to `held`, or what is there after one waiting.
     ///
     /// # Errors
     /// It cannot be read.
-    pub(super) fn read(&mut self, held: &mut Vec<u8>, patience: Duration) -> Result<Arrival, Error> {
-        let until = Instant::now() + patience;
-        loop {
-            let arrival = self.look(held)?;
-            let now = Instant::now();
-            if arrival != Arrival::Nothing || now >= until {
-                return Ok(arrival);
-            }
-            std::thread::sleep(LOOK_EVERY.min(until - now));
+    pub(super) fn read(
+        &mut self,
+        held: &mut Vec<u8>,
+        waiting: &Waiting,
+        growth: &mut Growth,
+    ) -> Result<Arrival, Error> {
+        let arrival = self.look(held)?;
+        if arrival != Arrival::Nothing {
+            return Ok(arrival);
         }
+        let file = self.current.as_ref().map(|current| &current.mark);
+        let is_told = growth.wait(waiting, file, !self.next.is_empty());
+        let arrival = self.look(held)?;
+        if !is_told && arrival != Arrival::Nothing {
+            growth.is_silent();
+        }
+        Ok(arrival)
+    }
+
+    /// Opens what took the name since it was looked at last, so that it is read in its turn whatever becomes of it until then.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub(super) fn keep_up(&mut self) -> Result<(), Error> {
+        self.kept_up = Instant::now();
+        let is_to_come = !self.next.is_empty();
+        let Some(newest) = self.next.back_mut().or(self.current.as_mut()) else { return Ok(()) };
+        let (Ok(named), Some(trace)) = (self.path.metadata(), newest.trace.clone()) else {
+            // Somebody is about to make a new one.
+            return Ok(());
+        };
+        let is_intact = trace.is_of(&newest.mark);
+        if is_intact && (named.dev(), named.ino()) == newest.mark.identity() {
+            if is_to_come {
+                newest.note(newest.end());
+            }
+            return Ok(());
+        }
+        let chain = self.chain(&trace)?;
+        if chain.found.is_none() && is_intact {
+            self.control.notice(format!(
+                "the file that was {} was removed: whether others came between it and {} cannot be known",
+                self.name,
+                chain.first(&self.name)
+            ));
+        }
+        self.tell_if_unordered(&chain);
+        if !is_intact {
+            // What it held is in a copy, or lost; what has its place now is behind that.
+            let copy = chain.found.map(|found| found.file);
+            match self.next.pop_back() {
+                Some(_) => self.next.extend(copy),
+                None => {
+                    self.is_emptied = copy.is_none();
+                    let at = self.current.as_ref().map_or(0, |current| current.at);
+                    self.current = copy.map(|copy| Current { at, ..copy });
+                }
+            }
+        }
+        self.next.extend(chain.later);
+        Ok(())
     }
 
     fn look(&mut self, held: &mut Vec<u8>) -> Result<Arrival, Error> {
-        if self.current.is_none() {
-            self.open()?;
-        }
-        let Some(current) = &mut self.current else { return Ok(Arrival::Nothing) };
-        let fail = |error: io::Error| cannot_read(&self.name, error);
-        let got = read_at(&current.file, held, current.at).map_err(fail)?;
-        if got > 0 {
-            current.at += got as u64;
-            return Ok(Arrival::Bytes);
-        }
-        if current.file.metadata().map_err(fail)?.len() < current.at {
-            current.at = 0;
+        if std::mem::take(&mut self.is_emptied) {
+            // It was found out while the stream was held up.
             return Ok(Arrival::Truncated);
         }
-        match self.path.metadata() {
-            Ok(named) if identity(&named) != current.identity => {
-                if current.put_aside.get_or_insert_with(Instant::now).elapsed() < LAST_WORDS {
-                    return Ok(Arrival::Nothing);
-                }
-                self.current = None;
-                Ok(Arrival::NextFile)
+        if self.current.is_none() {
+            match self.next.pop_front() {
+                Some(next) => self.current = Some(Current { trace: None, ..next }),
+                None => self.open()?,
             }
-            // Somebody is about to make a new one, or it is the same.
-            _ => {
-                current.put_aside = None;
-                Ok(Arrival::Nothing)
+        }
+        let Some(current) = &mut self.current else { return Ok(Arrival::Nothing) };
+        let got = current.read(held).map_err(|error| cannot_read(&current.name, error))?;
+        let has_more = got.is_some_and(|got| got > 0);
+        if got.is_some() && (!has_more || current.trace.is_none()) {
+            current.note(current.at);
+        }
+        // Nothing is known of it by which a copy could be found.
+        self.is_emptied = got.is_none() && current.trace.is_none();
+        if self.is_emptied {
+            self.current = None;
+        } else if !has_more || self.kept_up.elapsed() >= LOOK_EVERY * 2 {
+            self.keep_up()?;
+        }
+        if has_more {
+            return Ok(Arrival::Bytes);
+        }
+        let is_emptied = std::mem::take(&mut self.is_emptied);
+        let Some(current) = &mut self.current else {
+            return Ok(if is_emptied { Arrival::Truncated } else { Arrival::Nothing });
+        };
+        if self.next.is_empty() {
+            current.put_aside = None;
+        } else if got.is_some() && current.is_over() {
+            self.current = None;
+            return Ok(Arrival::NextFile);
+        }
+        Ok(Arrival::Nothing)
+    }
+
+    /// Where the file that `trace` tells of is in the order of all files, and which came after it.
+    fn chain(&self, trace: &Trace) -> Result<Chain, Error> {
+        let mut files = rotated::list(&self.path).map_err(|error| cannot_read(&self.name, error))?;
+        let known = files
+            .iter()
+            .position(|file| trace.is_of(&file.mark))
+            .or_else(|| files.iter().position(|file| trace.is_copied_to(&file.mark)));
+        let (found, is_ordered) = match known {
+            Some(at) => {
+                let found = files.drain(..=at).next_back();
+                (found.map(|file| Current::new(&file.path, file.mark)), true)
             }
+            None => {
+                files.retain(|file| file.is_current() || trace.is_older_than(&file.mark));
+                let elsewhere = rotated::elsewhere(&self.path, trace);
+                (elsewhere.map(|(path, mark)| Current::new(&path, mark)), false)
+            }
+        };
+        let found = found.map(|file| Found { file, is_ordered });
+        let later = files.into_iter().map(|file: Rotated| {
+            let mut next = Current::new(&file.path, file.mark);
+            next.note(next.end());
+            next
+        });
+        Ok(Chain { found, later: later.collect() })
+    }
+
+    /// A name that says nothing about the order hides what came after it.
+    fn tell_if_unordered(&self, chain: &Chain) {
+        if let Some(found) = &chain.found
+            && !found.is_ordered
+        {
+            self.control.notice(format!(
+                "the file that was {} is {} now, a name without a number or a date: whether others came between it and {} cannot \
+                 be known",
+                self.name,
+                found.file.name,
+                chain.first(&self.name)
+            ));
         }
     }
 
     fn open(&mut self) -> Result<(), Error> {
-        let opened = File::open(&self.path).and_then(|file| Current::new(file, 0));
+        let opened = File::open(&self.path).and_then(|file| FileMark::of(Arc::new(file)));
         match opened {
-            Ok(current) => self.current = Some(current),
+            Ok(mark) => self.current = Some(Current::new(&self.path, mark)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(cannot_read(&self.name, error)),
         }
@@ -163,10 +379,10 @@ impl Follow {
     }
 }
 
-/// Appends what stands at `at`; how many bytes.
-fn read_at(file: &File, held: &mut Vec<u8>, at: u64) -> io::Result<usize> {
+/// Appends `most` bytes at the most of what stands at `at`; how many.
+fn read_at(file: &File, held: &mut Vec<u8>, at: u64, most: usize) -> io::Result<usize> {
     let before = held.len();
-    held.resize(before + PIECE_BYTES.max(before / 8), 0);
+    held.resize(before + most, 0);
     let got = loop {
         match file.read_at(&mut held[before..], at) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -183,11 +399,9 @@ mod tests {
 
     use super::*;
 
-    const SOON: Duration = Duration::from_millis(120);
-
     fn read(follow: &mut Follow) -> (Arrival, String) {
         let mut held = Vec::new();
-        let arrival = follow.read(&mut held, SOON).unwrap();
+        let arrival = follow.look(&mut held).unwrap();
         (arrival, String::from_utf8(held).unwrap())
     }
 
@@ -195,7 +409,7 @@ mod tests {
     fn what_is_written_after_the_file_was_put_aside_is_read_before_the_new_one() {
         let directory = tempfile::tempdir().unwrap();
         let (path, aside) = (directory.path().join("log"), directory.path().join("log.1"));
-        let mut follow = Follow::new(&path).unwrap();
+        let mut follow = Follow::new(&path, Control::new()).unwrap();
         assert_eq!(read(&mut follow).0, Arrival::Nothing);
         let mut old = File::create(&path).unwrap();
         old.write_all(b"one\n").unwrap();
@@ -216,7 +430,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("log");
         std::fs::write(&path, "a longer line\n").unwrap();
-        let mut follow = Follow::new(&path).unwrap();
+        let mut follow = Follow::new(&path, Control::new()).unwrap();
         assert_eq!(read(&mut follow).0, Arrival::Bytes);
         std::fs::write(&path, "short\n").unwrap();
         assert_eq!(read(&mut follow), (Arrival::Truncated, String::new()));
@@ -225,7 +439,7 @@ mod tests {
 
     #[test]
     fn a_directory_that_is_not_there_is_no_file_to_wait_for() {
-        assert!(Follow::new(Path::new("/nowhere/at/all")).is_err());
-        assert!(Follow::new(&std::env::temp_dir()).is_err());
+        assert!(Follow::new(Path::new("/nowhere/at/all"), Control::new()).is_err());
+        assert!(Follow::new(&std::env::temp_dir(), Control::new()).is_err());
     }
 }

@@ -8,16 +8,21 @@
 mod arrival;
 mod carry;
 mod follow;
+mod growth;
+mod intake;
 mod origin;
 mod place;
 mod reading;
 mod report;
+mod rotated;
 mod row;
 mod settle;
+mod trace;
+mod waiting;
 mod watch;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -25,13 +30,12 @@ use std::time::{Duration, Instant};
 pub use report::{LatencyFigures, StreamPlan, StreamReport, WriterFigures};
 pub use watch::{StreamProgress, StreamWatch};
 
-use arrival::Arrival;
 use carry::Carrier;
-use follow::Follow;
+use intake::{First, Intake, source_name};
 use origin::Source;
-use place::{Place, StateFile};
+use place::StateFile;
 use reading::Reading;
-use settle::{Between, Settled, Settler};
+use settle::{Between, Kept, Settled, Settler};
 
 use crate::catalog::name::TableName;
 use crate::catalog::session::Session;
@@ -46,14 +50,12 @@ use crate::error::{Committed, Error, ErrorKind};
 use crate::load::advice;
 use crate::load::{default_path, provenance};
 use crate::message::{Action, setting};
-use crate::options::{Format, LoadOptions, OnError};
+use crate::options::{LoadOptions, OnError};
 use crate::publish::load_id::LoadId;
 use crate::report::{CopyFormat, Outcome, PlannedColumn};
-use crate::source::Dialect;
-use crate::source::text::live::LiveCutter;
 use crate::writer::{OnFull, Writer, WriterOptions};
 
-/// How long the input is waited for before it is asked whether somebody said stop.
+/// How long the reading side waits for room at the writer before it looks at what becomes of its files meanwhile.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// How long rows that were read may take to be written once somebody said stop.
@@ -154,46 +156,34 @@ pub(crate) enum Ended {
 impl Stream<'_> {
     fn run(&mut self) -> Result<(), Error> {
         let reading = &self.options.reading;
-        let file = self.options.follow.as_deref();
-        let format = reading::format(reading, file)?;
+        let (file, control) = (self.options.follow.as_deref(), self.watch.control());
         let name = reading
             .target
             .table
             .clone()
             .ok_or_else(|| Error::usage("a stream needs the name of its table"))?;
-        let mut source = match file {
-            Some(path) => Source::Follow(Follow::new(path)?),
-            None => Source::stdin()?,
-        };
+        let mut intake = Intake::open(file, reading, control)?;
         let (session, table) = self.look(&name)?;
         self.report.table = table.display();
         self.report.server_version.clone_from(&session.version);
         self.report.durability = Some(session.durability(table.is_logged));
-        let mut state = self.state(&mut source, &table)?;
-        let input = source_name(file);
-        let start = self.start(&mut source, state.as_ref())?;
-        let usual = Arc::new(Dialect::resolve(format.unwrap_or_default(), &reading.input.dialect)?);
-        let mut cutter = LiveCutter::new(input.clone(), usual.clone(), 0, 1);
-        let Some((format, usual, is_end)) = self.wait_for_record(&mut source, &mut cutter, format, usual)?
-        else {
-            self.report.outcome =
-                if self.watch.control().is_cancelled() { Outcome::Stopped } else { Outcome::Loaded };
+        let mut state = self.state(&intake.source, &table)?;
+        if let Some(saved) = state.as_ref().and_then(StateFile::last) {
+            intake.take_up(saved, control)?;
+        }
+        let Some(First { format, usual, is_end }) = intake.first(file, reading, control)? else {
+            self.report.outcome = if control.is_cancelled() { Outcome::Stopped } else { Outcome::Loaded };
             return Ok(());
         };
         let options = reading.clone().format(format);
-        let found = Reading::find_out(&mut cutter, &usual, &table, &session, &options, is_end)?;
+        let found = Reading::find_out(&mut intake.cutter, &usual, &table, &session, &options, is_end)?;
         self.tell(&found, &table);
-        if start.offset > 0 {
-            source.seek(start.offset)?;
-            // What was read of the start will not be written.
-            self.watch.control().rewind_to(0);
-            cutter = LiveCutter::new(input, found.dialect.clone(), start.offset, start.line);
-        }
-        self.report.start_offset = start.offset;
+        intake.go_on(&found.dialect, self.watch.control())?;
+        self.report.start_offset = intake.start.offset;
         let rejects = self.rejects(&found, &table, &options)?;
         if let Some(state) = &mut state {
             // Here a directory that cannot be written to is a mistake, later it would be an accident.
-            state.save(&Place { file: source.mark(), ..start.clone() })?;
+            state.save(&intake.start)?;
         }
         let columns = found.plan.columns.iter().map(|column| column.name.clone());
         let writing = self
@@ -201,11 +191,11 @@ impl Stream<'_> {
             .writer
             .clone()
             .columns(columns)
-            // So that a stop is noticed while the server is away.
+            // So that files are kept up with while the server is away.
             .on_full(OnFull::WaitFor(PATIENCE));
         let writer = Arc::new(Writer::connect_blocking(self.target, &name.to_string(), writing)?);
         self.watch.set_writer(&writer);
-        self.carry(source, cutter, found, writer, rejects, state, start)
+        self.carry(intake, found, writer, Kept { rejects, state })
     }
 
     /// Looks at the server and the table.
@@ -227,7 +217,7 @@ impl Stream<'_> {
         })
     }
 
-    fn state(&self, source: &mut Source, table: &Table) -> Result<Option<StateFile>, Error> {
+    fn state(&self, source: &Source, table: &Table) -> Result<Option<StateFile>, Error> {
         let Some(path) = &self.options.state else { return Ok(None) };
         if matches!(source, Source::Stdin(_)) && source.mark().is_none() {
             return Err(Error::usage(message![
@@ -242,75 +232,6 @@ impl Stream<'_> {
         }
         let input = source_name(self.options.follow.as_deref());
         StateFile::open(path, &input, &table.display()).map(Some)
-    }
-
-    /// Where to begin: at the place that the state knows, else at the start.
-    fn start(&self, source: &mut Source, state: Option<&StateFile>) -> Result<Place, Error> {
-        let begin = Place { line: 1, ..Place::default() };
-        let Some(saved) = state.and_then(StateFile::last) else { return Ok(begin) };
-        let is_found = match source {
-            Source::Follow(follow) => follow.take_up(saved),
-            Source::Stdin(stdin) => stdin.is(saved),
-        };
-        if is_found {
-            return Ok(Place { file: source.mark(), offset: saved.offset, line: saved.line });
-        }
-        if saved.offset > 0 {
-            let name = if saved.file == "-" { "standard input" } else { &saved.file };
-            self.watch.control().notice(format!(
-                "{name} is not the file that the state knows (replaced, or cut off): it is read from its start, and what stood \
-                 behind byte {} of the other one is not read",
-                saved.offset
-            ));
-        }
-        Ok(begin)
-    }
-
-    /// Waits until the first record is whole. How the input is read unless it says otherwise, and whether it has ended;
-    /// `None`: it has no record, or somebody said stop.
-    fn wait_for_record(
-        &self,
-        source: &mut Source,
-        cutter: &mut LiveCutter,
-        mut format: Option<Format>,
-        mut usual: Arc<Dialect>,
-    ) -> Result<Option<(Format, Arc<Dialect>, bool)>, Error> {
-        let control = self.watch.control();
-        if let (Source::Follow(follow), Some(path)) = (&*source, &self.options.follow)
-            && !follow.is_there()
-        {
-            control.notice(format!("waiting for {}", path.display()));
-        }
-        loop {
-            if control.is_cancelled() {
-                return Ok(None);
-            }
-            let before = cutter.held().len();
-            let arrival = source.read(cutter.held(), PATIENCE)?;
-            control.progress().add_bytes_read((cutter.held().len() - before) as u64);
-            let is_end = arrival == Arrival::End;
-            match arrival {
-                Arrival::Nothing => continue,
-                // What was there had no record.
-                Arrival::NextFile | Arrival::Truncated => {
-                    cutter.held().clear();
-                    continue;
-                }
-                Arrival::Bytes | Arrival::End => {}
-            }
-            if format.is_none() && !cutter.held().trim_ascii().is_empty() {
-                let said = reading::format_of_start(cutter.held())?;
-                usual = Arc::new(Dialect::resolve(said, &self.options.reading.input.dialect)?);
-                cutter.set_dialect(usual.clone());
-                format = Some(said);
-            }
-            if cutter.first(is_end)?.is_some() {
-                return Ok(Some((format.unwrap_or_default(), usual, is_end)));
-            }
-            if is_end {
-                return Ok(None);
-            }
-        }
     }
 
     /// Puts into the report how records are read, and says what was guessed.
@@ -370,36 +291,25 @@ impl Stream<'_> {
             .map(|rejects| Some(Arc::new(rejects)))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "everything that was found out comes together here, once")]
     #[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
     fn carry(
         &mut self,
-        source: Source,
-        cutter: LiveCutter,
+        intake: Intake,
         found: Reading,
         writer: Arc<Writer>,
-        rejects: Option<Arc<Rejects>>,
-        state: Option<StateFile>,
-        start: Place,
+        kept: Kept,
     ) -> Result<(), Error> {
         self.watch.control().enter(Phase::Loading);
         let (send, batches) = channel();
-        let between = Arc::new(Between::default());
-        let start = Place { file: source.mark(), ..start };
-        let settler = Settler {
-            rejects: rejects.clone(),
-            state,
-            watch: self.watch.clone(),
-            between: between.clone(),
-            settled: Settled { place: start, ..Settled::default() },
-            saved: Instant::now(),
-        };
+        let between = Arc::new(Between::new(intake.waiting.interruption()));
+        let rejects = kept.rejects.clone();
+        let settler = Settler::new(kept, self.watch.clone(), between.clone(), intake.start.clone());
         let settling = std::thread::Builder::new()
             .name("settle".into())
             .spawn(move || settler.run(&batches))
             .map_err(|error| Error::cannot_start("a thread", error))?;
-        let mut carrier = Carrier::new(found, writer.clone(), self.watch.clone(), send, between);
-        let carried = carrier.run(source, cutter, self.options.reading.tolerance.on_error);
+        let mut carrier = Carrier::new(intake, found, writer.clone(), self.watch.clone(), (send, between));
+        let carried = carrier.run(self.options.reading.tolerance.on_error);
         drop(carrier);
         self.watch.control().enter(Phase::Committing);
         let patience = match carried {
@@ -451,9 +361,4 @@ fn with_account(error: Error, settled: &Settled) -> Error {
         _ => ErrorKind::PartlyCommitted,
     };
     error.of_kind(kind).with_visible(Committed::Partly, visible)
-}
-
-/// What the input is called in messages.
-fn source_name(file: Option<&Path>) -> Arc<str> {
-    file.map_or_else(|| Arc::from("-"), |path| Arc::from(path.to_string_lossy()))
 }

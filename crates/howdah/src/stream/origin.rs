@@ -1,46 +1,61 @@
-//! Where the bytes of a stream come from: standard input, or a file that grows. Nothing here waits for longer than it is told.
+//! Where the bytes of a stream come from: standard input, or a file that grows.
 
 use std::fs::File;
 use std::io::{self, ErrorKind as Io, Read, Seek, SeekFrom};
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::arrival::{Arrival, cannot_read};
 use super::follow::Follow;
-use super::place::{FileMark, Saved};
+use super::growth::{Growth, LOOK_EVERY};
+use super::place::Saved;
+use super::rotated;
+use super::trace::FileMark;
+use super::waiting::{Told, Waiting};
+use crate::control::Control;
 use crate::error::Error;
 use crate::source::PIECE_BYTES;
 
 /// An input that goes on.
 pub(super) enum Source {
     Stdin(Stdin),
-    Follow(Follow),
+    Follow(Follow, Growth),
 }
 
 impl Source {
+    /// The files of `path`.
+    ///
+    /// # Errors
+    /// See [`Follow::new`].
+    pub(super) fn follow(path: &Path, control: &Control, waiting: &Waiting) -> Result<Source, Error> {
+        let follow = Follow::new(path, control.clone())?;
+        Ok(Source::Follow(follow, Growth::new(waiting, rotated::directory(path))))
+    }
+
     /// Standard input.
     ///
     /// # Errors
     /// It is closed.
-    pub(super) fn stdin() -> Result<Source, Error> {
+    pub(super) fn stdin(waiting: &Waiting) -> Result<Source, Error> {
         let owned = io::stdin().as_fd().try_clone_to_owned().map_err(|error| cannot_read("-", error))?;
         let file = File::from(owned);
         let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
-        Ok(Source::Stdin(Stdin { file: Arc::new(file), is_file }))
+        let told = waiting.listen(&file);
+        Ok(Source::Stdin(Stdin { file: Arc::new(file), is_file, told }))
     }
 
-    /// Appends what comes within `patience` to `held`.
+    /// Appends what is there to `held`, or what is there after one waiting.
     ///
     /// # Errors
     /// It cannot be read.
-    pub(super) fn read(&mut self, held: &mut Vec<u8>, patience: Duration) -> Result<Arrival, Error> {
+    pub(super) fn read(&mut self, held: &mut Vec<u8>, waiting: &Waiting) -> Result<Arrival, Error> {
         match self {
-            Source::Stdin(stdin) => stdin.read(held, patience).map_err(|error| cannot_read("-", error)),
-            Source::Follow(follow) => follow.read(held, patience),
+            Source::Stdin(stdin) => stdin.read(held, waiting).map_err(|error| cannot_read("-", error)),
+            Source::Follow(follow, growth) => follow.read(held, waiting, growth),
         }
     }
 
@@ -49,7 +64,18 @@ impl Source {
         match self {
             Source::Stdin(stdin) if stdin.is_file => FileMark::of(stdin.file.clone()).ok(),
             Source::Stdin(_) => None,
-            Source::Follow(follow) => follow.mark(),
+            Source::Follow(follow, _) => follow.mark(),
+        }
+    }
+
+    /// Opens what is to be read later, where that may be gone until then.
+    ///
+    /// # Errors
+    /// It cannot be looked for.
+    pub(super) fn keep_up(&mut self) -> Result<(), Error> {
+        match self {
+            Source::Stdin(_) => Ok(()),
+            Source::Follow(follow, _) => follow.keep_up(),
         }
     }
 
@@ -63,7 +89,7 @@ impl Source {
                 let sought = (&*stdin.file).seek(SeekFrom::Start(offset));
                 sought.map(drop).map_err(|error| cannot_read("-", error))
             }
-            Source::Follow(follow) => {
+            Source::Follow(follow, _) => {
                 follow.seek(offset);
                 Ok(())
             }
@@ -75,36 +101,35 @@ impl Source {
 pub(super) struct Stdin {
     file: Arc<File>,
     is_file: bool,
+    told: Option<Told>,
 }
 
 impl Stdin {
     /// Whether it is the file that `saved` tells of.
     pub(super) fn is(&self, saved: &Saved) -> bool {
-        self.is_file && saved.is_of(&self.file)
+        self.is_file && FileMark::of(self.file.clone()).is_ok_and(|mark| saved.trace.is_of(&mark))
     }
 
     /// All that is there, up to a piece or an eighth of what is held: a record of any size is then looked at so seldom that
     /// the looking does not show.
-    fn read(&mut self, held: &mut Vec<u8>, patience: Duration) -> io::Result<Arrival> {
+    fn read(&mut self, held: &mut Vec<u8>, waiting: &Waiting) -> io::Result<Arrival> {
         let before = held.len();
         let most = PIECE_BYTES.max(before / 8);
-        let mut patience = patience;
-        while held.len() - before < most {
-            if !self.is_readable(patience)? {
-                break;
-            }
+        if !self.is_readable()? {
+            let patience = self.told.is_none().then_some(LOOK_EVERY);
+            waiting.wait(self.told.as_ref(), patience)?;
+        }
+        while held.len() - before < most && self.is_readable()? {
             if read_some(&mut &*self.file, held, most)? == 0 {
                 // Told again by the next read.
                 return Ok(if held.len() == before { Arrival::End } else { Arrival::Bytes });
             }
-            patience = Duration::ZERO;
         }
         Ok(if held.len() == before { Arrival::Nothing } else { Arrival::Bytes })
     }
 
-    fn is_readable(&self, patience: Duration) -> io::Result<bool> {
-        let mut waiting = [PollFd::new(self.file.as_fd(), PollFlags::POLLIN)];
-        match poll(&mut waiting, PollTimeout::try_from(patience).unwrap_or(PollTimeout::MAX)) {
+    fn is_readable(&self) -> io::Result<bool> {
+        match poll(&mut [PollFd::new(self.file.as_fd(), PollFlags::POLLIN)], PollTimeout::ZERO) {
             Ok(ready) => Ok(ready > 0),
             Err(Errno::EINTR) => Ok(false),
             Err(error) => Err(error.into()),

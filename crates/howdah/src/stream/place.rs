@@ -2,35 +2,20 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::trace::{FileMark, Trace};
 use crate::error::{Error, ErrorKind};
 use crate::message::setting;
 
 /// It names a file of the user's, and decides what is read again: nobody else's business.
 const MODE: u32 = 0o600;
 
-/// So many bytes at a file's start tell it from another that got its inode.
-const HEAD_BYTES: u64 = 1024;
-
-/// A file that is read, whatever its name is by now.
-#[derive(Debug, Clone)]
-pub(super) struct FileMark {
-    file: Arc<File>,
-    device: u64,
-    inode: u64,
-}
-
-impl FileMark {
-    pub(super) fn of(file: Arc<File>) -> io::Result<FileMark> {
-        let metadata = file.metadata()?;
-        Ok(FileMark { file, device: metadata.dev(), inode: metadata.ino() })
-    }
-}
+/// How places are written.
+const FORMAT: u32 = 2;
 
 /// A place in a stream: all records before it are committed or rejected.
 #[derive(Debug, Clone, Default)]
@@ -42,57 +27,37 @@ pub(super) struct Place {
     pub(super) line: u64,
 }
 
-/// What the state file holds.
+/// What is kept of a place, in a state file or in the database.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Saved {
+    /// How this is written; before there was a number, the end of what was read was not noted.
+    #[serde(default)]
+    format: u32,
     /// As the user named it, for people.
     pub(super) file: String,
-    device: u64,
-    inode: u64,
-    /// A digest of the file's first bytes, and how many these are.
-    head: String,
-    head_bytes: u64,
-    pub(super) offset: u64,
+    #[serde(flatten)]
+    pub(super) trace: Trace,
     pub(super) line: u64,
     /// Where its records go: a state belongs to one table.
     pub(super) table: String,
 }
 
 impl Saved {
-    /// What is to be kept of `place`; `None` where it is in no file.
-    fn of(place: &Place, name: &str, table: &str) -> Option<Saved> {
-        let mark = place.file.as_ref()?;
-        let head_bytes = place.offset.min(HEAD_BYTES);
+    /// What is to be kept of `place`; `None` where it is in no file, or the file was emptied meanwhile.
+    pub(super) fn of(place: &Place, name: &str, table: &str) -> Option<Saved> {
         Some(Saved {
+            format: FORMAT,
             file: name.to_owned(),
-            device: mark.device,
-            inode: mark.inode,
-            head: head(&mark.file, head_bytes).ok()?,
-            head_bytes,
-            offset: place.offset,
+            trace: Trace::of(place.file.as_ref()?, place.offset).ok()?,
             line: place.line,
             table: table.to_owned(),
         })
     }
 
-    pub(super) fn identity(&self) -> (u64, u64) {
-        (self.device, self.inode)
+    /// Where it is.
+    pub(super) fn offset(&self) -> u64 {
+        self.trace.offset
     }
-
-    /// Whether `file` is the one that was read, and still has what was read of it.
-    pub(super) fn is_of(&self, file: &File) -> bool {
-        let Ok(metadata) = file.metadata() else { return false };
-        (metadata.dev(), metadata.ino()) == self.identity()
-            && metadata.len() >= self.offset
-            && head(file, self.head_bytes).is_ok_and(|head| head == self.head)
-    }
-}
-
-fn head(file: &File, bytes: u64) -> io::Result<String> {
-    let mut first = vec![0; usize::try_from(bytes).unwrap_or_default()];
-    file.read_exact_at(&mut first, 0)?;
-    let digest = ring::digest::digest(&ring::digest::SHA256, &first);
-    Ok(digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// The state file, which no other stream can have meanwhile.
@@ -136,6 +101,10 @@ impl StateFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(refuse(error.to_string()).caused_by(error)),
         };
+        if let Some(newer) = last.as_ref().filter(|last| last.format > FORMAT) {
+            return Err(refuse(format!("its format is {}, and this program knows {FORMAT}", newer.format))
+                .with_hint("a newer howdah wrote it: go on with that one"));
+        }
         if let Some(other) = last.as_ref().filter(|last| last.table != table) {
             return Err(refuse(format!("is about {}, not about {table}", other.table))
                 .with_hint("a state belongs to one input and one table: name another file"));
@@ -190,11 +159,16 @@ fn lock(path: &Path) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+    use std::sync::Arc;
 
     use super::*;
 
+    fn mark(path: &Path) -> FileMark {
+        FileMark::of(Arc::new(File::open(path).unwrap())).unwrap()
+    }
+
     fn place(path: &Path, offset: u64) -> Place {
-        Place { file: FileMark::of(Arc::new(File::open(path).unwrap())).ok(), offset, line: 2 }
+        Place { file: Some(mark(path)), offset, line: 2 }
     }
 
     #[test]
@@ -212,14 +186,23 @@ mod tests {
         let again = StateFile::open(&state, "log", "public.t").unwrap();
         let saved = again.last().unwrap().clone();
         drop(again);
-        assert_eq!((saved.offset, saved.line), (4, 2));
-        assert!(saved.is_of(&File::open(&log).unwrap()));
+        assert_eq!((saved.offset(), saved.line), (4, 2));
+        assert!(saved.trace.is_of(&mark(&log)));
         assert!(StateFile::open(&state, "log", "public.other").is_err());
 
+        let old = r#"{"file":"log","device":1,"inode":2,"head":"","head_bytes":0,"offset":4,"line":2,"table":"public.t"}"#;
+        std::fs::write(&state, old).unwrap();
+        let file = StateFile::open(&state, "log", "public.t").unwrap();
+        assert_eq!(file.last().unwrap().offset(), 4, "a state that an earlier version wrote");
+        drop(file);
+        std::fs::write(&state, old.replace('{', "{\"format\":3,")).unwrap();
+        let refused = StateFile::open(&state, "log", "public.t").unwrap_err();
+        assert!(refused.message().contains("its format is 3"), "{refused}");
+
         std::fs::write(&log, "ONE\ntwo\n").unwrap();
-        assert!(!saved.is_of(&File::open(&log).unwrap()), "other bytes in the same inode");
+        assert!(!saved.trace.is_of(&mark(&log)), "other bytes in the same inode");
         std::fs::write(&log, "one").unwrap();
-        assert!(!saved.is_of(&File::open(&log).unwrap()), "it is shorter than what was read");
+        assert!(!saved.trace.is_of(&mark(&log)), "it is shorter than what was read");
         std::fs::write(&state, "{}").unwrap();
         assert!(StateFile::open(&state, "log", "public.t").is_err());
     }

@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use super::place::{FileMark, Place, StateFile};
+use tokio::sync::Notify;
+
+use super::place::{Place, StateFile};
+use super::trace::FileMark;
 use super::watch::StreamWatch;
 use crate::encode::rejects::{Reject, Rejects};
 use crate::error::{Error, ErrorKind};
@@ -40,16 +43,34 @@ pub(super) enum Fate {
     Refused(Error),
 }
 
+/// What is kept of a stream beside its rows.
+pub(super) struct Kept {
+    /// Records that are no rows.
+    pub(super) rejects: Option<Arc<Rejects>>,
+    /// How far it is.
+    pub(super) state: Option<StateFile>,
+}
+
 /// What the reading and the settling side know of each other beside the batches.
-#[derive(Default)]
 pub(super) struct Between {
     /// There is no point in reading on.
     failed: AtomicBool,
     /// Memory of batches that are not settled.
     held: AtomicUsize,
+    /// Ends the waiting of the reading side.
+    interruption: Arc<Notify>,
 }
 
 impl Between {
+    pub(super) fn new(interruption: Arc<Notify>) -> Between {
+        Between { failed: AtomicBool::new(false), held: AtomicUsize::new(0), interruption }
+    }
+
+    fn fail(&self) {
+        self.failed.store(true, Ordering::SeqCst);
+        self.interruption.notify_one();
+    }
+
     pub(super) fn has_failed(&self) -> bool {
         self.failed.load(Ordering::SeqCst)
     }
@@ -87,25 +108,41 @@ pub(super) struct Settled {
 
 /// Waits for acknowledgements.
 pub(super) struct Settler {
-    pub(super) rejects: Option<Arc<Rejects>>,
-    pub(super) state: Option<StateFile>,
-    pub(super) watch: StreamWatch,
-    pub(super) between: Arc<Between>,
-    pub(super) settled: Settled,
-    pub(super) saved: Instant,
+    kept: Kept,
+    watch: StreamWatch,
+    between: Arc<Between>,
+    settled: Settled,
+    saved: Instant,
+    /// What is settled is saved.
+    is_saved: bool,
 }
 
 impl Settler {
+    /// Everything before `place` is settled.
+    pub(super) fn new(kept: Kept, watch: StreamWatch, between: Arc<Between>, place: Place) -> Settler {
+        let settled = Settled { place, ..Settled::default() };
+        Settler { kept, watch, between, settled, saved: Instant::now(), is_saved: true }
+    }
+
     /// Settles what comes until nothing more comes.
     pub(super) fn run(mut self, batches: &Receiver<Batch>) -> Settled {
         loop {
-            match batches.recv_timeout(SAVE_EVERY) {
+            // Where all is saved, nothing is to be done until something comes.
+            let next = match self.is_saved {
+                true => batches.recv().map_err(RecvTimeoutError::from),
+                false => batches.recv_timeout(SAVE_EVERY),
+            };
+            match next {
                 Ok(batch) => {
                     let weight = batch.weight();
+                    self.is_saved = false;
                     self.batch(batch);
                     self.between.held.fetch_sub(weight, Ordering::Relaxed);
                 }
-                Err(RecvTimeoutError::Timeout) => self.save(),
+                Err(RecvTimeoutError::Timeout) => {
+                    self.save();
+                    self.is_saved = true;
+                }
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
@@ -172,7 +209,7 @@ impl Settler {
             Some(_) => error,
             None => error.at(piece.origin.locate(span.start as u64, u64::from(span.lines_before))),
         };
-        let kept = match &self.rejects {
+        let kept = match &self.kept.rejects {
             // Anything else is no record's fault, and will be no other record's either.
             Some(rejects) if error.kind() == ErrorKind::Data && self.settled.failure.is_none() => {
                 let raw = piece.bytes()[span.start..span.end].to_vec();
@@ -189,8 +226,8 @@ impl Settler {
 
     fn save(&mut self) {
         // A record is settled when its reject is on the disk, too.
-        let flushed = self.rejects.as_ref().map_or(Ok(()), |rejects| rejects.flush());
-        let saved = flushed.and_then(|()| match &mut self.state {
+        let flushed = self.kept.rejects.as_ref().map_or(Ok(()), |rejects| rejects.flush());
+        let saved = flushed.and_then(|()| match &mut self.kept.state {
             Some(state) => state.save(&self.settled.place),
             None => Ok(()),
         });
@@ -203,6 +240,6 @@ impl Settler {
     /// The first failure is the one that ends the stream.
     fn fail(&mut self, failure: Error) {
         self.settled.failure.get_or_insert(failure);
-        self.between.failed.store(true, Ordering::SeqCst);
+        self.between.fail();
     }
 }
