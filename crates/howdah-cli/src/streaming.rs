@@ -26,6 +26,7 @@ pub(crate) fn options(args: &Stream) -> Result<StreamOptions, Error> {
     let mut options = StreamOptions::default().reading(reading).writer(writer(args)?);
     options.follow.clone_from(&args.follow);
     options.state.clone_from(&args.state);
+    options.state_table = args.state_table.as_deref().map(TableName::parse).transpose()?;
     Ok(options)
 }
 
@@ -135,6 +136,8 @@ mod tests {
         );
         assert_eq!(w.delivery, Delivery::AtLeastOnce);
         assert_eq!((o.follow, o.state), (Some("x.csv".into()), Some("s".into())));
+        let o = parse(&["--state-table", "S.places"]).unwrap();
+        assert_eq!(o.state_table.map(|name| name.to_string()), Some("\"s\".\"places\"".into()));
     }
 
     #[test]

@@ -144,6 +144,7 @@ settings! {
     SKIP_COLUMNS = "skip_columns",
     SKIP_LINES = "skip_lines",
     STATE = "state",
+    STATE_TABLE = "state_table",
     TABLE = "table",
     TYPES = "types",
     UNLOGGED = "unlogged",

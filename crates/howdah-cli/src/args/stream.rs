@@ -14,6 +14,7 @@ milliseconds; many at a time when many come.
 Examples:
   journalctl -f -o json | howdah stream --table journal --columns MESSAGE,PRIORITY
   howdah stream --table hits --follow hits.csv --state hits.state
+  howdah stream --table hits --follow hits.csv --state-table howdah_places
   howdah stream --table hits --follow hits.ndjson --on-conflict ignore --state hits.state
   some-program | howdah stream --table t --on-error ignore --rejects bad.jsonl
 
@@ -48,6 +49,10 @@ pub(crate) struct Stream {
     /// Keep how far the file is written, go on from there [default: none]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = INPUT_HEADING)]
     pub(crate) state: Option<PathBuf>,
+
+    /// The same in [SCHEMA.]NAME of the database: each row once [default: none]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["state", "at_least_once"], help_heading = INPUT_HEADING)]
+    pub(crate) state_table: Option<String>,
 
     /// csv, tsv, text, ndjson [default: by name, or ndjson after {, else csv]
     #[arg(long, value_name = "FORMAT", hide_possible_values = true, help_heading = INPUT_HEADING, value_parser = word!(Format))]

@@ -63,7 +63,7 @@ fn bash_completes_commands_options_and_their_values() {
         ("howdah load x.csv --on-error ", "stop\nignore"),
         ("howdah load x.csv --rej", "--reject-limit\n--rejects"),
         ("howdah stream --on-conflict ", "ignore\nupdate"),
-        ("howdah stream --table t --st", "--state"),
+        ("howdah stream --table t --state-", "--state-table"),
         ("howdah server st", "start\nstop\nstatus"),
         ("howdah completions ", "-?\n--help\nbash\nzsh\nfish"),
     ] {

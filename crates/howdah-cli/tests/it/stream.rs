@@ -2,6 +2,7 @@
 
 mod resumed;
 mod rotated;
+mod state_table;
 
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};

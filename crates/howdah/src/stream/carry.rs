@@ -7,20 +7,22 @@ use std::time::Instant;
 use super::arrival::Arrival;
 use super::intake::Intake;
 use super::origin::Source;
+use super::positions::Positions;
 use super::reading::Reading;
 use super::row::{RecordRow, Scratch};
 use super::settle::{Batch, Between, Fate, Sent};
+use super::state_table::SharedTable;
 use super::trace::FileMark;
 use super::watch::StreamWatch;
 use super::{DRAIN, Ended, PATIENCE};
 use crate::error::{Committed, Error, ErrorKind};
 use crate::options::OnError;
 use crate::plan::Plan;
-use crate::read::records::{Record, Records};
+use crate::read::records::Records;
 use crate::rows::OpenField;
 use crate::source::text::live::LiveCutter;
 use crate::source::{Dialect, Field, Piece, Span};
-use crate::writer::{Ack, Writer};
+use crate::writer::{Ack, Tag, Writer};
 
 /// So much memory records may take that are not settled, beside the writer's queue.
 const MOST_HELD: usize = 256 * 1024 * 1024;
@@ -38,6 +40,7 @@ pub(super) struct Carrier {
     scratch: Scratch,
     row: Vec<u8>,
     open: Vec<OpenField>,
+    positions: Positions,
     /// When somebody's wish to stop was noticed.
     stopping: Option<Instant>,
 }
@@ -55,7 +58,9 @@ impl Carrier {
         writer: Arc<Writer>,
         watch: StreamWatch,
         (batches, between): (Sender<Batch>, Arc<Between>),
+        table: Option<SharedTable>,
     ) -> Carrier {
+        let positions = Positions::new(table, &intake.start, intake.source.at());
         Carrier {
             intake,
             plan: found.plan,
@@ -68,6 +73,7 @@ impl Carrier {
             scratch: Scratch::default(),
             row: Vec::new(),
             open: Vec::new(),
+            positions,
             stopping: None,
         }
     }
@@ -97,6 +103,7 @@ impl Carrier {
                 return Ok(Ended::Input);
             }
             if matches!(arrival, Arrival::NextFile | Arrival::Truncated) {
+                self.positions.leave();
                 self.intake.cutter = LiveCutter::new(name.clone(), self.dialect.clone(), 0, 1);
             }
             if self.watch.control().is_cancelled() {
@@ -116,9 +123,11 @@ impl Carrier {
             let Intake { source, cutter, waiting, .. } = &mut self.intake;
             let before = cutter.held().len();
             arrival = source.read(cutter.held(), waiting)?;
-            self.watch.control().progress().add_bytes_read((cutter.held().len() - before) as u64);
+            let bytes = (cutter.held().len() - before) as u64;
+            self.watch.control().progress().add_bytes_read(bytes);
             if arrival == Arrival::Bytes {
                 file = source.mark();
+                self.positions.read(file.as_ref(), source.at())?;
             }
         }
     }
@@ -140,7 +149,8 @@ impl Carrier {
         let span = Span { start: 0, end: bytes, lines_before: 0 };
         self.watch.control().add_rows_read(1);
         let sent = Sent { span, fate: Fate::Refused(error) };
-        self.send(Batch { piece: Arc::new(piece), file, records: vec![sent], is_whole: true })
+        let base = self.positions.base();
+        self.send(Batch { piece: Arc::new(piece), file, base, records: vec![sent], is_whole: true })
     }
 
     fn send(&self, batch: Batch) -> Result<Next, Error> {
@@ -181,7 +191,8 @@ impl Carrier {
         let result = self.records(&piece, on_error, &mut sent);
         let is_whole = matches!(result, Ok(true));
         self.watch.control().add_rows_read(sent.len() as u64);
-        let heard = self.send(Batch { piece, file, records: sent, is_whole })?;
+        let base = self.positions.base();
+        let heard = self.send(Batch { piece, file, base, records: sent, is_whole })?;
         Ok(if result? { heard } else { Next::End })
     }
 
@@ -190,32 +201,36 @@ impl Carrier {
         let fields = std::mem::take(&mut self.fields);
         let mut records = Records::new(piece, &self.plan, fields)?;
         while let Some(record) = records.next() {
-            let (span, fate) = match record {
+            let span = match &record {
+                Ok(record) => record.span,
+                Err(bad) => bad.span,
+            };
+            let tag = self.positions.tag(piece, span);
+            let fate = match record {
+                _ if self.positions.is_settled(tag.as_ref()) => Fate::Known,
+                Err(bad) => Fate::Refused(bad.error),
                 Ok(record) => {
                     let row = RecordRow { plan: &self.plan, record: &record, scratch: &self.scratch };
                     self.row.clear();
                     self.open.clear();
-                    let encoded = self.writer.shape().encode(&row, &mut self.row, &mut self.open);
-                    let Record { span, .. } = record;
-                    match encoded {
+                    match self.writer.shape().encode(&row, &mut self.row, &mut self.open) {
+                        Err(error) => Fate::Refused(error),
                         Ok(()) => {
                             let ack = queue(
                                 &self.writer,
-                                (&self.row, &self.open),
+                                (&self.row, &self.open, tag),
                                 &self.watch,
                                 &self.between,
                                 &mut self.intake.source,
                                 &mut self.stopping,
                             );
                             match ack? {
-                                Some(ack) => (span, Fate::Queued(ack)),
+                                Some(ack) => Fate::Queued(ack),
                                 None => return Ok(false),
                             }
                         }
-                        Err(error) => (span, Fate::Refused(error)),
                     }
                 }
-                Err(bad) => (bad.span, Fate::Refused(bad.error)),
             };
             let ends = matches!(fate, Fate::Refused(_)) && on_error == OnError::Stop;
             sent.push(Sent { span, fate });
@@ -231,14 +246,18 @@ impl Carrier {
 /// Hands a row to the writer, however long it has no room; `None`: another record has ended the stream meanwhile.
 fn queue(
     writer: &Writer,
-    (row, open): (&[u8], &[OpenField]),
+    (row, open, tag): (&[u8], &[OpenField], Option<Tag>),
     watch: &StreamWatch,
     between: &Between,
     source: &mut Source,
     stopping: &mut Option<Instant>,
 ) -> Result<Option<Ack>, Error> {
     loop {
-        match writer.write_encoded_blocking(row, open) {
+        let queued = match &tag {
+            Some(tag) => writer.write_tagged_blocking(row, open, tag.clone()),
+            None => writer.write_encoded_blocking(row, open),
+        };
+        match queued {
             Err(error) if error.kind() == ErrorKind::QueueFull => {}
             other => return other.map(Some),
         }

@@ -3,29 +3,21 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, Read};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Instant;
 
 use super::arrival::{Arrival, cannot_read};
+use super::current::Current;
 use super::growth::{Growth, LOOK_EVERY};
-use super::origin::read_some;
 use super::rotated::{self, Rotated};
 use super::trace::{FileMark, Trace};
 use super::waiting::Waiting;
 use crate::control::Control;
 use crate::error::{Error, ErrorKind};
 use crate::message::Action;
-use crate::source::PIECE_BYTES;
-
-/// A file that lost its name may still be written to, by a program that has yet to hear of it.
-const LAST_WORDS: Duration = Duration::from_secs(1);
-
-/// So many of the bytes that were read last are read again with the next: they are others in a file that was emptied and has grown
-/// beyond its old size between two looks.
-const OVERLAP: usize = 64;
 
 /// The files of a name.
 pub(super) struct Follow {
@@ -38,92 +30,6 @@ pub(super) struct Follow {
     /// What was read is lost, and its place is another's.
     is_emptied: bool,
     control: Control,
-}
-
-/// A file that is read, or will be.
-struct Current {
-    name: String,
-    mark: FileMark,
-    at: u64,
-    /// What it was when all of it was read that was there.
-    trace: Option<Trace>,
-    last: Vec<u8>,
-    /// What is left of a compressed one.
-    content: Option<Box<dyn Read + Send>>,
-    /// Since when another file has had the name.
-    put_aside: Option<Instant>,
-}
-
-impl Current {
-    fn new(path: &Path, mark: FileMark) -> Current {
-        let name = path.display().to_string();
-        Current { name, mark, at: 0, trace: None, last: Vec::new(), content: None, put_aside: None }
-    }
-
-    /// Appends what is there; how many bytes, or `None`: it was emptied.
-    fn read(&mut self, held: &mut Vec<u8>) -> io::Result<Option<usize>> {
-        let before = held.len();
-        let most = PIECE_BYTES.max(before / 8);
-        let got = if self.mark.is_compressed() {
-            if self.content.is_none() {
-                self.content = Some(self.mark.content(self.at)?);
-            }
-            self.content.as_mut().map_or(Ok(0), |content| read_some(content, held, most))?
-        } else {
-            let overlap = self.last.len();
-            let start = self.at - overlap as u64;
-            let got = read_at(self.mark.file(), held, start, most + overlap)?;
-            if held.get(before..before + overlap) != Some(&self.last) {
-                held.truncate(before);
-                return Ok(None);
-            }
-            held.drain(before..before + overlap);
-            let is_short = || self.mark.file().metadata().is_ok_and(|metadata| metadata.len() < self.at);
-            if got == overlap && is_short() {
-                return Ok(None);
-            }
-            got - overlap
-        };
-        let read = &held[before..];
-        self.last.extend_from_slice(&read[read.len().saturating_sub(OVERLAP)..]);
-        self.last.drain(..self.last.len().saturating_sub(OVERLAP));
-        self.at += got as u64;
-        Ok(Some(got))
-    }
-
-    fn seek(&mut self, offset: u64) {
-        self.at = offset;
-        self.content = None;
-        self.last.clear();
-    }
-
-    /// Remembers what it is now up to `offset`.
-    fn note(&mut self, offset: u64) {
-        if self.trace.as_ref().is_none_or(|trace| trace.offset != offset)
-            && let Ok(trace) = Trace::of(&self.mark, offset)
-        {
-            self.trace = Some(trace);
-        }
-    }
-
-    /// Its length, by which it is known before it is read. A compressed one does not change.
-    fn end(&self) -> u64 {
-        let length = || self.mark.file().metadata().map_or(0, |metadata| metadata.len());
-        if self.mark.is_compressed() { 0 } else { length() }
-    }
-
-    /// Whether nobody can be expected to write to it any more, since another has its name.
-    fn is_over(&mut self) -> bool {
-        let changed = || {
-            let metadata = self.mark.file().metadata().ok()?;
-            let at = Duration::new(metadata.ctime().try_into().ok()?, metadata.ctime_nsec().try_into().ok()?);
-            // Its renaming counts as a change.
-            SystemTime::now().duration_since(SystemTime::UNIX_EPOCH.checked_add(at)?).ok()
-        };
-        self.mark.is_compressed()
-            || changed().is_some_and(|age| age >= LAST_WORDS)
-            || self.put_aside.get_or_insert_with(Instant::now).elapsed() >= LAST_WORDS
-    }
 }
 
 /// A file among those that had its name.
@@ -185,6 +91,11 @@ impl Follow {
     /// Which file is read.
     pub(super) fn mark(&self) -> Option<FileMark> {
         Some(self.current.as_ref()?.mark.clone())
+    }
+
+    /// Up to where it was read.
+    pub(super) fn at(&self) -> u64 {
+        self.current.as_ref().map_or(0, |current| current.at)
     }
 
     /// Goes on at `offset` of the file.
@@ -278,7 +189,7 @@ impl Follow {
                 None => {
                     self.is_emptied = copy.is_none();
                     let at = self.current.as_ref().map_or(0, |current| current.at);
-                    self.current = copy.map(|copy| Current { at, ..copy });
+                    self.current = copy.map(|copy| copy.from(at));
                 }
             }
         }
@@ -293,7 +204,7 @@ impl Follow {
         }
         if self.current.is_none() {
             match self.next.pop_front() {
-                Some(next) => self.current = Some(Current { trace: None, ..next }),
+                Some(next) => self.current = Some(next.from(0)),
                 None => self.open()?,
             }
         }
@@ -319,7 +230,7 @@ impl Follow {
         };
         if self.next.is_empty() {
             current.put_aside = None;
-        } else if got.is_some() && current.is_over() {
+        } else if got.is_some() && current.is_over(self.next.front()) {
             self.current = None;
             return Ok(Arrival::NextFile);
         }
@@ -379,23 +290,10 @@ impl Follow {
     }
 }
 
-/// Appends `most` bytes at the most of what stands at `at`; how many.
-fn read_at(file: &File, held: &mut Vec<u8>, at: u64, most: usize) -> io::Result<usize> {
-    let before = held.len();
-    held.resize(before + most, 0);
-    let got = loop {
-        match file.read_at(&mut held[before..], at) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            other => break other,
-        }
-    };
-    held.truncate(before + *got.as_ref().unwrap_or(&0));
-    got
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Write;
+    use std::time::Duration;
 
     use super::*;
 
@@ -420,7 +318,7 @@ mod tests {
         assert_eq!(read(&mut follow).0, Arrival::Nothing);
         old.write_all(b"two\n").unwrap();
         assert_eq!(read(&mut follow), (Arrival::Bytes, "two\n".into()));
-        std::thread::sleep(LAST_WORDS);
+        std::thread::sleep(Duration::from_secs(1));
         assert_eq!(read(&mut follow), (Arrival::NextFile, String::new()));
         assert_eq!(read(&mut follow), (Arrival::Bytes, "three\n".into()));
     }

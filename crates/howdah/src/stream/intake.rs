@@ -21,6 +21,8 @@ pub(super) struct Intake {
     pub(super) waiting: Waiting,
     /// Where it was taken up.
     pub(super) start: Place,
+    /// That is where an earlier stream ended.
+    pub(super) is_resumed: bool,
 }
 
 /// How an input is read unless its records say otherwise.
@@ -49,20 +51,26 @@ impl Intake {
         let format = reading::format(options, file)?;
         let usual = Arc::new(Dialect::resolve(format.unwrap_or_default(), &options.input.dialect)?);
         let cutter = LiveCutter::new(source_name(file), usual, 0, 1);
-        Ok(Intake { source, cutter, waiting, start: Place { line: 1, ..Place::default() } })
+        Ok(Intake {
+            source,
+            cutter,
+            waiting,
+            start: Place { line: 1, ..Place::default() },
+            is_resumed: false,
+        })
     }
 
-    /// Begins at the place that an earlier stream left, where that can be found; that it cannot is said.
+    /// Begins at the place that an earlier stream left, in a file with such a base, where that can be found; that it cannot is said.
     ///
     /// # Errors
     /// What is there cannot be read.
-    pub(super) fn take_up(&mut self, saved: &Saved, control: &Control) -> Result<(), Error> {
+    pub(super) fn take_up(&mut self, saved: &Saved, base: i64, control: &Control) -> Result<(), Error> {
         let is_found = match &mut self.source {
             Source::Follow(follow, _) => follow.take_up(&saved.trace)?,
             Source::Stdin(stdin) => stdin.is(saved),
         };
         if is_found {
-            self.start = Place { file: self.source.mark(), offset: saved.offset(), line: saved.line };
+            self.start = Place { file: self.source.mark(), base, offset: saved.offset(), line: saved.line };
         } else if let Source::Stdin(_) = self.source
             && saved.offset() > 0
         {
@@ -72,6 +80,7 @@ impl Intake {
                 saved.offset()
             ));
         }
+        self.is_resumed = is_found;
         Ok(())
     }
 

@@ -7,16 +7,20 @@
 
 mod arrival;
 mod carry;
+mod current;
 mod follow;
 mod growth;
 mod intake;
+mod notes;
 mod origin;
 mod place;
+mod positions;
 mod reading;
 mod report;
 mod rotated;
 mod row;
 mod settle;
+mod state_table;
 mod trace;
 mod waiting;
 mod watch;
@@ -35,7 +39,8 @@ use intake::{First, Intake, source_name};
 use origin::Source;
 use place::StateFile;
 use reading::Reading;
-use settle::{Between, Kept, Settled, Settler};
+use settle::{Between, Kept, Settled, Settler, State};
+use state_table::{SharedTable, StateTable};
 
 use crate::catalog::name::TableName;
 use crate::catalog::session::Session;
@@ -53,7 +58,7 @@ use crate::message::{Action, setting};
 use crate::options::{LoadOptions, OnError};
 use crate::publish::load_id::LoadId;
 use crate::report::{CopyFormat, Outcome, PlannedColumn};
-use crate::writer::{OnFull, Writer, WriterOptions};
+use crate::writer::{Delivery, OnFull, Writer, WriterOptions};
 
 /// How long the reading side waits for room at the writer before it looks at what becomes of its files meanwhile.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -72,6 +77,9 @@ settings! {
         follow: maybe_into PathBuf,
         /// Where the place is kept up to which everything is settled, and from which the next stream goes on.
         state: maybe_into PathBuf,
+        /// The same in a table of the database, made where it is missing: in the transactions of the rows, so that none is written
+        /// twice. Without a schema it is in that of the table.
+        state_table: maybe TableName,
         /// How rows are written. The columns are the input's.
         writer: one WriterOptions,
     }
@@ -167,10 +175,7 @@ impl Stream<'_> {
         self.report.table = table.display();
         self.report.server_version.clone_from(&session.version);
         self.report.durability = Some(session.durability(table.is_logged));
-        let mut state = self.state(&intake.source, &table)?;
-        if let Some(saved) = state.as_ref().and_then(StateFile::last) {
-            intake.take_up(saved, control)?;
-        }
+        let state = self.state(&mut intake, &table)?;
         let Some(First { format, usual, is_end }) = intake.first(file, reading, control)? else {
             self.report.outcome = if control.is_cancelled() { Outcome::Stopped } else { Outcome::Loaded };
             return Ok(());
@@ -181,10 +186,12 @@ impl Stream<'_> {
         intake.go_on(&found.dialect, self.watch.control())?;
         self.report.start_offset = intake.start.offset;
         let rejects = self.rejects(&found, &table, &options)?;
-        if let Some(state) = &mut state {
-            // Here a directory that cannot be written to is a mistake, later it would be an accident.
-            state.save(&intake.start)?;
+        let mut kept = Kept { rejects, state };
+        if let (Some(table), Some(mark), false) = (kept.table(), &intake.start.file, intake.is_resumed) {
+            intake.start.base = table.enter(mark, 0)?;
         }
+        // Here a directory that cannot be written to is a mistake, later it would be an accident.
+        kept.save(&intake.start)?;
         let columns = found.plan.columns.iter().map(|column| column.name.clone());
         let writing = self
             .options
@@ -193,9 +200,11 @@ impl Stream<'_> {
             .columns(columns)
             // So that files are kept up with while the server is away.
             .on_full(OnFull::WaitFor(PATIENCE));
-        let writer = Arc::new(Writer::connect_blocking(self.target, &name.to_string(), writing)?);
+        let companion = kept.table().map(SharedTable::companion);
+        let writer = Writer::connect_with(self.target, &name.to_string(), writing, companion)?;
+        let writer = Arc::new(writer);
         self.watch.set_writer(&writer);
-        self.carry(intake, found, writer, Kept { rejects, state })
+        self.carry(intake, found, writer, kept)
     }
 
     /// Looks at the server and the table.
@@ -217,11 +226,24 @@ impl Stream<'_> {
         })
     }
 
-    fn state(&self, source: &Source, table: &Table) -> Result<Option<StateFile>, Error> {
-        let Some(path) = &self.options.state else { return Ok(None) };
-        if matches!(source, Source::Stdin(_)) && source.mark().is_none() {
+    /// Where the place is kept. The intake begins there.
+    fn state(&self, intake: &mut Intake, table: &Table) -> Result<Option<State>, Error> {
+        let (setting, file) = match (&self.options.state, &self.options.state_table) {
+            (None, None) => return Ok(None),
+            (Some(_), Some(_)) => {
+                return Err(Error::usage(message![
+                    setting::STATE,
+                    " and ",
+                    setting::STATE_TABLE,
+                    " are two places: a stream keeps one"
+                ]));
+            }
+            (Some(_), None) => (setting::STATE, self.options.follow.as_deref()),
+            (None, Some(_)) => (setting::STATE_TABLE, self.options.follow.as_deref()),
+        };
+        if matches!(intake.source, Source::Stdin(_)) && intake.source.mark().is_none() {
             return Err(Error::usage(message![
-                setting::STATE,
+                setting,
                 " keeps a place in a file, and standard input is none"
             ])
             .with_hint(message![
@@ -230,8 +252,31 @@ impl Stream<'_> {
                 Action::StreamInput("FILE")
             ]));
         }
-        let input = source_name(self.options.follow.as_deref());
-        StateFile::open(path, &input, &table.display()).map(Some)
+        let (control, name) = (self.watch.control(), source_name(file));
+        if let Some(path) = &self.options.state {
+            let state = StateFile::open(path, &name, &table.display())?;
+            if let Some(saved) = state.last() {
+                intake.take_up(saved, 0, control)?;
+            }
+            return Ok(Some(State::File(Box::new(state))));
+        }
+        let Some(relation) = &self.options.state_table else { return Ok(None) };
+        if self.options.writer.delivery == Delivery::AtLeastOnce {
+            return Err(Error::usage(message![
+                setting::STATE_TABLE,
+                " is for rows that come once: it does not go with delivery at least once"
+            ]));
+        }
+        // Where it is started from says nothing about which file it is.
+        let name = file
+            .and_then(|path| std::path::absolute(path).ok())
+            .map_or(name, |path| source_name(Some(&path)));
+        let names = (&*table.schema, &*table.display());
+        let state = StateTable::open(self.target, relation, &name, names, control)?;
+        if let Some(saved) = state.last() {
+            intake.take_up(saved, state.base(), control)?;
+        }
+        Ok(Some(State::Table(SharedTable::new(state))))
     }
 
     /// Puts into the report how records are read, and says what was guessed.
@@ -303,12 +348,14 @@ impl Stream<'_> {
         let (send, batches) = channel();
         let between = Arc::new(Between::new(intake.waiting.interruption()));
         let rejects = kept.rejects.clone();
+        let table = kept.table().cloned();
         let settler = Settler::new(kept, self.watch.clone(), between.clone(), intake.start.clone());
         let settling = std::thread::Builder::new()
             .name("settle".into())
             .spawn(move || settler.run(&batches))
             .map_err(|error| Error::cannot_start("a thread", error))?;
-        let mut carrier = Carrier::new(intake, found, writer.clone(), self.watch.clone(), (send, between));
+        let mut carrier =
+            Carrier::new(intake, found, writer.clone(), self.watch.clone(), (send, between), table.clone());
         let carried = carrier.run(self.options.reading.tolerance.on_error);
         drop(carrier);
         self.watch.control().enter(Phase::Committing);
@@ -331,6 +378,10 @@ impl Stream<'_> {
         }
         // What ended it first; the writer's word is about the rows behind that.
         let first = settled.failure.clone().map_or(Ok(()), Err);
+        let explained = |error| match &table {
+            Some(table) => table.explained(error),
+            None => error,
+        };
         match (first.and(carried), closed, rejected) {
             (Ok(ended), Ok(_), Ok(())) => {
                 self.report.outcome =
@@ -339,7 +390,10 @@ impl Stream<'_> {
             }
             (Err(error), ..) | (_, Err(error), _) | (_, _, Err(error)) => {
                 let (reading, role) = (&self.options.reading, self.target.user());
-                Err(with_account(advice::advise(error, reading, role, &self.report.table), &settled))
+                Err(with_account(
+                    advice::advise(explained(error), reading, role, &self.report.table),
+                    &settled,
+                ))
             }
         }
     }

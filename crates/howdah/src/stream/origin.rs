@@ -23,7 +23,7 @@ use crate::source::PIECE_BYTES;
 /// An input that goes on.
 pub(super) enum Source {
     Stdin(Stdin),
-    Follow(Follow, Growth),
+    Follow(Box<Follow>, Growth),
 }
 
 impl Source {
@@ -32,7 +32,7 @@ impl Source {
     /// # Errors
     /// See [`Follow::new`].
     pub(super) fn follow(path: &Path, control: &Control, waiting: &Waiting) -> Result<Source, Error> {
-        let follow = Follow::new(path, control.clone())?;
+        let follow = Box::new(Follow::new(path, control.clone())?);
         Ok(Source::Follow(follow, Growth::new(waiting, rotated::directory(path))))
     }
 
@@ -76,6 +76,14 @@ impl Source {
         match self {
             Source::Stdin(_) => Ok(()),
             Source::Follow(follow, _) => follow.keep_up(),
+        }
+    }
+
+    /// Up to where the file was read.
+    pub(super) fn at(&self) -> u64 {
+        match self {
+            Source::Stdin(stdin) => (&*stdin.file).stream_position().unwrap_or(0),
+            Source::Follow(follow, _) => follow.at(),
         }
     }
 

@@ -22,6 +22,8 @@ const FORMAT: u32 = 2;
 pub(super) struct Place {
     /// `None`: the input is no file.
     pub(super) file: Option<FileMark>,
+    /// Where the file begins among all that were read, where their offsets count on.
+    pub(super) base: i64,
     pub(super) offset: u64,
     /// The physical line that starts there.
     pub(super) line: u64,
@@ -168,7 +170,7 @@ mod tests {
     }
 
     fn place(path: &Path, offset: u64) -> Place {
-        Place { file: Some(mark(path)), offset, line: 2 }
+        Place { file: Some(mark(path)), offset, line: 2, ..Place::default() }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 use super::place::{Place, StateFile};
+use super::state_table::SharedTable;
 use super::trace::FileMark;
 use super::watch::StreamWatch;
 use crate::encode::rejects::{Reject, Rejects};
@@ -17,13 +18,15 @@ use crate::source::Piece;
 use crate::source::Span;
 use crate::writer::Ack;
 
-/// How old the state file may be while records come: what is read twice after a crash, against a write to the disk.
+/// How old what is kept of the place may be while records come: what is read twice after a crash, against a write to the disk.
 const SAVE_EVERY: Duration = Duration::from_millis(200);
 
 /// The records of a piece, as far as they were read.
 pub(super) struct Batch {
     pub(super) piece: Arc<Piece>,
     pub(super) file: Option<FileMark>,
+    /// See [`Place::base`].
+    pub(super) base: i64,
     pub(super) records: Vec<Sent>,
     /// Nothing of the piece is left.
     pub(super) is_whole: bool,
@@ -41,6 +44,8 @@ pub(super) enum Fate {
     Queued(Ack),
     /// It is no row.
     Refused(Error),
+    /// An earlier stream has settled it.
+    Known,
 }
 
 /// What is kept of a stream beside its rows.
@@ -48,7 +53,36 @@ pub(super) struct Kept {
     /// Records that are no rows.
     pub(super) rejects: Option<Arc<Rejects>>,
     /// How far it is.
-    pub(super) state: Option<StateFile>,
+    pub(super) state: Option<State>,
+}
+
+impl Kept {
+    /// The place in the database.
+    pub(super) fn table(&self) -> Option<&SharedTable> {
+        match &self.state {
+            Some(State::Table(table)) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// Keeps `place`. A record is settled when its reject is on the disk, too.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(super) fn save(&mut self, place: &Place) -> Result<(), Error> {
+        self.rejects.as_ref().map_or(Ok(()), |rejects| rejects.flush())?;
+        match &mut self.state {
+            None => Ok(()),
+            Some(State::File(file)) => file.save(place),
+            Some(State::Table(table)) => table.save(place),
+        }
+    }
+}
+
+/// Where a place is kept.
+pub(super) enum State {
+    File(Box<StateFile>),
+    Table(SharedTable),
 }
 
 /// What the reading and the settling side know of each other beside the batches.
@@ -156,11 +190,13 @@ impl Settler {
             batch.records.iter().map(|sent| (sent.span.start, sent.span.lines_before)).collect();
         for (at, sent) in batch.records.into_iter().enumerate() {
             let result = match sent.fate {
-                Fate::Queued(ack) => self.wait(&ack),
+                Fate::Queued(ack) => self.wait(&ack).map(|()| true),
                 Fate::Refused(error) => Err(error),
+                Fate::Known => Ok(false),
             };
             match result {
-                Ok(()) => {
+                Ok(false) => {}
+                Ok(true) => {
                     self.settled.rows += 1;
                     self.settled.behind += u64::from(self.settled.failure.is_some());
                     self.watch.count_row();
@@ -172,6 +208,7 @@ impl Settler {
             {
                 self.settled.place = Place {
                     file: batch.file.clone(),
+                    base: batch.base,
                     offset: origin.byte_offset + *start as u64,
                     line: origin.first_line + u64::from(*lines),
                 };
@@ -182,6 +219,7 @@ impl Settler {
             let lines = memchr::memchr_iter(batch.piece.eol.last_byte(), bytes).count();
             self.settled.place = Place {
                 file: batch.file,
+                base: batch.base,
                 offset: origin.byte_offset + bytes.len() as u64,
                 line: origin.first_line + lines as u64,
             };
@@ -225,13 +263,7 @@ impl Settler {
     }
 
     fn save(&mut self) {
-        // A record is settled when its reject is on the disk, too.
-        let flushed = self.kept.rejects.as_ref().map_or(Ok(()), |rejects| rejects.flush());
-        let saved = flushed.and_then(|()| match &mut self.kept.state {
-            Some(state) => state.save(&self.settled.place),
-            None => Ok(()),
-        });
-        if let Err(failure) = saved {
+        if let Err(failure) = self.kept.save(&self.settled.place) {
             self.fail(failure);
         }
         self.saved = Instant::now();

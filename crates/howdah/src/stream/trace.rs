@@ -68,6 +68,15 @@ impl FileMark {
         Ok(content)
     }
 
+    /// What it is now. A compressed one is known by its inode: it does not change.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(super) fn trace_of_all(&self) -> io::Result<Trace> {
+        let end = if self.is_compressed { 0 } else { self.file.metadata()?.len() };
+        Trace::of(self, end).or_else(|_| Trace::of(self, 0))
+    }
+
     /// `bytes` of its content at `offset`.
     ///
     /// # Errors

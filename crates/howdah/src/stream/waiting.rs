@@ -99,11 +99,8 @@ mod tests {
         assert!(!waiting.wait(Some(&told), Some(Duration::from_millis(1))).unwrap(), "it was read");
         waiting.interruption().notify_one();
         assert!(!waiting.wait(Some(&told), None).unwrap());
-        let stopping = control.clone();
-        let stop = move || stopping.cancel();
-        let stopping = std::thread::spawn(stop);
+        control.cancel();
         assert!(!waiting.wait(Some(&told), None).unwrap());
-        stopping.join().unwrap();
         drop(writer);
         assert!(
             waiting.listen(&tempfile::tempfile().unwrap()).is_none(),

@@ -33,7 +33,6 @@ pub use adaptive::Decision;
 pub use options::{Delivery, OnConflict, OnFull, WriterOptions, WriterPath};
 pub use statistics::{Distribution, Flushes, Latency, Statistics};
 
-#[expect(unused_imports, reason = "what keeps something in step with rows names them")]
 pub(crate) use ledger::{Companion, Entry, Tag};
 use queue::NewRow;
 use shared::{Shared, prepare};
@@ -178,7 +177,6 @@ impl Writer {
     ///
     /// # Errors
     /// As [`Writer::write`].
-    #[expect(dead_code, reason = "for whoever keeps a place in the database")]
     pub(crate) fn write_tagged_blocking(
         &self,
         row: &[u8],

@@ -228,7 +228,7 @@ fn writing(
 }
 
 /// Kills a stream again and again while its file is rotated; then lets it come to the end.
-fn killed_and_taken_up(database: &Database, times: usize, args: &[&str]) -> usize {
+pub(super) fn killed_and_taken_up(database: &Database, times: usize, args: &[&str]) -> usize {
     let (end, written) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
     let writer = writing(database, &end, &written);
     let args = [&["--follow", "log.csv", "--header=false"], args].concat();

@@ -42,6 +42,11 @@ pub(crate) trait Companion: Send + Sync {
     /// What a transaction writes that settles rows with these tags: they are in the table with it, or they were refused, or
     /// dropped, and will never be. A batch that is narrowed settles its rows in several transactions, each row in one.
     fn entries(&self, tags: &[Tag]) -> Vec<Entry>;
+
+    /// Whether rows that were refused are settled by that. Not where somebody has to keep them first, or to correct them.
+    fn counts_refused(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

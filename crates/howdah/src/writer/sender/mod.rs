@@ -142,7 +142,8 @@ impl BatchSender {
     /// # Errors
     /// It could not be written for as long as batches are tried again.
     pub(super) async fn settle(&mut self, tags: &[Tag]) -> Result<(), Error> {
-        if tags.is_empty() {
+        let companion = self.shared.companion.as_ref();
+        if tags.is_empty() || companion.is_none_or(|companion| !companion.counts_refused()) {
             return Ok(());
         }
         let mut patience = self.patience();
