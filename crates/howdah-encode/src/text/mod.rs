@@ -30,6 +30,8 @@ pub(crate) mod numeric;
 mod oid;
 mod order;
 mod part;
+#[cfg(feature = "arrow")]
+mod precision;
 mod range;
 mod record;
 pub(crate) mod space;
@@ -52,6 +54,8 @@ use crate::wire;
 pub use self::geometry::Shape;
 pub use self::nested::Nested;
 pub use self::numeric::NumericLimit;
+#[cfg(feature = "arrow")]
+pub use self::precision::Precision;
 
 /// Turns literals of one column into binary fields.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -41,6 +41,8 @@ pub struct Input {
     place: Place,
     /// A reject file of ours, read for the records it holds.
     is_rejects: bool,
+    /// Its values had types once.
+    had_types: bool,
     /// What its text is written in; `None`: what its byte order mark says, else UTF-8.
     encoding: Option<Encoding>,
     /// Whether it is guessed where neither says it, and what was told of that already; all inputs of a load share it.
@@ -147,7 +149,7 @@ impl Input {
     }
 
     fn new(name: Arc<str>, place: Place) -> Self {
-        Input { name, place, is_rejects: false, encoding: None, guesses: None }
+        Input { name, place, is_rejects: false, had_types: false, encoding: None, guesses: None }
     }
 
     fn file(path: PathBuf) -> Self {
@@ -201,7 +203,21 @@ impl Input {
         let provenance = reader.provenance().map_err(|error| cannot_read(&self.name, error))?;
         let provenance = provenance
             .ok_or_else(|| Error::new(ErrorKind::Source, format!("{} holds no rejects", self.name)))?;
-        Ok((Input { is_rejects: true, ..self.clone() }, provenance))
+        if provenance.version > provenance::VERSION {
+            let said = format!(
+                "{} was written by a newer howdah: its form is {}, and this one reads up to {}",
+                self.name,
+                provenance.version,
+                provenance::VERSION
+            );
+            return Err(Error::new(ErrorKind::Source, said).with_hint("load it with that howdah"));
+        }
+        Ok((Input { is_rejects: true, had_types: provenance.had_types, ..self.clone() }, provenance))
+    }
+
+    /// Whether the input is a reject file whose values had types: those of Parquet or Arrow.
+    pub fn had_types(&self) -> bool {
+        self.had_types
     }
 
     fn path(&self) -> Option<&Path> {

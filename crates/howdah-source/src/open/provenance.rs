@@ -2,9 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The form of reject files that this howdah writes, and the newest that it reads.
+pub const VERSION: u32 = 1;
+
 /// The way in which refused records were read, and where they were meant to go: what loading the corrected file needs to know.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Provenance {
+    /// The number of the file's form. A file without one has 1; a greater one is of a later howdah.
+    #[serde(default = "first")]
+    pub version: u32,
     /// The target, as the command line takes it.
     pub table: String,
     /// The column of each field; `None` for a field that is not loaded.
@@ -23,6 +29,9 @@ pub struct Provenance {
     pub key: Vec<String>,
     /// The input's format and what differs from its defaults.
     pub format: String,
+    /// The values had types, of Parquet or Arrow: they are not rounded when they are read again.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub had_types: bool,
     /// The byte between fields, where it is not the format's own.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delimiter: Option<char>,
@@ -53,4 +62,9 @@ pub struct Provenance {
     /// The column that gets the name of the file a record comes from.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub file_column: Option<String>,
+}
+
+/// The version of files that have no number.
+fn first() -> u32 {
+    1
 }

@@ -72,6 +72,8 @@ pub(crate) struct Encoder {
 struct Scratch {
     /// A value without its quotes and escapes; the literal of a value that is none yet.
     unescaped: Vec<u8>,
+    /// A time without its nanoseconds.
+    precise: Vec<u8>,
     /// A number with its decimal comma made a point, a date in ISO.
     respelled: Vec<u8>,
     /// A field that is only judged, since the row travels as text.

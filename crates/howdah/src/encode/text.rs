@@ -105,6 +105,13 @@ impl Encoder {
             if field.form() == Form::CopyEscaped {
                 row.check_unescaped(column, value)?;
             }
+            let value = match as_precise(column, value, &mut self.scratch.precise) {
+                Ok(value) => value,
+                Err(lossy) => {
+                    row.follow(column, Err(lossy), |_| Ok(false)).map_err(|not_row| not_row.about(value))?;
+                    continue;
+                }
+            };
             let value = match respelled(plan, column, value, &mut self.scratch.respelled) {
                 Ok(value) => value,
                 Err(reason) => {
@@ -163,6 +170,13 @@ impl Encoder {
                 row.check_unescaped(column, value)?;
             }
             row.check_size(column, value)?;
+            let value = match as_precise(column, value, &mut self.scratch.precise) {
+                Ok(value) => value,
+                Err(lossy) => {
+                    row.follow(column, Err(lossy), |_| Ok(false)).map_err(|not_row| not_row.about(value))?;
+                    continue;
+                }
+            };
             let value = match respelled(plan, column, value, &mut self.scratch.respelled) {
                 Ok(value) => value,
                 Err(reason) => {
@@ -185,6 +199,19 @@ impl Encoder {
             copy_text::put_field(out, value);
         }
         row.finish(plan)
+    }
+}
+
+/// The value, unless the column would lose some of it.
+#[inline]
+fn as_precise<'v>(
+    column: &PlanColumn,
+    value: &'v [u8],
+    scratch: &'v mut Vec<u8>,
+) -> Result<&'v [u8], NotEncoded> {
+    match &column.precision {
+        Some(precision) => precision.kept(value, scratch),
+        None => Ok(value),
     }
 }
 

@@ -125,6 +125,7 @@ impl Load<'_> {
             judge: options.tolerance.on_error == OnError::Ignore || options.target.dry_run,
             on_nul: options.tolerance.on_nul,
             decimal_comma: options.input.decimal_comma,
+            had_types: inputs.iter().any(Input::had_types),
             ordinal: staging.as_ref().map(Staging::ordinal),
             date_format: options.input.date_format.as_ref(),
             promoted_into: landed.as_ref().map(|landed| &landed.into),

@@ -16,6 +16,7 @@ use crate::plan::mapping::Mapping;
 use crate::send::context::LoadContext;
 use crate::send::rate_limit::RateLimit;
 use crate::source::Provenance;
+use crate::source::open::provenance;
 use crate::source::{Dialect, Family, Input};
 
 impl Load<'_> {
@@ -40,7 +41,9 @@ impl Load<'_> {
                 .with_hint(message!["name another file: ", setting::REJECTS.placeholder("FILE")]));
         }
         let whole: Vec<Option<usize>> = (0..mapping.fields).map(Some).collect();
-        let provenance = |fields: &[Option<usize>]| provenance(table, mapping, fields, dialect, options);
+        let had_types = inputs.iter().any(Input::had_types);
+        let provenance =
+            |fields: &[Option<usize>]| provenance(table, mapping, fields, dialect, options, had_types);
         let others =
             mapping.layouts.iter().map(|(input, layout)| (input.clone(), provenance(&layout.places())));
         let rejects = Rejects::new(
@@ -99,6 +102,7 @@ pub(crate) fn provenance(
     fields: &[Option<usize>],
     dialect: &Dialect,
     options: &LoadOptions,
+    had_types: bool,
 ) -> Provenance {
     let (format, delimiter, null): (_, _, &[u8]) = match (dialect.family, dialect.delimiter) {
         _ if options.input.format == Some(Format::Binary) => ("binary", dialect.delimiter, b""),
@@ -125,6 +129,8 @@ pub(crate) fn provenance(
         None => Vec::new(),
     };
     Provenance {
+        version: provenance::VERSION,
+        had_types: had_types || options.input.format.unwrap_or_default().has_types(),
         table: table.display(),
         columns: fields
             .iter()

@@ -15,7 +15,7 @@ pub(crate) mod row_form;
 use std::sync::Arc;
 
 use howdah_encode::arrow::ArrowCodec;
-use howdah_encode::{SessionRules, TextCodec, TypeShape};
+use howdah_encode::{Precision, SessionRules, TextCodec, TypeShape};
 
 use crate::catalog::name::{quote, quote_literal};
 use crate::catalog::table::Table;
@@ -110,6 +110,9 @@ pub(crate) struct PlanColumn {
     pub(crate) decimal_comma: bool,
     /// Its values are written in the load's own date format.
     pub(crate) has_date_format: bool,
+    /// What it keeps of values that had types before they were written down; `None`: its literals are read as PostgreSQL
+    /// reads them.
+    pub(crate) precision: Option<Precision>,
     /// `None`: only the server can read the type.
     pub(crate) codec: Option<TextCodec>,
     /// For an input whose values have types: how they become those of the column; see [`Plan::take_arrow`].
@@ -161,6 +164,8 @@ pub(crate) struct FormRules<'a> {
     pub(crate) judge: bool,
     pub(crate) on_nul: OnNul,
     pub(crate) decimal_comma: bool,
+    /// The values had types, and were refused as such: what they are is not to be rounded now.
+    pub(crate) had_types: bool,
     pub(crate) ordinal: Option<&'a str>,
     pub(crate) date_format: Option<&'a DateFormat>,
     /// Where rows are promoted to that land as text.
@@ -223,6 +228,12 @@ impl Plan {
                 decimal_comma: rules.decimal_comma && spelling::decimal::is_decimal(column.base_type.0),
                 has_date_format: rules.date_format.is_some()
                     && spelling::date::is_temporal(column.base_type.0),
+                precision: rules
+                    .had_types
+                    .then(|| {
+                        Precision::of(column.base_type.0, column.base_type.1, rules.options.input.allow_loss)
+                    })
+                    .flatten(),
                 codec,
                 arrow: None,
                 as_text,

@@ -328,7 +328,7 @@ impl Stream<'_> {
             .clone()
             .unwrap_or_else(|| default_path(&table.name, &self.id.to_string()));
         let fields: Vec<Option<usize>> = (0..found.mapping.fields).map(Some).collect();
-        let provenance = provenance(table, &found.mapping, &fields, &found.dialect, options);
+        let provenance = provenance(table, &found.mapping, &fields, &found.dialect, options, false);
         let asked = options.tolerance.rejects.is_some();
         // What a stream that went on before has refused stays.
         let (limit, others) = (options.tolerance.reject_limit, BTreeMap::new());

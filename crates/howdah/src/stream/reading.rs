@@ -153,6 +153,7 @@ impl Reading {
             judge: false,
             on_nul: options.tolerance.on_nul,
             decimal_comma: options.input.decimal_comma,
+            had_types: false,
             ordinal: None,
             date_format: options.input.date_format.as_ref(),
             promoted_into: None,
