@@ -123,10 +123,13 @@ impl Scratch {
         })
     }
 
-    /// Returns a path where a program may put what is not read again.
+    /// Returns a path where a program may put what is not read again; nothing is there.
     #[must_use]
     pub fn waste(&self) -> PathBuf {
-        self.directory.join("waste")
+        let path = self.directory.join("waste");
+        // Of the run before; most leave nothing.
+        let _ = std::fs::remove_file(&path);
+        path
     }
 
     /// Three rows of `id,body`; the body of the middle one takes `bytes` bytes in the file, quotes included, and needs

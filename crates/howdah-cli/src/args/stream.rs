@@ -50,7 +50,7 @@ pub(crate) struct Stream {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = INPUT_HEADING)]
     pub(crate) state: Option<PathBuf>,
 
-    /// The same in [SCHEMA.]NAME of the database: each row once [default: none]
+    /// The same in this table of the database, each row once [default: none]
     #[arg(long, value_name = "NAME", conflicts_with_all = ["state", "at_least_once"], help_heading = INPUT_HEADING)]
     pub(crate) state_table: Option<String>,
 

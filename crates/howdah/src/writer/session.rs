@@ -9,6 +9,7 @@ use std::task::Poll;
 
 use bytes::Bytes;
 use futures_util::TryStreamExt;
+use futures_util::future::{join, join_all};
 use howdah_encode::wire;
 use tokio_postgres::types::{Kind, Type};
 use tokio_postgres::{Row, Statement};
@@ -253,21 +254,22 @@ impl Session {
         let failed =
             |(at, error): (usize, tokio_postgres::Error)| Failure(error.into(), is_named.then_some(at));
         // Only rows that were all sent are committed: what the driver could not even send would be missing.
-        let mut answers = match sent(sending).await {
+        let answers = match sent(sending).await {
             Ok(answers) => answers,
             Err((at, error)) => {
                 let _ = client.batch_execute("ROLLBACK").await;
                 return Err(failed((at, error)));
             }
         };
-        let committed = client.batch_execute("COMMIT").await;
+        // Together: the driver reads on only while whoever asked first takes what came for it.
+        let (committed, answers) = join(client.batch_execute("COMMIT"), join_all(answers)).await;
         let committed = match committed {
             Ok(()) => Ok(()),
             Err(error) => Err(self.rolled_back(error).await),
         };
         let mut found: Found = Vec::with_capacity(rows.len());
-        for (at, answer) in answers.iter_mut().enumerate() {
-            let answer = answer.as_mut().await.map_err(|error| failed((at, error)))?;
+        for (at, answer) in answers.into_iter().enumerate() {
+            let answer = answer.map_err(|error| failed((at, error)))?;
             match method {
                 SendMethod::Rows => found.extend(answer.into_iter().map(|row| (at, row))),
                 _ => found = statements.numbered(answer, rows.len()),

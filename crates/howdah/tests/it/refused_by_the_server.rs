@@ -91,7 +91,10 @@ fn check(database: &Database, case: &Case, is_bad: fn(u64) -> bool, file: &str, 
     );
     assert_eq!(database.sql(&there), format!("{0}|{0}|{good}|{WIDTH}", report.rows), "{what}");
     if !case.keyed && report.rows > 0 {
-        let connections = database.sql("SELECT count(DISTINCT pid) FROM t WHERE id >= 0");
-        assert_eq!((report.jobs, connections), (jobs, jobs.to_string()), "{what}: an idle connection");
+        // A thread that the system starts late may find nothing left to send.
+        let connections: usize =
+            database.sql("SELECT count(DISTINCT pid) FROM t WHERE id >= 0").parse().unwrap();
+        assert_eq!(report.jobs, jobs, "{what}");
+        assert!((jobs.min(2)..=jobs).contains(&connections), "{what}: rows came over {connections}");
     }
 }

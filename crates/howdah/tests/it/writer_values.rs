@@ -116,6 +116,23 @@ fn values_come_back_to_their_own_rows_although_a_trigger_drops_some() {
     }
 }
 
+/// Answers that come in many pieces, while the COMMIT behind them is on its way.
+#[test]
+fn values_that_are_larger_than_a_read_come_back_too() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY, n bigint, pad text)");
+    database.sql(DROPS_SOME);
+    let options = WriterOptions::default().returning(["n", "pad"]).connections(1);
+    let writer = writer(&database, options);
+    let pad = "x".repeat(100_000);
+    let acks: Vec<Ack> = (0..40_i64).map(|n| writer.write_blocking(&(n, &*pad)).unwrap()).collect();
+    for (n, ack) in (0..).zip(acks) {
+        let written = ack.wait_for(Duration::from_secs(6)).unwrap().unwrap();
+        let back = written.returned().map(|row| (row.get::<_, i64>("n"), row.get::<_, &str>("pad").len()));
+        assert_eq!(back, (n % 4 != 3).then_some((n, pad.len())));
+    }
+}
+
 #[test]
 fn of_the_rows_of_a_key_the_last_one_counts_over_any_number_of_connections() {
     for (key, connections) in

@@ -25,13 +25,13 @@ fn a_second_stream_with_the_same_place_is_refused_and_one_that_was_ousted_says_s
     let log = database.file("log.csv", "1\n");
     let first = stream(&database, &ARGS);
     until(&database, ALL, "1");
-    let second = stream(&database, &ARGS).wait_with_output().unwrap();
+    let second = stream(&database, &ARGS).guarded_output();
     assert_eq!(second.status.code(), Some(1), "{}", said(&second));
     assert!(said(&second).contains("another stream goes on from it"), "{}", said(&second));
     // Its hold on the place is lost with a connection, and somebody else is quicker.
     database.sql("UPDATE places SET owner = 'another'");
     append(&log, "2\n");
-    let ousted = first.wait_with_output().unwrap();
+    let ousted = first.guarded_output();
     assert_eq!(ousted.status.code(), Some(5), "{}", said(&ousted));
     assert!(said(&ousted).contains("another stream goes on from it"), "{}", said(&ousted));
     assert_eq!(database.sql(ALL), "1");
@@ -45,7 +45,7 @@ fn a_record_that_ended_the_stream_is_read_again_and_those_behind_it_are_not() {
     let database = Database::new();
     database.sql("CREATE TABLE t (n int CHECK (n <> 3))");
     let log = database.file("log.csv", "1\n2\n3\n4\nx\n");
-    let done = stream(&database, &ARGS).wait_with_output().unwrap();
+    let done = stream(&database, &ARGS).guarded_output();
     assert_eq!(done.status.code(), Some(5), "{}", said(&done));
     database.sql("ALTER TABLE t DROP CONSTRAINT t_n_check");
     std::fs::write(&log, "1\n2\n3\n4\n5\n").unwrap();
