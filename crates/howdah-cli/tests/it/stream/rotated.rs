@@ -229,9 +229,14 @@ fn writing(
 
 /// Kills a stream again and again while its file is rotated; then lets it come to the end.
 pub(super) fn killed_and_taken_up(database: &Database, times: usize, args: &[&str]) -> usize {
+    let args = [&["--follow", "log.csv", "--header=false"], args].concat();
+    // A place is known before the first rotation: a stream that is new begins with the file that has the name then.
+    database.file("log.csv", "-1\n");
+    let first = stream(database, &args);
+    until(database, "SELECT count(*) FROM t", "1");
+    stop(first, Signal::TERM);
     let (end, written) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
     let writer = writing(database, &end, &written);
-    let args = [&["--follow", "log.csv", "--header=false"], args].concat();
     for _ in 0..times {
         let before = database.sql("SELECT count(*) FROM t");
         let mut child = stream(database, &args);
@@ -241,7 +246,7 @@ pub(super) fn killed_and_taken_up(database: &Database, times: usize, args: &[&st
     }
     end.store(true, Ordering::SeqCst);
     writer.join().unwrap();
-    let lines = written.load(Ordering::SeqCst);
+    let lines = 1 + written.load(Ordering::SeqCst);
     let child = stream(database, &args);
     until(database, "SELECT count(DISTINCT n) FROM t", &lines.to_string());
     let done = stop(child, Signal::TERM);
