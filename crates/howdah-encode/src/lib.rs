@@ -42,7 +42,5 @@ pub mod wire;
 
 pub use session::{DateOrder, SessionRules, Zone};
 pub use shape::{CompositeField, Steps, TypeShape};
-#[cfg(feature = "arrow")]
-pub use text::Precision;
 pub use text::TextCodec;
 pub use verdict::{Invalid, Loss, NotEncoded, Verdict};

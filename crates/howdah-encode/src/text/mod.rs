@@ -30,8 +30,6 @@ pub(crate) mod numeric;
 mod oid;
 mod order;
 mod part;
-#[cfg(feature = "arrow")]
-mod precision;
 mod range;
 mod record;
 pub(crate) mod space;
@@ -54,8 +52,6 @@ use crate::wire;
 pub use self::geometry::Shape;
 pub use self::nested::Nested;
 pub use self::numeric::NumericLimit;
-#[cfg(feature = "arrow")]
-pub use self::precision::Precision;
 
 /// Turns literals of one column into binary fields.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,8 +14,8 @@ pub(crate) mod row_form;
 
 use std::sync::Arc;
 
-use howdah_encode::arrow::ArrowCodec;
-use howdah_encode::{Precision, SessionRules, TextCodec, TypeShape};
+use howdah_encode::arrow::{ArrowCodec, Precision};
+use howdah_encode::{SessionRules, TextCodec, TypeShape};
 
 use crate::catalog::name::{quote, quote_literal};
 use crate::catalog::table::Table;

@@ -1,8 +1,8 @@
 //! What a literal says beyond what its column keeps. PostgreSQL rounds it away in silence; a value that had a type, and was
 //! refused rather than rounded, must not lose that by having been written down as a literal.
 
-use super::numeric::NumericLimit;
-use crate::arrow::Allowed;
+use super::Allowed;
+use crate::text::NumericLimit;
 use crate::verdict::{Invalid, Loss, NotEncoded, shown};
 
 /// Digits of a second that PostgreSQL's types keep.
