@@ -101,7 +101,7 @@ def test_messages_name_no_parameter_that_is_not_there() -> None:
     settings = [name for path in lists for name in setting.findall(path.read_text())]
     assert {"mode", "on_error"} <= set(settings)
     # Of the connection string, a parameter of its own, and of streams, which only the command has.
-    others = {"username", "dbname", "table", "follow", "state"}
+    others = {"username", "dbname", "table", "follow", "state", "state_table"}
     assert set(settings) - others <= {*Options.__annotations__, *WriterOptions.__annotations__}
 
 
