@@ -25,6 +25,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 pub use frozen::Frozen;
+pub use howdah_server::Settings;
 pub use howdah_server::Shutdown;
 pub use own_server::OwnServer;
 use psql::Psql;

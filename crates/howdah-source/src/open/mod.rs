@@ -11,7 +11,10 @@ pub mod reject_file;
 pub mod transcode;
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Cursor, Read};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -213,6 +216,16 @@ impl Input {
             return Err(Error::new(ErrorKind::Source, said).with_hint("load it with that howdah"));
         }
         Ok((Input { is_rejects: true, had_types: provenance.had_types, ..self.clone() }, provenance))
+    }
+
+    /// Device and inode of the file that is read, whatever it is called; `None`: it is none.
+    pub fn file_identity(&self) -> Option<(u64, u64)> {
+        let metadata = match &self.place {
+            Place::File(file) => file.path().metadata().ok()?,
+            Place::Stdin => File::from(io::stdin().as_fd().try_clone_to_owned().ok()?).metadata().ok()?,
+            Place::Memory(_) | Place::Object(_) | Place::Reader(_) | Place::Batches(_) => return None,
+        };
+        metadata.is_file().then(|| (metadata.dev(), metadata.ino()))
     }
 
     /// Whether the input is a reject file whose values had types: those of Parquet or Arrow.

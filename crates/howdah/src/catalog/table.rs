@@ -85,6 +85,12 @@ pub(crate) const WIDE: usize = 400;
 pub(crate) struct Hazards(pub(crate) Vec<&'static str>);
 
 impl Table {
+    /// Empties the table. Tables that inherit from it keep their rows: COPY fills this one alone.
+    pub(crate) fn truncate_sql(&self) -> String {
+        let only = if self.kind == Kind::Partitioned { "" } else { "ONLY " };
+        format!("TRUNCATE {only}{}", self.sql())
+    }
+
     /// Schema-qualified, for SQL.
     pub(crate) fn sql(&self) -> String {
         format!("{}.{}", quote(&self.schema), quote(&self.name))

@@ -190,7 +190,9 @@ impl Load<'_> {
         if let Some(reason) = reason {
             self.control.notice(message!["rows travel as text, which the server parses: ", reason]);
         }
-        let rejects = self.reject_file(&table, mapping, dialect, inputs)?;
+        // Rows that land are meant for the table that they are promoted into.
+        let meant = landed.as_ref().map_or(&table, |landed| &landed.into);
+        let rejects = self.reject_file(meant, mapping, dialect, inputs)?;
         Ok(Decision {
             plan: Arc::new(plan),
             table,

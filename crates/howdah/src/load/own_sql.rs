@@ -30,6 +30,14 @@ impl OpenTransaction {
         self.ask(connection, "select pg_catalog.pg_xact_status($1::text::xid8) = 'committed'").await
     }
 
+    /// What it was prepared as, to be committed by somebody some day.
+    async fn prepared(&self, connection: &Connection) -> Result<Option<String>, Error> {
+        connection.client().batch_execute("ROLLBACK").await?;
+        let sql = "select gid from pg_catalog.pg_prepared_xacts where transaction = $1::text::xid8::xid";
+        let rows = connection.client().query_typed(sql, &[(&self.0, Type::TEXT)]).await?;
+        Ok(rows.first().map(|row| row.get(0)))
+    }
+
     async fn ask(&self, connection: &Connection, sql: &str) -> Result<bool, Error> {
         let row = connection.client().query_typed_one(sql, &[(&self.0, Type::TEXT)]).await?;
         Ok(row.get::<_, Option<bool>>(0).unwrap_or(false))
@@ -78,6 +86,19 @@ impl Load<'_> {
                 Error::new(ErrorKind::Server, ended)
                     .with_hint("leave COMMIT and ROLLBACK out: the load commits when all of it is there")
             });
+            if let Ok(Ok(Some(gid))) =
+                tokio::time::timeout(CLEAN_UP_PATIENCE, transaction.prepared(connection)).await
+            {
+                let gid = gid.replace('\'', "''");
+                let visible = format!(
+                    "the transaction is prepared: COMMIT PREPARED '{gid}' puts in what stood before ({done}), ROLLBACK PREPARED \
+                     '{gid}' takes it away; until then it keeps its locks"
+                );
+                return Err(failure
+                    .prefixed(option)
+                    .of_kind(ErrorKind::PartlyCommitted)
+                    .with_visible(Committed::Unknown, visible));
+            }
             // Where the server does not answer any more, the failure is about that already.
             let asked = tokio::time::timeout(CLEAN_UP_PATIENCE, transaction.is_committed(connection)).await;
             if matches!(asked, Ok(Ok(true))) {

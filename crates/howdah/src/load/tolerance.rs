@@ -1,6 +1,7 @@
 //! What becomes of records that are no rows: the reject file, and how rows that only the server refuses are found.
 
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32};
 
@@ -36,7 +37,8 @@ impl Load<'_> {
             Some(path) => path.clone(),
             None => default_path(&table.name, &self.id.to_string()),
         };
-        if inputs.iter().any(|input| is_same_file(Path::new(&*input.name), &path)) {
+        let there = path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
+        if there.is_some() && inputs.iter().any(|input| input.file_identity() == there) {
             return Err(Error::usage(format!("{} is an input: rejects cannot go there", path.display()))
                 .with_hint(message!["name another file: ", setting::REJECTS.placeholder("FILE")]));
         }
@@ -86,13 +88,6 @@ pub(crate) fn default_path(table: &str, load_id: &str) -> PathBuf {
     let safe = |c: char| if c == '/' || c.is_control() { '_' } else { c };
     let name: String = table.trim_start_matches('.').chars().map(safe).collect();
     PathBuf::from(format!("{name}.{load_id}.rejects.jsonl"))
-}
-
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    match (one.canonicalize(), other.canonicalize()) {
-        (Ok(one), Ok(other)) => one == other,
-        _ => false,
-    }
 }
 
 /// `fields` are those of a record, each as the field of the load that it is.

@@ -131,6 +131,8 @@ pub(crate) struct Staging {
     place: Place,
     schema: String,
     target: String,
+    /// What empties it.
+    truncate: String,
     /// The loaded columns, each with what follows its name in CREATE TABLE.
     columns: Vec<(String, String)>,
     /// The column that holds each row's place in the input.
@@ -233,6 +235,7 @@ impl Staging {
             place,
             schema: table.schema.clone(),
             target: table.sql(),
+            truncate: table.truncate_sql(),
             columns,
             ordinal,
             overrides_identity,

@@ -111,7 +111,7 @@ impl PublishStrategy {
             return schema.into_iter().chain([creation.create_sql(&relation, table)]).collect();
         }
         match self {
-            PublishStrategy::Truncate => vec![format!("TRUNCATE {relation}")],
+            PublishStrategy::Truncate => vec![table.truncate_sql()],
             PublishStrategy::Staged(staging) => vec![staging.create_sql()],
             PublishStrategy::Hidden(Hidden { content: Content::Twin { of, builds_first }, .. }) => {
                 let mut statements = of.create.clone();

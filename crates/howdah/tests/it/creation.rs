@@ -257,3 +257,24 @@ fn a_stop_ends_a_load_whose_own_sql_gets_no_answer() {
     });
     assert_eq!(database.sql("SELECT count(*) FROM t"), "0");
 }
+
+#[test]
+fn a_transaction_that_own_sql_prepares_is_named_with_the_way_out() {
+    let settings = howdah_testkit::Settings::fast_and_unsafe().with("max_prepared_transactions", "2");
+    let server = howdah_testkit::OwnServer::with(settings);
+    server.sql("CREATE TABLE t (n int)");
+    let file = tempfile::NamedTempFile::with_suffix(".csv").unwrap();
+    std::fs::write(file.path(), "n\n1\n").unwrap();
+    let connect = howdah::connect::ConnectOptions { conninfo: Some(server.conninfo()), ..Default::default() };
+    let target = connect.resolve(&howdah::connect::Environment::from_pairs([])).unwrap();
+    let wanted = options(&file.path().to_string_lossy(), "t").mode(Mode::Append);
+    let wanted = wanted.after(["PREPARE TRANSACTION 'it''s mine'"]);
+    let error = howdah::load(&wanted, &target, &Control::new()).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.committed()),
+        (ErrorKind::PartlyCommitted, Committed::Unknown),
+        "{error:?}"
+    );
+    assert!(error.visible().unwrap().contains("ROLLBACK PREPARED 'it''s mine'"), "{error:?}");
+    server.sql("ROLLBACK PREPARED 'it''s mine'");
+}

@@ -360,3 +360,20 @@ fn a_column_that_one_of_several_files_lacks_is_null_in_its_rows() {
         assert_eq!(database.sql(rows), "1|1||x1.csv\n2||2|x2.csv\n3||2|x2.csv");
     }
 }
+
+#[test]
+fn a_table_that_others_inherit_from_is_emptied_alone() {
+    for row_security in [false, true] {
+        let database = Database::new();
+        database.sql(
+            "CREATE TABLE t (id int); CREATE TABLE child () INHERITS (t);
+             INSERT INTO t VALUES (1); INSERT INTO child VALUES (2)",
+        );
+        if row_security {
+            database.sql("ALTER TABLE t ENABLE ROW LEVEL SECURITY; ALTER TABLE t FORCE ROW LEVEL SECURITY; CREATE POLICY p ON t USING (true)");
+        }
+        let file = database.file("t.csv", "id\n3\n");
+        load(&database, &options(&file, "t").mode(Mode::Truncate));
+        assert_eq!(database.sql("SELECT string_agg(id::text, ' ' ORDER BY id) FROM t"), "2 3");
+    }
+}

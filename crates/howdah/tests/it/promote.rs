@@ -313,3 +313,17 @@ fn what_became_of_rows_that_landed_is_counted_and_not_guessed() {
     let said = "4 rows landed; the server counted 2 into public.t and 1 apart";
     assert!(notices.iter().any(|notice| notice.starts_with(said)), "{notices:?}");
 }
+
+#[test]
+fn corrected_rejects_of_a_load_that_lands_go_into_its_typed_table() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (id int, x int)");
+    let file = database.file("t.csv", "id,x\n1,1\n2,2,2\n");
+    let rejects = database.path("t.rejects.jsonl");
+    let landing = options(&file, "t").write_path(WritePath::Landing).on_error(OnError::Ignore);
+    assert_eq!(load(&database, &landing.rejects(rejects.clone())).rows_rejected, 1);
+    let mended = std::fs::read_to_string(&rejects).unwrap().replace("2,2,2", "2,2");
+    std::fs::write(&rejects, mended).unwrap();
+    load(&database, &howdah::LoadOptions::new(rejects));
+    assert_eq!(database.sql("SELECT string_agg(t::text, ' ' ORDER BY id) FROM t"), "(1,1) (2,2)");
+}

@@ -606,3 +606,16 @@ fn rows_that_triggers_drop_are_counted_in_every_mode() {
         }
     }
 }
+
+#[test]
+fn a_hard_link_to_an_input_is_no_place_for_rejects() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (a int)");
+    let file = database.file("t.csv", "a\n1\nx\n");
+    let link = database.path("link.jsonl");
+    std::fs::hard_link(&file, &link).unwrap();
+    let wanted = options(&file, "t").on_error(OnError::Ignore).rejects(link).overwrite_rejects(true);
+    let error = try_load(&database, &wanted).unwrap_err();
+    assert!(error.message().ends_with("is an input: rejects cannot go there"), "{error:?}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "a\n1\nx\n");
+}

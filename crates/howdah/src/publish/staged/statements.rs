@@ -66,7 +66,7 @@ impl Staging {
 
     /// Empties the table, in `truncate`.
     pub(crate) fn truncate_sql(&self) -> Option<String> {
-        matches!(self.apply, Apply::Insert { truncates: true }).then(|| format!("TRUNCATE {}", self.target))
+        matches!(self.apply, Apply::Insert { truncates: true }).then(|| self.truncate.clone())
     }
 
     /// The statement that applies the rows. Those of `upsert`, `update` and `delete` answer with their counts: rows inserted
