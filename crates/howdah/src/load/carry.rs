@@ -143,6 +143,10 @@ impl Load<'_> {
 
         self.control.enter(Phase::Committing);
         let committing = Instant::now();
+        if let Some(replacement) = landing.replacement() {
+            self.run_all(connection, std::slice::from_ref(&replacement.lock)).await?;
+            self.interruptible(connection, replacement.check_unchanged(connection)).await?;
+        }
         self.run_all(connection, &landing.publish()).await?;
         let all = format!("all {rows} rows, in {}", table.display());
         self.run_own_sql(connection, setting::AFTER, &self.options.target.after, &all).await?;

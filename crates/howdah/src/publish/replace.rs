@@ -3,6 +3,7 @@
 
 mod definition;
 mod refusals;
+mod signature;
 mod traits;
 
 use tokio_postgres::types::{ToSql, Type};
@@ -21,6 +22,12 @@ pub(crate) struct Replacement {
     pub(crate) build: Vec<String>,
     /// The exchange: the old table goes, the twin gets its name, and everything else its old name.
     pub(crate) swap: Vec<String>,
+    /// Keeps everybody from the old table until the commit.
+    pub(crate) lock: String,
+    oid: u32,
+    display: String,
+    /// What the table was when this was read.
+    signature: Option<String>,
 }
 
 /// What the catalog is asked about: the old table, and the twin that will take its place.
@@ -80,11 +87,24 @@ impl Replacement {
     }
 }
 
+impl Replacement {
+    /// Under its lock, the old table is as it was.
+    ///
+    /// # Errors
+    /// It is not; the server's.
+    pub(crate) async fn check_unchanged(&self, connection: &Connection) -> Result<(), Error> {
+        let now = signature::read(connection, self.oid).await?;
+        if now == self.signature { Ok(()) } else { Err(signature::changed(&self.display)) }
+    }
+}
+
 impl Twins<'_> {
     async fn read(&self, table: &Table, comment: &str, unlogged: bool) -> Result<Replacement, Error> {
         refusals::of_dependents(self, table).await?;
-        let mut swap = vec![format!("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE", self.old)];
-        swap.extend(self.sequences_leave().await?);
+        // Read first: what is altered from here on is noticed.
+        let signature = signature::read(self.connection, self.oid).await?;
+        let lock = format!("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE", self.old);
+        let mut swap = self.sequences_leave().await?;
         swap.push(format!("DROP TABLE {}", self.old));
         swap.push(format!("ALTER TABLE {} RENAME TO {}", self.twin, quote(&table.name)));
         // Only sequences of the same owner can belong to the table.
@@ -92,6 +112,8 @@ impl Twins<'_> {
         swap.extend(self.sequences_return().await?);
         swap.extend(self.texts(definition::INDEX_NAMES).await?);
         swap.extend(self.traits(comment).await?);
-        Ok(Replacement { create: self.create(unlogged).await?, build: self.build().await?, swap })
+        let (create, build) = (self.create(unlogged).await?, self.build().await?);
+        let (oid, display) = (self.oid, table.display());
+        Ok(Replacement { create, build, swap, lock, oid, display, signature })
     }
 }

@@ -172,6 +172,14 @@ impl PublishStrategy {
         }
     }
 
+    /// The table that takes another's place.
+    pub(crate) fn replacement(&self) -> Option<&Replacement> {
+        match self {
+            PublishStrategy::Hidden(Hidden { content: Content::Twin { of, .. }, .. }) => Some(of),
+            _ => None,
+        }
+    }
+
     /// Makes the landing place in a transaction of its own, so that several connections can fill it. The connection is then in
     /// the transaction that will make the rows visible, and holds the load's lock as long as that lasts: behind a
     /// connection pooler, nothing else stays with a client.
