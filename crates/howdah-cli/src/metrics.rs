@@ -22,7 +22,13 @@ impl MetricsFile {
     /// Writes the file for the first time: what cannot be written is said at once.
     #[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
     pub(crate) fn start(path: &Path, watch: &StreamWatch, table: &str) -> Result<MetricsFile, Error> {
-        let (path, watch, table) = (path.to_owned(), watch.clone(), table.to_owned());
+        // The file is exchanged as a whole: what is no file would be gone.
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            let said = format!("cannot write the metrics to {}: it is not a regular file", path.display());
+            return Err(Error::new(ErrorKind::Usage, said));
+        }
+        let (watch, table) = (watch.clone(), table.to_owned());
         write(&path, &watch, &table)?;
         let (stop, stopped) = channel();
         let work = move || {

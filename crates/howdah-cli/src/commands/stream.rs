@@ -33,6 +33,8 @@ pub(crate) fn run(args: &Stream) -> u8 {
     let signal = signals.and_then(|signals| signals.received());
     match &error {
         Some(error) => exit::code(error, signal),
+        // Rows are in: whoever reads "failed" must not write them again.
+        None if report.rows > 0 && Console::has_lost_output() => exit::PARTLY_COMMITTED,
         None if report.outcome == Outcome::Stopped => signal.map_or(exit::INTERRUPTED, exit::of_signal),
         None if report.rows_rejected > 0 => exit::SOME_REJECTED,
         None => exit::DONE,

@@ -501,3 +501,28 @@ fn the_report_has_a_loads_keys_and_the_writers_figures_and_metrics_are_kept_in_a
     let metrics = std::fs::read_to_string(database.path("m.prom")).unwrap();
     assert!(metrics.contains("howdah_stream_rows_committed_total{table=\"t\"} 2\n"), "{metrics}");
 }
+
+#[test]
+fn what_is_no_file_is_not_exchanged_for_one_and_a_lost_result_is_not_called_a_failure() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int)");
+    let fifo = database.path("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let log = database.file("log.csv", "n\n1\n");
+    for args in [vec!["--metrics", &*fifo], vec!["--follow", &*log, "--state", &*fifo]] {
+        let done = streamed(&database, &args, "n\n1\n");
+        assert!(matches!(done.status.code(), Some(1 | 2)), "{}", said(&done));
+        assert!(said(&done).contains("is not a regular file"), "{}", said(&done));
+        assert!(!std::fs::metadata(&fifo).unwrap().is_file());
+    }
+    let target = database.file("target", "");
+    std::os::unix::fs::symlink(&target, database.path("link")).unwrap();
+    assert_eq!(streamed(&database, &["--metrics", "link"], "n\n2\n").status.code(), Some(0));
+    assert!(std::fs::read_to_string(target).unwrap().contains("howdah_stream_rows_committed_total"));
+    let mut command = howdah(&database, &["stream", "--table", "t", "--header=false"]);
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut child = command.stdin(Stdio::piped()).stdout(full).stderr(Stdio::null()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"3\n").unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(5));
+    assert_eq!(database.sql("SELECT count(*) FROM t"), "2");
+}

@@ -82,6 +82,9 @@ impl StateFile {
     pub(super) fn open(path: &Path, name: &str, table: &str) -> Result<StateFile, Error> {
         let refuse =
             |why: String| Error::new(ErrorKind::Source, format!("the state in {}: {why}", path.display()));
+        if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(refuse("it is not a regular file".to_owned()));
+        }
         let lock = lock(path).map_err(|error| refuse(error.to_string()).caused_by(error))?;
         match lock.try_lock() {
             Ok(()) => {}
