@@ -1,7 +1,8 @@
-//! What an acknowledgement is worth: where the server itself promises less than that a row survives a crash.
+//! What an acknowledgement is worth: where the server itself promises less than that a row is in and survives a crash.
 
 use tokio_postgres::types::Type;
 
+use super::statements::may_drop_rows;
 use crate::catalog::table::Table;
 use crate::connect::Connection;
 use crate::error::Error;
@@ -30,6 +31,12 @@ pub(super) async fn notices(connection: &Connection, table: &Table) -> Result<Ve
             "synchronous_commit is off: a crash of the server may lose rows that were just acknowledged"
                 .to_owned(),
         );
+    }
+    if may_drop_rows(connection, table).await? {
+        notices.push(format!(
+            "triggers or rules of {} may drop rows: such a row is acknowledged, and counted, like one that is in",
+            table.display()
+        ));
     }
     Ok(notices)
 }

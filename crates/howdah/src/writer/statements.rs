@@ -190,7 +190,7 @@ fn guard(relation: &str, elements: &[Element], names: &[String]) -> Option<Strin
 }
 
 /// Whether a trigger or a rule may drop rows of the table or one of its partitions.
-async fn may_drop_rows(connection: &Connection, table: &Table) -> Result<bool, Error> {
+pub(super) async fn may_drop_rows(connection: &Connection, table: &Table) -> Result<bool, Error> {
     // Bits of tgtype: 1 is FOR EACH ROW, 2 BEFORE, 4 INSERT, 64 INSTEAD OF. ev_type 3 is INSERT.
     let sql = "with recursive own(oid) as (
                    select $1 union select i.inhrelid from pg_catalog.pg_inherits i join own on own.oid = i.inhparent)

@@ -95,6 +95,8 @@ fn values_come_back_to_their_own_rows_although_a_trigger_drops_some() {
         }
         let options = WriterOptions::default().returning(["id", "n"]).path(path).connections(1);
         let writer = writer(&database, options);
+        let warns = writer.notices().iter().any(|notice| notice.contains("may drop rows"));
+        assert_eq!(warns, is_early, "{:?}", writer.notices());
         if !is_early {
             writer.write_blocking(&(0_i64,)).unwrap().wait().unwrap();
             database.sql(DROPS_SOME);
