@@ -143,7 +143,7 @@ impl Account<'_> {
         let told = [("committed", &committed), ("rolled back", &rolled_back), ("unknown", &open)];
         let told = told.iter().filter(|(_, list)| !list.is_empty());
         let told: Vec<String> = told.map(|(word, list)| format!("{word}: {}", ids(list))).collect();
-        let mut todo = Vec::new();
+        let mut steps = Vec::new();
         if !open.is_empty() {
             let server = match self.server {
                 Some(server) => {
@@ -154,7 +154,7 @@ impl Account<'_> {
                 }
                 None => String::new(),
             };
-            todo.push(format!(
+            steps.push(format!(
                 "to find out, on the same server{server}: SELECT id, pg_xact_status(id::xid8) FROM unnest('{{{}}}'::text[]) AS id",
                 ids(&open).replace(' ', "")
             ));
@@ -162,7 +162,7 @@ impl Account<'_> {
         if let Some(table) = self.added_to {
             let theirs = committed.iter().chain(&open).flat_map(|transaction| &transaction.xmins);
             let xmins: Vec<String> = theirs.map(|xmin| format!("'{xmin}'")).collect();
-            todo.push(format!(
+            steps.push(format!(
                 "to take the rows out again: DELETE FROM {table} WHERE xmin::text IN ({})",
                 xmins.join(", ")
             ));
@@ -171,7 +171,7 @@ impl Account<'_> {
             .of_kind(ErrorKind::PartlyCommitted)
             .with_detail(format!("transactions {}", told.join("; ")))
             .with_visible(verdict, visible)
-            .with_hint(todo.join("; "))
+            .with_hint(steps.join("; "))
     }
 
     fn of(&self, fate: Fate) -> Vec<&Transaction> {

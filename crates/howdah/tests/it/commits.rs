@@ -12,13 +12,10 @@ use howdah_testkit::faults::{Fault, FaultProxy, Harm, Place};
 use howdah_testkit::waiting::until;
 use howdah_testkit::{Database, OwnServer};
 
-use crate::common::{Holder, options};
+use crate::common::{GATE, Holder, options, until_at_the_gate};
 
 /// So many rows make each of four connections take some.
 const ROWS: usize = 60_000;
-
-/// Where the load waits until the test has made its faults: behind all rows, before the COMMIT that makes them visible.
-const GATE: &str = "SELECT pg_advisory_xact_lock_shared(7)";
 
 fn numbers(database: &Database) -> String {
     let pad = "x".repeat(100);
@@ -67,15 +64,9 @@ impl Rig {
             let load = std::thread::spawn(move || howdah::load(&options, &target, &its));
             return Running { control, load };
         }
-        let gate = Holder::new(&self.database, "SELECT pg_advisory_lock(7)");
+        let gate = Holder::gate(&self.database);
         let load = std::thread::spawn(move || howdah::load(&options.after([GATE]), &target, &its));
-        let waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
-                          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
-        let start = Instant::now();
-        while self.database.sql(waiting) != "1" {
-            assert!(!load.is_finished(), "it ended before: {:?}", load.join().unwrap());
-            assert!(start.elapsed() < Duration::from_secs(60), "it does not come to the gate");
-        }
+        until_at_the_gate(&self.database, &load);
         faults.iter().for_each(|fault| self.proxy.set(*fault));
         gate.release();
         Running { control, load }

@@ -42,6 +42,7 @@ mod reference;
 mod reference_selftest;
 mod refused_by_the_server;
 mod refused_staged_rows;
+mod reject_files;
 mod rejects;
 mod replace;
 mod row_commits;

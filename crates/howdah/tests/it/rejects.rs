@@ -386,61 +386,6 @@ fn a_new_table_is_made_from_the_good_records() {
 }
 
 #[test]
-fn rejects_never_overwrite_an_input_and_only_the_owner_reads_them() {
-    use std::os::unix::fs::PermissionsExt;
-    let database = Database::new();
-    database.sql("CREATE TABLE t (a int)");
-    let file = database.file("input.csv", "a\nx\n1\n");
-    let wanted = tolerant(&database, &file, "t").rejects(file.clone());
-    assert_eq!(try_load(&database, &wanted).unwrap_err().kind(), ErrorKind::Usage);
-    assert_eq!(std::fs::read_to_string(&file).unwrap(), "a\nx\n1\n");
-    let nowhere = tolerant(&database, &file, "t").rejects("/no/where.jsonl");
-    assert_eq!(try_load(&database, &nowhere).unwrap_err().kind(), ErrorKind::Source);
-    // A file of an earlier load that may go is emptied, whoever could read it.
-    let path = database.file("rejects.jsonl", "old");
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
-    load(&database, &tolerant(&database, &file, "t"));
-    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-    assert_eq!(read(&path).len(), 1);
-}
-
-#[test]
-fn a_reject_file_of_an_earlier_load_is_never_lost_without_being_asked() {
-    let database = Database::new();
-    database.sql("CREATE TABLE t (a int)");
-    let file = database.file("input.csv", "a\nx\n1\n");
-    let path = database.path("rejects.jsonl");
-    let careful = tolerant(&database, &file, "t").overwrite_rejects(false);
-    load(&database, &careful);
-    let kept = std::fs::read_to_string(&path).unwrap();
-    let clean = database.file("clean.csv", "a\n2\n");
-    let again = careful.clone().paths([clean]);
-    let error = try_load(&database, &again).unwrap_err();
-    assert_eq!((error.kind(), error.visible()), (ErrorKind::Usage, Some("nothing was changed")), "{error:?}");
-    assert!(
-        error.message().contains("exists already") && error.hint().unwrap().contains("overwrite_rejects")
-    );
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), kept);
-    // Nor through a link, to whatever it leads.
-    let precious = database.file("precious", "");
-    for target in [precious.as_str(), path.as_str(), "/no/where"] {
-        let link = database.path("link.jsonl");
-        let _ = std::fs::remove_file(&link);
-        std::os::unix::fs::symlink(target, &link).unwrap();
-        let error = try_load(&database, &careful.clone().rejects(link.clone())).unwrap_err();
-        assert!(error.message().contains("is a link"), "{error:?}");
-    }
-    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "");
-    // An empty file and a device are there to be written to.
-    load(&database, &careful.clone().rejects(precious.clone()));
-    assert_eq!(read(&precious).len(), 1);
-    load(&database, &careful.rejects("/dev/null"));
-    assert_eq!(database.sql("SELECT count(*) FROM t"), "3");
-    load(&database, &again.overwrite_rejects(true));
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), "");
-}
-
-#[test]
 fn json_is_judged_before_it_is_sent() {
     let database = Database::new();
     let input = b"j,b\n{},[1]\n{,1\n1,\"\"\"\\u0000\"\"\"\n\"\"\"\\u0000\"\"\",2\n1,1e999999\ntrue,nul\n[],\"{\"\"a\"\": 01}\"\n";
@@ -605,17 +550,4 @@ fn rows_that_triggers_drop_are_counted_in_every_mode() {
             assert_eq!(database.sql("SELECT count(*) FROM t"), "2", "{mode} {}", write_path.name());
         }
     }
-}
-
-#[test]
-fn a_hard_link_to_an_input_is_no_place_for_rejects() {
-    let database = Database::new();
-    database.sql("CREATE TABLE t (a int)");
-    let file = database.file("t.csv", "a\n1\nx\n");
-    let link = database.path("link.jsonl");
-    std::fs::hard_link(&file, &link).unwrap();
-    let wanted = options(&file, "t").on_error(OnError::Ignore).rejects(link).overwrite_rejects(true);
-    let error = try_load(&database, &wanted).unwrap_err();
-    assert!(error.message().ends_with("is an input: rejects cannot go there"), "{error:?}");
-    assert_eq!(std::fs::read_to_string(&file).unwrap(), "a\n1\nx\n");
 }

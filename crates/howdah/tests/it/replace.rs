@@ -6,7 +6,7 @@ use howdah::LoadOptions;
 use howdah::options::{Mode, OnError};
 use howdah_testkit::Database;
 
-use crate::common::{Holder, load, options, target, try_load};
+use crate::common::{GATE, Holder, load, options, target, try_load, until_at_the_gate};
 
 /// A table with everything that a table can have and that a replacement keeps.
 const EVERYTHING: &str = r#"
@@ -186,10 +186,23 @@ fn what_cannot_be_kept_is_refused_by_a_dry_run_too() {
     }
 }
 
+/// Replaces `t` by the file's row, while `change` is made.
+fn replaced_during(database: &Database, change: &str) -> Result<howdah::Report, howdah::Error> {
+    let file = database.file("t.csv", "id\n7\n");
+    let gate = Holder::gate(database);
+    let wanted = options(&file, "t").mode(Mode::Replace).jobs(1).before([GATE]);
+    let target = target(database);
+    let load = std::thread::spawn(move || howdah::load(&wanted, &target, &howdah::Control::new()));
+    until_at_the_gate(database, &load);
+    database.sql(change);
+    gate.release();
+    load.join().unwrap()
+}
+
 #[test]
 fn what_somebody_does_to_the_table_meanwhile_is_not_undone() {
     let database = Database::new();
-    let file = database.file("t.csv", "id\n7\n");
+    let made = "DROP TABLE IF EXISTS t, renamed; CREATE TABLE t (id int); INSERT INTO t VALUES (1)";
     for change in [
         "REVOKE ALL ON t FROM CURRENT_USER",
         "ALTER TABLE t ENABLE ROW LEVEL SECURITY",
@@ -200,32 +213,13 @@ fn what_somebody_does_to_the_table_meanwhile_is_not_undone() {
         "ALTER TABLE t RENAME TO renamed",
         "ALTER TABLE t ADD CHECK (id > 0)",
     ] {
-        database.sql("DROP TABLE IF EXISTS t, renamed; CREATE TABLE t (id int); INSERT INTO t VALUES (1)");
-        let gate = Holder::new(&database, "SELECT pg_advisory_lock(7)");
-        let wanted = options(&file, "t").mode(Mode::Replace).jobs(1);
-        let wanted = wanted.before(["SELECT pg_advisory_xact_lock_shared(7)"]);
-        let target = target(&database);
-        let load = std::thread::spawn(move || howdah::load(&wanted, &target, &howdah::Control::new()));
-        let waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
-                          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
-        database.until(waiting, "1", std::time::Duration::from_secs(30));
-        database.sql(change);
-        gate.release();
-        let error = load.join().unwrap().unwrap_err();
+        database.sql(made);
+        let error = replaced_during(&database, change).unwrap_err();
         assert_eq!(error.committed(), howdah::Committed::No, "{change}: {error:?}");
         let there = "SELECT count(*) FROM pg_class WHERE relname LIKE 'howdah%'";
         assert_eq!(database.sql(there), "0", "{change}");
     }
     // What maintenance notes of the table is no change of it.
-    database.sql(
-        "DROP TABLE IF EXISTS t, renamed; CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1)",
-    );
-    let gate = Holder::new(&database, "SELECT pg_advisory_lock(7)");
-    let wanted = options(&file, "t").mode(Mode::Replace).jobs(1);
-    let wanted = wanted.before(["SELECT pg_advisory_xact_lock_shared(7)"]);
-    let its = target(&database);
-    let load = std::thread::spawn(move || howdah::load(&wanted, &its, &howdah::Control::new()));
-    database.sql("ANALYZE t");
-    gate.release();
-    assert_eq!(load.join().unwrap().unwrap().rows, 1);
+    database.sql(made);
+    assert_eq!(replaced_during(&database, "ANALYZE t").unwrap().rows, 1);
 }

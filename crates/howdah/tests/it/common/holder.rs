@@ -2,8 +2,23 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
+use std::thread::JoinHandle;
 
 use howdah_testkit::Database;
+use howdah_testkit::waiting::until;
+
+/// A load that runs this waits as long as the gate is closed.
+pub(crate) const GATE: &str = "SELECT pg_advisory_xact_lock_shared(7)";
+
+/// Waits until `load` has come to the gate.
+pub(crate) fn until_at_the_gate<T: std::fmt::Debug>(database: &Database, load: &JoinHandle<T>) {
+    let waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+                      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    until("the load is at the gate", || {
+        assert!(!load.is_finished(), "it ended before");
+        database.sql(waiting) == "1"
+    });
+}
 
 /// An open transaction in psql, which ends with its value.
 pub(crate) struct Holder(Child);
@@ -17,6 +32,11 @@ impl Holder {
         let mut lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();
         assert!(lines.any(|line| line.unwrap().ends_with("ready")), "{sql} did not work");
         Holder(child)
+    }
+
+    /// Closes the gate at which a load waits that runs [`GATE`] in its transaction.
+    pub(crate) fn gate(database: &Database) -> Holder {
+        Holder::new(database, "SELECT pg_advisory_lock(7)")
     }
 
     /// Lets go of everything.

@@ -7,7 +7,7 @@ use howdah::name::TableName;
 use howdah::{Control, Error, LoadOptions, Report};
 use howdah_testkit::Database;
 
-pub(crate) use holder::Holder;
+pub(crate) use holder::{GATE, Holder, until_at_the_gate};
 
 pub(crate) fn target(database: &Database) -> Target {
     let options = ConnectOptions { conninfo: Some(database.conninfo()), ..ConnectOptions::default() };
