@@ -72,6 +72,10 @@ fn append(path: &str, bytes: &str) {
 
 /// Sends the signal and waits for the end.
 fn stop(mut child: Child, signal: Signal) -> Output {
+    // What a test waits for may have been there before the stream could hear.
+    if signal != Signal::KILL {
+        until_handled(&child, signal);
+    }
     kill_process(Pid::from_child(&child), signal).unwrap();
     let start = Instant::now();
     while child.try_wait().unwrap().is_none() {
