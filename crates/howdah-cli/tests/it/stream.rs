@@ -530,3 +530,15 @@ fn what_is_no_file_is_not_exchanged_for_one_and_a_lost_result_is_not_called_a_fa
     assert_eq!(child.wait().unwrap().code(), Some(5));
     assert_eq!(database.sql("SELECT count(*) FROM t"), "2");
 }
+
+#[test]
+fn a_stream_says_that_triggers_may_drop_what_it_counts() {
+    let database = Database::new();
+    database.sql(
+        "CREATE TABLE t (n int);
+         CREATE FUNCTION drops() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+         CREATE TRIGGER drops BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION drops()",
+    );
+    let done = streamed(&database, &["--header=false"], "1\n2\n");
+    assert!(said(&done).contains("note: triggers or rules of public.t may drop rows"), "{}", said(&done));
+}

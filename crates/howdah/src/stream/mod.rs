@@ -202,6 +202,9 @@ impl Stream<'_> {
             .on_full(OnFull::WaitFor(PATIENCE));
         let companion = kept.table().map(SharedTable::companion);
         let writer = Writer::connect_with(self.target, &name.to_string(), writing, companion)?;
+        for notice in writer.notices() {
+            self.watch.control().notice(notice.clone());
+        }
         let writer = Arc::new(writer);
         self.watch.set_writer(&writer);
         self.carry(intake, found, writer, kept)
