@@ -1,0 +1,6 @@
+//! Typed code from annotated SQL: SQL files are read ([`source`]), described by a server, and written down as a
+//! [`model`] that knows no language; languages render it and know no server.
+
+pub mod diagnostic;
+pub mod model;
+pub mod source;

@@ -1,0 +1,99 @@
+//! A block of an annotated SQL file, as it was written.
+
+use crate::diagnostic::Place;
+
+/// A header and what stands below it, up to the next header.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block {
+    /// The word of its header.
+    pub kind: BlockKind,
+    /// The name in its header; one that begins with `_` is checked and generates nothing.
+    pub name: String,
+    /// Where the name stands.
+    pub place: Place,
+    /// `:one`, `:result=User` and the like, in order.
+    pub modifiers: Vec<Modifier>,
+    /// `@set name = value`, in order, which is the order of parameters.
+    pub variables: Vec<Variable>,
+    /// `params:` of the header's YAML: variable → type, `not null`, `null`, or both (`bigint not null`).
+    pub params: Vec<Override>,
+    /// `result:` of the header's YAML: column → the same.
+    pub result: Vec<Override>,
+    /// The comments directly above the header, a line each, without comment marks.
+    pub documentation: Vec<String>,
+    /// The statement without free comments above it and without its last semicolon.
+    pub body: Vec<Piece>,
+}
+
+/// The words of headers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BlockKind {
+    /// Returns rows.
+    Query,
+    /// Changes rows and returns their number.
+    Exec,
+    /// A step of the schema's history, in the order of the files.
+    Migrate,
+    /// A schema that somebody else owns; runs first, is never emitted.
+    Baseline,
+    /// Rows for describing only.
+    Testdata,
+    /// A table whose rows are written.
+    Table,
+}
+
+/// `:name` or `:name=value` or `:name(a, b)`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Modifier {
+    /// Without the colon.
+    pub name: String,
+    /// What stands behind `=`.
+    pub value: Option<String>,
+    /// What stands in parentheses.
+    pub arguments: Option<Vec<String>>,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// `@set name = value`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Its value as SQL; `null` makes the parameter nullable.
+    pub value: String,
+    /// Where the name stands.
+    pub place: Place,
+}
+
+/// What the header's YAML says of a parameter or column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Override {
+    /// The variable or column.
+    pub name: String,
+    /// A type as SQL writes it.
+    pub ty: Option<String>,
+    /// `not null` is `Some(false)`, `null` is `Some(true)`.
+    pub nullable: Option<bool>,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// A piece of a statement.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Piece {
+    /// SQL as it stands in the file.
+    Text {
+        /// The SQL.
+        text: String,
+        /// Where its first character stands; the text may go on over several lines.
+        place: Place,
+    },
+    /// `${name}`.
+    Variable {
+        /// The variable.
+        name: String,
+        /// Where `$` stands.
+        place: Place,
+    },
+}
