@@ -134,6 +134,16 @@ def test_a_password_is_in_no_message(database: Database, people: Path) -> None:
     assert secret not in f"{error} {error!r} {error.report!r} {error.report and error.report.error}"
 
 
+@pytest.mark.parametrize(
+    "dsn", ["mysql://u:canary@h/d", "u:canary@h/d", "postgresql://u:canary/d", "host=h canary=1"]
+)
+def test_a_connection_string_that_is_not_understood_is_not_shown(dsn: str) -> None:
+    for call in (lambda: howdah.load([{"a": 1}], "t", dsn), lambda: howdah.Writer("t", dsn)):
+        with pytest.raises(howdah.Error) as caught:
+            call()
+        assert "canary" not in f"{caught.value} {caught.value!r}"
+
+
 def test_no_text_of_a_writer_or_a_server_holds_the_password(
     server: howdah.Server, database: Database
 ) -> None:

@@ -88,10 +88,18 @@ fn psql(typed: &Connection) -> String {
     }
     match &typed.dbname {
         Some(conninfo) if may_hold_secret(conninfo) => command.push_str(" -d ..."),
-        Some(conninfo) => command.push_str(&format!(" -d {}", shell_word(conninfo))),
+        Some(conninfo) => command.push_str(&format!(" -d {}", shell_word(&without_driver(conninfo)))),
         None => {}
     }
     command
+}
+
+/// SQLAlchemy's `postgresql+driver://` as psql takes it.
+fn without_driver(conninfo: &str) -> String {
+    match conninfo.split_once("://") {
+        Some((scheme, rest)) => format!("{}://{rest}", scheme.split('+').next().unwrap_or(scheme)),
+        None => conninfo.to_owned(),
+    }
 }
 
 /// Whether a connection string could contain a password, which is never printed. Rather too careful: an escape (`%`)
@@ -130,6 +138,7 @@ mod tests {
         };
         assert_eq!(shown("my db"), "psql -p 5433 -U me -d 'my db'");
         assert_eq!(shown("postgresql://u@h/d"), "psql -p 5433 -U me -d postgresql://u@h/d");
+        assert_eq!(shown("postgresql+asyncpg://u@h/d"), "psql -p 5433 -U me -d postgresql://u@h/d");
         for secret in [
             "postgresql://u:hunter2@h/d",
             "postgresql://u:p/hunter2@h/d",

@@ -83,23 +83,49 @@ const NOT_SUPPORTED: [(&str, &str); 19] = [
     ("authtype", "leave it out: no libpq that is still maintained makes anything of it"),
 ];
 
+/// What to write instead of a string that is not understood.
+const AS_URI: &str = "write postgresql://USER@HOST/DATABASE";
+
+/// What to do with characters that mean something in a URI.
+const ESCAPES: &str =
+    "in a user name, password or database name of a URI write %40 for @, %2F for /, %3A for : and %3F for ?";
+
 /// Reads a connection string of any of the three kinds.
 ///
+/// SQLAlchemy's `postgresql+driver://` is the same URI: it names a driver of Python's besides.
+///
 /// # Errors
-/// A configuration error in libpq's words; the string itself is never shown, as it may hold a password.
+/// A configuration error, mostly in libpq's words. Nothing is shown that was not understood: it may be a password, or a
+/// piece of one.
 pub(crate) fn parse(text: &str) -> Result<Parameters, Error> {
-    let rest = text.strip_prefix("postgresql://").or_else(|| text.strip_prefix("postgres://"));
-    match rest {
-        Some(rest) => parse_uri(rest),
+    // In front of the first `=` or space, so that a value which is a URL does not count.
+    let start = text.split(|c: char| c == '=' || c.is_ascii_whitespace()).next().unwrap_or(text);
+    match start.split_once("://") {
+        Some((scheme, _)) if is_postgresql(scheme) => parse_uri(&text[scheme.len() + "://".len()..]),
+        Some(_) => Err(Error::configuration("the connection string is a URI of a kind that is not known")
+            .with_hint(AS_URI)),
         None if text.contains('=') => parse_pairs(text),
+        // Somebody's name and password, and not a database.
+        None if text.contains(':') => Err(Error::configuration(
+            "the connection string is neither a URI, nor pairs of option=value, nor a database's name",
+        )
+        .with_hint(format!("{AS_URI}; a database with a colon in its name is dbname='…'"))),
         None => Ok(Parameters::from([("dbname", text.to_owned())])),
     }
+}
+
+fn is_postgresql(scheme: &str) -> bool {
+    let (engine, driver) = scheme.split_once('+').unwrap_or((scheme, "none"));
+    matches!(engine, "postgresql" | "postgres")
+        && !driver.is_empty()
+        && driver.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// The keyword, if it is supported.
 ///
 /// # Errors
-/// Unknown to libpq, or known and not supported here.
+/// Unknown to libpq, or known and not supported here. A name that is not known is not shown: behind a password with a
+/// space in it stands the password's other half.
 pub(crate) fn keyword(name: &str) -> Result<&'static str, Error> {
     if let Some(known) = KNOWN.iter().find(|known| **known == name) {
         return Ok(known);
@@ -108,8 +134,19 @@ pub(crate) fn keyword(name: &str) -> Result<&'static str, Error> {
         return Err(Error::configuration(format!("the connection option {name:?} is not supported"))
             .with_hint(*instead));
     }
-    Err(Error::configuration(format!("invalid connection option {name:?}")))
+    let error = Error::configuration("invalid connection option");
+    let distance = |known: &&&str| strsim::damerau_levenshtein(known, name);
+    Err(match KNOWN.iter().min_by_key(distance) {
+        Some(meant) if distance(&meant) <= meant.len() / 3 => {
+            error.with_hint(format!("perhaps {meant:?} is meant"))
+        }
+        _ => error.with_hint(IN_QUOTES),
+    })
 }
+
+/// What to do with a value that is read as several.
+const IN_QUOTES: &str = "a value with a space in it stands in quotes, as password='…', and a quote in it behind a backslash; \
+                         the options are those of libpq (host, port, dbname, user, password, sslmode, …)";
 
 /// Splits the password off a connection string: a string that otherwise means the same, and the password. `None` where
 /// there is no password, where the string cannot be read, and where it names a service, which may have another password.
@@ -149,9 +186,8 @@ fn parse_pairs(text: &str) -> Result<Parameters, Error> {
         }
         while chars.next_if(is_space).is_some() {}
         if chars.next() != Some('=') {
-            return Err(Error::configuration(format!(
-                "missing \"=\" after {name:?} in connection info string"
-            )));
+            return Err(Error::configuration("missing \"=\" after an option in connection info string")
+                .with_hint(IN_QUOTES));
         }
         while chars.next_if(is_space).is_some() {}
         let mut value = String::new();
@@ -178,6 +214,11 @@ fn parse_uri(rest: &str) -> Result<Parameters, Error> {
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     // A slash inside the brackets of an IPv6 address or after the user's name does not occur unescaped.
     let (authority, dbname) = rest.split_once('/').unwrap_or((rest, ""));
+    // libpq takes what stands behind the first `@` for a host, and says so with the rest of a password in it.
+    let behind = authority.split_once('@').map_or(authority, |(_, hosts)| hosts);
+    if behind.contains('@') || dbname.contains('@') {
+        return Err(Error::configuration("the URI has an @ where none is expected").with_hint(ESCAPES));
+    }
     let hosts = match authority.split_once('@') {
         None => authority,
         Some((credentials, hosts)) => {
@@ -199,14 +240,12 @@ fn parse_uri(rest: &str) -> Result<Parameters, Error> {
     put(&mut out, "dbname", dbname)?;
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let Some((name, value)) = pair.split_once('=') else {
-            return Err(Error::configuration(format!(
-                "missing key/value separator \"=\" in URI query parameter: {pair:?}"
-            )));
+            return Err(Error::configuration("missing key/value separator \"=\" in a URI query parameter")
+                .with_hint(ESCAPES));
         };
         if value.contains('=') {
-            return Err(Error::configuration(format!(
-                "extra key/value separator \"=\" in URI query parameter: {name:?}"
-            )));
+            return Err(Error::configuration("extra key/value separator \"=\" in a URI query parameter")
+                .with_hint("inside of a value write %3D for ="));
         }
         match decode(name)?.as_str() {
             // JDBC's spelling, which libpq takes too.
@@ -315,6 +354,18 @@ mod tests {
                 "dbname='db' host='host' password='secret' port='12345' user='uri-user'",
             ),
             ("postgres://host/db", "dbname='db' host='host'"),
+            ("postgresql+asyncpg://me:x@host/db", "dbname='db' host='host' password='x' user='me'"),
+            ("postgresql+://h/d", "the connection string is a URI of a kind that is not known"),
+            ("mysql://me:x@host/db", "the connection string is a URI of a kind that is not known"),
+            ("jdbc:postgresql://h/d?user=x", "the connection string is a URI of a kind that is not known"),
+            (
+                "me:x@host/db",
+                "the connection string is neither a URI, nor pairs of option=value, nor a database's name",
+            ),
+            ("dbname='me:x@host/db'", "dbname='me:x@host/db'"),
+            ("application_name=http://x", "application_name='http://x'"),
+            ("postgresql://me:x@y@host/db", "the URI has an @ where none is expected"),
+            ("postgresql://me:x/y@host/db", "the URI has an @ where none is expected"),
             ("postgresql://", ""),
             ("postgresql://@host", "host='host'"),
             ("postgresql:///db", "dbname='db'"),
@@ -331,9 +382,9 @@ mod tests {
                 "application_name='x y' connect_timeout='5' dbname='d' host='h'",
             ),
             ("postgresql://h/d?ssl=true", "dbname='d' host='h' sslmode='require'"),
-            ("postgresql://h?zzz=1", "invalid connection option \"zzz\""),
-            ("postgresql://h?zzz", "missing key/value separator \"=\" in URI query parameter: \"zzz\""),
-            ("postgresql://h?user=a=b", "extra key/value separator \"=\" in URI query parameter: \"user\""),
+            ("postgresql://h?zzz=1", "invalid connection option"),
+            ("postgresql://h?zzz", "missing key/value separator \"=\" in a URI query parameter"),
+            ("postgresql://h?user=a=b", "extra key/value separator \"=\" in a URI query parameter"),
             ("postgresql://%zz", "invalid percent-encoded token in URI"),
             ("postgresql://%00", "forbidden value %00 in percent-encoded value"),
             (
@@ -351,9 +402,9 @@ mod tests {
             ("host='' dbname=x", "dbname='x' host=''"),
             ("dbname=a dbname=b", "dbname='b'"),
             ("host h", "dbname='host h'"),
-            ("user=x host", "missing \"=\" after \"host\" in connection info string"),
+            ("user=x host", "missing \"=\" after an option in connection info string"),
             ("password='open", "unterminated quoted string in connection info string"),
-            ("nonsense=1", "invalid connection option \"nonsense\""),
+            ("nonsense=1", "invalid connection option"),
             ("sslcrldir=x", "the connection option \"sslcrldir\" is not supported"),
             ("mydb", "dbname='mydb'"),
         ] {

@@ -102,7 +102,11 @@ pub(crate) fn list(parameters: &Parameters) -> Result<Vec<Host>, Error> {
             None | Some("") => 5432,
             Some(text) => match text.parse() {
                 Ok(port) if port > 0 => port,
-                _ => return Err(Error::configuration(format!("invalid port number: {text:?}"))),
+                // Of `user:password/db`, without a host, it is the password.
+                _ => {
+                    return Err(Error::configuration("invalid port number")
+                        .with_hint("a port is a number from 1 to 65535; write postgresql://USER:PASSWORD@HOST:PORT/DATABASE"));
+                }
             },
         };
         let address: Option<IpAddr> = match addresses.get(at).map(String::as_str) {

@@ -55,9 +55,10 @@ fn a_password_is_never_shown_in_whatever_form_it_was_given() {
         let pairs = format!("host={host} port={port} user={role} dbname={dbname}");
         let escaped = host.replace('/', "%2F");
         let uri = format!("postgresql://{role}:{password}@{escaped}:{port}/{dbname}");
+        let sqlalchemy = uri.replace("postgresql://", "postgresql+asyncpg://");
         let with_password = format!("{pairs} password='{password}'");
         for (given, variables) in
-            [(&with_password, &[][..]), (&uri, &[]), (&pairs, &[("PGPASSWORD", password.as_str())][..])]
+            [(&with_password, &[][..]), (&uri, &[]), (&sqlalchemy, &[]), (&pairs, &[("PGPASSWORD", password.as_str())][..])]
         {
             for extra in [
                 &["--report", "json", "-v", "--mode", "replace"][..],
@@ -82,8 +83,16 @@ fn a_password_is_never_shown_in_whatever_form_it_was_given() {
         }
     }
     // A string that cannot even be read.
-    for broken in [format!("host=h password='{CANARY}"), format!("postgresql://u:{CANARY}%zz@h/d")] {
-        let done = howdah(&["load", &good, "-w", "-d", &broken], &[]);
+    for broken in [
+        format!("host=h password='{CANARY}"),
+        format!("postgresql://u:{CANARY}%zz@h/d"),
+        format!("mysql://u:{CANARY}@h/d"),
+        format!("u:{CANARY}@h/d"),
+        format!("postgresql://u:{CANARY}/d"),
+        format!("host=h password=of {CANARY}"),
+        format!("host=h password=of {CANARY}=x"),
+    ] {
+        let done = howdah(&["load", &good, "-w", "-d", &broken, "--report", "json"], &[]);
         let shown = [done.stdout.as_slice(), &done.stderr].concat();
         let shown = String::from_utf8_lossy(&shown);
         assert!(done.status.code() == Some(2) && !shown.contains(CANARY), "{shown}");

@@ -2,4 +2,5 @@
 #![expect(clippy::unwrap_used, reason = "a step of a test that fails is a failed test")]
 
 mod copy;
+mod secrets;
 mod server;

@@ -42,10 +42,7 @@ fn the_kind_decides_about_the_exit_code_and_the_cause_stays() {
 
     let options = ConnectOptions { conninfo: Some("nonsense=1".to_owned()), ..ConnectOptions::default() };
     let error = Error::from(options.resolve(&Environment::default()).unwrap_err());
-    assert_eq!(
-        (error.kind(), error.message()),
-        (ErrorKind::Connect, "invalid connection option \"nonsense\"")
-    );
+    assert_eq!((error.kind(), error.message()), (ErrorKind::Connect, "invalid connection option"));
 }
 
 /// All that a program could print of an error: its texts, its causes, and what `{:?}` makes of it.
