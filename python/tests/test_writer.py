@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import pytest
 from conftest import Database
@@ -468,3 +468,29 @@ def test_many_writes_leave_no_memory_behind(table: Database) -> None:
         writes(9000)
         grown = (pages() - before) * os.sysconf("SC_PAGE_SIZE")
     assert grown < 8_000_000, f"{grown} bytes in 18,000 writes"
+
+
+@pytest.mark.parametrize("on_conflict", [None, "ignore", "update"])
+@pytest.mark.parametrize("connections", [1, 4])
+@pytest.mark.parametrize("columns", [None, ["v", "id"]])
+def test_values_come_back_whatever_else_is_asked_for(
+    table: Database,
+    on_conflict: Literal["ignore", "update"] | None,
+    connections: int,
+    columns: list[str] | None,
+) -> None:
+    with howdah.Writer(
+        "t",
+        table.dsn,
+        returning=["v", "id"],
+        on_conflict=on_conflict,
+        connections=connections,
+        columns=columns,
+    ) as writer:
+        rows = [{"id": n, "v": f"v{n}"} for n in range(30)]
+        first = writer.write(rows[0]).result()
+        acks = [writer.write(row) for row in rows[1:]]
+        for row, back in zip(rows, [first, *(ack.result() for ack in acks)], strict=True):
+            assert back is not None
+            assert tuple(back) == (row["v"], row["id"])
+    assert table.value("SELECT count(*) FROM t") == "30"

@@ -57,9 +57,12 @@ fn a_password_is_never_shown_in_whatever_form_it_was_given() {
         let uri = format!("postgresql://{role}:{password}@{escaped}:{port}/{dbname}");
         let sqlalchemy = uri.replace("postgresql://", "postgresql+asyncpg://");
         let with_password = format!("{pairs} password='{password}'");
-        for (given, variables) in
-            [(&with_password, &[][..]), (&uri, &[]), (&sqlalchemy, &[]), (&pairs, &[("PGPASSWORD", password.as_str())][..])]
-        {
+        for (given, variables) in [
+            (&with_password, &[][..]),
+            (&uri, &[]),
+            (&sqlalchemy, &[]),
+            (&pairs, &[("PGPASSWORD", password.as_str())][..]),
+        ] {
             for extra in [
                 &["--report", "json", "-v", "--mode", "replace"][..],
                 &["--dry-run", "-v"],

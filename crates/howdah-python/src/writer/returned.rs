@@ -2,11 +2,11 @@
 
 use std::error::Error as StdError;
 
+use howdah::writer::ReturnedRow;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDate, PyDateTime, PyDelta, PyList, PyString, PyTime, PyTuple, PyTzInfo};
-use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, Kind, Type};
 
 /// Of PostgreSQL's day 0, from Python's.
@@ -16,12 +16,12 @@ const EPOCH_YEAR: i32 = 2000;
 ///
 /// # Errors
 /// Python could not make one.
-pub(super) fn row<'py>(row_type: &Bound<'py, PyAny>, row: &Row) -> PyResult<Bound<'py, PyAny>> {
+pub(super) fn row<'py>(row_type: &Bound<'py, PyAny>, row: &ReturnedRow) -> PyResult<Bound<'py, PyAny>> {
     let py = row_type.py();
-    let mut values = Vec::with_capacity(row.len());
+    let mut values = Vec::with_capacity(row.columns().len());
     for (at, column) in row.columns().iter().enumerate() {
         // Raw takes every type.
-        let raw = row.try_get::<_, Option<Raw<'_>>>(at).ok().flatten();
+        let raw = row.at::<Option<Raw<'_>>>(at).flatten();
         values.push(match raw {
             Some(Raw(bytes)) => value(py, column.type_(), bytes)?,
             None => py.None().into_bound(py),

@@ -7,6 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use super::returned::ReturnedRow;
 use crate::error::Error;
 
 /// What became of a row. It resolves when the row is durably committed, or with the row's own error; it never hangs: a
@@ -20,18 +21,18 @@ pub struct Ack {
 /// A row that is in the table, for good.
 #[derive(Debug, Clone, Default)]
 pub struct Written {
-    returned: Option<Arc<tokio_postgres::Row>>,
+    returned: Option<ReturnedRow>,
 }
 
 impl Written {
-    pub(super) fn returning(row: tokio_postgres::Row) -> Written {
-        Written { returned: Some(Arc::new(row)) }
+    pub(super) fn returning(row: ReturnedRow) -> Written {
+        Written { returned: Some(row) }
     }
 
     /// The stored values of the columns that were asked for. `None` where none were, where the row gave way to one in the
     /// table (`on_conflict`), and where the connection broke after the commit and before the values came.
-    pub fn returned(&self) -> Option<&tokio_postgres::Row> {
-        self.returned.as_deref()
+    pub fn returned(&self) -> Option<&ReturnedRow> {
+        self.returned.as_ref()
     }
 }
 

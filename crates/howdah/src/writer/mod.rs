@@ -16,6 +16,7 @@ mod mark;
 mod options;
 mod patience;
 mod queue;
+mod returned;
 mod sender;
 mod session;
 mod shared;
@@ -31,6 +32,7 @@ use tokio::runtime::Handle;
 pub use ack::{Ack, Written};
 pub use adaptive::Decision;
 pub use options::{Delivery, OnConflict, OnFull, WriterOptions, WriterPath};
+pub use returned::ReturnedRow;
 pub use statistics::{Distribution, Flushes, Latency, Statistics};
 
 pub(crate) use ledger::{Companion, Entry, Tag};

@@ -17,6 +17,7 @@ use tokio_postgres::{Row, Statement};
 use super::ack::Written;
 use super::ledger::{Beside, Entry, Ledger};
 use super::mark::Mark;
+use super::returned::ReturnedRow;
 use super::statements::Statements;
 use crate::connect::{Connection, PipelinedCopy};
 use crate::plan::row_form::RowForm;
@@ -209,7 +210,7 @@ impl Session {
         let statement = self.prepare(SendMethod::Rows, part.is_some()).await?;
         let found = query(&self.connection, &statement, fields).await;
         let found = found.map_err(|error| Failure(error.into(), Some(0)))?;
-        Ok(written(found.into_iter().map(|row| (0, row)).collect()))
+        Ok(written(found.into_iter().map(|row| (0, row)).collect(), &statements))
     }
 
     /// Rows in one statement, one round trip, one transaction.
@@ -219,7 +220,7 @@ impl Session {
         let mut arrays = arrays_of(rows, &statements, &statement);
         arrays.extend(part.map(|part| Field::owned(part.to_be_bytes().to_vec())));
         let found = query(&self.connection, &statement, arrays).await?;
-        Ok(written(statements.numbered(found, rows.len())))
+        Ok(written(statements.numbered(found, rows.len()), &statements))
     }
 
     /// Rows in a transaction that begins with what stands beside them.
@@ -276,7 +277,7 @@ impl Session {
             }
         }
         committed?;
-        Ok(written(found))
+        Ok(written(found, &statements))
     }
 
     /// Rows behind one COPY, one round trip, one transaction.
@@ -373,8 +374,9 @@ async fn sent(mut sending: Vec<Sending<'_>>) -> Result<Vec<Sending<'_>>, (usize,
     Ok(sending)
 }
 
-fn written(found: Found) -> Returned {
-    found.into_iter().map(|(row, values)| (row, Written::returning(values))).collect()
+fn written(found: Found, statements: &Statements) -> Returned {
+    let returned = |values| Written::returning(ReturnedRow::new(values, statements.returning));
+    found.into_iter().map(|(row, values)| (row, returned(values))).collect()
 }
 
 /// Runs a statement with the fields of a row; what comes back.

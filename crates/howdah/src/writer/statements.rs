@@ -42,7 +42,8 @@ pub(super) struct Statements {
     is_numbered: bool,
     /// What comes back of several rows in one statement cannot be told apart: something drops rows.
     drops_rows: AtomicBool,
-    returns: bool,
+    /// How many values of a row come back.
+    pub(super) returning: usize,
     /// The columns of the key, where rows may meet others.
     pub(super) key: Vec<String>,
 }
@@ -85,7 +86,7 @@ impl Statements {
 
     /// Whether each row needs a statement of its own, so that what comes back is known to be its own.
     pub(super) fn returns_by_row(&self) -> bool {
-        self.returns && self.drops_rows.load(Ordering::Relaxed)
+        self.returning > 0 && self.drops_rows.load(Ordering::Relaxed)
     }
 
     /// Looks up what is missing and writes them.
@@ -168,7 +169,7 @@ impl Statements {
             note,
             is_numbered,
             drops_rows: AtomicBool::new(!returning.is_empty() && may_drop_rows(connection, table).await?),
-            returns: !returning.is_empty(),
+            returning: returning.len(),
             key,
         })
     }

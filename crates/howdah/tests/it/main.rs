@@ -53,5 +53,6 @@ mod unreachable;
 mod write_paths;
 mod writer;
 mod writer_faults;
+mod writer_options;
 mod writer_values;
 mod xml;

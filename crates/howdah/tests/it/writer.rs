@@ -192,8 +192,8 @@ fn values_come_back_to_the_rows_they_belong_to() {
         for (n, ack) in acks.into_iter().enumerate() {
             let written = ack.wait().unwrap();
             let row = written.returned().unwrap();
-            assert_eq!(row.get::<_, String>("loud"), name(n).to_uppercase());
-            assert!(row.get::<_, i64>("id") > 0);
+            assert_eq!(row.get::<String>("loud"), name(n).to_uppercase());
+            assert!(row.get::<i64>("id") > 0);
         }
         writer.close_blocking(PATIENCE).unwrap();
     }

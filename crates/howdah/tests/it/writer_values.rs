@@ -105,7 +105,7 @@ fn values_come_back_to_their_own_rows_although_a_trigger_drops_some() {
             let acks: Vec<Ack> = (0..40_i64).map(|n| writer.write_blocking(&(n,)).unwrap()).collect();
             for (n, ack) in (0..).zip(acks) {
                 let written = ack.wait().unwrap();
-                let back = written.returned().map(|row| row.get::<_, i64>("n"));
+                let back = written.returned().map(|row| row.get::<i64>("n"));
                 if n % 4 == 3 {
                     assert_eq!(back, None);
                 } else if is_early || round == 1 {
@@ -130,7 +130,7 @@ fn values_that_are_larger_than_a_read_come_back_too() {
     let acks: Vec<Ack> = (0..40_i64).map(|n| writer.write_blocking(&(n, &*pad)).unwrap()).collect();
     for (n, ack) in (0..).zip(acks) {
         let written = ack.wait_for(Duration::from_secs(6)).unwrap().unwrap();
-        let back = written.returned().map(|row| (row.get::<_, i64>("n"), row.get::<_, &str>("pad").len()));
+        let back = written.returned().map(|row| (row.get::<i64>("n"), row.get::<&str>("pad").len()));
         assert_eq!(back, (n % 4 != 3).then_some((n, pad.len())));
     }
 }
