@@ -53,6 +53,12 @@ pub struct Place {
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[non_exhaustive]
 pub enum Code {
+    /// Two things would have one name in the code; one of them got another.
+    NameCollision,
+    /// Rows of different columns share a name.
+    ResultConflict,
+    /// A template cannot be laid out.
+    TemplateError,
     /// A variable is used and not set.
     MissingVariable,
 }

@@ -2,5 +2,6 @@
 //! [`model`] that knows no language; languages render it and know no server.
 
 pub mod diagnostic;
+pub mod languages;
 pub mod model;
 pub mod source;

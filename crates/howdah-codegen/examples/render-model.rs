@@ -1,0 +1,25 @@
+//! Renders a model for tests of generated code: `render-model MODEL GENERATOR FOLDER` writes the files of all modules there.
+
+use std::{env, error::Error, fs, path::Path};
+
+use howdah_codegen::{
+    languages::{Generator, Options, generate},
+    model::Model,
+};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments = env::args().skip(1).collect::<Vec<_>>();
+    let [model, generator, folder] = arguments.as_slice() else {
+        return Err("render-model MODEL GENERATOR FOLDER".into());
+    };
+    let model: Model = serde_json::from_str(&fs::read_to_string(model)?)?;
+    let generator = Generator::named(generator).ok_or("no such generator")?;
+    for module in &model.modules {
+        let generated = generate(&model, module, generator, &Options::default())
+            .map_err(|errors| format!("{errors:?}"))?;
+        for file in generated.files {
+            fs::write(Path::new(folder).join(file.path), file.text)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! Texts as literals and comments of host languages, of which no character can become code.
+
+use std::fmt::Write as _;
+
+/// Whether a character is shown as itself: not a control, nor one that moves or hides what stands around it.
+fn is_plain(c: char) -> bool {
+    !(c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'))
+}
+
+/// A Python string in double quotes, on one line.
+pub(crate) fn python(text: &str) -> String {
+    let mut literal = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' => literal.push_str("\\\""),
+            '\\' => literal.push_str("\\\\"),
+            '\n' => literal.push_str("\\n"),
+            '\r' => literal.push_str("\\r"),
+            '\t' => literal.push_str("\\t"),
+            c => push_escaped(&mut literal, c),
+        }
+    }
+    literal.push('"');
+    literal
+}
+
+/// A Python string in three double quotes, in which line ends stand as themselves.
+pub(crate) fn python_lines(text: &str) -> String {
+    let mut literal = String::from("\"\"\"");
+    let mut quotes = 0;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        quotes = if c == '"' { quotes + 1 } else { 0 };
+        match c {
+            // The third of a row, and one before the end, would end the string.
+            '"' if quotes == 3 || chars.peek().is_none() => {
+                literal.push_str("\\\"");
+                quotes = 0;
+            }
+            '\\' => literal.push_str("\\\\"),
+            '\n' => literal.push('\n'),
+            '\t' => literal.push('\t'),
+            c => push_escaped(&mut literal, c),
+        }
+    }
+    literal.push_str("\"\"\"");
+    literal
+}
+
+fn push_escaped(literal: &mut String, c: char) {
+    // Writing to a string does not fail.
+    let _ = match u32::from(c) {
+        _ if is_plain(c) => {
+            literal.push(c);
+            Ok(())
+        }
+        number @ ..=0xff => write!(literal, "\\x{number:02x}"),
+        number @ ..=0xffff => write!(literal, "\\u{number:04x}"),
+        number => write!(literal, "\\U{number:08x}"),
+    };
+}
+
+/// A line of documentation inside of a Python docstring.
+pub(crate) fn python_documentation(line: &str) -> String {
+    line.chars()
+        .map(|c| if is_plain(c) { c } else { '\u{fffd}' })
+        .collect::<String>()
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+}
+
+/// A name inside of `/* … */` in SQL: what could end the comment or begin another is replaced.
+pub(crate) fn sql_comment(name: &str) -> String {
+    name.chars()
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-') { c } else { '_' })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{python, python_documentation, python_lines, sql_comment};
+
+    #[test]
+    fn no_character_of_a_text_ends_its_literal() {
+        assert_eq!(python("a\"b\\c\nd\u{202e}"), r#""a\"b\\c\nd\u202e""#);
+        assert_eq!(python_lines("a\"\"\"b\"\"\"\""), "\"\"\"a\"\"\\\"b\"\"\\\"\\\"\"\"\"");
+        assert_eq!(python_lines("SELECT '\\'"), "\"\"\"SELECT '\\\\'\"\"\"");
+        assert_eq!(python_documentation("a\"\"\"\\\u{202e}"), "a\\\"\\\"\\\"\\\\\u{fffd}");
+        assert_eq!(sql_comment("a*/b"), "a__b");
+    }
+}

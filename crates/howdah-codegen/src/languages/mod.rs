@@ -1,0 +1,119 @@
+//! Code from a model: a view of names, types and literals, made here, and templates that only lay it out.
+
+mod literal;
+mod names;
+mod python;
+mod rows;
+
+use minijinja::{Environment, UndefinedBehavior, syntax::SyntaxConfig, value::Value};
+
+use crate::diagnostic::{Code, Diagnostic, Place, Severity};
+use crate::model::{Model, Module};
+
+/// A file of code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// Below the folder of the output, with `/`.
+    pub path: String,
+    /// All of it.
+    pub text: String,
+}
+
+/// What a generator makes of a module.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Generated {
+    /// The module's file, and those that modules share.
+    pub files: Vec<File>,
+    /// What the user should know of them, such as names that had to be changed.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// What code is generated, for which driver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Generator {
+    /// `python/postgres/psycopg`: Python 3.11 and psycopg 3.
+    PythonPsycopg,
+}
+
+impl Generator {
+    /// Finds the generator of a name as configurations write it; the driver may be left out.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "python/postgres" | "python/postgres/psycopg" => Some(Self::PythonPsycopg),
+            _ => None,
+        }
+    }
+}
+
+/// What a configuration says of a generator.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The package that the files are part of: `app.db`.
+    pub package: Option<String>,
+}
+
+/// Generates a module's code.
+///
+/// # Errors
+///
+/// All that keeps this module from becoming code in this language.
+pub fn generate(
+    model: &Model,
+    module: &Module,
+    generator: Generator,
+    options: &Options,
+) -> Result<Generated, Vec<Diagnostic>> {
+    match generator {
+        Generator::PythonPsycopg => python::generate(model, module, options),
+    }
+}
+
+/// Lays a view out.
+fn render(
+    sources: &'static [(&'static str, &'static str)],
+    first: &str,
+    view: Value,
+) -> Result<String, Vec<Diagnostic>> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+    let told = |error: minijinja::Error| {
+        vec![Diagnostic {
+            severity: Severity::Error,
+            code: Code::TemplateError,
+            message: error.to_string(),
+            suggestion: None,
+            place: None,
+            block: None,
+            sqlstate: None,
+        }]
+    };
+    let syntax =
+        SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
+    environment.set_syntax(syntax.map_err(told)?);
+    for (name, source) in sources {
+        environment.add_template(name, source).map_err(told)?;
+    }
+    environment.get_template(first).and_then(|template| template.render(view)).map_err(told)
+}
+
+/// A message about a block.
+fn about(
+    code: Code,
+    severity: Severity,
+    message: String,
+    file: &str,
+    line: usize,
+    block: String,
+) -> Diagnostic {
+    Diagnostic {
+        severity,
+        code,
+        message,
+        suggestion: None,
+        place: Some(Place { file: file.to_owned(), line, column: 1, length: 1 }),
+        block: Some(block),
+        sqlstate: None,
+    }
+}

@@ -1,0 +1,339 @@
+//! Python 3.11 with psycopg 3: a class for connections, one for asynchronous ones, and the rows that they give.
+
+mod methods;
+mod types;
+mod view;
+
+use minijinja::value::{Serde, Value};
+
+use self::types::Types;
+use self::view::{Appender, Assigned, Class, Face, Field, Maker, View};
+use super::rows::{self, RowOf};
+use super::{File, Generated, Options, literal, names};
+use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::model::{Kind, Model, Module, Table};
+
+const SUPPORT: &str = include_str!("../../../runtime/python/howdah_psycopg.py");
+const COPY: &str = include_str!("../../../runtime/python/howdah_copy.py");
+const TEMPLATES: &[(&str, &str)] = &[
+    ("module.py", include_str!("../../../templates/python/module.jinja")),
+    ("class.py", include_str!("../../../templates/python/class.jinja")),
+];
+
+const KEYWORDS: &[&str] = &[
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",
+    "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is",
+    "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
+];
+/// What hints mention by these names.
+const HINTED: &[&str] =
+    &["bool", "bytes", "dict", "dt", "float", "int", "list", "object", "pg", "str", "tuple"];
+/// What bodies of methods mention by these names.
+const MENTIONED: &[&str] = &["batch", "cursor", "fetch_size", "items", "max", "result", "self"];
+const IMPORTED: &[&str] = &[
+    "Any",
+    "AsyncIterator",
+    "Decimal",
+    "Final",
+    "Iterable",
+    "Iterator",
+    "Multirange",
+    "Range",
+    "Sequence",
+    "StrEnum",
+    "TypeAlias",
+    "UUID",
+    "annotations",
+    "dataclass",
+];
+
+/// The names of a class's fields.
+pub(super) fn field_scope() -> names::Scope {
+    names::Scope::new(&[KEYWORDS, HINTED])
+}
+
+/// The names of a method's parameters.
+pub(super) fn parameter_scope() -> names::Scope {
+    names::Scope::new(&[KEYWORDS, HINTED, MENTIONED])
+}
+
+/// A row class and the function that makes it.
+#[derive(Clone)]
+struct RowClass {
+    name: String,
+    maker: String,
+    raw_hint: String,
+    raw_maker: String,
+}
+
+struct Writer<'m> {
+    module: &'m Module,
+    types: Types<'m>,
+    rows: Vec<Class>,
+    makers: Vec<Maker>,
+    texts: Vec<Assigned>,
+    warnings: Vec<Diagnostic>,
+}
+
+/// Generates `shop.py` and what it shares with other modules.
+pub(crate) fn generate(
+    model: &Model,
+    module: &Module,
+    options: &Options,
+) -> Result<Generated, Vec<Diagnostic>> {
+    let owners = rows::owners(module)?;
+    let mut scope = names::Scope::new(&[KEYWORDS, HINTED, IMPORTED]);
+    let class = scope.give_all(&names::pascal(&module.name, "sql"), &[""]).name;
+    let async_class = scope.give(&format!("Async{class}")).name;
+    let mut writer = Writer {
+        module,
+        types: Types::new(model, scope),
+        rows: Vec::new(),
+        makers: Vec::new(),
+        texts: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let mut members = names::Scope::new(&[KEYWORDS, &["__init__"]]);
+    let (tables, appenders) = writer.tables(&owners, &mut members);
+    let methods = writer.methods(&owners, &tables, &mut members);
+    let imports = writer.imports(&methods, &appenders, options);
+    let view = View {
+        documentation: literal::python_documentation(&format!(
+            "Typed access to the SQL of {}.",
+            module.files.join(", ")
+        )),
+        imports,
+        enums: writer.types.enums,
+        aliases: writer.types.aliases,
+        composites: writer.types.composites,
+        rows: writer.rows,
+        codecs: writer.types.codecs,
+        texts: writer.texts,
+        makers: writer.makers,
+        appenders,
+        faces: faces(class, async_class),
+        methods,
+    };
+    let text = super::render(TEMPLATES, "module.py", Value::from(Serde(&view)))?;
+    let file = |path: &str, text: String| File { path: path.to_owned(), text };
+    let name = names::snake(&module.name, "sql");
+    let name = if KEYWORDS.contains(&name.as_str()) { name + "_" } else { name };
+    let copy = COPY.replace("import howdah_psycopg as pg", &support(options, "howdah_psycopg", "pg"));
+    Ok(Generated {
+        files: vec![
+            file(&format!("{name}.py"), text),
+            file("howdah_psycopg.py", SUPPORT.to_owned()),
+            file("howdah_copy.py", copy),
+        ],
+        warnings: writer.warnings,
+    })
+}
+
+fn support(options: &Options, module: &str, name: &str) -> String {
+    match &options.package {
+        Some(package) => format!("from {package} import {module} as {name}"),
+        None => format!("import {module} as {name}"),
+    }
+}
+
+fn faces(name: String, async_name: String) -> Vec<Face> {
+    vec![
+        Face {
+            name,
+            documentation: "Runs the statements on a connection. Transactions are the connection's.".into(),
+            connection: "psycopg.Connection[Any]",
+            cursor: "pg.Cursor",
+            appender: "copy.Appender",
+            iterator: "Iterator",
+            stream: "pg.stream",
+            asynchronous: "",
+            wait: "",
+        },
+        Face {
+            name: async_name,
+            documentation:
+                "Runs the statements on an asynchronous connection. Transactions are the connection's.".into(),
+            connection: "psycopg.AsyncConnection[Any]",
+            cursor: "pg.AsyncCursor",
+            appender: "copy.AsyncAppender",
+            iterator: "AsyncIterator",
+            stream: "pg.async_stream",
+            asynchronous: "async ",
+            wait: "await ",
+        },
+    ]
+}
+
+impl Writer<'_> {
+    /// The classes of tables' rows, for those that write or read them, and the appenders.
+    fn tables(
+        &mut self,
+        owners: &[RowOf],
+        members: &mut names::Scope,
+    ) -> (Vec<Option<RowClass>>, Vec<Appender>) {
+        let mut appenders = Vec::new();
+        let mut classes = Vec::new();
+        for (index, table) in self.module.tables.iter().enumerate() {
+            let read = owners.contains(&RowOf::Table(index));
+            let columns = table.columns.iter().filter(|column| column.written);
+            let columns = columns.map(|c| (c.name.clone(), c.ty.clone(), c.nullable)).collect::<Vec<_>>();
+            if columns.is_empty() || !(table.appender || read) {
+                classes.push(None);
+                continue;
+            }
+            let wanted = names::pascal(&table.name, "table") + "Row";
+            let documentation =
+                format!("A row of {}.{}. {}:{}", table.schema, table.table, table.file, table.line);
+            let class = self.row_class(&wanted, &documentation, &columns, read);
+            if table.appender {
+                appenders.push(self.appender(table, &class, members));
+            }
+            classes.push(Some(class));
+        }
+        (classes, appenders)
+    }
+
+    fn appender(&mut self, table: &Table, class: &RowClass, members: &mut names::Scope) -> Appender {
+        let stem = names::snake(&table.name, "table");
+        let pairs = table.columns.iter().filter(|column| column.written).map(|column| Assigned {
+            name: literal::python(&column.name),
+            value: self.types.of(&column.ty).codec,
+        });
+        let pairs = pairs.collect();
+        let fields = self.rows.iter().find(|row| row.name == class.name).map_or(&[][..], |row| &row.fields);
+        let values = fields.iter().map(|field| format!("row.{}", field.name)).collect::<Vec<_>>().join(", ");
+        let screaming = stem.to_ascii_uppercase();
+        Appender {
+            table: self.types.scope.give(&format!("_{screaming}_TABLE")).name,
+            columns: self.types.scope.give(&format!("_{screaming}_COLUMNS")).name,
+            values: self.types.scope.give(&format!("_{stem}_values")).name,
+            row: class.name.clone(),
+            literal: format!("({}, {})", literal::python(&table.schema), literal::python(&table.table)),
+            pairs,
+            expression: format!("({values},)"),
+            documentation: literal::python_documentation(&format!("{}:{}", table.file, table.line)),
+            create: members.give(&format!("create_{stem}_appender")).name,
+            insert: members.give(&format!("bulk_insert_{stem}_rows")).name,
+        }
+    }
+
+    /// Declares a dataclass of columns and, if rows are read, the functions that make it and its tuple.
+    fn row_class(
+        &mut self,
+        wanted: &str,
+        documentation: &str,
+        columns: &[(String, crate::model::TypeRef, bool)],
+        read: bool,
+    ) -> RowClass {
+        let given = self.types.scope.give(wanted);
+        let name = given.name;
+        if given.collided {
+            let message = format!("{wanted} is also something else's name: this row is called {name}");
+            self.warn(message);
+        }
+        let mut scope = field_scope();
+        let mut fields = Vec::new();
+        let mut values = Vec::new();
+        for (index, (column, ty, nullable)) in columns.iter().enumerate() {
+            let ty = self.types.of(ty);
+            let field = scope.give(&names::snake(column, "column"));
+            if field.collided {
+                self.warn(format!(
+                    "the columns {column:?} and another of {name} have one name in Python: it is called {}",
+                    field.name
+                ));
+            }
+            fields.push(Field { name: field.name, hint: optional(&ty.hint, *nullable) });
+            values.push(methods::read(&ty, &format!("row[{index}]"), *nullable));
+        }
+        let hints = fields.iter().map(|field| field.hint.clone()).collect::<Vec<_>>().join(", ");
+        let values = values.join(", ");
+        let stem = names::snake(&name, "row");
+        let documentation = literal::python_documentation(documentation);
+        self.rows.push(Class { name: name.clone(), documentation, fields });
+        let mut class = RowClass {
+            name,
+            maker: String::new(),
+            raw_hint: format!("tuple[{hints}]"),
+            raw_maker: String::new(),
+        };
+        if read {
+            class.maker = self.types.scope.give(&format!("_{stem}")).name;
+            class.raw_maker = self.types.scope.give(&format!("_{stem}_raw")).name;
+            let value = format!("{}({values})", class.name);
+            self.makers.push(Maker { name: class.maker.clone(), hint: class.name.clone(), value });
+            let (hint, name) = (class.raw_hint.clone(), class.raw_maker.clone());
+            self.makers.push(Maker { name, hint, value: format!("({values},)") });
+        }
+        class
+    }
+
+    fn warn(&mut self, message: String) {
+        self.warnings.push(Diagnostic {
+            severity: Severity::Warning,
+            code: Code::NameCollision,
+            message,
+            suggestion: None,
+            place: None,
+            block: None,
+            sqlstate: None,
+        });
+    }
+
+    fn imports(&self, methods: &[view::Method], appenders: &[Appender], options: &Options) -> Vec<String> {
+        let queries = self.module.statements.iter().any(|s| s.kind == Kind::Query && !methods.is_empty());
+        let arrays = methods
+            .iter()
+            .any(|method| method.signature.contains("Sequence[") || method.batch_hint.contains("Sequence["));
+        let batches = methods.iter().any(|method| method.batched) || !appenders.is_empty();
+        let abc = [
+            (queries, "AsyncIterator"),
+            (batches, "Iterable"),
+            (queries, "Iterator"),
+            (queries || arrays || !appenders.is_empty(), "Sequence"),
+        ];
+        let abc = abc.iter().filter(|(used, _)| *used).map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
+        let mut standard = Vec::new();
+        if self.types.imports.contains("import datetime as dt") {
+            standard.push("import datetime as dt".to_owned());
+        }
+        if !abc.is_empty() {
+            standard.push(format!("from collections.abc import {abc}"));
+        }
+        if !self.rows.is_empty() || !self.types.composites.is_empty() {
+            standard.push("from dataclasses import dataclass".to_owned());
+        }
+        if self.types.imports.contains("from decimal import Decimal") {
+            standard.push("from decimal import Decimal".to_owned());
+        }
+        if !self.types.enums.is_empty() {
+            standard.push("from enum import StrEnum".to_owned());
+        }
+        let typing = [
+            (true, "Any"),
+            (!self.texts.is_empty() || !appenders.is_empty(), "Final"),
+            (!self.types.aliases.is_empty(), "TypeAlias"),
+        ];
+        let typing =
+            typing.iter().filter(|(used, _)| *used).map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
+        standard.push(format!("from typing import {typing}"));
+        if self.types.imports.contains("from uuid import UUID") {
+            standard.push("from uuid import UUID".to_owned());
+        }
+        standard.push(String::new());
+        standard.push("import psycopg".to_owned());
+        let multi = self.types.imports.iter().filter(|import| import.contains("psycopg.types"));
+        standard.extend(multi.map(|import| (*import).to_owned()));
+        standard.push(String::new());
+        if !appenders.is_empty() {
+            standard.push(support(options, "howdah_copy", "copy"));
+        }
+        standard.push(support(options, "howdah_psycopg", "pg"));
+        standard
+    }
+}
+
+/// A hint that admits null.
+pub(super) fn optional(hint: &str, nullable: bool) -> String {
+    if nullable { format!("{hint} | None") } else { hint.to_owned() }
+}

@@ -1,0 +1,142 @@
+//! What the Python template lays out: names, hints, literals and expressions, all decided.
+
+use serde::Serialize;
+
+/// A file.
+#[derive(Debug, Serialize)]
+pub(crate) struct View {
+    pub(crate) documentation: String,
+    pub(crate) imports: Vec<String>,
+    pub(crate) enums: Vec<EnumClass>,
+    pub(crate) aliases: Vec<Alias>,
+    pub(crate) composites: Vec<Class>,
+    pub(crate) rows: Vec<Class>,
+    pub(crate) codecs: Vec<Assigned>,
+    pub(crate) texts: Vec<Assigned>,
+    pub(crate) makers: Vec<Maker>,
+    pub(crate) appenders: Vec<Appender>,
+    pub(crate) faces: Vec<Face>,
+    pub(crate) methods: Vec<Method>,
+}
+
+/// `NAME = value`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Assigned {
+    pub(crate) name: String,
+    pub(crate) value: String,
+}
+
+/// A domain.
+#[derive(Debug, Serialize)]
+pub(crate) struct Alias {
+    pub(crate) name: String,
+    pub(crate) hint: String,
+    pub(crate) documentation: String,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct EnumClass {
+    pub(crate) name: String,
+    pub(crate) documentation: String,
+    pub(crate) labels: Vec<Label>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Label {
+    pub(crate) name: String,
+    pub(crate) literal: String,
+}
+
+/// A dataclass.
+#[derive(Debug, Serialize)]
+pub(crate) struct Class {
+    pub(crate) name: String,
+    pub(crate) documentation: String,
+    pub(crate) fields: Vec<Field>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Field {
+    pub(crate) name: String,
+    pub(crate) hint: String,
+}
+
+/// A function that makes a row of what psycopg read.
+#[derive(Debug, Serialize)]
+pub(crate) struct Maker {
+    pub(crate) name: String,
+    pub(crate) hint: String,
+    pub(crate) value: String,
+}
+
+/// What a TABLE's appender needs.
+#[derive(Debug, Serialize)]
+pub(crate) struct Appender {
+    pub(crate) table: String,
+    pub(crate) values: String,
+    pub(crate) columns: String,
+    pub(crate) row: String,
+    pub(crate) literal: String,
+    pub(crate) pairs: Vec<Assigned>,
+    pub(crate) expression: String,
+    pub(crate) documentation: String,
+    pub(crate) create: String,
+    pub(crate) insert: String,
+}
+
+/// The synchronous or the asynchronous class: the words in which they differ.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Face {
+    pub(crate) name: String,
+    pub(crate) documentation: String,
+    pub(crate) connection: &'static str,
+    pub(crate) cursor: &'static str,
+    pub(crate) appender: &'static str,
+    pub(crate) iterator: &'static str,
+    pub(crate) stream: &'static str,
+    pub(crate) asynchronous: &'static str,
+    pub(crate) wait: &'static str,
+}
+
+/// A statement.
+#[derive(Debug, Serialize)]
+pub(crate) struct Method {
+    pub(crate) name: String,
+    pub(crate) raw: String,
+    pub(crate) stream: String,
+    pub(crate) batch: String,
+    /// Which of the template's macros lays it out.
+    pub(crate) form: Form,
+    pub(crate) batched: bool,
+    pub(crate) has_raw: bool,
+    pub(crate) text: String,
+    pub(crate) documentation: Vec<String>,
+    /// `, id: int`.
+    pub(crate) signature: String,
+    /// `{"id": id}`.
+    pub(crate) values: String,
+    /// `tuple[int, str]`.
+    pub(crate) batch_hint: String,
+    /// `id, name,`.
+    pub(crate) batch_names: String,
+    /// What a row is.
+    pub(crate) hint: String,
+    pub(crate) maker: String,
+    /// The same, or none.
+    pub(crate) row_or_none: String,
+    pub(crate) raw_hint: String,
+    pub(crate) raw_or_none: String,
+    pub(crate) raw_maker: String,
+}
+
+/// The forms of methods.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Form {
+    /// A number of rows.
+    Exec,
+    /// A row or none.
+    One,
+    /// A list.
+    All,
+}

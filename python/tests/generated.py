@@ -1,0 +1,97 @@
+"""Models of annotated SQL for tests of generated code, and the code that is made of them."""
+
+import importlib
+import json
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+Type = dict[str, Any]
+ROOT = Path(__file__).parents[2]
+
+
+def builtin(name: str, *, array: bool = False) -> Type:
+    """Give a type of pg_catalog."""
+    quoted = f'"{name}"' if name == "char" else name
+    return {"schema": "pg_catalog", "name": name, "array": array, "sql": f"pg_catalog.{quoted}{'[]' * array}"}
+
+
+def own(name: str, *, array: bool = False, schema: str = "public") -> Type:
+    """Give a type that a test made."""
+    names = [part.replace('"', '""') for part in (schema, name)]
+    return {"schema": schema, "name": name, "array": array, "sql": f'"{names[0]}"."{names[1]}"{"[]" * array}'}
+
+
+def column(name: str, kind: Type, *, nullable: bool = True) -> dict[str, Any]:
+    """Give a column of a result."""
+    return {"name": name, "type": kind, "nullable": nullable, "why": "the test says so"}
+
+
+@dataclass
+class Sql:
+    """A module of a model, filled by a test."""
+
+    name: str
+    types: list[dict[str, Any]] = field(default_factory=list)
+    statements: list[dict[str, Any]] = field(default_factory=list)
+    tables: list[dict[str, Any]] = field(default_factory=list)
+
+    def statement(self, name: str, sql: list[str | int], **rest: object) -> None:
+        """Add a QUERY; a number in its SQL stands for that parameter."""
+        pieces = [{"text": piece} if isinstance(piece, str) else {"parameter": piece} for piece in sql]
+        plain: dict[str, object] = {
+            "name": name, "kind": "query", "one": False, "pluck": False, "batch": False, "file": "a.sql", "line": 1,  # noqa: E501
+            "sql": pieces, "parameters": [], "columns": [],
+        }  # fmt: skip
+        self.statements.append(plain | rest)
+
+    def table(self, name: str, columns: dict[str, Type], *, schema: str = "public") -> None:
+        """Add a TABLE with an appender."""
+        written = [{"name": n, "type": t, "nullable": True, "written": True} for n, t in columns.items()]
+        self.tables.append({
+            "name": name, "schema": schema, "table": name, "file": "a.sql", "line": 9, "appender": True,
+            "columns": written,
+        })  # fmt: skip
+
+    def write(self, folder: Path) -> Path:
+        """Generate its code in a folder."""
+        module = {
+            "name": self.name, "files": ["a.sql"], "statements": self.statements, "tables": self.tables,
+            "migrations": [],
+        }  # fmt: skip
+        model = {
+            "model": 1,
+            "engine": "postgresql",
+            "project": "test",
+            "modules": [module],
+            "types": self.types,
+        }
+        (folder / "model.json").write_text(json.dumps(model))
+        command = [
+            "cargo",
+            "run",
+            "--quiet",
+            "--locked",
+            "-p",
+            "howdah-codegen",
+            "--example",
+            "render-model",
+            "--",
+        ]
+        command += [str(folder / "model.json"), "python/postgres", str(folder)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return folder / f"{self.name}.py"
+
+    def load(self, folder: Path) -> ModuleType:
+        """Generate its code and import it."""
+        self.write(folder)
+        if str(folder) not in sys.path:
+            sys.path.insert(0, str(folder))
+        importlib.invalidate_caches()
+        for name in (self.name, "howdah_copy", "howdah_psycopg"):
+            sys.modules.pop(name, None)
+        return importlib.import_module(self.name)

@@ -1,0 +1,218 @@
+"""Generated appenders: whatever ends one early, none of its rows are there, and the connection goes on."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Database
+from generated import ROOT, Sql, builtin, column, own
+from require import library
+
+psycopg = library("psycopg")
+Generated = Any
+Connection = Any
+
+HOSTILE = 'a"b\\c%s*/ """ ${x} `\u202e\n class'
+
+
+def double(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+@pytest.fixture(params=["binary", "text"])
+def shop(request: pytest.FixtureRequest, database: Database, tmp_path: Path) -> Generated:
+    """Tables of which one has a type without a binary codec."""
+    last = "int" if request.param == "binary" else "point"
+    database.sql(f"CREATE TABLE t (a int, b date, c {last}); CREATE TABLE other (a int)")
+    code = Sql("shop")
+    kinds = {"a": builtin("int4"), "b": builtin("date"), "c": builtin("int4" if last == "int" else "point")}
+    code.table("t", kinds)
+    return code.load(tmp_path)
+
+
+@pytest.fixture
+def connection(database: Database) -> Iterator[Generated]:
+    with psycopg.connect(database.dsn, autocommit=True) as connection:
+        yield connection
+
+
+def rows(shop: Generated, count: int) -> Iterator[Generated]:
+    for number in range(count):
+        yield shop.TRow(number, None, None)
+
+
+def left(connection: Connection) -> int:
+    """Count the rows by the connection of the appender, which shows that it goes on."""
+    (count,) = connection.execute("SELECT count(*) FROM t").fetchone()
+    return int(count)
+
+
+def test_a_producer_that_fails_leaves_rows(shop: Generated, connection: Connection) -> None:
+    def failing() -> Iterator[Generated]:
+        yield from rows(shop, 100_000)
+        message = "row k"
+        raise KeyError(message)
+
+    with pytest.raises(KeyError, match="row k"):
+        shop.Shop(connection).bulk_insert_t_rows(failing())
+    assert left(connection) == 0
+
+
+@pytest.mark.parametrize(("place", "value"), [("a", "x"), ("a", 2**31), ("b", 1), ("a", 1.5)])
+def test_a_bad_value_is_not_named_or_leaves_rows(
+    shop: Generated, connection: Connection, place: str, value: object
+) -> None:
+    values = {"a": 1, "b": None, "c": None} | {place: value}
+    appender = shop.Shop(connection).create_t_appender()
+
+    def run() -> None:
+        with appender as a:
+            a.append(shop.TRow(1, None, None))
+            a.append(shop.TRow(**values))
+
+    with pytest.raises(psycopg.DataError) as raised:
+        run()
+    told = str(raised.value)
+    # Of text, the server finds what does not fit the type, and says so in its own words.
+    assert f"row 2, column {place}" in told or f"line 2, column {place}" in told
+    assert left(connection) == 0
+
+
+def test_an_error_that_was_caught_inside_of_the_block_is_forgotten(
+    shop: Generated, connection: Connection
+) -> None:
+    def swallow() -> None:
+        with shop.Shop(connection).create_t_appender() as a:
+            a.append(shop.TRow(1, None, None))
+            with pytest.raises(psycopg.DataError):
+                a.append(shop.TRow(2, "no date", None))
+
+    with pytest.raises(psycopg.DataError, match="row 2, column b"):
+        swallow()
+    assert left(connection) == 0
+
+
+def test_a_block_that_is_never_left_leaves_rows(shop: Generated, connection: Connection) -> None:
+    def forgetful() -> Iterator[None]:
+        with shop.Shop(connection).create_t_appender() as a:
+            a.append(shop.TRow(1, None, None))
+            yield
+
+    generator = forgetful()
+    next(generator)
+    del generator
+    assert left(connection) == 0
+
+
+def test_a_connection_that_is_lost_leaves_rows(
+    shop: Generated, connection: Connection, database: Database
+) -> None:
+    def cut() -> Iterator[Generated]:
+        yield from rows(shop, 1000)
+        database.sql(f"SELECT pg_terminate_backend({connection.info.backend_pid}, 10000)")
+        yield from rows(shop, 1_000_000)
+
+    with pytest.raises(psycopg.OperationalError):
+        shop.Shop(connection).bulk_insert_t_rows(cut())
+    assert database.value("SELECT count(*) FROM t") == "0"
+
+
+def test_rows_that_a_trigger_dropped_are_counted(
+    shop: Generated, connection: Connection, database: Database
+) -> None:
+    database.sql("""
+        CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+        CREATE TRIGGER drop_it BEFORE INSERT ON t FOR EACH ROW WHEN (new.a = 1) EXECUTE FUNCTION nothing()""")
+    with pytest.raises(psycopg.Error, match="the server counted 2 of 3 rows"):
+        shop.Shop(connection).bulk_insert_t_rows(rows(shop, 3))
+
+
+def test_a_finished_appender_takes_rows_or_counts_wrongly(shop: Generated, connection: Connection) -> None:
+    with shop.Shop(connection).create_t_appender() as a:
+        for row in rows(shop, 10):
+            a.append(row)
+        assert a.finish() == 10
+        with pytest.raises(psycopg.Error):
+            a.append(shop.TRow(11, None, None))
+    assert left(connection) == 10
+
+
+def hostile() -> Sql:
+    """Everything has a name that wants to be code."""
+    labels = ["happy", "Happy", "", HOSTILE, "class", "None", "mro"]
+    code = Sql("hostile", types=[
+        {"schema": HOSTILE, "name": HOSTILE + "1", "kind": "enum", "labels": labels},
+        {"schema": HOSTILE, "name": HOSTILE + "2", "kind": "composite", "fields": [
+            {"name": HOSTILE, "type": own(HOSTILE + "1", schema=HOSTILE)}, {"name": "class", "type": builtin("int4")}]},  # noqa: E501
+    ])  # fmt: skip
+    kinds = {HOSTILE: own(HOSTILE + "1", schema=HOSTILE), "self": own(HOSTILE + "2", schema=HOSTILE),
+             "int": builtin("int4"), "pg": builtin("text"), "a b": builtin("date"), "a_b": builtin("int4", array=True)}  # fmt: skip  # noqa: E501
+    code.table(HOSTILE, kinds, schema=HOSTILE)
+    code.tables[0]["name"] = "t"
+    names = ", ".join(map(double, kinds))
+    text = f"SELECT {names} FROM {double(HOSTILE)}.{double(HOSTILE)} WHERE 7 %% 4 = 3 OR '%s' <> '\\\"\"\"' OR pg = "  # noqa: E501
+    text = text.replace("%%", "%")
+    parameter = {"name": "self", "type": builtin("text"), "nullable": True, "why": ""}
+    columns = [column(name, kind) for name, kind in kinds.items()]
+    note = ['"""', HOSTILE, "\\"]
+    for name in ("import", "get", "GET", HOSTILE):
+        code.statement(
+            name,
+            [text, 0],
+            parameters=[parameter],
+            columns=columns,
+            documentation=note,
+            batch=True,
+            one=name == "get",
+        )
+    code.statement(
+        "one", ["SELECT ", 0], parameters=[parameter], columns=[column("?column?", builtin("text"))], one=True
+    )
+    code.statement("do", ["SELECT ", 0], parameters=[parameter], kind="exec", batch=True)
+    return code
+
+
+def test_a_hostile_name_becomes_code(database: Database, tmp_path: Path, connection: Connection) -> None:
+    module = hostile().load(tmp_path)
+    name, labels = double(HOSTILE), ["happy", "Happy", "", HOSTILE, "class", "None", "mro"]
+    listed = ", ".join("'" + label + "'" for label in labels)
+    database.sql(f"""
+        CREATE SCHEMA {name}; CREATE TYPE {name}.{double(HOSTILE + "1")} AS ENUM ({listed});
+        CREATE TYPE {name}.{double(HOSTILE + "2")} AS ({name} {name}.{double(HOSTILE + "1")}, class int);
+        CREATE TABLE {name}.{name} ({name} {name}.{double(HOSTILE + "1")},
+            self {name}.{double(HOSTILE + "2")}, int int, pg text,
+            "a b" date, a_b int[])""")
+    kinds: list[Any] = [kind for kind in vars(module).values() if isinstance(kind, type)]
+    (enum,) = (kind for kind in kinds if hasattr(kind, "MRO"))
+    (pair,) = (kind for kind in kinds if kind.__doc__ and kind.__doc__.startswith("A value of"))
+    assert [label.value for label in enum] == labels
+    shop = module.Hostile(connection)
+    written = [module.TRow(label, pair(label, 1), 2, HOSTILE, None, [3, None]) for label in enum]
+    assert shop.bulk_insert_t_rows(written) == len(written)
+    assert shop.import_(HOSTILE) == written
+    assert shop.get(HOSTILE) == written[0]
+    assert shop.get_2(HOSTILE) == written
+    assert shop.get_batch([(HOSTILE,), (None,)]) == [written[0], written[0]]
+    assert shop.one(HOSTILE) == module.OneRow(HOSTILE)
+    assert shop.do_batch([("a",), ("b",)]) == 2
+
+
+def test_generated_code_fails_strict_checks(tmp_path: Path) -> None:
+    path = hostile().write(tmp_path)
+    mypy = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--config-file=",
+        f"--cache-dir={ROOT / 'build' / 'mypy'}",
+        path.name,
+    ]
+    ruff = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", "--target-version=py311"]
+    ruff += ["--select=E,F,W,UP,B,SIM,PLE", "--ignore=E501", "."]
+    for command in (mypy, ruff):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
