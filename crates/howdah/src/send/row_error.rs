@@ -4,11 +4,15 @@
 /// the connection, transaction states and rollbacks, what is prepared, resources, locks, operators, the system, and the
 /// server's own faults. Nor do the classes 0A and 42: what the server cannot do, a role may not do or a statement cannot name
 /// it cannot with any row.
+///
+/// The classes of transaction states, prepared statements and authorization are about the session, unless they come from inside
+/// of what a row set off: then the server says where.
 pub(crate) fn is_about_a_row(error: &tokio_postgres::Error) -> bool {
-    const NOT_DATA: [&str; 11] = ["08", "25", "26", "28", "40", "53", "55", "57", "58", "F0", "XX"];
+    const NOT_DATA: [&str; 8] = ["08", "40", "53", "55", "57", "58", "F0", "XX"];
     let Some(db) = error.as_db_error() else { return false };
     let code = db.code().code();
     match code.get(..2) {
+        Some("25" | "26" | "28") => db.where_().is_some(),
         Some("42" | "0A") => judges_a_row(code, db.routine().unwrap_or_default()),
         _ => !NOT_DATA.iter().any(|class| code.starts_with(class)),
     }

@@ -7,7 +7,7 @@ use howdah::writer::{Ack, OnConflict, WriterPath};
 use howdah::{ErrorKind, Writer, WriterOptions};
 use howdah_testkit::Database;
 
-use crate::common::target;
+use crate::common::{Holder, target};
 use crate::writer_faults::account;
 
 fn writer(database: &Database, options: WriterOptions) -> Writer {
@@ -180,17 +180,24 @@ fn a_row_that_the_server_cannot_get_past_fails_alone_whatever_it_does() {
         ("RAISE 'no' USING ERRCODE = '53200'", "53200"),
         ("RAISE 'no' USING ERRCODE = 'XX000'", "XX000"),
         ("RAISE 'no' USING ERRCODE = '40001'", "40001"),
+        ("PERFORM FROM held FOR UPDATE", "55P03"),
+        ("RAISE 'no' USING ERRCODE = '25006'", "25006"),
+        ("EXECUTE 'EXECUTE nobody_prepared'", "26000"),
+        ("RAISE 'no' USING ERRCODE = '28000'", "28000"),
+        ("RAISE 'no' USING ERRCODE = '23505', SCHEMA = 'public', TABLE = 'howdah_ledger'", "23505"),
         ("PERFORM pg_terminate_backend(pg_backend_pid())", ""),
     ];
     for (harm, sqlstate) in harms {
         for path in [WriterPath::Copy, WriterPath::Insert] {
             let database = Database::new();
             database.sql(&format!(
-                "CREATE TABLE t (n bigint); CREATE FUNCTION harm() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+                "CREATE TABLE held AS SELECT 1 AS n; CREATE TABLE t (n bigint); CREATE FUNCTION harm() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
                  IF NEW.n IN (7, 8) THEN {harm}; END IF; RETURN NEW; END $$; \
                  CREATE TRIGGER harm BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION harm();"
             ));
-            let conninfo = format!("{} options='-c statement_timeout=150ms'", database.conninfo());
+            let _held = Holder::new(&database, "SELECT FROM held FOR UPDATE");
+            let options = "-c statement_timeout=150ms -c lock_timeout=60ms";
+            let conninfo = format!("{} options='{options}'", database.conninfo());
             let options =
                 WriterOptions::default().path(path).connections(1).retry_for(Duration::from_millis(1_500));
             let writer = account::connect(&conninfo, &options);

@@ -142,12 +142,23 @@ impl Ledger {
         Ok(!connection.client().query_typed(&sql, &[]).await?.is_empty())
     }
 
-    /// Whether the server says that a part is in the ledger already.
+    /// Whether the server says that a part is in the ledger already. It says so of the note itself: what a trigger of the
+    /// table says comes with a context.
     pub(super) fn says_done(&self, error: &howdah_connect::Error) -> bool {
         error.as_db_error().is_some_and(|db| {
             db.code().code() == "23505"
+                && db.where_().is_none()
                 && db.table() == Some(table::NAME)
                 && db.schema() == Some(&self.schema)
+        })
+    }
+
+    /// Whether the server was waiting for somebody who notes the same part, and no longer would. It names the table in which
+    /// two rows meet; for what rows of the user's wait it names others, or none.
+    pub(super) fn was_waited_for(error: &howdah_connect::Error) -> bool {
+        let met = format!("\"{}\"", table::NAME);
+        error.as_db_error().is_some_and(|db| {
+            db.code().code() == "55P03" && db.where_().is_some_and(|context| context.contains(&met))
         })
     }
 

@@ -172,7 +172,7 @@ impl BatchSender {
             if is_read_only {
                 self.session = None;
             }
-            let is_held = doubt.again && error.sqlstate() == Some("55P03");
+            let is_held = doubt.again && Ledger::was_waited_for(&error);
             // What is no answer of PostgreSQL's is none the next time either: a pooler has mixed its sessions up.
             let is_gibberish = error.kind() == howdah_connect::ErrorKind::Protocol;
             let is_own_fault = !is_lost && is_own_fault(error.sqlstate().unwrap_or_default());

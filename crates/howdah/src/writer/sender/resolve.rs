@@ -5,7 +5,7 @@ use tokio_postgres::error::Severity;
 use super::attempts::{Refused, unless_it_may_be_in};
 use super::{BatchSender, Trouble};
 use crate::error::Error;
-use crate::writer::ledger::Beside;
+use crate::writer::ledger::{Beside, Ledger};
 use crate::writer::mark;
 use crate::writer::session::Request;
 
@@ -31,7 +31,7 @@ impl BatchSender {
                     };
                 }
                 Err(Trouble::Failed(error, _)) => {
-                    if error.sqlstate() == Some("55P03")
+                    if Ledger::was_waited_for(&error)
                         && let Some(session) = &self.session
                     {
                         mark::end(session.connection(), &self.ghosts).await;
