@@ -216,3 +216,45 @@ def test_generated_code_fails_strict_checks(tmp_path: Path) -> None:
     for command in (mypy, ruff):
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_statement_that_no_cursor_takes_has_a_stream(connection: Connection, tmp_path: Path) -> None:
+    connection.execute("CREATE TABLE t (a int)")
+    code = Sql("streams")
+    texts = {
+        "select": "SELECT 1 AS a",
+        "values": "(VALUES (1))", "with_select": "WITH x AS (SELECT 1) SELECT * FROM x",
+        "returning": "INSERT INTO t VALUES (1) RETURNING a",
+        "with_insert": "WITH x AS (INSERT INTO t VALUES (1) RETURNING a) SELECT * FROM x",
+        "commented": "/* select */ INSERT INTO t VALUES (1) RETURNING a",
+    }  # fmt: skip
+    for name, text in texts.items():
+        code.statement(name, [text], columns=[column("a", builtin("int4"))])
+    shop = code.load(tmp_path).Streams(connection)
+    streamed = [name for name in texts if hasattr(shop, f"{name}_stream")]
+    assert {"select", "values", "with_select"} <= set(streamed)
+    for name in texts:
+        assert [row.a for row in getattr(shop, name)()] == [1]
+    for name in streamed:
+        assert [row.a for row in getattr(shop, f"{name}_stream")()] == [1]
+
+
+def test_rows_of_equal_shape_have_classes_of_their_own(tmp_path: Path) -> None:
+    code = Sql("shared")
+    columns = [column("a", builtin("int4")), column("b", builtin("text"), nullable=False)]
+    code.statement("named", ["SELECT 1"], columns=columns, result="Item")
+    code.statement("alike", ["SELECT 1"], columns=columns)
+    code.statement("other", ["SELECT 1"], columns=[columns[0], column("b", builtin("text"))])
+    code.statement("of_table", ["SELECT 1"], columns=[column("x", builtin("int4"))])
+    code.table("things", {"x": builtin("int4")})
+    shared = code.load(tmp_path)
+    returned = {
+        name: getattr(shared.Shared, name).__annotations__["return"]
+        for name in ("named", "alike", "other", "of_table")
+    }
+    assert returned == {
+        "named": "list[Item]",
+        "alike": "list[Item]",
+        "other": "list[OtherRow]",
+        "of_table": "list[ThingsRow]",
+    }

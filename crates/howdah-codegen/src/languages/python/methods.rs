@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::types::PyType;
 use super::view::{Assigned, Form, Maker, Method};
 use super::{RowClass, Writer, optional, parameter_scope};
-use crate::languages::rows::RowOf;
+use crate::languages::rows::{self, RowOf};
 use crate::languages::{literal, names};
 use crate::model::{Fragment, Kind, Statement};
 
@@ -83,6 +83,7 @@ impl Writer<'_> {
                 (Kind::Query, true) => Form::One,
                 (Kind::Query, false) => Form::All,
             },
+            streamed: statement.kind == Kind::Query && !statement.one && rows::can_have_a_cursor(statement),
             // A batch without parameters has nothing to repeat.
             batched: statement.batch && !parameters.is_empty(),
             has_raw: row.raw_maker != row.maker,

@@ -107,6 +107,7 @@ pub(crate) struct Method {
     pub(crate) batch: String,
     /// Which of the template's macros lays it out.
     pub(crate) form: Form,
+    pub(crate) streamed: bool,
     pub(crate) batched: bool,
     pub(crate) has_raw: bool,
     pub(crate) text: String,

@@ -1,0 +1,3 @@
+//! Tests of what is generated, in one program.
+
+mod golden;
