@@ -46,22 +46,23 @@ class _Rows(Generic[T]):
         self.oids = [codec.oid for _, codec in columns]
 
     def literals(self, row: T) -> Sequence[Any]:
-        """Give the values as COPY takes them: as they are for binary, literals for text."""
-        if self.failure is not None:
-            raise self.failure
-        values = self.values(cast("Any", row))
-        if self.binary:
-            return cast("Sequence[Any]", values)
+        """Give the literals of the values, for COPY of text; that of binary takes them as they are."""
         literals = []
-        for (name, codec), value in zip(self.columns, values, strict=True):
+        for (name, codec), value in zip(self.columns, self.values(cast("Any", row)), strict=True):
             try:
                 literals.append(codec.literal(value))
             except Exception as error:
                 raise AppendError(self.appended + 1, name, error) from error
         return literals
 
+    def refuse(self, _: T) -> Sequence[Any]:
+        """Raise the first error again."""
+        raise self.failure or psycopg.ProgrammingError("the appender has failed")
+
     def blame(self, row: T, error: Exception) -> Exception:
         """Find the column that an error is about. From now on the appender has failed."""
+        if self.failure is not None:
+            return self.failure
         self.failure = error
         if not isinstance(error, (psycopg.OperationalError, AppendError)):
             for (name, codec), value in zip(self.columns, self.values(cast("Any", row)), strict=True):
@@ -100,6 +101,7 @@ class Appender(Generic[T]):
         values: Callable[[T], Sequence[Any]],
     ) -> None:
         self._rows = _Rows[T](table, columns, cast("pg.Make[Any]", values))
+        self._literals = values if self._rows.binary else self._rows.literals
         self._cursor = pg.Cursor[tuple[Any, ...]](connection, row_factory=pg.rows(tuple))
         self._context: contextlib.AbstractContextManager[psycopg.Copy] | None = None
 
@@ -119,9 +121,10 @@ class Appender(Generic[T]):
         if self._context is None:
             raise psycopg.ProgrammingError("the appender takes rows inside of its `with` block, until it is finished")
         try:
-            self._copy.write_row(self._rows.literals(row))
+            self._copy.write_row(self._literals(row))
         except Exception as error:
             blamed = self._rows.blame(row, error)
+            self._literals = self._rows.refuse
             if blamed is error:
                 raise
             raise blamed from error
@@ -169,6 +172,7 @@ class AsyncAppender(Generic[T]):
         values: Callable[[T], Sequence[Any]],
     ) -> None:
         self._rows = _Rows[T](table, columns, cast("pg.Make[Any]", values))
+        self._literals = values if self._rows.binary else self._rows.literals
         self._cursor = pg.AsyncCursor[tuple[Any, ...]](connection, row_factory=pg.rows(tuple))
         self._context: contextlib.AbstractAsyncContextManager[psycopg.AsyncCopy] | None = None
 
@@ -188,9 +192,10 @@ class AsyncAppender(Generic[T]):
         if self._context is None:
             raise psycopg.ProgrammingError("the appender takes rows inside of its `with` block, until it is finished")
         try:
-            await self._copy.write_row(self._rows.literals(row))
+            await self._copy.write_row(self._literals(row))
         except Exception as error:
             blamed = self._rows.blame(row, error)
+            self._literals = self._rows.refuse
             if blamed is error:
                 raise
             raise blamed from error
