@@ -16,7 +16,7 @@ export HOWDAH_STEPS := $(abspath build)/steps-$(shell echo $$PPID)
 STEP := $(PYTHON) .ci/step
 # Tests wait for servers more than they compute.
 export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
-PYTHON_FILES := python bench .ci/step
+PYTHON_FILES := python bench .ci/step .ci/steady
 TABLE = $(if $(filter $@,$(lastword $(MAKECMDGOALS))),@$(STEP) --table)
 
 # make run: the user's own file, or a million made-up GitHub events.
@@ -26,7 +26,7 @@ ARGS ?=
 ROWS ?= 1000000
 EVENTS := build/github-events-$(ROWS).csv
 
-.PHONY: help run test test-rust test-python oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer picture
+.PHONY: help run test test-rust test-python test-steady test-promises oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer picture
 
 help: ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -63,6 +63,17 @@ test-rust: .venv/ready
 	@$(STEP) build $(CARGO) test --locked --no-run
 	@$(STEP) test $(CARGO) test --locked
 	$(TABLE)
+
+# Twice as many busy loops as cores run beside it, and something that syncs the disk.
+test-steady: RUNS := $(if $(filter command%,$(origin RUNS)),$(RUNS),10)
+test-steady: .venv/ready ## The Rust tests and Python's again and again under load, with a table of what failed (RUNS=10)
+	@$(MATURIN)
+	@$(PYTHON) .ci/steady $(RUNS) $(STEP) test $(CARGO) test --locked --no-fail-fast '&&' $(STEP) pytest $(BIN)/pytest
+
+# Beside other tests a promise in seconds is a limit against hanging only.
+test-promises: .venv/ready ## Tests of what is promised in seconds, one after the other on a quiet machine
+	HOWDAH_TIMED=1 $(CARGO) test --locked -- --test-threads 1 _within_ stop swallowed machine not_waited_for
+	HOWDAH_TIMED=1 $(BIN)/pytest -k 'cheap or stop'
 
 test-python: .venv/ready
 	@$(STEP) maturin $(MATURIN)

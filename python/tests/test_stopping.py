@@ -31,7 +31,7 @@ def backends(database: Database) -> str:
     )
 
 
-def until(database: Database, wanted: str, seconds: float = 10) -> None:
+def until(database: Database, wanted: str, seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while backends(database) != wanted and time.monotonic() < end:
         time.sleep(0.05)
@@ -69,7 +69,7 @@ def test_ctrl_c_ends_the_load_and_is_raised_again(database: Database, kind: str)
         process.send_signal(signal.SIGINT)
         try:
             said = process.stdout.readline()
-            assert process.wait(timeout=20) == 7
+            assert process.wait(timeout=60) == 7
         finally:
             process.kill()
     assert said.startswith("stopped: howdah: the load has ended; nothing was changed")
@@ -284,7 +284,7 @@ def test_many_calls_leave_nothing_behind(database: Database) -> None:
     pages, files, threads = usage()
     calls(900)
     # Threads that have sent their last word may still be on their way out.
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while usage()[1] > files or usage()[2] > threads:
         assert time.monotonic() < end, f"{usage()} after {(pages, files, threads)}"
         time.sleep(0.01)

@@ -300,7 +300,7 @@ def test_a_deadline_ends_a_close_and_its_acknowledgements(table: Database) -> No
         writer.close(deadline=0.3)
     with pytest.raises(howdah.Error):
         ack.result(10)
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 60
 
 
 def test_a_result_that_is_not_there_in_time_is_a_timeout(table: Database) -> None:

@@ -128,15 +128,15 @@ impl Database {
         Psql { bin_dir: self.bin_dir(), conninfo: self.conninfo() }
     }
 
-    /// Waits until `query` is answered by `expected`; panics when `patience` is over.
-    pub fn until(&self, query: &str, expected: &str, patience: Duration) {
+    /// Waits until `query` is answered by `expected`; panics when that takes more than [`waiting::PATIENCE`].
+    pub fn until(&self, query: &str, expected: &str) {
         let start = Instant::now();
         loop {
             let answer = self.sql(query);
             if answer == expected {
                 return;
             }
-            assert!(start.elapsed() < patience, "{query}: {answer} instead of {expected}");
+            assert!(start.elapsed() < waiting::PATIENCE, "{query}: {answer} instead of {expected}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }

@@ -7,8 +7,16 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-/// What no test takes, on the slowest machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::knob;
+
+/// What nothing takes that a test waits for, on the slowest machine: a limit against hanging, which measures nothing.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a test waits for what howdah promises within `time`. The promise is measured by `make test-promises`, where
+/// nothing else runs (`HOWDAH_TIMED=1`); beside other tests only hanging is told.
+pub fn promised(time: Duration) -> Duration {
+    if knob("HOWDAH_TIMED", 0) > 0 { time } else { PATIENCE.max(time) }
+}
 
 /// Waits until `condition` holds.
 ///

@@ -16,12 +16,9 @@ use std::time::{Duration, Instant};
 
 use howdah_testkit::Database;
 use howdah_testkit::secrets::Guarded;
-use howdah_testkit::waiting::{until as until_true, until_handled, until_read};
+use howdah_testkit::waiting::{PATIENCE, until as until_true, until_handled, until_read};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-
-/// Rows are there within milliseconds; tests share their machine with other tests.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 fn howdah(database: &Database, args: &[&str]) -> Command {
     howdah_by(database, &database.conninfo(), args)
@@ -63,7 +60,7 @@ fn report(output: &Output) -> Value {
 
 /// Waits until the database answers `expected` to `query`.
 fn until(database: &Database, query: &str, expected: &str) {
-    database.until(query, expected, PATIENCE);
+    database.until(query, expected);
 }
 
 fn append(path: &str, bytes: &str) {

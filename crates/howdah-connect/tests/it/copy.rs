@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use howdah_connect::{ConnectOptions, Connection, Environment, Error, ErrorKind, PipelinedCopy};
 use howdah_testkit::Database;
+use howdah_testkit::waiting::PATIENCE;
 
 /// Runs a test on a connection to a database with `t (n int PRIMARY KEY)` and `ledger (part bigint)`.
 fn on_connection(test: impl AsyncFnOnce(&Database, &mut Connection)) {
@@ -188,7 +189,7 @@ fn what_is_no_copy_from_stdin_is_an_error_and_closes_the_connection() {
             assert_eq!(error.kind(), ErrorKind::Protocol, "{statement}: {error:?}");
             let start = Instant::now();
             while !connection.client().is_closed() {
-                assert!(start.elapsed() < Duration::from_secs(10), "{statement}: still open");
+                assert!(start.elapsed() < PATIENCE, "{statement}: still open");
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
             let error: Error = connection.copy(numbers([2])).await.unwrap_err();

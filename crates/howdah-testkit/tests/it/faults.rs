@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use howdah_testkit::Database;
 use howdah_testkit::faults::{Direction, Fault, FaultProxy, Harm, Line, Place};
+use howdah_testkit::waiting::{PATIENCE, until};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -65,11 +66,7 @@ fn everything_passes_while_nothing_goes_wrong() {
     assert_eq!(site.rows(), "300000");
     assert_eq!((site.proxy.connections(), site.proxy.struck()), (2, 0));
     assert!(site.proxy.messages(Direction::ToServer) > 6 && site.proxy.messages(Direction::ToClient) > 20);
-    let start = Instant::now();
-    while site.proxy.connections_now() > 0 {
-        assert!(start.elapsed() < 5000 * MS, "connections are not let go");
-        std::thread::sleep(MS);
-    }
+    until("connections are let go", || site.proxy.connections_now() == 0);
 }
 
 #[test]
@@ -138,7 +135,7 @@ fn a_black_hole_keeps_its_sockets_until_it_is_cut() {
     assert_eq!(site.proxy.connections_now(), 1);
     site.proxy.come_back();
     site.proxy.cut_all(Harm::Close);
-    socket.set_read_timeout(Some(10_000 * MS)).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
     let _ = socket.read(&mut [0]).map(|read| assert_eq!(read, 0));
     assert_eq!(site.run("SELECT 1;").unwrap(), "1");
 }
@@ -152,10 +149,9 @@ fn a_slow_line_is_as_slow_as_asked() {
         site.run("SELECT length(repeat('x', 100000)), repeat('x', 100000);").unwrap();
         start.elapsed()
     };
-    let plain = timed(Line::default());
     // Startup, two of SCRAM, the query: four round trips at least.
     let late = timed(Line { delay: 25 * MS, ..Line::default() });
-    assert!(late >= 200 * MS && plain < late, "{late:?}, without delay {plain:?}");
+    assert!(late >= 200 * MS, "{late:?}");
     let narrow = timed(Line { bytes_per_second: Some(200_000), ..Line::default() });
     assert!(narrow >= 500 * MS, "{narrow:?}");
     site.fault(Place::Message(Direction::ToServer, 3), Harm::Stall(300 * MS));

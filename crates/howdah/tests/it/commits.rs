@@ -9,7 +9,7 @@ use howdah::options::{Mode, OnError};
 use howdah::report::Outcome;
 use howdah::{Committed, Control, Error, ErrorKind, LoadOptions, Report};
 use howdah_testkit::faults::{Fault, FaultProxy, Harm, Place};
-use howdah_testkit::waiting::until;
+use howdah_testkit::waiting::{promised, until};
 use howdah_testkit::{Database, OwnServer};
 
 use crate::common::{GATE, Holder, options, until_at_the_gate};
@@ -183,7 +183,7 @@ fn a_swallowed_commit_is_found_out() {
             let time = start.elapsed();
             check(&rig, &result, 0, &format!("{place:?}"));
             assert_eq!(result.is_ok(), place == Place::CommitReply, "{result:?}");
-            assert!(time < Duration::from_secs(30), "{time:?}");
+            assert!(time < promised(Duration::from_secs(30)), "{time:?}");
             rig.proxy.cut_all(Harm::Close);
         })
     });
@@ -202,7 +202,7 @@ fn a_machine_that_is_gone_at_the_commit_leaves_an_unknown_outcome_that_can_be_lo
     rig.proxy.vanish();
     let start = Instant::now();
     let error = running.end().unwrap_err();
-    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    assert!(start.elapsed() < promised(Duration::from_secs(30)), "{:?}", start.elapsed());
     assert_eq!(
         (error.kind(), error.committed()),
         (ErrorKind::PartlyCommitted, Committed::Unknown),
@@ -236,7 +236,7 @@ fn a_stop_while_commit_is_under_way_is_answered_within_two_seconds() {
         running.control.cancel();
         let result = running.end();
         let time = start.elapsed();
-        assert!(time < Duration::from_secs(2), "{place:?}: {time:?}");
+        assert!(time < promised(Duration::from_secs(2)), "{place:?}: {time:?}");
         match (is_gone, &result) {
             (true, Err(error)) => {
                 assert_eq!(error.kind(), ErrorKind::PartlyCommitted, "{error:?}");

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use howdah::options::{Mode, OnError};
 use howdah::{Committed, Control, ErrorKind, LoadOptions};
 use howdah_testkit::Database;
-use howdah_testkit::waiting::until;
+use howdah_testkit::waiting::{promised, until};
 
 use crate::common::{load, options, target, try_load};
 
@@ -247,7 +247,7 @@ fn a_stop_ends_a_load_whose_own_sql_gets_no_answer() {
         signal("-STOP", &pid);
         control.cancel();
         let asked = Instant::now();
-        while !loading.is_finished() && asked.elapsed() < Duration::from_secs(20) {
+        while !loading.is_finished() && asked.elapsed() < promised(Duration::from_secs(2)) {
             std::thread::sleep(Duration::from_millis(10));
         }
         let has_ended = loading.is_finished();

@@ -2,11 +2,12 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use howdah::options::{HeaderOption, Mode};
 use howdah::{Control, Error, ErrorKind};
 use howdah_testkit::Database;
+use howdah_testkit::waiting::PATIENCE;
 
 use crate::common::{Holder, load, options, target, try_load};
 
@@ -128,7 +129,7 @@ fn one_key_at_both_ends_of_a_file_does_not_hang_the_load() {
         for jobs in [2, 4] {
             let start = Instant::now();
             let error = try_load(&database, &options(&file, table).jobs(jobs)).unwrap_err();
-            assert!(start.elapsed() < Duration::from_secs(10), "took {:?}", start.elapsed());
+            assert!(start.elapsed() < PATIENCE, "took {:?}", start.elapsed());
             assert_eq!(error.sqlstate(), Some("23505"), "{error:?}");
             assert_eq!(database.sql(&format!("SELECT count(*) FROM {table}")), "0");
         }
@@ -232,7 +233,7 @@ fn a_file_that_changes_under_a_load_is_an_error_and_nothing_of_it_is_loaded() {
             let target = target(&database);
             let load = std::thread::spawn(move || howdah::load(&wanted, &target, &Control::new()));
             let waiting = "SELECT count(*) > 0 FROM pg_locks WHERE relation = 't'::regclass AND NOT granted";
-            database.until(waiting, "t", Duration::from_secs(30));
+            database.until(waiting, "t");
             harm(std::path::Path::new(&file));
             holder.release();
             let error = load.join().unwrap().unwrap_err();
@@ -261,12 +262,12 @@ fn a_table_that_two_loads_make_at_once_is_said_to_be_there_and_what_to_do() {
         std::io::Write::write_all(maker.stdin.as_mut().unwrap(), b"BEGIN; CREATE TABLE t (a bigint);\n")
             .unwrap();
         let held = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'";
-        database.until(held, "1", std::time::Duration::from_secs(60));
+        database.until(held, "1");
         wanted.target.analyze = false;
         let error = std::thread::scope(|scope| {
             let loading = scope.spawn(|| try_load(&database, &wanted));
             let waits = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-            database.until(waits, "1", std::time::Duration::from_secs(60));
+            database.until(waits, "1");
             std::io::Write::write_all(maker.stdin.as_mut().unwrap(), b"COMMIT;\n").unwrap();
             loading.join().unwrap().unwrap_err()
         });

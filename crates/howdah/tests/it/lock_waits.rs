@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use howdah::options::Mode;
 use howdah::{Committed, Control};
 use howdah_testkit::Database;
-use howdah_testkit::waiting::until;
+use howdah_testkit::waiting::{PATIENCE, until};
 
 use crate::common::{Holder, options, target};
 
@@ -57,14 +57,14 @@ fn a_wait_that_is_too_long_ends_the_load_and_changes_nothing() {
         let wanted = options(&file, "t").mode(mode).jobs(jobs).lock_timeout(Duration::from_millis(700));
         let start = Instant::now();
         let error = howdah::load(&wanted, &target(&database), &Control::new()).unwrap_err();
-        assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+        assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
         assert_eq!((error.sqlstate(), error.committed()), (Some("55P03"), Committed::No), "{error:?}");
         assert!(error.message().ends_with("was not to be had within 0.7 s (lock_timeout)"), "{error:?}");
         assert!(error.detail().unwrap().contains("holds it") && error.hint().is_some(), "{error:?}");
         holder.release();
         assert_eq!(database.sql("SELECT count(*) FROM t WHERE n = 0"), "1");
         let leftovers = "SELECT count(*) FROM pg_class WHERE relname LIKE 'howdah%'";
-        database.until(leftovers, "0", Duration::from_secs(5));
+        database.until(leftovers, "0");
     }
 }
 

@@ -12,6 +12,7 @@ use howdah::writer::{Ack, Writer, WriterOptions};
 use howdah::{Control, LoadOptions, Report};
 use howdah_testkit::Database;
 use howdah_testkit::require::missing;
+use howdah_testkit::waiting::PATIENCE;
 
 use crate::common::{load, options};
 
@@ -55,7 +56,7 @@ impl Pooler {
         let child = command.arg(&settings).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let start = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(start.elapsed() < Duration::from_secs(10), "pgbouncer does not listen");
+            assert!(start.elapsed() < PATIENCE, "pgbouncer does not listen");
             std::thread::sleep(Duration::from_millis(20));
         }
         let conninfo = format!("host=127.0.0.1 port={port} user=any dbname={}", database.name());
@@ -180,7 +181,7 @@ fn a_writer_works_through_a_pooler_in_session_mode() {
     let refused = acks.into_iter().enumerate().filter_map(|(n, ack)| Some((n, ack.wait().err()?)));
     let refused: Vec<_> = refused.map(|(n, error)| (n, error.sqlstate().map(str::to_owned))).collect();
     assert_eq!(refused, [(700, Some("23514".to_owned()))]);
-    writer.close_blocking(Duration::from_secs(10)).unwrap();
+    writer.close_blocking(PATIENCE).unwrap();
     assert_eq!(database.sql("SELECT count(*), sum(n) FROM t"), format!("4999|{}", 4999 * 2500 - 700));
     assert_eq!(database.sql("SELECT count(*) FROM howdah_ledger"), "0");
 }

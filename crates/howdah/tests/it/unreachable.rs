@@ -2,11 +2,11 @@
 
 use std::error::Error as _;
 use std::net::TcpListener;
-use std::time::Duration;
 
 use howdah::connect::{self, ConnectOptions, Environment, Target};
 use howdah::{BulkWriter, Error, ErrorKind, Writer, WriterOptions};
 use howdah_testkit::Database;
+use howdah_testkit::waiting::PATIENCE;
 
 fn target(conninfo: String) -> Target {
     let options = ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() };
@@ -65,7 +65,7 @@ fn a_password_is_in_no_text_that_a_writer_or_its_errors_give() {
     let right = target(database.conninfo());
     let writer = Writer::connect_blocking(&right, "t", WriterOptions::default()).unwrap();
     let refused = writer.write_blocking(&(-1,)).unwrap().wait().unwrap_err();
-    let statistics = format!("{:?}", writer.close_blocking(Duration::from_secs(20)));
+    let statistics = format!("{:?}", writer.close_blocking(PATIENCE));
     let wrong = target(format!("{} user=nobody password=not-{password}", database.conninfo()));
     let unknown = Writer::connect_blocking(&wrong, "t", WriterOptions::default()).err().unwrap();
     let bulk = self::refused(&wrong);

@@ -9,6 +9,7 @@ use howdah::connect::{ConnectOptions, Environment};
 use howdah::writer::{Delivery, OnConflict, OnFull, WriterPath};
 use howdah::{ErrorKind, Literal, Writer, WriterOptions};
 use howdah_testkit::Database;
+use howdah_testkit::waiting::PATIENCE;
 
 use crate::common::target;
 
@@ -37,8 +38,6 @@ impl Drop for Lock {
         self.0.wait().unwrap();
     }
 }
-
-const PATIENCE: Duration = Duration::from_secs(30);
 
 #[test]
 fn rows_are_there_when_they_are_acknowledged_on_every_path_and_batch_size() {
@@ -203,12 +202,12 @@ fn values_come_back_to_the_rows_they_belong_to() {
 fn a_lone_row_does_not_wait_and_the_writer_sleeps_when_it_is_idle() {
     let database = Database::new();
     database.sql("CREATE TABLE t (n int)");
-    let options = WriterOptions::default().max_age(Duration::from_secs(60));
+    let options = WriterOptions::default().max_age(Duration::from_secs(3_600));
     let writer = writer(&database, "t", options);
     for n in 0..20 {
         let start = Instant::now();
         writer.write_blocking(&(n,)).unwrap().wait().unwrap();
-        assert!(start.elapsed() < Duration::from_secs(20));
+        assert!(start.elapsed() < PATIENCE);
     }
     assert_eq!(writer.statistics().flushes.idle, 20);
     writer.close_blocking(PATIENCE).unwrap();
@@ -244,7 +243,7 @@ fn a_deadline_leaves_nobody_waiting() {
     let error = writer.close_blocking(Duration::from_millis(300)).unwrap_err();
     assert!(error.message().contains("10 rows"), "{error}");
     for ack in acks {
-        assert!(ack.wait_for(Duration::from_secs(5)).expect("an acknowledgement hangs").is_err());
+        assert!(ack.wait_for(PATIENCE).expect("an acknowledgement hangs").is_err());
     }
     assert_eq!(writer.write_blocking(&(1,)).map(drop).unwrap_err().kind(), ErrorKind::Closed);
     drop(lock);

@@ -5,6 +5,7 @@ use std::time::Duration;
 use howdah::writer::{Ack, Delivery, OnConflict, OnFull, WriterPath};
 use howdah::{ErrorKind, Writer, WriterOptions};
 use howdah_testkit::Database;
+use howdah_testkit::waiting::PATIENCE;
 
 use crate::common::target;
 
@@ -23,7 +24,7 @@ fn choices() -> Vec<Vec<Choice>> {
             ("connections=4", |options| options.connections(4)),
         ],
         vec![("queue_rows=3", |options| options.queue_rows(3))],
-        vec![("on_full=wait", |options| options.on_full(OnFull::WaitFor(Duration::from_secs(60))))],
+        vec![("on_full=wait", |options| options.on_full(OnFull::WaitFor(PATIENCE)))],
         vec![
             ("path=copy", |options| options.path(WriterPath::Copy)),
             ("path=insert", |options| options.path(WriterPath::Insert)),
@@ -100,7 +101,7 @@ fn check(database: &Database, named: &str, options: WriterOptions) {
     for (ack, (k, v)) in acks.into_iter().zip(&written[2..]) {
         settle(named, &options, ack, *k, v);
     }
-    writer.close_blocking(Duration::from_secs(60)).unwrap_or_else(|error| panic!("{named}: {error:?}"));
+    writer.close_blocking(PATIENCE).unwrap_or_else(|error| panic!("{named}: {error:?}"));
     let met = if options.on_conflict == Some(OnConflict::Update) { "met" } else { "old" };
     let stored = database.sql("SELECT string_agg(concat_ws(',', k, v, n), ';' ORDER BY k) FROM t");
     let expected: Vec<String> = std::iter::once(format!("1,{met},8"))
@@ -111,7 +112,7 @@ fn check(database: &Database, named: &str, options: WriterOptions) {
 
 /// The row is in, and what comes back of it is what was asked for and its own.
 fn settle(named: &str, options: &WriterOptions, ack: Ack, k: i32, v: &str) {
-    let settled = ack.wait_for(Duration::from_secs(60)).unwrap_or_else(|| panic!("{named}: it hangs"));
+    let settled = ack.wait_for(PATIENCE).unwrap_or_else(|| panic!("{named}: it hangs"));
     let written = settled.unwrap_or_else(|error| panic!("{named}: {error:?}"));
     let gave_way = k == 1 && options.on_conflict == Some(OnConflict::Ignore);
     let Some(row) = written.returned() else {

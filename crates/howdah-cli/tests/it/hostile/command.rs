@@ -5,12 +5,11 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use howdah_testkit::Database;
+use howdah_testkit::waiting::PATIENCE;
 use serde_json::Value;
 
-/// Nothing here may take longer, except what is large itself.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// For so many bytes of input there is as much patience again.
-const BYTES_OF_PATIENCE: u64 = 8 << 20;
+/// For so many bytes of input there is as much patience again, against hanging only.
+const BYTES_OF_PATIENCE: u64 = 32 << 20;
 
 /// What howdah may take of memory, besides three times the largest record.
 const MEMORY: u64 = 256 << 20;

@@ -1,8 +1,8 @@
 //! Several hosts, services and time limits: this crate and psql must end on the same server, or on none.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use howdah_testkit::waiting::until;
+use howdah_testkit::waiting::{promised, until};
 
 use super::*;
 
@@ -143,7 +143,9 @@ fn a_server_that_says_nothing_is_not_waited_for() {
         let began = Instant::now();
         let error = ask(&resolve(&options, &Environment::default()), "select 1").unwrap_err();
         assert!(error.message().ends_with("failed: timeout expired"), "{error:?}");
-        assert!((2..5).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());
+        // As in libpq, a second of patience is two.
+        let took = began.elapsed();
+        assert!(took >= Duration::from_secs(2) && took < promised(Duration::from_secs(5)), "{took:?}");
     }
 }
 

@@ -1,14 +1,12 @@
 //! What a test has written, what it was told about each row, and whether the table agrees.
 
 use std::collections::{HashMap, HashSet};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use howdah::connect::{ConnectOptions, Environment, Target};
 use howdah::writer::{Ack, Writer, WriterOptions};
 use howdah::{Error, ErrorKind};
-
-/// So long all acknowledgements of a test may take together on a busy machine. Who is not told by then never is.
-const PATIENCE: Duration = Duration::from_secs(60);
+use howdah_testkit::waiting::PATIENCE;
 
 /// A producer and its row's number: what tells rows apart.
 pub(crate) type Key = (i32, i64);

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use howdah::ErrorKind;
 use howdah::writer::OnFull;
 use howdah_testkit::Database;
+use howdah_testkit::waiting::PATIENCE;
 
 use super::account::{connect, create, options};
 
@@ -81,7 +82,7 @@ fn a_process_killed_with_a_full_queue_loses_no_row_that_was_acknowledged() {
     locker.wait().unwrap();
     let start = Instant::now();
     while database.sql("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'child'") != "0" {
-        assert!(start.elapsed() < Duration::from_secs(20), "backends outlive their client");
+        assert!(start.elapsed() < PATIENCE, "backends outlive their client");
         thread::sleep(Duration::from_millis(20));
     }
     let rows = database.sql("SELECT count(*), count(DISTINCT number) FROM t");

@@ -54,7 +54,6 @@ impl Site {
         self.database.until(
             "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'writer' AND state <> 'idle'",
             "0",
-            Duration::from_secs(20),
         );
     }
 
@@ -73,7 +72,7 @@ fn an_attempt_that_arrives_after_its_writer_was_closed_doubles_nothing() {
         let mut site = Site::new("", options().path(path));
         site.write_struck(1..5, place, AT_THE_END);
         site.account.settle();
-        site.writer.close_blocking(Duration::from_secs(20)).unwrap();
+        site.writer.close_blocking(waiting::PATIENCE).unwrap();
         // Where the attempt was in the middle of a transaction, it was ended to let the next one pass.
         if place == FIRST_MESSAGE {
             site.release();
@@ -159,12 +158,11 @@ fn a_backend_that_stood_still_and_wakes_up_after_the_close_doubles_nothing() {
     waiting::until("the row is on its way", || site.proxy.messages(Direction::ToServer) > sent + 2);
     site.proxy.cut_all(Harm::Close);
     site.account.settle();
-    site.writer.close_blocking(Duration::from_secs(20)).unwrap();
+    site.writer.close_blocking(waiting::PATIENCE).unwrap();
     drop(frozen);
     site.database.until(
         "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'writer' AND datname = current_database()",
         "0",
-        Duration::from_secs(20),
     );
     site.account.check_all(|sql| site.database.sql(sql));
 }

@@ -21,9 +21,6 @@ use crate::pooler::Pooler;
 /// Runs that go on at the same time: they wait most of the time.
 const AT_ONCE: usize = 6;
 
-/// So long rows may be on their way after a writer was closed early.
-const PATIENCE: Duration = Duration::from_secs(30);
-
 #[test]
 fn random_faults_lose_and_double_nothing() {
     let first = u64::try_from(knob("HOWDAH_SEED", 1)).unwrap();
@@ -200,7 +197,7 @@ fn run(plan: &Plan, site: &Site<'_>, sessions: &[Session; 2]) -> Vec<String> {
         let backends =
             format!("SELECT count(*) FROM pg_stat_activity WHERE application_name = '{name}'{busy}");
         while asking.number(&backends) > 0 {
-            assert!(start.elapsed() < PATIENCE, "backends of a closed writer stay");
+            assert!(start.elapsed() < waiting::PATIENCE, "backends of a closed writer stay");
             thread::sleep(Duration::from_millis(2));
         }
     }

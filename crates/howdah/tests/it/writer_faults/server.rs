@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use howdah::ErrorKind;
 use howdah::writer::{OnFull, Writer, WriterPath};
 use howdah_testkit::require::missing;
-use howdah_testkit::waiting::until;
+use howdah_testkit::waiting::{PATIENCE, until};
 use howdah_testkit::{Database, OwnServer, Shutdown, TinyDisk, knob};
 
 use super::account::{Account, connect, create, options};
@@ -67,7 +67,7 @@ fn backends_ended_in_the_middle_of_batches_lose_and_double_nothing() {
         let mut account = write_during(&writer, || {
             let start = Instant::now();
             while writer.statistics().reconnections < 5 {
-                assert!(start.elapsed() < Duration::from_secs(20), "{:?}", writer.statistics());
+                assert!(start.elapsed() < PATIENCE, "{:?}", writer.statistics());
                 database.sql(&format!("SELECT count(pg_terminate_backend(pid)) {BACKENDS}"));
                 thread::sleep(20 * MS);
             }
@@ -198,6 +198,6 @@ fn a_full_disk_is_waited_for_and_then_nothing_is_missing() {
     });
     account.check_all(|sql| database.sql(sql));
     assert!(writer.statistics().peak_queued_rows <= 200);
-    writer.close_blocking(Duration::from_secs(10)).unwrap();
+    writer.close_blocking(PATIENCE).unwrap();
     database.sql("DROP TABLE t; DROP TABLESPACE tiny");
 }

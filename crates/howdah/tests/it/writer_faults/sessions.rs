@@ -3,7 +3,6 @@
 use std::io::Write as _;
 use std::process::{Child, ChildStdin, Stdio};
 use std::thread;
-use std::time::Duration;
 
 use howdah::writer::{OnConflict, Writer, WriterPath};
 use howdah_testkit::{Database, waiting};
@@ -41,7 +40,7 @@ impl Drop for Session {
 
 /// Waits until the database answers `t`.
 pub(super) fn until(database: &Database, question: &str) {
-    database.until(question, "t", Duration::from_secs(20));
+    database.until(question, "t");
 }
 
 pub(super) const SOMEBODY_IS_BLOCKED: &str = "SELECT count(*) > 0 FROM pg_stat_activity \

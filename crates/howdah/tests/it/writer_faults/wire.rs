@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use howdah::ErrorKind;
 use howdah::writer::{Delivery, Writer, WriterOptions, WriterPath};
-use howdah_testkit::Database;
 use howdah_testkit::faults::{Direction, Fault, FaultProxy, Harm, Line, Place};
+use howdah_testkit::{Database, waiting};
 
 use super::account::{Account, connect, create, options};
 
@@ -118,7 +118,7 @@ fn rows_whose_commit_was_not_answered_are_in_once() {
             site.check_all();
         }
     }
-    let statistics = site.writer.close_blocking(Duration::from_secs(10)).unwrap();
+    let statistics = site.writer.close_blocking(waiting::PATIENCE).unwrap();
     assert!(statistics.ambiguous_commits >= 2, "{statistics:?}");
     assert!(statistics.retries >= 6 && statistics.reconnections >= 6, "{statistics:?}");
 }
@@ -168,7 +168,7 @@ fn a_wire_that_swallows_everything_does_not_keep_close_from_ending() {
     site.write(200);
     let start = Instant::now();
     let closed = site.writer.close_blocking(Duration::from_millis(500));
-    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    assert!(start.elapsed() < waiting::PATIENCE, "{:?}", start.elapsed());
     assert!(closed.is_err(), "rows were lost, and close says nothing of it");
     site.account.settle();
     assert_eq!((site.account.acknowledged(), site.account.failed().len()), (10, 200));
@@ -186,7 +186,10 @@ fn a_machine_that_is_gone_is_given_up_within_thirty_seconds_and_found_again() {
     site.write(10);
     let start = Instant::now();
     while site.writer.statistics().retries == 0 {
-        assert!(start.elapsed() < Duration::from_secs(30), "rows wait for a machine that is gone");
+        assert!(
+            start.elapsed() < waiting::promised(Duration::from_secs(30)),
+            "rows wait for a machine that is gone"
+        );
         std::thread::sleep(Duration::from_millis(50));
     }
     site.proxy.come_back();
