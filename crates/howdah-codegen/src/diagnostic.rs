@@ -1,5 +1,13 @@
 //! What is wrong with a project, where, and what to do: all of it at once, for people, editors and programs.
 
+mod code;
+mod list;
+mod render;
+
+pub use code::{Code, Said};
+pub use list::Diagnostics;
+pub use render::FORMAT;
+
 use serde::Serialize;
 
 /// A message about one place of a project.
@@ -48,17 +56,39 @@ pub struct Place {
     pub length: usize,
 }
 
-/// The kinds of messages. Their names in JSON are a promise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-#[non_exhaustive]
-pub enum Code {
-    /// Two things would have one name in the code; one of them got another.
-    NameCollision,
-    /// Rows of different columns share a name.
-    ResultConflict,
-    /// A template cannot be laid out.
-    TemplateError,
-    /// A variable is used and not set.
-    MissingVariable,
+impl Diagnostic {
+    /// An error at a place.
+    pub(crate) fn error(code: Code, place: Place, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Error,
+            code,
+            message: message.into(),
+            suggestion: None,
+            place: Some(place),
+            block: None,
+            sqlstate: None,
+        }
+    }
+
+    /// A warning at a place.
+    pub(crate) fn warning(code: Code, place: Place, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(code, place, message) }
+    }
+
+    /// With what to do.
+    #[must_use]
+    pub(crate) fn help(self, suggestion: impl Into<String>) -> Self {
+        Self { suggestion: Some(suggestion.into()), ..self }
+    }
+}
+
+/// What was probably meant by a word that is not known.
+pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let distance = |name: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &word.to_lowercase());
+    known
+        .into_iter()
+        .map(|name| (distance(name), name))
+        .filter(|(distance, name)| *distance <= name.chars().count().div_ceil(3))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
 }

@@ -1,7 +1,10 @@
 //! Typed code from annotated SQL: SQL files are read ([`source`]), described by a server, and written down as a
 //! [`model`] that knows no language; languages render it and know no server.
 
+pub mod check;
+pub mod config;
 pub mod diagnostic;
 pub mod languages;
 pub mod model;
 pub mod source;
+mod yaml;

@@ -42,6 +42,14 @@ pub enum BlockKind {
     Table,
 }
 
+impl BlockKind {
+    /// Callers give values for its variables.
+    #[must_use]
+    pub fn has_parameters(self) -> bool {
+        matches!(self, Self::Query | Self::Exec)
+    }
+}
+
 /// `:name` or `:name=value` or `:name(a, b)`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Modifier {
@@ -82,7 +90,7 @@ pub struct Override {
 /// A piece of a statement.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Piece {
-    /// SQL as it stands in the file.
+    /// SQL as it stands in the file, with a blank behind it if a variable follows a word directly.
     Text {
         /// The SQL.
         text: String,

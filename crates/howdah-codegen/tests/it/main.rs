@@ -1,3 +1,4 @@
 //! Tests of what is generated, in one program.
 
 mod golden;
+mod reading;

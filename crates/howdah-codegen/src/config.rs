@@ -1,0 +1,283 @@
+//! What a project wants: `howdah.yaml`, `sqg.yaml` as SQG's users have it, or the options of a command line.
+
+mod generator;
+mod output;
+
+pub use generator::GENERATORS;
+pub use output::below;
+
+use std::path::{Path, PathBuf};
+
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place};
+use crate::yaml::{self, Node, Origin, Reader, Value};
+
+/// The names of configurations that are looked for, in this order.
+pub const NAMES: [&str; 2] = ["howdah.yaml", "sqg.yaml"];
+
+/// A project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// Its name, which scopes its migrations.
+    pub name: String,
+    /// The folder that its paths are relative to; empty if that is the current one.
+    pub folder: PathBuf,
+    /// SQL files and what is generated of them.
+    pub groups: Vec<Group>,
+    /// The configuration's file and text, to show lines of it.
+    pub(crate) text: Option<(String, String)>,
+}
+
+/// SQL files that are described together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// The files, as they are named.
+    pub files: Vec<Named>,
+    /// What is generated.
+    pub outputs: Vec<Output>,
+}
+
+/// A path and where it is named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// Relative to the project's folder, or absolute.
+    pub path: String,
+    /// Where it stands in the configuration, if there is one.
+    pub place: Option<Place>,
+}
+
+/// Code of one language.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// With its driver, one of [`GENERATORS`].
+    pub generator: &'static str,
+    /// A file, or with `/` at its end a folder; `None` is standard output.
+    pub output: Option<String>,
+    /// The name of the class or module, if it is not that of the file.
+    pub name: Option<String>,
+    /// What the language is told.
+    pub options: Options,
+    /// Where it stands in the configuration, if there is one.
+    pub place: Option<Place>,
+}
+
+/// `config:` of a generator.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The package that the code is part of.
+    pub package: Option<String>,
+    /// Migrations and their runner are part of the code, unless it says `false`.
+    pub migrations: Option<bool>,
+    /// Every call can be observed.
+    pub observer: Option<bool>,
+}
+
+/// A project without a configuration: `--generator`, `--file`, `--output`, `--name`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Direct {
+    /// Its name; the driver may be left out.
+    pub generator: String,
+    /// SQL files, relative to the current folder.
+    pub files: Vec<String>,
+    /// A file, or with `/` at its end a folder; without it, standard output.
+    pub output: Option<String>,
+    /// The project's name.
+    pub name: Option<String>,
+}
+
+impl Config {
+    /// Reads a configuration from its file.
+    ///
+    /// # Errors
+    ///
+    /// All that is wrong with it.
+    pub fn read(path: &Path) -> Result<Self, Diagnostics> {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        match std::fs::read(path) {
+            Ok(bytes) => Self::parse(folder, &file, &String::from_utf8_lossy(&bytes)),
+            Err(error) => {
+                let place = Place { file: file.into_owned(), line: 1, column: 1, length: 1 };
+                let mut diagnostics = Diagnostics::new(folder);
+                let message = format!("the configuration cannot be read: {error}");
+                let help = "`howdah codegen init` writes one";
+                diagnostics.extend(vec![Diagnostic::error(Code::FileNotFound, place, message).help(help)]);
+                Err(diagnostics)
+            }
+        }
+    }
+
+    /// Reads a configuration that is in memory.
+    ///
+    /// # Errors
+    ///
+    /// All that is wrong with it.
+    pub fn parse(folder: &Path, file: &str, text: &str) -> Result<Self, Diagnostics> {
+        let text = text.trim_start_matches('\u{feff}');
+        let mut messages = Vec::new();
+        let config = match yaml::read(text, Origin { file, line: 0 }) {
+            Ok(node) => Some(project(node, folder, &mut Reader { diagnostics: &mut messages })),
+            Err(error) => {
+                messages.push(*error);
+                None
+            }
+        };
+        let mut diagnostics = Diagnostics::new(folder);
+        diagnostics.remember(file, text);
+        diagnostics.extend(messages);
+        match config {
+            Some(config) if diagnostics.errors() == 0 => {
+                Ok(Self { text: Some((file.to_owned(), text.to_owned())), ..config })
+            }
+            _ => Err(diagnostics),
+        }
+    }
+
+    /// A project of options.
+    ///
+    /// # Errors
+    ///
+    /// There is no such generator, or no file.
+    pub fn direct(direct: Direct) -> Result<Self, Diagnostics> {
+        let mut messages = Vec::new();
+        let unplaced = |mut error: Diagnostic| {
+            error.place = None;
+            error
+        };
+        let nowhere = Place { file: String::new(), line: 1, column: 1, length: 1 };
+        if direct.files.is_empty() {
+            let error =
+                Diagnostic::error(Code::ConfigValidationError, nowhere.clone(), "no SQL file is named");
+            messages.push(unplaced(error));
+        }
+        let found = generator::find(&direct.generator);
+        match found {
+            Ok(generator) if messages.is_empty() => Ok(Self {
+                name: direct.name.clone().unwrap_or_else(|| "generated".to_owned()),
+                folder: PathBuf::new(),
+                text: None,
+                groups: vec![Group {
+                    files: direct.files.into_iter().map(|path| Named { path, place: None }).collect(),
+                    outputs: vec![Output {
+                        generator,
+                        output: direct.output,
+                        name: direct.name,
+                        options: Options::default(),
+                        place: None,
+                    }],
+                }],
+            }),
+            found => {
+                if let Err((message, help)) = found {
+                    let error = Diagnostic::error(Code::InvalidGenerator, nowhere, message).help(help);
+                    messages.push(unplaced(error));
+                }
+                let mut diagnostics = Diagnostics::default();
+                diagnostics.extend(messages);
+                Err(diagnostics)
+            }
+        }
+    }
+}
+
+fn project(node: Node, folder: &Path, reader: &mut Reader<'_>) -> Config {
+    let place = node.place.clone();
+    let [version, name, sql, sources, schema, types] =
+        reader.keys(node, "a configuration", ["version", "name", "sql", "sources", "schema", "types"]);
+    match version.map(|node| (node.value, node.place)) {
+        Some((Value::Scalar(version, false), _)) if version == "1" => {}
+        Some((_, place)) => {
+            reader.wrong(&place, "this version reads configurations of `version: 1`");
+        }
+        None => {
+            reader.wrong(&place, "`version` is missing").suggestion = Some("write `version: 1`".to_owned());
+        }
+    }
+    let name = match name {
+        Some(node) => reader.text(node, "`name`").map(|(name, _)| name),
+        None => {
+            reader.wrong(&place, "`name` is missing").suggestion =
+                Some("write `name: shop`; migrations are remembered under it".to_owned());
+            None
+        }
+    };
+    if let Some(sources) = sources {
+        let help = "sources are files and databases that DuckDB attaches; PostgreSQL reads its own tables";
+        not_yet(reader, sources.place, "`sources` mean nothing for PostgreSQL", Some(help));
+    }
+    for (key, node) in [("schema", schema), ("types", types)] {
+        if let Some(node) = node {
+            not_yet(reader, node.place, &format!("`{key}` is not there yet"), None);
+        }
+    }
+    let groups = reader.list(sql, "`sql`", &place).into_iter().map(|node| group(node, reader)).collect();
+    Config { name: name.unwrap_or_default(), folder: folder.to_owned(), groups, text: None }
+}
+
+fn group(node: Node, reader: &mut Reader<'_>) -> Group {
+    let place = node.place.clone();
+    let [files, outputs] = reader.keys(node, "an entry of `sql`", ["files", "gen"]);
+    let mut named: Vec<Named> = Vec::new();
+    for node in reader.list(files, "`files`", &place) {
+        let Some((path, place)) = reader.text(node, "a file") else { continue };
+        if named.iter().any(|before| before.path == path) {
+            reader.wrong(&place, format!("`{path}` is there twice"));
+        } else {
+            named.push(Named { path, place: Some(place) });
+        }
+    }
+    let outputs = reader.list(outputs, "`gen`", &place);
+    Group { files: named, outputs: outputs.into_iter().filter_map(|node| output(node, reader)).collect() }
+}
+
+fn output(node: Node, reader: &mut Reader<'_>) -> Option<Output> {
+    let place = node.place.clone();
+    let [generator, output, name, template, command, config] = reader.keys(
+        node,
+        "an entry of `gen`",
+        ["generator", "output", "name", "template", "command", "config"],
+    );
+    for (key, node) in [("template", template), ("command", command)] {
+        if let Some(node) = node {
+            not_yet(reader, node.place, &format!("`{key}` is not there yet"), None);
+        }
+    }
+    let name = name.and_then(|node| reader.text(node, "`name`")).map(|(name, _)| name);
+    let output = match output {
+        Some(node) => reader.text(node, "`output`").map(|(path, _)| path),
+        None => {
+            reader.wrong(&place, "`output` is missing").suggestion =
+                Some("write a folder, `output: generated/`, or a file".to_owned());
+            None
+        }
+    };
+    let options = options(config, reader);
+    let Some(node) = generator else {
+        reader.wrong(&place, "`generator` is missing").suggestion =
+            Some(format!("there are {}", GENERATORS.join(", ")));
+        return None;
+    };
+    let (text, place) = reader.text(node, "`generator`")?;
+    match generator::find(&text) {
+        Ok(generator) => Some(Output { generator, output, name, options, place: Some(place) }),
+        Err((message, help)) => {
+            reader.diagnostics.push(Diagnostic::error(Code::InvalidGenerator, place, message).help(help));
+            None
+        }
+    }
+}
+
+fn options(node: Option<Node>, reader: &mut Reader<'_>) -> Options {
+    let Some(node) = node else { return Options::default() };
+    let [package, migrations, observer] =
+        reader.keys(node, "`config`", ["package", "migrations", "observer"]);
+    Options {
+        package: package.and_then(|node| reader.text(node, "`package`")).map(|(package, _)| package),
+        migrations: reader.switch(migrations, "`migrations`"),
+        observer: reader.switch(observer, "`observer`"),
+    }
+}
+
+fn not_yet(reader: &mut Reader<'_>, place: Place, message: &str, help: Option<&str>) {
+    let error = Diagnostic::error(Code::NotSupported, place, message);
+    reader.diagnostics.push(Diagnostic { suggestion: help.map(str::to_owned), ..error });
+}
