@@ -37,6 +37,7 @@ pub fn check(config: &Config) -> Result<Checked, Diagnostics> {
     if let Some((file, text)) = &config.text {
         diagnostics.remember(file, text);
     }
+    diagnostics.extend(config.warnings.clone());
     let mut read: BTreeMap<&str, Source> = BTreeMap::new();
     let mut groups = Vec::new();
     for group in &config.groups {

@@ -8,7 +8,7 @@ pub use output::below;
 
 use std::path::{Path, PathBuf};
 
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, Severity};
 use crate::yaml::{self, Node, Origin, Reader, Value};
 
 /// The names of configurations that are looked for, in this order.
@@ -23,6 +23,8 @@ pub struct Config {
     pub folder: PathBuf,
     /// SQL files and what is generated of them.
     pub groups: Vec<Group>,
+    /// What is worth a warning.
+    pub(crate) warnings: Vec<Diagnostic>,
     /// The configuration's file and text, to show lines of it.
     pub(crate) text: Option<(String, String)>,
 }
@@ -126,7 +128,8 @@ impl Config {
         diagnostics.extend(messages);
         match config {
             Some(config) if diagnostics.errors() == 0 => {
-                Ok(Self { text: Some((file.to_owned(), text.to_owned())), ..config })
+                let text = Some((file.to_owned(), text.to_owned()));
+                Ok(Self { warnings: diagnostics.messages, text, ..config })
             }
             _ => Err(diagnostics),
         }
@@ -154,6 +157,7 @@ impl Config {
             Ok(generator) if messages.is_empty() => Ok(Self {
                 name: direct.name.clone().unwrap_or_else(|| "generated".to_owned()),
                 folder: PathBuf::new(),
+                warnings: Vec::new(),
                 text: None,
                 groups: vec![Group {
                     files: direct.files.into_iter().map(|path| Named { path, place: None }).collect(),
@@ -201,16 +205,29 @@ fn project(node: Node, folder: &Path, reader: &mut Reader<'_>) -> Config {
         }
     };
     if let Some(sources) = sources {
-        let help = "sources are files and databases that DuckDB attaches; PostgreSQL reads its own tables";
-        not_yet(reader, sources.place, "`sources` mean nothing for PostgreSQL", Some(help));
+        let message = "`sources` are what DuckDB attaches; PostgreSQL reads its own tables";
+        reader.diagnostics.push(Diagnostic::warning(Code::NotSupported, sources.place, message));
     }
     for (key, node) in [("schema", schema), ("types", types)] {
         if let Some(node) = node {
-            not_yet(reader, node.place, &format!("`{key}` is not there yet"), None);
+            not_yet(reader, node.place, &format!("`{key}` is not there yet"));
         }
     }
-    let groups = reader.list(sql, "`sql`", &place).into_iter().map(|node| group(node, reader)).collect();
-    Config { name: name.unwrap_or_default(), folder: folder.to_owned(), groups, text: None }
+    let listed = reader.list(sql, "`sql`", &place);
+    let groups = listed.into_iter().map(|node| group(node, reader)).collect::<Vec<_>>();
+    // Files of which another program makes code for another database are no SQL of PostgreSQL's.
+    let groups = groups.into_iter().filter(|group| !group.outputs.is_empty()).collect::<Vec<_>>();
+    if groups.is_empty() && reader.diagnostics.iter().all(|told| told.severity == Severity::Warning) {
+        reader.wrong(&place, "nothing is generated for PostgreSQL").suggestion =
+            Some(format!("there are {}", GENERATORS.join(", ")));
+    }
+    Config {
+        name: name.unwrap_or_default(),
+        folder: folder.to_owned(),
+        groups,
+        warnings: Vec::new(),
+        text: None,
+    }
 }
 
 fn group(node: Node, reader: &mut Reader<'_>) -> Group {
@@ -238,7 +255,7 @@ fn output(node: Node, reader: &mut Reader<'_>) -> Option<Output> {
     );
     for (key, node) in [("template", template), ("command", command)] {
         if let Some(node) = node {
-            not_yet(reader, node.place, &format!("`{key}` is not there yet"), None);
+            not_yet(reader, node.place, &format!("`{key}` is not there yet"));
         }
     }
     let name = name.and_then(|node| reader.text(node, "`name`")).map(|(name, _)| name);
@@ -257,6 +274,12 @@ fn output(node: Node, reader: &mut Reader<'_>) -> Option<Output> {
         return None;
     };
     let (text, place) = reader.text(node, "`generator`")?;
+    if generator::is_elsewhere(&text) {
+        let message = format!("`{text}` is for another database and is passed over");
+        let told = Diagnostic::warning(Code::InvalidGenerator, place, message);
+        reader.diagnostics.push(told.help("there is only PostgreSQL; SQG generates it"));
+        return None;
+    }
     match generator::find(&text) {
         Ok(generator) => Some(Output { generator, output, name, options, place: Some(place) }),
         Err((message, help)) => {
@@ -277,7 +300,6 @@ fn options(node: Option<Node>, reader: &mut Reader<'_>) -> Options {
     }
 }
 
-fn not_yet(reader: &mut Reader<'_>, place: Place, message: &str, help: Option<&str>) {
-    let error = Diagnostic::error(Code::NotSupported, place, message);
-    reader.diagnostics.push(Diagnostic { suggestion: help.map(str::to_owned), ..error });
+fn not_yet(reader: &mut Reader<'_>, place: Place, message: &str) {
+    reader.diagnostics.push(Diagnostic::error(Code::NotSupported, place, message));
 }

@@ -2,7 +2,7 @@
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span};
 
-use crate::diagnostic::{Code, Diagnostic, Place, nearest};
+use crate::diagnostic::{Code, Diagnostic, Place, Severity, nearest};
 
 /// How deep lists and mappings go into each other.
 const DEPTH: usize = 32;
@@ -133,6 +133,17 @@ impl Reader<'_> {
         what: &str,
         known: [&str; N],
     ) -> [Option<Node>; N] {
+        self.keys_and(node, what, known, Severity::Error)
+    }
+
+    /// The same, where a key that is nothing like a known one is not always an error.
+    pub(crate) fn keys_and<const N: usize>(
+        &mut self,
+        node: Node,
+        what: &str,
+        known: [&str; N],
+        others: Severity,
+    ) -> [Option<Node>; N] {
         let mut found = [const { None }; N];
         let list = known.join(", ");
         match node.value {
@@ -149,12 +160,16 @@ impl Reader<'_> {
                         }
                         Some(at) => found[at] = Some(value),
                         None => {
-                            let help = match nearest(name, known) {
+                            let near = nearest(name, known);
+                            let help = match near {
                                 Some(near) => format!("perhaps you meant `{near}`"),
                                 None => format!("there are {list}"),
                             };
-                            self.wrong(&key.place, format!("{what} has no key `{name}`")).suggestion =
-                                Some(help);
+                            let told = self.wrong(&key.place, format!("{what} has no key `{name}`"));
+                            told.suggestion = Some(help);
+                            if near.is_none() {
+                                told.severity = others;
+                            }
                         }
                     }
                 }

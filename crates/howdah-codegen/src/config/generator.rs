@@ -11,17 +11,34 @@ pub const GENERATORS: [&str; 5] = [
     "rust/postgres/tokio-postgres",
 ];
 
+/// SQG's generators for other databases begin so.
+const ELSEWHERE: [&str; 6] = [
+    "java/sqlite",
+    "java/duckdb",
+    "python/sqlite",
+    "python/duckdb",
+    "typescript/sqlite",
+    "typescript/duckdb",
+];
+
+/// Whether it is a generator of SQG's for another database.
+pub(super) fn is_elsewhere(name: &str) -> bool {
+    ELSEWHERE
+        .iter()
+        .any(|other| name.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+}
+
 /// The generator of a name whose driver may be left out; otherwise what is wrong and what to write.
 pub(super) fn find(name: &str) -> Result<&'static str, (String, String)> {
     let short = |full: &'static str| full.rsplit_once('/').map_or(full, |(short, _)| short);
     if let Some(full) = GENERATORS.into_iter().find(|full| *full == name || short(full) == name) {
         return Ok(full);
     }
-    let mut parts = name.split('/');
-    let (language, engine) = (parts.next().unwrap_or_default(), parts.next());
-    let message = match engine {
-        Some("sqlite" | "duckdb") => format!("`{name}` is for another database; there is only PostgreSQL"),
-        _ => format!("there is no generator `{name}`"),
+    let language = name.split('/').next().unwrap_or_default();
+    let message = if is_elsewhere(name) {
+        format!("`{name}` is for another database; there is only PostgreSQL")
+    } else {
+        format!("there is no generator `{name}`")
     };
     let of_language = GENERATORS.into_iter().find(|full| full.split('/').next() == Some(language));
     let near =

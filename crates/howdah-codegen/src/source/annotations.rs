@@ -180,7 +180,9 @@ pub(crate) fn overrides(
         Err(error) => return diagnostics.push(*error),
     };
     let mut reader = Reader { diagnostics };
-    let [params, result, choices] = reader.keys(node, "a header", ["params", "result", "choices"]);
+    // SQG passes over other keys, and files have them.
+    let known = ["params", "result", "choices"];
+    let [params, result, choices] = reader.keys_and(node, "a header", known, Severity::Warning);
     if let Some(choices) = choices {
         let message = "`choices` are not there yet";
         reader.diagnostics.push(Diagnostic::error(Code::NotSupported, choices.place, message));

@@ -56,6 +56,7 @@ fn shown(block: &Block) -> String {
 #[test]
 fn files_of_sqg_are_read_unchanged() -> Result<(), String> {
     let config = Config::read(&fixture("sqg/sqg.yaml")).map_err(|wrong| wrong.text())?;
+    assert_eq!(config.groups.len(), 1, "DuckDB's are passed over");
     let outputs = &config.groups[0].outputs;
     assert_eq!(outputs[0].generator, "java/postgres/jdbc");
     assert_eq!(outputs[0].options.package.as_deref(), Some("org.example.library"));
@@ -99,7 +100,9 @@ fn wrong(path: &str) -> Result<Diagnostics, String> {
 #[test]
 fn every_code_of_reading_is_said_of_some_fixture() -> Result<(), String> {
     let mut said = BTreeSet::new();
-    for name in ["howdah", "keys", "syntax", "alias", "documents", "missing", "empty", "there_is_none"] {
+    for name in
+        ["howdah", "keys", "syntax", "alias", "documents", "missing", "empty", "elsewhere", "there_is_none"]
+    {
         let told = wrong(&format!("wrong/{name}.yaml"))?;
         said.extend(told.messages.iter().map(|message| message.code));
         insta::assert_snapshot!(format!("wrong_{name}"), local(&told));
