@@ -1,5 +1,7 @@
 //! The statements of a block that may have several, each with its places.
 
+use std::ops::Range;
+
 use super::block::{Block, Piece};
 use super::lexer::{self, Kind, Splitter};
 use super::lines::Lines;
@@ -21,10 +23,11 @@ impl Block {
                 says = true;
                 continue;
             };
+            let lines = Lines::new(text);
             let mut start = 0;
             for token in lexer::lex(text) {
                 if splitter.ends(&token, text) {
-                    push(&mut statement, piece, start..token.start);
+                    push(&mut statement, piece, &lines, start..token.start);
                     let whole = std::mem::take(&mut statement);
                     statements.extend(says.then_some(whole));
                     (start, says) = (token.end, false);
@@ -36,7 +39,7 @@ impl Block {
                 }
                 says |= !token.is_trivia() && token.kind != Kind::Semicolon;
             }
-            push(&mut statement, piece, start..text.len());
+            push(&mut statement, piece, &lines, start..text.len());
         }
         statements.extend(says.then_some(statement));
         statements
@@ -52,23 +55,45 @@ impl Piece {
             Self::Variable { place, .. } => return place.clone(),
         };
         let offset = text.char_indices().nth(characters).map_or(text.len(), |(offset, _)| offset);
-        let mut found = Lines::new(text).place(&place.file, offset..offset);
-        if found.line == 1 {
-            found.column += place.column - 1;
-        }
-        found.line += place.line - 1;
-        found
+        within(place, &Lines::new(text), offset..offset)
     }
 }
 
-/// Adds a range of a text, if there is anything in it.
-fn push(statement: &mut Vec<Piece>, piece: &Piece, range: std::ops::Range<usize>) {
-    let Piece::Text { text, .. } = piece else { return };
-    if range.is_empty() {
-        return;
+/// The place of a range of a text that stands at a place.
+fn within(place: &Place, lines: &Lines<'_>, range: Range<usize>) -> Place {
+    let mut found = lines.place(&place.file, range);
+    if found.line == 1 {
+        found.column += place.column - 1;
     }
-    let mut place = piece.place_of(text[..range.start].chars().count());
-    let text = text[range].to_owned();
-    place.length = text.split(['\n', '\r']).next().unwrap_or_default().chars().count().max(1);
-    statement.push(Piece::Text { text, place });
+    found.line += place.line - 1;
+    found
+}
+
+/// Adds a range of a text, if there is anything in it.
+fn push(statement: &mut Vec<Piece>, piece: &Piece, lines: &Lines<'_>, range: Range<usize>) {
+    if let Piece::Text { text, place } = piece
+        && !range.is_empty()
+    {
+        let place = within(place, lines, range.clone());
+        statement.push(Piece::Text { text: text[range].to_owned(), place });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::source::parse;
+
+    #[test]
+    fn a_schema_of_many_statements_is_split_in_one_pass() {
+        let count = 20_000;
+        let text = format!(
+            "-- BASELINE all\n{}",
+            "CREATE TABLE a (b text, c text, d text, e text);\n".repeat(count)
+        );
+        let (blocks, messages) = parse("a.sql", &text);
+        assert!(messages.is_empty());
+        let statements = blocks[0].statements();
+        assert_eq!(statements.len(), count);
+        assert_eq!(statements[count - 1][0].place_of(7).line, count + 1);
+    }
 }
