@@ -87,6 +87,12 @@ pub struct Direct {
 }
 
 impl Config {
+    /// The configuration of a folder, if it has one: the first of [`NAMES`] that is there.
+    #[must_use]
+    pub fn find(folder: &Path) -> Option<PathBuf> {
+        NAMES.iter().map(|name| folder.join(name)).find(|path| path.is_file())
+    }
+
     /// Reads a configuration from its file.
     ///
     /// # Errors
@@ -95,17 +101,19 @@ impl Config {
     pub fn read(path: &Path) -> Result<Self, Diagnostics> {
         let folder = path.parent().unwrap_or(Path::new(""));
         let file = path.file_name().unwrap_or_default().to_string_lossy();
-        match std::fs::read(path) {
-            Ok(bytes) => Self::parse(folder, &file, &String::from_utf8_lossy(&bytes)),
+        let place = Place { file: file.clone().into_owned(), line: 1, column: 1, length: 1 };
+        let wrong = match std::fs::read(path).map(String::from_utf8) {
+            Ok(Ok(text)) => return Self::parse(folder, &file, &text),
+            Ok(Err(_)) => Diagnostic::error(Code::ConfigParseError, place, "the configuration is not UTF-8"),
             Err(error) => {
-                let place = Place { file: file.into_owned(), line: 1, column: 1, length: 1 };
-                let mut diagnostics = Diagnostics::new(folder);
                 let message = format!("the configuration cannot be read: {error}");
-                let help = "`howdah codegen init` writes one";
-                diagnostics.extend(vec![Diagnostic::error(Code::FileNotFound, place, message).help(help)]);
-                Err(diagnostics)
+                Diagnostic::error(Code::FileNotFound, place, message)
+                    .help("write one that has `version`, `name` and `sql`")
             }
-        }
+        };
+        let mut diagnostics = Diagnostics::new(folder);
+        diagnostics.extend(vec![wrong]);
+        Err(diagnostics)
     }
 
     /// Reads a configuration that is in memory.
@@ -165,7 +173,11 @@ impl Config {
                         generator,
                         output: direct.output,
                         name: direct.name,
-                        options: Options::default(),
+                        // SQG's package where nobody can name one.
+                        options: Options {
+                            package: generator.starts_with("java/").then(|| "generated".to_owned()),
+                            ..Options::default()
+                        },
                         place: None,
                     }],
                 }],

@@ -82,6 +82,11 @@ fn a_project_of_options_needs_no_configuration() -> Result<(), String> {
     let Some(Piece::Text { .. }) = block.body.last() else { return Err("no text".into()) };
     let two = block.body[2].place_of(5);
     assert_eq!((two.line, two.column), (4, 3));
+    let java = Direct { generator: "java/postgres".into(), files: vec!["a.sql".into()], ..Direct::default() };
+    let config = Config::direct(java).map_err(|wrong| wrong.text())?;
+    assert_eq!(config.groups[0].outputs[0].options.package.as_deref(), Some("generated"));
+    assert_eq!(Config::find(&fixture("sqg")), Some(fixture("sqg/sqg.yaml")));
+    assert_eq!(Config::find(&fixture("wrong")), Some(fixture("wrong/howdah.yaml")));
     let wrong = Config::direct(Direct { generator: "ruts/postgres".into(), ..Direct::default() });
     insta::assert_snapshot!(wrong.err().ok_or("it is accepted")?.text());
     Ok(())
@@ -100,9 +105,18 @@ fn wrong(path: &str) -> Result<Diagnostics, String> {
 #[test]
 fn every_code_of_reading_is_said_of_some_fixture() -> Result<(), String> {
     let mut said = BTreeSet::new();
-    for name in
-        ["howdah", "keys", "syntax", "alias", "documents", "missing", "empty", "elsewhere", "there_is_none"]
-    {
+    for name in [
+        "howdah",
+        "keys",
+        "syntax",
+        "alias",
+        "documents",
+        "missing",
+        "empty",
+        "elsewhere",
+        "bytes",
+        "there_is_none",
+    ] {
         let told = wrong(&format!("wrong/{name}.yaml"))?;
         said.extend(told.messages.iter().map(|message| message.code));
         insta::assert_snapshot!(format!("wrong_{name}"), local(&told));
