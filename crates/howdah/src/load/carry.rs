@@ -148,6 +148,10 @@ impl Load<'_> {
             self.interruptible(connection, replacement.check_unchanged(connection)).await?;
         }
         self.run_all(connection, &landing.publish()).await?;
+        if let Some(replacement) = landing.replacement() {
+            let rights = self.interruptible(connection, replacement.restore_rights(connection)).await?;
+            self.run_all(connection, &rights).await?;
+        }
         let all = format!("all {rows} rows, in {}", table.display());
         self.run_own_sql(connection, setting::AFTER, &self.options.target.after, &all).await?;
         match landing {

@@ -32,6 +32,10 @@ impl Load<'_> {
             statements.extend(after);
         }
         statements.extend(landing.publish());
+        if landing.replacement().is_some() {
+            statements
+                .push("-- REVOKE and GRANT, where the rights are not yet those of the old table".to_owned());
+        }
         if let Some(landed) = &decision.landed {
             statements.extend(landed.promotion.planned_sql());
         }

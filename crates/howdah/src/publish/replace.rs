@@ -1,8 +1,10 @@
 //! [`Mode::Replace`](crate::options::Mode::Replace): a new table takes the place of the old one and keeps everything that belongs
 //! to it. What hangs on the old table and cannot be carried over is refused, by name, before a row moves.
 
+mod belongings;
 mod definition;
 mod refusals;
+mod rights;
 mod signature;
 mod traits;
 
@@ -13,6 +15,7 @@ use crate::catalog::table::Table;
 use crate::connect::Connection;
 use crate::error::Error;
 use crate::publish::load_id::LoadId;
+use rights::Rights;
 
 /// The statements that make a table like the old one and put it into its place, in the order in which they run.
 pub(crate) struct Replacement {
@@ -26,6 +29,10 @@ pub(crate) struct Replacement {
     pub(crate) lock: String,
     oid: u32,
     display: String,
+    /// Quoted.
+    name: String,
+    /// What the old table and its parts had.
+    rights: Vec<Rights>,
     /// What the table was when this was read.
     signature: Option<String>,
 }
@@ -96,13 +103,22 @@ impl Replacement {
         let now = signature::read(connection, self.oid).await?;
         if now == self.signature { Ok(()) } else { Err(signature::changed(&self.display)) }
     }
+
+    /// What gives the new table, which has its name by now, and its parts the rights that the old ones had.
+    ///
+    /// # Errors
+    /// The server's.
+    pub(crate) async fn restore_rights(&self, connection: &Connection) -> Result<Vec<String>, Error> {
+        rights::restore(connection, &self.name, &self.rights).await
+    }
 }
 
 impl Twins<'_> {
     async fn read(&self, table: &Table, comment: &str, unlogged: bool) -> Result<Replacement, Error> {
-        refusals::of_dependents(self, table).await?;
         // Read first: what is altered from here on is noticed.
         let signature = signature::read(self.connection, self.oid).await?;
+        refusals::of_dependents(self, table).await?;
+        let rights = rights::read(self.connection, self.oid).await?;
         let lock = format!("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE", self.old);
         let mut swap = self.sequences_leave().await?;
         swap.push(format!("DROP TABLE {}", self.old));
@@ -113,7 +129,7 @@ impl Twins<'_> {
         swap.extend(self.texts(definition::INDEX_NAMES).await?);
         swap.extend(self.traits(comment).await?);
         let (create, build) = (self.create(unlogged).await?, self.build().await?);
-        let (oid, display) = (self.oid, table.display());
-        Ok(Replacement { create, build, swap, lock, oid, display, signature })
+        let (oid, display, name) = (self.oid, table.display(), self.old.clone());
+        Ok(Replacement { create, build, swap, lock, oid, display, name, rights, signature })
     }
 }

@@ -25,26 +25,34 @@ const EMPTY_TWIN: &str = "
                   (select string_agg(format('%I = %L', option_name, option_value), ', ') from pg_options_to_table(attoptions)))
       from pg_attribute where attrelid = $1 and attnum > 0 and not attisdropped and attoptions is not null
     union all
-    select format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', $2) from pg_class where oid = $1 and relrowsecurity
-    union all
-    -- What the role grants on every table that it makes, it did not grant on this one.
-    select distinct format('REVOKE ALL ON TABLE %s FROM %s', $2,
-                           case grantee when 0 then 'PUBLIC' else quote_ident(pg_get_userbyid(grantee)) end)
-      from pg_default_acl, aclexplode(defaclacl)
-     where defaclobjtype = 'r' and pg_get_userbyid(defaclrole) = current_user and grantee <> defaclrole
-       and defaclnamespace in (0, (select relnamespace from pg_class where oid = $1))";
+    select format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', $2) from pg_class where oid = $1 and relrowsecurity";
+
+/// What the role grants on everything that it makes, it did not grant on what is made here; and what it makes, it may use. The
+/// rights of the old ones come when the names do.
+const STRIP: &str = "
+    (select string_agg(sql, '; ' order by sql) from (
+        select format('GRANT ALL ON {kind} %s TO CURRENT_USER', {name})
+          from pg_default_acl where defaclobjtype = '{type}' and pg_get_userbyid(defaclrole) = current_user
+           and defaclnamespace in (0, (select relnamespace from pg_class where oid = $1))
+        union
+        select format('REVOKE ALL ON {kind} %s FROM %s', {name},
+                      case grantee when 0 then 'PUBLIC' else quote_ident(pg_get_userbyid(grantee)) end)
+          from pg_default_acl, aclexplode(defaclacl)
+         where defaclobjtype = '{type}' and pg_get_userbyid(defaclrole) = current_user and grantee <> defaclrole
+           and defaclnamespace in (0, (select relnamespace from pg_class where oid = $1))) as defaults (sql))";
 
 /// Identity columns get sequences that go on where the old ones stand.
 const IDENTITIES: &str = "
     select format('ALTER TABLE %s ALTER COLUMN %I ADD GENERATED %s AS IDENTITY (SEQUENCE NAME %s START %s INCREMENT %s MINVALUE %s MAXVALUE %s CACHE %s %s)',
                   $2, attname, case attidentity when 'a' then 'ALWAYS' else 'BY DEFAULT' end, new, seqstart, seqincrement,
                   seqmin, seqmax, seqcache, case when seqcycle then 'CYCLE' else 'NO CYCLE' end)
+           || coalesce('; ' || {strip}, '')
            || format('; SELECT pg_catalog.setval(%L, last_value, is_called) FROM %s', new, old)
       from {identities}";
 
 /// The identity columns of the old table: the sequence now, and what it is called on the twin.
 const IDENTITY_SEQUENCES: &str = "
-    (select a.attname, a.attidentity, s.oid, s.relname as name, s.relacl, s.relowner, format('%I.%I', n.nspname, s.relname) as old,
+    (select a.attname, a.attidentity, s.relname as name, format('%I.%I', n.nspname, s.relname) as old,
             format('%I.%I', n.nspname, 'howdah_sequence_' || $4 || '_' || a.attnum) as new, q.*
        from pg_attribute a
        join pg_depend d on d.refclassid = 'pg_class'::regclass and d.refobjid = a.attrelid and d.refobjsubid = a.attnum
@@ -133,7 +141,11 @@ const SEQUENCES_RETURN: &str = "
     union all
     select format('ALTER SEQUENCE %s RENAME TO %I', new, name) from {identities}";
 
-pub(super) fn of_sequences(sql: &str) -> String {
+fn strip(kind: &str, code: &str, name: &str) -> String {
+    STRIP.replace("{kind}", kind).replace("{type}", code).replace("{name}", name)
+}
+
+fn of_sequences(sql: &str) -> String {
     sql.replace("{serials}", SERIALS).replace("{identities}", IDENTITY_SEQUENCES)
 }
 
@@ -172,8 +184,14 @@ impl Twins<'_> {
         );
         let mut create = self.texts(USUAL_PLACE).await?;
         create.extend(self.texts(&table).await?);
+        let strip_table = format!(
+            "select sql from (select {}) as s (sql) where sql is not null",
+            strip("TABLE", "r", "$2")
+        );
+        create.extend(self.texts(&strip_table).await?);
         create.extend(self.texts(EMPTY_TWIN).await?);
-        create.extend(self.texts(&of_sequences(IDENTITIES)).await?);
+        let identities = IDENTITIES.replace("{strip}", &strip("SEQUENCE", "S", "new"));
+        create.extend(self.texts(&of_sequences(&identities)).await?);
         Ok(create)
     }
 }

@@ -4,6 +4,7 @@
 use tokio_postgres::types::Type;
 
 use super::Twins;
+use super::belongings;
 use crate::catalog::name;
 use crate::catalog::table::{Kind, Table};
 use crate::connect::Connection;
@@ -12,14 +13,7 @@ use crate::message::setting;
 
 /// Everything that goes when the table goes (`own`), then what hangs on it or cannot be made again.
 const LOST: &str = "
-    with recursive own(classid, objid) as (
-        select 'pg_class'::regclass::oid, $1
-        union
-        select d.classid, d.objid from pg_depend d join own o on d.refclassid = o.classid and d.refobjid = o.objid
-         where d.deptype in ('a', 'i', 'P', 'S')
-           -- The sequence of a serial column is kept.
-           and not (d.deptype = 'a' and d.classid = 'pg_class'::regclass
-                    and exists(select from pg_class s where s.oid = d.objid and s.relkind = 'S'))),
+    with recursive {own},
     dependents as (
         select d.classid, d.objid, d.objsubid
           from pg_depend d join own o on d.refclassid = o.classid and d.refobjid = o.objid
@@ -55,8 +49,7 @@ const LOST: &str = "
     select distinct 'security label of ' || provider from pg_seclabel l join own o on l.classoid = o.classid and l.objoid = o.objid
     union all
     select pg_describe_object(classid, objid, 0) from own
-     where classid::regclass::text not in ('pg_class', 'pg_type', 'pg_attrdef', 'pg_constraint', 'pg_trigger', 'pg_rewrite',
-                                           'pg_policy', 'pg_statistic_ext', 'pg_publication_rel')";
+     where classid::regclass::text <> all ('{catalogs}')";
 
 /// Only plain tables can be exchanged.
 pub(super) fn of_kind(table: &Table) -> Result<(), Error> {
@@ -117,7 +110,9 @@ pub(super) async fn of_rights(connection: &Connection, table: &Table) -> Result<
 
 /// What would be lost, by name.
 pub(super) async fn of_dependents(twins: &Twins<'_>, table: &Table) -> Result<(), Error> {
-    let names = twins.texts(LOST).await?;
+    let catalogs = format!("{{{}}}", belongings::CATALOGS.join(","));
+    let lost = LOST.replace("{own}", belongings::OWN).replace("{catalogs}", &catalogs);
+    let names = twins.texts(&lost).await?;
     if names.is_empty() {
         return Ok(());
     }

@@ -1,8 +1,8 @@
-//! What a table has beside its definition: owner, privileges, policies, rules, triggers, statistics, comments; each as the
+//! What a table has beside its definition and its rights: owner, policies, rules, triggers, statistics, comments; each as the
 //! statement that gives it to the new table, which has the name by then.
 
 use super::Twins;
-use super::definition::of_sequences;
+use super::belongings::OWN;
 use crate::error::Error;
 use crate::publish::creation;
 
@@ -53,69 +53,22 @@ const BEHAVIOUR: &str = "
 const ENABLED: &str = "case enabled when 'D' then 'ALTER TABLE %s DISABLE %s %I' when 'R' then 'ALTER TABLE %s ENABLE REPLICA %s %I'
                         when 'A' then 'ALTER TABLE %s ENABLE ALWAYS %s %I' end";
 
-/// Privileges, on the table, its columns and its sequences. The owner's stand there by themselves unless they were changed.
-const PRIVILEGES: &str = "
-    with relations as (
-        select 'TABLE' as kind, $3 as name, relowner as owner, relacl as acl, 'r'::\"char\" as type from pg_class where oid = $1
-        union all
-        select 'SEQUENCE', old, relowner, relacl, 's' from {identities}),
-    granted as (
-        select kind, name, owner, grantee, is_grantable, string_agg(privilege_type, ', ' order by privilege_type) as privileges
-          from relations, aclexplode(acl) group by kind, name, owner, grantee, is_grantable),
-    usual as (
-        select kind, owner, string_agg(privilege_type, ', ' order by privilege_type) as privileges
-          from relations, aclexplode(acldefault(type, owner)) group by kind, owner),
-    changed as (
-        select name from relations r join usual u using (kind, owner)
-         where acl is not null
-           and u.privileges is distinct from (select privileges from granted g where g.name = r.name and g.grantee = r.owner))
-    select sql from (
-        select 0 as rank, format('REVOKE ALL ON %s %s FROM %I', kind, name, pg_get_userbyid(owner)) as sql
-          from relations where name in (select name from changed)
-        union all
-        select case when grantee = owner then 1 else 2 end,
-               format('GRANT %s ON %s %s TO %s%s', privileges, kind, name,
-                      case grantee when 0 then 'PUBLIC' else quote_ident(pg_get_userbyid(grantee)) end,
-                      case when is_grantable then ' WITH GRANT OPTION' else '' end)
-          from granted where grantee <> owner or name in (select name from changed)
-        union all
-        select 3, format('GRANT %s (%I) ON TABLE %s TO %s%s', privilege_type, attname, $3,
-                         case grantee when 0 then 'PUBLIC' else quote_ident(pg_get_userbyid(grantee)) end,
-                         case when is_grantable then ' WITH GRANT OPTION' else '' end)
-          from pg_attribute, aclexplode(attacl) where attrelid = $1 and attnum > 0 and not attisdropped) as grants
-     order by rank, sql";
-
-/// Comments on everything that belongs to the table but the table itself.
+/// Comments on everything that belongs to the table but the table itself, which is then called as it was.
 const COMMENTS: &str = "
-    select format('COMMENT ON COLUMN %s.%I IS %L', $3, attname, description)
-      from pg_attribute join pg_description on objoid = attrelid and classoid = 'pg_class'::regclass and objsubid = attnum
-     where attrelid = $1 and attnum > 0 and not attisdropped
-    union all
-    select format('COMMENT ON %s IS %L', what, description)
-      from (select 'pg_constraint'::regclass, oid, format('CONSTRAINT %I ON %s', conname, $3) from pg_constraint where conrelid = $1
-            union all
-            select 'pg_class'::regclass, i.oid, format('INDEX %I.%I', nspname, relname)
-              from pg_index join pg_class i on i.oid = indexrelid join pg_namespace n on n.oid = relnamespace where indrelid = $1
-            union all
-            select 'pg_policy'::regclass, oid, format('POLICY %I ON %s', polname, $3) from pg_policy where polrelid = $1
-            union all
-            select 'pg_trigger'::regclass, oid, format('TRIGGER %I ON %s', tgname, $3) from pg_trigger where tgrelid = $1
-            union all
-            select 'pg_rewrite'::regclass, oid, format('RULE %I ON %s', rulename, $3) from pg_rewrite where ev_class = $1
-            union all
-            select 'pg_statistic_ext'::regclass, s.oid, format('STATISTICS %I.%I', nspname, stxname)
-              from pg_statistic_ext s join pg_namespace n on n.oid = stxnamespace where stxrelid = $1
-            union all
-            select 'pg_class'::regclass, oid, format('SEQUENCE %s', old) from {identities}) as x(class, oid, what)
-      join pg_description on classoid = class and objoid = oid and objsubid = 0";
+    with recursive {own}
+    select format('COMMENT ON %s %s IS %L',
+                  case i.type when 'table column' then 'COLUMN' when 'table constraint' then 'CONSTRAINT'
+                              when 'statistics object' then 'STATISTICS' else upper(i.type) end, i.identity, description)
+      from own join pg_description as d on d.classoid = classid and d.objoid = objid
+           cross join lateral pg_identify_object(d.classoid, d.objoid, d.objsubid) as i
+     where not (d.classoid = 'pg_class'::regclass and d.objoid = $1 and d.objsubid = 0)";
 
 impl Twins<'_> {
     /// The statements, in their order. `comment` takes the place of a comment of ours on the table.
     pub(super) async fn traits(&self, comment: &str) -> Result<Vec<String>, Error> {
         let mut statements = self.texts(MARKS).await?;
         statements.extend(self.texts(&BEHAVIOUR.replace("{enabled}", ENABLED)).await?);
-        statements.extend(self.texts(&of_sequences(PRIVILEGES)).await?);
-        statements.extend(self.texts(&of_sequences(COMMENTS)).await?);
+        statements.extend(self.texts(&COMMENTS.replace("{own}", OWN)).await?);
         let own = "select pg_catalog.obj_description($1, 'pg_class')";
         let rows = self
             .connection
