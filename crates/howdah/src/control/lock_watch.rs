@@ -1,5 +1,6 @@
 //! The lock watch: says who holds a lock for which a load waits, and ends the wait when it has lasted long enough. The server
-//! ends it after `lock_timeout` too, but does not tell who holds the lock.
+//! ends it after `lock_timeout` too, but does not tell who holds the lock: it is left to that only where no further connection
+//! is to be had.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,6 +20,8 @@ const CHECK_EVERY: Duration = Duration::from_millis(500);
 const QUIET: Duration = Duration::from_secs(1);
 /// A wait that has lasted so long is told.
 const WORTH_SAYING_S: f64 = 2.0;
+/// So much later than the watch the server ends a wait: the watch has looked twice by then, and can say who holds the lock.
+const SERVER_LATER: Duration = Duration::from_secs(1);
 /// More holders than this are only counted.
 const NAMED_HOLDERS: usize = 3;
 
@@ -84,13 +87,21 @@ impl LockWatch {
         self.shared.state().pids.extend(pids);
     }
 
+    /// What a transaction of the load begins with, so that its waits end where this watch has no connection.
+    pub(crate) fn floor(&self) -> Option<String> {
+        let limit = self.shared.limit?.saturating_add(SERVER_LATER).as_millis();
+        Some(format!("SET LOCAL lock_timeout = {}", limit.min(i32::MAX as u128)))
+    }
+
     /// The error of a load, which is about the lock where this watch ended the wait for one.
     pub(crate) fn explain(&self, error: Error) -> Error {
-        let Some((lock, holders)) = self.shared.state().ended.clone() else { return error };
-        if error.sqlstate() != Some("57014") {
-            return error;
-        }
-        let limit = self.shared.limit.unwrap_or_default();
+        let ended = self.shared.state().ended.clone();
+        let (lock, holders) = match (error.sqlstate(), ended) {
+            (Some("57014"), Some((lock, holders))) => (lock, Some(holders)),
+            (Some("55P03"), _) if is_timeout(&error) => ("a lock".to_owned(), None),
+            _ => return error,
+        };
+        let Some(limit) = self.shared.limit else { return error };
         let ended = Error::new(
             ErrorKind::Server,
             message![
@@ -99,13 +110,25 @@ impl LockWatch {
                 ")"
             ],
         );
-        let ended = ended.with_sqlstate("55P03").with_detail(holders);
+        let ended = ended.with_sqlstate("55P03").with_detail(holders.unwrap_or_else(|| {
+            "nobody can say who holds it: there was no further connection to look for that".to_owned()
+        }));
         match error.visible() {
             Some(visible) => ended.with_visible(error.committed(), visible.to_owned()),
             None => ended,
         }
         .caused_by(error)
     }
+}
+
+/// Whether the server ended a wait: NOWAIT has the same SQLSTATE.
+fn is_timeout(error: &Error) -> bool {
+    let mut causes = std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |e| e.source());
+    causes.any(|cause| {
+        let db = cause.downcast_ref::<tokio_postgres::Error>().and_then(tokio_postgres::Error::as_db_error);
+        let db = db.or_else(|| cause.downcast_ref::<tokio_postgres::error::DbError>());
+        db.is_some_and(|db| db.routine() == Some("ProcessInterrupts"))
+    })
 }
 
 impl Drop for LockWatch {

@@ -11,6 +11,7 @@ use crate::catalog::table::Table;
 use crate::connect::{Connection, Target};
 use crate::control::Phase;
 use crate::control::liveness::server_lost;
+use crate::control::lock_watch::LockWatch;
 use crate::control::stoppable::{CLEAN_UP_PATIENCE, cancelled, interruptible, stoppable};
 use crate::error::{Error, ErrorKind};
 use crate::infer::columns::merge;
@@ -94,7 +95,12 @@ impl Load<'_> {
         if !alone {
             self.interruptible(connection, landing.prepare_apart(connection, table)).await?;
         }
+        let floor = self.locks.as_ref().and_then(LockWatch::floor);
+        if !alone && landing.hidden_id().is_some() {
+            self.run_all(connection, floor.as_slice()).await?;
+        }
         let mut first = vec!["BEGIN".to_owned()];
+        first.extend(floor);
         if context.isolates_rows {
             // A deferred constraint would speak up when nobody can tell any more which row it means.
             first.push("SET CONSTRAINTS ALL IMMEDIATE".to_owned());

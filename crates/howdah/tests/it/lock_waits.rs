@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use howdah::connect::{ConnectOptions, Environment};
 use howdah::options::Mode;
 use howdah::{Committed, Control};
 use howdah_testkit::Database;
@@ -65,6 +66,37 @@ fn a_wait_that_is_too_long_ends_the_load_and_changes_nothing() {
         assert_eq!(database.sql("SELECT count(*) FROM t WHERE n = 0"), "1");
         let leftovers = "SELECT count(*) FROM pg_class WHERE relname LIKE 'howdah%'";
         database.until(leftovers, "0");
+    }
+}
+
+#[test]
+fn a_wait_that_is_too_long_ends_where_no_further_connection_is_to_be_had() {
+    for (mode, lock) in [
+        (Mode::Append, "LOCK TABLE t IN SHARE MODE"),
+        (Mode::Truncate, "SELECT * FROM t"),
+        (Mode::Replace, "SELECT * FROM t"),
+        (Mode::Upsert, "INSERT INTO t VALUES (1)"),
+    ] {
+        let database = Database::new();
+        let role = format!("lone_{}", database.name());
+        database.sql(&format!(
+            "CREATE ROLE {role} LOGIN PASSWORD 'lone' CONNECTION LIMIT 1; GRANT CREATE ON SCHEMA public TO {role};
+             CREATE TABLE t (n int PRIMARY KEY); INSERT INTO t VALUES (0); ALTER TABLE t OWNER TO {role}"
+        ));
+        let file = database.file("t.csv", "n\n1\n2\n");
+        let conninfo = Some(format!("{} user={role} password=lone", database.conninfo()));
+        let lone = ConnectOptions { conninfo, ..ConnectOptions::default() };
+        let lone = lone.resolve(&Environment::from_pairs([])).unwrap();
+        let holder = Holder::new(&database, lock);
+        let wanted = options(&file, "t").mode(mode).jobs(1).lock_timeout(Duration::from_millis(700));
+        let (sender, ended) = std::sync::mpsc::channel();
+        std::thread::spawn(move || sender.send(howdah::load(&wanted, &lone, &Control::new())).unwrap());
+        let error = ended.recv_timeout(Duration::from_secs(60)).expect("it waits for ever").unwrap_err();
+        assert_eq!((error.sqlstate(), error.committed()), (Some("55P03"), Committed::No), "{error:?}");
+        assert!(error.message().ends_with("was not to be had within 0.7 s (lock_timeout)"), "{error:?}");
+        assert!(error.detail().is_some() && error.hint().is_some(), "{error:?}");
+        holder.release();
+        assert_eq!(database.sql("SELECT count(*) FROM t WHERE n = 0"), "1");
     }
 }
 
