@@ -13,6 +13,7 @@ use crate::login::Required;
 use crate::pipelined_copy::PipelinedCopy;
 use crate::stream::InterceptedStream;
 use crate::tls::Tls;
+use crate::traffic::Traffic;
 
 /// A backend that waits for a lock does not read, so it does not notice that its client was killed unless it is told to look
 /// for that. PostgreSQL has the setting from version 14 on, where the server's system supports it.
@@ -45,6 +46,7 @@ pub struct Connection {
     task: tokio::task::AbortHandle,
     route: Route,
     slot: Slot,
+    traffic: Traffic,
 }
 
 /// Why there is no connection.
@@ -72,7 +74,7 @@ impl Connection {
         let encrypts = config.get_ssl_mode() != SslMode::Disable;
         let required = &route.required;
         let socket = route.dialing.dial(&route.address).await.map_err(Failure::Unreachable)?;
-        let slot = Slot::default();
+        let (slot, traffic) = (Slot::default(), socket.traffic());
         let stream =
             InterceptedStream::new(socket, required.clone(), encrypts && !route.tls.direct, slot.clone());
         // Each arm has another type of connection behind the same client.
@@ -90,7 +92,7 @@ impl Connection {
         };
         // A server that refuses is none the worse for it.
         let _ = client.batch_execute(NOTICE_A_LOST_CLIENT).await;
-        Ok(Connection { client, task, route: route.clone(), slot })
+        Ok(Connection { client, task, route: route.clone(), slot, traffic })
     }
 
     pub(crate) fn route(&self) -> &Route {
@@ -173,6 +175,11 @@ impl Connection {
     /// Whether the server's machine is there: it takes a connection, or refuses it, `within` this time. Nobody logs in.
     pub async fn peer_answers(&self, within: Duration) -> bool {
         self.route.dialing.answers(&self.route.address, within).await
+    }
+
+    /// What passes over its socket: whether a slow line still moves, or nothing does.
+    pub fn traffic(&self) -> Traffic {
+        self.traffic.clone()
     }
 
     /// Closes the socket at once, whatever is under way.

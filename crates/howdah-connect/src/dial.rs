@@ -104,7 +104,7 @@ impl Dialing {
 
     pub(crate) async fn dial(&self, address: &Address) -> io::Result<Socket> {
         match address {
-            Address::Unix(path) => Ok(Socket::Unix(UnixStream::connect(path).await?)),
+            Address::Unix(path) => Ok(Socket::unix(UnixStream::connect(path).await?)),
             Address::Tcp(address) => {
                 let stream = TcpStream::connect(address).await?;
                 stream.set_nodelay(true)?;
@@ -116,7 +116,7 @@ impl Dialing {
                 if self.user_timeout.is_some() {
                     socket.set_tcp_user_timeout(self.user_timeout)?;
                 }
-                Ok(Socket::Tcp(stream))
+                Ok(Socket::tcp(stream))
             }
         }
     }
@@ -125,6 +125,7 @@ impl Dialing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::socket::Family;
 
     fn dialed(given: &[(&'static str, &str)]) -> TcpStream {
         let parameters = given.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
@@ -132,9 +133,9 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = Address::Tcp(listener.local_addr().unwrap());
         let dialing = Dialing::new(&parameters).unwrap();
-        match runtime.block_on(dialing.dial(&address)).unwrap() {
-            Socket::Tcp(stream) => stream,
-            Socket::Unix(_) => unreachable!(),
+        match runtime.block_on(dialing.dial(&address)).unwrap().family {
+            Family::Tcp(stream) => stream,
+            Family::Unix(_) => unreachable!(),
         }
     }
 

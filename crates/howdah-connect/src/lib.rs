@@ -72,6 +72,7 @@ mod socket;
 mod stream;
 mod target;
 mod tls;
+mod traffic;
 mod verify;
 
 pub use tokio_postgres;
@@ -83,3 +84,4 @@ pub use error::{Error, ErrorKind};
 pub use options::ConnectOptions;
 pub use pipelined_copy::PipelinedCopy;
 pub use target::Target;
+pub use traffic::{Passed, Traffic};

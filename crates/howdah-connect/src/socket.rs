@@ -1,4 +1,4 @@
-//! A socket to a server, of either family.
+//! A socket to a server, of either family, that counts what passes.
 
 use std::io;
 use std::pin::Pin;
@@ -7,10 +7,33 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
+use crate::traffic::Traffic;
+
 /// A socket to a server.
-pub(crate) enum Socket {
+pub(crate) struct Socket {
+    pub(crate) family: Family,
+    traffic: Traffic,
+}
+
+pub(crate) enum Family {
     Tcp(TcpStream),
     Unix(UnixStream),
+}
+
+impl Socket {
+    pub(crate) fn tcp(stream: TcpStream) -> Socket {
+        let is_v6 = stream.local_addr().is_ok_and(|address| address.is_ipv6());
+        let traffic = Traffic::of_tcp(&stream, is_v6);
+        Socket { family: Family::Tcp(stream), traffic }
+    }
+
+    pub(crate) fn unix(stream: UnixStream) -> Socket {
+        Socket { family: Family::Unix(stream), traffic: Traffic::default() }
+    }
+
+    pub(crate) fn traffic(&self) -> Traffic {
+        self.traffic.clone()
+    }
 }
 
 impl AsyncRead for Socket {
@@ -19,32 +42,39 @@ impl AsyncRead for Socket {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match &mut *self {
-            Socket::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
-            Socket::Unix(stream) => Pin::new(stream).poll_read(cx, buf),
-        }
+        let before = buf.filled().len();
+        let polled = match &mut self.family {
+            Family::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
+            Family::Unix(stream) => Pin::new(stream).poll_read(cx, buf),
+        };
+        self.traffic.read(buf.filled().len() - before);
+        polled
     }
 }
 
 impl AsyncWrite for Socket {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        match &mut *self {
-            Socket::Tcp(stream) => Pin::new(stream).poll_write(cx, buf),
-            Socket::Unix(stream) => Pin::new(stream).poll_write(cx, buf),
+        let polled = match &mut self.family {
+            Family::Tcp(stream) => Pin::new(stream).poll_write(cx, buf),
+            Family::Unix(stream) => Pin::new(stream).poll_write(cx, buf),
+        };
+        if let Poll::Ready(Ok(written)) = polled {
+            self.traffic.wrote(written);
         }
+        polled
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut *self {
-            Socket::Tcp(stream) => Pin::new(stream).poll_flush(cx),
-            Socket::Unix(stream) => Pin::new(stream).poll_flush(cx),
+        match &mut self.family {
+            Family::Tcp(stream) => Pin::new(stream).poll_flush(cx),
+            Family::Unix(stream) => Pin::new(stream).poll_flush(cx),
         }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut *self {
-            Socket::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
-            Socket::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+        match &mut self.family {
+            Family::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
+            Family::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }
 }

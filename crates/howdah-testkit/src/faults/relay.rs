@@ -7,18 +7,22 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use howdah_server::proxy::Relay;
+use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::sync::watch;
 use tokio::{join, select, time, try_join};
 
-use super::fault::{Harm, Passing, Pending};
+use super::fault::{Harm, Line, Passing, Pending};
 use super::message::{Commits, Direction, Message, Messages};
 use super::{Shared, State};
 
-/// The most bytes that are read at once, so that a limited line is limited evenly.
+/// The most bytes that are read at once.
 const CHUNK: usize = 64 * 1024;
+
+/// So many bytes of the sender's wait in the system where the line is narrow: what is waiting there has left the sender.
+const NARROW_BUFFER: usize = 16 * 1024;
 
 /// A client that has sent nothing for so long has sent all that it will without an answer.
 const QUIET: Duration = Duration::from_millis(5);
@@ -154,6 +158,7 @@ impl Shared {
         mut from: ReadHalf<'_>,
         mut to: WriteHalf<'_>,
     ) -> Result<(), Struck> {
+        let mut is_narrow = false;
         loop {
             while let Some(message) = messages.take() {
                 self.counter(direction).fetch_add(1, Ordering::Relaxed);
@@ -172,9 +177,13 @@ impl Shared {
                 let struck = self.harm(&message, passing, Pending::behind, &mut to).await;
                 struck.map_err(|Struck(harm, _)| Struck(harm, Bytes::copy_from_slice(messages.unread())))?;
             }
+            let chunk = self.state().line.chunk();
+            if chunk < CHUNK && !std::mem::replace(&mut is_narrow, true) {
+                let _ = SockRef::from(from.as_ref()).set_recv_buffer_size(NARROW_BUFFER);
+            }
             let room = messages.room();
-            room.reserve(CHUNK);
-            let Ok(read @ 1..) = (&mut from).take(CHUNK as u64).read_buf(room).await else { break };
+            room.reserve(chunk);
+            let Ok(read @ 1..) = (&mut from).take(chunk as u64).read_buf(room).await else { break };
             let wait = self.state().wait(read);
             if !wait.is_zero() {
                 time::sleep(wait).await;
@@ -206,6 +215,14 @@ impl Shared {
             }
             Some(harm) => Err(Struck(harm, Bytes::new())),
         }
+    }
+}
+
+impl Line {
+    /// The most bytes that are read at once, so that a limited line is limited evenly.
+    fn chunk(&self) -> usize {
+        let tenth = self.bytes_per_second.map_or(CHUNK, |rate| usize::try_from(rate / 10).unwrap_or(CHUNK));
+        tenth.clamp(1, CHUNK)
     }
 }
 

@@ -14,7 +14,7 @@ use super::mark::{self, Mark};
 use super::options::WriterPath;
 use super::patience::{Exhausted, Patience};
 use super::session::{Failure, Request, Returned, SendMethod, Session};
-use super::silence::Silence;
+use super::silence::{Awaited, Silence};
 use crate::encode::resolver::Resolver;
 use crate::error::{Error, ErrorKind};
 use crate::rows::{self, OpenRow};
@@ -215,13 +215,18 @@ impl BatchSender {
         let BatchSender { session: Some(session), silence, shared, ghosts, .. } = self else {
             return Err(Trouble::Unreachable(Error::new(ErrorKind::Connect, "the connection is gone")));
         };
-        let mark = session.mark.clone();
+        let (mark, traffic) = (session.mark.clone(), session.connection().traffic());
+        let awaited = Awaited { target: &shared.target, traffic: &traffic, mark: &mark, ghosts };
         let answer = tokio::select! {
             answer = session.answer(request) => Some(answer),
-            () = silence.lasts(&shared.target, &mark, ghosts) => None,
+            () = silence.lasts(&awaited) => None,
         };
         match answer {
-            Some(answer) => answer.map_err(|Failure(error, row)| Trouble::Failed(error, row)),
+            Some(Ok(returned)) => {
+                silence.broken();
+                Ok(returned)
+            }
+            Some(Err(Failure(error, row))) => Err(Trouble::Failed(error, row)),
             None => {
                 let said = format!("{} does not answer any more", shared.target.describe());
                 self.abandon();

@@ -211,3 +211,18 @@ fn a_slow_and_stalling_line_only_takes_longer() {
     site.check_all();
     assert_eq!(site.writer.statistics().retries, 0);
 }
+
+#[test]
+fn a_row_that_takes_longer_to_send_than_silence_is_borne_is_sent_once() {
+    let mut site = Site::new(options().path(WriterPath::Insert));
+    site.write(1);
+    site.account.settle();
+    site.proxy.line(Line { bytes_per_second: Some(20_000), ..Line::default() });
+    // Its buffers are small from the next read on.
+    site.write(1);
+    site.account.settle();
+    // Sixteen seconds, in one message: the server has nothing to show for them before it is whole.
+    site.account.try_write(&site.writer, (1, 2), &"x".repeat(320_000)).unwrap();
+    site.check_all();
+    assert_eq!(site.writer.statistics().retries, 0, "a slow line was taken for one that swallows everything");
+}
