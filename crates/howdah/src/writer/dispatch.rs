@@ -142,7 +142,7 @@ async fn fly(mut sender: BatchSender, batch: Batch, flight: Flight, resolver: &R
         }
         before += segment.rows();
     }
-    let mut tags = batch.tags();
+    let (lane, mut tags) = (batch.lane(), batch.tags());
     let (mut rows, settling) = batch.split();
     let mut refused = Vec::new();
     if !open.is_empty() {
@@ -177,7 +177,7 @@ async fn fly(mut sender: BatchSender, batch: Batch, flight: Flight, resolver: &R
             }
         }
     }
-    let mut outcome = sender.send(Rows { bytes: &rows, tags: &tags }).await;
+    let mut outcome = sender.send(Rows { bytes: &rows, tags: &tags }, lane).await;
     if !refused.is_empty() {
         outcome.failed = outcome.failed.into_iter().map(|(row, error)| (names[row], error)).collect();
         outcome.returned = outcome.returned.into_iter().map(|(row, written)| (names[row], written)).collect();

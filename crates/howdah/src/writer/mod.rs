@@ -9,6 +9,7 @@ mod ack;
 mod adaptive;
 mod arrivals;
 mod dispatch;
+mod doubts;
 mod durability;
 mod lanes;
 mod ledger;

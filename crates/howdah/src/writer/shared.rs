@@ -8,6 +8,7 @@ use tokio_postgres::types::Type;
 
 use super::ack::Group;
 use super::adaptive::{Controller, Decision, Limits};
+use super::doubts::Doubts;
 use super::durability;
 use super::lanes::Lanes;
 use super::ledger::{Companion, Ledger};
@@ -31,6 +32,8 @@ pub(super) struct Shared {
     pub(super) shape: RowShape,
     pub(super) statements: Arc<Statements>,
     pub(super) ledger: Option<Ledger>,
+    /// Where rows of a key have an order.
+    pub(super) doubts: Option<Doubts>,
     /// Who keeps something in step with the rows.
     pub(super) companion: Option<Arc<dyn Companion>>,
     pub(super) lanes: Lanes,
@@ -102,6 +105,7 @@ pub(super) async fn prepare(
         target: target.clone(),
         shape,
         statements,
+        doubts: (is_ordered && ledger.is_some()).then(Doubts::default),
         ledger,
         companion,
         lanes,

@@ -72,6 +72,11 @@ impl Batch {
         self.segments.iter().map(|segment| segment.bytes.len()).sum()
     }
 
+    /// The lane of all of them.
+    pub(in crate::writer) fn lane(&self) -> usize {
+        self.segments.first().map_or(0, |segment| segment.lane)
+    }
+
     /// What rows are to whoever keeps something in step with them.
     pub(in crate::writer) fn tags(&self) -> Vec<Tag> {
         self.segments.iter().flat_map(|segment| segment.tags.iter().cloned()).collect()

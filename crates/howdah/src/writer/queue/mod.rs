@@ -396,6 +396,11 @@ impl Queue {
         self.changed.notified().await;
     }
 
+    /// Whether rows of all lanes go over the first.
+    pub(super) fn is_narrow(&self) -> bool {
+        self.lock().is_narrow
+    }
+
     /// From here on nothing that waits does so for company; everything that is not settled yet.
     pub(super) fn hurry(&self) -> Vec<Arc<Group>> {
         let mut state = self.lock();

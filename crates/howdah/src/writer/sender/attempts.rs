@@ -83,6 +83,7 @@ impl BatchSender {
                 Err(error) => sent = Err(Refused::All(error)),
             }
         }
+        self.unknown = part.filter(|_| doubt.may_be_in && matches!(sent, Err(Refused::All(_))));
         if let (Some(ledger), Some(part)) = (&shared.ledger, part) {
             ledger.settled(part, doubt.may_be_in);
         }

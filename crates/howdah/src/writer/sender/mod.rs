@@ -32,6 +32,8 @@ pub(super) struct BatchSender {
     session: Option<Session>,
     /// Sessions that were given up since a batch was last settled: each may still hold locks.
     ghosts: Vec<Mark>,
+    /// The part of the last transaction, if it was given up and nobody knows what became of it.
+    unknown: Option<i64>,
     /// The last transaction took more than one attempt, or opened the connection: its time says nothing about others.
     tried_again: bool,
     /// Looks whether an answer can still come; see [`Silence`].
@@ -75,7 +77,8 @@ pub(super) struct BatchOutcome {
 
 impl BatchSender {
     pub(super) fn new(shared: Arc<Shared>, session: Option<Session>) -> BatchSender {
-        BatchSender { shared, session, ghosts: Vec::new(), tried_again: false, silence: Silence::default() }
+        let (ghosts, silence) = (Vec::new(), Silence::default());
+        BatchSender { shared, session, ghosts, unknown: None, tried_again: false, silence }
     }
 
     /// Opens a further connection and prepares it for rows. `None`, after a pause, if that is not possible now.
@@ -101,15 +104,25 @@ impl BatchSender {
         self.session.as_ref()
     }
 
-    /// Writes the rows into the table, in one transaction unless the server refuses some of them.
-    pub(super) async fn send(&mut self, rows: Rows<'_>) -> BatchOutcome {
+    /// Writes the rows of a lane into the table, in one transaction unless the server refuses some of them.
+    pub(super) async fn send(&mut self, rows: Rows<'_>, lane: usize) -> BatchOutcome {
         let mut outcome = BatchOutcome { is_plain: true, ..BatchOutcome::default() };
         let count = rows.bytes.len();
+        match self.settle_doubts(lane).await {
+            Ok(had_some) => outcome.is_plain = !had_some,
+            Err(error) => {
+                outcome.failed = (0..count).map(|row| (row, error.clone())).collect();
+                return outcome;
+            }
+        }
         let mut search = Bisection::new(count);
         let mut patience = self.patience();
         while let Some(segment) = search.segment() {
             let (start, is_all) = (segment.start, segment.len() == count);
             let sent = self.send_segment(rows.of(segment), &mut patience).await;
+            if sent.is_err() {
+                self.note_doubt(lane);
+            }
             outcome.is_plain &= sent.is_ok() && is_all && !self.tried_again;
             let refused = match sent {
                 Ok(returned) => {

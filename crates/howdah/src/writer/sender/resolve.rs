@@ -5,6 +5,7 @@ use tokio_postgres::error::Severity;
 use super::attempts::{Refused, unless_it_may_be_in};
 use super::{BatchSender, Trouble};
 use crate::error::Error;
+use crate::writer::doubts::Doubtful;
 use crate::writer::ledger::{Beside, Ledger};
 use crate::writer::mark;
 use crate::writer::session::Request;
@@ -49,6 +50,31 @@ impl BatchSender {
                 return Err(unless_it_may_be_in(error, true));
             }
         }
+    }
+
+    /// Notes, where the order of rows counts, that nobody knows what became of the last part.
+    pub(super) fn note_doubt(&mut self, lane: usize) {
+        if let (Some(doubts), Some(part)) = (&self.shared.doubts, self.unknown.take()) {
+            doubts.add(lane, Doubtful { part, ghosts: self.ghosts.clone() });
+        }
+    }
+
+    /// Makes certain what became of earlier rows of a lane, so that none of them arrives behind those that follow: whether
+    /// there was any doubt.
+    ///
+    /// # Errors
+    /// That could not be done for as long as batches are tried again; what follows was not sent.
+    pub(super) async fn settle_doubts(&mut self, lane: usize) -> Result<bool, Error> {
+        let shared = self.shared.clone();
+        let Some(doubts) = &shared.doubts else { return Ok(false) };
+        let unsettled = doubts.of(lane, shared.queue.is_narrow());
+        for (lane, Doubtful { part, ghosts }) in &unsettled {
+            let new = ghosts.iter().filter(|ghost| !self.ghosts.contains(ghost)).cloned().collect::<Vec<_>>();
+            self.ghosts.extend(new);
+            self.make_void(*part).await.map_err(|error| unless_it_may_be_in(error, false))?;
+            doubts.settled(*lane, *part);
+        }
+        Ok(!unsettled.is_empty())
     }
 
     /// An earlier attempt's transaction is in the table; whether it is as durable as the server promises is not said: what it

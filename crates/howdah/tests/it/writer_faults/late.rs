@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use howdah::writer::{Writer, WriterOptions, WriterPath};
+use howdah::writer::{OnConflict, Writer, WriterOptions, WriterPath};
+use howdah::{Committed, ErrorKind};
 use howdah_testkit::faults::{Direction, Fault, FaultProxy, Harm, Place};
 use howdah_testkit::{Database, Frozen, OwnServer, waiting};
 
@@ -142,6 +143,36 @@ fn a_connection_that_is_swallowed_alone_is_found_out_although_it_is_not_retried_
     site.account.write(&site.writer, (1, 2));
     site.account.check_all(|sql| site.database.sql(sql));
     assert!(site.writer.statistics().retries > 0);
+}
+
+#[test]
+fn an_older_row_that_arrives_after_it_was_called_unknown_does_not_overwrite_a_newer_one() {
+    const ANSWER: Place = Place::Message(Direction::ToClient, 1);
+    let update = || options().on_conflict(OnConflict::Update).retry_for(Duration::from_millis(400));
+    // Held back; or in, and nobody was told.
+    for (place, harm) in [(FIRST_MESSAGE, AT_THE_END), (ANSWER, Harm::Close)] {
+        let mut site = Site::new("ALTER TABLE t ADD PRIMARY KEY (producer, number)", update());
+        let write = |site: &mut Site, payload: &str| {
+            site.account.try_write(&site.writer, (1, 1), payload).unwrap();
+            site.account.settle();
+        };
+        write(&mut site, "first");
+        site.proxy.set(Fault { place, harm });
+        site.proxy.set(Fault { place: Place::Connection, harm: Harm::GoAway });
+        write(&mut site, "old");
+        assert_eq!(site.account.failed()[0].1.kind(), ErrorKind::PartlyCommitted);
+        // As long as nothing can be found out of the old one, newer ones are not sent, and said to be absent.
+        write(&mut site, "never sent");
+        assert_eq!(site.account.failed().len(), 2);
+        assert_eq!(site.account.failed()[1].1.committed(), Committed::No);
+        site.proxy.come_back();
+        write(&mut site, "new");
+        assert_eq!(site.account.acknowledged(), 2, "{:?}", site.account.failed());
+        if harm == AT_THE_END {
+            site.release();
+        }
+        assert_eq!(site.database.sql("SELECT payload FROM t"), "new");
+    }
 }
 
 #[test]
