@@ -83,17 +83,28 @@ pub(super) struct Passing {
     pub(super) commits: bool,
 }
 
-/// Faults that have not struck yet.
+/// Faults that have not struck yet, by their numbers.
 #[derive(Debug, Default)]
-pub(super) struct Pending(Vec<Fault>);
+pub(super) struct Pending {
+    faults: Vec<(u64, Fault)>,
+    next: u64,
+}
 
 impl Pending {
-    pub(super) fn add(&mut self, fault: Fault) {
-        self.0.push(fault);
+    /// The number of the fault, which no other has.
+    pub(super) fn add(&mut self, fault: Fault) -> u64 {
+        self.next += 1;
+        self.faults.push((self.next, fault));
+        self.next
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.0.len()
+    pub(super) fn holds(&self, number: u64) -> bool {
+        self.faults.iter().any(|(other, _)| *other == number)
+    }
+
+    /// Forgets all of them; how many there were.
+    pub(super) fn clear(&mut self) -> usize {
+        std::mem::take(&mut self.faults).len()
     }
 
     /// What a new connection suffers.
@@ -103,7 +114,7 @@ impl Pending {
 
     /// What a message suffers instead of passing.
     pub(super) fn at(&mut self, message: Passing) -> Option<Harm> {
-        for fault in &mut self.0 {
+        for (_, fault) in &mut self.faults {
             if let Place::Message(direction, left) = &mut fault.place
                 && *direction == message.direction
             {
@@ -125,8 +136,8 @@ impl Pending {
     }
 
     fn strike(&mut self, here: impl Fn(Place) -> bool) -> Option<Harm> {
-        let index = self.0.iter().position(|fault| here(fault.place))?;
-        Some(self.0.remove(index).harm)
+        let index = self.faults.iter().position(|(_, fault)| here(fault.place))?;
+        Some(self.faults.remove(index).1.harm)
     }
 }
 
@@ -149,6 +160,6 @@ mod tests {
         pending.add(Fault { place: Place::CommitReply, harm: Harm::Close });
         pending.add(Fault { place: Place::BehindCommit, harm: Harm::Half });
         assert_eq!((pending.at(commit), pending.behind(commit)), (None, Some(Harm::Half)));
-        assert_eq!((pending.at(done), pending.len()), (Some(Harm::Close), 0));
+        assert_eq!((pending.at(done), pending.clear()), (Some(Harm::Close), 0));
     }
 }

@@ -104,12 +104,22 @@ impl FaultProxy {
 
     /// One more fault; each strikes once.
     pub fn set(&self, fault: Fault) {
-        self.shared.state().pending.add(fault);
+        self.set_watched(fault);
+    }
+
+    /// The same; its number, for [`FaultProxy::has_struck`].
+    pub fn set_watched(&self, fault: Fault) -> u64 {
+        self.shared.state().pending.add(fault)
+    }
+
+    /// Whether a fault that was set has struck, if it was not cleared.
+    pub fn has_struck(&self, fault: u64) -> bool {
+        !self.shared.state().pending.holds(fault)
     }
 
     /// Forgets the faults that have not struck; how many there were.
     pub fn clear(&self) -> usize {
-        std::mem::take(&mut self.shared.state().pending).len()
+        self.shared.state().pending.clear()
     }
 
     /// Sets the quality of the line from now on.

@@ -21,6 +21,9 @@ use crate::pooler::Pooler;
 /// Runs that go on at the same time: they wait most of the time.
 const AT_ONCE: usize = 6;
 
+/// So long a commit may take to wait for a standby, where one is to come.
+const WAITER_COMES_WITHIN: Duration = Duration::from_millis(200);
+
 #[test]
 fn random_faults_lose_and_double_nothing() {
     let first = u64::try_from(knob("HOWDAH_SEED", 1)).unwrap();
@@ -72,7 +75,7 @@ struct Site<'s> {
     fired: &'s Fired,
 }
 
-/// How often each fault has happened, over all runs.
+/// How often each fault has happened, over all runs: not how often it was ordered.
 #[derive(Default)]
 struct Fired(Mutex<BTreeMap<&'static str, u64>>);
 
@@ -118,9 +121,9 @@ impl Session {
         self.runtime.block_on(self.connection.client().batch_execute(sql)).unwrap();
     }
 
-    /// Runs what may fail.
-    fn try_run(&self, sql: &str) {
-        let _ = self.runtime.block_on(self.connection.client().batch_execute(sql));
+    /// Runs what may fail; whether it did not.
+    fn try_run(&self, sql: &str) -> bool {
+        self.runtime.block_on(self.connection.client().batch_execute(sql)).is_ok()
     }
 
     fn number(&self, sql: &str) -> i64 {
@@ -156,6 +159,7 @@ fn run(plan: &Plan, site: &Site<'_>, sessions: &[Session; 2]) -> Vec<String> {
     let writer = Writer::connect_blocking(&target(&through), &name, plan.options.clone()).unwrap();
     let accepted = AtomicUsize::new(0);
     let mut account = Account::default();
+    let mut awaited = Vec::new();
     thread::scope(|scope| {
         let (writer, accepted) = (&writer, &accepted);
         let producing: Vec<_> = plan
@@ -170,8 +174,14 @@ fn run(plan: &Plan, site: &Site<'_>, sessions: &[Session; 2]) -> Vec<String> {
             {
                 thread::sleep(Duration::from_micros(500));
             }
-            fired.add(trouble.name().unwrap_or("wire"), 1);
-            make(trouble, &name, &proxy, troubling);
+            let happens = make(trouble, &name, &proxy, troubling);
+            // What strikes on the wire is counted where it does.
+            if let Some(name) = trouble.name() {
+                match happens {
+                    Happens::Now(times) => fired.add(name, u64::from(times > 0)),
+                    Happens::When(faults) => awaited.push((name, faults)),
+                }
+            }
         }
         producing.into_iter().for_each(|producing| account.add(producing.join().unwrap()));
     });
@@ -188,6 +198,9 @@ fn run(plan: &Plan, site: &Site<'_>, sessions: &[Session; 2]) -> Vec<String> {
     drop(writer);
     proxy.release();
     waiting::until("what was late has arrived", || proxy.held_back() == 0);
+    for (name, faults) in awaited {
+        fired.add(name, u64::from(faults.iter().all(|fault| proxy.has_struck(*fault))));
+    }
     proxy.fired().into_iter().for_each(|(harm, times)| fired.add(harm, times));
     if is_late || matches!(plan.ending, Ending::Close(_)) {
         // What was on its way may still commit.
@@ -237,60 +250,88 @@ fn produce(producer: &Producer, name: i32, writer: &Writer, accepted: &AtomicUsi
     account
 }
 
-fn make(trouble: &Trouble, name: &str, proxy: &FaultProxy, session: &Session) {
-    match trouble {
-        Trouble::Wire(fault) => proxy.set(*fault),
-        Trouble::Cut(harm) => proxy.cut_all(*harm),
+/// Whether a trouble that was made is one.
+enum Happens {
+    /// So many backends, connections or statements were hit.
+    Now(i64),
+    /// When all these faults of the proxy have struck.
+    When(Vec<u64>),
+}
+
+/// Makes trouble; what came of it.
+fn make(trouble: &Trouble, name: &str, proxy: &FaultProxy, session: &Session) -> Happens {
+    let connections = || i64::try_from(proxy.connections_now()).unwrap();
+    let of_writer = format!("FROM pg_stat_activity WHERE application_name = '{name}'");
+    Happens::Now(match trouble {
+        Trouble::Wire(fault) => return Happens::When(vec![proxy.set_watched(*fault)]),
+        Trouble::Twice(first, second) => {
+            return Happens::When(vec![proxy.set_watched(*first), proxy.set_watched(*second)]);
+        }
+        Trouble::Cut(harm) => {
+            let there_were = connections();
+            proxy.cut_all(*harm);
+            there_were
+        }
         Trouble::Away(time, harm) => {
+            let (there_were, taken) = (connections(), proxy.connections());
             proxy.go_away(*harm);
             thread::sleep(*time);
             proxy.come_back();
             // What was swallowed meanwhile is let go.
             proxy.cut_all(Harm::Close);
+            there_were + i64::try_from(proxy.connections() - taken).unwrap()
         }
-        Trouble::Terminate => session.run(&format!(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{name}'"
-        )),
+        Trouble::Terminate => {
+            session.number(&format!("SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)) {of_writer}"))
+        }
         Trouble::Cancel(times) => {
+            let mut working = 0;
             for _ in 0..*times {
-                session.run(&format!(
-                    "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = '{name}'"
+                working += session.number(&format!(
+                    "SELECT count(*) FILTER (WHERE pg_cancel_backend(pid) AND state = 'active') {of_writer}"
                 ));
                 thread::sleep(Duration::from_micros(300));
             }
+            working
         }
         Trouble::Freeze(time, is_cut) => {
-            let pid = session.number(&format!(
-                "SELECT coalesce(min(pid), 0)::bigint FROM pg_stat_activity WHERE application_name = '{name}'"
-            ));
+            let pid = session.number(&format!("SELECT coalesce(min(pid), 0)::bigint {of_writer}"));
             let frozen = Frozen::freeze(&pid.to_string());
             if *is_cut {
                 proxy.cut_all(Harm::Close);
             }
             thread::sleep(*time);
-            drop(frozen);
+            i64::from(frozen.is_some())
         }
         Trouble::StandbyAway(time) => {
             session.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
             session.run("SELECT pg_reload_conf()");
+            // Somebody may write no more.
+            let start = Instant::now();
+            let mut waiters = 0;
+            while waiters == 0 && start.elapsed() < *time + WAITER_COMES_WITHIN {
+                thread::sleep(Duration::from_millis(1));
+                waiters = session.number(&format!("SELECT count(*) {of_writer} AND wait_event = 'SyncRep'"));
+            }
             thread::sleep(*time);
             session.run("ALTER SYSTEM RESET synchronous_standby_names");
             session.run("SELECT pg_reload_conf()");
+            waiters
         }
         Trouble::Alter => {
             // Where an attempt that is held back holds the table, nobody can alter it before it is let go.
             let change = ["ADD COLUMN IF NOT EXISTS more int DEFAULT 1", "DROP COLUMN IF EXISTS more"];
-            for change in change {
-                session.try_run(&format!("SET lock_timeout = '500ms'; ALTER TABLE {name} {change}"));
-            }
+            let done = change.map(|change| {
+                session.try_run(&format!("SET lock_timeout = '500ms'; ALTER TABLE {name} {change}"))
+            });
+            i64::from(done[0])
         }
-        Trouble::Twice(first, second) => {
-            proxy.set(*first);
-            proxy.set(*second);
+        Trouble::Lock(time) => {
+            session.run(&format!(
+                "SET lock_timeout = 0; BEGIN; LOCK TABLE {name} IN EXCLUSIVE MODE; SELECT pg_sleep({}); COMMIT",
+                time.as_secs_f64()
+            ));
+            1
         }
-        Trouble::Lock(time) => session.run(&format!(
-            "SET lock_timeout = 0; BEGIN; LOCK TABLE {name} IN EXCLUSIVE MODE; SELECT pg_sleep({}); COMMIT",
-            time.as_secs_f64()
-        )),
-    }
+    })
 }

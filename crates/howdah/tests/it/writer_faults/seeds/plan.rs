@@ -142,7 +142,9 @@ impl Plan {
             seed,
             is_keyed: options.delivery == Delivery::ExactlyOnce && rng.once_in(3),
             is_pooled: rng.once_in(10),
-            is_synchronous: rng.once_in(4),
+            // Nobody else waits for a standby.
+            is_synchronous: rng.once_in(4)
+                || troubles.iter().any(|(_, trouble)| matches!(trouble, Trouble::StandbyAway(_))),
             options,
             line: line(&mut rng),
             producers,
