@@ -10,6 +10,7 @@ mod command;
 #[cfg(feature = "bench")]
 mod datasets;
 mod hostile;
+mod inputs;
 mod lost_output;
 mod promoting;
 mod shells;

@@ -1,8 +1,9 @@
-//! A file of this machine, which is opened as often as it is read, and is an error once it is not what it was.
+//! Files of this machine, by name or as standard input: an error once they are not what they were.
 
 use std::fmt;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -57,6 +58,10 @@ impl Seen {
             modified: (metadata.mtime(), metadata.mtime_nsec()),
         }
     }
+
+    fn check(self, metadata: &Metadata) -> io::Result<()> {
+        if self == Seen::new(metadata) { Ok(()) } else { Err(Changed.into()) }
+    }
 }
 
 impl LocalFile {
@@ -95,10 +100,46 @@ impl LocalFile {
     /// # Errors
     /// `metadata` is not of the file that was named, or the file is [`Changed`].
     pub(crate) fn check(&self, metadata: &Metadata) -> io::Result<()> {
-        match &self.seen {
-            Some(seen) if *seen != Seen::new(metadata) => Err(Changed.into()),
-            _ => Ok(()),
+        self.seen.map_or(Ok(()), |seen| seen.check(metadata))
+    }
+}
+
+/// Standard input, and what it was when it was named: it may be a file, too.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stdin {
+    /// `None`: a pipe, a terminal or a device.
+    seen: Option<Seen>,
+}
+
+impl Stdin {
+    pub(crate) fn new() -> Self {
+        let metadata = Stdin::metadata().ok().filter(Metadata::is_file);
+        Stdin { seen: metadata.as_ref().map(Seen::new) }
+    }
+
+    /// What it is now.
+    ///
+    /// # Errors
+    /// It is closed.
+    pub(crate) fn metadata() -> io::Result<Metadata> {
+        File::from(io::stdin().as_fd().try_clone_to_owned()?).metadata()
+    }
+
+    /// What is left of it. Its end is believed as that of [`LocalFile::reader`] is.
+    pub(crate) fn reader(self) -> impl Read + Send {
+        UnchangedStdin(self)
+    }
+}
+
+struct UnchangedStdin(Stdin);
+
+impl Read for UnchangedStdin {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = io::stdin().read(buffer)?;
+        if let (0, false, Some(seen)) = (n, buffer.is_empty(), self.0.seen) {
+            seen.check(&Stdin::metadata()?)?;
         }
+        Ok(n)
     }
 }
 

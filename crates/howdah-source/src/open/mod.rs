@@ -11,9 +11,7 @@ pub mod reject_file;
 pub mod transcode;
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{self, Cursor, Read};
-use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,7 +27,7 @@ use crate::open::blob::Blob;
 use crate::open::encoding::Encoding;
 use crate::open::fill::read_full;
 use crate::open::guess::Guess;
-use crate::open::local::{Changed, LocalFile};
+use crate::open::local::{Changed, LocalFile, Stdin};
 use crate::open::reject_file::{LineMap, RejectFileReader};
 use crate::store::{self, Address, Failure, Object};
 
@@ -54,7 +52,7 @@ pub struct Input {
 
 #[derive(Debug, Clone)]
 enum Place {
-    Stdin,
+    Stdin(Stdin),
     File(LocalFile),
     Memory(Arc<[u8]>),
     Object(Object),
@@ -109,10 +107,10 @@ impl Input {
             let path = store::local_path(pattern)?;
             let pattern = path.as_deref().unwrap_or(pattern);
             if pattern == "-" {
-                if inputs.iter().any(|input: &Input| matches!(input.place, Place::Stdin)) {
+                if inputs.iter().any(|input: &Input| matches!(input.place, Place::Stdin(_))) {
                     return Err(Error::usage("standard input (-) can be read only once"));
                 }
-                inputs.push(Input::new(Arc::from("-"), Place::Stdin));
+                inputs.push(Input::new(Arc::from("-"), Place::Stdin(Stdin::new())));
             } else if Path::new(pattern).exists() || !pattern.contains(['*', '?', '[']) {
                 inputs.push(Input::file(PathBuf::from(pattern)));
             } else {
@@ -222,7 +220,7 @@ impl Input {
     pub fn file_identity(&self) -> Option<(u64, u64)> {
         let metadata = match &self.place {
             Place::File(file) => file.path().metadata().ok()?,
-            Place::Stdin => File::from(io::stdin().as_fd().try_clone_to_owned().ok()?).metadata().ok()?,
+            Place::Stdin(_) => Stdin::metadata().ok()?,
             Place::Memory(_) | Place::Object(_) | Place::Reader(_) | Place::Batches(_) => return None,
         };
         metadata.is_file().then(|| (metadata.dev(), metadata.ino()))
@@ -236,7 +234,9 @@ impl Input {
     fn path(&self) -> Option<&Path> {
         match &self.place {
             Place::File(file) => Some(file.path()),
-            Place::Stdin | Place::Memory(_) | Place::Object(_) | Place::Reader(_) | Place::Batches(_) => None,
+            Place::Stdin(_) | Place::Memory(_) | Place::Object(_) | Place::Reader(_) | Place::Batches(_) => {
+                None
+            }
         }
     }
 
@@ -256,7 +256,7 @@ impl Input {
     /// Size in bytes as stored; `None` for pipes.
     pub fn size(&self) -> Option<u64> {
         match &self.place {
-            Place::Stdin | Place::Reader(_) | Place::Batches(_) => None,
+            Place::Stdin(_) | Place::Reader(_) | Place::Batches(_) => None,
             Place::Memory(bytes) => Some(bytes.len() as u64),
             Place::Object(object) => Some(object.size()),
             Place::File(file) => file.size(),
@@ -338,7 +338,7 @@ impl Input {
             Place::File(file) if file.size().is_some() => Ok(Some(Blob::file(file.clone()))),
             Place::Memory(bytes) => Ok(Some(Blob::memory(Bytes::from_owner(bytes.clone())))),
             Place::Object(object) => Ok(Some(Blob::object(object.clone(), progress))),
-            Place::Stdin | Place::File(_) | Place::Reader(_) | Place::Batches(_) => Ok(None),
+            Place::Stdin(_) | Place::File(_) | Place::Reader(_) | Place::Batches(_) => Ok(None),
         }
     }
 
@@ -361,7 +361,7 @@ impl Input {
                 .with_hint("it was cut off: even of nothing a compressor makes some bytes"));
         }
         let raw: Box<dyn Read + Send> = match &self.place {
-            Place::Stdin => Box::new(io::stdin()),
+            Place::Stdin(stdin) => Box::new(stdin.reader()),
             Place::File(file) => Box::new(file.reader().map_err(|error| cannot_read(&self.name, error))?),
             Place::Memory(bytes) => Box::new(Cursor::new(bytes.clone())),
             Place::Object(object) => Box::new(object.reader(progress)),

@@ -1,0 +1,62 @@
+//! What a load takes as its input, from outside: a file on standard input, and the files behind a pattern.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use howdah_testkit::Database;
+use howdah_testkit::secrets::Guarded;
+
+/// A limit against hanging.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// `howdah load` of `input` into the table t, in the database's own directory.
+fn load(database: &Database, input: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_howdah"));
+    command.args(["load", input, "--table", "t", "--mode", "append", "--header=false", "-w"]);
+    command.args(["-d", &database.conninfo()]).current_dir(database.path(""));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_file_on_standard_input_that_changes_is_an_error_as_if_it_were_named() {
+    type Harm = fn(&File);
+    let harms: [(&str, Harm); 2] = [
+        ("it becomes shorter", |file| file.set_len(5_000_003).unwrap()),
+        ("it grows", |mut file| file.write_all(b"7,x\n").unwrap()),
+    ];
+    let lines: Vec<String> = (0..100_000).map(|n| format!("{n},{}\n", "x".repeat(90))).collect();
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int, pad text)");
+    for (what, harm) in harms {
+        for input in ["-", "/dev/stdin"] {
+            let file = database.file("t.csv", lines.concat());
+            let mut holder = database.psql();
+            holder.stdin(Stdio::piped()).stdout(Stdio::null());
+            let mut holder = holder.spawn().unwrap();
+            holder.stdin.as_mut().unwrap().write_all(b"BEGIN; LOCK TABLE t IN SHARE MODE;\n").unwrap();
+            let locks = "SELECT count(*) > 0 FROM pg_locks WHERE relation = 't'::regclass AND";
+            database.until(&format!("{locks} granted"), "t", PATIENCE);
+            let child = load(&database, input).stdin(File::open(&file).unwrap()).spawn().unwrap();
+            database.until(&format!("{locks} NOT granted"), "t", PATIENCE);
+            harm(&File::options().append(true).open(Path::new(&file)).unwrap());
+            drop(holder.stdin.take());
+            holder.wait().unwrap();
+            let done = child.guarded_output();
+            assert_eq!(done.status.code(), Some(1), "{what} ({input}): {}", said(&done));
+            assert!(said(&done).contains("it was changed while it was read"), "{what}: {}", said(&done));
+            assert_eq!(database.sql("SELECT count(*) FROM t"), "0", "{what} ({input})");
+        }
+    }
+    let file = database.file("t.csv", lines.concat());
+    let done = load(&database, "-").stdin(File::open(&file).unwrap()).guarded_output();
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert_eq!(database.sql("SELECT count(*) FROM t"), "100000");
+}
