@@ -285,6 +285,64 @@ fn bad_records_are_kept_as_load_keeps_them_and_the_others_are_in() {
 }
 
 #[test]
+fn a_reject_file_belongs_to_one_stream_or_load_at_a_time_and_no_record_is_lost() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int)");
+    let path = database.path("bad.jsonl");
+    let args = ["--header=false", "--on-error", "ignore", "--rejects", "bad.jsonl"];
+    let mut first = stream(&database, &args);
+    first.stdin.as_mut().unwrap().write_all(b"1\nx\n").unwrap();
+    until(&database, "SELECT count(*) FROM t", "1");
+    for _ in 0..2 {
+        let second = streamed(&database, &args, "y\n2\n");
+        assert_eq!(second.status.code(), Some(2), "{}", said(&second));
+        let expected = "rejects cannot go to bad.jsonl: another load or stream is writing there";
+        assert!(said(&second).contains(expected), "{}", said(&second));
+    }
+    let file = database.file("other.csv", "y\n");
+    let load = [&["load", &file, "--table", "t", "--mode", "append", "--overwrite-rejects"], &args[..]];
+    let load = howdah(&database, &load.concat()).guarded_output();
+    assert_eq!(load.status.code(), Some(2), "{}", said(&load));
+    first.stdin.as_mut().unwrap().write_all(b"z\n").unwrap();
+    drop(first.stdin.take());
+    assert_eq!(first.guarded_output().status.code(), Some(3));
+    let raw = || -> Vec<String> {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let kept = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        kept.map(|line| line["raw"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(raw(), ["x", "z"]);
+    assert_eq!(database.sql("SELECT count(*) FROM t"), "1");
+
+    // A killed one holds nothing.
+    let mut killed = stream(&database, &args);
+    killed.stdin.as_mut().unwrap().write_all(b"3\n").unwrap();
+    until(&database, "SELECT count(*) FROM t", "2");
+    stop(killed, Signal::KILL);
+    // An editor may have left the last line without its end.
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.trim_end()).unwrap();
+    assert_eq!(streamed(&database, &args, "w\n").status.code(), Some(3));
+    assert_eq!(raw(), ["x", "z", "w"]);
+}
+
+#[test]
+fn what_a_stream_reads_is_no_place_for_its_rejects() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int)");
+    let file = database.file("log.csv", "x\n1\n");
+    let args = ["--header=false", "--on-error", "ignore", "--rejects", &file];
+    let followed = streamed(&database, &[&args[..], &["--follow", &file]].concat(), "");
+    let mut piped = howdah(&database, &[&["stream", "--table", "t"], &args[..]].concat());
+    let piped = piped.stdin(std::fs::File::open(&file).unwrap()).guarded_output();
+    for done in [followed, piped] {
+        assert_eq!(done.status.code(), Some(2), "{}", said(&done));
+        assert!(said(&done).contains("is an input: rejects cannot go there"), "{}", said(&done));
+    }
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "x\n1\n");
+}
+
+#[test]
 fn a_limit_on_bad_records_ends_the_stream() {
     let database = Database::new();
     database.sql("CREATE TABLE t (n int)");

@@ -2,9 +2,9 @@
 //! loaded again.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufWriter, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -83,7 +83,7 @@ impl Rejects {
     /// a directory; any other with the first record. `existing` says what becomes of one that is there.
     ///
     /// # Errors
-    /// The file cannot be made, or holds something that must stay.
+    /// The file cannot be made, holds something that must stay, or another load or stream writes to it.
     pub(crate) fn new(
         path: &Path,
         asked: bool,
@@ -204,7 +204,7 @@ impl Rejects {
 
     fn open(&self) -> Result<BufWriter<File>, Error> {
         let mut options = OpenOptions::new();
-        options.write(true).mode(MODE);
+        options.append(true).mode(MODE);
         let cannot = |error| self.cannot_write(error);
         // The file is looked at once it is open: what stands at its path may be another by then.
         let file = match options.create_new(true).open(&self.path) {
@@ -213,23 +213,31 @@ impl Rejects {
                 if self.existing != Existing::Overwritten && !leads_to_device {
                     options.custom_flags(nix::libc::O_NOFOLLOW);
                 }
-                let opened =
-                    options.create_new(false).append(self.existing == Existing::AddedTo).open(&self.path);
-                let file = opened.map_err(|error| match error.raw_os_error() == Some(nix::libc::ELOOP) {
-                    true => self.is_there("is a link"),
-                    false => cannot(error),
+                // Where records are added, the last byte there is looked at.
+                options.create_new(false).read(self.existing == Existing::AddedTo && !leads_to_device);
+                let file = options.open(&self.path).map_err(|error| {
+                    match error.raw_os_error() == Some(nix::libc::ELOOP) {
+                        true => self.is_there("is a link"),
+                        false => cannot(error),
+                    }
                 })?;
+                // Before it is looked at: what another one is about to write to is not empty.
+                self.hold(&file)?;
                 let there = file.metadata().map_err(cannot)?;
                 if there.is_file() && there.len() > 0 {
                     match self.existing {
                         Existing::Refused => return Err(self.is_there("exists already and is not empty")),
                         Existing::Overwritten => file.set_len(0).map_err(cannot)?,
-                        Existing::AddedTo => {}
+                        Existing::AddedTo => end_line(&file, there.len()).map_err(cannot)?,
                     }
                 }
                 file
             }
-            made => made.map_err(cannot)?,
+            made => {
+                let file = made.map_err(cannot)?;
+                self.hold(&file)?;
+                file
+            }
         };
         // Not of a device or a pipe: those are not ours alone.
         let own = file.metadata().and_then(|metadata| match metadata.is_file() {
@@ -238,6 +246,31 @@ impl Rejects {
         });
         own.map_err(cannot)?;
         Ok(BufWriter::new(file))
+    }
+
+    /// Takes the file for this load or stream alone, by whatever name others know it. The lock ends with the process.
+    ///
+    /// # Errors
+    /// Another one has it.
+    fn hold(&self, file: &File) -> Result<(), Error> {
+        // What is written to a device or a pipe is not kept there.
+        if !file.metadata().map_err(|error| self.cannot_write(error))?.is_file() {
+            return Ok(());
+        }
+        match file.try_lock() {
+            Ok(()) => Ok(()),
+            Err(TryLockError::WouldBlock) => {
+                let path = self.path.display();
+                let said = format!("rejects cannot go to {path}: another load or stream is writing there");
+                Err(Error::usage(said).with_hint(message![
+                    "wait for that one, or name another file: ",
+                    setting::REJECTS.placeholder("FILE")
+                ]))
+            }
+            // Some file systems of networks know no locks.
+            Err(TryLockError::Error(error)) if is_without_locks(&error) => Ok(()),
+            Err(TryLockError::Error(error)) => Err(self.cannot_write(error)),
+        }
     }
 
     fn is_there(&self, what: &str) -> Error {
@@ -273,6 +306,18 @@ impl Rejects {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Ends the last line of `file`, if an editor or a full disk left it without an end: no record is put behind another.
+fn end_line(mut file: &File, length: u64) -> std::io::Result<()> {
+    let mut last = [0];
+    file.read_exact_at(&mut last, length - 1)?;
+    if last == *b"\n" { Ok(()) } else { file.write_all(b"\n") }
+}
+
+fn is_without_locks(error: &std::io::Error) -> bool {
+    use nix::libc::{ENOLCK, ENOSYS, ENOTSUP};
+    error.raw_os_error().is_some_and(|code| [ENOLCK, ENOSYS, ENOTSUP].contains(&code))
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 pub(crate) use keys::check as check_json_options;
-pub(crate) use tolerance::{default_path, provenance};
+pub(crate) use tolerance::{default_path, is_an_input, provenance};
 
 use decide::Circumstances;
 use landed::Landed;

@@ -1,7 +1,7 @@
 //! What becomes of records that are no rows: the reject file, and how rows that only the server refuses are found.
 
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32};
 
@@ -39,8 +39,7 @@ impl Load<'_> {
         };
         let there = path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
         if there.is_some() && inputs.iter().any(|input| input.file_identity() == there) {
-            return Err(Error::usage(format!("{} is an input: rejects cannot go there", path.display()))
-                .with_hint(message!["name another file: ", setting::REJECTS.placeholder("FILE")]));
+            return Err(is_an_input(&path));
         }
         let whole: Vec<Option<usize>> = (0..mapping.fields).map(Some).collect();
         let had_types = inputs.iter().any(Input::had_types);
@@ -81,6 +80,12 @@ impl Load<'_> {
             commits: decision.commits.clone(),
         }
     }
+}
+
+/// The error for rejects that would go where records are read from.
+pub(crate) fn is_an_input(path: &Path) -> Error {
+    Error::usage(format!("{} is an input: rejects cannot go there", path.display()))
+        .with_hint(message!["name another file: ", setting::REJECTS.placeholder("FILE")])
 }
 
 /// In the working directory, where a person looks; whatever the table is called, it is a file name.

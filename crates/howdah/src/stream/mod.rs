@@ -26,6 +26,7 @@ mod waiting;
 mod watch;
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -41,6 +42,7 @@ use place::StateFile;
 use reading::Reading;
 use settle::{Between, Kept, Settled, Settler, State};
 use state_table::{SharedTable, StateTable};
+use trace::FileMark;
 
 use crate::catalog::name::TableName;
 use crate::catalog::session::Session;
@@ -53,7 +55,7 @@ use crate::encode::rejects::{Existing, Rejects};
 use crate::error::ReportedError;
 use crate::error::{Committed, Error, ErrorKind};
 use crate::load::advice;
-use crate::load::{default_path, provenance};
+use crate::load::{default_path, is_an_input, provenance};
 use crate::message::{Action, setting};
 use crate::options::{LoadOptions, OnError};
 use crate::publish::load_id::LoadId;
@@ -185,7 +187,7 @@ impl Stream<'_> {
         self.tell(&found, &table);
         intake.go_on(&found.dialect, self.watch.control())?;
         self.report.start_offset = intake.start.offset;
-        let rejects = self.rejects(&found, &table, &options)?;
+        let rejects = self.rejects(&found, &table, &options, intake.start.file.as_ref())?;
         let mut kept = Kept { rejects, state };
         if let (Some(table), Some(mark), false) = (kept.table(), &intake.start.file, intake.is_resumed) {
             intake.start.base = table.enter(mark, 0)?;
@@ -321,6 +323,7 @@ impl Stream<'_> {
         found: &Reading,
         table: &Table,
         options: &LoadOptions,
+        input: Option<&FileMark>,
     ) -> Result<Option<Arc<Rejects>>, Error> {
         if options.tolerance.on_error == OnError::Stop {
             return Ok(None);
@@ -330,6 +333,11 @@ impl Stream<'_> {
             .rejects
             .clone()
             .unwrap_or_else(|| default_path(&table.name, &self.id.to_string()));
+        // What it adds would be read, and refused again, without an end.
+        let there = path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
+        if there.is_some() && input.map(FileMark::identity) == there {
+            return Err(is_an_input(&path));
+        }
         let fields: Vec<Option<usize>> = (0..found.mapping.fields).map(Some).collect();
         let provenance = provenance(table, &found.mapping, &fields, &found.dialect, options, false);
         let asked = options.tolerance.rejects.is_some();

@@ -85,6 +85,8 @@ impl StateFile {
         if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
             return Err(refuse("it is not a regular file".to_owned()));
         }
+        // A link leads to one state, whoever goes on from it by which name; and the state is exchanged, not the link.
+        let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let lock = lock(path).map_err(|error| refuse(error.to_string()).caused_by(error))?;
         match lock.try_lock() {
             Ok(()) => {}
@@ -187,7 +189,14 @@ mod tests {
         assert_eq!(state.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         let refused = StateFile::open(&state, "log", "public.t").unwrap_err();
         assert!(refused.message().contains("another stream"), "{refused}");
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink("state", &link).unwrap();
+        let refused = StateFile::open(&link, "log", "public.t").unwrap_err();
+        assert!(refused.message().contains("another stream"), "{refused}");
         drop(file);
+        StateFile::open(&link, "log", "public.t").unwrap().save(&place(&log, 3)).unwrap();
+        assert!(link.is_symlink(), "it was exchanged for a file");
+        StateFile::open(&link, "log", "public.t").unwrap().save(&place(&log, 4)).unwrap();
         let again = StateFile::open(&state, "log", "public.t").unwrap();
         let saved = again.last().unwrap().clone();
         drop(again);

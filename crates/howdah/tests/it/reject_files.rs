@@ -3,10 +3,10 @@
 use std::os::unix::fs::PermissionsExt;
 
 use howdah::options::OnError;
-use howdah::{ErrorKind, LoadOptions};
+use howdah::{Control, ErrorKind, LoadOptions};
 use howdah_testkit::Database;
 
-use crate::common::{load, options, try_load};
+use crate::common::{GATE, Holder, load, options, target, try_load, until_at_the_gate};
 
 fn tolerant(database: &Database, file: &str) -> LoadOptions {
     options(file, "t").on_error(OnError::Ignore).rejects(database.path("rejects.jsonl"))
@@ -81,4 +81,42 @@ fn a_hard_link_to_an_input_is_no_place_for_rejects() {
     let error = try_load(&database, &wanted).unwrap_err();
     assert!(error.message().ends_with("is an input: rejects cannot go there"), "{error:?}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "a\n1\nx\n");
+}
+
+#[test]
+fn a_reject_file_that_another_load_writes_to_is_refused_before_any_row_moves() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (a int); CREATE TABLE other (a int)");
+    let file = database.file("input.csv", "a\nx\n1\n");
+    let path = database.path("rejects.jsonl");
+    for overwrites in [false, true] {
+        let gate = Holder::gate(&database);
+        let first = tolerant(&database, &file).overwrite_rejects(overwrites).before([GATE]);
+        let to = target(&database);
+        let first = std::thread::spawn(move || howdah::load(&first, &to, &Control::new()));
+        until_at_the_gate(&database, &first);
+        let (hard, soft) = (database.path("hard.jsonl"), database.path("soft.jsonl"));
+        for link in [&hard, &soft] {
+            let _ = std::fs::remove_file(link);
+        }
+        std::fs::hard_link(&path, &hard).unwrap();
+        std::os::unix::fs::symlink(&path, &soft).unwrap();
+        for (name, overwrites) in
+            [(&path, false), (&path, true), (&hard, false), (&hard, true), (&soft, true)]
+        {
+            let second = options(&file, "other").on_error(OnError::Ignore);
+            let second = second.rejects(name.clone()).overwrite_rejects(overwrites);
+            let error = try_load(&database, &second).unwrap_err();
+            assert_eq!((error.kind(), error.visible()), (ErrorKind::Usage, Some("nothing was changed")));
+            let expected = format!("rejects cannot go to {name}: another load or stream is writing there");
+            assert_eq!(error.message(), expected);
+        }
+        assert_eq!(database.sql("SELECT count(*) FROM other"), "0");
+        gate.release();
+        assert_eq!(first.join().unwrap().unwrap().rows_rejected, 1);
+        assert_eq!(lines(&path), 1);
+    }
+    // It is free again.
+    load(&database, &tolerant(&database, &file));
+    assert_eq!(lines(&path), 1);
 }
