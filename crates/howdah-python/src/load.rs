@@ -167,7 +167,7 @@ impl<'py> CallingThread<'py> {
 /// The load itself, without Python.
 fn run(given: Vec<Given>, options: &LoadOptions, dsn: Option<String>, control: &howdah::Control) -> Ended {
     // A server is not looked for, let alone made, for a file that is not there.
-    let prepared = inputs(given).and_then(|inputs| Ok((inputs, Chosen::by(dsn)?)));
+    let prepared = inputs(given, control).and_then(|inputs| Ok((inputs, Chosen::by(dsn)?)));
     match prepared {
         Ok((inputs, Chosen { target, server, notices })) => {
             Ended::new(howdah::load_inputs(inputs, options, &target, control), server, notices)
@@ -176,11 +176,11 @@ fn run(given: Vec<Given>, options: &LoadOptions, dsn: Option<String>, control: &
     }
 }
 
-fn inputs(given: Vec<Given>) -> Result<Vec<Input>, Error> {
+fn inputs(given: Vec<Given>, control: &howdah::Control) -> Result<Vec<Input>, Error> {
     let mut inputs = Vec::with_capacity(given.len());
     for given in given {
         match given {
-            Given::Place(name) => inputs.extend(Input::resolve(&[name.into()])?),
+            Given::Place(name) => inputs.extend(Input::resolve(&[name.into()], control.progress())?),
             Given::Input(input) => inputs.push(input),
         }
     }

@@ -53,7 +53,7 @@ fn attempt(
 ) -> Result<Report, Error> {
     let options = job::load_options(args)?;
     // A server is not looked for, let alone made, for a file that is not there.
-    Input::resolve(&options.input.paths)?;
+    Input::resolve(&options.input.paths, &howdah::source::Progress::new())?;
     let chosen = server.insert(Server::choose(&args.connection, console)?);
     if args.connection.password {
         chosen.ask_password()?;

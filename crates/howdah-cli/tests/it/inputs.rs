@@ -1,8 +1,10 @@
 //! What a load takes as its input, from outside: a file on standard input, and the files behind a pattern.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
@@ -59,4 +61,38 @@ fn a_file_on_standard_input_that_changes_is_an_error_as_if_it_were_named() {
     let done = load(&database, "-").stdin(File::open(&file).unwrap()).guarded_output();
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
     assert_eq!(database.sql("SELECT count(*) FROM t"), "100000");
+}
+
+#[test]
+fn a_pattern_takes_what_the_shell_takes_and_says_what_it_leaves_out() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int)");
+    let directory = PathBuf::from(database.path("gd"));
+    let path = |name: &[u8]| directory.join(OsStr::from_bytes(name));
+    std::fs::create_dir_all(path(b"sub.csv")).unwrap();
+    std::fs::write(path(b"a.csv"), "1\n").unwrap();
+    std::fs::write(path(b"b\xff.csv"), "2\n").unwrap();
+    std::fs::write(path(b".hid.csv"), "3\n").unwrap();
+    assert!(Command::new("mkfifo").arg(path(b"pipe.csv")).status().unwrap().success());
+    let child = load(&database, "gd/*.csv").spawn().unwrap();
+    std::fs::write(path(b"pipe.csv"), "4\n").unwrap();
+    let done = child.guarded_output();
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert!(
+        said(&done).contains("note: \"gd/*.csv\" leaves out gd/sub.csv (a directory)\n"),
+        "{}",
+        said(&done)
+    );
+    let taken = "SELECT string_agg(n::text, ',' ORDER BY n) FROM t";
+    assert_eq!(database.sql(taken), "1,2,4");
+    let done = load(&database, "gd/.*.csv").guarded_output();
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert_eq!(database.sql(taken), "1,2,3,4");
+    // A link that leads nowhere is missed as if it were named.
+    std::fs::remove_file(path(b"pipe.csv")).unwrap();
+    std::os::unix::fs::symlink("nowhere", path(b"c.csv")).unwrap();
+    let done = load(&database, "gd/*.csv").guarded_output();
+    assert_eq!(done.status.code(), Some(1), "{}", said(&done));
+    assert!(said(&done).contains("cannot read gd/c.csv: No such file or directory"), "{}", said(&done));
+    assert_eq!(database.sql(taken), "1,2,3,4");
 }

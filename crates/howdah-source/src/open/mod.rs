@@ -6,11 +6,12 @@ pub mod encoding;
 pub(crate) mod fill;
 pub mod guess;
 pub(crate) mod local;
+mod pattern;
 pub mod provenance;
 pub mod reject_file;
 pub mod transcode;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Cursor, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -33,6 +34,9 @@ use crate::store::{self, Address, Failure, Object};
 
 /// The longest signature of a format.
 const SIGNATURE_BYTES: u64 = 16;
+
+/// So many things that a pattern leaves out are named.
+const SHOWN: usize = 3;
 
 /// One input, not yet opened.
 #[derive(Debug, Clone)]
@@ -87,52 +91,35 @@ impl<T: ?Sized> std::fmt::Debug for Once<T> {
 }
 
 impl Input {
-    /// Finds the files and objects behind `patterns` and URLs, in order; those of a glob are sorted by name.
+    /// Finds the files and objects behind `patterns` and URLs, in order; those of a pattern are sorted by name. What a pattern
+    /// leaves out is said in `progress`.
     ///
     /// # Errors
     /// A pattern that matches nothing, a missing file, a directory, standard input named twice, a store that refuses.
-    pub fn resolve(patterns: &[OsString]) -> Result<Vec<Input>, Error> {
+    pub fn resolve(patterns: &[OsString], progress: &Progress) -> Result<Vec<Input>, Error> {
         let mut inputs = Vec::new();
-        for pattern in patterns {
-            let Some(pattern) = pattern.to_str() else {
-                // A name that is no text is a file's, exactly.
-                inputs.push(Input::file(PathBuf::from(pattern)));
-                continue;
-            };
-            if let Some(address) = Address::parse(pattern)? {
-                let found = store::find(&address, &Progress::new())?;
-                inputs.extend(found.into_iter().map(Input::object));
-                continue;
+        for named in patterns {
+            let mut path = named.clone();
+            // A name that is no text is that of files.
+            if let Some(text) = named.to_str() {
+                if let Some(address) = Address::parse(text)? {
+                    let found = store::find(&address, progress)?;
+                    inputs.extend(found.into_iter().map(Input::object));
+                    continue;
+                }
+                if let Some(local) = store::local_path(text)? {
+                    path = local.into();
+                }
             }
-            let path = store::local_path(pattern)?;
-            let pattern = path.as_deref().unwrap_or(pattern);
-            if pattern == "-" {
+            if path == "-" {
                 if inputs.iter().any(|input: &Input| matches!(input.place, Place::Stdin(_))) {
                     return Err(Error::usage("standard input (-) can be read only once"));
                 }
                 inputs.push(Input::new(Arc::from("-"), Place::Stdin(Stdin::new())));
-            } else if Path::new(pattern).exists() || !pattern.contains(['*', '?', '[']) {
-                inputs.push(Input::file(PathBuf::from(pattern)));
+            } else if !pattern::is_pattern(&path) || Path::new(&path).symlink_metadata().is_ok() {
+                inputs.push(Input::file(PathBuf::from(path)));
             } else {
-                let found = glob::glob(pattern).map_err(|error| {
-                    Error::usage(format!("{pattern:?} is not a valid pattern: {error}")).caused_by(error)
-                })?;
-                let before = inputs.len();
-                for path in found {
-                    let path = path.map_err(|error| {
-                        let path = error.path().to_string_lossy().into_owned();
-                        cannot_read(&path, error.into())
-                    })?;
-                    if path.is_file() {
-                        inputs.push(Input::file(path));
-                    }
-                }
-                if inputs.len() == before {
-                    return Err(Error::new(ErrorKind::Source, format!("no file matches {pattern:?}"))
-                        .with_hint(
-                            "* and ? stand for parts of a name, ** for directories; ls shows what is there",
-                        ));
-                }
+                inputs.extend(matching(&path, progress)?);
             }
         }
         if inputs.is_empty() {
@@ -425,6 +412,28 @@ impl ByteStream {
     pub fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, Error> {
         read_full(&mut self.reader, buffer).map_err(|error| cannot_read(&self.name, error))
     }
+}
+
+/// The files that `pattern` stands for. Each is read or refused as if it were named.
+fn matching(pattern: &OsStr, progress: &Progress) -> Result<Vec<Input>, Error> {
+    let found = pattern::find(pattern)
+        .map_err(|(directory, error)| cannot_read(&directory.to_string_lossy(), error))?;
+    let pattern = pattern.to_string_lossy();
+    let mut left_out = found.left_out.iter();
+    let shown: Vec<String> =
+        left_out.by_ref().take(SHOWN).map(|(path, what)| format!("{} ({what})", path.display())).collect();
+    if !shown.is_empty() {
+        let more = match left_out.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        progress.notice(format!("{pattern:?} leaves out {}{more}", shown.join(", ")));
+    }
+    if found.files.is_empty() {
+        return Err(Error::new(ErrorKind::Source, format!("no file matches {pattern:?}"))
+            .with_hint("* and ? stand for parts of a name, ** for directories; ls shows what is there"));
+    }
+    Ok(found.files.into_iter().map(Input::file).collect())
 }
 
 /// The error for an input that could not be read, with what to do about it where that is known.

@@ -76,7 +76,7 @@ use crate::source::{Cutter, Dialect, Input, MorselSource, PIECE_BYTES, Progress}
 /// What ended the load, with what was done until then: [`Error::report`] gives the [`Report`], and [`Error::committed`] says
 /// whether rows are in the table.
 pub fn load(options: &LoadOptions, target: &Target, control: &Control) -> Result<Report, Error> {
-    run(|| Ok(Input::resolve(&options.input.paths)?), options, target, control)
+    run(|| Ok(Input::resolve(&options.input.paths, control.progress())?), options, target, control)
 }
 
 /// Like [`load()`], but carries `inputs`, which need not be files.

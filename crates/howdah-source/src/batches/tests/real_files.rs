@@ -26,7 +26,7 @@ const REFUSED: [(&str, &str); 5] = [
 ];
 
 fn rows_of(path: &Path, format: BatchFormat) -> Result<usize, Error> {
-    let inputs = Input::resolve(&[path.into()])?;
+    let inputs = Input::resolve(&[path.into()], &Progress::new())?;
     let batches = open(&inputs, format)?;
     let taken = take(&batches, 2)?;
     let rows: usize = taken.iter().map(|batch| batch.rows.num_rows()).sum();
