@@ -307,8 +307,11 @@ impl StateTable {
             None => {
                 format!("UPDATE {relation} SET about = $1::pg_catalog.text::pg_catalog.jsonb WHERE {mine}")
             }
+            // The row is held first: who has the place decides about its ranges too. Those who note ranges do not wait.
             Some(from) => format!(
-                "WITH gone AS (DELETE FROM {relation} WHERE stream = '{stream}' AND owner IS NULL RETURNING settled) \
+                "WITH own AS (SELECT FROM {relation} WHERE {mine} FOR NO KEY UPDATE), \
+                 gone AS (DELETE FROM {relation} WHERE stream = '{stream}' AND owner IS NULL \
+                 AND EXISTS (SELECT FROM own) RETURNING settled) \
                  UPDATE {relation} AS t SET about = $1::pg_catalog.text::pg_catalog.jsonb, settled = (t.settled + \
                  coalesce((SELECT pg_catalog.range_agg(settled) FROM gone), '{{}}')) \
                  * pg_catalog.int8multirange(pg_catalog.int8range({from}, NULL)) WHERE {mine}"

@@ -90,3 +90,63 @@ fn connections_that_break_and_a_server_that_is_away_repeat_nothing_and_lose_noth
     assert_eq!(done.status.code(), Some(143), "{}", said(&done));
     assert_eq!(database.sql("SELECT count(*), count(DISTINCT n) FROM t"), "10001|10001");
 }
+
+#[test]
+fn a_stream_that_was_ousted_leaves_the_ranges_of_the_one_that_goes_on() {
+    let database = Database::new();
+    database.sql(
+        "CREATE TABLE t (n int); CREATE FUNCTION oust() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+         INSERT INTO places (stream, settled) SELECT stream, '{[1000,2000)}' FROM places WHERE owner IS NOT NULL; \
+         UPDATE places SET owner = 'another' WHERE owner IS NOT NULL; RETURN NULL; END $$; \
+         CREATE TRIGGER oust AFTER INSERT ON t FOR EACH ROW WHEN (NEW.n = 2) EXECUTE FUNCTION oust()",
+    );
+    let log = database.file("log.csv", "1\n");
+    let first = stream(&database, &ARGS);
+    until(&database, ALL, "1");
+    // Its rows are in, and when it wants to gather their ranges the place is another's.
+    append(&log, "2\n");
+    let ousted = first.guarded_output();
+    assert!(said(&ousted).contains("another stream goes on from it"), "{}", said(&ousted));
+    let left = "SELECT count(*) FROM places WHERE owner IS NULL AND settled = '{[1000,2000)}'";
+    assert_eq!(database.sql(left), "1");
+}
+
+/// A stream is frozen, its sessions are ended, the next one goes on, and the first one wakes up; at last the next one is
+/// killed.
+#[test]
+fn streams_that_are_frozen_ousted_and_woken_repeat_nothing_and_lose_nothing() {
+    let rounds = howdah_testkit::knob("HOWDAH_OUSTED", 6);
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int)");
+    let log = database.file("log.csv", "0\n");
+    let args = [&ARGS[..], &["--max-rows", "20"]].concat();
+    let mut child = stream(&database, &args);
+    until(&database, ALL, "0");
+    let mut last = 1;
+    for round in 0..rounds {
+        append(&log, &numbers(last, last + 2_000));
+        last += 2_000;
+        // It is somewhere in these rows, differently far each time.
+        let so_far = (round * 331) % 1_500;
+        until(&database, &format!("SELECT count(*) >= {so_far} FROM t"), "t");
+        kill_process(Pid::from_child(&child), Signal::STOP).unwrap();
+        database.sql(
+            "SELECT count(pg_terminate_backend(pid, 60000)) FROM pg_stat_activity \
+             WHERE application_name = 'howdah' AND datname = current_database()",
+        );
+        let mut next = stream(&database, &args);
+        append(&log, &numbers(last, last + 2_000));
+        last += 2_000;
+        until(&database, &format!("SELECT count(DISTINCT n) > {} FROM t", last - 2_000), "t");
+        kill_process(Pid::from_child(&child), Signal::CONT).unwrap();
+        // What it says follows from what it was about to do; one that had just begun never had the place.
+        until_true("the one that was ousted ends", || child.try_wait().unwrap().is_some());
+        assert!(!child.guarded_output().status.success());
+        next.kill().unwrap();
+        next.wait().unwrap();
+        child = stream(&database, &args);
+        until(&database, "SELECT count(DISTINCT n) FROM t", &last.to_string());
+    }
+    stop(child, Signal::TERM);
+    assert_eq!(database.sql("SELECT count(*), count(DISTINCT n) FROM t"), format!("{last}|{last}"));
+}
