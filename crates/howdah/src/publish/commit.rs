@@ -13,6 +13,7 @@ use crate::control::liveness::{ANSWER_WITHIN, PATIENCE, lost};
 use crate::control::stoppable::{cancelled, interruptible};
 use crate::error::Error;
 use crate::publish::fate::{Account, Fate, Seen, Transaction, ask};
+use crate::publish::late::LateCommits;
 use crate::publish::server_identity::ServerIdentity;
 
 /// A server that restarts is back within seconds; longer than this nobody is kept waiting for the truth.
@@ -62,14 +63,18 @@ impl Commit<'_> {
         subtransactions.resize(self.connections.len(), Vec::new());
         let open = self.connections.iter().zip(subtransactions).map(|(of, subs)| Transaction::open(of, subs));
         let transactions = interruptible(first, self.control, try_join_all(open)).await?;
-        let found = self.find_out(&transactions).await;
+        let late = LateCommits::new(transactions.len());
+        let found = self.find_out(&transactions, &late).await;
         if found.fates.iter().all(|fate| *fate == Fate::Committed) {
             if found.is_by_inquiry {
                 self.control.notice("the answer to COMMIT was lost; the server says that it committed");
             }
             return Ok(());
         }
-        let failure = found.failure.unwrap_or_else(|| lost(first));
+        let failure = found.failure.unwrap_or_else(|| match late.is_ended(None) {
+            true => late.failure(),
+            false => lost(first),
+        });
         let added_to = match &self.makes {
             Makes::Nothing => return Err(failure.nothing_changed()),
             Makes::AllAtOnce => None,
@@ -82,22 +87,27 @@ impl Commit<'_> {
 
     /// Sends COMMIT on all connections and waits for the answers. Where one is lost or does not come, the server is asked what
     /// became of the transactions, until that is known or waiting is over.
-    async fn find_out(&self, transactions: &[Transaction]) -> Found {
+    async fn find_out(&self, transactions: &[Transaction], late: &LateCommits) -> Found {
         let mut found =
             Found { fates: vec![Fate::Open; transactions.len()], failure: None, is_by_inquiry: false };
         let commit =
             |at: usize| async move { (at, self.connections[at].client().batch_execute("COMMIT").await) };
         let mut answers: FuturesUnordered<_> = (0..transactions.len()).map(commit).collect();
-        let mut inquiry = self.ask_after(PATIENCE, transactions);
+        let ask_after = |wait| self.ask_after(wait, transactions, late);
+        let mut inquiry = ask_after(PATIENCE);
         let mut deadline: Option<Instant> = None;
         let mut is_stopped = false;
+        let mut has_told = false;
         while found.fates.contains(&Fate::Open) {
             tokio::select! {
                 Some((at, answer)) = answers.next(), if !answers.is_empty() => {
                     found.fates[at] = Fate::told_by(&answer);
                     if let Err(error) = answer {
-                        found.failure.get_or_insert(error.into());
-                        inquiry = self.ask_after(Duration::ZERO, transactions);
+                        // The server calls it an administrator's doing whoever ended a session.
+                        let is_ours = late.is_ended(Some(at)) && found.fates[at] == Fate::Open;
+                        found.failure.get_or_insert_with(|| if is_ours { late.failure() } else { error.into() });
+                        late.broke(at);
+                        inquiry = ask_after(Duration::ZERO);
                     }
                     if answers.is_empty() {
                         deadline = sooner(deadline, WAIT_FOR_SERVER);
@@ -105,7 +115,7 @@ impl Commit<'_> {
                 }
                 seen = &mut inquiry => {
                     let may_answer = !answers.is_empty() && !is_stopped;
-                    inquiry = self.ask_after(if may_answer { ASK_EVERY } else { ASK_AGAIN }, transactions);
+                    inquiry = ask_after(if may_answer { ASK_EVERY } else { ASK_AGAIN });
                     match seen {
                         Some(Seen::Fates(fates)) => {
                             if may_answer {
@@ -113,6 +123,15 @@ impl Commit<'_> {
                                 deadline = None;
                             }
                             self.settle(&mut found, &fates);
+                            let open = found.fates.iter().filter(|fate| **fate == Fate::Open).count();
+                            if may_answer && open > 0 && open < found.fates.len() && !has_told {
+                                has_told = true;
+                                let total = found.fates.len();
+                                self.control.notice(format!(
+                                    "{} of {total} connections have committed; COMMIT of the others is waited for",
+                                    total - open
+                                ));
+                            }
                         }
                         None if may_answer => deadline = sooner(deadline, WAIT_FOR_MACHINE),
                         Some(Seen::Another) if !may_answer => break,
@@ -121,8 +140,9 @@ impl Commit<'_> {
                 }
                 () = self.control.cancelled(), if !is_stopped => {
                     is_stopped = true;
+                    late.stop();
                     found.failure.get_or_insert_with(cancelled);
-                    inquiry = self.ask_after(Duration::ZERO, transactions);
+                    inquiry = ask_after(Duration::ZERO);
                     deadline = sooner(deadline, WAIT_WHEN_STOPPED);
                 }
                 () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => break,
@@ -131,15 +151,18 @@ impl Commit<'_> {
         found
     }
 
-    /// Asks the server, after a while, what became of `transactions`. `None`: it does not answer.
+    /// Asks the server, after a while, what became of `transactions`; sessions in which COMMIT is too `late` are ended. `None`:
+    /// it does not answer.
     fn ask_after<'s>(
         &'s self,
         wait: Duration,
         transactions: &'s [Transaction],
+        late: &'s LateCommits,
     ) -> BoxFuture<'s, Option<Seen>> {
         let asked = async move {
             sleep(wait).await;
-            let asked = timeout(ANSWER_WITHIN, ask(self.target, self.server, transactions));
+            let to_end = |fates: &[Fate], is_late: &[bool]| late.to_end(fates, is_late);
+            let asked = timeout(ANSWER_WITHIN, ask(self.target, self.server, transactions, to_end));
             asked.await.ok().and_then(Result::ok)
         };
         asked.boxed()

@@ -63,8 +63,8 @@ impl Fate {
     }
 }
 
-/// Asks the server at `target` for the fates of `transactions`, if it is `server`. A session in which COMMIT never arrived is
-/// ended: it could arrive late.
+/// Asks the server at `target` for the fates of `transactions`, if it is `server`. Where COMMIT has not arrived, `to_end` says of
+/// which the session is to be ended, from all fates and of which transactions that is so: it could arrive late.
 ///
 /// # Errors
 /// There is no answer.
@@ -72,6 +72,7 @@ pub(crate) async fn ask(
     target: &Target,
     server: Option<&ServerIdentity>,
     transactions: &[Transaction],
+    to_end: impl FnOnce(&[Fate], &[bool]) -> Vec<bool>,
 ) -> Result<Seen, Error> {
     let connection = target.connect().await?;
     let found = ServerIdentity::read(&connection).await;
@@ -79,8 +80,7 @@ pub(crate) async fn ask(
         return Ok(Seen::Another);
     }
     let ids: Vec<Option<&str>> = transactions.iter().map(|transaction| transaction.id.as_deref()).collect();
-    let sql = "select pg_catalog.pg_xact_status(id::xid8),
-                      case when a.state = 'idle in transaction' then pg_catalog.pg_terminate_backend(a.pid) end
+    let sql = "select pg_catalog.pg_xact_status(id::xid8), coalesce(a.state = 'idle in transaction', false)
                  from pg_catalog.unnest($1::text[]) with ordinality as t(id, n)
                  left join pg_catalog.pg_stat_activity as a on a.backend_xid = id::xid8::xid
                 order by n";
@@ -92,8 +92,19 @@ pub(crate) async fn ask(
         None if !has_written => Fate::Committed,
         _ => Fate::Open,
     };
-    let fates = rows.iter().zip(&ids).map(|(row, id)| fate(row.get(0), id.is_some()));
-    Ok(Seen::Fates(fates.collect()))
+    let fates: Vec<Fate> = rows.iter().zip(&ids).map(|(row, id)| fate(row.get(0), id.is_some())).collect();
+    let is_late: Vec<bool> = rows.iter().map(|row| row.get(1)).collect();
+    let ends = to_end(&fates, &is_late);
+    let ids: Vec<&str> = ids.into_iter().zip(ends).filter_map(|(id, ends)| id.filter(|_| ends)).collect();
+    if !ids.is_empty() {
+        // Looked at again: COMMIT may have arrived meanwhile.
+        let sql = "select pg_catalog.pg_terminate_backend(a.pid)
+                     from pg_catalog.unnest($1::text[]) as id
+                     join pg_catalog.pg_stat_activity as a on a.backend_xid = id::xid8::xid
+                    where a.state = 'idle in transaction'";
+        connection.client().query_typed(sql, &[(&ids, Type::TEXT_ARRAY)]).await?;
+    }
+    Ok(Seen::Fates(fates))
 }
 
 /// The transactions of a commit that did not simply work, and what became of them.

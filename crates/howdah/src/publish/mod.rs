@@ -3,6 +3,7 @@
 pub(crate) mod commit;
 pub(crate) mod creation;
 mod fate;
+mod late;
 pub(crate) mod load_id;
 pub(crate) mod replace;
 pub(crate) mod server_identity;

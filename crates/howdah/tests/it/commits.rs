@@ -16,6 +16,8 @@ use crate::common::{GATE, Holder, options, until_at_the_gate};
 
 /// So many rows make each of four connections take some.
 const ROWS: usize = 60_000;
+/// Nothing waits so long: for a test that is for ever.
+const HELD_UP: Duration = Duration::from_secs(600);
 
 fn numbers(database: &Database) -> String {
     let pad = "x".repeat(100);
@@ -190,6 +192,50 @@ fn a_swallowed_commit_is_found_out() {
     for rig in rigs {
         rig.join().unwrap();
     }
+}
+
+/// A line that loses packets delays a COMMIT for as long as TCP takes to send it again. To end its session would make half a load
+/// of a whole one.
+#[test]
+fn a_late_commit_is_waited_for() {
+    let rigs = [1, 2].map(|jobs| {
+        std::thread::spawn(move || {
+            let rig = Rig::new();
+            rig.database.sql("CREATE TABLE t (n int, pad text)");
+            let harm = Harm::Stall(Duration::from_secs(11));
+            let result = rig.start(rig.append(jobs), &[Fault { place: Place::Commit, harm }]).end();
+            assert_eq!(rig.proxy.struck(), 1);
+            assert!(result.is_ok(), "{jobs} connections: {result:?}");
+            check(&rig, &result, 0, &format!("{jobs} connections"));
+        })
+    });
+    for rig in rigs {
+        rig.join().unwrap();
+    }
+}
+
+/// It is howdah itself that ends the session of a COMMIT that does not arrive, and no administrator.
+#[test]
+fn who_ended_a_session_is_said_as_it_was() {
+    let rig = Rig::new();
+    rig.database.sql("CREATE TABLE t (n int, pad text)");
+    let running = rig.start(rig.append(1), &[Fault { place: Place::Commit, harm: Harm::Stall(HELD_UP) }]);
+    until("the fault strikes", || rig.proxy.struck() == 1);
+    let error = running.end().unwrap_err();
+    assert!(error.message().contains("howdah ended its session"), "{error:?}");
+    assert_eq!((error.committed(), error.sqlstate()), (Committed::No, None), "{error:?}");
+    assert_eq!(rig.count(), 0);
+    rig.proxy.cut_all(Harm::Close);
+    // Somebody else's doing stays what the server calls it.
+    let running = rig.start(rig.append(1), &[Fault { place: Place::Commit, harm: Harm::Stall(HELD_UP) }]);
+    until("the fault strikes", || rig.proxy.struck() == 2);
+    rig.database.sql(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE state = 'idle in transaction' AND datname = current_database()",
+    );
+    let error = running.end().unwrap_err();
+    assert_eq!((error.committed(), error.sqlstate()), (Committed::No, Some("57P01")), "{error:?}");
+    rig.proxy.cut_all(Harm::Close);
 }
 
 #[test]
