@@ -1,16 +1,20 @@
 //! One open connection.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_postgres::config::SslMode;
-use tokio_postgres::{Client, Config, SimpleQueryMessage};
+use tokio_postgres::error::DbError;
+use tokio_postgres::{AsyncMessage, Client, Config, SimpleQueryMessage};
 
 use crate::dial::{Address, Dialing};
 use crate::error::{Error, ErrorKind};
 use crate::injector::{Slot, Verdict};
 use crate::login::Required;
 use crate::pipelined_copy::PipelinedCopy;
+use crate::said::Said;
 use crate::stream::InterceptedStream;
 use crate::tls::Tls;
 use crate::traffic::Traffic;
@@ -47,6 +51,7 @@ pub struct Connection {
     route: Route,
     slot: Slot,
     traffic: Traffic,
+    said: Arc<Said>,
 }
 
 /// Why there is no connection.
@@ -77,6 +82,7 @@ impl Connection {
         let (slot, traffic) = (Slot::default(), socket.traffic());
         let stream =
             InterceptedStream::new(socket, required.clone(), encrypts && !route.tls.direct, slot.clone());
+        let said = Arc::new(Said::default());
         // Each arm has another type of connection behind the same client.
         let (client, task) = if encrypts {
             let connector = route.tls.connector(&route.name).map_err(Failure::Tls)?;
@@ -84,15 +90,15 @@ impl Connection {
                 .connect_raw(stream, connector.requiring(required.clone()))
                 .await
                 .map_err(Failure::Refused)?;
-            (client, tokio::spawn(served(connection)).abort_handle())
+            (client, tokio::spawn(served(connection, said.clone())).abort_handle())
         } else {
             let (client, connection) =
                 config.connect_raw(stream, tokio_postgres::NoTls).await.map_err(Failure::Refused)?;
-            (client, tokio::spawn(served(connection)).abort_handle())
+            (client, tokio::spawn(served(connection, said.clone())).abort_handle())
         };
         // A server that refuses is none the worse for it.
         let _ = client.batch_execute(NOTICE_A_LOST_CLIENT).await;
-        Ok(Connection { client, task, route: route.clone(), slot, traffic })
+        Ok(Connection { client, task, route: route.clone(), slot, traffic, said })
     }
 
     pub(crate) fn route(&self) -> &Route {
@@ -182,6 +188,17 @@ impl Connection {
         self.traffic.clone()
     }
 
+    /// The server's warning that it cut a commit's wait for a standby short, if there was one since the last call: that
+    /// commit's rows are in, and a standby may lack them.
+    pub fn take_standby_warning(&self) -> Option<DbError> {
+        self.said.take_standby_warning()
+    }
+
+    /// What the server said when it ended the connection while nothing was asked of it.
+    pub fn last_words(&self) -> Option<DbError> {
+        self.said.last_words()
+    }
+
     /// Closes the socket at once, whatever is under way.
     pub fn abort(&self) {
         self.task.abort();
@@ -233,6 +250,16 @@ pub(crate) fn no_row(question: &str) -> Error {
 }
 
 /// Ends when the client is dropped or the server goes; the client then reports it.
-async fn served<C: Future>(connection: C) {
-    let _ = connection.await;
+async fn served<S, T>(mut connection: tokio_postgres::Connection<S, T>, said: Arc<Said>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
+        match message {
+            Ok(AsyncMessage::Notice(notice)) => said.hear(notice),
+            Ok(_) => {}
+            Err(error) => return said.end(&error),
+        }
+    }
 }

@@ -66,6 +66,7 @@ mod login;
 mod options;
 mod pgpass;
 mod pipelined_copy;
+mod said;
 mod service;
 mod session;
 mod socket;

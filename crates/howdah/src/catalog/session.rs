@@ -10,6 +10,8 @@ words! {
     Durability {
         /// Nothing.
         Durable = "durable",
+        /// Nothing, unless a standby takes over: it may lack the rows, since the wait for it was cut short.
+        Unconfirmed = "not known to be on a standby",
         /// The last commits: `synchronous_commit` is off.
         LosesLastCommits = "loses the last commits on a crash",
         /// The table's rows: it is unlogged.

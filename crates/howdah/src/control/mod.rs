@@ -1,6 +1,7 @@
 //! The handle through which a front end watches and stops a load: counters, phase, notices, cancellation. The engine
 //! never calls back; front ends poll.
 
+mod clean_up;
 pub(crate) mod liveness;
 pub(crate) mod lock_watch;
 pub(crate) mod stoppable;
@@ -12,6 +13,8 @@ use std::sync::{Arc, Mutex};
 
 use crate::source::Progress;
 pub use crate::source::Reading;
+use clean_up::CleanUp;
+use tokio::time::{Instant, sleep_until};
 
 /// A cloneable handle on one running load.
 #[derive(Clone, Default)]
@@ -25,6 +28,7 @@ struct Shared {
     /// Bytes of input in all, 0 when unknown (a pipe).
     bytes_total: AtomicU64,
     phase: Mutex<Phase>,
+    clean_up: CleanUp,
 }
 
 /// What the load is doing.
@@ -96,6 +100,7 @@ impl Control {
 
     /// Asks the load to stop. Safe to call from any thread, any number of times.
     pub fn cancel(&self) {
+        self.0.clean_up.stop();
         self.0.progress.cancel();
     }
 
@@ -107,6 +112,30 @@ impl Control {
     /// Resolves when somebody asks the load to stop.
     pub(crate) async fn cancelled(&self) {
         self.0.progress.cancelled().await;
+    }
+
+    /// A load or the like begins.
+    pub(crate) fn begin(&self) {
+        self.0.clean_up.begin();
+    }
+
+    /// By when a load ends that somebody has asked to stop.
+    pub(crate) fn stop_by(&self) -> Instant {
+        self.0.clean_up.stop()
+    }
+
+    /// A step of cleaning up. `None`: the time for all of them together is over, soon after somebody said stop.
+    pub(crate) async fn clean_up<T>(&self, step: impl Future<Output = T>) -> Option<T> {
+        let stopped = async {
+            self.cancelled().await;
+            sleep_until(self.stop_by()).await;
+        };
+        tokio::select! {
+            biased;
+            done = step => Some(done),
+            () = stopped => None,
+            () = sleep_until(self.0.clean_up.fail()) => None,
+        }
     }
 
     /// Messages for a person that came up since the last call ("the table holds 5 rows already").

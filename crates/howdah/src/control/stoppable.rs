@@ -1,14 +1,9 @@
 //! Waiting for a server, unless somebody says stop, or the server's machine is gone.
 
-use std::time::Duration;
-
 use crate::connect::Connection;
 use crate::control::Control;
 use crate::control::liveness::server_lost;
 use crate::error::{Error, ErrorKind};
-
-/// Somebody who asked us to stop waits: what cleaning up cannot do in this time, closing the connections does.
-pub(crate) const CLEAN_UP_PATIENCE: Duration = Duration::from_secs(1);
 
 /// What a load that was stopped ends with.
 pub(crate) fn cancelled() -> Error {
@@ -34,7 +29,7 @@ pub(crate) async fn stoppable<T>(
                 let _ = connection.cancel().await;
                 let _ = running.await;
             };
-            let _ = tokio::time::timeout(CLEAN_UP_PATIENCE, told).await;
+            control.clean_up(told).await;
             Err(cancelled())
         }
     }

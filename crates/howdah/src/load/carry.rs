@@ -9,10 +9,10 @@ use super::{Decision, Load};
 use crate::catalog::inferred_type::InferredType;
 use crate::catalog::table::Table;
 use crate::connect::{Connection, Target};
-use crate::control::Phase;
 use crate::control::liveness::server_lost;
 use crate::control::lock_watch::LockWatch;
-use crate::control::stoppable::{CLEAN_UP_PATIENCE, cancelled, interruptible, stoppable};
+use crate::control::stoppable::{cancelled, interruptible, stoppable};
+use crate::control::{Control, Phase};
 use crate::error::{Error, ErrorKind};
 use crate::infer::columns::merge;
 use crate::infer::lattice::ColumnLattice;
@@ -22,7 +22,7 @@ use crate::publish::commit::{Commit, Makes};
 use crate::publish::server_identity::ServerIdentity;
 use crate::publish::strategy::{self, PublishStrategy};
 use crate::read::queue::InputQueue;
-use crate::report::{CopyFormat, Outcome};
+use crate::report::{CopyFormat, Durability, Outcome};
 use crate::send::context::LoadContext;
 use crate::send::deadlock::watch_for_deadlocks;
 use crate::send::pool::WorkerPool;
@@ -74,7 +74,7 @@ impl Load<'_> {
         if error.kind() == ErrorKind::PartlyCommitted {
             return Err(error);
         }
-        Err(clean_up(connection, workers, decision, size_before, error).await)
+        Err(clean_up(self.control, connection, workers, decision, size_before, error).await)
     }
 
     async fn send_and_publish(
@@ -160,16 +160,17 @@ impl Load<'_> {
         }
         let all = format!("all {rows} rows, in {}", table.display());
         self.run_own_sql(connection, setting::AFTER, &self.options.target.after, &all).await?;
-        match landing {
+        let is_confirmed = match landing {
             PublishStrategy::Append => {
                 let makes = Makes::Rows { table: &table.sql(), subtransactions };
-                self.commit(&connections, target, server.as_ref(), makes).await?;
+                self.commit(&connections, target, server.as_ref(), makes).await?
             }
             _ => {
                 let own = std::slice::from_ref(connection);
-                self.commit(own, target, server.as_ref(), Makes::AllAtOnce).await?;
+                self.commit(own, target, server.as_ref(), Makes::AllAtOnce).await?
             }
-        }
+        };
+        self.confirmed(is_confirmed);
         self.report.phases.commit_s = committing.elapsed().as_secs_f64();
         self.report.rows = rows;
         self.report.outcome = Outcome::Loaded;
@@ -275,14 +276,22 @@ impl Load<'_> {
         }
     }
 
-    /// Commits the transactions of `connections` together.
+    /// What standbys may lack is not called durable.
+    pub(super) fn confirmed(&mut self, is_confirmed: bool) {
+        let durability = &mut self.report.durability;
+        if !is_confirmed && *durability == Some(Durability::Durable) {
+            *durability = Some(Durability::Unconfirmed);
+        }
+    }
+
+    /// Commits the transactions of `connections` together. Returns whether standbys have them, where they must.
     async fn commit(
         &self,
         connections: &[Arc<Connection>],
         target: &Target,
         server: Option<&ServerIdentity>,
         makes: Makes<'_>,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         Commit { connections, target, control: self.control, server, makes }.run().await
     }
 
@@ -311,6 +320,7 @@ impl Load<'_> {
 
 /// Ends every worker's backend and removes the hidden table; the error then says what is visible.
 async fn clean_up(
+    control: &Control,
     connection: &Connection,
     workers: WorkerPool,
     decision: &Decision,
@@ -320,9 +330,8 @@ async fn clean_up(
     workers.shutdown();
     let error = error.or_nothing_changed();
     let dead_space = async |error: Error| {
-        let size = tokio::time::timeout(CLEAN_UP_PATIENCE, decision.table.size(connection)).await;
-        let grown =
-            size.ok().and_then(Result::ok).and_then(|size| size.checked_sub(size_before)).unwrap_or(0);
+        let size = control.clean_up(decision.table.size(connection)).await;
+        let grown = size.and_then(Result::ok).and_then(|size| size.checked_sub(size_before)).unwrap_or(0);
         if grown < DEAD_SPACE_WORTH_SAYING {
             return error;
         }
@@ -338,8 +347,8 @@ async fn clean_up(
     };
     if decision.jobs.count == 1 {
         // A backend that waits for a lock does not notice that its client is gone: it must be told.
-        let _ = tokio::time::timeout(CLEAN_UP_PATIENCE, connection.cancel()).await;
-        let _ = tokio::time::timeout(CLEAN_UP_PATIENCE, connection.client().batch_execute("ROLLBACK")).await;
+        let _ = control.clean_up(connection.cancel()).await;
+        let _ = control.clean_up(connection.client().batch_execute("ROLLBACK")).await;
         let error = dead_space(error).await;
         connection.abort();
         return error;
@@ -352,8 +361,8 @@ async fn clean_up(
         connection.client().query_typed(sql, &[(&pids, Type::INT4_ARRAY)]).await?;
         decision.landing.discard(connection, &decision.table).await
     };
-    match tokio::time::timeout(2 * CLEAN_UP_PATIENCE, removed).await {
-        Ok(Ok(())) => dead_space(error).await,
+    match control.clean_up(removed).await {
+        Some(Ok(())) => dead_space(error).await,
         _ if decision.landing.hidden_id().is_none() => error,
         _ => {
             let (name, _) = decision.landing.relation(&decision.table);

@@ -85,6 +85,7 @@ impl Load<'_> {
             Ok(promoted) => promoted,
             Err(error) => return Err(self.not_promoted(connection, decision, landed, error).await),
         };
+        self.confirmed(promoted.is_confirmed);
         let sent = self.report.rows;
         if promoted.rows + promoted.rows_rejected != sent {
             self.control.notice(format!(
@@ -127,8 +128,9 @@ impl Load<'_> {
             return kept(error);
         }
         let sql = format!("DROP TABLE {}", decision.table.sql());
-        match tokio::time::timeout(PATIENCE, connection.client().batch_execute(&sql)).await {
-            Ok(Ok(())) => error.nothing_changed(),
+        let dropped = tokio::time::timeout(PATIENCE, connection.client().batch_execute(&sql));
+        match self.control.clean_up(dropped).await {
+            Some(Ok(Ok(()))) => error.nothing_changed(),
             _ => kept(error),
         }
     }

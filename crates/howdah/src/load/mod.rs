@@ -37,7 +37,7 @@ use crate::connect::{Connection, Target};
 use crate::control::Control;
 use crate::control::liveness::server_lost;
 use crate::control::lock_watch::LockWatch;
-use crate::control::stoppable::{CLEAN_UP_PATIENCE, cancelled};
+use crate::control::stoppable::cancelled;
 use crate::control::usage::Usage;
 use crate::encode::rejects::Rejects;
 use crate::error::{Error, ReportedError};
@@ -114,6 +114,7 @@ fn run(
     let target = &target.clone().with_fallback_application_name(crate::APPLICATION_NAME);
     let start = Instant::now();
     let before = Usage::now();
+    control.begin();
     let id = LoadId::new();
     let mut report = Report {
         load_id: id.to_string(),
@@ -141,7 +142,10 @@ fn run(
                     locks: None,
                     report: &mut report,
                 };
-                runtime.block_on(load.run_watched())
+                let done = runtime.block_on(load.run_watched());
+                // A name that no resolver answers for would keep us: threads that look names up cannot be stopped.
+                runtime.shutdown_background();
+                done
             })
         }
         Err(error) => Err(Error::cannot_start("the runtime", error)),
@@ -244,7 +248,7 @@ impl Load<'_> {
             lost = server_lost(&connection, control) => return Err(lost.nothing_changed()),
             () = control.cancelled() => {
                 // A backend that waits for a lock does not notice that its client is gone: it must be told.
-                let _ = tokio::time::timeout(CLEAN_UP_PATIENCE, connection.cancel()).await;
+                let _ = control.clean_up(connection.cancel()).await;
                 return Err(cancelled().nothing_changed());
             }
         };

@@ -4,7 +4,6 @@ use tokio_postgres::types::Type;
 
 use super::Load;
 use crate::connect::Connection;
-use crate::control::stoppable::CLEAN_UP_PATIENCE;
 use crate::error::{Committed, Error, ErrorKind};
 use crate::message::Setting;
 
@@ -86,9 +85,7 @@ impl Load<'_> {
                 Error::new(ErrorKind::Server, ended)
                     .with_hint("leave COMMIT and ROLLBACK out: the load commits when all of it is there")
             });
-            if let Ok(Ok(Some(gid))) =
-                tokio::time::timeout(CLEAN_UP_PATIENCE, transaction.prepared(connection)).await
-            {
+            if let Some(Ok(Some(gid))) = self.control.clean_up(transaction.prepared(connection)).await {
                 let gid = gid.replace('\'', "''");
                 let visible = format!(
                     "the transaction is prepared: COMMIT PREPARED '{gid}' puts in what stood before ({done}), ROLLBACK PREPARED \
@@ -100,8 +97,8 @@ impl Load<'_> {
                     .with_visible(Committed::Unknown, visible));
             }
             // Where the server does not answer any more, the failure is about that already.
-            let asked = tokio::time::timeout(CLEAN_UP_PATIENCE, transaction.is_committed(connection)).await;
-            if matches!(asked, Ok(Ok(true))) {
+            let asked = self.control.clean_up(transaction.is_committed(connection)).await;
+            if matches!(asked, Some(Ok(true))) {
                 return Err(failure
                     .prefixed(option)
                     .of_kind(ErrorKind::PartlyCommitted)

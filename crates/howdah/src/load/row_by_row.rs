@@ -7,6 +7,7 @@ use super::{Decision, Load};
 use crate::connect::Connection;
 use crate::control::Phase;
 use crate::error::{Committed, Error, ErrorKind};
+use crate::publish::confirm::confirm;
 use crate::read::queue::InputQueue;
 use crate::report::Outcome;
 use crate::send::pool::WorkerPool;
@@ -39,8 +40,13 @@ impl Load<'_> {
             input.stop();
             commits.halt();
         }
-        let settled = sent.is_ok() || workers.wait_until_idle().await;
+        let settled = sent.is_ok() || workers.wait_until_idle(self.control).await;
         let closed = self.close_rejects(&decision);
+        let warned = workers.connections().iter().filter(|of| of.take_standby_warning().is_some()).count();
+        if warned > 0 {
+            let is_confirmed = confirm(&target, self.control).await;
+            self.confirmed(is_confirmed);
+        }
         let carried = sent.and_then(|sent| closed.and_then(|()| self.account(&sent, table)));
         self.report.phases.load_s = loading.elapsed().as_secs_f64();
         self.report.rows = commits.rows();

@@ -15,7 +15,7 @@ use crate::catalog::name::{TableName, display, quote};
 use crate::catalog::session::Session;
 use crate::catalog::table::{Column, Kind, Table};
 use crate::connect::{Connection, Target};
-use crate::control::stoppable::{CLEAN_UP_PATIENCE, cancelled};
+use crate::control::stoppable::{cancelled, interruptible};
 use crate::control::{Control, Phase};
 use crate::error::Error;
 use crate::error::ReportedError;
@@ -116,6 +116,8 @@ pub(crate) struct Promoted {
     pub(crate) rows_rejected: u64,
     pub(crate) promote_s: f64,
     pub(crate) commit_s: f64,
+    /// Standbys have it, where they must.
+    pub(crate) is_confirmed: bool,
 }
 
 /// Reads the rows of a landing table as their types, and inserts them into the typed table. Blocks until it is over; stop it
@@ -142,9 +144,15 @@ pub fn promote(options: &PromoteOptions, target: &Target, control: &Control) -> 
     let target = &target.clone().with_fallback_application_name(crate::APPLICATION_NAME);
     let start = Instant::now();
     let mut report = PromoteReport::default();
+    control.begin();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result = match runtime {
-        Ok(runtime) => runtime.block_on(carry_out(options, target, control, &mut report)),
+        Ok(runtime) => {
+            let done = runtime.block_on(carry_out(options, target, control, &mut report));
+            // A name that no resolver answers for would keep us: threads that look names up cannot be stopped.
+            runtime.shutdown_background();
+            done
+        }
         Err(error) => Err(Error::cannot_start("the runtime", error)),
     };
     report.elapsed_s = start.elapsed().as_secs_f64();
@@ -163,8 +171,11 @@ async fn carry_out(
     report: &mut PromoteReport,
 ) -> Result<(), Error> {
     let planning = Instant::now();
+    let connection = tokio::select! {
+        connected = target.connect() => Arc::new(connected?),
+        () = control.cancelled() => return Err(cancelled()),
+    };
     let prepared = async {
-        let connection = Arc::new(target.connect().await?);
         let session = Session::read(&connection).await?;
         report.server_version.clone_from(&session.version);
         let find = async |name: &TableName| {
@@ -180,12 +191,9 @@ async fn carry_out(
         let rejects = options.rejects_table.clone().unwrap_or_else(|| rejects_name(&landing));
         promotion.keep_rejects(&rejects, options.rejects_violations);
         promotion.drops_landing = options.drops_landing;
-        Ok::<_, Error>((connection, promotion))
+        Ok::<_, Error>(promotion)
     };
-    let (connection, promotion) = tokio::select! {
-        prepared = prepared => prepared?,
-        () = control.cancelled() => return Err(cancelled()),
-    };
+    let promotion = interruptible(&connection, control, prepared).await?;
     report.phases.plan_s = planning.elapsed().as_secs_f64();
     let promoted = promotion.run(&connection, &target.pinned_to(&connection), control).await?;
     (report.phases.promote_s, report.phases.commit_s) = (promoted.promote_s, promoted.commit_s);
@@ -320,7 +328,7 @@ impl Promotion {
         let promoted = run.promote(target).await;
         if promoted.is_err() {
             let rollback = connection.client().batch_execute("ROLLBACK");
-            let _ = tokio::time::timeout(CLEAN_UP_PATIENCE, rollback).await;
+            let _ = control.clean_up(rollback).await;
         }
         promoted
     }

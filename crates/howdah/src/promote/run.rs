@@ -71,8 +71,9 @@ impl Run<'_> {
             server: server.as_ref(),
             makes: Makes::AllAtOnce,
         };
-        commit.run().await?;
-        Ok(Promoted { rows, rows_rejected, promote_s, commit_s: start.elapsed().as_secs_f64() - promote_s })
+        let is_confirmed = commit.run().await?;
+        let commit_s = start.elapsed().as_secs_f64() - promote_s;
+        Ok(Promoted { rows, rows_rejected, promote_s, commit_s, is_confirmed })
     }
 
     /// What can be promoted after the server refused some row, and how many go to the table for such rows.

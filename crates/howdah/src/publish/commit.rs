@@ -12,6 +12,7 @@ use crate::control::Control;
 use crate::control::liveness::{ANSWER_WITHIN, PATIENCE, lost};
 use crate::control::stoppable::{cancelled, interruptible};
 use crate::error::Error;
+use crate::publish::confirm::confirm;
 use crate::publish::fate::{Account, Fate, Seen, Transaction, ask};
 use crate::publish::late::LateCommits;
 use crate::publish::server_identity::ServerIdentity;
@@ -20,8 +21,6 @@ use crate::publish::server_identity::ServerIdentity;
 const WAIT_FOR_SERVER: Duration = Duration::from_secs(15);
 /// The same where the machine gives no sign of life, which took [`PATIENCE`] and [`ANSWER_WITHIN`] to find out.
 const WAIT_FOR_MACHINE: Duration = Duration::from_secs(6);
-/// Somebody who says stop while COMMIT is under way hears within two seconds what is known.
-const WAIT_WHEN_STOPPED: Duration = Duration::from_millis(1500);
 /// Between two questions what became of the transactions: while the server may still answer by itself, and when it cannot.
 const ASK_EVERY: Duration = Duration::from_secs(2);
 const ASK_AGAIN: Duration = Duration::from_millis(300);
@@ -49,13 +48,14 @@ pub(crate) enum Makes<'a> {
 }
 
 impl Commit<'_> {
-    /// Commits.
+    /// Commits. Returns whether the rows are as safe as the server's settings promise: not, where its wait for a standby was
+    /// cut short.
     ///
     /// # Errors
     /// Before the first COMMIT was sent: the server's error, nothing is visible. After it: what became of each transaction, as
     /// the server says; [`crate::ErrorKind::PartlyCommitted`] where some are committed, or where it cannot be found out.
-    pub(crate) async fn run(mut self) -> Result<(), Error> {
-        let Some(first) = self.connections.first() else { return Ok(()) };
+    pub(crate) async fn run(mut self) -> Result<bool, Error> {
+        let Some(first) = self.connections.first() else { return Ok(true) };
         let mut subtransactions = match &mut self.makes {
             Makes::Rows { subtransactions, .. } => std::mem::take(subtransactions),
             Makes::Nothing | Makes::AllAtOnce => Vec::new(),
@@ -69,7 +69,7 @@ impl Commit<'_> {
             if found.is_by_inquiry {
                 self.control.notice("the answer to COMMIT was lost; the server says that it committed");
             }
-            return Ok(());
+            return Ok(self.is_confirmed(found.is_by_inquiry).await);
         }
         let failure = found.failure.unwrap_or_else(|| match late.is_ended(None) {
             true => late.failure(),
@@ -83,6 +83,20 @@ impl Commit<'_> {
         let account =
             Account { transactions: &transactions, fates: &found.fates, server: self.server, added_to };
         Err(account.explain(failure))
+    }
+
+    /// Whether standbys have what is committed. It is asked where the server's wait for them was cut short, and where no answer
+    /// says that it was not.
+    async fn is_confirmed(&self, is_in_doubt: bool) -> bool {
+        let warnings: Vec<_> = self.connections.iter().filter_map(|of| of.take_standby_warning()).collect();
+        if let Some(warning) = warnings.first() {
+            let detail = warning.detail().map(|detail| format!(" ({detail})")).unwrap_or_default();
+            self.control.notice(format!("the server warns: {}{detail}", warning.message()));
+        }
+        if matches!(self.makes, Makes::Nothing) || warnings.is_empty() && !is_in_doubt {
+            return true;
+        }
+        confirm(self.target, self.control).await
     }
 
     /// Sends COMMIT on all connections and waits for the answers. Where one is lost or does not come, the server is asked what
@@ -143,7 +157,8 @@ impl Commit<'_> {
                     late.stop();
                     found.failure.get_or_insert_with(cancelled);
                     inquiry = ask_after(Duration::ZERO);
-                    deadline = sooner(deadline, WAIT_WHEN_STOPPED);
+                    let by = self.control.stop_by();
+                    deadline = Some(deadline.map_or(by, |old| old.min(by)));
                 }
                 () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => break,
             }

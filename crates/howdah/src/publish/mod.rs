@@ -1,6 +1,7 @@
 //! Making rows visible: new tables, replaced tables, staged rows, and the commit of all connections together.
 
 pub(crate) mod commit;
+pub(crate) mod confirm;
 pub(crate) mod creation;
 mod fate;
 mod late;

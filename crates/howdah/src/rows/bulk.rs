@@ -17,7 +17,7 @@ use crate::connect::{Connection, Target};
 use crate::control::Control;
 use crate::encode::buffers::Buffers;
 use crate::encode::resolver::Resolver;
-use crate::error::{Error, ErrorKind, Location};
+use crate::error::{Committed, Error, ErrorKind, Location};
 use crate::plan::row_form::RowForm;
 use crate::publish::commit::{Commit, Makes};
 use crate::publish::server_identity::ServerIdentity;
@@ -361,8 +361,11 @@ impl Stream {
             server: self.server.as_ref(),
             makes: Makes::Rows { table: shape.relation(), subtransactions: Vec::new() },
         };
-        commit.run().await?;
-        Ok(self.counted)
+        if commit.run().await? {
+            return Ok(self.counted);
+        }
+        Err(Error::new(ErrorKind::Server, "the server's wait for a standby was cut short")
+            .with_visible(Committed::Yes, "all rows are in the table; a standby may not have them yet"))
     }
 }
 

@@ -12,6 +12,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::{oneshot, watch};
 
 use crate::connect::{Connection, Target};
+use crate::control::Control;
 use crate::encode::chunk::Chunk;
 use crate::encode::rejects::Reject;
 use crate::encode::{Encoded, Encoder};
@@ -149,17 +150,16 @@ impl WorkerPool {
 
     /// Waits until no worker sends anything, cancelling their statements if that takes long. Returns whether all came to an
     /// end.
-    pub(crate) async fn wait_until_idle(&mut self) -> bool {
+    pub(crate) async fn wait_until_idle(&mut self, control: &Control) -> bool {
         for _ in 0..2 {
             let busy = self.workers.iter_mut().filter(|worker| worker.result.is_some());
             let all = join_all(busy.map(WorkerHandle::wait_until_idle));
-            if tokio::time::timeout(END_WITHIN, all).await.is_ok() {
+            let idle = control.clean_up(tokio::time::timeout(END_WITHIN, all)).await;
+            if matches!(idle, Some(Ok(_))) {
                 return true;
             }
             // A row may wait for a lock that another session holds.
-            for worker in &self.workers {
-                let _ = worker.connection.cancel().await;
-            }
+            control.clean_up(join_all(self.workers.iter().map(|worker| worker.connection.cancel()))).await;
         }
         false
     }

@@ -48,6 +48,8 @@ mod replace;
 mod row_commits;
 mod sessions;
 mod staging;
+mod standbys;
+mod stopping;
 mod tuples;
 mod unreachable;
 mod write_paths;

@@ -1,0 +1,45 @@
+//! What a server says without being asked, as far as it matters later.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio_postgres::error::DbError;
+
+/// The source file of the server whose only warnings are about a commit's wait for a standby. The words are in the server's
+/// language, and their SQLSTATE is that of all warnings.
+const SYNCHRONOUS_REPLICATION: &str = "syncrep.c";
+
+/// What was heard on one connection.
+#[derive(Default)]
+pub(crate) struct Said(Mutex<Heard>);
+
+#[derive(Default)]
+struct Heard {
+    standby_warning: Option<DbError>,
+    last_words: Option<DbError>,
+}
+
+impl Said {
+    /// The server gives notice of something.
+    pub(crate) fn hear(&self, notice: DbError) {
+        if notice.file() == Some(SYNCHRONOUS_REPLICATION) {
+            self.heard().standby_warning = Some(notice);
+        }
+    }
+
+    /// The connection ends with this.
+    pub(crate) fn end(&self, error: &tokio_postgres::Error) {
+        self.heard().last_words = error.as_db_error().cloned();
+    }
+
+    pub(crate) fn take_standby_warning(&self) -> Option<DbError> {
+        self.heard().standby_warning.take()
+    }
+
+    pub(crate) fn last_words(&self) -> Option<DbError> {
+        self.heard().last_words.clone()
+    }
+
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
