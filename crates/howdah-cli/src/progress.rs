@@ -5,6 +5,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use howdah::Control;
+use howdah::control::Phase;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::figures::whole;
@@ -35,7 +36,7 @@ impl Progress {
     pub(crate) fn start(control: &Control, console: Console) -> std::io::Result<Option<Self>> {
         let (mut meter, counters) = (Meter::new(Instant::now()), control.clone());
         let view = move |now| meter.view(counters.snapshot(), counters.reading(), now);
-        Progress::watch(control, console, "rolling back", view)
+        Progress::watch(control, console, stops_by, view)
     }
 
     /// Starts watching what `view` shows, which can be stopped by `control` and then does what `stopping` says; `None` when
@@ -44,7 +45,7 @@ impl Progress {
     pub(crate) fn watch(
         control: &Control,
         console: Console,
-        stopping: &'static str,
+        stopping: fn(Phase) -> &'static str,
         view: impl FnMut(Instant) -> View + Send + 'static,
     ) -> std::io::Result<Option<Self>> {
         if console.is_quiet() {
@@ -66,10 +67,20 @@ impl Progress {
     }
 }
 
+/// How a load stops.
+fn stops_by(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Committing => {
+            "rolling back, unless COMMIT was sent: then the server is asked what became of it"
+        }
+        _ => "rolling back",
+    }
+}
+
 fn watch(
     control: &Control,
     console: Console,
-    stops_by: &str,
+    stops_by: fn(Phase) -> &'static str,
     mut view: impl FnMut(Instant) -> View,
     stopped: &Receiver<()>,
 ) {
@@ -83,6 +94,7 @@ fn watch(
             control.take_notices().into_iter().map(|notice| ("note", notice.spelled(&Terminal))).collect();
         if control.is_cancelled() && !stopping && !over {
             stopping = true;
+            let stops_by = stops_by(control.snapshot().phase);
             notices.push(("stopping", format!("{stops_by}; the same signal again leaves at once")));
         }
         if over {

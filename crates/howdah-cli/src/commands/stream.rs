@@ -75,7 +75,8 @@ fn watched(
         args.metrics.as_deref().map(|path| MetricsFile::start(path, watch, &args.table)).transpose()?;
     let (mut meter, figures) = (StreamMeter::new(std::time::Instant::now()), watch.clone());
     let view = move |now| meter.view(&figures.progress(), now);
-    let progress = Progress::watch(watch.control(), console, "writing what was read", view).ok().flatten();
+    let progress =
+        Progress::watch(watch.control(), console, |_| "writing what was read", view).ok().flatten();
     let done = stream(options, &server.target, watch);
     if let Some(progress) = progress {
         progress.finish();
