@@ -6,13 +6,9 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 
 use howdah_testkit::Database;
 use howdah_testkit::secrets::Guarded;
-
-/// A limit against hanging.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// `howdah load` of `input` into the table t, in the database's own directory.
 fn load(database: &Database, input: &str) -> Command {
@@ -45,9 +41,9 @@ fn a_file_on_standard_input_that_changes_is_an_error_as_if_it_were_named() {
             let mut holder = holder.spawn().unwrap();
             holder.stdin.as_mut().unwrap().write_all(b"BEGIN; LOCK TABLE t IN SHARE MODE;\n").unwrap();
             let locks = "SELECT count(*) > 0 FROM pg_locks WHERE relation = 't'::regclass AND";
-            database.until(&format!("{locks} granted"), "t", PATIENCE);
+            database.until(&format!("{locks} granted"), "t");
             let child = load(&database, input).stdin(File::open(&file).unwrap()).spawn().unwrap();
-            database.until(&format!("{locks} NOT granted"), "t", PATIENCE);
+            database.until(&format!("{locks} NOT granted"), "t");
             harm(&File::options().append(true).open(Path::new(&file)).unwrap());
             drop(holder.stdin.take());
             holder.wait().unwrap();
