@@ -1,11 +1,13 @@
 //! What went wrong: where (input, line, column), what the server said (SQLSTATE, detail, hint), what is visible now.
 
+mod hidden_names;
 mod reported;
 
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+pub(crate) use hidden_names::HiddenNames;
 pub use howdah_source::Location;
 pub use reported::{ReportedError, ReportedLocation};
 
@@ -138,17 +140,6 @@ impl Error {
     #[must_use]
     pub(crate) fn prefixed(mut self, prefix: impl Part) -> Self {
         self.0.message = message![prefix, ": ", std::mem::take(&mut self.0.message)];
-        self
-    }
-
-    /// The server's words about the relation `from` as words about `to`: what the user calls a table that is hidden until the
-    /// load is done.
-    pub(crate) fn renaming_relation(mut self, from: &str, to: &str) -> Self {
-        let (from, to) = (format!("\"{from}\""), format!("\"{to}\""));
-        let texts = [Some(&mut self.0.message), self.0.detail.as_mut()];
-        for text in texts.into_iter().flatten().filter(|text| text.contains(&from)) {
-            *text = text.replace(&from, &to).into();
-        }
         self
     }
 

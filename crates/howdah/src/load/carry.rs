@@ -62,6 +62,7 @@ impl Load<'_> {
         else {
             return Ok(());
         };
+        let error = landing.hidden_names(table).reveal(error);
         input.stop();
         // On failure too the file tells what was refused so far. The load's error is the one to report; that the file is
         // not whole must not be lost beside it.

@@ -70,6 +70,7 @@ impl Load<'_> {
             plan: plan.clone(),
             relation,
             relation_name,
+            hidden_names: landing.hidden_names(table),
             control: self.control.clone(),
             deadlocked: AtomicI32::new(0),
             resolver: Resolver::start(target.clone(), decision.server_version_num),

@@ -25,6 +25,8 @@ pub(crate) struct Replacement {
     pub(crate) build: Vec<String>,
     /// The exchange: the old table goes, the twin gets its name, and everything else its old name.
     pub(crate) swap: Vec<String>,
+    /// The twin's names of indexes, constraints and sequences, each with the old one, which it gets in the end.
+    pub(crate) names: Vec<(String, String)>,
     /// Keeps everybody from the old table until the commit.
     pub(crate) lock: String,
     oid: u32,
@@ -129,7 +131,8 @@ impl Twins<'_> {
         swap.extend(self.texts(definition::INDEX_NAMES).await?);
         swap.extend(self.traits(comment).await?);
         let (create, build) = (self.create(unlogged).await?, self.build().await?);
+        let names = self.names().await?;
         let (oid, display, name) = (self.oid, table.display(), self.old.clone());
-        Ok(Replacement { create, build, swap, lock, oid, display, name, rights, signature })
+        Ok(Replacement { create, build, swap, names, lock, oid, display, name, rights, signature })
     }
 }

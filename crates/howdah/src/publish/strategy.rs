@@ -6,7 +6,7 @@ use crate::catalog::inferred_type::InferredType;
 use crate::catalog::name::quote;
 use crate::catalog::table::Table;
 use crate::connect::Connection;
-use crate::error::Error;
+use crate::error::{Error, HiddenNames};
 use crate::plan::Plan;
 use crate::publish::creation::Creation;
 use crate::publish::load_id::{HIDDEN_PREFIX, LoadId};
@@ -69,6 +69,16 @@ impl PublishStrategy {
             PublishStrategy::Staged(staging) => staging.relation(),
             _ => (table.name.clone(), table.sql()),
         }
+    }
+
+    /// What users call the relation that rows are copied into, and what belongs to it.
+    pub(crate) fn hidden_names(&self, table: &Table) -> HiddenNames {
+        let (name, _) = self.relation(table);
+        let mut names = self.replacement().map(|of| of.names.clone()).unwrap_or_default();
+        if name != table.name {
+            names.push((name, table.name.clone()));
+        }
+        HiddenNames::new(names)
     }
 
     /// The load's id, where rows go into a table that nobody looks for and that must be removed after a failure.

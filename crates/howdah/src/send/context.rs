@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32};
 use crate::control::Control;
 use crate::encode::rejects::Rejects;
 use crate::encode::resolver::Resolver;
+use crate::error::HiddenNames;
 use crate::plan::Plan;
 use crate::send::rate_limit::RateLimit;
 use crate::send::row_commits::RowCommits;
@@ -17,6 +18,8 @@ pub(crate) struct LoadContext {
     pub(crate) relation: String,
     /// The relation's bare name, as the server's errors have it: `COPY name, line 7`.
     pub(crate) relation_name: String,
+    /// What users call it, and what belongs to it.
+    pub(crate) hidden_names: HiddenNames,
     pub(crate) control: Control,
     /// The backend whose statement the deadlock watcher cancelled; 0 while there is none.
     pub(crate) deadlocked: AtomicI32,

@@ -145,8 +145,5 @@ pub(crate) fn explain(
             out = out.in_column(name);
         }
     }
-    if context.relation_name == context.plan.relation_name {
-        return out;
-    }
-    out.renaming_relation(&context.relation_name, &context.plan.relation_name)
+    context.hidden_names.reveal(out)
 }

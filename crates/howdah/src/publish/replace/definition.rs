@@ -52,7 +52,7 @@ const IDENTITIES: &str = "
 
 /// The identity columns of the old table: the sequence now, and what it is called on the twin.
 const IDENTITY_SEQUENCES: &str = "
-    (select a.attname, a.attidentity, s.relname as name, format('%I.%I', n.nspname, s.relname) as old,
+    (select a.attname, a.attnum, a.attidentity, s.relname as name, format('%I.%I', n.nspname, s.relname) as old,
             format('%I.%I', n.nspname, 'howdah_sequence_' || $4 || '_' || a.attnum) as new, q.*
        from pg_attribute a
        join pg_depend d on d.refclassid = 'pg_class'::regclass and d.refobjid = a.attrelid and d.refobjsubid = a.attnum
@@ -113,6 +113,17 @@ pub(super) const INDEX_NAMES: &str = "
      where x.indrelid = $1 and (x.indisvalid or k.oid is not null)
      order by i.relname";
 
+/// What stands under another name until then, in pairs of lines: that name, and the old one.
+const NAMES: &str = "
+    select unnest(array[format(case when k.oid is null then 'howdah_index_%s_%s' else 'howdah_constraint_%s_%s' end, $4,
+                               row_number() over (order by i.relname)), i.relname::text])
+      from pg_index x
+      join pg_class i on i.oid = x.indexrelid
+      left join pg_constraint k on k.conindid = i.oid and k.conrelid = $1 and k.contype in ('p', 'u', 'x')
+     where x.indrelid = $1 and (x.indisvalid or k.oid is not null)
+    union all
+    select unnest(array['howdah_sequence_' || $4 || '_' || attnum, name::text]) from {identities}";
+
 /// Sequences that columns own, and that stay: those of serial columns.
 const SERIALS: &str = "
     (select format('%I.%I', n.nspname, s.relname) as name, a.attname
@@ -165,6 +176,12 @@ impl Twins<'_> {
         let mut build = self.texts(USUAL_PLACE).await?;
         build.extend(self.texts(BUILD).await?);
         Ok(build)
+    }
+
+    /// What stands under another name until the exchange: that name and the old one.
+    pub(super) async fn names(&self) -> Result<Vec<(String, String)>, Error> {
+        let texts = self.texts(&of_sequences(NAMES)).await?;
+        Ok(texts.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect())
     }
 
     /// The empty twin.
