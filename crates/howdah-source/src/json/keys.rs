@@ -44,7 +44,7 @@ pub(crate) fn is_document(shape: &TypeShape) -> bool {
 }
 
 /// The keys of a load.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Keys {
     /// The names of the fields, in the plan's order.
     pub names: Vec<Box<[u8]>>,

@@ -39,7 +39,7 @@ pub enum Phase {
     Planning,
     /// Reading the whole input to find the types of a new table.
     Inferring,
-    /// Records are read and judged; nothing is sent.
+    /// Records are read and judged, before a load or to find the one at which it failed; nothing stays.
     Judging,
     /// Rows are on their way.
     Loading,

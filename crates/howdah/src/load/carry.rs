@@ -75,7 +75,15 @@ impl Load<'_> {
         if error.kind() == ErrorKind::PartlyCommitted {
             return Err(error);
         }
-        Err(clean_up(self.control, connection, workers, decision, size_before, error).await)
+        let (error, is_clean) = clean_up(self.control, connection, workers, decision, error).await;
+        let mut error = self.look_again(&target, decision, error).await;
+        if is_clean {
+            error = tell_dead_space(self.control, connection, decision, size_before, error).await;
+        }
+        if jobs.count == 1 {
+            connection.abort();
+        }
+        Err(error)
     }
 
     async fn send_and_publish(
@@ -319,40 +327,21 @@ impl Load<'_> {
     }
 }
 
-/// Ends every worker's backend and removes the hidden table; the error then says what is visible.
+/// Ends every worker's backend and removes the hidden table; the error then says what is visible. And whether that worked.
 async fn clean_up(
     control: &Control,
     connection: &Connection,
     workers: WorkerPool,
     decision: &Decision,
-    size_before: u64,
     error: Error,
-) -> Error {
+) -> (Error, bool) {
     workers.shutdown();
     let error = error.or_nothing_changed();
-    let dead_space = async |error: Error| {
-        let size = control.clean_up(decision.table.size(connection)).await;
-        let grown = size.and_then(Result::ok).and_then(|size| size.checked_sub(size_before)).unwrap_or(0);
-        if grown < DEAD_SPACE_WORTH_SAYING {
-            return error;
-        }
-        let (committed, visible) = (error.committed(), error.visible().unwrap_or_default().to_owned());
-        error.with_visible(
-            committed,
-            format!(
-                "{visible}; {} MB of dead rows remain in {}, which VACUUM makes free again",
-                grown / 1_000_000,
-                decision.table.display()
-            ),
-        )
-    };
     if decision.jobs.count == 1 {
         // A backend that waits for a lock does not notice that its client is gone: it must be told.
         let _ = control.clean_up(connection.cancel()).await;
         let _ = control.clean_up(connection.client().batch_execute("ROLLBACK")).await;
-        let error = dead_space(error).await;
-        connection.abort();
-        return error;
+        return (error, true);
     }
     let pids = workers.pids();
     let removed = async {
@@ -363,13 +352,38 @@ async fn clean_up(
         decision.landing.discard(connection, &decision.table).await
     };
     match control.clean_up(removed).await {
-        Some(Ok(())) => dead_space(error).await,
-        _ if decision.landing.hidden_id().is_none() => error,
+        Some(Ok(())) => (error, true),
+        _ if decision.landing.hidden_id().is_none() => (error, false),
         _ => {
             let (name, _) = decision.landing.relation(&decision.table);
-            error.with_hint(format!(
+            let hint = format!(
                 "the hidden table {name} could not be removed; the next load into the schema removes it"
-            ))
+            );
+            (error.with_hint(hint), false)
         }
     }
+}
+
+/// What rows that were rolled back leave of the table's size is said where it is much.
+async fn tell_dead_space(
+    control: &Control,
+    connection: &Connection,
+    decision: &Decision,
+    size_before: u64,
+    error: Error,
+) -> Error {
+    let size = control.clean_up(decision.table.size(connection)).await;
+    let grown = size.and_then(Result::ok).and_then(|size| size.checked_sub(size_before)).unwrap_or(0);
+    if grown < DEAD_SPACE_WORTH_SAYING {
+        return error;
+    }
+    let (committed, visible) = (error.committed(), error.visible().unwrap_or_default().to_owned());
+    error.with_visible(
+        committed,
+        format!(
+            "{visible}; {} MB of dead rows remain in {}, which VACUUM makes free again",
+            grown / 1_000_000,
+            decision.table.display()
+        ),
+    )
 }

@@ -17,6 +17,7 @@ mod refused_rows;
 mod reject_files;
 mod rights;
 mod row_by_row;
+mod second_look;
 mod tolerance;
 mod tuples;
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use tokio_postgres::error::SqlState;
+use tokio_postgres::types::{ToSql, Type};
 
 use super::apply::Applied;
 use super::{Decision, Load};
@@ -25,10 +26,20 @@ const REFUSED_AT_ONCE: usize = 50_000;
 const SETTLED: &str = "RELEASE SAVEPOINT howdah; SAVEPOINT howdah";
 
 /// A refused row.
-type Refused = (Ordinal, Error);
+pub(super) type Refused = (Ordinal, Error);
+
+/// Why the record is not told.
+pub(super) const NO_SECOND_LOOK: &str = "only the table itself could see that, and a stream cannot be read again to find the record: save it to a file first";
 
 /// What a deferred constraint thinks of the rows is known at once.
 const IMMEDIATE: &str = "SET CONSTRAINTS ALL IMMEDIATE";
+
+/// Whether some foreign key named `$1` refers to the table that has it.
+const OF_ITS_OWN_TABLE: &str = "
+    select coalesce(pg_catalog.bool_or(
+               coalesce(pg_catalog.pg_partition_root(confrelid), confrelid)
+             = coalesce(pg_catalog.pg_partition_root(conrelid), conrelid)), true)
+      from pg_catalog.pg_constraint where contype = 'f' and conname = $1";
 
 fn is_orphan(error: &tokio_postgres::Error) -> bool {
     error.code() == Some(&SqlState::FOREIGN_KEY_VIOLATION)
@@ -60,11 +71,19 @@ impl Load<'_> {
             }
             Err(error) => error,
         };
-        if !is_about_a_row(&error) || !self.inputs.iter().all(Input::is_rewindable) {
+        if !is_about_a_row(&error) {
             return Err(error.into());
         }
+        if !self.inputs.iter().all(Input::is_rewindable) {
+            return Err(Error::from(error).with_hint(NO_SECOND_LOOK));
+        }
         self.run_all(connection, &[format!("ROLLBACK TO SAVEPOINT howdah; {IMMEDIATE}; {SETTLED}")]).await?;
-        let Some(refused) = self.first_refused(connection, staging).await? else { return Err(error.into()) };
+        let round = Round::first(staging);
+        let total = self.lay_out(connection, staging, &round).await?;
+        let Some((at, refusal)) = self.first_refused(connection, staging, &round, total).await? else {
+            return Err(error.into());
+        };
+        let refused = self.refuse(connection, &round, at, refusal).await?;
         let morsels = self.supply_again(&decision.plan).await?;
         let dialect = decision.plan.dialect.clone();
         let work = move || records(&morsels, vec![refused], &dialect);
@@ -72,41 +91,52 @@ impl Load<'_> {
         Err(found.into_iter().next().map_or_else(|| error.into(), |reject| reject.error))
     }
 
-    /// The first of the staged rows, in the order of the key, that the server refuses whatever else is there.
-    async fn first_refused(
+    /// The first of `rows` rows that the server refuses whatever comes behind it, when it refused all of them together.
+    pub(super) async fn first_refused(
         &self,
         connection: &Connection,
         staging: &Staging,
-    ) -> Result<Option<Refused>, Error> {
-        let round = Round::first(staging);
-        let total = self.lay_out(connection, staging, &round).await?;
+        round: &Round<'_>,
+        rows: usize,
+    ) -> Result<Option<(usize, tokio_postgres::Error)>, Error> {
         let mut orphans = Vec::new();
-        let mut search = Bisection::new(total);
+        let mut search = Bisection::of_refused(rows);
         while let Some(rows) = search.segment() {
             let found = match self.try_rows(connection, staging, &round.apply_sql(rows)).await? {
                 Ok(_) => search.accepted(),
                 Err(error) => search.refused(None, error),
             };
-            match found {
-                Some((at, error)) if is_orphan(&error) && orphans.len() < REFUSED_AT_ONCE => {
-                    orphans.push((at, error));
+            if let Some((at, error)) = found {
+                let may_find_a_parent = is_orphan(&error)
+                    && orphans.len() < REFUSED_AT_ONCE
+                    && (!orphans.is_empty() || self.is_of_its_own_table(connection, &error).await?);
+                if !may_find_a_parent {
+                    return Ok(Some((at, error)));
                 }
-                Some((at, error)) => return self.refuse(connection, &round, at, error).await.map(Some),
-                None => {}
+                orphans.push((at, error));
             }
         }
-        let (orphans, _) = self.try_orphans(connection, staging, &round, orphans).await?;
-        match orphans.into_iter().min_by_key(|(at, _)| *at) {
-            Some((at, error)) => self.refuse(connection, &round, at, error).await.map(Some),
-            None => Ok(None),
-        }
+        let (orphans, _) = self.try_orphans(connection, staging, round, orphans).await?;
+        Ok(orphans.into_iter().min_by_key(|(at, _)| *at))
+    }
+
+    /// Whether rows of the input can be parents: the foreign key refers to the table that has it.
+    async fn is_of_its_own_table(
+        &self,
+        connection: &Connection,
+        refusal: &tokio_postgres::Error,
+    ) -> Result<bool, Error> {
+        let constraint = refusal.as_db_error().and_then(|db| db.constraint()).unwrap_or_default();
+        let parameters: [(&(dyn ToSql + Sync), Type); 1] = [(&constraint, Type::TEXT)];
+        let asking = connection.client().query_typed(OF_ITS_OWN_TABLE, &parameters);
+        Ok(self.stoppable(connection, asking).await?.first().is_none_or(|row| row.get(0)))
     }
 
     /// Lays out the rows of `round`, on top of the open savepoint; how many there are.
     ///
     /// # Errors
     /// The statement fails without a row too: that is no row's fault.
-    async fn lay_out(
+    pub(super) async fn lay_out(
         &self,
         connection: &Connection,
         staging: &Staging,
@@ -159,9 +189,7 @@ impl Load<'_> {
             Err(error) => error,
         };
         if !self.inputs.iter().all(Input::is_rewindable) {
-            return Err(Error::from(error).with_hint(
-                "only the table itself could see that, and a stream cannot be read again to find the record: save it to a file first",
-            ));
+            return Err(Error::from(error).with_hint(NO_SECOND_LOOK));
         }
         let mut applied = Applied::default();
         let mut round = Round::first(staging);
@@ -229,7 +257,7 @@ impl Load<'_> {
     }
 
     /// Takes row `at` out of the staged ones.
-    async fn refuse(
+    pub(super) async fn refuse(
         &self,
         connection: &Connection,
         round: &Round<'_>,
@@ -242,7 +270,7 @@ impl Load<'_> {
     }
 
     /// Runs `sql` on top of the open savepoint; the inner error is the refusal of a row. Afterwards the savepoint is open again.
-    async fn try_rows(
+    pub(super) async fn try_rows(
         &self,
         connection: &Connection,
         staging: &Staging,
@@ -280,7 +308,11 @@ impl Load<'_> {
 }
 
 /// The records that became the refused rows, which are in order.
-fn records(morsels: &MorselSource, refused: Vec<Refused>, dialect: &Dialect) -> Result<Vec<Reject>, Error> {
+pub(super) fn records(
+    morsels: &MorselSource,
+    refused: Vec<Refused>,
+    dialect: &Dialect,
+) -> Result<Vec<Reject>, Error> {
     let changed = || Error::new(ErrorKind::Source, "the input changed while it was loaded");
     let mut rejects = Vec::with_capacity(refused.len());
     let mut refused = refused.into_iter().peekable();

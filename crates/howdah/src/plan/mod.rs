@@ -43,7 +43,7 @@ pub(crate) const INTERVAL_OID: u32 = 1186;
 const MARKER_IS_DATA: i32 = 180_000;
 
 /// Everything an encoder and a worker need to know.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) dialect: Arc<Dialect>,
     /// The header's names, when every input starts with one.
@@ -91,7 +91,7 @@ pub(crate) struct Plan {
 }
 
 /// One loaded column.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct PlanColumn {
     /// Index of the field in a record.
     pub(crate) field: usize,
@@ -305,6 +305,26 @@ impl Plan {
             ordinal: rules.ordinal.map(str::to_owned),
         };
         Ok((plan, reason))
+    }
+
+    /// The same rows with their places in the input, in column `ordinal`, on their way into a staging table.
+    ///
+    /// # Errors
+    /// An internal error: there are more columns than a table can have.
+    pub(crate) fn staged(&self, ordinal: &str) -> Result<Plan, Error> {
+        let count = u16::try_from(self.columns.len() + 1).map_err(|_| {
+            Error::new(ErrorKind::Internal, "the plan has more columns than a table can have")
+        })?;
+        let mut plan = self.clone();
+        plan.binary_row_start = count.to_be_bytes();
+        plan.ordinal = Some(ordinal.to_owned());
+        plan.freeze = false;
+        if plan.write_path == WritePath::CopyCsv {
+            plan.write_path = WritePath::CopyText;
+        }
+        plan.rows_per_statement =
+            plan.write_path.rows_per_statement(Some(plan.rows_per_statement), usize::from(count));
+        Ok(plan)
     }
 
     /// For rows in COPY's binary format.

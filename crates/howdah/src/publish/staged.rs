@@ -189,6 +189,36 @@ impl Staging {
                     .with_hint("GRANT TEMPORARY ON DATABASE … TO the role, or GRANT CREATE ON SCHEMA …"));
             }
         };
+        let names: Vec<&str> = mapping.pairs.iter().map(|pair| pair.target.as_str()).collect();
+        let mut staging = Staging::at(connection, table, id, place, apply, &names).await?;
+        staging.locks = matches!(table.kind, Kind::Table | Kind::Partitioned) && may_update;
+        Ok(staging)
+    }
+
+    /// Where the rows of columns `names` wait to be tried one by one in `relation`, which is `table` or made like it.
+    ///
+    /// # Errors
+    /// The server's.
+    pub(crate) async fn to_judge(
+        connection: &Connection,
+        table: &Table,
+        id: LoadId,
+        names: &[&str],
+        relation: String,
+    ) -> Result<Staging, Error> {
+        let apply = Apply::Insert { truncates: false };
+        let staging = Staging::at(connection, table, id, Place::Temporary, apply, names).await?;
+        Ok(Staging { target: relation, ..staging })
+    }
+
+    async fn at(
+        connection: &Connection,
+        table: &Table,
+        id: LoadId,
+        place: Place,
+        apply: Apply,
+        names: &[&str],
+    ) -> Result<Staging, Error> {
         let facts = connection
             .client()
             .query_typed(
@@ -202,34 +232,32 @@ impl Staging {
             .await?;
         let mut columns = Vec::new();
         let (mut overrides_identity, mut can_refuse_rows) = (false, false);
-        for pair in &mapping.pairs {
-            let Some(column) = table.columns.iter().find(|column| column.name == pair.target) else {
+        for name in names.iter().copied() {
+            let Some(column) = table.columns.iter().find(|column| column.name == name) else {
                 continue;
             };
-            let facts = facts.iter().find(|row| row.get::<_, &str>(0) == pair.target);
+            let facts = facts.iter().find(|row| row.get::<_, &str>(0) == name);
             let always = facts.is_some_and(|row| row.get(1));
             let is_set = match &apply {
-                Apply::Upsert(key) | Apply::Update(key) => !key.has(&pair.target),
+                Apply::Upsert(key) | Apply::Update(key) => !key.has(name),
                 _ => false,
             };
             if always && is_set {
                 return Err(Error::usage(format!(
-                    "column {:?} is GENERATED ALWAYS AS IDENTITY: it cannot be updated",
-                    pair.target
+                    "column {name:?} is GENERATED ALWAYS AS IDENTITY: it cannot be updated"
                 ))
                 .with_hint(message!["leave it out with ", setting::SKIP_COLUMNS]));
             }
             overrides_identity |= always;
             can_refuse_rows |= column.has_checks();
             let collation = facts.and_then(|row| row.get::<_, Option<String>>(2)).unwrap_or_default();
-            columns.push((pair.target.clone(), format!("{}{collation}", column.type_name)));
+            columns.push((name.to_owned(), format!("{}{collation}", column.type_name)));
         }
         let mut ordinal = "howdah_ordinal".to_owned();
         // Its rank among the rows that are tried one by one has a longer name.
         while columns.iter().any(|(name, _)| name.starts_with(&ordinal)) {
             ordinal.push('_');
         }
-        let lockable = matches!(table.kind, Kind::Table | Kind::Partitioned);
         Ok(Staging {
             id,
             place,
@@ -239,7 +267,7 @@ impl Staging {
             columns,
             ordinal,
             overrides_identity,
-            locks: lockable && may_update,
+            locks: false,
             can_refuse_rows,
             apply,
         })

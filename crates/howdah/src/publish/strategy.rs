@@ -134,6 +134,23 @@ impl PublishStrategy {
         }
     }
 
+    /// The relation, quoted and qualified, in which rows are judged as they come by everything that the table has at the end,
+    /// and what makes it.
+    pub(crate) fn judges(&self, table: &Table) -> (String, Vec<String>) {
+        if let Some(creation) = self.creation() {
+            let makes =
+                creation.schema_sql(table).into_iter().chain([creation.create_sql(&table.sql(), table)]);
+            return (table.sql(), makes.chain(creation.finish_sql(table)).collect());
+        }
+        match self {
+            PublishStrategy::Truncate => (table.sql(), vec![table.truncate_sql()]),
+            PublishStrategy::Hidden(Hidden { content: Content::Twin { of, .. }, .. }) => {
+                (self.relation(table).1, [&of.create[..], &of.build].concat())
+            }
+            _ => (table.sql(), Vec::new()),
+        }
+    }
+
     /// Types, name, indexes and constraints, or what applies staged rows, once the rows are there; in one transaction with [`PublishStrategy::publish`].
     pub(crate) fn after(&self, table: &Table, plan: &Plan, found: &[InferredType]) -> Vec<String> {
         let (_, relation) = self.relation(table);

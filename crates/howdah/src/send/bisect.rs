@@ -59,6 +59,11 @@ impl<E> Bisection<E> {
         }
     }
 
+    /// Starts a search among rows that the server refused together: the first segment is half of them.
+    pub(crate) fn of_refused(rows: usize) -> Self {
+        Bisection { size: half(rows), bad_before: rows, ..Bisection::new(rows) }
+    }
+
     /// The rows to send next; `None` when every row is accepted or refused.
     pub(crate) fn segment(&self) -> Option<Range<usize>> {
         let end = self.rows.min(self.next.saturating_add(self.size));

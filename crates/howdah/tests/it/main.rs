@@ -40,6 +40,7 @@ mod promote;
 mod real_files;
 mod reference;
 mod reference_selftest;
+mod refused_at_the_end;
 mod refused_by_the_server;
 mod refused_staged_rows;
 mod reject_files;

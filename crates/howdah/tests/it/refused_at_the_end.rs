@@ -1,0 +1,221 @@
+//! Rows that the server refuses without saying which: at the end of a statement, of all rows, or of an index. The load that
+//! failed names the record all the same, in every mode.
+
+use std::fmt::Write;
+
+use howdah::message::{Library, Respell};
+use howdah::options::{Mode, OnError};
+use howdah::source::Input;
+use howdah::{Control, Error, LoadOptions, load_inputs};
+use howdah_testkit::Database;
+
+use crate::common::{options, target, try_load};
+
+/// A way in which a table refuses a row only at the end.
+struct Kind {
+    name: &'static str,
+    /// What makes the table, whose columns are id, q and n.
+    table: &'static str,
+    /// The bad record.
+    bad: &'static str,
+    sqlstate: &'static str,
+    column: Option<&'static str>,
+    /// Its like stands in an earlier record.
+    has_a_like: bool,
+    /// In `replace`, triggers do not see the rows.
+    is_a_trigger: bool,
+}
+
+const KINDS: [Kind; 7] = [
+    Kind {
+        name: "foreign key",
+        table: "CREATE TABLE t (id int, q int REFERENCES parent, n int)",
+        bad: "777,77,1",
+        sqlstate: "23503",
+        column: Some("q"),
+        has_a_like: false,
+        is_a_trigger: false,
+    },
+    Kind {
+        name: "deferred foreign key of two columns",
+        table: "CREATE TABLE t (id int, q int, n int, CONSTRAINT two FOREIGN KEY (q, n) REFERENCES pairs
+                DEFERRABLE INITIALLY DEFERRED)",
+        bad: "777,1,77",
+        sqlstate: "23503",
+        column: None,
+        has_a_like: false,
+        is_a_trigger: false,
+    },
+    Kind {
+        name: "foreign key to the table itself",
+        table: "CREATE TABLE t (id int PRIMARY KEY, q int, n int REFERENCES t DEFERRABLE INITIALLY DEFERRED)",
+        bad: "777,1,99999",
+        sqlstate: "23503",
+        column: Some("n"),
+        has_a_like: false,
+        is_a_trigger: false,
+    },
+    Kind {
+        name: "deferred key",
+        table: "CREATE TABLE t (id int CONSTRAINT one PRIMARY KEY DEFERRABLE INITIALLY DEFERRED, q int, n int)",
+        bad: "70,1,1",
+        sqlstate: "23505",
+        column: Some("id"),
+        has_a_like: true,
+        is_a_trigger: false,
+    },
+    Kind {
+        name: "deferred exclusion",
+        table: "CREATE TABLE t (id int, q int, n int,
+                CONSTRAINT apart EXCLUDE USING btree (id WITH =, q WITH =) DEFERRABLE INITIALLY DEFERRED)",
+        bad: "70,1,5",
+        sqlstate: "23P01",
+        column: None,
+        has_a_like: true,
+        is_a_trigger: false,
+    },
+    Kind {
+        name: "constraint trigger",
+        table: "CREATE TABLE t (id int, q int, n int);
+                CREATE CONSTRAINT TRIGGER judge AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED
+                FOR EACH ROW EXECUTE FUNCTION judge()",
+        bad: "777,1,-1",
+        sqlstate: "P0001",
+        column: None,
+        has_a_like: false,
+        is_a_trigger: true,
+    },
+    Kind {
+        name: "trigger after rows",
+        table: "CREATE TABLE t (id int, q int, n int);
+                CREATE TRIGGER judge AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION judge()",
+        bad: "777,1,-1",
+        sqlstate: "P0001",
+        column: None,
+        has_a_like: false,
+        is_a_trigger: true,
+    },
+];
+
+/// Twenty thousand rows from line 2 on; `bad` is in line 778.
+fn rows(bad: &str) -> String {
+    let mut csv = String::from("id,q,n\n");
+    for id in 1..20_000 {
+        let good = format!("{id},1,1");
+        writeln!(csv, "{}", if id == 777 { bad } else { &good }).unwrap();
+    }
+    csv
+}
+
+fn parents(database: &Database) {
+    database.sql(
+        "CREATE TABLE parent (id int PRIMARY KEY); INSERT INTO parent VALUES (1);
+         CREATE TABLE pairs (a int, b int, PRIMARY KEY (a, b)); INSERT INTO pairs VALUES (1, 1);
+         CREATE FUNCTION judge() RETURNS trigger LANGUAGE plpgsql AS
+         $$ BEGIN IF NEW.n < 0 THEN RAISE 'row % is negative', NEW.id; END IF; RETURN NULL; END $$",
+    );
+}
+
+fn refused(database: &Database, options: &LoadOptions, what: &str) -> Error {
+    let error = try_load(database, options).map(|_| ()).unwrap_err();
+    assert!(error.visible().unwrap().starts_with("nothing was changed"), "{what}: {error:?}");
+    let mut shown = error.clone();
+    shown.respell(&Library);
+    let said = format!("{shown:?} {:?}", error.constraint());
+    assert!(!said.contains("howdah_"), "{what}: {said}");
+    error
+}
+
+#[test]
+fn a_row_that_is_refused_at_the_end_is_named_in_every_mode() {
+    let database = Database::new();
+    parents(&database);
+    for kind in KINDS {
+        let file = database.file("data.csv", rows(kind.bad));
+        for mode in [Mode::Append, Mode::Truncate, Mode::Replace] {
+            if kind.is_a_trigger && mode == Mode::Replace {
+                continue;
+            }
+            for jobs in if mode == Mode::Truncate { vec![1] } else { vec![1, 2] } {
+                let what = format!("{} {mode} {jobs}", kind.name);
+                database.sql(&format!("DROP TABLE IF EXISTS t; {}", kind.table));
+                let before = database.sql("TABLE t");
+                let error = refused(&database, &options(&file, "t").mode(mode).jobs(jobs), &what);
+                let at = error.location().unwrap_or_else(|| panic!("{what}: {error:?}"));
+                assert_eq!((&*at.source, at.line), (file.as_str(), Some(778)), "{what}: {error:?}");
+                assert_eq!(error.sqlstate(), Some(kind.sqlstate), "{what}: {error:?}");
+                assert_eq!(error.column(), kind.column, "{what}: {error:?}");
+                let like = format!("{file}, line 71 ");
+                let has_a_like = error.detail().is_some_and(|detail| detail.contains(&like));
+                assert_eq!(has_a_like, kind.has_a_like, "{what}: {error:?}");
+                assert_eq!(database.sql("TABLE t"), before, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_duplicate_that_a_unique_index_finds_in_the_end_is_named_with_its_like() {
+    let database = Database::new();
+    let file = database.file("data.csv", rows("70,1,1"));
+    let tables = [
+        ("CREATE TABLE t (id int CONSTRAINT one PRIMARY KEY, q int, n int)", "one"),
+        ("CREATE TABLE t (id int, q int, n int); CREATE UNIQUE INDEX two ON t (id)", "two"),
+        ("CREATE TABLE t (id int, q int, n int); CREATE UNIQUE INDEX two ON t ((id + 0))", "two"),
+        ("SELECT", "t_pkey"),
+    ];
+    for (table, constraint) in tables {
+        let mode = if table == "SELECT" { Mode::Create } else { Mode::Replace };
+        for jobs in [1, 2] {
+            let what = format!("{table} {jobs}");
+            database.sql(&format!("DROP TABLE IF EXISTS t; {table}"));
+            let mut wanted = options(&file, "t").mode(mode).jobs(jobs);
+            if mode == Mode::Create {
+                wanted = wanted.key(["id"]);
+            }
+            let error = refused(&database, &wanted, &what);
+            let line = error.location().and_then(|at| at.line);
+            assert_eq!((line, error.constraint()), (Some(778), Some(constraint)), "{what}: {error:?}");
+            let like = format!("{file}, line 71 ");
+            assert!(error.detail().is_some_and(|detail| detail.contains(&like)), "{what}: {error:?}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_looked_for_says_why() {
+    let database = Database::new();
+    parents(&database);
+    database.sql("CREATE TABLE t (id int PRIMARY KEY, q int REFERENCES parent, n int)");
+    let csv = rows("777,77,1");
+    let file = database.file("data.csv", &csv);
+    for mode in [Mode::Append, Mode::Truncate, Mode::Replace, Mode::Upsert] {
+        let stream = Input::reader("made", Box::new(std::io::Cursor::new(csv.clone().into_bytes())));
+        let wanted = options(&file, "t").mode(mode);
+        let error = load_inputs(vec![stream], &wanted, &target(&database), &Control::new()).unwrap_err();
+        let hint = error.hint().unwrap_or_default();
+        assert!(hint.contains("a stream cannot be read again to find the record"), "{mode}: {error:?}");
+        assert_eq!(hint.contains("on_error=ignore"), mode != Mode::Upsert, "{mode}: {error:?}");
+        assert!(!format!("{error:?}").contains("howdah_"), "{mode}: {error:?}");
+    }
+    // SQL of the user's is not run twice, and the record at which it fails is none of the input.
+    let before = options(&file, "t").mode(Mode::Append).before(["SELECT 1"]);
+    let error = refused(&database, &before, "before");
+    assert!(error.hint().unwrap().contains("would run twice"), "{error:?}");
+    let good = database.file("good.csv", "id,q,n\n1,1,1\n");
+    let after = options(&good, "t").mode(Mode::Append).after(["INSERT INTO t VALUES (2, 77, 1)"]);
+    let error = refused(&database, &after, "after");
+    assert!(error.location().is_none() && error.message().contains("after"), "{error:?}");
+}
+
+#[test]
+fn rejects_of_a_replaced_table_name_its_constraints() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (id int CONSTRAINT one PRIMARY KEY, q int, n int)");
+    let file = database.file("data.csv", rows("70,1,1"));
+    let rejects = database.path("r.jsonl");
+    let wanted = options(&file, "t").mode(Mode::Replace).on_error(OnError::Ignore).rejects(rejects.clone());
+    assert_eq!(try_load(&database, &wanted).unwrap().0.rows_rejected, 1);
+    let kept = std::fs::read_to_string(&rejects).unwrap();
+    assert!(kept.contains("\"constraint\":\"one\"") && !kept.contains("howdah_"), "{kept}");
+}
