@@ -103,7 +103,7 @@ fn load(folder: &Path, named: &Named) -> Result<String, (Box<Diagnostic>, Option
     match wrong {
         None => Ok(text),
         Some((at, message)) => {
-            let place = source::Lines::new(&text).place(&named.path, at..at);
+            let place = crate::diagnostic::Lines::new(&text).place(&named.path, at..at);
             Err((Box::new(Diagnostic::error(Code::SqlParseError, place, message)), Some(text)))
         }
     }

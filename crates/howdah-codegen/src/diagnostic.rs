@@ -1,10 +1,12 @@
 //! What is wrong with a project, where, and what to do: all of it at once, for people, editors and programs.
 
 mod code;
+mod lines;
 mod list;
 mod render;
 
 pub use code::{Code, Said};
+pub(crate) use lines::Lines;
 pub use list::Diagnostics;
 pub use render::FORMAT;
 

@@ -53,6 +53,6 @@ impl Diagnostics {
 
     /// A line of a file, from 1.
     pub(crate) fn line(&self, file: &str, line: usize) -> Option<&str> {
-        crate::source::Lines::new(self.texts.get(file)?).text(line)
+        super::lines::Lines::new(self.texts.get(file)?).text(line)
     }
 }

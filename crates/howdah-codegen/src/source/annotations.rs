@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::block::{Block, BlockKind, Modifier, Override};
 use super::header::{Said, Shape};
 use super::lexer;
-use super::lines::Lines;
+use crate::diagnostic::Lines;
 use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
 use crate::yaml::{self, Origin, Reader, Value};
 

@@ -4,7 +4,7 @@ use super::annotations;
 use super::block::{Block, BlockKind, Piece, Variable};
 use super::header;
 use super::lexer::{self, Kind, Splitter, Token, is_name};
-use super::lines::Lines;
+use crate::diagnostic::Lines;
 use crate::diagnostic::{Code, Diagnostic, nearest};
 
 /// Reads a file's blocks. It never fails: what it cannot read is among the messages, and the rest is read all the same.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::block::{Block, Piece};
 use super::lexer::{self, Kind, Splitter};
-use super::lines::Lines;
+use crate::diagnostic::Lines;
 use crate::diagnostic::Place;
 
 impl Block {

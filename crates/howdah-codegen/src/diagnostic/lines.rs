@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::diagnostic::Place;
+use super::Place;
 
 /// A text and where its lines begin.
 pub(crate) struct Lines<'a> {
