@@ -3,6 +3,7 @@
 
 pub mod check;
 pub mod config;
+pub mod describe;
 pub mod diagnostic;
 pub mod languages;
 pub mod model;

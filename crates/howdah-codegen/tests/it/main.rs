@@ -1,4 +1,5 @@
 //! Tests of what is generated, in one program.
 
+mod describe;
 mod golden;
 mod reading;
