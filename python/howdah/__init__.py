@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         OperationalError,
         ProgrammingError,
         QueueFull,
+        WriterWarning,
     )
     from howdah._load import aload, load
     from howdah._native import Ack, Rejects, Server
@@ -57,6 +58,7 @@ __all__ = [
     "Writer",
     "WriterOptions",
     "WriterStatistics",
+    "WriterWarning",
     "__version__",
     "aload",
     "bulk",

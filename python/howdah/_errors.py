@@ -92,6 +92,10 @@ class QueueFull(OperationalError):  # noqa: N818 - as asyncio has it
     """A writer has no room for a row, and was asked not to wait for it any longer."""
 
 
+class WriterWarning(UserWarning):
+    """What makes acknowledgements of a writer worth less than they seem, or rows that it did not write."""
+
+
 class IntegrityError(DatabaseError):
     """A constraint refused a row."""
 
@@ -108,7 +112,14 @@ class NotSupportedError(DatabaseError):
     """The server does not have what was asked for."""
 
 
-for _class in [Location, Error, *Error.__subclasses__(), *DatabaseError.__subclasses__(), QueueFull]:
+for _class in [
+    Location,
+    WriterWarning,
+    Error,
+    *Error.__subclasses__(),
+    *DatabaseError.__subclasses__(),
+    QueueFull,
+]:
     _class.__module__ = "howdah"
 
 _BY_KIND: dict[str, type[Error]] = {

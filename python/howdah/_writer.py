@@ -42,11 +42,17 @@ class Writer:
         self._closed = False
         self._native = _connected(table, dsn, options)
         _open.add(self)
+        _say(self, self._native)
 
     @property
     def columns(self) -> list[str]:
         """The columns that rows have values for."""
         return self._native.columns
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a program should know of server, table and session before it relies on acknowledgements."""
+        return tuple(self._native.notices)
 
     def write(self, row: object) -> Ack:
         """Write a row: a tuple or a list in the columns' order, a dict, a named tuple or a dataclass.
@@ -122,12 +128,18 @@ class AsyncWriter:
         if self._native is None:
             self._native = await asyncio.to_thread(_connected, self._table, self._dsn, self._options)
             _open.add(self)
+            _say(self, self._native)
         return self
 
     @property
     def columns(self) -> list[str]:
         """The columns that rows have values for."""
         return self._connected.columns
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a program should know of server, table and session before it relies on acknowledgements."""
+        return tuple(self._connected.notices)
 
     async def write(self, row: object) -> Ack:
         """Write a row as soon as there is room.
@@ -243,6 +255,17 @@ def _close_all() -> None:
             native.close(_AT_EXIT)
         except _errors.Error as error:
             warnings.warn(f"{writer!r}: {error.message}", RuntimeWarning, stacklevel=1)
+
+
+def _say(writer: Writer | AsyncWriter, native: _native.Writer) -> None:
+    try:
+        for warning in native.warnings:
+            warnings.warn(warning, _errors.WriterWarning, stacklevel=3)
+    except _errors.WriterWarning:
+        # Whoever makes errors of warnings gets no writer that he could close.
+        writer._closed = True  # noqa: SLF001
+        native.close(0)
+        raise
 
 
 def _warn(writer: Writer | AsyncWriter) -> None:

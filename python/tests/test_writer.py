@@ -1,5 +1,6 @@
 """Rows written continuously: each is committed and acknowledged, or refused by itself."""
 
+import asyncio
 import datetime as dt
 import gc
 import itertools
@@ -33,7 +34,7 @@ def slow_down(database: Database, seconds: float) -> None:
     database.sql(
         "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS"
         f" $$BEGIN PERFORM pg_sleep({seconds}); RETURN NEW; END$$;"
-        " CREATE TRIGGER slow BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION slow()"
+        " CREATE TRIGGER slow AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION slow()"
     )
 
 
@@ -407,6 +408,52 @@ def test_a_table_that_is_not_there_and_an_option_that_is_none(database: Database
         howdah.Writer("nowhere", database.dsn)
     with pytest.raises(TypeError, match="'batch'"):
         howdah.Writer("t", database.dsn, batch=1)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("made", "warned"),
+    [
+        ("CREATE UNLOGGED TABLE u (id int)", "u is UNLOGGED: a crash of the server empties it"),
+        (
+            "CREATE TABLE u (id int); CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$BEGIN RETURN NULL; END$$; CREATE TRIGGER none BEFORE INSERT ON u FOR EACH ROW EXECUTE FUNCTION nothing()",
+            "triggers or rules of .*u may drop rows",
+        ),
+    ],
+)
+def test_what_makes_acknowledgements_worth_less_is_warned_of(
+    database: Database, made: str, warned: str
+) -> None:
+    database.sql(made)
+    with pytest.warns(howdah.WriterWarning, match=warned) as caught:
+        writer = howdah.Writer("u", database.dsn)
+    assert [warning.filename for warning in caught] == [__file__]
+    with writer:
+        writer.write((1,)).result(20)
+        assert any(str(caught[0].message) == notice for notice in writer.notices)
+    # Where warnings are errors, no connection is left.
+    with pytest.raises(howdah.WriterWarning):
+        howdah.Writer("u", database.dsn)
+
+    async def main() -> None:
+        with pytest.warns(howdah.WriterWarning, match=warned):
+            writer = await howdah.AsyncWriter("u", database.dsn).connect()
+        assert writer.notices
+        await writer.close()
+
+    asyncio.run(main())
+
+
+def test_a_session_that_does_not_wait_for_the_disk_is_warned_of_but_on_servers_for_tests(
+    database: Database,
+) -> None:
+    database.sql("CREATE TABLE t (id int)")
+    with howdah.Writer("t", database.dsn) as writer:
+        assert [notice.split(":")[0] for notice in writer.notices] == ["synchronous_commit is off"]
+    with howdah.server(fsync="on") as server:
+        howdah.load([{"id": 1}], "t", server.dsn)
+        with pytest.warns(howdah.WriterWarning, match="synchronous_commit is off"):
+            howdah.Writer("t", server.dsn).close()
 
 
 def test_a_writer_that_is_forgotten_warns_and_goes_on(table: Database) -> None:

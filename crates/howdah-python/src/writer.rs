@@ -41,9 +41,12 @@ pub(crate) struct Writer {
     /// The server in words, without a password.
     #[pyo3(get)]
     server: String,
-    /// What there is to say of the server.
+    /// What there is to say of the server, the table and the session.
     #[pyo3(get)]
     notices: Vec<String>,
+    /// What of that is warned of.
+    #[pyo3(get)]
+    warnings: Vec<String>,
 }
 
 #[pymethods]
@@ -66,8 +69,9 @@ impl Writer {
         })?;
         let (writer, server, mut notices) = connected.map_err(|error| raised(py, &error))?;
         notices.extend_from_slice(writer.notices());
+        let warnings = writer.warnings().to_vec();
         let encoders = Encoders::new(py, writer.shape().clone(), chosen);
-        Ok(Writer { writer: Some(Arc::new(writer)), encoders, on_full, row_type, server, notices })
+        Ok(Writer { writer: Some(Arc::new(writer)), encoders, on_full, row_type, server, notices, warnings })
     }
 
     /// The columns that rows are for.

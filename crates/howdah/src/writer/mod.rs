@@ -116,7 +116,13 @@ impl Writer {
 
     /// What a program should know of the table and the session before it relies on acknowledgements, a sentence each.
     pub fn notices(&self) -> &[String] {
-        &self.shared.notices
+        &self.shared.notices.all
+    }
+
+    /// Those of [`Writer::notices`] that a program is warned of without asking: on a server for tests, which never waits for
+    /// the disk (`fsync` is off), that the session does not either is none of them.
+    pub fn warnings(&self) -> &[String] {
+        &self.shared.notices.surprising
     }
 
     /// Writes a row, waiting for room as the options say.

@@ -9,7 +9,7 @@ use tokio_postgres::types::Type;
 use super::ack::Group;
 use super::adaptive::{Controller, Decision, Limits};
 use super::doubts::Doubts;
-use super::durability;
+use super::durability::{self, Notices};
 use super::lanes::Lanes;
 use super::ledger::{Companion, Ledger};
 use super::options::{Delivery, OnConflict, WriterOptions};
@@ -37,7 +37,7 @@ pub(super) struct Shared {
     /// Who keeps something in step with the rows.
     pub(super) companion: Option<Arc<dyn Companion>>,
     pub(super) lanes: Lanes,
-    pub(super) notices: Vec<String>,
+    pub(super) notices: Notices,
     pub(super) recorder: Recorder,
     /// Schema-qualified, for SQL.
     pub(super) relation: String,
