@@ -45,6 +45,8 @@ pub(super) enum Request<'r> {
     Rows { rows: &'r [Bytes], method: SendMethod, beside: &'r Beside, again: bool },
     /// What would stand beside rows, without any.
     Beside(&'r Beside),
+    /// A commit behind those that were answered before, which leaves nothing in any table.
+    Confirm,
     /// That a part of the ledger is void. Where it was noted with its rows, the failure is the ledger's.
     Void { ledger: &'r Ledger, part: i64 },
 }
@@ -114,6 +116,7 @@ impl Session {
         match request {
             Request::Rows { rows, method, beside, again } => self.transact(rows, method, beside, again).await,
             Request::Beside(beside) => self.commit_alone(beside).await.map(|()| Returned::new()),
+            Request::Confirm => self.confirm().await.map(|()| Returned::new()),
             Request::Void { ledger, part } => self.void(ledger, part).await.map(|()| Returned::new()),
         }
     }
@@ -183,6 +186,17 @@ impl Session {
     /// The server's, or the connection's.
     async fn commit_alone(&self, beside: &Beside) -> Result<(), Failure> {
         let sql = format!("{}; COMMIT", self.begin(beside, true));
+        match self.connection.client().batch_execute(&sql).await {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.rolled_back(error).await),
+        }
+    }
+
+    /// Commits a transaction that waits for standbys as every other one does. One that writes nothing to the log would wait for
+    /// nobody; a message that no one decodes is the least that is written.
+    async fn confirm(&self) -> Result<(), Failure> {
+        let sql =
+            self.mark.on("BEGIN; SELECT pg_catalog.pg_logical_emit_message(true, 'howdah', ''); COMMIT");
         match self.connection.client().batch_execute(&sql).await {
             Ok(()) => Ok(()),
             Err(error) => Err(self.rolled_back(error).await),

@@ -126,7 +126,12 @@ impl BatchSender {
                 rows => Request::Rows { rows, method, beside, again: doubt.again },
             };
             let (error, row) = match self.ask(request).await {
-                Ok(returned) => return Ok(returned),
+                Ok(returned) => {
+                    if self.wait_was_cut_short() {
+                        self.make_durable().await?;
+                    }
+                    return Ok(returned);
+                }
                 Err(Trouble::Failed(error, row)) => (error, row),
                 Err(Trouble::Unreachable(error)) if !error.is_retryable() => {
                     return Err(Refused::All(unless_it_may_be_in(error, doubt.may_be_in)));

@@ -4,11 +4,15 @@ use tokio_postgres::error::Severity;
 
 use super::attempts::{Refused, unless_it_may_be_in};
 use super::{BatchSender, Trouble};
-use crate::error::Error;
+use crate::error::{Committed, Error, ErrorKind};
 use crate::writer::doubts::Doubtful;
 use crate::writer::ledger::{Beside, Ledger};
 use crate::writer::mark;
 use crate::writer::session::Request;
+
+/// What is known of rows whose transaction is in, where no commit behind it was answered as it should be.
+const NOT_CONFIRMED: &str = "the row is committed, but not known to be as durable as the server promises: its wait for a \
+                             standby may have been cut short";
 
 impl BatchSender {
     /// Makes sure that nothing happens under a part any more: whether its rows are not in. An attempt that arrives from now
@@ -77,22 +81,36 @@ impl BatchSender {
         Ok(!unsettled.is_empty())
     }
 
-    /// An earlier attempt's transaction is in the table; whether it is as durable as the server promises is not said: what it
-    /// waited for, a standby say, may have been cut short. A transaction that commits now does so behind it, and its answer
-    /// holds for both.
+    /// Whether somebody cut the server's wait for a standby short since this was last asked: an answer since then is no promise
+    /// that a standby has what it was about.
+    pub(super) fn wait_was_cut_short(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.connection().take_standby_warning().is_some())
+    }
+
+    /// A transaction is in the table; whether it is as durable as the server promises is not said: what it waited for, a
+    /// standby say, may have been cut short. A transaction that commits now does so behind it, and its answer holds for both.
     ///
     /// # Errors
     /// None was committed for as long as batches are tried again.
     pub(super) async fn make_durable(&mut self) -> Result<(), Refused> {
         let shared = self.shared.clone();
-        let Some(ledger) = &shared.ledger else { return Ok(()) };
         let mut patience = self.patience();
         loop {
-            // A new number each time: one that is noted already says nothing of its own durability.
-            let part = ledger.part();
-            let answer = self.ask(Request::Beside(&Beside { part: Some(part), entries: Vec::new() })).await;
-            ledger.settled(part, answer.is_err());
+            let answer = match &shared.ledger {
+                // A new number each time: one that is noted already says nothing of its own durability.
+                Some(ledger) => {
+                    let part = ledger.part();
+                    let beside = Beside { part: Some(part), entries: Vec::new() };
+                    let answer = self.ask(Request::Beside(&beside)).await;
+                    ledger.settled(part, answer.is_err());
+                    answer
+                }
+                None => self.ask(Request::Confirm).await,
+            };
             let error = match answer {
+                Ok(_) if self.wait_was_cut_short() => {
+                    Error::new(ErrorKind::Server, "the server's wait for a standby was cut short")
+                }
                 Ok(_) => return Ok(()),
                 Err(Trouble::Unreachable(error) | Trouble::Silent(error)) => error,
                 Err(Trouble::Failed(error, _)) => {
@@ -101,7 +119,8 @@ impl BatchSender {
                 }
             };
             if self.wait(&error, &mut patience).await.is_err() {
-                return Err(Refused::All(unless_it_may_be_in(error, true)));
+                let error = error.of_kind(ErrorKind::PartlyCommitted);
+                return Err(Refused::All(error.with_visible(Committed::Unknown, NOT_CONFIRMED)));
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use howdah::writer::{OnConflict, Writer, WriterOptions, WriterPath};
+use howdah::writer::{Delivery, OnConflict, Writer, WriterOptions, WriterPath};
 use howdah::{Committed, ErrorKind};
 use howdah_testkit::faults::{Direction, Fault, FaultProxy, Harm, Place};
 use howdah_testkit::{Database, Frozen, OwnServer, waiting};
@@ -232,4 +232,41 @@ fn a_row_that_no_standby_has_is_not_acknowledged_because_its_transaction_is_ther
     server.sql("SELECT pg_reload_conf()");
     ack.wait().unwrap();
     assert_eq!(server.sql(ours), "1");
+}
+
+/// A wait that is cancelled ends with a COMMIT that worked, and a warning beside it.
+#[test]
+fn a_row_whose_wait_for_a_standby_was_cancelled_is_not_acknowledged() {
+    const WAITERS: &str = "pg_stat_activity WHERE wait_event = 'SyncRep'";
+    let server = OwnServer::start();
+    server.sql(&create("t"));
+    let paths = [WriterPath::Insert, WriterPath::Copy];
+    for (path, delivery) in
+        [Delivery::ExactlyOnce, Delivery::AtLeastOnce].into_iter().flat_map(|of| paths.map(|path| (path, of)))
+    {
+        server.sql("TRUNCATE t");
+        let writer = connect(&server.conninfo(), &options().connections(1).path(path).delivery(delivery));
+        let mut account = Account::default();
+        account.write(&writer, (1, 1));
+        account.settle();
+        server.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+        server.sql("SELECT pg_reload_conf()");
+        waiting::until("a standby is asked for", || server.sql("SHOW synchronous_standby_names") == "nobody");
+        let ack = writer.write_blocking(&(1, 2_i64, "no standby has it")).unwrap();
+        // The row's own wait first, then those of the commits behind it.
+        for _ in 0..3 {
+            waiting::until("a wait is cancelled", || {
+                server.sql(&format!("SELECT count(pg_cancel_backend(pid)) FROM {WAITERS}")) == "1"
+            });
+        }
+        waiting::until("another commit waits", || {
+            server.sql(&format!("SELECT count(*) FROM {WAITERS}")) == "1"
+        });
+        assert_eq!(server.sql("SELECT count(*) FROM t WHERE number = 2"), "1");
+        assert!(ack.try_get().is_none(), "{path:?} {delivery:?}: a row is acknowledged that no standby has");
+        server.sql("ALTER SYSTEM RESET synchronous_standby_names");
+        server.sql("SELECT pg_reload_conf()");
+        ack.wait().unwrap();
+        assert_eq!(server.sql("SELECT count(*) FROM t WHERE number = 2"), "1");
+    }
 }
