@@ -12,6 +12,7 @@ macro_rules! word {
 
 #[cfg(feature = "bench")]
 mod bench;
+mod codegen;
 #[cfg(feature = "bench")]
 mod dataset;
 mod load;
@@ -22,6 +23,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 #[cfg(feature = "bench")]
 pub(crate) use bench::{Bench, BenchAction, BenchRun};
+pub(crate) use codegen::{Codegen, CodegenAction, CodegenCheck, MessagesArg, Project};
 #[cfg(feature = "bench")]
 pub(crate) use dataset::{Dataset, DatasetFormatArg};
 pub(crate) use load::{
@@ -64,6 +66,8 @@ pub(crate) enum Command {
     Stream(Box<Stream>),
     /// Read a landing table's text as types, into another table
     Promote(Promote),
+    /// Make typed code of annotated SQL
+    Codegen(Codegen),
     /// Manage howdah's own PostgreSQL servers
     Server(Server),
     /// Measure every way of writing to PostgreSQL
@@ -150,9 +154,10 @@ Examples:
   howdah man > ~/.local/share/man/man1/howdah.1     keep it";
 
 #[cfg(feature = "bench")]
-const COMMANDS: [&str; 8] = ["load", "stream", "promote", "server", "bench", "dataset", "completions", "man"];
+const COMMANDS: [&str; 9] =
+    ["load", "stream", "promote", "codegen", "server", "bench", "dataset", "completions", "man"];
 #[cfg(not(feature = "bench"))]
-const COMMANDS: [&str; 6] = ["load", "stream", "promote", "server", "completions", "man"];
+const COMMANDS: [&str; 7] = ["load", "stream", "promote", "codegen", "server", "completions", "man"];
 
 /// Print a manual page, as man reads it.
 #[derive(Debug, Args)]
@@ -220,9 +225,16 @@ mod tests {
         let Command::Load(load) = cli.command else { unreachable!() };
         assert_eq!(load.connection.host.as_deref(), Some("db"));
         assert_eq!(load.connection.username.as_deref(), Some("me"));
-        for command in
-            [&[][..], &["load"], &["stream"], &["promote"], &["server"], &["server", "psql"], &["man"]]
-        {
+        for command in [
+            &[][..],
+            &["load"],
+            &["stream"],
+            &["promote"],
+            &["codegen", "check"],
+            &["server"],
+            &["server", "psql"],
+            &["man"],
+        ] {
             assert!(help(command).contains("Usage: howdah"), "{command:?}");
         }
     }

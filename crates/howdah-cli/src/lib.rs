@@ -56,6 +56,7 @@ fn run(args: Vec<OsString>) -> u8 {
             Command::Load(args) => commands::load::run(args),
             Command::Stream(args) => commands::stream::run(args),
             Command::Promote(args) => commands::promote::run(args),
+            Command::Codegen(args) => commands::codegen::run(args),
             Command::Server(args) => commands::server::run(args),
             #[cfg(feature = "bench")]
             Command::Bench(args) => commands::bench::run(args),

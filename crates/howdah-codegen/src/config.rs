@@ -93,6 +93,35 @@ impl Config {
         NAMES.iter().map(|name| folder.join(name)).find(|path| path.is_file())
     }
 
+    /// The configuration that a path means: itself, or the one of a folder; an empty path is the current folder.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn locate(path: &Path) -> Result<PathBuf, Diagnostics> {
+        let here = path.as_os_str().is_empty();
+        let looked = if here { Path::new(".") } else { path };
+        if looked.is_file() {
+            return Ok(path.to_owned());
+        }
+        if let Some(found) = Self::find(path) {
+            return Ok(found);
+        }
+        let names = NAMES.join(" or ");
+        let (message, help) = if looked.is_dir() {
+            let place = if here { "this folder".to_owned() } else { format!("`{}`", path.display()) };
+            let help = "name another folder or file, or a generator and SQL files (`--generator`, `--file`)";
+            (format!("there is no {names} in {place}"), help.to_owned())
+        } else {
+            (format!("there is no `{}`", path.display()), format!("name a folder with {names}, or its file"))
+        };
+        let nowhere = Place { file: String::new(), line: 1, column: 1, length: 1 };
+        let error = Diagnostic::error(Code::FileNotFound, nowhere, message).help(help);
+        let mut diagnostics = Diagnostics::default();
+        diagnostics.extend(vec![Diagnostic { place: None, ..error }]);
+        Err(diagnostics)
+    }
+
     /// Reads a configuration from its file.
     ///
     /// # Errors

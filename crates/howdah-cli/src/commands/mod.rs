@@ -2,6 +2,7 @@
 
 #[cfg(feature = "bench")]
 pub(crate) mod bench;
+pub(crate) mod codegen;
 pub(crate) mod completions;
 #[cfg(feature = "bench")]
 pub(crate) mod dataset;

@@ -6,6 +6,7 @@
 #[cfg(feature = "bench")]
 mod bench;
 mod canary;
+mod codegen;
 mod command;
 #[cfg(feature = "bench")]
 mod datasets;

@@ -64,6 +64,7 @@ fn bash_completes_commands_options_and_their_values() {
         ("howdah load x.csv --rej", "--reject-limit\n--rejects"),
         ("howdah stream --on-conflict ", "ignore\nupdate"),
         ("howdah stream --table t --state-", "--state-table"),
+        ("howdah codegen check --format ", "text\njson\ngithub"),
         ("howdah server st", "start\nstop\nstatus"),
         ("howdah completions ", "-?\n--help\nbash\nzsh\nfish"),
     ] {
@@ -95,6 +96,7 @@ fn man_reads_every_page_without_a_complaint_and_examples_keep_their_lines() {
         &["man"][..],
         &["man", "load"],
         &["man", "stream"],
+        &["man", "codegen"],
         &["man", "server"],
         &["man", "dataset"],
         &["man", "man"],

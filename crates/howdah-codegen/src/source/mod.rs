@@ -9,3 +9,6 @@ mod statements;
 
 pub use block::{Block, BlockKind, Modifier, Override, Piece, Variable};
 pub use parse::parse;
+
+/// What can be written in a file, on one screen; it is such a file itself.
+pub const SYNTAX: &str = include_str!("syntax.sql");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use howdah_codegen::check::check;
 use howdah_codegen::config::{Config, Direct};
 use howdah_codegen::diagnostic::{Code, Diagnostics, Said};
-use howdah_codegen::source::{Block, Piece, parse};
+use howdah_codegen::source::{Block, Piece, SYNTAX, parse};
 
 fn fixture(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/reading").join(path)
@@ -234,4 +234,12 @@ mod laws {
             prop_assert_eq!(apart.collect::<Vec<_>>(), statements);
         }
     }
+}
+
+#[test]
+fn the_syntax_on_one_screen_is_a_file_without_faults() {
+    let (blocks, messages) = parse("syntax.sql", SYNTAX);
+    assert_eq!(messages, []);
+    assert_eq!(blocks.len(), 6);
+    assert!(SYNTAX.lines().count() < 40 && SYNTAX.lines().all(|line| line.len() < 100));
 }

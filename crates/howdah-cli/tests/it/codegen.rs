@@ -1,0 +1,112 @@
+//! `howdah codegen` as a person and a script see it: exit codes, streams, messages, files.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use howdah_testkit::secrets::Guarded;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const CONFIG: &str = "version: 1\nname: shop\nsql:\n  - files: [shop.sql]\n    gen:\n      \
+                      - generator: python/postgres\n        output: generated/\n";
+
+/// A project in a folder of its own.
+fn project(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
+fn codegen(folder: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_howdah"));
+    command.arg("codegen").args(args).current_dir(folder).stdin(Stdio::null());
+    // Nobody listens there: no code is generated from the server of somebody's surroundings.
+    command.env("PGHOST", "127.0.0.1").env("PGPORT", "1");
+    for name in ["SQG_POSTGRES_URL", "HOWDAH_CODEGEN_URL", "PGDATABASE", "PGSERVICE", "PGOPTIONS"] {
+        command.env_remove(name);
+    }
+    command.guarded_output()
+}
+
+fn out(done: &Output) -> &str {
+    std::str::from_utf8(&done.stdout).unwrap()
+}
+
+fn said(done: &Output) -> &str {
+    std::str::from_utf8(&done.stderr).unwrap()
+}
+
+#[test]
+fn the_syntax_that_is_printed_can_be_checked() {
+    let folder = project(&[("howdah.yaml", CONFIG)]);
+    let syntax = codegen(folder.path(), &["syntax"]);
+    assert_eq!(syntax.status.code(), Some(0));
+    std::fs::write(folder.path().join("shop.sql"), &syntax.stdout).unwrap();
+    let done = codegen(folder.path(), &["check"]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert_eq!((out(&done), said(&done)), ("", "6 blocks of 1 file checked\n"));
+}
+
+#[test]
+fn a_check_says_what_is_wrong_as_people_and_programs_want_it() {
+    let sql = "-- QUERY users :on\nSELECT 1 WHERE ${a};\n";
+    let folder = project(&[("howdah.yaml", CONFIG), ("shop.sql", sql)]);
+    let here = folder.path();
+    for args in [&["check"][..], &["check", "."], &["check", "howdah.yaml"], &["check", "--config", "."]] {
+        let done = codegen(here, args);
+        assert_eq!(done.status.code(), Some(1), "{args:?}");
+        assert_eq!(out(&done), "");
+        let text = said(&done);
+        assert!(
+            text.contains("shop.sql:1:16: error[INVALID_MODIFIER]: there is no modifier `:on`"),
+            "{text}"
+        );
+        assert!(text.contains("shop.sql:2:16: error[MISSING_VARIABLE]"), "{text}");
+    }
+    let done = codegen(here, &["check", "--format", "json"]);
+    assert_eq!((done.status.code(), said(&done)), (Some(1), ""));
+    let json: Value = serde_json::from_str(out(&done)).unwrap();
+    assert_eq!((&json["errors"], &json["messages"][0]["context"]["line"]), (&2.into(), &1.into()));
+    let done = codegen(here, &["check", "--format", "github"]);
+    assert_eq!(out(&done).lines().filter(|line| line.starts_with("::error file=")).count(), 2);
+    // Seen from elsewhere, files are named so that they are found.
+    let done = codegen(Path::new("/"), &["check", here.to_str().unwrap()]);
+    assert!(said(&done).starts_with(&format!("{}/shop.sql:1:16: ", here.display())), "{}", said(&done));
+}
+
+#[test]
+fn a_project_of_options_is_checked_too() {
+    let folder = project(&[("a.sql", "-- QUERY one\nSELECT 1;\n"), ("b.sql", "-- EXEC one\nSELECT 1;\n")]);
+    let given = |more: &[&str]| codegen(folder.path(), &[&["check", "--file", "a.sql"], more].concat());
+    let done = given(&["--generator", "python/postgres"]);
+    assert_eq!((done.status.code(), said(&done)), (Some(0), "1 block of 1 file checked\n"));
+    let done = given(&["--generator", "python/postgres", "--file", "b.sql"]);
+    assert_eq!(done.status.code(), Some(1));
+    assert!(said(&done).contains("b.sql:1:9: error[DUPLICATE_QUERY]"), "{}", said(&done));
+    let done = given(&["--generator", "pyhton/postgres"]);
+    assert_eq!(done.status.code(), Some(2));
+    assert!(said(&done).contains("perhaps you meant `python/postgres`"), "{}", said(&done));
+    // An option alone would be passed over.
+    for alone in [&[][..], &["--generator", "python/postgres", "--config", "."]] {
+        assert_eq!(given(alone).status.code(), Some(2), "{alone:?}");
+    }
+}
+
+#[test]
+fn no_configuration_is_said_with_what_was_looked_for() {
+    let folder = project(&[]);
+    let done = codegen(folder.path(), &["check"]);
+    assert_eq!(done.status.code(), Some(2));
+    assert!(
+        said(&done)
+            .starts_with("error[FILE_NOT_FOUND]: there is no howdah.yaml or sqg.yaml in this folder\n"),
+        "{}",
+        said(&done)
+    );
+    let done = codegen(folder.path(), &["check", "nowhere", "--format", "json"]);
+    assert_eq!(done.status.code(), Some(2));
+    let json: Value = serde_json::from_str(out(&done)).unwrap();
+    assert_eq!(json["messages"][0]["message"], "there is no `nowhere`");
+}

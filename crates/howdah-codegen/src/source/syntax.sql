@@ -1,0 +1,32 @@
+-- A file has blocks: a header, variables, SQL. A block whose name begins with _ is only checked.
+
+-- Steps that make and change tables, in order (with :no_transaction by themselves):
+-- MIGRATE 1
+CREATE TABLE users (id bigint PRIMARY KEY, name text NOT NULL, email text);
+
+-- For describing only: rows, here, or as BASELINE a schema that others own.
+-- TESTDATA some
+INSERT INTO users VALUES (1, 'Ada', NULL);
+
+-- Rows (:all), at most one (:one), or the values of the only column (:pluck); :result=User
+-- names the row. Comments directly above a header document the method.
+-- QUERY user_by_name :one
+@set name = 'Ada'
+SELECT id, name, email FROM users WHERE name = ${name};
+
+-- The number of changed rows; :batch takes many parameters at once. `null` allows null.
+-- EXEC add_user :batch
+@set id = 1
+@set name = 'Ada'
+@set email = null
+INSERT INTO users VALUES (${id}, ${name}, ${email});
+
+-- YAML in a header says what the server cannot know: a type, `not null`, `null`, or both.
+/* QUERY totals
+   params: {least: numeric not null}
+   result: {total: not null} */
+@set least = 1
+SELECT email, sum(id) AS total FROM users GROUP BY email HAVING sum(id) > ${least};
+
+-- A table to write by binary COPY; its name stands below, if it is not the block's.
+-- TABLE users :appender
