@@ -8,4 +8,5 @@ pub mod diagnostic;
 pub mod languages;
 pub mod model;
 pub mod source;
+mod tree;
 mod yaml;
