@@ -4,6 +4,8 @@
 //! analysed tree is read and which is taken back at once.
 
 mod error;
+mod facts;
+mod nulls;
 mod origins;
 mod savepoint;
 mod types;
@@ -90,30 +92,33 @@ async fn inquire(client: &Client, sql: &str, wishes: &[Wish]) -> Result<Describe
     let places: Vec<origins::Place> =
         statement.columns().iter().filter_map(|column| column.table_oid().zip(column.column_id())).collect();
     let origins = origins::read(client, &places).await?;
-    let parameters = statement.params().iter().enumerate().map(|(index, ty)| {
-        Ok(Parameter {
+    let mut described = Described { parameters: Vec::new(), columns: Vec::new() };
+    for (index, ty) in statement.params().iter().enumerate() {
+        described.parameters.push(Parameter {
             name: wishes.get(index).map_or_else(|| format!("${}", index + 1), |wish| wish.name.clone()),
             oid: ty.oid(),
             ty: types.modified((ty.oid(), -1))?,
             nullable: false,
             because: String::new(),
-        })
-    });
-    let columns = statement.columns().iter().map(|column| {
+        });
+    }
+    let written: Vec<&str> = described.parameters.iter().map(|parameter| parameter.ty.sql.as_str()).collect();
+    let nulls = nulls::judge(client, sql, &written, statement.columns().len()).await?;
+    for (parameter, verdict) in described.parameters.iter_mut().zip(nulls.parameters) {
+        (parameter.nullable, parameter.because) = (verdict.nullable, verdict.because);
+    }
+    for (column, verdict) in statement.columns().iter().zip(nulls.columns) {
         let place = column.table_oid().zip(column.column_id());
-        Ok(Column {
+        described.columns.push(Column {
             name: column.name().to_owned(),
             oid: column.type_().oid(),
             ty: types.modified((column.type_().oid(), column.type_modifier()))?,
             origin: place.and_then(|place| origins.get(&place).cloned()),
-            nullable: true,
-            because: "not analysed".to_owned(),
-        })
-    });
-    Ok(Described {
-        parameters: parameters.collect::<Result<_, Error>>()?,
-        columns: columns.collect::<Result<_, Error>>()?,
-    })
+            nullable: verdict.nullable,
+            because: verdict.because,
+        });
+    }
+    Ok(described)
 }
 
 /// The type that `sql` names. Its modifier plays no part in a parameter.

@@ -1,6 +1,7 @@
 //! What a server says of statements.
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up has failed")]
 
+mod nulls;
 mod types;
 
 use howdah_codegen::describe::{self, Described, Error, Wish};

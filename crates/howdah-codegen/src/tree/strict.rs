@@ -1,0 +1,143 @@
+//! Which columns a condition proves not null: the rows that pass it have values there.
+
+use std::collections::BTreeSet;
+
+use super::catalog::Catalog;
+use super::{Node, Value};
+
+/// A column of a relation of one query: the places in its range table and in the relation, both from 1.
+pub(super) type Place = (i64, i64);
+
+/// Reads conditions of one query.
+pub(super) struct Conditions<'t> {
+    pub(super) catalog: &'t Catalog,
+    /// The query's range table.
+    pub(super) relations: &'t [&'t Node],
+}
+
+/// What a condition is known to be.
+#[derive(Clone, Copy, PartialEq)]
+enum Outcome {
+    True,
+    NotNull,
+}
+
+fn both(one: BTreeSet<Place>, other: &BTreeSet<Place>) -> BTreeSet<Place> {
+    one.intersection(other).copied().collect()
+}
+
+impl Conditions<'_> {
+    /// The columns that are not null where `condition` is true.
+    pub(super) fn proved(&self, condition: &Value) -> BTreeSet<Place> {
+        self.read(condition, Outcome::True)
+    }
+
+    /// The columns that are not null where `condition` is false or null: it tests them by IS NULL.
+    pub(super) fn proved_by_failing(&self, condition: &Node) -> BTreeSet<Place> {
+        match condition.tag.as_str() {
+            "NULLTEST" if condition.number("nulltesttype") == Some(0) && !condition.is("argisrow") => {
+                self.read(condition.field("arg"), Outcome::NotNull)
+            }
+            "BOOLEXPR" if condition.word("boolop") == "or" => {
+                condition.nodes("args").flat_map(|arm| self.proved_by_failing(arm)).collect()
+            }
+            _ => BTreeSet::new(),
+        }
+    }
+
+    fn read(&self, condition: &Value, outcome: Outcome) -> BTreeSet<Place> {
+        if let Value::List(items) = condition {
+            return items.iter().flat_map(|item| self.read(item, outcome)).collect();
+        }
+        condition.as_node().map(|node| self.read_node(node, outcome)).unwrap_or_default()
+    }
+
+    fn read_node(&self, node: &Node, outcome: Outcome) -> BTreeSet<Place> {
+        let all = |field: &str| -> BTreeSet<Place> {
+            node.nodes(field).flat_map(|arg| self.read_node(arg, Outcome::NotNull)).collect()
+        };
+        match node.tag.as_str() {
+            "VAR" => self.variable(node),
+            "BOOLEXPR" => match node.word("boolop") {
+                "not" => all("args"),
+                "and" if outcome == Outcome::True => {
+                    node.nodes("args").flat_map(|arm| self.read_node(arm, outcome)).collect()
+                }
+                // One arm may decide alone.
+                _ => {
+                    let arms = node.nodes("args").map(|arm| self.read_node(arm, outcome));
+                    arms.reduce(|one, other| both(one, &other)).unwrap_or_default()
+                }
+            },
+            "OPEXPR" if self.catalog.is_strict(node.oid("opfuncid")) => all("args"),
+            "FUNCEXPR" if self.catalog.is_strict(node.oid("funcid")) => all("args"),
+            "SCALARARRAYOPEXPR" if self.catalog.is_strict(node.oid("opfuncid")) => {
+                let array = node.nodes("args").nth(1);
+                let has_elements = array.is_some_and(|array| {
+                    array.tag == "ARRAYEXPR" && !array.field("elements").items().is_empty()
+                });
+                // No element, no comparison: ANY is false then, ALL is true.
+                match (node.is("useOr") && outcome == Outcome::True) || has_elements {
+                    true => node
+                        .nodes("args")
+                        .take(1)
+                        .flat_map(|arg| self.read_node(arg, Outcome::NotNull))
+                        .collect(),
+                    false => BTreeSet::new(),
+                }
+            }
+            "NULLTEST" if outcome == Outcome::True => {
+                match node.number("nulltesttype") == Some(1) && !node.is("argisrow") {
+                    true => self.read(node.field("arg"), Outcome::NotNull),
+                    false => BTreeSet::new(),
+                }
+            }
+            // IS TRUE, IS FALSE, IS NOT UNKNOWN.
+            "BOOLEANTEST" if outcome == Outcome::True => match node.number("booltesttype") {
+                Some(0 | 2 | 5) => self.read(node.field("arg"), Outcome::NotNull),
+                _ => BTreeSet::new(),
+            },
+            // x IN (SELECT …): what stands left was compared.
+            "SUBLINK" if outcome == Outcome::True && node.number("subLinkType") == Some(2) => {
+                self.read(node.field("testexpr"), outcome)
+            }
+            "RELABELTYPE" | "COERCEVIAIO" | "ARRAYCOERCEEXPR" => {
+                self.read(node.field("arg"), Outcome::NotNull)
+            }
+            "COLLATEEXPR" => self.read(node.field("arg"), outcome),
+            _ => BTreeSet::new(),
+        }
+    }
+
+    fn variable(&self, node: &Node) -> BTreeSet<Place> {
+        let (Some(relation), Some(column)) = (node.number("varno"), node.number("varattno")) else {
+            return BTreeSet::new();
+        };
+        if node.number("varlevelsup") != Some(0) {
+            return BTreeSet::new();
+        }
+        let entry = usize::try_from(relation - 1).ok().and_then(|index| self.relations.get(index));
+        match entry.and_then(|entry| aliased(entry, column)) {
+            // A column of a join is another's.
+            Some(meant) => self.read_node(meant, Outcome::NotNull),
+            None if entry.is_some_and(|entry| is_alias(entry)) => BTreeSet::new(),
+            None => BTreeSet::from([(relation, column)]),
+        }
+    }
+}
+
+/// Whether a range table entry only gives names to what others have: a join, or what a query groups by.
+pub(super) fn is_alias(entry: &Node) -> bool {
+    matches!(entry.number("rtekind"), Some(2 | 9))
+}
+
+/// What a column of such an entry means.
+pub(super) fn aliased(entry: &Node, column: i64) -> Option<&Node> {
+    let field = match entry.number("rtekind") {
+        Some(2) => "joinaliasvars",
+        Some(9) => "groupexprs",
+        _ => return None,
+    };
+    let index = usize::try_from(column - 1).ok()?;
+    entry.field(field).items().get(index).and_then(Value::as_node)
+}
