@@ -12,7 +12,7 @@ pub(crate) const FIRST_OF_USERS: u32 = 16384;
 pub(crate) struct Catalog {
     pub(crate) relations: HashMap<u32, Relation>,
     pub(crate) functions: HashMap<u32, Function>,
-    /// Whether a domain, or one that it is over, is NOT NULL.
+    /// Whether a type is a domain that is NOT NULL, or one over such a domain.
     pub(crate) domains: HashMap<u32, bool>,
 }
 
@@ -70,6 +70,7 @@ impl Named {
             "AGGREF" => (&mut self.functions, "aggfnoid"),
             "WINDOWFUNC" => (&mut self.functions, "winfnoid"),
             "COERCETODOMAIN" => (&mut self.domains, "resulttype"),
+            "PARAM" => (&mut self.domains, "paramtype"),
             _ => return,
         };
         let oid = node.oid(field);

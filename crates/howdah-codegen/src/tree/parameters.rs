@@ -72,7 +72,8 @@ impl Uses {
             let (Some(column), Some(written)) = (entry.number("resno"), entry.node("expr")) else { continue };
             for value in sources(written, &relations) {
                 let domains = [domain(written), domain(value)];
-                let refuses = domains.iter().flatten().any(|domain| catalog.domains.get(domain) == Some(&true));
+                let refuses =
+                    domains.iter().flatten().any(|domain| catalog.domains.get(domain) == Some(&true));
                 self.written(value, target, column, catalog, refuses);
             }
         }
@@ -149,7 +150,11 @@ fn parameter(node: &Node) -> Option<i64> {
     node.number("paramid").filter(|_| node.tag == "PARAM" && node.number("paramkind") == Some(0))
 }
 
-/// The domain that a value is cast to.
+/// The type that a value is cast to or has, if that may be a domain.
 fn domain(node: &Node) -> Option<u32> {
-    (node.tag == "COERCETODOMAIN").then(|| node.oid("resulttype"))
+    match node.tag.as_str() {
+        "COERCETODOMAIN" => Some(node.oid("resulttype")),
+        "PARAM" => Some(node.oid("paramtype")),
+        _ => None,
+    }
 }

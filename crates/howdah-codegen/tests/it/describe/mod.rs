@@ -1,6 +1,7 @@
 //! What a server says of statements.
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up has failed")]
 
+mod functions;
 mod nulls;
 mod types;
 

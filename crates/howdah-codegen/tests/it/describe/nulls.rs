@@ -46,7 +46,10 @@ fn no_column_is_called_not_null_that_can_be_null() {
     });
     assert!(unsound.is_empty(), "called NOT NULL on {version}:\n{}", unsound.join("\n"));
     let right = columns - vague.len();
-    println!("{statements} statements, {right} of {columns} columns right on {version}; vague:\n{}", vague.join("\n"));
+    println!(
+        "{statements} statements, {right} of {columns} columns right on {version}; vague:\n{}",
+        vague.join("\n")
+    );
     assert!(
         statements >= 100 && right * 100 >= columns * RIGHT,
         "{right} of {columns} are right:\n{}",
