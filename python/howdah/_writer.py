@@ -14,6 +14,7 @@ from howdah._options import WriterOptions, documented
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import TracebackType
     from typing import Unpack
 
     from howdah._native import Ack
@@ -31,8 +32,8 @@ class Writer:
     """Writes rows of a running program into one table. Threads may share it.
 
     Every row that is written is acknowledged when it is committed, or refused by itself. A ``with`` statement
-    closes the writer. One that is dropped without being closed warns, and goes on with what it has as long as
-    the process lives.
+    closes the writer, and raises refusals of rows that nobody asked about. One that is dropped without being
+    closed warns, and goes on with what it has as long as the process lives.
     """
 
     @documented(WriterOptions)
@@ -65,20 +66,24 @@ class Writer:
     def send(self, row: object) -> None:
         """Write a row of which nobody will ask what became of it.
 
-        It is lost if the process dies before it is written, or if the server refuses it: ``flush`` raises
-        that, and statistics count it.
+        It is lost if the process dies before it is written, or if the server refuses it: ``flush`` and
+        ``close`` raise that, and statistics count it.
         """
         self._native.send(row)
 
     def flush(self) -> None:
         """Wait until all rows written so far are settled.
 
-        The first refusal is raised among rows not settled yet, and those that were sent since the last flush.
+        Refusals of rows that nobody asked about are raised: those that were sent, and those whose
+        acknowledgement was forgotten. Else it is the first refusal among rows not settled yet.
         """
         self._native.flush()
 
     def close(self, deadline: float = 30.0) -> WriterStatistics:
-        """Write what is queued, and take no more rows; what is left after ``deadline`` seconds fails."""
+        """Write what is queued, and take no more rows; what is left after ``deadline`` seconds fails.
+
+        Rows that failed without anybody having been told are raised: their number, and the first reasons.
+        """
         if self._closed:
             return self.statistics
         self._closed = True
@@ -93,9 +98,14 @@ class Writer:
         """Give itself."""
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        """Close it."""
-        self.close()
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it. What ``close`` would raise becomes a note of an exception that is on its way already."""
+        try:
+            self.close()
+        except _errors.Error as error:
+            _unless_raised(raised, error)
 
     def __del__(self) -> None:
         """Warn where it was forgotten."""
@@ -156,8 +166,8 @@ class AsyncWriter:
     async def send(self, row: object) -> None:
         """Write a row of which nobody will ask what became of it.
 
-        It is lost if the process dies before it is written, or if the server refuses it: ``flush`` raises
-        that, and statistics count it.
+        It is lost if the process dies before it is written, or if the server refuses it: ``flush`` and
+        ``close`` raise that, and statistics count it.
         """
         begun = self._connected.begin_send(row)
         if begun is not None:
@@ -168,14 +178,18 @@ class AsyncWriter:
     async def flush(self) -> None:
         """Wait until all rows written so far are settled.
 
-        The first refusal is raised among rows not settled yet, and those that were sent since the last flush.
+        Refusals of rows that nobody asked about are raised: those that were sent, and those whose
+        acknowledgement was forgotten. Else it is the first refusal among rows not settled yet.
         """
         from howdah import _wait  # noqa: PLC0415
 
         await _wait.answer(self._connected.begin_flush())
 
     async def close(self, deadline: float = 30.0) -> WriterStatistics:
-        """Write what is queued, and take no more rows; what is left after ``deadline`` seconds fails."""
+        """Write what is queued, and take no more rows; what is left after ``deadline`` seconds fails.
+
+        Rows that failed without anybody having been told are raised: their number, and the first reasons.
+        """
         from howdah import _wait  # noqa: PLC0415
 
         if self._closed:
@@ -202,9 +216,14 @@ class AsyncWriter:
         """Connect."""
         return await self.connect()
 
-    async def __aexit__(self, *exception: object) -> None:
-        """Close it."""
-        await self.close()
+    async def __aexit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it. What ``close`` would raise becomes a note of an exception that is on its way already."""
+        try:
+            await self.close()
+        except _errors.Error as error:
+            _unless_raised(raised, error)
 
     def __del__(self) -> None:
         """Warn where it was forgotten."""
@@ -254,7 +273,13 @@ def _close_all() -> None:
         try:
             native.close(_AT_EXIT)
         except _errors.Error as error:
-            warnings.warn(f"{writer!r}: {error.message}", RuntimeWarning, stacklevel=1)
+            warnings.warn(f"{writer!r}: {error}", _errors.WriterWarning, stacklevel=1)
+
+
+def _unless_raised(raised: BaseException | None, error: _errors.Error) -> None:
+    if raised is None:
+        raise error
+    raised.add_note(f"howdah: {error}")
 
 
 def _say(writer: Writer | AsyncWriter, native: _native.Writer) -> None:

@@ -148,6 +148,23 @@ def test_flush_and_close_say_what_failed(table: Database) -> None:
     asyncio.run(main())
 
 
+def test_refusals_that_nobody_asked_about_are_raised_at_the_end(table: Database) -> None:
+    async def main(failure: type[Exception] | None) -> None:
+        async with howdah.AsyncWriter("t", table.dsn) as writer:
+            with pytest.raises(howdah.IntegrityError):
+                await (await writer.write((1, "bad")))
+            await writer.write((2, "bad"))
+            await writer.send((3, "bad"))
+            if failure is not None:
+                raise failure
+
+    with pytest.raises(howdah.IntegrityError, match="2 rows are not in the table"):
+        asyncio.run(main(None))
+    with pytest.raises(LookupError) as caught:
+        asyncio.run(main(LookupError))
+    assert "2 rows are not in the table" in caught.value.__notes__[0]
+
+
 def test_a_writer_that_is_not_connected_says_so(table: Database) -> None:
     async def main() -> None:
         writer = howdah.AsyncWriter("t", table.dsn)

@@ -121,6 +121,22 @@ def test_rows_of_a_writer_that_nobody_closed_are_written_at_the_interpreter_s_en
     assert database.value("SELECT count(*) FROM t") == "50000"
 
 
+REFUSED = """
+import sys, howdah
+writer = howdah.Writer("t", sys.argv[1])
+writer.send((1, "x"))
+writer.write((1, "y"))
+"""
+
+
+def test_refusals_that_nobody_asked_about_are_warned_of_at_the_interpreter_s_end(database: Database) -> None:
+    database.sql("CREATE TABLE t (id int PRIMARY KEY, v text)")
+    done = run(REFUSED, database.dsn)
+    assert (done.stdout, done.returncode) == ("", 0), done.stderr
+    assert "WriterWarning: <howdah.Writer into t" in done.stderr
+    assert "1 row is not in the table, and nobody took its acknowledgement: duplicate key" in done.stderr
+
+
 ENDING = """
 import sys, threading, time, howdah
 writer = howdah.Writer("t", sys.argv[1], queue_rows=10)

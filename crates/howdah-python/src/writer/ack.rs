@@ -17,7 +17,8 @@ use crate::error::raised;
 use crate::fork;
 use crate::wait::{Wakeups, lock, wait};
 
-/// What became of a row: it is committed, or it is refused. Forgetting it changes nothing.
+/// What became of a row: it is committed, or it is refused. The row is written all the same when it is forgotten,
+/// and a refusal is then raised by `close`, or `flush` before.
 #[pyclass(frozen, module = "howdah")]
 pub(crate) struct Ack {
     /// Locked for moments only: it is waited for outside.
@@ -52,7 +53,7 @@ impl Ack {
 impl Ack {
     /// Whether it is known what became of the row.
     fn done(&self) -> bool {
-        self.known().is_some()
+        lock(&self.ack).is_resolved()
     }
 
     /// Waits until the row is committed, and gives the values that were asked for with `returning`.
@@ -93,7 +94,7 @@ impl Ack {
     }
 
     fn __repr__(&self) -> &'static str {
-        match self.known() {
+        match lock(&self.ack).peek() {
             None => "<howdah.Ack: under way>",
             Some(Ok(_)) => "<howdah.Ack: committed>",
             Some(Err(_)) => "<howdah.Ack: refused>",

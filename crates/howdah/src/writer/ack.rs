@@ -1,21 +1,28 @@
 //! Acknowledgements: what became of a row, for whoever asks. Rows that were gathered together share one record.
 
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use super::returned::ReturnedRow;
+use super::untold::Untold;
 use crate::error::Error;
 
 /// What became of a row. It resolves when the row is durably committed, or with the row's own error; it never hangs: a
-/// writer that ends resolves what is left with an error. Any executor can await it; dropping it changes nothing.
-#[must_use = "a row's failure is told here only; `send` is for rows of which nobody wants to know"]
+/// writer that ends resolves what is left with an error. Any executor can await it.
+///
+/// It may be dropped: the row is written all the same. If it was not asked before, the row's failure is an error of
+/// [`Writer::close`](super::Writer::close), or of a flush before that.
+#[must_use = "a row's own failure is told here; `send` is for rows of which nobody wants to know"]
 pub struct Ack {
     group: Arc<Group>,
     row: u32,
+    /// Somebody knows what became of the row, or will.
+    is_taken: AtomicBool,
 }
 
 /// A row that is in the table, for good.
@@ -52,10 +59,6 @@ impl Fate {
             None => Ok(self.returned.get(&row).cloned().unwrap_or_default()),
         }
     }
-
-    fn first_failure(&self) -> Option<&Error> {
-        self.all_failed.as_ref().or_else(|| self.failed.values().next())
-    }
 }
 
 /// The shared record of some rows, 64 at the most.
@@ -63,8 +66,11 @@ impl Fate {
 pub(super) struct Group {
     state: Mutex<State>,
     resolved: Condvar,
-    /// A bit for each row of which nobody has an acknowledgement.
+    /// A bit for each row of which nobody has an acknowledgement, and that is not counted among the untold yet.
     unheard: AtomicU64,
+    /// A bit for each row of whose failure a flush has told.
+    told: AtomicU64,
+    untold: Arc<Untold>,
 }
 
 enum State {
@@ -90,6 +96,11 @@ enum Tell {
 }
 
 impl Group {
+    /// Of a writer that tells of failures of which nobody hears otherwise.
+    pub(super) fn new(untold: Arc<Untold>) -> Group {
+        Group { untold, ..Group::default() }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -101,6 +112,7 @@ impl Group {
             let mut state = self.lock();
             let State::Open(waiting) = &mut *state else { return };
             let waiting = std::mem::take(waiting);
+            self.count_untold(&fate);
             *state = State::Resolved(fate.clone());
             waiting
         };
@@ -118,11 +130,27 @@ impl Group {
         self.unheard.fetch_or(1 << row, Ordering::Relaxed);
     }
 
-    /// The first failure of which no acknowledgement would tell, if this became of the rows.
-    pub(super) fn unheard_failure(&self, fate: &Fate) -> Option<Error> {
-        let unheard = self.unheard.load(Ordering::Relaxed);
-        let failed = fate.failed.iter().find(|(row, _)| unheard >> **row & 1 == 1).map(|(_, error)| error);
-        fate.all_failed.as_ref().filter(|_| unheard != 0).or(failed).cloned()
+    /// Counts the failures of which no acknowledgement will tell, now that this becomes of the rows; each once.
+    pub(super) fn count_untold(&self, fate: &Fate) {
+        let unheard = self.unheard.swap(0, Ordering::Relaxed);
+        if let Some(error) = fate.all_failed.as_ref().filter(|_| unheard != 0) {
+            return self.untold.add(unheard.count_ones(), error);
+        }
+        for (_, error) in fate.failed.iter().filter(|(row, _)| unheard >> **row & 1 == 1) {
+            self.untold.add(1, error);
+        }
+    }
+
+    /// Nobody will ask the acknowledgement of this row any more.
+    fn forget(&self, row: u32) {
+        let fate = match &*self.lock() {
+            State::Open(_) => return self.leave_unheard(row),
+            State::Resolved(fate) => fate.clone(),
+        };
+        let is_told = self.told.load(Ordering::Relaxed) >> row & 1 == 1;
+        if !is_told && let Err(error) = fate.of(row) {
+            self.untold.add(1, &error);
+        }
     }
 
     fn fate(&self) -> Option<Arc<Fate>> {
@@ -132,17 +160,42 @@ impl Group {
         }
     }
 
-    /// Waits until the rows are settled; the first failure among them.
-    pub(super) async fn settled(self: Arc<Group>) -> Option<Error> {
+    /// Waits until the rows are settled.
+    pub(super) async fn settled(&self) {
         // Any row will do: they resolve together.
-        let _ = Ack::new(self.clone(), u32::MAX).await;
-        self.fate().and_then(|fate| fate.first_failure().cloned())
+        poll_fn(|context| self.poll(u32::MAX, context)).await;
     }
 
-    /// The same, blocking the thread until `deadline`; `None`: not settled by then.
-    pub(super) fn settled_blocking(&self, deadline: Option<Instant>) -> Option<Option<Error>> {
-        let fate = self.wait_until(deadline)?;
-        Some(fate.first_failure().cloned())
+    /// What became of the rows; if it is not known yet, whoever asks for `row` is woken then.
+    fn poll(&self, row: u32, context: &Context<'_>) -> Poll<Arc<Fate>> {
+        match &mut *self.lock() {
+            State::Resolved(fate) => Poll::Ready(fate.clone()),
+            State::Open(waiting) => {
+                let new = context.waker();
+                let knows =
+                    |waiting: &Waiting| matches!(&waiting.tell, Tell::Wake(waker) if waker.will_wake(new));
+                if !waiting.iter().any(|waiting| waiting.row == row && knows(waiting)) {
+                    waiting.push(Waiting { row, tell: Tell::Wake(new.clone()) });
+                }
+                Poll::Pending
+            }
+        }
+    }
+
+    /// The same, blocking the thread until `deadline`; whether they are settled.
+    pub(super) fn settled_blocking(&self, deadline: Option<Instant>) -> bool {
+        self.wait_until(deadline).is_some()
+    }
+
+    /// The first failure among the rows, once they are settled: whoever asks is told of it.
+    pub(super) fn tell_first_failure(&self) -> Option<Error> {
+        let fate = self.fate()?;
+        let (rows, error) = match &fate.all_failed {
+            Some(error) => (u64::MAX, error),
+            None => fate.failed.first_key_value().map(|(row, error)| (1 << row, error))?,
+        };
+        self.told.fetch_or(rows, Ordering::Relaxed);
+        Some(error.clone())
     }
 
     fn wait_until(&self, deadline: Option<Instant>) -> Option<Arc<Fate>> {
@@ -164,7 +217,13 @@ impl Group {
 
 impl Ack {
     pub(super) fn new(group: Arc<Group>, row: u32) -> Ack {
-        Ack { group, row }
+        Ack { group, row, is_taken: AtomicBool::new(false) }
+    }
+
+    /// Somebody is told.
+    fn taken(&self, fate: &Fate) -> Result<Written, Error> {
+        self.is_taken.store(true, Ordering::Relaxed);
+        fate.of(self.row)
     }
 
     /// Blocks the thread until it resolves. Not for tasks of an executor: they await.
@@ -172,22 +231,33 @@ impl Ack {
     /// # Errors
     /// The row's own: it is not in the table.
     pub fn wait(self) -> Result<Written, Error> {
-        self.group.wait_until(None).map_or_else(|| Ok(Written::default()), |fate| fate.of(self.row))
+        self.group.wait_until(None).map_or_else(|| Ok(Written::default()), |fate| self.taken(&fate))
     }
 
     /// Waits until the row is settled, for `patience` at the most; `None`: it is not settled yet.
     pub fn wait_for(&self, patience: Duration) -> Option<Result<Written, Error>> {
         let fate = self.group.wait_until(Instant::now().checked_add(patience))?;
-        Some(fate.of(self.row))
+        Some(self.taken(&fate))
     }
 
     /// What is known now; `None`: nothing yet.
     pub fn try_get(&self) -> Option<Result<Written, Error>> {
+        self.group.fate().map(|fate| self.taken(&fate))
+    }
+
+    /// Whether it is known what became of the row. Who asks no more than this is not told of a failure.
+    pub fn is_resolved(&self) -> bool {
+        self.group.fate().is_some()
+    }
+
+    /// What became of the row, if it is known, for showing it: nobody counts as told of a failure.
+    pub fn peek(&self) -> Option<Result<Written, Error>> {
         self.group.fate().map(|fate| fate.of(self.row))
     }
 
     /// Calls `call` when it resolves, on the writer's thread, which must not be kept; at once where it has.
     pub fn on_resolved(self, call: impl FnOnce(Result<Written, Error>) + Send + 'static) {
+        self.is_taken.store(true, Ordering::Relaxed);
         let fate = match &mut *self.group.lock() {
             State::Resolved(fate) => fate.clone(),
             State::Open(waiting) => {
@@ -203,18 +273,14 @@ impl Future for Ack {
     type Output = Result<Written, Error>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let row = self.row;
-        match &mut *self.group.lock() {
-            State::Resolved(fate) => Poll::Ready(fate.of(row)),
-            State::Open(waiting) => {
-                let new = context.waker();
-                let knows =
-                    |waiting: &Waiting| matches!(&waiting.tell, Tell::Wake(waker) if waker.will_wake(new));
-                if !waiting.iter().any(|waiting| waiting.row == row && knows(waiting)) {
-                    waiting.push(Waiting { row, tell: Tell::Wake(new.clone()) });
-                }
-                Poll::Pending
-            }
+        self.group.poll(self.row, context).map(|fate| self.taken(&fate))
+    }
+}
+
+impl Drop for Ack {
+    fn drop(&mut self) {
+        if !*self.is_taken.get_mut() {
+            self.group.forget(self.row);
         }
     }
 }
@@ -239,5 +305,38 @@ mod tests {
         let (told, hears) = std::sync::mpsc::channel();
         Ack::new(group, 0).on_resolved(move |result| told.send(result.is_ok()).unwrap());
         assert!(hears.recv().unwrap());
+    }
+
+    #[test]
+    fn failures_are_told_once_to_whoever_asks_or_else_to_the_writer() {
+        let untold = Arc::new(Untold::default());
+        let group = Arc::new(Group::new(untold.clone()));
+        let ack = |row| Ack::new(group.clone(), row);
+        let (asked, shown, forgotten_late) = (ack(0), ack(1), ack(2));
+        drop(ack(3));
+        drop(ack(4));
+        group.leave_unheard(5);
+        ack(6).on_resolved(drop);
+        let failed =
+            (0..4).chain([5, 6]).map(|row| (row, Error::usage(format!("bad {}", row / 2)))).collect();
+        let fate = Fate { failed, ..Fate::default() };
+        group.count_untold(&fate);
+        group.resolve(fate);
+        assert!(asked.try_get().unwrap().is_err());
+        assert!(shown.is_resolved() && shown.peek().unwrap().is_err());
+        drop(asked);
+        let told = untold.take(1).unwrap();
+        assert_eq!(
+            told.message(),
+            "2 rows are not in the table, and nobody took their acknowledgements: bad 1"
+        );
+        assert_eq!(told.detail(), Some("bad 1; bad 2"));
+        assert!(untold.take(1).is_none());
+        drop((shown, forgotten_late));
+        assert!(untold.take(0).unwrap().message().starts_with("2 rows are not in the table"));
+        let held = ack(0);
+        assert_eq!(group.tell_first_failure().unwrap().message(), "bad 0");
+        drop(held);
+        assert!(untold.take(0).is_none(), "a flush has told it");
     }
 }

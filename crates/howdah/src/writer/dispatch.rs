@@ -221,9 +221,10 @@ fn settle(
         Fate { all_failed: None, failed, returned: part_of(&mut outcome.returned, start, end) }
     };
     let fates: Vec<Fate> = settling.iter().map(&mut fate_of).collect();
-    let unheard = settling.iter().zip(&fates).find_map(|(segment, fate)| segment.group.unheard_failure(fate));
+    // A flush does not wait for what is settled, and tells of it.
+    settling.iter().zip(&fates).for_each(|(segment, fate)| segment.group.count_untold(fate));
     // Room and the next batch first: whoever is told may write again at once.
-    shared.queue.settled(&settling, unheard, decision);
+    shared.queue.settled(&settling, decision);
     let failures = || fates.iter().flat_map(|fate| fate.failed.values());
     let lost = failures().filter(|error| error.kind() == ErrorKind::PartlyCommitted).count();
     shared.recorder.lost(lost);
@@ -271,7 +272,7 @@ fn part_of<T>(all: &mut BTreeMap<usize, T>, start: usize, end: usize) -> BTreeMa
 fn throw_away(shared: &Shared, batch: Batch) {
     let flight = Flight::new(&batch, 1);
     let (_, settling) = batch.split();
-    shared.queue.settled(&settling, None, None);
+    shared.queue.settled(&settling, None);
     note(shared, &settling, (0, 0), &flight);
     for segment in settling {
         segment.group.resolve(Fate::default());

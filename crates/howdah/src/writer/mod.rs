@@ -24,6 +24,7 @@ mod shared;
 mod silence;
 mod statements;
 mod statistics;
+mod untold;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,6 +37,7 @@ pub use options::{Delivery, OnConflict, OnFull, WriterOptions, WriterPath};
 pub use returned::ReturnedRow;
 pub use statistics::{Distribution, Flushes, Latency, Statistics};
 
+use ack::Group;
 pub(crate) use ledger::{Companion, Entry, Tag};
 use queue::NewRow;
 use shared::{Shared, prepare};
@@ -150,7 +152,7 @@ impl Writer {
     }
 
     /// Writes a row of which nobody will ask what became of it. It is lost when the process dies before it is written, or
-    /// when the server refuses it; [`Writer::flush`] tells of refusals, the statistics count them.
+    /// when the server refuses it; [`Writer::flush`] and [`Writer::close`] tell of refusals, the statistics count them.
     ///
     /// # Errors
     /// As [`Writer::write`].
@@ -229,14 +231,15 @@ impl Writer {
     /// Waits until every row that was written before is settled; nothing of it waits for company any more.
     ///
     /// # Errors
-    /// The first failure among rows that were not settled yet, of which their acknowledgements tell too, and among those
-    /// that were sent without one since the last flush.
+    /// Rows failed of which nobody was told: they were sent without an acknowledgement, or it was dropped unread; with their
+    /// number and the first reasons. Else the first failure among rows that were not settled yet, of which their
+    /// acknowledgements tell too.
     pub async fn flush(&self) -> Result<(), Error> {
-        let mut failure = None;
-        for group in self.shared.queue.hurry() {
-            failure = failure.or(group.settled().await);
+        let groups = self.shared.queue.hurry();
+        for group in &groups {
+            group.settled().await;
         }
-        self.shared.queue.take_unheard().or(failure).map_or(Ok(()), Err)
+        self.flushed(&groups)
     }
 
     /// Like [`Writer::flush`], but blocks the thread.
@@ -244,27 +247,34 @@ impl Writer {
     /// # Errors
     /// As [`Writer::flush`].
     pub fn flush_blocking(&self) -> Result<(), Error> {
-        let mut failure = None;
-        for group in self.shared.queue.hurry() {
-            failure = failure.or(group.settled_blocking(None).flatten());
+        let groups = self.shared.queue.hurry();
+        for group in &groups {
+            group.settled_blocking(None);
         }
-        self.shared.queue.take_unheard().or(failure).map_or(Ok(()), Err)
+        self.flushed(&groups)
+    }
+
+    /// What a flush that has waited for these rows tells.
+    fn flushed(&self, groups: &[Arc<Group>]) -> Result<(), Error> {
+        let failure = self.untold().or_else(|| groups.iter().find_map(|group| group.tell_first_failure()));
+        failure.map_or(Ok(()), Err)
     }
 
     /// Takes no more rows, writes those that it has, and disconnects. What is not settled after `deadline` fails.
     ///
     /// # Errors
-    /// Rows were left at the deadline; their acknowledgements say so.
+    /// Rows were left at the deadline; their acknowledgements say so. Rows failed of which nobody was told: they were sent
+    /// without an acknowledgement, or it was dropped unread; with their number and the first reasons.
     pub async fn close(&self, deadline: Duration) -> Result<Statistics, Error> {
         self.shared.queue.close();
         let mut alarm = self.alarm(deadline);
         let left = tokio::select! {
-            _ = self.shared.ended.clone().settled() => 0,
+            () = self.shared.ended.settled() => 0,
             late = &mut alarm => if late.is_ok() { self.shared.queue.load().unsettled.rows } else { 0 },
         };
         alarm.abort();
         self.shared.stop.notify_one();
-        self.shared.ended.clone().settled().await;
+        self.shared.ended.settled().await;
         self.farewell(left)
     }
 
@@ -276,8 +286,8 @@ impl Writer {
         self.shared.queue.close();
         let ended = &self.shared.ended;
         let left = match ended.settled_blocking(Instant::now().checked_add(deadline)) {
-            Some(_) => 0,
-            None => self.shared.queue.load().unsettled.rows,
+            true => 0,
+            false => self.shared.queue.load().unsettled.rows,
         };
         self.shared.stop.notify_one();
         ended.settled_blocking(None);
@@ -285,14 +295,23 @@ impl Writer {
     }
 
     fn farewell(&self, left: usize) -> Result<Statistics, Error> {
-        match left {
-            0 => Ok(self.statistics()),
-            rows => Err(Error::new(
+        let late = (left > 0).then(|| {
+            Error::new(
                 ErrorKind::PartlyCommitted,
-                format!("the writer was closed with {rows} rows that the server had not taken in time"),
+                format!("the writer was closed with {left} rows that the server had not taken in time"),
             )
-            .with_visible(Committed::Unknown, "those that were acknowledged are in the table")),
+            .with_visible(Committed::Unknown, "those that were acknowledged are in the table")
+        });
+        match (late, self.untold()) {
+            (None, None) => Ok(self.statistics()),
+            (Some(late), Some(untold)) => Err(late.with_detail(untold.message().to_owned())),
+            (Some(error), None) | (None, Some(error)) => Err(error),
         }
+    }
+
+    /// Failures of which nobody was told.
+    fn untold(&self) -> Option<Error> {
+        self.shared.untold.take(self.statistics().rows_written)
     }
 
     /// What happened so far.

@@ -17,6 +17,7 @@ use super::queue::Queue;
 use super::session::Session as Carrier;
 use super::statements::Statements;
 use super::statistics::Recorder;
+use super::untold::Untold;
 use crate::catalog::name::TableName;
 use crate::catalog::session::Session;
 use crate::catalog::table::Table;
@@ -39,6 +40,7 @@ pub(super) struct Shared {
     pub(super) lanes: Lanes,
     pub(super) notices: Notices,
     pub(super) recorder: Recorder,
+    pub(super) untold: Arc<Untold>,
     /// Schema-qualified, for SQL.
     pub(super) relation: String,
     pub(super) relation_name: Arc<str>,
@@ -100,8 +102,9 @@ pub(super) async fn prepare(
     };
     let recorder = Recorder::default();
     recorder.decided(decision);
+    let untold = Arc::new(Untold::default());
     let shared = Shared {
-        queue: Queue::new(&options, decision, lanes.count(), is_ordered),
+        queue: Queue::new(&options, decision, lanes.count(), is_ordered, untold.clone()),
         target: target.clone(),
         shape,
         statements,
@@ -111,6 +114,7 @@ pub(super) async fn prepare(
         lanes,
         notices,
         recorder,
+        untold,
         relation,
         relation_name,
         fingerprint,

@@ -116,6 +116,51 @@ fn a_bad_row_fails_alone_with_the_servers_words() {
     }
 }
 
+#[test]
+fn refusals_of_which_nobody_heard_are_an_error_of_close() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (id int PRIMARY KEY, n int CONSTRAINT small CHECK (n < 100))");
+    let writer = writer(&database, "t", WriterOptions::default().connections(1));
+    let write = |id: i32, n: i32| writer.write_blocking(&(id, n)).unwrap();
+    write(1, 1).wait().unwrap();
+    writer.send_blocking(&(1, 2)).unwrap();
+    drop(write(1, 3));
+    drop(write(2, 2));
+    let late = write(4, 400);
+    assert!(write(5, 500).wait().is_err(), "told here, and not again");
+    assert!(late.wait_for(PATIENCE).unwrap().is_err());
+    let (told, hears) = std::sync::mpsc::channel();
+    write(6, 600).on_resolved(move |result| told.send(result.is_err()).unwrap());
+    let forgotten = write(7, 700);
+    let held = write(8, 800);
+    assert!(hears.recv_timeout(PATIENCE).unwrap());
+    howdah_testkit::waiting::until("the row is refused", || forgotten.is_resolved());
+    drop(forgotten);
+    let error = writer.close_blocking(PATIENCE).unwrap_err();
+    assert_eq!((error.sqlstate(), error.constraint()), (Some("23505"), Some("t_pkey")));
+    let said = "3 rows are not in the table, and nobody took their acknowledgements: duplicate key value";
+    assert!(error.message().starts_with(said), "{error}");
+    let reasons = error.detail().unwrap();
+    assert!(reasons.contains("Key (id)=(1) already exists") && reasons.contains("\"small\""), "{reasons}");
+    assert_eq!(error.visible(), Some("2 rows of this writer are in the table"));
+    assert_eq!(writer.close_blocking(PATIENCE).unwrap().rows_refused, 7);
+    assert_eq!(held.wait().unwrap_err().sqlstate(), Some("23514"), "whoever holds it may still ask");
+}
+
+#[test]
+fn a_flush_tells_of_what_nobody_heard_and_close_does_not_tell_it_again() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (id int PRIMARY KEY)");
+    let writer = writer(&database, "t", WriterOptions::default());
+    writer.send_blocking(&(1,)).unwrap();
+    writer.flush_blocking().unwrap();
+    drop(writer.write_blocking(&(1,)).unwrap());
+    let error = writer.flush_blocking().unwrap_err();
+    assert_eq!(error.sqlstate(), Some("23505"));
+    assert!(error.message().starts_with("1 row is not in the table, and nobody took its acknowledgement: "));
+    writer.close_blocking(PATIENCE).unwrap();
+}
+
 /// The word of a refusal comes while rows are still on their way, and before the end of the answer.
 #[test]
 fn refusals_of_large_batches_cost_no_connection_and_double_nothing() {

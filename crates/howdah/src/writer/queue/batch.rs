@@ -10,6 +10,7 @@ use crate::writer::ack::Group;
 use crate::writer::lanes::Lane;
 use crate::writer::ledger::Tag;
 use crate::writer::statistics::Reason;
+use crate::writer::untold::Untold;
 
 /// Rows that share a [`Group`], at the most: few enough that a batch can be cut where it is due, many enough that a row
 /// costs no allocation.
@@ -47,9 +48,10 @@ pub(in crate::writer) struct Segment {
 }
 
 impl Segment {
-    pub(super) fn new(id: u64, lane: usize, now: Instant) -> Segment {
+    pub(super) fn new(id: u64, lane: usize, now: Instant, untold: Arc<Untold>) -> Segment {
         let (bytes, ends, open, tags) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Segment { id, lane, tags, bytes, ends, open, group: Arc::default(), first: now, last: now }
+        let group = Arc::new(Group::new(untold));
+        Segment { id, lane, tags, bytes, ends, open, group, first: now, last: now }
     }
 
     pub(in crate::writer) fn rows(&self) -> usize {

@@ -17,6 +17,7 @@ use super::arrivals::{Arrivals, Arrived};
 use super::lanes::Lane;
 use super::options::WriterOptions;
 use super::statistics::Reason;
+use super::untold::Untold;
 use crate::error::{Error, ErrorKind};
 
 /// What the dispatcher does next.
@@ -50,6 +51,7 @@ pub(super) struct Queue {
     queue_bytes: usize,
     /// A lane has one batch under way at the most.
     is_ordered: bool,
+    untold: Arc<Untold>,
     /// The dispatcher's ear.
     changed: Notify,
     /// Whoever waits for room.
@@ -67,8 +69,6 @@ struct State {
     /// Those, and what is under way.
     unsettled: Load,
     groups: BTreeMap<u64, Arc<Group>>,
-    /// The first failure of which only a flush can tell.
-    unheard: Option<Error>,
     next_id: u64,
     flights: usize,
     arrivals: Arrivals,
@@ -117,9 +117,16 @@ pub(super) struct Loads {
 
 impl Queue {
     /// With so many lanes; `is_ordered`, each of them has one batch under way at the most.
-    pub(super) fn new(options: &WriterOptions, decision: Decision, lanes: usize, is_ordered: bool) -> Queue {
+    pub(super) fn new(
+        options: &WriterOptions,
+        decision: Decision,
+        lanes: usize,
+        is_ordered: bool,
+        untold: Arc<Untold>,
+    ) -> Queue {
         Queue {
             is_ordered,
+            untold,
             state: Mutex::new(State {
                 stage: Stage::Open,
                 lanes: (0..lanes.max(1)).map(|_| Waiting::default()).collect(),
@@ -127,7 +134,6 @@ impl Queue {
                 waiting: Load::default(),
                 unsettled: Load::default(),
                 groups: BTreeMap::new(),
-                unheard: None,
                 next_id: 0,
                 flights: 0,
                 arrivals: Arrivals::new(Instant::now()),
@@ -178,7 +184,7 @@ impl Queue {
         let segment = match &mut lane.filling {
             Some(segment) => segment,
             none => {
-                let segment = none.insert(Segment::new(state.next_id, number, now));
+                let segment = none.insert(Segment::new(state.next_id, number, now, self.untold.clone()));
                 state.next_id += 1;
                 state.groups.insert(segment.id, segment.group.clone());
                 segment
@@ -360,14 +366,13 @@ impl Queue {
         segments
     }
 
-    /// A flight is over, with such a failure of which no acknowledgement tells.
-    pub(super) fn settled(&self, settling: &[Settling], unheard: Option<Error>, decision: Option<Decision>) {
+    /// A flight is over.
+    pub(super) fn settled(&self, settling: &[Settling], decision: Option<Decision>) {
         let mut state = self.lock();
         state.flights -= 1;
         if let Some(segment) = settling.first() {
             state.lanes[segment.lane].flights -= 1;
         }
-        state.unheard = state.unheard.take().or(unheard);
         for segment in settling {
             state.unsettled.rows -= segment.rows;
             state.unsettled.bytes -= segment.bytes;
@@ -412,11 +417,6 @@ impl Queue {
         state.groups.values().cloned().collect()
     }
 
-    /// The first failure since the last time of which no acknowledgement told.
-    pub(super) fn take_unheard(&self) -> Option<Error> {
-        self.lock().unheard.take()
-    }
-
     /// Takes no more rows; whether it did until now.
     pub(super) fn close(&self) -> bool {
         let mut state = self.lock();
@@ -445,11 +445,7 @@ impl Queue {
             (waiting, std::mem::take(&mut state.groups), std::mem::take(&mut state.unsettled).rows)
         };
         let fail = |group: &Group, error: &Error| {
-            let fate = Fate { all_failed: Some(error.clone()), ..Fate::default() };
-            if let Some(unheard) = group.unheard_failure(&fate) {
-                self.lock().unheard.get_or_insert(unheard);
-            }
-            group.resolve(fate);
+            group.resolve(Fate { all_failed: Some(error.clone()), ..Fate::default() });
         };
         unsent_groups.iter().for_each(|group| fail(group, unsent));
         // Those that were not sent are resolved already, and hear nothing of this.
