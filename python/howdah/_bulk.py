@@ -40,6 +40,10 @@ class BulkWriter:
         A row that is wrong by itself is refused, and others may follow. What the server refuses, it may say
         later; then everything is given up.
         """
+        if type(row).__module__.startswith(("pandas", "polars")):
+            from howdah import _frames  # noqa: PLC0415
+
+            row = _frames.table_of(row, None, [])
         self._native.write(row)
 
     def finish(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Protocol
 
-from howdah import _errors, _native, _progress, _report
+from howdah import _errors, _frames, _native, _progress, _report
 from howdah._options import Options, documented
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def load(
     table: str | None = None,
     dsn: str | None = None,
     *,
+    index: bool | None = None,
     progress: bool | Callable[[Progress], object] | None = None,
     **options: Unpack[Options],
 ) -> LoadReport:
@@ -52,6 +53,9 @@ def load(
     default it is the first file's name. ``dsn`` is what psql takes after ``-d``: a URI, a key=value string or
     a database's name; by default the ``PG*`` variables say it, else howdah uses a server of its own.
 
+    ``index`` says of a frame or series of pandas whether its index is columns too: by default what of it has
+    a name, with True all of it, under pandas' own names, with False nothing.
+
     ``progress`` shows a line on a terminal and in notebooks (None), always (True) or never (False), or calls
     a function with a ``howdah.Progress`` about ten times a second. Names of columns are taken as they are,
     not folded.
@@ -60,7 +64,7 @@ def load(
     Ctrl-C, ends the load with nothing changed, and is raised again when the load has ended. Whatever else
     goes wrong is a ``howdah.Error``.
     """
-    return _run(data, table, dsn, progress, options, _native.Control())
+    return _run(data, table, dsn, index, progress, options, _native.Control())
 
 
 @documented(Options)
@@ -69,6 +73,7 @@ async def aload(
     table: str | None = None,
     dsn: str | None = None,
     *,
+    index: bool | None = None,
     progress: bool | Callable[[Progress], object] | None = None,
     **options: Unpack[Options],
 ) -> LoadReport:
@@ -79,7 +84,7 @@ async def aload(
     import asyncio  # noqa: PLC0415
 
     control = _native.Control()
-    task = asyncio.ensure_future(asyncio.to_thread(_run, data, table, dsn, progress, options, control))
+    task = asyncio.ensure_future(asyncio.to_thread(_run, data, table, dsn, index, progress, options, control))
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError as cancelled:
@@ -100,6 +105,7 @@ def _run(  # noqa: PLR0913, PLR0917 - everything that a load is
     data: Data,
     table: str | None,
     dsn: str | None,
+    index: bool | None,  # noqa: FBT001
     progress: bool | Callable[[Progress], object] | None,  # noqa: FBT001
     options: Options,
     control: _native.Control,
@@ -107,10 +113,27 @@ def _run(  # noqa: PLR0913, PLR0917 - everything that a load is
     if unknown := options.keys() - Options.__annotations__.keys():
         message = f"howdah.load() got an unexpected keyword argument {min(unknown)!r}"
         raise TypeError(message)
+    _check(data, table, dsn)
     given = {name: value for name, value in options.items() if value is not None}
+    notices: list[str] = []
+    data = _frames.table_of(data, index, notices)
     meter = _progress.chosen(progress)
     told: dict[str, Any] = json.loads(_native.load(data, table, dsn, given, control, meter))
+    told["notices"] = [*notices, *told["notices"]]
     report = _report.from_native(told)
     if report.error is not None:
         raise _errors.from_native(report.error, report)
     return report
+
+
+def _check(data: object, table: object, dsn: object) -> None:
+    """Say what stands in whose place: names are texts."""
+    for name, given in (("table", table), ("dsn", dsn)):
+        if given is None or isinstance(given, str):
+            continue
+        error = _errors.ProgrammingError(f"{name} takes a text, not a value of type {type(given).__name__}")
+        if isinstance(data, str):
+            error = _errors.ProgrammingError("the data come first, then the table: the arguments are swapped")
+            error.hint = f"howdah.load(data, {data!r})"
+        error.visible = "nothing was changed"
+        raise error

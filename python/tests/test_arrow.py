@@ -165,6 +165,90 @@ def test_a_pandas_frame_is_loaded_without_the_numbers_of_its_rows(database: Data
     assert set(database.types("named")) == {"id", "name"}
 
 
+@pytest.mark.parametrize(
+    ("made", "index", "columns"),
+    [
+        ("frame.set_index('id')", None, ["id", "n"]),
+        ("frame.set_index('id')", True, ["id", "n"]),
+        ("frame.set_index('id')", False, ["n"]),
+        ("frame.set_index('id', drop=False)", False, ["id", "n"]),
+        ("frame", None, ["id", "n"]),
+        ("frame", False, ["id", "n"]),
+        ("frame", True, ["index", "id", "n"]),
+        ("frame[frame.n > 1]", None, ["id", "n"]),
+        ("frame.rename_axis('row')", None, ["row", "id", "n"]),
+        ("frame.rename(columns={'n': 'index'})", True, ["level_0", "id", "index"]),
+        ("frame.groupby(['id', 'n']).size()", None, ["id", "n", "0"]),
+        ("frame.groupby(['id', 'n']).size().rename('rows')", False, ["rows"]),
+        ("frame.set_index(['id', 'n']).rename_axis([None, 'b']).assign(x=1)", None, ["b", "x"]),
+        ("frame.set_index(['id', 'n']).rename_axis([None, 'b']).assign(x=1)", True, ["level_0", "b", "x"]),
+        ("frame.n", None, ["n"]),
+        ("frame.set_index('id').n", None, ["id", "n"]),
+        ("frame.n.rename(None)", None, ["0"]),
+    ],
+)
+def test_the_index_of_a_pandas_frame_is_columns_as_to_sql_has_it(
+    database: Database,
+    made: str,
+    index: bool | None,  # noqa: FBT001
+    columns: list[str],
+) -> None:
+    pandas = library("pandas", minversion="2.2")
+    library("pyarrow")
+    frame = pandas.DataFrame({"id": ["a", "b", "c"], "n": [1, 2, 3]})
+    data = eval(made, {"frame": frame})  # noqa: S307
+    report = howdah.load(data, "t", database.dsn, index=index)
+    assert list(database.types("t")) == columns
+    assert report.rows == len(data)
+    skipped = [notice for notice in report.notices if "index" in notice]
+    assert bool(skipped) == (index is None and "[None" in made)
+
+
+def test_an_index_that_has_no_name_and_is_no_number_is_not_left_out_in_silence(database: Database) -> None:
+    pandas = library("pandas", minversion="2.2")
+    library("pyarrow")
+    frame = pandas.DataFrame({"n": [1, 2]}, index=["a", "b"])
+    (notice,) = howdah.load(frame, "t", database.dsn).notices
+    assert notice == "the index has no name and is not loaded: index=True makes a column of it"
+    with pytest.raises(howdah.ProgrammingError, match="both called 'n'") as caught:
+        howdah.load(frame.rename_axis("n"), "t", database.dsn)
+    assert "index=False" in str(caught.value.hint)
+    with pytest.raises(howdah.ProgrammingError, match="index is about"):
+        howdah.load([(1,)], "t", database.dsn, index=True)
+
+
+def test_what_a_frame_s_values_are_not_is_said_in_our_words(database: Database) -> None:
+    pandas = library("pandas", minversion="2.2")
+    library("pyarrow")
+    with pytest.raises(howdah.DataError, match="cannot be made a table") as caught:
+        howdah.load(pandas.DataFrame({"id": [1, 2], "mixed": [1, "x"]}), "t", database.dsn)
+    assert caught.value.column == "mixed"
+    assert "astype(str)" in str(caught.value.hint)
+    assert caught.value.__cause__ is not None
+    lone = pandas.DataFrame({"a": pandas.Series(["a\ud800"], dtype=object)})
+    with pytest.raises(howdah.DataError, match="surrogate"):
+        howdah.load(lone, "t", database.dsn)
+    twice = pandas.DataFrame([[1, 2]], columns=["a", "a"])
+    with pytest.raises(howdah.Error, match="Duplicate column names"):
+        howdah.load(twice, "t", database.dsn)
+
+
+def test_a_series_is_a_table_of_one_column(database: Database) -> None:
+    polars = library("polars")
+    assert howdah.load(polars.Series("n", [1, 2, None]), "t", database.dsn).rows == 3
+    assert database.types("t") == {"n": "bigint"}
+
+
+def test_arguments_that_stand_in_the_wrong_place_are_named(database: Database) -> None:
+    polars = library("polars")
+    frame = polars.DataFrame({"n": [1]})
+    with pytest.raises(howdah.ProgrammingError, match="the arguments are swapped") as caught:
+        howdah.load("people", frame, database.dsn)
+    assert caught.value.hint == "howdah.load(data, 'people')"
+    with pytest.raises(howdah.ProgrammingError, match="dsn takes a text, not a value of type dict"):
+        howdah.load(frame, "people", {"host": "x"})  # type: ignore[arg-type]
+
+
 def test_a_relation_of_duckdb_s_is_loaded(database: Database) -> None:
     duckdb = library("duckdb")
     library("pyarrow")
@@ -177,8 +261,9 @@ def test_a_relation_of_duckdb_s_is_loaded(database: Database) -> None:
 
 def test_a_column_without_a_table_is_refused(database: Database) -> None:
     pyarrow = library("pyarrow")
-    with pytest.raises((howdah.Error, ValueError, TypeError)):
+    with pytest.raises(howdah.ProgrammingError, match="is no table") as caught:
         howdah.load(pyarrow.array([1, 2]), "t", database.dsn)
+    assert caught.value.__cause__ is not None
 
 
 def test_parquet_is_loaded_from_a_path_and_from_bytes(database: Database, tmp_path: Path) -> None:

@@ -289,3 +289,15 @@ def test_pandas_nothings_are_null_and_its_nanoseconds_are_not_lost_silently(data
     assert database.value("SELECT * FROM t") == "∅|∅|1"
     with pytest.raises(howdah.ProgrammingError, match="nanoseconds"):
         howdah.load([{"a": pandas.Timestamp("2024-01-01 00:00:00.000000001")}], "u", database.dsn)
+
+
+@pytest.mark.parametrize("value", ["a\ud800", ["a\ud800"], {"a": "\ud800"}, {"\ud800": 1}])
+def test_half_of_a_surrogate_pair_is_refused_in_our_words(database: Database, value: object) -> None:
+    with pytest.raises(howdah.ProgrammingError, match="lone surrogate"):
+        howdah.load([{"a": value}], "t", database.dsn)
+    database.sql("CREATE TABLE w (a text)")
+    with (
+        howdah.Writer("w", database.dsn) as writer,
+        pytest.raises(howdah.ProgrammingError, match="surrogate"),
+    ):
+        writer.write((value,))

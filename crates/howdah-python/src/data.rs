@@ -9,7 +9,7 @@ use arrow_schema::SchemaRef;
 use howdah::options::{Format, HeaderOption, LoadOptions};
 use howdah::source::Input;
 use howdah::{Error, ErrorKind};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyList, PyMemoryView, PyString, PyTuple};
 use pyo3_arrow::input::AnyRecordBatch;
@@ -275,9 +275,20 @@ pub(crate) fn reader_of(item: &Bound<'_, PyAny>) -> PyResult<Box<dyn RecordBatch
         return Err(refused(item.py(), item, "among record batches"));
     }
     let reader = item.extract::<AnyRecordBatch>().and_then(AnyRecordBatch::into_reader);
-    reader.inspect_err(|error| {
+    reader.map_err(|cause| {
+        let py = item.py();
+        let is_ours = cause.value(py).hasattr("visible").unwrap_or(false);
+        if is_ours || !cause.is_instance_of::<PyException>(py) {
+            return cause;
+        }
         // Such as of a single column, which has a stream but no columns.
-        let _ = error.add_note(item.py(), "howdah loads tables: what has named columns");
+        let error =
+            Error::usage(format!("a value of type {} is no table: {}", type_name(item), cause.value(py)))
+                .with_hint("howdah loads tables: what has named columns")
+                .nothing_changed();
+        let error = raised(py, &error);
+        error.set_cause(py, Some(cause));
+        error
     })
 }
 

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::error::raised;
-use crate::form::{Spelling, Trouble};
+use crate::form::{Spelling, Trouble, utf8};
 use crate::literal::{Kind, Kinds, as_bytes, without_numpy};
 use crate::record::{Columns, Ways};
 
@@ -152,7 +152,7 @@ impl Speller {
                 Err(_) => return self.literal(value, field),
             },
             Kind::Float => field.float8(value.extract()?),
-            Kind::Text => field.text(value.cast::<PyString>()?.to_str()?),
+            Kind::Text => field.text(utf8(value.cast::<PyString>()?)?),
             Kind::Bytes => field.bytes(as_bytes(value)?.as_bytes()),
             Kind::List if field.column().type_name.ends_with("[]") => {
                 self.literal.clear();

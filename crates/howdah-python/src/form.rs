@@ -1,6 +1,7 @@
 //! How a literal made of a Python object is written, or why there is none.
 
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
 /// How a literal stands in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +34,14 @@ impl Trouble {
     pub(crate) fn refused(message: impl Into<String>) -> Self {
         Trouble::Refused { message: message.into(), hint: None }
     }
+}
+
+/// A text's characters in UTF-8, which half of a surrogate pair is none of.
+pub(crate) fn utf8<'t>(text: &'t Bound<'_, PyString>) -> Result<&'t str, Trouble> {
+    text.to_str().map_err(|_| Trouble::Refused {
+        message: format!("the text {} has a lone surrogate, which is no character", shown(text.as_any())),
+        hint: Some("what was no text when it was read is bytes: open the file with its own encoding"),
+    })
 }
 
 /// A value in a message, not too long.

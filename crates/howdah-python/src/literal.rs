@@ -8,7 +8,7 @@ use pyo3::types::{
     PyMemoryView, PyString, PyTime, PyTuple, PyType,
 };
 
-use crate::form::{Spelling, Trouble, shown};
+use crate::form::{Spelling, Trouble, shown, utf8};
 use crate::{json, moments};
 
 /// Deeper nested lists and dicts are refused: they may contain themselves.
@@ -76,7 +76,7 @@ impl Kinds {
             Kind::Float => return float(value.extract()?, out),
             Kind::Decimal => return decimal(value, out),
             Kind::Text => {
-                out.extend_from_slice(value.cast::<PyString>()?.to_str()?.as_bytes());
+                out.extend_from_slice(utf8(value.cast::<PyString>()?)?.as_bytes());
                 return Ok(Spelling::Quoted);
             }
             Kind::Bytes => return bytes(value, out),
@@ -117,7 +117,7 @@ impl Kinds {
             let Ok(key) = key.cast::<PyString>() else {
                 return Err(Trouble::refused(format!("{} is no key that JSON could have", shown(&key))));
             };
-            json::quote(key.to_str()?.as_bytes(), out);
+            json::quote(utf8(key)?.as_bytes(), out);
             out.push(b':');
             self.json(depth + 1, &item, out)?;
         }
