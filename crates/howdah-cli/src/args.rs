@@ -23,7 +23,10 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 #[cfg(feature = "bench")]
 pub(crate) use bench::{Bench, BenchAction, BenchRun};
-pub(crate) use codegen::{Codegen, CodegenAction, CodegenCheck, MessagesArg, Project};
+pub(crate) use codegen::{
+    Codegen, CodegenAction, CodegenCheck, CodegenExplain, CodegenGenerate, DescribingServer,
+    ExplainedProject, MessagesArg, Project,
+};
 #[cfg(feature = "bench")]
 pub(crate) use dataset::{Dataset, DatasetFormatArg};
 pub(crate) use load::{

@@ -7,6 +7,7 @@ pub mod describe;
 pub mod diagnostic;
 pub mod languages;
 pub mod model;
+pub mod project;
 pub mod source;
 mod tree;
 mod yaml;

@@ -258,6 +258,14 @@ impl Target {
         self
     }
 
+    /// The same server and role, in another database.
+    #[must_use]
+    pub fn with_dbname(mut self, dbname: &str) -> Target {
+        self.config.dbname(dbname);
+        dbname.clone_into(&mut self.dbname);
+        self
+    }
+
     /// Sets the name under which the server lists the connections, where neither `application_name` nor
     /// `fallback_application_name` was given.
     #[must_use]

@@ -1,21 +1,33 @@
 //! `howdah codegen`: one function an action.
 
 mod project;
+mod server;
 
-use howdah_codegen::check::check;
+use std::path::Path;
+
+use howdah::{Error, ErrorKind};
+use howdah_codegen::check::{Checked, check};
+use howdah_codegen::config::Config;
 use howdah_codegen::diagnostic::Diagnostics;
+use howdah_codegen::model::Model;
+use howdah_codegen::project::{Failure, explain, output};
 use howdah_codegen::source::SYNTAX;
 
-use crate::args::{Codegen, CodegenAction, CodegenCheck, MessagesArg};
+use crate::args::{
+    Codegen, CodegenAction, CodegenCheck, CodegenExplain, CodegenGenerate, DescribingServer, MessagesArg,
+};
 use crate::exit;
-use crate::figures::counted;
+use crate::figures::{counted, visible};
 use crate::render::Console;
+use project::Refused;
 
 /// Does what was asked, and returns the exit code.
 pub(crate) fn run(args: &Codegen) -> u8 {
     let console = Console::new(false);
     match &args.action {
         CodegenAction::Check(args) => checked(args, console),
+        CodegenAction::Generate(args) => generate(args, console),
+        CodegenAction::Explain(args) => explained(args, console),
         CodegenAction::Syntax => {
             console.result(SYNTAX.trim_end());
             exit::DONE
@@ -25,31 +37,142 @@ pub(crate) fn run(args: &Codegen) -> u8 {
 
 fn checked(args: &CodegenCheck, console: Console) -> u8 {
     let format = args.project.format;
-    let config = match project::read(args.place.as_deref(), &args.project) {
-        Ok(config) => config,
-        Err(refused) => {
-            tell(&refused.diagnostics, format, console);
-            return refused.code;
-        }
-    };
-    match check(&config) {
+    let read = project::read(args.place.as_deref(), &args.project).and_then(|config| checks(&config));
+    match read {
         Ok(checked) => {
             tell(&checked.diagnostics, format, console);
             let sources = || checked.groups.iter().flatten();
             let blocks = sources().map(|source| source.blocks.len()).sum::<usize>();
             let files = sources().count();
             if format == MessagesArg::Text {
-                let (blocks, files) = (number(blocks), number(files));
-                let blocks = counted(blocks, "block", "blocks");
-                console.say(&format!("{blocks} of {} checked", counted(files, "file", "files")));
+                let blocks = counted(number(blocks), "block", "blocks");
+                console.say(&format!("{blocks} of {} checked", counted(number(files), "file", "files")));
             }
             exit::DONE
         }
-        Err(diagnostics) => {
-            tell(&diagnostics, format, console);
-            exit::FAILED
+        Err(refused) => refused.tell(format, console),
+    }
+}
+
+fn generate(args: &CodegenGenerate, console: Console) -> u8 {
+    let format = args.project.format;
+    generated(args, console).unwrap_or_else(|refused| refused.tell(format, console))
+}
+
+fn generated(args: &CodegenGenerate, console: Console) -> Result<u8, Refused> {
+    let format = args.project.format;
+    let config = project::read(args.place.as_deref(), &args.project)?;
+    let prints = config.groups.iter().flat_map(|group| &group.outputs).any(|output| output.output.is_none());
+    if prints && (args.check || format != MessagesArg::Text) && args.emit.is_none() {
+        let error =
+            Error::usage("the code goes to standard output").with_hint("name a folder: --output DIR/");
+        console.error(&error);
+        return Ok(exit::USAGE);
+    }
+    let mut checked = checks(&config)?;
+    if args.emit.is_none() {
+        let unsupported = output::unsupported(&config);
+        if !unsupported.is_empty() {
+            checked.diagnostics.extend(unsupported);
+            return Err(Refused::of(checked.diagnostics));
         }
     }
+    let (model, mut diagnostics) = described(&config, &checked, &args.server, console)?;
+    if args.emit.is_some() {
+        tell(&diagnostics, MessagesArg::Text, console);
+        console.result(&serde_json::to_string_pretty(&model).unwrap_or_default());
+        return Ok(exit::DONE);
+    }
+    let planned = match output::plan(&config, &model) {
+        Ok(planned) => planned,
+        Err(errors) => {
+            diagnostics.extend(errors);
+            return Err(Refused::of(diagnostics));
+        }
+    };
+    diagnostics.extend(planned.warnings.clone());
+    let unwritten = |error: std::io::Error| {
+        console.error(&Error::new(ErrorKind::Source, format!("no code was written: {error}")));
+        Ok(exit::FAILED)
+    };
+    if args.check {
+        match planned.stale() {
+            Ok(stale) => diagnostics.extend(stale),
+            Err(error) => return unwritten(error),
+        }
+        let fresh = diagnostics.errors() == 0;
+        tell(&diagnostics, format, console);
+        if fresh && format == MessagesArg::Text {
+            console.say(&format!("{} as it is to be", files(planned.files.len())));
+        }
+        return Ok(if fresh { exit::DONE } else { exit::FAILED });
+    }
+    let written = match planned.write() {
+        Ok(written) => written,
+        Err(error) => return unwritten(error),
+    };
+    tell(&diagnostics, format, console);
+    for text in &planned.printed {
+        console.result(text.trim_end());
+    }
+    if format == MessagesArg::Text && !planned.files.is_empty() {
+        for path in &written {
+            console.say(&format!("written {}", visible(&path.to_string_lossy())));
+        }
+        console.say(&format!(
+            "{} written, {} unchanged",
+            files(written.len()),
+            planned.files.len() - written.len()
+        ));
+    }
+    Ok(exit::DONE)
+}
+
+fn explained(args: &CodegenExplain, console: Console) -> u8 {
+    explanation(args, console).unwrap_or_else(|refused| refused.tell(MessagesArg::Text, console))
+}
+
+fn explanation(args: &CodegenExplain, console: Console) -> Result<u8, Refused> {
+    let config = project::read_explained(&args.project)?;
+    let checked = checks(&config)?;
+    let (model, diagnostics) = described(&config, &checked, &args.server, console)?;
+    tell(&diagnostics, MessagesArg::Text, console);
+    let names = explain::names(&model);
+    let wanted = args.name.as_deref().map_or_else(|| names.clone(), |name| vec![name]);
+    let mut texts = Vec::new();
+    for name in wanted {
+        let Some(text) = explain::explain(&model, name) else {
+            let error = Error::usage(format!("there is no QUERY, EXEC or TABLE {name:?}"));
+            console.error(&error.with_hint(format!("there are {}", names.join(", "))));
+            return Ok(exit::USAGE);
+        };
+        texts.push(text);
+    }
+    console.result(texts.join("\n").trim_end());
+    Ok(exit::DONE)
+}
+
+fn checks(config: &Config) -> Result<Checked, Refused> {
+    check(config).map_err(Refused::of)
+}
+
+/// Describes a project on the server that was typed, which is named first.
+fn described(
+    config: &Config,
+    checked: &Checked,
+    typed: &DescribingServer,
+    console: Console,
+) -> Result<(Model, Diagnostics), Refused> {
+    let unusable = |error: Error| {
+        console.error(&error);
+        Refused { diagnostics: Diagnostics::new(Path::new("")), code: exit::USAGE }
+    };
+    let (place, from) = server::choose(typed).map_err(unusable)?;
+    let mut named = |server: &str| console.labelled("server", &format!("{server}{from}"));
+    howdah_codegen::project::model(config, checked, &place, &mut named).map_err(|failure| match failure {
+        Failure::Server(diagnostics) => Refused { diagnostics, code: exit::USAGE },
+        Failure::Project(diagnostics) => Refused::of(diagnostics),
+    })
 }
 
 /// Messages for people go to standard error, those for programs are a result.
@@ -69,6 +192,10 @@ fn tell(diagnostics: &Diagnostics, format: MessagesArg, console: Console) {
             }
         }
     }
+}
+
+fn files(count: usize) -> String {
+    counted(number(count), "file", "files")
 }
 
 fn number(count: usize) -> u64 {

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use howdah_testkit::Database;
+use howdah_testkit::require::missing;
 use howdah_testkit::secrets::Guarded;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -109,4 +111,102 @@ fn no_configuration_is_said_with_what_was_looked_for() {
     assert_eq!(done.status.code(), Some(2));
     let json: Value = serde_json::from_str(out(&done)).unwrap();
     assert_eq!(json["messages"][0]["message"], "there is no `nowhere`");
+}
+
+const SHOP: &str = include_str!("../../../howdah-codegen/tests/it/fixtures/project/shop.sql");
+
+#[test]
+fn generated_code_is_written_once_and_imports() {
+    let folder = project(&[("howdah.yaml", CONFIG), ("shop.sql", SHOP)]);
+    let here = folder.path();
+    let done = codegen(here, &["generate", "--check"]);
+    assert_eq!(done.status.code(), Some(1), "{}", said(&done));
+    assert!(said(&done).contains("error[STALE_OUTPUT]: `generated/shop.py` is not there"), "{}", said(&done));
+    assert!(!here.join("generated").exists(), "a check writes nothing");
+
+    let done = codegen(here, &["generate"]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    let text = said(&done);
+    assert!(text.starts_with("server: PostgreSQL ") && text.contains(", throwaway\n"), "{text}");
+    assert!(text.ends_with("\n3 files written, 0 unchanged\n"), "{text}");
+    let golden = include_str!("../../../howdah-codegen/tests/it/snapshots/it__projects__project_python.snap");
+    let (_, golden) = golden.trim_start_matches("---\n").split_once("---\n").unwrap();
+    let module = here.join("generated/shop.py");
+    assert_eq!(std::fs::read_to_string(&module).unwrap().trim_end(), golden.trim_end());
+
+    let written = |path: &Path| std::fs::metadata(path).unwrap().modified().unwrap();
+    let before = written(&module);
+    let done = codegen(here, &["generate"]);
+    assert!(said(&done).ends_with("\n0 files written, 3 unchanged\n"), "{}", said(&done));
+    assert_eq!(written(&module), before);
+    let done = codegen(here, &["generate", "--check"]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+
+    std::fs::write(&module, "import os\n").unwrap();
+    let done = codegen(here, &["generate", "--check", "--format", "json"]);
+    assert_eq!(done.status.code(), Some(1));
+    let json: Value = serde_json::from_str(out(&done)).unwrap();
+    assert_eq!(json["messages"][0]["code"], "STALE_OUTPUT");
+    assert_eq!(codegen(here, &["generate"]).status.code(), Some(0));
+
+    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv/bin/python");
+    if !python.exists() {
+        return missing("python", "there is no .venv with psycopg here");
+    }
+    let imported = Command::new(python)
+        .args(["-B", "-c", "import shop; print(shop.Mood.HAPPY.value, shop.Shop.user_by_id.__doc__)"])
+        .current_dir(here.join("generated"))
+        .guarded_output();
+    assert!(imported.status.success(), "{}", said(&imported));
+    assert!(out(&imported).starts_with("happy One user by key."), "{}", out(&imported));
+}
+
+#[test]
+fn a_database_that_is_named_describes_too_and_is_left_as_it_was() {
+    let database = Database::new();
+    let folder = project(&[("howdah.yaml", CONFIG), ("shop.sql", SHOP)]);
+    let conninfo = database.conninfo();
+    let done = codegen(folder.path(), &["explain", "user_by_id", "-d", &conninfo]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert!(said(&done).contains(", in a scratch database\n"), "{}", said(&done));
+    let lines = out(&done).lines().collect::<Vec<_>>();
+    assert_eq!(
+        lines[..4],
+        ["QUERY user_by_id   shop.sql:15", "  parameters", "    id  bigint  not null", "  columns"]
+    );
+    let done = codegen(folder.path(), &["explain", "nobody", "-d", &conninfo]);
+    assert_eq!(done.status.code(), Some(2));
+    assert!(
+        said(&done).contains("there are user_by_id, users_of_mood, names, rename_user, users"),
+        "{}",
+        said(&done)
+    );
+    let done = codegen(folder.path(), &["generate", "--emit", "model", "-d", &conninfo]);
+    let model: Value = serde_json::from_str(out(&done)).unwrap();
+    assert_eq!((&model["model"], &model["project"]), (&1.into(), &"shop".into()));
+    assert!(!folder.path().join("generated").exists());
+    assert_eq!(database.sql("SELECT to_regclass('users') IS NULL"), "t");
+
+    let mut command = Command::new(env!("CARGO_BIN_EXE_howdah"));
+    command.args(["codegen", "explain", "names"]).current_dir(folder.path()).stdin(Stdio::null());
+    let done = command.env_remove("HOWDAH_CODEGEN_URL").env("SQG_POSTGRES_URL", &conninfo).guarded_output();
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert!(said(&done).lines().next().unwrap().ends_with(", from SQG_POSTGRES_URL"), "{}", said(&done));
+
+    let done = codegen(folder.path(), &["generate", "-d", "x", "-h", "127.0.0.1", "-p", "1"]);
+    assert_eq!(done.status.code(), Some(2));
+    assert!(said(&done).contains("error[DATABASE_ERROR]"), "{}", said(&done));
+}
+
+#[test]
+fn generators_that_are_not_there_yet_are_refused_by_name() {
+    let config = CONFIG.replace("python/postgres", "java/postgres");
+    let folder = project(&[("howdah.yaml", &config), ("shop.sql", SHOP)]);
+    let done = codegen(folder.path(), &["generate"]);
+    assert_eq!(done.status.code(), Some(1));
+    let text = said(&done);
+    assert!(
+        text.starts_with("howdah.yaml:6:20: error[NOT_SUPPORTED]: the generator `java/postgres/jdbc`"),
+        "{text}"
+    );
 }

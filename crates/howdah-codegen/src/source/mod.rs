@@ -3,7 +3,7 @@
 mod annotations;
 mod block;
 mod header;
-mod lexer;
+pub(crate) mod lexer;
 mod parse;
 mod statements;
 

@@ -2,4 +2,5 @@
 
 mod describe;
 mod golden;
+mod projects;
 mod reading;

@@ -5,20 +5,37 @@ use std::path::Path;
 use howdah_codegen::config::{Config, Direct};
 use howdah_codegen::diagnostic::Diagnostics;
 
-use crate::args::Project;
+use crate::args::{ExplainedProject, MessagesArg, Project};
 use crate::exit;
+use crate::render::Console;
 
-/// Why there is no project.
+/// Why there is nothing to go on with.
 pub(super) struct Refused {
     /// What to say.
     pub(super) diagnostics: Diagnostics,
-    /// Whether the request is wrong or the configuration.
+    /// Whether the request is wrong or the project.
     pub(super) code: u8,
+}
+
+impl Refused {
+    /// Something is wrong with the project.
+    pub(super) fn of(diagnostics: Diagnostics) -> Self {
+        Self { diagnostics, code: exit::FAILED }
+    }
+
+    /// Says so, and returns the exit code.
+    pub(super) fn tell(&self, format: MessagesArg, console: Console) -> u8 {
+        super::tell(&self.diagnostics, format, console);
+        self.code
+    }
+}
+
+fn usage(diagnostics: Diagnostics) -> Refused {
+    Refused { diagnostics, code: exit::USAGE }
 }
 
 /// Reads the project that was typed.
 pub(super) fn read(place: Option<&Path>, typed: &Project) -> Result<Config, Refused> {
-    let usage = |diagnostics| Refused { diagnostics, code: exit::USAGE };
     if let Some(generator) = &typed.generator {
         let direct = Direct {
             generator: generator.clone(),
@@ -28,7 +45,19 @@ pub(super) fn read(place: Option<&Path>, typed: &Project) -> Result<Config, Refu
         };
         return Config::direct(direct).map_err(usage);
     }
-    let place = place.or(typed.config.as_deref()).unwrap_or(Path::new(""));
-    let file = Config::locate(place).map_err(usage)?;
-    Config::read(&file).map_err(|diagnostics| Refused { diagnostics, code: exit::FAILED })
+    configured(place.or(typed.config.as_deref()))
+}
+
+/// Reads the project of `explain`, which no language has a part in.
+pub(super) fn read_explained(typed: &ExplainedProject) -> Result<Config, Refused> {
+    if typed.file.is_empty() {
+        return configured(typed.config.as_deref());
+    }
+    let generator = "python/postgres".to_owned();
+    Config::direct(Direct { generator, files: typed.file.clone(), ..Direct::default() }).map_err(usage)
+}
+
+fn configured(place: Option<&Path>) -> Result<Config, Refused> {
+    let file = Config::locate(place.unwrap_or(Path::new(""))).map_err(usage)?;
+    Config::read(&file).map_err(Refused::of)
 }

@@ -1,0 +1,43 @@
+//! Which server describes a project: the one that was typed or that a variable names, else a throwaway one.
+
+use howdah::Error;
+use howdah::connect::{ConnectOptions, Environment};
+use howdah_codegen::project::Place;
+
+use crate::args::DescribingServer;
+use crate::conceal;
+
+/// What stands for `-d`, ours before SQG's.
+const VARIABLES: [&str; 2] = ["HOWDAH_CODEGEN_URL", "SQG_POSTGRES_URL"];
+
+/// Chooses a server; and says, behind its name, which variable named it. `PGHOST` and the like choose none: nobody's data are
+/// needed here, and a server should be touched on purpose.
+pub(super) fn choose(typed: &DescribingServer) -> Result<(Place, String), Error> {
+    let mut options = ConnectOptions {
+        conninfo: typed.dbname.clone(),
+        host: typed.host.clone(),
+        port: typed.port.clone(),
+        user: typed.username.clone(),
+    };
+    let mut from = String::new();
+    if !options.is_given(&Environment::default()) {
+        match VARIABLES.into_iter().find_map(|name| Some((name, variable(name)?))) {
+            Some((name, value)) => {
+                options.conninfo = Some(value);
+                from = format!(", from {name}");
+            }
+            None => return Ok((Place::Throwaway, from)),
+        }
+    } else if let Some(conninfo) = &typed.dbname {
+        conceal::password_of(conninfo);
+    }
+    Ok((Place::Server(Box::new(options.resolve(&Environment::from_process())?)), from))
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "these variables are an option of this command, which only this file knows"
+)]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}

@@ -1,0 +1,52 @@
+//! The blocks of a file that become code, described one after the other.
+
+use tokio_postgres::Client;
+
+use super::trouble::Trouble;
+use super::{statement, table};
+use crate::check::Source;
+use crate::diagnostic::Diagnostic;
+use crate::model::{Statement, Table};
+use crate::source::BlockKind;
+
+/// What was found.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) statements: Vec<Statement>,
+    pub(super) tables: Vec<Table>,
+    /// The types that are mentioned.
+    pub(super) oids: Vec<u32>,
+}
+
+/// Describes a file's blocks; says what is wrong with them.
+pub(super) async fn describe(
+    client: &Client,
+    source: &Source,
+    found: &mut Found,
+    told: &mut Vec<Diagnostic>,
+) -> Result<(), Trouble> {
+    for block in &source.blocks {
+        // A name that begins so is described, so that its faults are told, and generates nothing.
+        let kept = !block.name.starts_with('_');
+        match block.kind {
+            BlockKind::Query | BlockKind::Exec => {
+                if let Some((statement, oids)) = statement::describe(client, source, block, told).await?
+                    && kept
+                {
+                    found.statements.push(statement);
+                    found.oids.extend(oids);
+                }
+            }
+            BlockKind::Table => {
+                if let Some((table, oids)) = table::describe(client, source, block, told).await?
+                    && kept
+                {
+                    found.tables.push(table);
+                    found.oids.extend(oids);
+                }
+            }
+            BlockKind::Migrate | BlockKind::Baseline | BlockKind::Testdata => {}
+        }
+    }
+    Ok(())
+}

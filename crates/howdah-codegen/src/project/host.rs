@@ -1,0 +1,214 @@
+//! Where a project is described: a throwaway server, or a server of the user's, on which nothing stays.
+//!
+//! On a server of the user's, each group of files gets a scratch database, if the role may make one, else a transaction that
+//! is rolled back. A scratch database whose program was killed has no sessions: the next run removes it.
+
+use howdah_connect::{ConnectOptions, Connection, Environment, Target};
+use howdah_server::{Settings, Throwaway};
+use ring::rand::{SecureRandom, SystemRandom};
+use tokio_postgres::Client;
+use tokio_postgres::types::Type;
+
+use super::trouble::Trouble;
+
+/// Which server is asked.
+#[derive(Debug, Clone)]
+pub enum Place {
+    /// One that is made for it, and removed.
+    Throwaway,
+    /// One of the user's.
+    Server(Box<Target>),
+}
+
+/// The role of the steps on a throwaway server.
+const ROLE: &str = "howdah_codegen";
+
+/// What the names of scratch databases begin with; 16 hexadecimal digits follow.
+const SCRATCH: &str = "howdah_codegen_";
+
+/// How often another run may take a new database for dead.
+const ATTEMPTS: u32 = 5;
+
+/// A server that was reached.
+pub(super) enum Host {
+    Throwaway {
+        /// Stops the server when it goes.
+        server: Box<Throwaway>,
+        superuser: Box<Target>,
+        role: Box<Target>,
+    },
+    Server {
+        target: Box<Target>,
+        version: String,
+        /// Whether the role may make databases.
+        makes: bool,
+    },
+}
+
+/// A place for one group of files.
+pub(super) struct Scratch {
+    connection: Connection,
+    pub(super) kind: Kind,
+}
+
+pub(super) enum Kind {
+    /// A database on a throwaway server; its superuser makes extensions.
+    Throwaway(Connection),
+    /// A database on a server of the user's; the other connection removes it.
+    Database { name: String, keeper: Connection },
+    /// A transaction that is rolled back.
+    Transaction,
+}
+
+impl Host {
+    pub(super) async fn open(place: &Place) -> Result<Self, Trouble> {
+        match place {
+            Place::Throwaway => {
+                let server = Box::new(Throwaway::start(&Settings::fast_and_unsafe())?);
+                // Complete in itself: PGOPTIONS and the like are for the user's servers.
+                let target = |conninfo: String| {
+                    let options = ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() };
+                    options.resolve(&Environment::default())
+                };
+                let superuser = target(server.conninfo())?;
+                let password = random_hex()?;
+                let port = server.port();
+                let role = target(format!(
+                    "host=127.0.0.1 port={port} user={ROLE} password={password} dbname={ROLE}"
+                ))?;
+                let connection = superuser.connect().await?;
+                // Before 16, who may make roles may give himself those that run programs.
+                let roles = if number(connection.client()).await? >= 160_000 { "CREATEROLE" } else { "" };
+                let sql = format!("CREATE ROLE {ROLE} LOGIN PASSWORD '{password}' NOSUPERUSER {roles}");
+                connection.client().batch_execute(&sql).await?;
+                Ok(Self::Throwaway { server, superuser: Box::new(superuser), role: Box::new(role) })
+            }
+            Place::Server(target) => {
+                let target = Target::clone(target).with_fallback_application_name("howdah codegen");
+                let connection = target.connect().await?;
+                let target = Box::new(target.pinned_to(&connection));
+                let sql = "select pg_catalog.current_setting('server_version'),
+                    rolcreatedb or rolsuper from pg_catalog.pg_roles where rolname = current_user";
+                let row = one(connection.client(), sql).await?;
+                Ok(Self::Server { target, version: row.try_get(0)?, makes: row.try_get(1)? })
+            }
+        }
+    }
+
+    /// The server in words, and what is made on it.
+    pub(super) fn describe(&self) -> String {
+        match self {
+            Self::Throwaway { server, .. } => format!("PostgreSQL {}, throwaway", server.version()),
+            Self::Server { target, version, makes: true } => {
+                format!("PostgreSQL {version}, {}, in a scratch database", target.describe())
+            }
+            Self::Server { target, version, .. } => {
+                format!("PostgreSQL {version}, {}, in a transaction that is rolled back", target.describe())
+            }
+        }
+    }
+
+    /// A new place.
+    pub(super) async fn scratch(&self) -> Result<Scratch, Trouble> {
+        match self {
+            Self::Throwaway { superuser, role, .. } => {
+                let name = scratch_name()?;
+                let keeper = superuser.connect().await?;
+                let sql = format!("CREATE DATABASE {name} OWNER {ROLE}");
+                keeper.client().batch_execute(&sql).await?;
+                let superuser = Target::clone(superuser).with_dbname(&name).connect().await?;
+                let connection = Target::clone(role).with_dbname(&name).connect().await?;
+                Ok(Scratch { connection, kind: Kind::Throwaway(superuser) })
+            }
+            Self::Server { target, makes: true, .. } => {
+                let keeper = target.connect().await?;
+                remove_dead(keeper.client()).await?;
+                for attempt in 1.. {
+                    let name = scratch_name()?;
+                    keeper.client().batch_execute(&format!("CREATE DATABASE {name}")).await?;
+                    match Target::clone(target).with_dbname(&name).connect().await {
+                        Ok(connection) => {
+                            return Ok(Scratch { connection, kind: Kind::Database { name, keeper } });
+                        }
+                        // Another run took it for dead, since there was no session in it yet.
+                        Err(error) if error.sqlstate() == Some("3D000") && attempt < ATTEMPTS => {}
+                        Err(error) => {
+                            drop_database(keeper.client(), &name).await?;
+                            return Err(error.into());
+                        }
+                    }
+                }
+                Err(Trouble::of("there is no scratch database".to_owned(), None))
+            }
+            Self::Server { target, .. } => {
+                let connection = target.connect().await?;
+                Ok(Scratch { connection, kind: Kind::Transaction })
+            }
+        }
+    }
+}
+
+impl Scratch {
+    /// The session in which steps run and questions are asked.
+    pub(super) fn client(&self) -> &Client {
+        self.connection.client()
+    }
+
+    /// Whether the server is the user's.
+    pub(super) fn is_theirs(&self) -> bool {
+        !matches!(self.kind, Kind::Throwaway(_))
+    }
+
+    /// Leaves nothing there.
+    pub(super) async fn remove(self) -> Result<(), Trouble> {
+        match self.kind {
+            // It ends with its server.
+            Kind::Throwaway(_) => Ok(()),
+            Kind::Database { name, keeper } => {
+                drop(self.connection);
+                drop_database(keeper.client(), &name).await
+            }
+            Kind::Transaction => Ok(self.connection.client().batch_execute("ROLLBACK").await?),
+        }
+    }
+}
+
+async fn drop_database(client: &Client, name: &str) -> Result<(), Trouble> {
+    Ok(client.batch_execute(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await?)
+}
+
+/// Removes scratch databases without sessions: their programs were killed.
+async fn remove_dead(client: &Client) -> Result<(), Trouble> {
+    let sql = "select datname::text from pg_catalog.pg_database d
+        where datname ~ '^howdah_codegen_[0-9a-f]{16}$' and pg_catalog.pg_has_role(datdba, 'USAGE')
+        and not exists (select from pg_catalog.pg_stat_activity a where a.datid = d.oid)";
+    for row in client.query_typed(sql, &[]).await? {
+        let name: String = row.try_get(0)?;
+        // Without force: it is refused if somebody is there by now, and then it is not dead.
+        let _ = client.batch_execute(&format!("DROP DATABASE IF EXISTS {name}")).await;
+    }
+    Ok(())
+}
+
+fn scratch_name() -> Result<String, Trouble> {
+    Ok(format!("{SCRATCH}{}", random_hex()?))
+}
+
+/// 16 digits that nobody guesses.
+fn random_hex() -> Result<String, Trouble> {
+    let mut bytes = [0; 8];
+    let filled = SystemRandom::new().fill(&mut bytes);
+    filled.map_err(|_| Trouble::of("the system has no random numbers".to_owned(), None))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+async fn number(client: &Client) -> Result<i32, Trouble> {
+    let row = one(client, "select pg_catalog.current_setting('server_version_num')::int4").await?;
+    Ok(row.try_get(0)?)
+}
+
+async fn one(client: &Client, sql: &str) -> Result<tokio_postgres::Row, Trouble> {
+    let none: [(&(dyn tokio_postgres::types::ToSql + Sync), Type); 0] = [];
+    let rows = client.query_typed(sql, &none).await?;
+    rows.into_iter().next().ok_or_else(|| Trouble::of("the server gave no answer".to_owned(), None))
+}

@@ -1,0 +1,140 @@
+//! A project becomes a [`Model`]: a place on a server, the steps that make its tables there, and a description of each block.
+
+mod block_text;
+mod blocks;
+pub mod explain;
+mod host;
+pub mod output;
+mod permitted;
+mod statement;
+mod steps;
+mod table;
+mod trouble;
+
+pub use host::Place;
+
+use crate::check::{Checked, Source};
+use crate::config::Config;
+use crate::describe::Types;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::model::{Definition, FORMAT, Model, Module};
+use host::{Host, Scratch};
+use trouble::Trouble;
+
+/// Why there is no model.
+#[derive(Debug)]
+pub enum Failure {
+    /// The server cannot be reached or used.
+    Server(Diagnostics),
+    /// Something is wrong with the project.
+    Project(Diagnostics),
+}
+
+impl Failure {
+    /// What to say.
+    #[must_use]
+    pub fn diagnostics(&self) -> &Diagnostics {
+        match self {
+            Self::Server(diagnostics) | Self::Project(diagnostics) => diagnostics,
+        }
+    }
+}
+
+/// Describes a project on a server. `named` hears which server it is before anything is done there. Warnings come with the
+/// model, those of the check too.
+///
+/// # Errors
+///
+/// The server cannot be used, or it refused something of the project: all of that is told.
+pub fn model(
+    config: &Config,
+    checked: &Checked,
+    place: &Place,
+    named: &mut dyn FnMut(&str),
+) -> Result<(Model, Diagnostics), Failure> {
+    let mut diagnostics = checked.diagnostics.clone();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let described = match runtime {
+        Ok(runtime) => runtime.block_on(describe(config, checked, place, named, &mut diagnostics)),
+        Err(error) => Err(Trouble::of(format!("there is no runtime: {error}"), None)),
+    };
+    match described {
+        Ok(_) if diagnostics.errors() > 0 => Err(Failure::Project(diagnostics)),
+        Ok(model) => Ok((model, diagnostics)),
+        Err(trouble) => {
+            diagnostics.extend(vec![*trouble.0]);
+            Err(Failure::Server(diagnostics))
+        }
+    }
+}
+
+async fn describe(
+    config: &Config,
+    checked: &Checked,
+    place: &Place,
+    named: &mut dyn FnMut(&str),
+    diagnostics: &mut Diagnostics,
+) -> Result<Model, Trouble> {
+    let host = Host::open(place).await?;
+    named(&host.describe());
+    let mut model = Model {
+        model: FORMAT,
+        engine: "postgresql".to_owned(),
+        project: config.name.clone(),
+        modules: Vec::new(),
+        types: Vec::new(),
+    };
+    for sources in &checked.groups {
+        let scratch = host.scratch().await?;
+        let told = group(&scratch, sources, &mut model).await;
+        // Whatever became of it, nothing stays there.
+        let removed = scratch.remove().await;
+        diagnostics.extend(told?);
+        removed?;
+    }
+    model.types.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(model)
+}
+
+/// Describes the files of a group in a place of their own, as a module; says what is wrong with them.
+async fn group(scratch: &Scratch, sources: &[Source], model: &mut Model) -> Result<Vec<Diagnostic>, Trouble> {
+    let mut told = Vec::new();
+    if let Err(refused) = steps::run(scratch, sources).await? {
+        told.push(*refused);
+        return Ok(told);
+    }
+    let mut found = blocks::Found::default();
+    let client = scratch.client();
+    for source in sources {
+        blocks::describe(client, source, &mut found, &mut told).await?;
+    }
+    let types = Types::read(client, &found.oids).await?;
+    for definition in types.definitions() {
+        define(definition, &mut model.types, &mut told);
+    }
+    let first = sources.first().map_or("sql", |source| source.file.as_str());
+    let stem = std::path::Path::new(first).file_stem().and_then(|stem| stem.to_str());
+    model.modules.push(Module {
+        name: stem.unwrap_or("sql").to_owned(),
+        files: sources.iter().map(|source| source.file.clone()).collect(),
+        statements: found.statements,
+        tables: found.tables,
+        migrations: steps::migrations(sources),
+    });
+    Ok(told)
+}
+
+/// Adds a type, of which there may be one for all groups.
+fn define(definition: Definition, types: &mut Vec<Definition>, told: &mut Vec<Diagnostic>) {
+    match types.iter().find(|before| before.name == definition.name) {
+        None => types.push(definition),
+        Some(before) if *before == definition => {}
+        Some(_) => {
+            let name = format!("{}.{}", definition.name.schema, definition.name.name);
+            let message = format!("the type {name} differs between entries of `sql`");
+            let mut error = Trouble::of(message, Some("make a project of each entry"));
+            error.0.code = Code::NameCollision;
+            told.push(*error.0);
+        }
+    }
+}

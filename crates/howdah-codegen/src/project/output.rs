@@ -1,0 +1,187 @@
+//! Files of code: which there are to be, what of it is not so yet, and writing it all or nothing.
+
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::config::{Config, Output, below};
+use crate::diagnostic::{Code, Diagnostic, Place, Severity};
+use crate::languages::{Generator, Options, generate};
+use crate::model::{Model, Module};
+
+/// What generators made of a model.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Planned {
+    /// Files and their whole text.
+    pub files: Vec<(PathBuf, String)>,
+    /// Code for standard output, of outputs that name no file.
+    pub printed: Vec<String>,
+    /// What the user should know.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// What this version cannot generate, before any server is asked.
+#[must_use]
+pub fn unsupported(config: &Config) -> Vec<Diagnostic> {
+    let outputs = config.groups.iter().flat_map(|group| &group.outputs);
+    outputs.filter_map(|output| generator(output).err().map(|error| *error)).collect()
+}
+
+fn generator(output: &Output) -> Result<Generator, Box<Diagnostic>> {
+    let not_yet = |what: String| Box::new(unplaced(Code::NotSupported, what, output.place.clone()));
+    let name = output.generator;
+    let Some(generator) = Generator::named(name) else {
+        return Err(not_yet(format!("the generator `{name}` is not there yet")));
+    };
+    for (key, wanted) in [("observer", output.options.observer), ("migrations", output.options.migrations)] {
+        if wanted == Some(true) {
+            return Err(not_yet(format!("`{key}` of `{name}` is not there yet")));
+        }
+    }
+    Ok(generator)
+}
+
+/// Generates the code of a project.
+///
+/// # Errors
+///
+/// All that keeps it from becoming code, or from being written where it is to be.
+pub fn plan(config: &Config, model: &Model) -> Result<Planned, Vec<Diagnostic>> {
+    let mut planned = Planned::default();
+    let mut errors = Vec::new();
+    for (group, module) in config.groups.iter().zip(&model.modules) {
+        for output in &group.outputs {
+            if let Err(mut wrong) = one(config, output, model, module, &mut planned) {
+                errors.append(&mut wrong);
+            }
+        }
+    }
+    if errors.is_empty() { Ok(planned) } else { Err(errors) }
+}
+
+fn one(
+    config: &Config,
+    output: &Output,
+    model: &Model,
+    module: &Module,
+    planned: &mut Planned,
+) -> Result<(), Vec<Diagnostic>> {
+    let generator = generator(output).map_err(|error| vec![*error])?;
+    let module =
+        Module { name: output.name.clone().unwrap_or_else(|| module.name.clone()), ..module.clone() };
+    let options = Options { package: output.options.package.clone() };
+    let generated = generate(model, &module, generator, &options)?;
+    planned.warnings.extend(generated.warnings);
+    let Some(named) = &output.output else {
+        planned.printed.extend(generated.files.into_iter().take(1).map(|file| file.text));
+        return Ok(());
+    };
+    let target = config.folder.join(named);
+    let is_folder = named.ends_with('/') || target.is_dir();
+    let wrong = |message: String| vec![unplaced(Code::ConfigValidationError, message, output.place.clone())];
+    let (folder, first) = if is_folder {
+        (target.as_path(), None)
+    } else {
+        let name = target.file_name().and_then(|name| name.to_str());
+        let name = name.ok_or_else(|| wrong(format!("`{named}` names no file")))?;
+        (target.parent().unwrap_or(Path::new("")), Some(name.to_owned()))
+    };
+    for (index, file) in generated.files.into_iter().enumerate() {
+        let name = first.clone().filter(|_| index == 0).unwrap_or(file.path);
+        let path = below(folder, &name).map_err(wrong)?;
+        match planned.files.iter().find(|(before, _)| *before == path) {
+            None => planned.files.push((path, file.text)),
+            Some((_, text)) if *text == file.text => {}
+            Some(_) => {
+                let message = format!("two different files would be `{}`", path.display());
+                let error = unplaced(Code::NameCollision, message, output.place.clone());
+                return Err(vec![error.help("give them folders or names of their own")]);
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Planned {
+    /// The files that are not what they are to be.
+    ///
+    /// # Errors
+    ///
+    /// A file is there and cannot be read.
+    pub fn changed(&self) -> io::Result<Vec<&(PathBuf, String)>> {
+        let mut changed = Vec::new();
+        for file in &self.files {
+            match std::fs::read(&file.0) {
+                Ok(bytes) if bytes == file.1.as_bytes() => {}
+                Ok(_) => changed.push(file),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => changed.push(file),
+                Err(error) => return Err(named(&file.0, &error)),
+            }
+        }
+        Ok(changed)
+    }
+
+    /// Says which files are not what they are to be.
+    ///
+    /// # Errors
+    ///
+    /// As [`Planned::changed`].
+    pub fn stale(&self) -> io::Result<Vec<Diagnostic>> {
+        let told = self.changed()?.into_iter().map(|(path, text)| {
+            let shown = path.display();
+            let message = match std::fs::read_to_string(path) {
+                Err(_) => format!("`{shown}` is not there"),
+                Ok(old) => {
+                    let same = old.lines().zip(text.lines()).take_while(|(old, new)| old == new).count();
+                    format!("`{shown}` is not what would be generated now, from line {} on", same + 1)
+                }
+            };
+            unplaced(Code::StaleOutput, message, None).help("run `howdah codegen generate`")
+        });
+        Ok(told.collect())
+    }
+
+    /// Writes the files that changed, and says which: all of them, or none if one cannot be written.
+    ///
+    /// # Errors
+    ///
+    /// Something could not be written.
+    pub fn write(&self) -> io::Result<Vec<&Path>> {
+        let mut ready = Vec::new();
+        for (path, text) in self.changed()? {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let folder = folder.unwrap_or(Path::new("."));
+            std::fs::create_dir_all(folder).map_err(|error| named(folder, &error))?;
+            let mut file = tempfile::Builder::new()
+                .prefix(".howdah-codegen-")
+                // The user's mask applies; a temporary file's own rights are for secrets.
+                .permissions(std::fs::Permissions::from_mode(0o666))
+                .tempfile_in(folder)
+                .map_err(|error| named(path, &error))?;
+            file.write_all(text.as_bytes()).map_err(|error| named(path, &error))?;
+            ready.push((file, path.as_path()));
+        }
+        let mut written = Vec::new();
+        for (file, path) in ready {
+            file.persist(path).map_err(|error| named(path, &error.error))?;
+            written.push(path);
+        }
+        Ok(written)
+    }
+}
+
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+fn unplaced(code: Code, message: String, place: Option<Place>) -> Diagnostic {
+    Diagnostic {
+        severity: Severity::Error,
+        code,
+        message,
+        suggestion: None,
+        place,
+        block: None,
+        sqlstate: None,
+    }
+}

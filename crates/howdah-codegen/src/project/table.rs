@@ -1,0 +1,125 @@
+//! A TABLE, described: its columns, and which of them rows have.
+
+use tokio_postgres::Client;
+use tokio_postgres::types::Type;
+
+use super::block_text::{BlockText, about};
+use super::trouble::Trouble;
+use crate::check::Source;
+use crate::describe;
+use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::model::{Table, TableColumn};
+use crate::source::Block;
+
+const FIND: &str = "
+select n.nspname::text, c.relname::text, c.relkind::text, pg_catalog.format('%I.%I', n.nspname, c.relname)
+from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+where c.oid = pg_catalog.to_regclass($1)";
+
+/// Of each column whether it takes null, whether the server gives it a value of its own, and whether it computes it.
+const COLUMNS: &str = "
+select not (a.attnotnull or t.typnotnull),
+       a.attidentity <> '' or coalesce(pg_catalog.pg_get_expr(d.adbin, d.adrelid) ~ '^nextval\\(', false),
+       a.attgenerated <> ''
+from pg_catalog.pg_attribute a join pg_catalog.pg_type t on t.oid = a.atttypid
+left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+where a.attrelid = pg_catalog.to_regclass($1) and a.attnum > 0 and not a.attisdropped order by a.attnum";
+
+/// Describes a table, and says which types it mentions. `None`: something is wrong with it, which was told.
+pub(super) async fn describe(
+    client: &Client,
+    source: &Source,
+    block: &Block,
+    told: &mut Vec<Diagnostic>,
+) -> Result<Option<(Table, Vec<u32>)>, Trouble> {
+    let text = BlockText::new(&block.body, &[]);
+    let written = text.sql.trim();
+    let named = if written.is_empty() { block.name.as_str() } else { written };
+    let place = block.body.first().map_or_else(|| block.place.clone(), |piece| piece.place_of(0));
+    let rows = client.query_typed(FIND, &[(&named, Type::TEXT)]).await?;
+    let Some(row) = rows.first() else {
+        told.push(unknown(client, named, about(Code::UnknownTable, place, "", block)).await?);
+        return Ok(None);
+    };
+    let (schema, table, kind, full): (String, String, String, String) =
+        (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?);
+    if !matches!(kind.as_str(), "r" | "p" | "f") {
+        let error = about(Code::UnknownTable, place, format!("`{named}` is no table"), block);
+        told.push(error.help("rows are written to tables only"));
+        return Ok(None);
+    }
+    let described = describe::describe(client, &format!("select * from {full}"), &[]).await?;
+    let facts = client.query_typed(COLUMNS, &[(&full, Type::TEXT)]).await?;
+    let mut columns = Vec::new();
+    let mut computed = Vec::new();
+    let mut oids = Vec::new();
+    for (column, row) in described.columns.into_iter().zip(&facts) {
+        let (nullable, given, computes): (bool, bool, bool) =
+            (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
+        oids.push(column.oid);
+        computed.push(computes);
+        columns.push(TableColumn {
+            name: column.name,
+            ty: column.ty,
+            nullable,
+            written: !given && !computes,
+        });
+    }
+    let appender = block.modifiers.iter().find(|modifier| modifier.name == "appender");
+    if let Some(names) = appender.and_then(|modifier| modifier.arguments.as_ref()) {
+        for column in &mut columns {
+            column.written = names.contains(&column.name);
+        }
+        let wrong = names.iter().find_map(|name| wrong_column(name, &columns, &computed));
+        if let (Some((message, help)), Some(appender)) = (wrong, appender) {
+            let error = about(Code::InvalidModifier, appender.place.clone(), message, block);
+            told.push(error.help(help));
+            return Ok(None);
+        }
+    }
+    let table = Table {
+        name: block.name.clone(),
+        schema,
+        table,
+        documentation: block.documentation.clone(),
+        file: source.file.clone(),
+        line: block.place.line,
+        appender: appender.is_some(),
+        columns,
+    };
+    Ok(Some((table, oids)))
+}
+
+/// What is wrong with a column of `:appender(…)`, and what to do.
+fn wrong_column(name: &str, columns: &[TableColumn], computed: &[bool]) -> Option<(String, String)> {
+    let names = || columns.iter().map(|column| column.name.as_str());
+    match names().position(|known| known == name) {
+        None => {
+            let help = match nearest(name, names()) {
+                Some(near) => format!("perhaps you meant `{near}`"),
+                None => format!("it has {}", names().collect::<Vec<_>>().join(", ")),
+            };
+            Some((format!("the table has no column `{name}`"), help))
+        }
+        Some(index) if computed.get(index) == Some(&true) => {
+            Some((format!("the server computes `{name}`"), "leave it out".to_owned()))
+        }
+        Some(_) => None,
+    }
+}
+
+/// Says that there is no such table, and which was probably meant.
+async fn unknown(client: &Client, named: &str, error: Diagnostic) -> Result<Diagnostic, Trouble> {
+    let sql = "select c.oid::pg_catalog.regclass::text from pg_catalog.pg_class c
+        where relkind in ('r', 'p', 'f') and relnamespace not in ('pg_catalog'::pg_catalog.regnamespace,
+        'information_schema'::pg_catalog.regnamespace) and relnamespace <> 'pg_toast'::pg_catalog.regnamespace
+        order by 1";
+    let rows = client.query_typed(sql, &[]).await?;
+    let tables = rows.iter().map(|row| row.try_get(0)).collect::<Result<Vec<String>, _>>()?;
+    let suggestion = match nearest(named, tables.iter().map(String::as_str)) {
+        Some(near) => Some(format!("perhaps you meant `{near}`")),
+        None if tables.is_empty() => Some("there are no tables; a MIGRATE or BASELINE makes them".to_owned()),
+        None => None,
+    };
+    Ok(Diagnostic { message: format!("there is no table `{named}`"), suggestion, ..error })
+}

@@ -1,0 +1,203 @@
+//! Projects as servers describe them: models, messages with their places, and that nothing stays.
+
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use howdah_codegen::check::check;
+use howdah_codegen::config::{Config, Direct};
+use howdah_codegen::model::Model;
+use howdah_codegen::project::{Failure, Place, explain, model, output};
+use howdah_connect::Target;
+use howdah_testkit::Database;
+
+/// Describes a file's SQL; its messages as text, if it is wrong.
+fn described(sql: &str, place: &Place) -> Result<(Model, String), String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let path = folder.path().join("a.sql");
+    std::fs::write(&path, sql).map_err(|error| error.to_string())?;
+    let files = vec![path.to_string_lossy().into_owned()];
+    let direct = Direct { generator: "python/postgres".into(), files, ..Direct::default() };
+    let config = Config::direct(direct).map_err(|wrong| wrong.text())?;
+    let checked = check(&config).map_err(|wrong| wrong.text())?;
+    let shown = |text: String| text.replace(&folder.path().to_string_lossy().into_owned(), "");
+    match model(&config, &checked, place, &mut |_| {}) {
+        Ok((model, told)) => Ok((model, shown(told.text()))),
+        Err(failure) => {
+            let kind = if matches!(failure, Failure::Server(_)) { "server: " } else { "" };
+            Err(shown(format!("{kind}{}", failure.diagnostics().text())))
+        }
+    }
+}
+
+fn server(database: &Database) -> Result<Place, String> {
+    Target::new(database.conninfo())
+        .map(|target| Place::Server(Box::new(target)))
+        .map_err(|error| error.to_string())
+}
+
+/// Held by tests that count databases or make them: they share a server.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The messages' first lines.
+fn heads(text: &str) -> Vec<&str> {
+    text.lines().filter(|line| line.contains("error[") || line.contains("warning[")).collect()
+}
+
+#[test]
+fn a_project_becomes_a_model_and_code() -> Result<(), String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/project");
+    let config = Config::read(&folder.join("howdah.yaml")).map_err(|wrong| wrong.text())?;
+    let checked = check(&config).map_err(|wrong| wrong.text())?;
+    let mut named = String::new();
+    let (model, told) =
+        model(&config, &checked, &Place::Throwaway, &mut |server| server.clone_into(&mut named))
+            .map_err(|failure| failure.diagnostics().text())?;
+    assert_eq!(told.text(), "");
+    assert!(named.starts_with("PostgreSQL ") && named.ends_with(", throwaway"), "{named}");
+    let texts = explain::names(&model).into_iter().filter_map(|name| explain::explain(&model, name));
+    insta::assert_snapshot!("project_explained", texts.collect::<Vec<_>>().join("\n"));
+    let planned = output::plan(&config, &model).map_err(|errors| format!("{errors:?}"))?;
+    let module = planned.files.iter().find(|(path, _)| path.ends_with("generated/shop.py"));
+    insta::assert_snapshot!("project_python", module.map(|(_, text)| text.as_str()).unwrap_or_default());
+    Ok(())
+}
+
+#[test]
+fn what_the_server_says_is_told_where_it_is_meant() {
+    let sql = "-- MIGRATE 1\nCREATE TABLE t (a int, b text);\n\n-- QUERY one\n@set b = 'é'\nSELECT 'é', ${b}::text,\n  \
+               aa FROM t;\n-- QUERY two\nSELECT b FROM u;\n-- QUERY none\nCREATE TABLE x (a int);\n-- QUERY both \
+               :pluck\nSELECT a, b FROM t;\n-- TABLE tt\n-- TABLE t :appender(a, c)\n/* QUERY over\n result: {bb: \
+               not null} */\nSELECT b FROM t;\n";
+    let text = described(sql, &Place::Throwaway).expect_err("it is wrong");
+    assert_eq!(
+        heads(&text),
+        [
+            "/a.sql:7:3: error[SQL_EXECUTION_ERROR]: column \"aa\" does not exist (42703)",
+            "/a.sql:9:15: error[SQL_EXECUTION_ERROR]: relation \"u\" does not exist (42P01)",
+            "/a.sql:10:10: error[VALIDATION_ERROR]: this statement returns no rows",
+            "/a.sql:12:10: error[VALIDATION_ERROR]: `:pluck` takes the only column, and there are 2",
+            "/a.sql:14:10: error[UNKNOWN_TABLE]: there is no table `tt`",
+            "/a.sql:15:12: error[INVALID_MODIFIER]: the table has no column `c`",
+            "/a.sql:17:11: error[VALIDATION_ERROR]: the result has no column `bb`",
+        ],
+        "{text}"
+    );
+}
+
+#[test]
+fn a_step_that_fails_is_told_with_its_place_and_ends_it() {
+    let sql = "-- MIGRATE 1\nCREATE TABLE t (a int);\nINSERT INTO t\n  VALUES (1, 2);\n-- QUERY q\nSELECT c FROM t;\n";
+    let text = described(sql, &Place::Throwaway).expect_err("it is wrong");
+    assert_eq!(
+        heads(&text),
+        ["/a.sql:4:14: error[SQL_EXECUTION_ERROR]: INSERT has more expressions than target columns (42601)"]
+    );
+}
+
+#[test]
+fn steps_run_without_rights_of_a_superuser() {
+    let refused =
+        |sql: &str| described(&format!("-- MIGRATE 1\n{sql};\n"), &Place::Throwaway).expect_err(sql);
+    let text = refused("CREATE TABLE t (a int);\nCOMMIT");
+    assert!(text.contains("a.sql:3:1: error[NOT_SUPPORTED]: a step has no COMMIT"), "{text}");
+    // What functions hide is refused by the server.
+    for hidden in ["COPY pg_class TO PROGRAM ''cat''", "SELECT pg_read_file(''/etc/passwd'')"] {
+        let text = refused(&format!("DO $$ BEGIN EXECUTE '{hidden}'; END $$"));
+        assert!(text.contains("(42501)"), "{text}");
+    }
+}
+
+#[test]
+fn a_server_of_the_users_is_as_it_was() -> Result<(), String> {
+    let _alone = alone();
+    let database = Database::new();
+    database.sql("CREATE TABLE mine (a int)");
+    let databases = || database.sql("SELECT count(*) FROM pg_database WHERE datname LIKE 'howdah_codegen_%'");
+    let before = databases();
+    let sql = "-- MIGRATE 1\nCREATE TABLE mine (a int NOT NULL);\n-- MIGRATE 2 :no_transaction\nCREATE INDEX \
+               CONCURRENTLY ON mine (a);\n-- QUERY q\nSELECT a FROM mine;\n";
+    let (found, told) = described(sql, &server(&database)?)?;
+    assert_eq!((found.modules[0].statements[0].columns.len(), told.as_str()), (1, ""));
+    assert_eq!(databases(), before);
+    for refused in [
+        "CREATE ROLE howdah_codegen_test",
+        "GRANT pg_monitor TO CURRENT_USER",
+        "ALTER SYSTEM SET work_mem = '1GB'",
+        "CREATE DATABASE howdah_codegen_test",
+        "DROP TABLESPACE x",
+    ] {
+        let text = described(&format!("-- MIGRATE 1\n{refused};\n"), &server(&database)?).expect_err(refused);
+        assert!(text.contains("a.sql:2:1: error[NOT_SUPPORTED]") && text.contains("outlives"), "{text}");
+    }
+    // What functions hide is not committed.
+    let hidden = "-- MIGRATE 1\nDO $$ BEGIN EXECUTE 'CREATE ROLE howdah_codegen_hidden'; END $$;\n";
+    described(hidden, &server(&database)?)?;
+    let text = described(&format!("{hidden}-- MIGRATE 2 :no_transaction\nVACUUM;\n"), &server(&database)?);
+    assert!(text.as_ref().is_err_and(|text| text.contains("pg_authid, which outlives")), "{text:?}");
+    assert_eq!(database.sql("SELECT count(*) FROM pg_roles WHERE rolname ~ 'howdah_codegen_hidden'"), "0");
+    assert_eq!(databases(), before);
+    Ok(())
+}
+
+#[test]
+fn scratch_databases_of_killed_programs_go_with_the_next_run() -> Result<(), String> {
+    let _alone = alone();
+    let database = Database::new();
+    let dead = "howdah_codegen_00000000deadbeef";
+    database.sql(&format!("CREATE DATABASE {dead}"));
+    described("-- QUERY q\nSELECT 1;\n", &server(&database)?)?;
+    assert_eq!(database.sql(&format!("SELECT count(*) FROM pg_database WHERE datname = '{dead}'")), "0");
+    Ok(())
+}
+
+#[test]
+fn a_role_that_makes_no_databases_gets_a_transaction() -> Result<(), String> {
+    let _alone = alone();
+    let database = Database::new();
+    let role = format!("{}_plain", database.name());
+    database
+        .sql(&format!("CREATE ROLE {role} LOGIN PASSWORD 'plain'; GRANT CREATE ON SCHEMA public TO {role}"));
+    let conninfo = format!("{} user={role} password=plain", database.conninfo());
+    let place = Target::new(conninfo)
+        .map(|target| Place::Server(Box::new(target)))
+        .map_err(|error| error.to_string())?;
+    let step = "-- MIGRATE 1\nCREATE TABLE mine (a int);\n";
+    let (found, _) = described(&format!("{step}-- TABLE mine :appender\n"), &place)?;
+    assert_eq!(found.modules[0].tables[0].columns[0].name, "a");
+    let text = described(&format!("{step}-- MIGRATE 2 :no_transaction\nVACUUM;\n"), &place).expect_err("no");
+    assert!(text.contains("a.sql:3:12: error[NOT_SUPPORTED]: a step without a transaction"), "{text}");
+    assert_eq!(database.sql("SELECT to_regclass('mine') IS NULL"), "t");
+    database.sql(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
+    Ok(())
+}
+
+#[test]
+fn a_type_that_the_server_cannot_tell_is_that_of_the_value() -> Result<(), String> {
+    let _alone = alone();
+    let database = Database::new();
+    let sql = "-- QUERY q\n@set a = 7\nSELECT pg_typeof(${a}) IS NULL AS x;\n";
+    let (found, told) = described(sql, &server(&database)?)?;
+    assert_eq!(found.modules[0].statements[0].parameters[0].ty.sql, "integer");
+    assert_eq!(
+        heads(&told),
+        [
+            "/a.sql:2:6: warning[UNDETERMINED_TYPE]: the server cannot tell the type of `a`; its value looks like integer"
+        ]
+    );
+    let text = described(&sql.replace('7', "null"), &server(&database)?).expect_err("no");
+    assert_eq!(
+        heads(&text),
+        ["/a.sql:2:6: error[UNDETERMINED_TYPE]: the server cannot tell the type of `a`"]
+    );
+    // What the header says goes first.
+    let header = "/* QUERY q\n  params: {a: bigint null}\n  result: {x: text not null} */";
+    let (found, told) = described(&sql.replace("-- QUERY q", header), &server(&database)?)?;
+    let statement = &found.modules[0].statements[0];
+    assert_eq!((statement.parameters[0].ty.sql.as_str(), statement.parameters[0].nullable), ("bigint", true));
+    assert_eq!((statement.columns[0].ty.sql.as_str(), statement.columns[0].nullable), ("text", false));
+    assert_eq!(heads(&told), ["/a.sql:3:12: warning[CONTRADICTED_OVERRIDE]: `x` is boolean for the server"]);
+    Ok(())
+}
