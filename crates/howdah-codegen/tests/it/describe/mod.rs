@@ -3,6 +3,7 @@
 
 mod functions;
 mod nulls;
+mod random;
 mod types;
 
 use howdah_codegen::describe::{self, Described, Error, Wish};
