@@ -8,7 +8,7 @@ use std::path::Path;
 use howdah::{Error, ErrorKind};
 use howdah_codegen::check::{Checked, check};
 use howdah_codegen::config::Config;
-use howdah_codegen::diagnostic::Diagnostics;
+use howdah_codegen::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use howdah_codegen::model::Model;
 use howdah_codegen::project::{Failure, explain, output};
 use howdah_codegen::source::SYNTAX;
@@ -17,7 +17,7 @@ use crate::args::{
     Codegen, CodegenAction, CodegenCheck, CodegenExplain, CodegenGenerate, DescribingServer, MessagesArg,
 };
 use crate::exit;
-use crate::figures::{counted, visible};
+use crate::figures::{counted, visible, visible_lines};
 use crate::render::Console;
 use project::Refused;
 
@@ -148,7 +148,7 @@ fn explanation(args: &CodegenExplain, console: Console) -> Result<u8, Refused> {
         };
         texts.push(text);
     }
-    console.result(texts.join("\n").trim_end());
+    console.result(&visible_lines(texts.join("\n").trim_end(), ""));
     Ok(exit::DONE)
 }
 
@@ -164,8 +164,17 @@ fn described(
     console: Console,
 ) -> Result<(Model, Diagnostics), Refused> {
     let unusable = |error: Error| {
-        console.error(&error);
-        Refused { diagnostics: Diagnostics::new(Path::new("")), code: exit::USAGE }
+        let mut diagnostics = Diagnostics::new(Path::new(""));
+        diagnostics.extend(vec![Diagnostic {
+            severity: Severity::Error,
+            code: Code::DatabaseError,
+            message: error.message().to_owned(),
+            suggestion: error.hint().map(str::to_owned),
+            place: None,
+            block: None,
+            sqlstate: None,
+        }]);
+        Refused { diagnostics, code: exit::USAGE }
     };
     let (place, from) = server::choose(typed).map_err(unusable)?;
     let mut named = |server: &str| console.labelled("server", &format!("{server}{from}"));

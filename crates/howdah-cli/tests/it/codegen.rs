@@ -196,6 +196,19 @@ fn a_database_that_is_named_describes_too_and_is_left_as_it_was() {
     let done = codegen(folder.path(), &["generate", "-d", "x", "-h", "127.0.0.1", "-p", "1"]);
     assert_eq!(done.status.code(), Some(2));
     assert!(said(&done).contains("error[DATABASE_ERROR]"), "{}", said(&done));
+    let done = codegen(folder.path(), &["generate", "-d", "hots=x", "--format", "json"]);
+    assert_eq!(done.status.code(), Some(2));
+    let json: Value = serde_json::from_str(out(&done)).unwrap();
+    assert_eq!((&json["errors"], &json["messages"][0]["code"]), (&1.into(), &"DATABASE_ERROR".into()));
+}
+
+#[test]
+fn names_of_a_database_cannot_write_on_the_terminal() {
+    let database = Database::new();
+    let folder = project(&[("a.sql", "-- QUERY q\nSELECT 1 AS \"\u{1b}[2J\u{202e}\";\n")]);
+    let done = codegen(folder.path(), &["explain", "--file", "a.sql", "-d", &database.conninfo()]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert!(out(&done).contains("\\u{1b}[2J\\u{202e}  integer"), "{}", out(&done));
 }
 
 #[test]
