@@ -1,5 +1,6 @@
 //! Code from a model: a view of names, types and literals, made here, and templates that only lay it out.
 
+mod java;
 mod literal;
 mod names;
 mod python;
@@ -33,6 +34,8 @@ pub struct Generated {
 pub enum Generator {
     /// `python/postgres/psycopg`: Python 3.11 and psycopg 3.
     PythonPsycopg,
+    /// `java/postgres/jdbc`: Java 17 and pgjdbc.
+    JavaJdbc,
 }
 
 impl Generator {
@@ -41,6 +44,7 @@ impl Generator {
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "python/postgres" | "python/postgres/psycopg" => Some(Self::PythonPsycopg),
+            "java/postgres" | "java/postgres/jdbc" => Some(Self::JavaJdbc),
             _ => None,
         }
     }
@@ -66,6 +70,7 @@ pub fn generate(
 ) -> Result<Generated, Vec<Diagnostic>> {
     match generator {
         Generator::PythonPsycopg => python::generate(model, module, options),
+        Generator::JavaJdbc => java::generate(model, module, options),
     }
 }
 

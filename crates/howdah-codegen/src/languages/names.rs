@@ -44,6 +44,13 @@ pub(crate) fn pascal(name: &str, prefix: &str) -> String {
     begun(capitals, &pascal_prefix(prefix))
 }
 
+/// `getUser`.
+pub(crate) fn camel(name: &str, prefix: &str) -> String {
+    let pascal = pascal(name, prefix);
+    let (first, rest) = pascal.split_at(usize::from(!pascal.is_empty()));
+    first.to_ascii_lowercase() + rest
+}
+
 fn pascal_prefix(prefix: &str) -> String {
     prefix.chars().take(1).map(|c| c.to_ascii_uppercase()).chain(prefix.chars().skip(1)).collect()
 }
@@ -107,12 +114,14 @@ impl Scope {
 
 #[cfg(test)]
 mod tests {
-    use super::{Scope, pascal, screaming, snake};
+    use super::{Scope, camel, pascal, screaming, snake};
 
     #[test]
     fn names_of_every_kind_become_identifiers() {
         assert_eq!(snake("getUserID2", "f"), "get_user_id2");
         assert_eq!(pascal("get_user", "f"), "GetUser");
+        assert_eq!(camel("get_user", "f"), "getUser");
+        assert_eq!(camel("1st", "column"), "column1st");
         assert_eq!(screaming("very happy", "label"), "VERY_HAPPY");
         assert_eq!(snake("1st", "column"), "column_1st");
         assert_eq!(snake("", "column"), "column");

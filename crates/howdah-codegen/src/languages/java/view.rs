@@ -1,0 +1,131 @@
+//! What the Java template lays out: names, types, literals and expressions, all decided.
+
+use serde::Serialize;
+
+/// What stands in a file behind its imports.
+#[derive(Debug, Serialize)]
+pub(crate) struct View {
+    pub(crate) class: String,
+    pub(crate) documentation: String,
+    pub(crate) enums: Vec<EnumClass>,
+    pub(crate) records: Vec<Record>,
+    pub(crate) constants: Vec<Constant>,
+    pub(crate) readers: Vec<Reader>,
+    pub(crate) binders: Vec<Binder>,
+    pub(crate) methods: Vec<Method>,
+    pub(crate) appenders: Vec<Appender>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct EnumClass {
+    pub(crate) name: String,
+    pub(crate) documentation: String,
+    pub(crate) labels: Vec<Label>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Label {
+    pub(crate) name: String,
+    pub(crate) literal: String,
+}
+
+/// A row, a composite value, or the parameters of a batch.
+#[derive(Debug, Serialize)]
+pub(crate) struct Record {
+    pub(crate) name: String,
+    pub(crate) documentation: String,
+    pub(crate) fields: Vec<Field>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Field {
+    pub(crate) name: String,
+    /// With its annotation.
+    pub(crate) declared: String,
+    /// Null is refused when it is made.
+    pub(crate) required: bool,
+}
+
+/// `private static final T NAME = value;`
+#[derive(Debug, Serialize)]
+pub(crate) struct Constant {
+    pub(crate) ty: String,
+    pub(crate) name: String,
+    pub(crate) value: String,
+}
+
+/// Makes a value of the row on which a `ResultSet` stands.
+#[derive(Debug, Serialize)]
+pub(crate) struct Reader {
+    pub(crate) name: String,
+    pub(crate) ty: String,
+    pub(crate) value: String,
+}
+
+/// Gives a statement its parameters.
+#[derive(Debug, Serialize)]
+pub(crate) struct Binder {
+    pub(crate) name: String,
+    /// `, long id`.
+    pub(crate) signature: String,
+    pub(crate) statements: Vec<String>,
+}
+
+/// A statement.
+#[derive(Debug, Serialize)]
+pub(crate) struct Method {
+    pub(crate) name: String,
+    pub(crate) stream: String,
+    pub(crate) batch: String,
+    /// Which of the template's forms lays it out.
+    pub(crate) form: Form,
+    pub(crate) streamed: bool,
+    pub(crate) batched: bool,
+    /// pgjdbc's batches refuse statements that return rows: these run one after the other.
+    pub(crate) looped: bool,
+    pub(crate) text: String,
+    /// The call that prepares it, up to the text.
+    pub(crate) prepare: &'static str,
+    pub(crate) documentation: Vec<String>,
+    /// `long id`.
+    pub(crate) signature: String,
+    pub(crate) bind: String,
+    /// `, id`.
+    pub(crate) arguments: String,
+    /// The record of a batch's parameters.
+    pub(crate) parameters: String,
+    /// `, item.id()`.
+    pub(crate) item_arguments: String,
+    /// What a row is, without primitives.
+    pub(crate) ty: String,
+    /// What one row is, with its annotation.
+    pub(crate) declared: String,
+    pub(crate) reader: String,
+}
+
+/// The forms of methods.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Form {
+    /// A number of rows.
+    Exec,
+    /// A row or none.
+    One,
+    /// A list.
+    All,
+}
+
+/// What a TABLE's appender needs.
+#[derive(Debug, Serialize)]
+pub(crate) struct Appender {
+    pub(crate) row: String,
+    pub(crate) target: String,
+    pub(crate) target_value: String,
+    pub(crate) columns: Vec<String>,
+    pub(crate) codecs: Vec<String>,
+    pub(crate) encode: String,
+    pub(crate) puts: Vec<String>,
+    pub(crate) documentation: String,
+    pub(crate) create: String,
+    pub(crate) insert: String,
+}
