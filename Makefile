@@ -26,7 +26,7 @@ ARGS ?=
 ROWS ?= 1000000
 EVENTS := build/github-events-$(ROWS).csv
 
-.PHONY: help run test test-rust test-python test-steady test-promises oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer picture
+.PHONY: help run test test-rust test-python test-steady test-promises oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer picture java-driver
 
 help: ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -132,6 +132,12 @@ picture: ## Draw README's picture again from the published raw runs
 
 contenders: .venv/ready ## Install other people's ways of loading into build/contenders, and say which can run
 	$(BIN)/python bench/contenders/setup.py
+
+java-driver: build/java/ready ## pgjdbc from Maven's registry into build/java, for the tests of generated Java
+
+build/java/ready: bench/contenders/java/pom.xml
+	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DincludeArtifactIds=postgresql -DoutputDirectory=$(abspath build/java)
+	touch $@
 
 # `make test` runs these too; contenders that are not installed are skipped.
 contenders-test: .venv/ready ## Load odd rows with every contender that can run here, and compare with psql

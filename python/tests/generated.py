@@ -56,8 +56,8 @@ class Sql:
             "columns": written,
         })  # fmt: skip
 
-    def write(self, folder: Path) -> Path:
-        """Generate its code in a folder."""
+    def write(self, folder: Path, generator: str = "python/postgres") -> Path:
+        """Generate its code in a folder, and give the path that Python's has."""
         module = {
             "name": self.name, "files": ["a.sql"], "statements": self.statements, "tables": self.tables,
             "migrations": [],
@@ -69,7 +69,8 @@ class Sql:
             "modules": [module],
             "types": self.types,
         }
-        (folder / "model.json").write_text(json.dumps(model))
+        model_file = folder / f"{self.name}.json"
+        model_file.write_text(json.dumps(model))
         command = [
             "cargo",
             "run",
@@ -81,7 +82,7 @@ class Sql:
             "render-model",
             "--",
         ]
-        command += [str(folder / "model.json"), "python/postgres", str(folder)]
+        command += [str(model_file), generator, str(folder)]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return folder / f"{self.name}.py"

@@ -13,6 +13,7 @@ from require import library
 
 psycopg = library("psycopg")
 Generated = Any
+Connection = Any
 
 LITERALS: dict[str, list[str]] = {
     "bool": ["t", "f"],
@@ -146,10 +147,10 @@ def differences(database: Database, name: str) -> list[str]:
         WHERE ROW(s.v)::text IS DISTINCT FROM ROW(d.v)::text OR s.n IS NULL OR d.n IS NULL""")
 
 
-def binary_of(database: Database, table: str) -> bytes | None:
+def binary_of(connection: Connection, table: str) -> bytes | None:
     """Give all rows in binary, or nothing where the type has no binary form: its text was compared."""
     query = f"COPY (SELECT * FROM {table} ORDER BY n) TO STDOUT (FORMAT binary)"
-    with psycopg.connect(database.dsn) as connection, connection.cursor() as cursor:
+    with connection.cursor() as cursor:
         try:
             with cursor.copy(query) as copy:
                 return b"".join(bytes(part) for part in copy)
@@ -178,7 +179,7 @@ def test_a_value_of_any_type_is_changed_on_its_way_through_python(
                 wrong.append(f"{name}: {error!r}")
                 continue
             wrong += [f"{name}: {line}" for line in differences(database, name)]
-            binary = [binary_of(database, table) for table in (f"src_{name}", name)]
+            binary = [binary_of(connection, table) for table in (f"src_{name}", name)]
             if binary[0] != binary[1]:
                 wrong.append(f"{name}: other bytes")
     assert wrong == []

@@ -364,7 +364,11 @@ final class HowdahCodec<T> {
     }
 
     private static LocalDateTime utc(OffsetDateTime value) throws SQLException {
-        return value.withOffsetSameInstant(ZoneOffset.UTC).toLocalDateTime();
+        try {
+            return value.withOffsetSameInstant(ZoneOffset.UTC).toLocalDateTime();
+        } catch (DateTimeException failure) {
+            throw refused("PostgreSQL has no timestamp " + value);
+        }
     }
 
     private static LocalDateTime dateTime(LocalDateTime value) throws SQLException {
