@@ -4,6 +4,7 @@ import importlib
 import json
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -56,35 +57,16 @@ class Sql:
             "columns": written,
         })  # fmt: skip
 
-    def write(self, folder: Path, generator: str = "python/postgres") -> Path:
-        """Generate its code in a folder, and give the path that Python's has."""
-        module = {
+    def module(self) -> dict[str, Any]:
+        """Give it as a model has it."""
+        return {
             "name": self.name, "files": ["a.sql"], "statements": self.statements, "tables": self.tables,
             "migrations": [],
         }  # fmt: skip
-        model = {
-            "model": 1,
-            "engine": "postgresql",
-            "project": "test",
-            "modules": [module],
-            "types": self.types,
-        }
-        model_file = folder / f"{self.name}.json"
-        model_file.write_text(json.dumps(model))
-        command = [
-            "cargo",
-            "run",
-            "--quiet",
-            "--locked",
-            "-p",
-            "howdah-codegen",
-            "--example",
-            "render-model",
-            "--",
-        ]
-        command += [str(model_file), generator, str(folder)]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+
+    def write(self, folder: Path) -> Path:
+        """Generate its Python in a folder, and give the module's path."""
+        write([self], "python/postgres", folder)
         return folder / f"{self.name}.py"
 
     def load(self, folder: Path) -> ModuleType:
@@ -96,3 +78,31 @@ class Sql:
         for name in (self.name, "howdah_copy", "howdah_psycopg"):
             sys.modules.pop(name, None)
         return importlib.import_module(self.name)
+
+
+def write(modules: Iterable[Sql], generator: str, folder: Path) -> None:
+    """Generate the code of modules in a folder."""
+    modules = list(modules)
+    types = {(kind["schema"], kind["name"]): kind for module in modules for kind in module.types}
+    model = {
+        "model": 1,
+        "engine": "postgresql",
+        "project": "test",
+        "modules": [module.module() for module in modules],
+        "types": list(types.values()),
+    }
+    (folder / "model.json").write_text(json.dumps(model))
+    command = [
+        "cargo",
+        "run",
+        "--quiet",
+        "--locked",
+        "-p",
+        "howdah-codegen",
+        "--example",
+        "render-model",
+        "--",
+    ]
+    command += [str(folder / "model.json"), generator, str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from conftest import Database
-from generated import ROOT, Sql
+from generated import ROOT, Sql, write
 from require import missing
 
 _JARS = ("build/java", "build/contenders/jars")
@@ -30,8 +30,7 @@ def driver() -> Path:
 def compiled(folder: Path, modules: Iterable[Sql], programs: dict[str, str]) -> str:
     """Generate modules and compile them with programs, in the strictest setting; give the class path."""
     jar = driver()
-    for module in modules:
-        module.write(folder, "java/postgres")
+    write(modules, "java/postgres", folder)
     for name, text in programs.items():
         (folder / name).write_text(text)
     sources = [str(path) for path in sorted(folder.glob("*.java"))]
