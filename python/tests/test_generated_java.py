@@ -330,10 +330,11 @@ def words() -> Sql:
         "var",
         "yield",
         "howdah_jdbc",
+        "b1",
     ]
     code = Sql("system", types=[
         {"schema": "public", "name": name, "kind": "enum", "labels": ["value", "values", "valueOf", "1", ESCAPES]}  # noqa: E501
-        for name in ("string", "system", "list")
+        for name in ("string", "system", "list", "a1")
     ])  # fmt: skip
     row = [column(name, builtin("text"), nullable=False) for name in names]
     parameters = [{"name": name, "type": builtin("text"), "nullable": False, "why": ""} for name in names]
@@ -345,7 +346,7 @@ def words() -> Sql:
             name, sql, parameters=parameters, columns=row, batch=True, one=True, documentation=[ESCAPES, "@return"],  # noqa: E501
         )  # fmt: skip
         code.table(name, {each: builtin("text") for each in names})
-    for number, kind in enumerate(("string", "system", "list")):
+    for number, kind in enumerate(("string", "system", "list", "a1")):
         literal = quoted(ESCAPES)
         columns = [column("v", own(kind), nullable=False)]
         code.statement(f"enum{number}", [f"SELECT {literal}::{kind}"], columns=columns, pluck=True, one=True)

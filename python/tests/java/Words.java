@@ -10,7 +10,7 @@ final class Words {
     public static void main(String[] arguments) throws Exception {
         try (var connection = Check.connect()) {
             System_ q = new System_(connection);
-            for (Object label : List.of(q.enum0(), q.enum1(), q.enum2())) {
+            for (Object label : List.of(q.enum0(), q.enum1(), q.enum2(), q.enum3())) {
                 Check.that("a label", label.toString().startsWith("X2AX2F_"));
             }
             List<String> read = List.of(

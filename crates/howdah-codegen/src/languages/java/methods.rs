@@ -61,7 +61,7 @@ impl Writer<'_> {
         }
         let stem = names::pascal(&name, "sql");
         let parameters = self.parameters(statement);
-        let text = self.types.fields.give(&names::screaming(&name, "sql")).name;
+        let text = self.types.fields.give(&(names::screaming(&name, "sql") + "_SQL")).name;
         let value = self.sql(statement);
         self.texts.push(Constant { ty: "String".into(), name: text.clone(), value });
         let row = self.row(statement, owner, tables, named, &stem);

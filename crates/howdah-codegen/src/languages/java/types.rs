@@ -142,7 +142,8 @@ impl<'m> Types<'m> {
         let codec = match self.known_constants.get(&value) {
             Some(codec) => codec.clone(),
             None => {
-                let codec = self.fields.give(stem).name;
+                // A class can be called A1 as a constant can: Java would take it for the constant.
+                let codec = self.fields.give(&format!("{stem}_CODEC")).name;
                 self.known_constants.insert(value.clone(), codec.clone());
                 let ty = format!("HowdahCodec<{name}>");
                 self.codecs.push(Constant { ty, name: codec.clone(), value });
@@ -271,7 +272,7 @@ fn literal_of_it() -> JavaType {
 }
 
 fn stem(codec: &str) -> &str {
-    codec.trim_start_matches("HowdahCodec.").trim_end_matches('_')
+    codec.trim_start_matches("HowdahCodec.").trim_end_matches('_').trim_end_matches("_CODEC")
 }
 
 fn literals(name: &TypeName) -> String {
