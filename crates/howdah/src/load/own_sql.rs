@@ -5,7 +5,7 @@ use tokio_postgres::types::Type;
 use super::Load;
 use crate::connect::Connection;
 use crate::error::{Committed, Error, ErrorKind};
-use crate::message::Setting;
+use crate::message::{Setting, setting};
 
 /// The transaction that a connection is in, by its number.
 struct OpenTransaction(String);
@@ -57,6 +57,23 @@ fn of_copy(error: Error, text: &str) -> Error {
         .nothing_changed()
 }
 
+/// A rule of a table that the SQL broke: no record of the input did. Deferred constraints are checked at once by then, so that
+/// they name the record which breaks them.
+fn of_a_rule(error: Error, option: Setting) -> Error {
+    let state = error.sqlstate().unwrap_or_default();
+    if !state.starts_with("23") || error.hint().is_some() {
+        return error;
+    }
+    let may_be_deferred = ["23503", "23505", "23P01"].contains(&state) && option == setting::AFTER;
+    error.with_hint(match may_be_deferred {
+        true => {
+            "the SQL broke it, no record did: deferred constraints are checked at once by then, and \
+             SET CONSTRAINTS ALL DEFERRED in front of the SQL puts that off until the commit"
+        }
+        false => "the SQL broke it, no record did",
+    })
+}
+
 impl Load<'_> {
     /// Runs the user's own SQL, one text after the other: a line comment at its end would swallow the next. `done` says what
     /// the load had done in its transaction before.
@@ -80,11 +97,18 @@ impl Load<'_> {
                 continue;
             }
             let ran = ran.map_err(|error| of_copy(error, text));
-            let failure = ran.err().unwrap_or_else(|| {
-                let ended = message!["the SQL ended the load's transaction: ", text.clone()];
-                Error::new(ErrorKind::Server, ended)
-                    .with_hint("leave COMMIT and ROLLBACK out: the load commits when all of it is there")
-            });
+            let failure = match ran {
+                Err(error) => of_a_rule(error, option),
+                Ok(()) => {
+                    let ended = message!["the SQL ended the load's transaction: ", text.clone()];
+                    Error::new(ErrorKind::Server, ended)
+                        .with_hint("leave COMMIT and ROLLBACK out: the load commits when all of it is there")
+                        .with_visible(
+                            Committed::No,
+                            "no row of this load; what the SQL did behind the end of the transaction may be in",
+                        )
+                }
+            };
             if let Some(Ok(Some(gid))) = self.control.clean_up(transaction.prepared(connection)).await {
                 let gid = gid.replace('\'', "''");
                 let visible = format!(

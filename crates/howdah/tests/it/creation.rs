@@ -218,6 +218,12 @@ fn own_sql_that_ends_the_transaction_is_an_error_that_says_what_is_in() {
             assert!(error.message().starts_with(option), "{error:?}");
         }
     }
+    // Behind the end of the transaction the SQL can do what it likes.
+    database.sql("CREATE TABLE u (n int)");
+    let evil = options(&file, "u").mode(Mode::Append).after(["ROLLBACK; CREATE TABLE evil ()"]);
+    let error = try_load(&database, &evil).unwrap_err();
+    assert_eq!(database.sql("SELECT to_regclass('evil'), (SELECT count(*) FROM u)"), "evil|0");
+    assert!(error.visible().unwrap().contains("behind the end of the transaction"), "{error:?}");
     // A new table, which a rollback takes away.
     let error = try_load(&database, &options(&file, "new").after(["ROLLBACK"])).unwrap_err();
     assert_eq!((error.kind(), database.sql("SELECT to_regclass('new')")), (ErrorKind::Server, String::new()));
@@ -225,6 +231,25 @@ fn own_sql_that_ends_the_transaction_is_an_error_that_says_what_is_in() {
     let own =
         options(&file, "t").mode(Mode::Truncate).before(["SAVEPOINT a; RELEASE a"]).after(["SAVEPOINT b"]);
     assert_eq!(load(&database, &own).rows, 2);
+}
+
+#[test]
+fn own_sql_that_breaks_a_rule_is_not_taken_for_a_record_that_does() {
+    let database = Database::new();
+    let file = database.file("t.csv", "n\n1\n");
+    database.sql(
+        "CREATE TABLE parent (n int PRIMARY KEY); CREATE TABLE t (n int);
+         CREATE TABLE child (n int REFERENCES parent DEFERRABLE INITIALLY DEFERRED)",
+    );
+    let child_first = "INSERT INTO child VALUES (1); INSERT INTO parent VALUES (1)";
+    let wanted = |sql: &str| options(&file, "t").mode(Mode::Append).after([sql]);
+    let error = try_load(&database, &wanted(child_first)).unwrap_err();
+    assert_eq!(error.sqlstate(), Some("23503"));
+    let hint = error.hint().unwrap();
+    assert!(hint.contains("SET CONSTRAINTS ALL DEFERRED") && !hint.contains("finds the record"), "{error:?}");
+    // The hint leads somewhere.
+    load(&database, &wanted(&format!("SET CONSTRAINTS ALL DEFERRED; {child_first}")));
+    assert_eq!(database.sql("SELECT count(*) FROM child"), "1");
 }
 
 #[test]
