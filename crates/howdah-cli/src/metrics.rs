@@ -1,6 +1,8 @@
 //! `--metrics`: a stream's figures in a file, as Prometheus's collector of text files reads them.
 
-use std::io;
+use std::fs::{File, Metadata, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -29,12 +31,16 @@ impl MetricsFile {
             return Err(Error::new(ErrorKind::Usage, said));
         }
         let (watch, table) = (watch.clone(), table.to_owned());
-        write(&path, &watch, &table)?;
+        let mut file = hold(&path).map_err(|error| cannot_write(&path, &error))?.ok_or_else(|| {
+            let said = format!("cannot write the metrics to {}: another stream's are there", path.display());
+            Error::new(ErrorKind::Usage, said).with_hint("name another file for each stream")
+        })?;
+        write(&path, &mut file, &watch, &table)?;
         let (stop, stopped) = channel();
         let work = move || {
             loop {
                 let waited = stopped.recv_timeout(EVERY);
-                let written = write(&path, &watch, &table);
+                let written = write(&path, &mut file, &watch, &table);
                 // A disk that is full for a while is no reason to end the stream, nor to miss what comes after it.
                 if !matches!(waited, Err(RecvTimeoutError::Timeout)) {
                     return written;
@@ -54,18 +60,41 @@ impl MetricsFile {
     }
 }
 
-/// Replaces the file as a whole, so that nobody reads half of it.
-fn write(path: &Path, watch: &StreamWatch, table: &str) -> Result<(), Error> {
-    let replace = || -> io::Result<()> {
+/// The file at `path`, made where there is none, for this stream alone as long as it is open. `None`: another one has it.
+fn hold(path: &Path) -> io::Result<Option<File>> {
+    loop {
+        let file = File::options().append(true).create(true).open(path)?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            // Some file systems of networks know no locks.
+            Ok(()) | Err(TryLockError::Error(_)) => {}
+        }
+        // Whoever had it may just have put another in its place.
+        let identity = |found: Metadata| (found.dev(), found.ino());
+        if path.metadata().map(identity).ok() == file.metadata().map(identity).ok() {
+            return Ok(Some(file));
+        }
+    }
+}
+
+/// Replaces the file as a whole, so that nobody reads half of it. The new one is this stream's before it is in place.
+fn write(path: &Path, file: &mut File, watch: &StreamWatch, table: &str) -> Result<(), Error> {
+    let replace = || -> io::Result<File> {
         let mut draft = path.as_os_str().to_owned();
         draft.push(".new");
         let draft = PathBuf::from(draft);
-        std::fs::write(&draft, text(watch, table))?;
-        std::fs::rename(&draft, path)
+        let mut new = File::create(&draft)?;
+        let _ = new.try_lock();
+        new.write_all(text(watch, table).as_bytes())?;
+        std::fs::rename(&draft, path)?;
+        Ok(new)
     };
-    replace().map_err(|error| {
-        Error::new(ErrorKind::Source, format!("cannot write the figures to {}: {error}", path.display()))
-    })
+    *file = replace().map_err(|error| cannot_write(path, &error))?;
+    Ok(())
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Error {
+    Error::new(ErrorKind::Source, format!("cannot write the figures to {}: {error}", path.display()))
 }
 
 fn text(watch: &StreamWatch, table: &str) -> String {

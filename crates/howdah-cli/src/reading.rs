@@ -1,5 +1,7 @@
 //! What the options mean that are about reading records and about bad ones: the same for a load and for a stream.
 
+use std::path::Path;
+
 use howdah::options::{DateFormat, DialectOptions, Format, HeaderOption, OnError, RejectLimit};
 use howdah::{Error, LoadOptions};
 
@@ -23,6 +25,10 @@ pub(crate) fn options(
     {
         return Err(Error::usage("--reject-limit and --rejects are about ignored records")
             .with_hint("add --on-error ignore"));
+    }
+    if tolerance.rejects.as_deref().is_some_and(|path| path == Path::new("-")) {
+        return Err(Error::usage("--rejects goes to a file, and - is none")
+            .with_hint("./- is a file of that name; standard output is for the result"));
     }
     let byte = |option, text: &Option<String>| text.as_deref().map(|text| one_byte(option, text)).transpose();
     let list = |option, text: &Option<String>| match text.as_deref() {

@@ -1,5 +1,8 @@
 //! What the options of `howdah stream` mean: checked, and turned into the engine's vocabulary.
 
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
 use howdah::Error;
 use howdah::name::TableName;
 use howdah::options::Format;
@@ -16,6 +19,7 @@ use crate::{job, reading, units};
 /// A usage error that names the option.
 pub(crate) fn options(args: &Stream) -> Result<StreamOptions, Error> {
     refuse_those_of_loads(args)?;
+    refuse_one_file_for_two(args)?;
     let is_json = match args.format {
         Some(format) => format == Format::Ndjson,
         // What standard input is shows only when it comes; then keys that fold differently want quotes.
@@ -87,6 +91,40 @@ fn refuse_those_of_loads(args: &Stream) -> Result<(), Error> {
     }
 }
 
+/// Each of these files is written in its own way, over what the others wrote there.
+fn refuse_one_file_for_two(args: &Stream) -> Result<(), Error> {
+    let named = [
+        ("--state", args.state.as_deref()),
+        ("--metrics", args.metrics.as_deref()),
+        ("--rejects", args.tolerance.rejects.as_deref()),
+        ("--follow", args.follow.as_deref()),
+    ];
+    let named: Vec<_> = named.into_iter().filter_map(|(option, path)| Some((option, path?))).collect();
+    for (at, (option, path)) in named.iter().enumerate() {
+        if let Some((other, _)) = named[at + 1..].iter().find(|(_, other)| is_same_file(path, other)) {
+            let said = format!("{option} and {other} name the same file, {}", path.display());
+            return Err(Error::usage(said).with_hint("name a file for each"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether two paths lead to one file, or would once it is made.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
+    match (identity(one), identity(other)) {
+        (Some(one), Some(other)) => one == other,
+        (None, None) => place(one).is_some_and(|one| Some(one) == place(other)),
+        _ => false,
+    }
+}
+
+/// Where a file that is not there yet would be.
+fn place(path: &Path) -> Option<PathBuf> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Some(folder.canonicalize().ok()?.join(path.file_name()?))
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -138,6 +176,28 @@ mod tests {
         assert_eq!((o.follow, o.state), (Some("x.csv".into()), Some("s".into())));
         let o = parse(&["--state-table", "S.places"]).unwrap();
         assert_eq!(o.state_table.map(|name| name.to_string()), Some("\"s\".\"places\"".into()));
+    }
+
+    #[test]
+    fn one_file_is_not_written_in_two_ways() {
+        for line in [
+            ["--state", "a", "--rejects", "./a"],
+            ["--metrics", "a", "--state", "../howdah-cli/a"],
+            ["--metrics", "Cargo.toml", "--follow", "./Cargo.toml"],
+        ] {
+            let line = [&["--on-error", "ignore"], &line[..]].concat();
+            let error = parse(&line).unwrap_err();
+            assert!(error.message().contains("name the same file"), "{line:?}: {error:?}");
+        }
+        let apart = ["--on-error", "ignore", "--state", "a", "--rejects", "b", "--metrics", "c"];
+        parse(&apart).unwrap();
+    }
+
+    #[test]
+    fn rejects_go_to_a_file() {
+        let error = parse(&["--on-error", "ignore", "--rejects", "-"]).unwrap_err();
+        assert!(error.message().contains("--rejects") && error.hint().is_some(), "{error:?}");
+        parse(&["--on-error", "ignore", "--rejects", "./-"]).unwrap();
     }
 
     #[test]

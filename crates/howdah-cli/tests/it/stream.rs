@@ -562,6 +562,26 @@ fn the_report_has_a_loads_keys_and_the_writers_figures_and_metrics_are_kept_in_a
 }
 
 #[test]
+fn figures_of_two_streams_do_not_go_into_one_file() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int)");
+    let mut first = howdah(&database, &["stream", "--table", "t", "--header=false", "--metrics", "m.prom"]);
+    let mut first = first.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut input = first.stdin.take().unwrap();
+    input.write_all(b"1\n").unwrap();
+    database.until("SELECT count(*) FROM t", "1");
+    let second = streamed(&database, &["--header=false", "--metrics", "./m.prom"], "2\n");
+    assert_eq!(second.status.code(), Some(2), "{}", said(&second));
+    assert!(said(&second).contains("another stream's are there"), "{}", said(&second));
+    drop(input);
+    assert_eq!(first.wait().unwrap().code(), Some(0));
+    // Once the first has ended, the file is free.
+    let third = streamed(&database, &["--header=false", "--metrics", "m.prom"], "3\n");
+    assert_eq!(third.status.code(), Some(0), "{}", said(&third));
+    assert_eq!(database.sql("SELECT sum(n) FROM t"), "4");
+}
+
+#[test]
 fn what_is_no_file_is_not_exchanged_for_one_and_a_lost_result_is_not_called_a_failure() {
     let database = Database::new();
     database.sql("CREATE TABLE t (n int)");
