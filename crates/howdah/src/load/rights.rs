@@ -76,6 +76,9 @@ impl Load<'_> {
                 name::display(self.target.user())
             )));
         }
+        if table.kind == Kind::Foreign && apply.is_none() {
+            takes_rows(connection, table).await?;
+        }
         if target.mode == Mode::Truncate { referenced(connection, table).await } else { Ok(()) }
     }
 
@@ -108,6 +111,19 @@ impl Load<'_> {
             _ => Ok(()),
         }
     }
+}
+
+/// A foreign table takes rows only where its wrapper can insert.
+async fn takes_rows(connection: &Connection, table: &Table) -> Result<(), Error> {
+    let sql = "select pg_catalog.pg_relation_is_updatable($1::oid::regclass, false) & 8 <> 0";
+    let row = connection.client().query_typed_one(sql, &[(&table.oid, Type::OID)]).await?;
+    if row.get(0) {
+        return Ok(());
+    }
+    let said = format!("cannot insert into foreign table {}", table.display());
+    Err(Error::new(ErrorKind::Server, said)
+        .with_sqlstate("0A000")
+        .with_hint("its foreign data wrapper takes no rows: load into a table of the server"))
 }
 
 /// TRUNCATE refuses a table that others refer to, whether they hold rows or not.
