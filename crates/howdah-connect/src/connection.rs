@@ -12,6 +12,7 @@ use tokio_postgres::{AsyncMessage, Client, Config, SimpleQueryMessage};
 use crate::dial::{Address, Dialing};
 use crate::error::{Error, ErrorKind};
 use crate::injector::{Slot, Verdict};
+use crate::last_words::{LastWords, Listener};
 use crate::login::Required;
 use crate::pipelined_copy::PipelinedCopy;
 use crate::said::Said;
@@ -80,9 +81,15 @@ impl Connection {
         let required = &route.required;
         let socket = route.dialing.dial(&route.address).await.map_err(Failure::Unreachable)?;
         let (slot, traffic) = (Slot::default(), socket.traffic());
-        let stream =
-            InterceptedStream::new(socket, required.clone(), encrypts && !route.tls.direct, slot.clone());
         let said = Arc::new(Said::default());
+        let begins_with_answer = encrypts && !route.tls.direct;
+        let stream = InterceptedStream::new(
+            socket,
+            required.clone(),
+            begins_with_answer,
+            slot.clone(),
+            Listener::new(said.clone()),
+        );
         // Each arm has another type of connection behind the same client.
         let (client, task) = if encrypts {
             let connector = route.tls.connector(&route.name).map_err(Failure::Tls)?;
@@ -194,8 +201,9 @@ impl Connection {
         self.said.take_standby_warning()
     }
 
-    /// What the server said when it ended the connection while nothing was asked of it.
-    pub fn last_words(&self) -> Option<DbError> {
+    /// What the server said when it ended the connection, whatever was under way: the request that finds the connection lost
+    /// may not have heard it.
+    pub fn last_words(&self) -> Option<LastWords> {
         self.said.last_words()
     }
 
@@ -259,7 +267,7 @@ where
         match message {
             Ok(AsyncMessage::Notice(notice)) => said.hear(notice),
             Ok(_) => {}
-            Err(error) => return said.end(&error),
+            Err(_) => return,
         }
     }
 }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use tokio_postgres::error::DbError;
 
+use crate::last_words::LastWords;
+
 /// A connection failure: its [kind](Error::kind) for programs, its texts for people, its [cause](StdError::source) for both.
 ///
 /// The texts follow libpq's where libpq has one, and never contain a password. Where the server itself refused, its
@@ -19,6 +21,8 @@ struct Inner {
     message: String,
     detail: Option<String>,
     hint: Option<String>,
+    /// The server's, where it is not in the source.
+    sqlstate: Option<String>,
     source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
@@ -58,7 +62,14 @@ pub enum ErrorKind {
 impl Error {
     /// `message` is lower case and without a full stop.
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
-        Error(Box::new(Inner { kind, message: message.into(), detail: None, hint: None, source: None }))
+        Error(Box::new(Inner {
+            kind,
+            message: message.into(),
+            detail: None,
+            hint: None,
+            sqlstate: None,
+            source: None,
+        }))
     }
 
     /// Shorthand for [`ErrorKind::Configuration`].
@@ -99,6 +110,19 @@ impl Error {
         error
     }
 
+    /// The failure of a connection that was [lost](ErrorKind::Lost), with what the server said when it ended it:
+    /// [`Connection::last_words`](crate::Connection::last_words). Any other failure stays as it is.
+    #[must_use]
+    pub fn told(mut self, words: Option<LastWords>) -> Error {
+        if let Some(words) = words
+            && self.kind() == ErrorKind::Lost
+        {
+            (self.0.sqlstate, self.0.message) = (Some(words.sqlstate), words.message);
+            (self.0.detail, self.0.hint) = (words.detail, words.hint);
+        }
+        self
+    }
+
     /// What kind of failure it is.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
@@ -121,7 +145,7 @@ impl Error {
 
     /// The five characters of the SQLSTATE, where the server reported the failure.
     pub fn sqlstate(&self) -> Option<&str> {
-        self.as_db_error().map(|db| db.code().code())
+        self.as_db_error().map(|db| db.code().code()).or(self.0.sqlstate.as_deref())
     }
 
     /// Everything that the server said, where it reported the failure.
@@ -146,6 +170,7 @@ impl Error {
         const CLASSES: [&str; 4] = ["08", "40", "53", "57"];
         const CODES: [&str; 3] = ["25006", "55006", "55P03"];
         match self.sqlstate() {
+            _ if self.kind() == ErrorKind::Lost => true,
             Some(code) => CLASSES.iter().any(|class| code.starts_with(class)) || CODES.contains(&code),
             None => matches!(
                 self.kind(),

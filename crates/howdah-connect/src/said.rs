@@ -4,6 +4,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio_postgres::error::DbError;
 
+use crate::last_words::LastWords;
+
 /// The source file of the server whose only warnings are about a commit's wait for a standby. The words are in the server's
 /// language, and their SQLSTATE is that of all warnings.
 const SYNCHRONOUS_REPLICATION: &str = "syncrep.c";
@@ -15,7 +17,7 @@ pub(crate) struct Said(Mutex<Heard>);
 #[derive(Default)]
 struct Heard {
     standby_warning: Option<DbError>,
-    last_words: Option<DbError>,
+    last_words: Option<LastWords>,
 }
 
 impl Said {
@@ -27,15 +29,15 @@ impl Said {
     }
 
     /// The connection ends with this.
-    pub(crate) fn end(&self, error: &tokio_postgres::Error) {
-        self.heard().last_words = error.as_db_error().cloned();
+    pub(crate) fn end(&self, words: LastWords) {
+        self.heard().last_words = Some(words);
     }
 
     pub(crate) fn take_standby_warning(&self) -> Option<DbError> {
         self.heard().standby_warning.take()
     }
 
-    pub(crate) fn last_words(&self) -> Option<DbError> {
+    pub(crate) fn last_words(&self) -> Option<LastWords> {
         self.heard().last_words.clone()
     }
 

@@ -1,4 +1,7 @@
 //! A socket to a server, of either family, that counts what passes.
+//!
+//! A server that ends a session says why, and closes; whoever is writing then finds the socket closed before he has read that.
+//! So what cannot be written any more is dropped, and the end is met by reading, behind the server's words.
 
 use std::io;
 use std::pin::Pin;
@@ -13,6 +16,8 @@ use crate::traffic::Traffic;
 pub(crate) struct Socket {
     pub(crate) family: Family,
     traffic: Traffic,
+    /// Nobody takes what is written.
+    is_closed: bool,
 }
 
 pub(crate) enum Family {
@@ -24,11 +29,11 @@ impl Socket {
     pub(crate) fn tcp(stream: TcpStream) -> Socket {
         let is_v6 = stream.local_addr().is_ok_and(|address| address.is_ipv6());
         let traffic = Traffic::of_tcp(&stream, is_v6);
-        Socket { family: Family::Tcp(stream), traffic }
+        Socket { family: Family::Tcp(stream), traffic, is_closed: false }
     }
 
     pub(crate) fn unix(stream: UnixStream) -> Socket {
-        Socket { family: Family::Unix(stream), traffic: Traffic::default() }
+        Socket { family: Family::Unix(stream), traffic: Traffic::default(), is_closed: false }
     }
 
     pub(crate) fn traffic(&self) -> Traffic {
@@ -54,10 +59,19 @@ impl AsyncRead for Socket {
 
 impl AsyncWrite for Socket {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        if self.is_closed {
+            return Poll::Ready(Ok(buf.len()));
+        }
         let polled = match &mut self.family {
             Family::Tcp(stream) => Pin::new(stream).poll_write(cx, buf),
             Family::Unix(stream) => Pin::new(stream).poll_write(cx, buf),
         };
+        if let Poll::Ready(Err(error)) = &polled
+            && matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
+        {
+            self.is_closed = true;
+            return Poll::Ready(Ok(buf.len()));
+        }
         if let Poll::Ready(Ok(written)) = polled {
             self.traffic.wrote(written);
         }

@@ -14,6 +14,7 @@ use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
 
 use crate::certificate::Certificate;
 use crate::injector::{ProtocolInjector, Route, Slot};
+use crate::last_words::Listener;
 use crate::login::{Login, LoginRefused, Required};
 use crate::socket::Socket;
 
@@ -24,6 +25,7 @@ pub(crate) struct InterceptedStream<S> {
     /// The first byte answers the question whether TLS may begin, and is no message.
     first_is_answer: bool,
     injector: ProtocolInjector,
+    listener: Listener,
 }
 
 /// Begins one TLS session.
@@ -34,9 +36,15 @@ pub(crate) struct Connector {
 }
 
 impl InterceptedStream<Socket> {
-    pub(crate) fn new(inner: Socket, required: Required, first_is_answer: bool, slot: Slot) -> Self {
+    pub(crate) fn new(
+        inner: Socket,
+        required: Required,
+        first_is_answer: bool,
+        slot: Slot,
+        listener: Listener,
+    ) -> Self {
         let injector = ProtocolInjector::new(slot);
-        InterceptedStream { inner, login: Some(Login::new(required)), first_is_answer, injector }
+        InterceptedStream { inner, login: Some(Login::new(required)), first_is_answer, injector, listener }
     }
 
     /// For a socket that carries only a request to cancel, which has no login and no answer.
@@ -46,6 +54,7 @@ impl InterceptedStream<Socket> {
             login: None,
             first_is_answer: false,
             injector: ProtocolInjector::default(),
+            listener: Listener::default(),
         }
     }
 }
@@ -83,7 +92,8 @@ impl TlsConnect<InterceptedStream<Socket>> for Connector {
             let login = has_login.then(|| Login::new(self.required));
             // What was in clear ends here, and so does what was known of its messages.
             let injector = ProtocolInjector::new(stream.injector.slot());
-            Ok(InterceptedStream { inner, login, first_is_answer: false, injector })
+            let listener = Listener::new(stream.listener.said());
+            Ok(InterceptedStream { inner, login, first_is_answer: false, injector, listener })
         })
     }
 }
@@ -123,6 +133,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for InterceptedStream<S> {
                 }
             }
             let came = arrived.len();
+            this.listener.hear(arrived);
             let kept = this.injector.filter_responses(arrived)?;
             buf.set_filled(start + kept);
             // Nothing at all would mean that the server has closed.

@@ -121,6 +121,23 @@ impl LockWatch {
     }
 }
 
+/// The outcome of `work` on `connection`, whose waits end by the [floor](LockWatch::floor) where there is one: then it has a
+/// transaction of its own.
+///
+/// # Errors
+/// Those of `work`, behind which the transaction stays open; the server's.
+pub(crate) async fn within<T>(
+    floor: Option<&str>,
+    connection: &Connection,
+    work: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    let Some(floor) = floor else { return work.await };
+    connection.client().batch_execute(&format!("BEGIN; {floor}")).await?;
+    let done = work.await?;
+    connection.client().batch_execute("COMMIT").await?;
+    Ok(done)
+}
+
 /// Whether the server ended a wait: NOWAIT has the same SQLSTATE.
 fn is_timeout(error: &Error) -> bool {
     let mut causes = std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |e| e.source());

@@ -13,6 +13,8 @@ pub use reported::{ReportedError, ReportedLocation};
 
 use howdah_encode::Loss;
 
+use crate::connect::LastWords;
+
 use crate::message::{Message, Part, Respell, Spelling, setting};
 
 /// A failure, with everything a person needs to act on it. Built with `with_*` setters, read with questions.
@@ -58,6 +60,24 @@ pub enum Committed {
 
 /// What to do when an open connection broke.
 const LOST: &str = "the server stopped or somebody ended the session: try again when it answers";
+
+/// What to do where a server ended the session and said so by this SQLSTATE.
+pub(crate) fn why_ended(sqlstate: &str) -> Option<&'static str> {
+    Some(match sqlstate {
+        "57P01" | "57P02" => LOST,
+        "25P03" => {
+            "the server's idle_in_transaction_session_timeout ended it: PGOPTIONS='-c idle_in_transaction_session_timeout=0' \
+             lifts the limit"
+        }
+        "25P04" => {
+            "the server's transaction_timeout ended it: PGOPTIONS='-c transaction_timeout=0' lifts the limit"
+        }
+        "57P05" => {
+            "the server's idle_session_timeout ended it: PGOPTIONS='-c idle_session_timeout=0' lifts the limit"
+        }
+        _ => return None,
+    })
+}
 
 /// The classes of failure; they decide the exit code (2 usage or connection, 4 too many rejects, 5 partly committed, else 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,6 +213,21 @@ impl Error {
     pub fn with_visible(mut self, committed: Committed, visible: impl Into<String>) -> Self {
         self.0.committed = Some(committed);
         self.0.visible = Some(visible.into());
+        self
+    }
+
+    /// The failure of a connection that was lost, with what the server said when it ended the session, if that was heard. Any
+    /// other failure stays as it is.
+    #[must_use]
+    pub(crate) fn told(mut self, words: Option<LastWords>) -> Self {
+        let is_lost = self.0.sqlstate.is_none() && self.hint() == Some(LOST);
+        if let Some(words) = words.filter(|_| is_lost && self.0.kind == ErrorKind::Server) {
+            self.0.message = words.message.into();
+            self.0.detail = words.detail.map(Message::from);
+            let hint = words.hint.map(Message::from);
+            self.0.hint = hint.or_else(|| why_ended(&words.sqlstate).map(Message::from));
+            self.0.sqlstate = Some(words.sqlstate);
+        }
         self
     }
 
@@ -366,7 +401,8 @@ impl From<howdah_connect::Error> for Error {
             Kind::PasswordRequired => (ErrorKind::PasswordRequired, hint),
             Kind::NoUser => (ErrorKind::Connect, Some(message![setting::USERNAME, " names one"])),
             Kind::Server => (ErrorKind::Server, hint),
-            Kind::Lost => (ErrorKind::Server, Some(LOST.into())),
+            Kind::Lost if hint.is_some() => (ErrorKind::Server, hint),
+            Kind::Lost => (ErrorKind::Server, error.sqlstate().and_then(why_ended).map(Message::from)),
             Kind::Busy | Kind::Unsendable | Kind::Protocol => (ErrorKind::Internal, hint),
             _ => (ErrorKind::Connect, hint),
         };
@@ -374,6 +410,7 @@ impl From<howdah_connect::Error> for Error {
             Some(db) => Error::from_db(db).of_kind(kind),
             None => Error::new(kind, error.message()),
         };
+        out.0.sqlstate = error.sqlstate().map(str::to_owned);
         out.0.message = error.message().into();
         out.0.detail = error.detail().map(Message::from);
         out.0.hint = hint;

@@ -1,7 +1,7 @@
 //! What a person can do about a failure: hints for errors that come without one, and what is visible when nobody said.
 
 use crate::catalog::name;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, why_ended};
 use crate::message::{Action, Message, setting};
 use crate::options::{Format, LoadOptions, Mode, OnError};
 use crate::plan::header;
@@ -49,12 +49,12 @@ pub(crate) fn advise(error: Error, options: &LoadOptions, role: &str, table: &st
         "57014" => {
             "a time limit of the server or an administrator ended it: PGOPTIONS='-c statement_timeout=0' lifts the limit".into()
         }
-        "57P01" | "57P02" => {
-            "the server was stopped or somebody ended the session: try again when it answers".into()
-        }
         "57P03" => "the server is starting or stopping: try again in a moment".into(),
         "25006" => "this server takes no writes, as a standby does: name the primary".into(),
-        _ => return ignore(error, options),
+        ended => match why_ended(ended) {
+            Some(why) => why.into(),
+            None => return ignore(error, options),
+        },
     };
     error.with_hint(hint)
 }

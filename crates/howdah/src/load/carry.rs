@@ -10,7 +10,7 @@ use crate::catalog::inferred_type::InferredType;
 use crate::catalog::table::Table;
 use crate::connect::{Connection, Target};
 use crate::control::liveness::server_lost;
-use crate::control::lock_watch::LockWatch;
+use crate::control::lock_watch::{LockWatch, within};
 use crate::control::stoppable::{cancelled, interruptible, stoppable};
 use crate::control::{Control, Phase};
 use crate::error::{Error, ErrorKind};
@@ -45,12 +45,16 @@ impl Load<'_> {
         let input = InputQueue::new(morsels);
         let target = self.target.pinned_to(connection);
         let context = Arc::new(self.context(decision, &target));
+        let floor = self.locks.as_ref().and_then(LockWatch::floor);
+        let floor = floor.as_deref();
         let preparing = async {
-            for name in strategy::sweep(connection, &table.schema).await? {
+            for name in strategy::sweep(connection, &table.schema, floor).await? {
                 self.control.notice(format!("removed {name}, left by a load that died"));
             }
             let size_before = match landing {
-                PublishStrategy::Append | PublishStrategy::Staged(_) => table.size(connection).await?,
+                PublishStrategy::Append | PublishStrategy::Staged(_) => {
+                    within(floor, connection, table.size(connection)).await?
+                }
                 _ => u64::MAX,
             };
             Ok((size_before, WorkerPool::connect(connection, &target, jobs.count).await?))
@@ -62,7 +66,7 @@ impl Load<'_> {
         else {
             return Ok(());
         };
-        let error = landing.hidden_names(table).reveal(error);
+        let error = landing.hidden_names(table).reveal(workers.told(error));
         input.stop();
         // On failure too the file tells what was refused so far. The load's error is the one to report; that the file is
         // not whole must not be lost beside it.
@@ -75,7 +79,7 @@ impl Load<'_> {
         if error.kind() == ErrorKind::PartlyCommitted {
             return Err(error);
         }
-        let (error, is_clean) = clean_up(self.control, connection, workers, decision, error).await;
+        let (error, is_clean) = clean_up(self.control, connection, &target, workers, decision, error).await;
         let mut error = self.look_again(&target, decision, error).await;
         if is_clean {
             error = tell_dead_space(self.control, connection, decision, size_before, error).await;
@@ -101,10 +105,11 @@ impl Load<'_> {
             self.interruptible(connection, async { Ok(ServerIdentity::read(connection).await) }).await?;
         let loading = Instant::now();
         self.control.enter(Phase::Loading);
-        if !alone {
-            self.interruptible(connection, landing.prepare_apart(connection, table)).await?;
-        }
         let floor = self.locks.as_ref().and_then(LockWatch::floor);
+        if !alone {
+            let making = landing.prepare_apart(connection, table, floor.as_deref());
+            self.interruptible(connection, making).await?;
+        }
         if !alone && landing.hidden_id().is_some() {
             self.run_all(connection, floor.as_slice()).await?;
         }
@@ -319,7 +324,10 @@ impl Load<'_> {
         }
         self.control.enter(Phase::Analyzing);
         let start = Instant::now();
-        if let Err(error) = self.run_all(connection, &[format!("ANALYZE {}", table.sql())]).await {
+        // Sent as one message, which is one transaction.
+        let mut analyze = Vec::from_iter(self.locks.as_ref().and_then(LockWatch::floor));
+        analyze.push(format!("ANALYZE {}", table.sql()));
+        if let Err(error) = self.run_all(connection, &analyze).await {
             self.control.notice(format!("the rows are in, but ANALYZE did not end well: {error}"));
         }
         self.report.phases.analyze_s = start.elapsed().as_secs_f64();
@@ -331,6 +339,7 @@ impl Load<'_> {
 async fn clean_up(
     control: &Control,
     connection: &Connection,
+    target: &Target,
     workers: WorkerPool,
     decision: &Decision,
     error: Error,
@@ -345,6 +354,12 @@ async fn clean_up(
     }
     let pids = workers.pids();
     let removed = async {
+        // It may be the first connection that was lost.
+        let another = match connection.client().is_closed() {
+            true => Some(target.connect().await?),
+            false => None,
+        };
+        let connection = another.as_ref().unwrap_or(connection);
         connection.client().batch_execute("ROLLBACK").await?;
         // A worker's backend may be in a COPY whose thread waits for a pipe: cancelling would not reach it, ending does.
         let sql = "select pg_catalog.pg_terminate_backend(pid) from pg_catalog.unnest($1::int4[]) as pid";

@@ -8,6 +8,7 @@ use crate::catalog::name::TableName;
 use crate::catalog::session::Session;
 use crate::catalog::table::Table;
 use crate::connect::Connection;
+use crate::control::lock_watch::LockWatch;
 use crate::error::{Committed, Error, ErrorKind};
 use crate::message::{Action, setting};
 use crate::options::OnError;
@@ -80,6 +81,7 @@ impl Load<'_> {
         if let Some(limit) = self.options.tolerance.reject_limit {
             promotion.limit_rejects(limit, self.report.rows_rejected, self.control.snapshot().rows_read);
         }
+        promotion.limit_waits(self.locks.as_ref().and_then(LockWatch::floor));
         let target = self.target.pinned_to(connection);
         let promoted = match promotion.run(connection, &target, self.control).await {
             Ok(promoted) => promoted,

@@ -37,7 +37,7 @@ use crate::catalog::table::Table;
 use crate::connect::{Connection, Target};
 use crate::control::Control;
 use crate::control::liveness::server_lost;
-use crate::control::lock_watch::LockWatch;
+use crate::control::lock_watch::{LockWatch, within};
 use crate::control::stoppable::cancelled;
 use crate::control::usage::Usage;
 use crate::encode::rejects::Rejects;
@@ -244,30 +244,44 @@ impl Load<'_> {
         let locks = LockWatch::start(&self.target.pinned_to(&connection), control, limit);
         locks.add([self.interruptible(&connection, async { Ok(connection.pid().await?) }).await?]);
         self.locks = Some(locks);
+        let done = self.run_over(&connection, planning, &inputs, &usual, &name).await;
+        done.map_err(|error| error.told(connection.last_words()))
+    }
+
+    /// Runs over a connection that is open.
+    async fn run_over(
+        &mut self,
+        connection: &Arc<Connection>,
+        planning: Instant,
+        inputs: &[Input],
+        usual: &Arc<Dialect>,
+        name: &TableName,
+    ) -> Result<(), Error> {
+        let control = self.control;
         let (morsels, decision) = tokio::select! {
-            prepared = self.prepare(planning, &connection, &inputs, &usual, &name) => prepared?,
-            lost = server_lost(&connection, control) => return Err(lost.nothing_changed()),
+            prepared = self.prepare(planning, connection, inputs, usual, name) => prepared?,
+            lost = server_lost(connection, control) => return Err(lost.nothing_changed()),
             () = control.cancelled() => {
                 // A backend that waits for a lock does not notice that its client is gone: it must be told.
                 let _ = control.clean_up(connection.cancel()).await;
                 return Err(cancelled().nothing_changed());
             }
         };
-        if options.target.dry_run {
-            return self.judge(&connection, morsels, &decision).await;
+        if self.options.target.dry_run {
+            return self.judge(connection, morsels, &decision).await;
         }
         match decision.commits.clone() {
-            Some(commits) => self.carry_row_by_row(connection, morsels, decision, &commits).await,
+            Some(commits) => self.carry_row_by_row(connection.clone(), morsels, decision, &commits).await,
             None => {
-                self.carry(&connection, morsels, &decision).await?;
+                self.carry(connection, morsels, &decision).await?;
                 let table = match &decision.landed {
                     Some(landed) => {
-                        self.promote_landed(&connection, &decision, landed).await?;
+                        self.promote_landed(connection, &decision, landed).await?;
                         &landed.into
                     }
                     None => &decision.table,
                 };
-                self.analyze(&connection, table).await
+                self.analyze(connection, table).await
             }
         }
     }
@@ -291,7 +305,9 @@ impl Load<'_> {
                 &session.version
             ]));
         }
-        let existing = self.existing(connection, name, &session).await?;
+        let floor = self.locks.as_ref().and_then(LockWatch::floor);
+        let floor = floor.as_deref();
+        let existing = within(floor, connection, self.existing(connection, name, &session)).await?;
 
         let sizes: Option<u64> = inputs.iter().map(Input::size).sum();
         if let Some(total) = sizes {
@@ -314,7 +330,9 @@ impl Load<'_> {
         let (dialect, mapping) = (&dialect, &mapping);
         let found =
             Circumstances { session: &session, existing, name, inputs, dialect, mapping, bytes: sizes };
-        let decision = self.decide(connection, found, &mut morsels).await?;
+        // For a new table the whole input is read, and no lock is waited for.
+        let floor = floor.filter(|_| found.existing.is_some());
+        let decision = within(floor, connection, self.decide(connection, found, &mut morsels)).await?;
         self.describe(&session, &decision, mapping, summary);
         Ok((morsels.limited(options.input.limit, mapping.header.is_some()), decision))
     }

@@ -6,6 +6,7 @@ use std::time::Instant;
 use super::{Decision, Load};
 use crate::connect::Connection;
 use crate::control::Phase;
+use crate::control::lock_watch::LockWatch;
 use crate::error::{Committed, Error, ErrorKind};
 use crate::publish::confirm::confirm;
 use crate::read::queue::InputQueue;
@@ -33,7 +34,10 @@ impl Load<'_> {
         let loading = Instant::now();
         self.control.enter(Phase::Loading);
         // Sent as one message, which is one transaction.
-        let making = [landing.before(table), landing.after(table, plan, &[])].concat();
+        let mut making = [landing.before(table), landing.after(table, plan, &[])].concat();
+        if let Some(floor) = self.locks.as_ref().and_then(LockWatch::floor).filter(|_| !making.is_empty()) {
+            making.insert(0, floor);
+        }
         self.run_all(&connection, &making).await?;
         let sent = self.send(&connection, &input, &context, &mut workers).await;
         if sent.is_err() {
@@ -56,7 +60,7 @@ impl Load<'_> {
                 self.report.outcome = Outcome::Loaded;
                 self.analyze(&connection, table).await
             }
-            Err(error) => Err(what_is_in(error, commits.rows(), settled, &decision)),
+            Err(error) => Err(what_is_in(workers.told(error), commits.rows(), settled, &decision)),
         }
     }
 }
@@ -64,9 +68,11 @@ impl Load<'_> {
 /// The failure, with what it left in the table. Unless all workers `settled`, or where a connection broke, a row was sent of
 /// which nobody knows.
 fn what_is_in(error: Error, rows: u64, settled: bool, decision: &Decision) -> Error {
-    // A server that ends a session says why (57P01, 57P02); the row that it had may be in all the same.
+    // A server that ends a session says why (57P01, 25P04); the row that it had may be in all the same.
     let is_lost = match error.sqlstate() {
-        Some(state) => state.starts_with("57P") || state.starts_with("08"),
+        Some(state) => {
+            state.starts_with("57P") || state.starts_with("08") || ["25P03", "25P04"].contains(&state)
+        }
         None => matches!(error.kind(), ErrorKind::Server | ErrorKind::Connect),
     };
     let is_certain = settled && !is_lost;

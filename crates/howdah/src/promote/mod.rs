@@ -255,6 +255,8 @@ pub(crate) struct Promotion {
     /// More refused rows end the promotion; with how many records were refused before, and read.
     reject_limit: Option<(RejectLimit, u64, u64)>,
     drops_landing: bool,
+    /// The statement that limits waiting for locks in its transaction.
+    lock_floor: Option<String>,
     has_soft_errors: bool,
 }
 
@@ -282,6 +284,7 @@ impl Promotion {
             rejects_violations: false,
             reject_limit: None,
             drops_landing: false,
+            lock_floor: None,
             has_soft_errors: session.version_num >= HAS_SOFT_ERRORS,
         })
     }
@@ -301,6 +304,11 @@ impl Promotion {
     /// Refused rows beyond `limit` end the promotion; `refused` of the records `read` were refused before.
     pub(crate) fn limit_rejects(&mut self, limit: RejectLimit, refused: u64, read: u64) {
         self.reject_limit = Some((limit, refused, read));
+    }
+
+    /// The transaction begins with this statement, which limits how long it waits for a lock.
+    pub(crate) fn limit_waits(&mut self, floor: Option<String>) {
+        self.lock_floor = floor;
     }
 
     /// The landing table goes with the commit.
@@ -325,7 +333,7 @@ impl Promotion {
     ) -> Result<Promoted, Error> {
         control.enter(Phase::Promoting);
         let run = Run { promotion: self, connection, control };
-        let promoted = run.promote(target).await;
+        let promoted = run.promote(target).await.map_err(|error| error.told(connection.last_words()));
         if promoted.is_err() {
             let rollback = connection.client().batch_execute("ROLLBACK");
             let _ = control.clean_up(rollback).await;

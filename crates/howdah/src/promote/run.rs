@@ -34,8 +34,9 @@ impl Run<'_> {
         // does, or what is committed there meanwhile would go with it. A deferred constraint would speak up when nobody can
         // tell any more which row it means.
         let lock = if self.promotion.drops_landing { self.promotion.lock_sql() } else { String::new() };
+        let floor = self.promotion.lock_floor.as_deref().unwrap_or_default();
         let begin = format!(
-            "BEGIN ISOLATION LEVEL REPEATABLE READ; {lock}SET CONSTRAINTS ALL IMMEDIATE; SAVEPOINT howdah"
+            "BEGIN ISOLATION LEVEL REPEATABLE READ; {floor}; {lock}SET CONSTRAINTS ALL IMMEDIATE; SAVEPOINT howdah"
         );
         self.execute(&begin).await?;
         let (rows, rows_rejected) = match self.attempt(&self.promotion.insert_sql("")).await? {

@@ -213,14 +213,20 @@ impl PublishStrategy {
     ///
     /// # Errors
     /// The server's errors.
-    pub(crate) async fn prepare_apart(&self, connection: &Connection, table: &Table) -> Result<(), Error> {
+    pub(crate) async fn prepare_apart(
+        &self,
+        connection: &Connection,
+        table: &Table,
+        floor: Option<&str>,
+    ) -> Result<(), Error> {
         let Some(id) = self.hidden_id() else { return Ok(()) };
         let key = id.lock_key();
         // In one message, without a moment in which the table is there and the lock is not: without it, the table is a
         // leftover to every other load.
         let sql = format!(
-            "SELECT pg_catalog.pg_advisory_lock({key}); BEGIN; {}; COMMIT; BEGIN ISOLATION LEVEL READ COMMITTED; \
+            "SELECT pg_catalog.pg_advisory_lock({key}); BEGIN; {}; {}; COMMIT; BEGIN ISOLATION LEVEL READ COMMITTED; \
              SELECT pg_catalog.pg_advisory_xact_lock({key}); SELECT pg_catalog.pg_advisory_unlock({key})",
+            floor.unwrap_or_default(),
             self.before(table).join("; ")
         );
         Ok(connection.client().batch_execute(&sql).await?)
@@ -250,7 +256,11 @@ impl PublishStrategy {
 ///
 /// # Errors
 /// The server's errors.
-pub(crate) async fn sweep(connection: &Connection, schema: &str) -> Result<Vec<String>, Error> {
+pub(crate) async fn sweep(
+    connection: &Connection,
+    schema: &str,
+    floor: Option<&str>,
+) -> Result<Vec<String>, Error> {
     let client = connection.client();
     let rows = client
         .query_typed(
@@ -264,7 +274,7 @@ pub(crate) async fn sweep(connection: &Connection, schema: &str) -> Result<Vec<S
     for row in rows {
         let name: String = row.get(0);
         let Some(id) = LoadId::parse(name.trim_start_matches(HIDDEN_PREFIX)) else { continue };
-        client.batch_execute("BEGIN").await?;
+        client.batch_execute(&format!("BEGIN; {}", floor.unwrap_or_default())).await?;
         let lock = "select pg_catalog.pg_try_advisory_xact_lock($1)";
         let free = client.query_typed(lock, &[(&id.lock_key(), Type::INT8)]).await?;
         if !free.first().is_some_and(|row| row.get(0)) {

@@ -116,6 +116,12 @@ impl WorkerPool {
         self.workers.iter().map(|worker| worker.connection.clone()).collect()
     }
 
+    /// The failure of one of the connections, with what the server said when it ended it.
+    pub(crate) fn told(&self, error: Error) -> Error {
+        let words = self.workers.iter().find_map(|worker| worker.connection.last_words());
+        error.told(words)
+    }
+
     /// The connections' backends.
     pub(crate) fn pids(&self) -> Vec<i32> {
         self.workers.iter().map(|worker| worker.pid).collect()

@@ -7,7 +7,7 @@ use std::time::Instant;
 use howdah::options::{HeaderOption, Mode};
 use howdah::{Control, Error, ErrorKind};
 use howdah_testkit::Database;
-use howdah_testkit::waiting::PATIENCE;
+use howdah_testkit::waiting::{PATIENCE, until};
 
 use crate::common::{Holder, load, options, target, try_load};
 
@@ -171,6 +171,102 @@ fn a_killed_backend_fails_the_load_and_nothing_is_changed() {
         let error = try_load(&database, &wanted).unwrap_err();
         assert_eq!(error.sqlstate(), Some("57P01"), "{error:?}");
         assert_eq!(database.sql("SELECT count(*) FROM t"), "0");
+    }
+}
+
+/// Ends sessions of `database` for which `condition` holds, as soon as there is one.
+fn end_session(database: &Database, condition: &str) {
+    let ended = format!(
+        "SELECT count(pg_terminate_backend(pid)) > 0 FROM pg_stat_activity
+          WHERE datname = current_database() AND application_name = 'howdah' AND {condition}"
+    );
+    until("a session is ended", || database.sql(&ended) == "t");
+}
+
+#[test]
+fn whoever_ended_a_session_is_said_whatever_was_under_way() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int)");
+    let csv: String =
+        std::iter::once("n\n".to_owned()).chain((0..4_000_000).map(|n| format!("{n}\n"))).collect();
+    let file = database.file("t.csv", csv);
+    let over_tcp = format!("{} host=127.0.0.1 port={}", database.conninfo(), database.tcp_address().port());
+    for (at, conninfo) in [database.conninfo(), over_tcp].iter().cycle().take(40).enumerate() {
+        let target = howdah::Target::new(conninfo).unwrap();
+        // Whoever sends does not listen.
+        let wanted = options(&file, "t").mode(Mode::Append).jobs(1 + at / 2 % 2);
+        let error = std::thread::scope(|threads| {
+            let loading = threads.spawn(|| howdah::load(&wanted, &target, &Control::new()).unwrap_err());
+            end_session(&database, "query LIKE 'COPY%'");
+            loading.join().unwrap()
+        });
+        assert_eq!((error.sqlstate(), error.kind()), (Some("57P01"), ErrorKind::Server), "{at}: {error:?}");
+        assert!(error.hint().unwrap().contains("ended the session"), "{error:?}");
+        assert_eq!(database.sql("SELECT count(*) FROM t"), "0");
+    }
+}
+
+#[test]
+fn a_time_limit_of_the_servers_is_named() {
+    let database = Database::new();
+    if database.sql("SELECT current_setting('server_version_num')::int >= 170000") == "f" {
+        return;
+    }
+    let limited = format!("{} options='-c transaction_timeout=500ms'", database.conninfo());
+    let target = howdah::Target::new(&limited).unwrap();
+    database.sql("CREATE TABLE t (n int)");
+    let file = database.file("t.csv", format!("n\n{}", "1\n".repeat(2_000_000)));
+    for jobs in [1, 2] {
+        let wanted = options(&file, "t").mode(Mode::Append).jobs(jobs).max_rate(1_000_000);
+        let error = howdah::load(&wanted, &target, &Control::new()).unwrap_err();
+        assert_eq!(error.sqlstate(), Some("25P04"), "{error:?}");
+        assert!(error.hint().unwrap().contains("transaction_timeout"), "{error:?}");
+    }
+}
+
+#[test]
+fn the_hidden_table_goes_though_the_first_connection_was_ended() {
+    let database = Database::new();
+    let file = database.file("t.csv", format!("n\n{}", "1\n".repeat(500_000)));
+    let wanted = options(&file, "new").mode(Mode::Create).jobs(2).max_rate(50_000);
+    let error = std::thread::scope(|threads| {
+        let loading = threads.spawn(|| try_load(&database, &wanted).unwrap_err());
+        database.until(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'COPY%'",
+            "2",
+        );
+        end_session(&database, "query NOT LIKE 'COPY%' AND state = 'idle in transaction'");
+        loading.join().unwrap()
+    });
+    assert_eq!(
+        (error.sqlstate(), error.visible()),
+        (Some("57P01"), Some("nothing was changed")),
+        "{error:?}"
+    );
+    assert!(!error.hint().unwrap().contains("hidden table"), "{error:?}");
+    assert_eq!(
+        database.sql("SELECT count(*) FROM pg_class WHERE relname LIKE 'howdah%' OR relname = 'new'"),
+        "0"
+    );
+}
+
+#[test]
+fn a_foreign_table_that_takes_no_rows_is_refused_by_a_dry_run_too() {
+    let database = Database::new();
+    database.sql(
+        "CREATE EXTENSION IF NOT EXISTS file_fdw; CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
+         CREATE FOREIGN TABLE far (n int) SERVER files OPTIONS (filename '/dev/null')",
+    );
+    let file = database.file("t.csv", "n\n1\n");
+    for dry_run in [true, false] {
+        let error =
+            try_load(&database, &options(&file, "far").mode(Mode::Append).dry_run(dry_run)).unwrap_err();
+        assert_eq!(
+            (error.sqlstate(), error.visible()),
+            (Some("0A000"), Some("nothing was changed")),
+            "{error:?}"
+        );
+        assert!(error.message().contains("cannot insert into foreign table"), "{error:?}");
     }
 }
 

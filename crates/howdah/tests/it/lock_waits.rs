@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use howdah::connect::{ConnectOptions, Environment};
-use howdah::options::Mode;
+use howdah::options::{Mode, WritePath};
 use howdah::{Committed, Control};
 use howdah_testkit::Database;
 use howdah_testkit::waiting::{PATIENCE, until};
@@ -71,11 +71,17 @@ fn a_wait_that_is_too_long_ends_the_load_and_changes_nothing() {
 
 #[test]
 fn a_wait_that_is_too_long_ends_where_no_further_connection_is_to_be_had() {
-    for (mode, lock) in [
-        (Mode::Append, "LOCK TABLE t IN SHARE MODE"),
-        (Mode::Truncate, "SELECT * FROM t"),
-        (Mode::Replace, "SELECT * FROM t"),
-        (Mode::Upsert, "INSERT INTO t VALUES (1)"),
+    let (copy, landing) = (WritePath::CopyBinary, WritePath::Landing);
+    for (mode, path, lock) in [
+        (Mode::Append, copy, "LOCK TABLE t IN SHARE MODE"),
+        (Mode::Truncate, copy, "SELECT * FROM t"),
+        (Mode::Replace, copy, "SELECT * FROM t"),
+        (Mode::Upsert, copy, "INSERT INTO t VALUES (1)"),
+        // While it plans.
+        (Mode::Append, copy, "LOCK TABLE t"),
+        (Mode::Upsert, copy, "LOCK TABLE t"),
+        // While it promotes what has landed.
+        (Mode::Append, landing, "LOCK TABLE t IN SHARE MODE"),
     ] {
         let database = Database::new();
         let role = format!("lone_{}", database.name());
@@ -88,7 +94,8 @@ fn a_wait_that_is_too_long_ends_where_no_further_connection_is_to_be_had() {
         let lone = ConnectOptions { conninfo, ..ConnectOptions::default() };
         let lone = lone.resolve(&Environment::from_pairs([])).unwrap();
         let holder = Holder::new(&database, lock);
-        let wanted = options(&file, "t").mode(mode).jobs(1).lock_timeout(Duration::from_millis(700));
+        let wanted =
+            options(&file, "t").mode(mode).jobs(1).write_path(path).lock_timeout(Duration::from_millis(700));
         let (sender, ended) = std::sync::mpsc::channel();
         std::thread::spawn(move || sender.send(howdah::load(&wanted, &lone, &Control::new())).unwrap());
         let error = ended.recv_timeout(Duration::from_secs(60)).expect("it waits for ever").unwrap_err();

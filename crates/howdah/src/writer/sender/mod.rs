@@ -239,7 +239,9 @@ impl BatchSender {
                 silence.broken();
                 Ok(returned)
             }
-            Some(Err(Failure(error, row))) => Err(Trouble::Failed(error, row)),
+            Some(Err(Failure(error, row))) => {
+                Err(Trouble::Failed(error.told(session.connection().last_words()), row))
+            }
             None => {
                 let said = format!("{} does not answer any more", shared.target.describe());
                 self.abandon();
