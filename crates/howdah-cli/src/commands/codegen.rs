@@ -103,7 +103,7 @@ fn generated(args: &CodegenGenerate, console: Console) -> Result<u8, Refused> {
         let fresh = diagnostics.errors() == 0;
         tell(&diagnostics, format, console);
         if fresh && format == MessagesArg::Text {
-            console.say(&format!("{} as it is to be", files(planned.files.len())));
+            console.say(&format!("{} up to date", files(planned.files.len())));
         }
         return Ok(if fresh { exit::DONE } else { exit::FAILED });
     }

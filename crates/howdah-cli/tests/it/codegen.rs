@@ -172,7 +172,12 @@ fn a_database_that_is_named_describes_too_and_is_left_as_it_was() {
     let lines = out(&done).lines().collect::<Vec<_>>();
     assert_eq!(
         lines[..4],
-        ["QUERY user_by_id   shop.sql:15", "  parameters", "    id  bigint  not null", "  columns"]
+        [
+            "QUERY user_by_id   shop.sql:15",
+            "  parameters",
+            "    id  bigint  not null  nothing tells it to be null",
+            "  columns"
+        ]
     );
     let done = codegen(folder.path(), &["explain", "nobody", "-d", &conninfo]);
     assert_eq!(done.status.code(), Some(2));
@@ -213,13 +218,13 @@ fn names_of_a_database_cannot_write_on_the_terminal() {
 
 #[test]
 fn generators_that_are_not_there_yet_are_refused_by_name() {
-    let config = CONFIG.replace("python/postgres", "java/postgres");
+    let config = CONFIG.replace("python/postgres", "go/postgres");
     let folder = project(&[("howdah.yaml", &config), ("shop.sql", SHOP)]);
     let done = codegen(folder.path(), &["generate"]);
     assert_eq!(done.status.code(), Some(1));
     let text = said(&done);
     assert!(
-        text.starts_with("howdah.yaml:6:20: error[NOT_SUPPORTED]: the generator `java/postgres/jdbc`"),
+        text.starts_with("howdah.yaml:6:20: error[NOT_SUPPORTED]: the generator `go/postgres/pgx`"),
         "{text}"
     );
 }
