@@ -12,6 +12,7 @@ mod conceal;
 mod connection;
 mod exit;
 mod figures;
+mod foreign;
 mod job;
 mod meter;
 mod metrics;
@@ -66,6 +67,7 @@ fn run(args: Vec<OsString>) -> u8 {
             Command::Man(args) => commands::man::run(args),
         },
         Err(answer) => {
+            let answer = foreign::answer(answer, &args);
             Console::parser(&answer);
             if !answer.use_stderr() {
                 return exit::DONE;

@@ -50,6 +50,31 @@ fn a_wrong_command_line_ends_with_2_and_leaves_stdout_empty() {
 }
 
 #[test]
+fn an_option_of_another_program_is_answered_with_ours() {
+    for (command, typed, ours) in [
+        ("load", "--separator=;", "what other programs call '--separator' is here: --delimiter\n"),
+        ("load", "--on-conflict", "is here: --mode upsert\n"),
+        ("load", "--copy-options", "is here: --delimiter, --null, --quote,"),
+        ("load", "--workers", "is here: --jobs\n"),
+        ("load", "--truncate", "is here: --mode truncate\n"),
+        ("load", "--null-string", "is here: --null\n"),
+        ("load", "--null_string", "is here: --null\n"),
+        ("stream", "--sep", "is here: --delimiter\n"),
+        // A stream has no mode, and what is only mistyped is as clap answers it.
+        ("stream", "--truncate", "unexpected argument '--truncate' found"),
+        ("load", "--delimter", "a similar argument exists: '--delimiter'"),
+    ] {
+        let input: &[&str] = if command == "load" { &["x.csv"] } else { &["--table", "t"] };
+        let done = howdah(&[&[command], input, &[typed]].concat());
+        let said = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{typed}");
+        assert!(said.contains(ours), "{typed}: {said}");
+        assert_eq!(said.contains("is here"), ours.contains("is here"), "{said}");
+        assert!(!ours.contains("is here") || !said.contains("similar"), "{said}");
+    }
+}
+
+#[test]
 fn a_failure_before_the_load_still_ends_in_a_json_report() {
     let done = howdah(&["load", "x.csv", "--table", "a.b.c", "--report", "json"]);
     assert_eq!(done.status.code(), Some(2));

@@ -1,6 +1,7 @@
 //! What a person can do about a failure: hints for errors that come without one, and what is visible when nobody said.
 
 use crate::catalog::name;
+use crate::catalog::table::Table;
 use crate::error::{Error, ErrorKind, why_ended};
 use crate::message::{Action, Message, setting};
 use crate::options::{Format, LoadOptions, Mode, OnError};
@@ -66,6 +67,17 @@ pub(crate) fn about_record_1(error: Error, header_reason: Option<&str>, skipped_
         Some(doubt) if is_first && header_reason == Some(header::STRANGE_NAMES) => error.with_hint(doubt),
         _ => error,
     }
+}
+
+/// What to type so that a table that exists gets a key. Swapping its rows for others keeps the keys that it has.
+pub(super) fn key_an_existing(table: &Table, key: &[String]) -> String {
+    let columns: Vec<String> = key.iter().map(|name| name::display(name)).collect();
+    let table = table.display();
+    format!(
+        "ALTER TABLE {table} ADD PRIMARY KEY ({}) gives it one, the load then needs none; \
+         after DROP TABLE {table} this load makes the table so",
+        columns.join(", ")
+    )
 }
 
 /// A person whose load ended at one bad record wants to know that it need not.

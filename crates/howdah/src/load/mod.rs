@@ -352,7 +352,8 @@ impl Load<'_> {
                 " is for new tables, and ",
                 table.display(),
                 " exists"
-            ]));
+            ])
+            .with_hint(advice::key_an_existing(table, &self.options.target.key)));
         }
         match (self.options.target.mode, &found) {
             (Mode::Create, Some(table)) => {

@@ -65,13 +65,19 @@ pub(crate) async fn apply(
                     found.column.type_name, column.name, column.type_name
                 )
             ])
-            .with_hint(message![
-                setting::TYPES,
-                " is for new tables; ALTER TABLE changes the type of an existing column"
-            ]));
+            .with_hint(retype(table, position, &found.column.type_name)));
         }
     }
     Ok(())
+}
+
+/// What to type so that a column of a table that exists gets another type. Swapping its rows for others keeps its types.
+fn retype(table: &Table, position: usize, type_name: &str) -> String {
+    let (table, column) = (table.display(), name::display(&table.columns[position].name));
+    format!(
+        "ALTER TABLE {table} ALTER {column} TYPE {type_name} USING {column}::{type_name} changes the column; \
+         after DROP TABLE {table} this load makes the table so"
+    )
 }
 
 /// Exact, then unique without regard to case.

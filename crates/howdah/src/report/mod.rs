@@ -211,6 +211,12 @@ impl DialectSummary {
     /// The dialect in one line, with the options that override what was guessed.
     pub fn message(&self) -> Message {
         let mut out = Message::from(self.format);
+        // What was guessed stands last: the options that override it follow.
+        let encoding =
+            (!matches!(self.encoding, "" | "UTF8")).then(|| format!(", encoding {}", self.encoding));
+        let (told, guessed) =
+            if self.guessed.contains(&"encoding") { (None, encoding) } else { (encoding, None) };
+        out.push(told.unwrap_or_default());
         if let Some(delimiter) = self.delimiter {
             out.push(format!(", delimiter {}", shown(delimiter)));
         }
@@ -223,9 +229,7 @@ impl DialectSummary {
         if let Some(null) = self.null.as_ref().filter(|_| self.guessed.contains(&"null")) {
             out.push(format!(", null \"{null}\""));
         }
-        if !matches!(self.encoding, "" | "UTF8") {
-            out.push(format!(", encoding {}", self.encoding));
-        }
+        out.push(guessed.unwrap_or_default());
         let options = self.guessed.iter().map(|name| Setting::new(name).into());
         let options = Message::joined(options, ", ");
         match self.guessed.len() {

@@ -76,6 +76,34 @@ fn a_table_that_does_not_fit_the_mode_or_the_file_is_not_touched() {
 }
 
 #[test]
+fn a_table_that_exists_and_is_to_be_otherwise_ends_with_what_to_type() {
+    let terminal = Terminal::new();
+    terminal.file("people.csv", PEOPLE);
+    terminal.sql(TABLE);
+    snapshot(
+        "dead_ends",
+        &terminal,
+        &[
+            "howdah load people.csv --mode replace --key id",
+            "howdah load people.csv --mode replace --types id=bigint",
+            "howdah load people.csv --mode upsert",
+            "howdah load people.csv --mode upsert --key id",
+        ],
+    );
+    // What is said to do it does it.
+    terminal.sql("ALTER TABLE public.people ADD PRIMARY KEY (id)");
+    terminal.sql("ALTER TABLE public.people ALTER id TYPE bigint USING id::bigint");
+    let line = "howdah load people.csv -q --mode";
+    let done =
+        terminal.session(&[&format!("{line} replace --types id=bigint"), &format!("{line} upsert")]);
+    assert!(!done.contains("error"), "{done}");
+    terminal.sql("DROP TABLE public.people");
+    let done = terminal.session(&[&format!("{line} replace --key id --types born=text")]);
+    assert!(!done.contains("error"), "{done}");
+    assert_eq!(terminal.sql("SELECT count(*) FROM people WHERE born > '1815'"), "2");
+}
+
+#[test]
 fn a_file_that_cannot_be_read_is_named_before_a_server_is_looked_for() {
     let terminal = Terminal::new();
     terminal.file("people.csv", PEOPLE);

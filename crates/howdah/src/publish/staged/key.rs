@@ -186,6 +186,20 @@ fn only(table: &Table, search: &Search<'_>, indexes: Vec<Unique>) -> Result<Uniq
     // A primary key comes first.
     match indexes.into_iter().next() {
         Some(index) if !several => Ok(index),
+        // Naming the columns would only bring the next refusal.
+        None if search.conflicts => Err(Error::usage(message![
+            table.display(),
+            " has no primary key and no plain unique index, and ",
+            &search.purpose,
+            " goes by one"
+        ])
+        .with_hint(message![
+            "ALTER TABLE ",
+            table.display(),
+            " ADD PRIMARY KEY (a, b) makes one of the columns that rows are matched by; then ",
+            search.option,
+            " need not be said"
+        ])),
         None => {
             Err(Error::usage(format!("{} has no primary key and no plain unique index", table.display()))
                 .with_hint(hint))
