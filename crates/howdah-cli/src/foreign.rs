@@ -106,11 +106,20 @@ fn ours(typed: &str) -> Option<&'static str> {
     WORDS.iter().find(|(_, theirs)| theirs.contains(&&*word)).map(|(ours, _)| *ours)
 }
 
-/// Whether the command `name` has all options of `ours`.
+/// Whether the command `name` has all options of `ours`, and knows the word behind one.
 fn takes(name: &OsString, ours: &str) -> bool {
     let cli = Cli::command();
     let Some(command) = name.to_str().and_then(|name| cli.find_subcommand(name)) else { return false };
-    options(ours).all(|option| command.get_arguments().any(|known| known.get_long() == Some(option)))
+    let word = ours.split_once(' ').map(|(_, word)| word).filter(|word| !word.contains("--"));
+    let knows_word = |option: &clap::Arg| {
+        let words = option.get_possible_values();
+        word.is_none_or(|word| words.iter().any(|known| known.matches(word, false)))
+    };
+    let is_taken = |option| {
+        let mut known = command.get_arguments();
+        known.any(|known| known.get_long() == Some(option) && knows_word(known))
+    };
+    options(ours).all(is_taken)
 }
 
 /// The names of the options in `ours`.
