@@ -76,9 +76,19 @@ pub fn guess(first: &[u8], is_whole: bool) -> Guess {
     }
 }
 
-/// The encoding that text which is not UTF-8 is most likely written in: for a hint, however weak.
-pub fn likely(bytes: &[u8]) -> Encoding {
-    utf16(bytes).unwrap_or_else(|| Encoding::from_whatwg(detector(bytes).guess(None, Utf8Detection::Deny)))
+/// The encodings that text which is not UTF-8 may be written in, the likeliest first: for a hint, however weak. Few words tell
+/// the Latin ones not apart, of which WIN1252 is the usual.
+pub fn likely(bytes: &[u8]) -> Vec<Encoding> {
+    if let Some(found) = utf16(bytes) {
+        return vec![found];
+    }
+    let found = Encoding::from_whatwg(detector(bytes).guess(None, Utf8Detection::Deny));
+    let usual = Encoding::from_whatwg(encoding_rs::WINDOWS_1252);
+    let is_unclear = found != usual
+        && found.is_latin()
+        && Words::of(bytes).different < ENOUGH_WORDS
+        && reads_well(bytes, usual);
+    if is_unclear { vec![usual, found] } else { vec![found] }
 }
 
 /// UTF-16 without its byte order mark shows by its NULs: every other byte of what is mostly ASCII.

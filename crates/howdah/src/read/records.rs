@@ -10,8 +10,8 @@ use crate::plan::{Plan, PlanColumn};
 use crate::source::layout::Layout;
 use crate::source::open::{guess, transcode};
 use crate::source::text::split::{MOST_FIELDS, OPEN_QUOTE, PlainRecord};
+use crate::source::{Encoding, Field, Piece, Splitter, json};
 use crate::source::{Fault, Span};
-use crate::source::{Field, Piece, Splitter, json};
 
 /// One record that has the plan's fields.
 pub(crate) struct Record<'r> {
@@ -290,10 +290,14 @@ fn not_text(piece: &Piece, span: Span, at: usize, length: usize, with_hint: bool
                     " drops it"
                 ])
             } else if with_hint {
-                let likely = guess::likely(piece.bytes()).name();
+                let likely = guess::likely(piece.bytes());
+                let names: Vec<&str> = likely.iter().map(Encoding::name).collect();
+                let options = names.iter().map(|name| message![setting::ENCODING.word(*name)]);
                 Some(message![
-                    "the input is not UTF-8; it looks like {likely}: ",
-                    setting::ENCODING.word(likely)
+                    "the input is not UTF-8; it looks like ",
+                    names.join(" or "),
+                    ": ",
+                    Message::joined(options, ", or ")
                 ])
             } else {
                 None

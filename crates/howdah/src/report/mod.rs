@@ -267,3 +267,26 @@ impl Respell for Report {
         self.error.respell(spelling);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_guessed_stands_before_the_options_that_override_it() {
+        let said = |guessed: &[&'static str]| {
+            let summary = DialectSummary {
+                format: "csv",
+                delimiter: Some(';'),
+                encoding: "WIN1252",
+                guessed: guessed.to_vec(),
+                ..DialectSummary::default()
+            };
+            summary.message().as_str().to_owned()
+        };
+        let delimiter = "csv, encoding WIN1252, delimiter \";\" (guessed; delimiter overrides)";
+        assert_eq!(said(&["delimiter"]), delimiter);
+        let encoding = "csv, delimiter \";\", encoding WIN1252 (guessed; encoding overrides)";
+        assert_eq!(said(&["encoding"]), encoding);
+    }
+}

@@ -119,6 +119,19 @@ fn what_two_encodings_explain_shows_both() {
 }
 
 #[test]
+fn one_word_of_western_europe_is_not_hinted_to_be_of_the_east_alone() {
+    for (_, names) in NAMES.iter().filter(|(encoding, _)| *encoding == "WIN1252") {
+        for word in names.split(' ').filter(|word| !word.is_ascii()) {
+            let likely = likely(&encoded(word, "WIN1252"));
+            let is_named = likely.iter().any(|encoding| encoding.name() == "WIN1252");
+            assert!(is_named || !likely[0].is_latin(), "{word}: {likely:?}");
+        }
+    }
+    let polish = likely(&encoded("Świętosława Żółć", "WIN1250"));
+    assert_eq!(polish.iter().map(Encoding::name).collect::<Vec<_>>(), ["WIN1250"]);
+}
+
+#[test]
 fn utf16_without_its_mark_is_known_by_its_nuls() {
     let text = table("Müller 東京 Москва Ann Bob Eve");
     let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
