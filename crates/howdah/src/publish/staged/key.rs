@@ -196,9 +196,9 @@ fn only(table: &Table, search: &Search<'_>, indexes: Vec<Unique>) -> Result<Uniq
         .with_hint(message![
             "ALTER TABLE ",
             table.display(),
-            " ADD PRIMARY KEY (a, b) makes one of the columns that rows are matched by; then ",
-            search.option,
-            " need not be said"
+            " ADD PRIMARY KEY (a, b) makes one of the columns that rows are matched by; where there are several, ",
+            search.option.list(&["a", "b"]),
+            " says which"
         ])),
         None => {
             Err(Error::usage(format!("{} has no primary key and no plain unique index", table.display()))
