@@ -20,6 +20,10 @@ impl Spelling for Terminal {
             None => option,
             Some(Value::Bool(yes)) if setting == setting::HEADER => format!("{option}={yes}"),
             Some(Value::Bool(true)) => option,
+            // Its left side is a column as SQL spells it.
+            Some(Value::Entry(column, to)) if setting == setting::TYPES => {
+                format!("{option} {}", typed_entry(&format!("{}={}", element(column), argument(to))))
+            }
             Some(value) => format!("{option} {}", argument(value)),
         }
     }
@@ -54,6 +58,15 @@ fn argument(value: &Value) -> String {
             if is_to_be_copied { shell_word(&list) } else { list }
         }
         other => howdah::message::Library.value(other),
+    }
+}
+
+/// An entry as it is typed: in quotes where a shell needs them.
+fn typed_entry(entry: &str) -> String {
+    let (column, to) = entry.rsplit_once('=').unwrap_or((entry, ""));
+    match (shell_word(column) == column, shell_word(to) == to) {
+        (true, true) => entry.to_owned(),
+        _ => shell_word(entry),
     }
 }
 
@@ -112,6 +125,11 @@ mod tests {
             (message![setting::CREATE_SCHEMA.bool(true)], "--create-schema"),
             (message![setting::JOBS.number(1)], "--jobs 1"),
             (message![setting::MAP.entry("NAME", "COLUMN")], "--map NAME=COLUMN"),
+            (message![setting::TYPES.entry_to("amount", "numeric")], "--types amount=numeric"),
+            (
+                message![setting::TYPES.entry_to("a b", "double precision")],
+                "--types '\"a b\"=double precision'",
+            ),
             (message![setting::MAP.entry_of("a b", "COLUMN")], "--map 'a b=COLUMN'"),
             (message![setting::COLUMNS.list(&["a", "b", "…"])], "--columns a,b,…"),
             (message![setting::COLUMNS.texts(&["a", "b c"])], "--columns 'a,\"b c\"'"),

@@ -79,6 +79,11 @@ impl Setting {
         self.with(Value::Entry(Box::new(Value::Text(from.into())), Box::new(Value::Placeholder(to))))
     }
 
+    /// Mentions the setting with an entry that maps the name `from` to a word.
+    pub fn entry_to(self, from: impl Into<String>, to: impl Into<Cow<'static, str>>) -> Mention {
+        self.with(Value::Entry(Box::new(Value::Text(from.into())), Box::new(Value::Word(to.into()))))
+    }
+
     /// Mentions the setting with names of the input or of the user.
     pub fn texts(self, names: &[&str]) -> Mention {
         self.with(Value::List(names.iter().map(|name| Value::Text((*name).to_owned())).collect()))

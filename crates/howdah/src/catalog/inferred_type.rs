@@ -58,6 +58,15 @@ impl InferredType {
         }
     }
 
+    /// The type's name as people type it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Timestamp => "timestamp",
+            Self::Timestamptz => "timestamptz",
+            other => other.sql(),
+        }
+    }
+
     /// The type's OID in `pg_type`.
     pub(crate) fn oid(self) -> u32 {
         match self {

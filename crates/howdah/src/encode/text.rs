@@ -7,6 +7,7 @@ use super::{Encoder, Keep, NULL_FIELD, end_row};
 use crate::encode::chunk::{Chunk, Ordinal, RowOrigins};
 use crate::encode::row::{NotRow, Row, Spot};
 use crate::error::Error;
+use crate::infer::columns::spot;
 use crate::plan::row_form::DEFAULT_MARKER;
 use crate::plan::row_form::RowForm;
 use crate::plan::{Plan, PlanColumn};
@@ -151,7 +152,7 @@ impl Encoder {
                 if plan.keys.is_some() {
                     lattice.observe_json(field.form(), value);
                 } else {
-                    lattice.observe(value);
+                    lattice.observe_at(value, || spot(piece, record.span));
                 }
             }
             let Some(value) = value else {

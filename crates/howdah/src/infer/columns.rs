@@ -7,11 +7,12 @@ use crate::control::Control;
 use crate::error::{Error, ErrorKind};
 use crate::infer::lattice::ColumnLattice;
 use crate::infer::lattice::ascent::{Ascent, Growth};
+use crate::infer::lattice::kept::Spot;
 use crate::plan::Plan;
 use crate::read::queue::InputQueue;
 use crate::read::records::Records;
 use crate::source::spelling::date::as_spelled;
-use crate::source::{Cutter, Field, Morsel, MorselSource, Piece, WorkerState};
+use crate::source::{Cutter, Field, Morsel, MorselSource, Piece, Span, WorkerState};
 
 fn join_all(threads: Vec<JoinHandle<Vec<ColumnLattice>>>) -> Result<Vec<ColumnLattice>, Error> {
     let mut seen = Vec::with_capacity(threads.len());
@@ -84,6 +85,15 @@ pub(crate) fn infer(
     }
 }
 
+/// Where a record stands.
+#[cold]
+pub(crate) fn spot(piece: &Piece, span: Span) -> Spot {
+    Spot {
+        order: (piece.ordinal, span.start),
+        location: piece.origin.locate(span.start as u64, u64::from(span.lines_before)),
+    }
+}
+
 /// Shows the values of `piece` to the lattices; tells how those of the first column follow each other.
 fn observe(
     piece: &Piece,
@@ -107,7 +117,7 @@ fn observe(
                     if at == 0 {
                         first_column.see(value);
                     }
-                    lattice.observe(value);
+                    lattice.observe_at(value, || spot(piece, record.span));
                 }
             }
             Err(_) if plan.keep_rejects => {}

@@ -6,12 +6,14 @@
 
 pub(crate) mod ascent;
 mod json;
+pub(crate) mod kept;
 mod number;
 mod temporal;
 #[cfg(test)]
 mod tests;
 
 use crate::catalog::inferred_type::InferredType;
+use kept::{Class, Spot};
 
 /// A set of types, one bit each. `Text` takes everything and needs no bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,11 +59,19 @@ pub(crate) struct ColumnLattice {
     nulls: u64,
     /// Fields that are exactly the marker at the same place in [`NULL_MARKERS`].
     markers: [u64; NULL_MARKERS.len()],
+    /// Values by the types that take them.
+    classes: Vec<Class>,
 }
 
 impl Default for ColumnLattice {
     fn default() -> Self {
-        Self { possible: TypeSet::ALL, fields: 0, nulls: 0, markers: [0; NULL_MARKERS.len()] }
+        Self {
+            possible: TypeSet::ALL,
+            fields: 0,
+            nulls: 0,
+            markers: [0; NULL_MARKERS.len()],
+            classes: Vec::new(),
+        }
     }
 }
 
@@ -83,6 +93,22 @@ impl ColumnLattice {
         }
     }
 
+    /// As [`Self::observe`], and remembers what keeps the column from which type: `spot` is where the value stands.
+    #[inline]
+    pub(crate) fn observe_at(&mut self, value: Option<&[u8]>, spot: impl FnOnce() -> Spot) {
+        self.fields += 1;
+        let Some(value) = value else {
+            self.nulls += 1;
+            return;
+        };
+        let types = classify(value);
+        self.possible = self.possible.intersection(types);
+        kept::count(&mut self.classes, types, value, spot);
+        if types == TypeSet::NONE {
+            self.count_marker(value);
+        }
+    }
+
     /// Adds what another saw of the same column, in any order.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.possible = self.possible.intersection(other.possible);
@@ -91,6 +117,7 @@ impl ColumnLattice {
         for (count, more) in self.markers.iter_mut().zip(other.markers) {
             *count += more;
         }
+        kept::merge(&mut self.classes, &other.classes);
     }
 
     /// The most specific type that takes every value seen; [`InferredType::Text`] when there was none.

@@ -150,6 +150,7 @@ impl Load<'_> {
         let found: Vec<InferredType> = lattices.iter().map(ColumnLattice::decide).collect();
         if plan.observe {
             self.hint_null_markers(plan, &lattices);
+            self.say_what_keeps(plan, &lattices);
             self.show_found_types(plan, &found);
         }
         if let PublishStrategy::Staged(staging) = landing {
@@ -310,10 +311,12 @@ impl Load<'_> {
     }
 
     fn show_found_types(&mut self, plan: &Plan, found: &[InferredType]) {
+        let because = &self.because;
         let Some(summary) = &mut self.report.plan else { return };
         for ((column, planned), found) in summary.columns.iter_mut().zip(&plan.columns).zip(found) {
             if !planned.is_declared {
                 found.sql().clone_into(&mut column.r#type);
+                column.because = because.iter().find(|of| of.0 == planned.name).map(|of| of.1.clone());
             }
         }
     }

@@ -257,6 +257,7 @@ impl Load<'_> {
         let work = move || columns::infer(cutter, &names, threads, &control);
         let (lattices, ascends) = queue::off_thread(self.control, work).await??;
         self.hint_null_markers(&plan, &lattices);
+        self.say_what_keeps(&plan, &lattices);
         let mut findings = Findings::default();
         for (planned, lattice) in plan.columns.iter().zip(&lattices) {
             let inferred = |column: &&mut Column| column.name == planned.name && !column.is_declared;
@@ -272,6 +273,21 @@ impl Load<'_> {
         self.control.enter(Phase::Planning);
         self.report.phases.infer_s = start.elapsed().as_secs_f64();
         Ok(findings)
+    }
+
+    /// Says of every column of text that would have a narrower type but for few values what these are, and keeps it for the
+    /// report.
+    pub(super) fn say_what_keeps(&mut self, plan: &Plan, lattices: &[ColumnLattice]) {
+        let is_one_input = self.inputs.len() == 1;
+        for (column, lattice) in plan.columns.iter().zip(lattices).filter(|(column, _)| !column.is_declared) {
+            // Markers that are frequent are said already, with what to do.
+            let Some(kept) = lattice.kept_from().filter(|_| lattice.null_markers().is_none()) else {
+                continue;
+            };
+            let because = kept.message(&column.name, is_one_input);
+            self.control.notice(because.clone());
+            self.because.push((column.name.clone(), because));
+        }
     }
 
     pub(super) fn hint_null_markers(&self, plan: &Plan, lattices: &[ColumnLattice]) {

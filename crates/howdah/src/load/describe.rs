@@ -84,6 +84,7 @@ impl Load<'_> {
                         of_target.map_or(&column.type_name, |found| &found.type_name).clone()
                     },
                     form,
+                    because: self.because.iter().find(|of| of.0 == column.name).map(|of| of.1.clone()),
                 })
                 .collect(),
             unfilled: unfilled

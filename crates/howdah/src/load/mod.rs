@@ -42,7 +42,7 @@ use crate::control::stoppable::cancelled;
 use crate::control::usage::Usage;
 use crate::encode::rejects::Rejects;
 use crate::error::{Error, ReportedError};
-use crate::message::setting;
+use crate::message::{Message, setting};
 use crate::options::{Format, LoadOptions, Mode, WritePath};
 use crate::plan::Plan;
 use crate::plan::header;
@@ -142,6 +142,7 @@ fn run(
                     id,
                     locks: None,
                     report: &mut report,
+                    because: Vec::new(),
                 };
                 let done = runtime.block_on(load.run_watched());
                 // A name that no resolver answers for would keep us: threads that look names up cannot be stopped.
@@ -197,6 +198,8 @@ struct Load<'a> {
     /// Watches its sessions, once there is one.
     locks: Option<LockWatch>,
     report: &'a mut Report,
+    /// Why columns of a new table are text, by their names.
+    because: Vec<(String, Message)>,
 }
 
 /// What was decided before the first row moves.

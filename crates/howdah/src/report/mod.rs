@@ -252,11 +252,17 @@ pub struct PlannedColumn {
     pub r#type: String,
     /// `binary` (encoded by us) or `text` (parsed by the server).
     pub form: CopyFormat,
+    /// Why a new column is text: the few values that keep it from a narrower type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because: Option<Message>,
 }
 
 impl Respell for PlanSummary {
     fn respell(&mut self, spelling: &dyn Spelling) {
         self.create_table.respell(spelling);
+        for column in &mut self.columns {
+            column.because.respell(spelling);
+        }
     }
 }
 

@@ -295,6 +295,7 @@ impl Stream<'_> {
             target: column.name.clone(),
             r#type: column.type_name.clone(),
             form: CopyFormat::Binary,
+            because: None,
         });
         let columns: Vec<PlannedColumn> = columns.collect();
         if found.mapping.keys.is_some() && self.options.reading.columns.column_list.is_none() {

@@ -19,6 +19,14 @@ fn snapshot(name: &str, terminal: &Terminal, lines: &[&str]) {
     settings.bind(|| insta::assert_snapshot!(name, session));
 }
 
+/// As [`snapshot`], of lines that change what they meet the second time.
+fn snapshot_once(name: &str, terminal: &Terminal, lines: &[&str]) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, terminal.session(lines)));
+}
+
 #[test]
 fn who_cannot_connect_is_told_what_to_check() {
     let terminal = Terminal::new();
@@ -94,13 +102,41 @@ fn a_table_that_exists_and_is_to_be_otherwise_ends_with_what_to_type() {
     terminal.sql("ALTER TABLE public.people ADD PRIMARY KEY (id)");
     terminal.sql("ALTER TABLE public.people ALTER id TYPE bigint USING id::bigint");
     let line = "howdah load people.csv -q --mode";
-    let done =
-        terminal.session(&[&format!("{line} replace --types id=bigint"), &format!("{line} upsert")]);
+    let done = terminal.session(&[&format!("{line} replace --types id=bigint"), &format!("{line} upsert")]);
     assert!(!done.contains("error"), "{done}");
     terminal.sql("DROP TABLE public.people");
     let done = terminal.session(&[&format!("{line} replace --key id --types born=text")]);
     assert!(!done.contains("error"), "{done}");
     assert_eq!(terminal.sql("SELECT count(*) FROM people WHERE born > '1815'"), "2");
+}
+
+#[test]
+fn a_column_that_few_values_make_text_is_said_with_value_line_and_option() {
+    let terminal = Terminal::new();
+    let rows = |bad: &[(usize, &str)]| {
+        let amount = |row: usize| bad.iter().find(|(at, _)| *at == row).map_or("2.50", |(_, value)| value);
+        (1..=1000).map(|row| format!("{row},{},2024-01-02\n", amount(row))).collect::<String>()
+    };
+    terminal.file("one.csv", format!("id,amount,day\n{}", rows(&[(100, "abc")])));
+    terminal
+        .file("few.csv", format!("id,amount,day\n{}", rows(&[(7, "\"1.682,97\""), (8, "x"), (900, "y")])));
+    snapshot_once(
+        "kept_from_a_type",
+        &terminal,
+        &[
+            "howdah load one.csv",
+            "howdah load one.csv --table plan --dry-run",
+            "howdah load few.csv",
+            "howdah load few.csv one.csv --table both",
+            "howdah load - --table piped < one.csv",
+            "howdah load one.csv --table forced --types amount=numeric",
+        ],
+    );
+    let done = terminal.shell("howdah load one.csv --table j --report json -q").output().unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    let columns = &report["plan"]["columns"];
+    let because = "amount: 999 of 1,000 are numeric; line 101 has 'abc': --types amount=numeric";
+    assert_eq!((&columns[1]["because"], columns[0].get("because")), (&because.into(), None));
 }
 
 #[test]
