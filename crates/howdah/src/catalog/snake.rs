@@ -4,8 +4,19 @@ use std::collections::HashSet;
 
 use crate::catalog::name::MAX_NAME_BYTES;
 
-/// A name in lower case, its words joined by `_`; empty where `name` holds no letter or digit.
+/// A name in lower case, its words joined by `_`, at most as long as PostgreSQL takes; empty where `name` holds no letter or
+/// digit.
 pub(crate) fn snake(name: &str) -> String {
+    shortened(&words(name), MAX_NAME_BYTES).to_owned()
+}
+
+/// Whether a friendly name for `name` had to be shortened.
+pub(crate) fn is_long(name: &str) -> bool {
+    words(name).len() > MAX_NAME_BYTES
+}
+
+/// The words in lower case, joined by `_`.
+fn words(name: &str) -> String {
     let chars: Vec<char> = name.chars().collect();
     let mut words = String::new();
     for (at, &c) in chars.iter().enumerate() {
@@ -22,7 +33,7 @@ pub(crate) fn snake(name: &str) -> String {
     if words.starts_with(|c: char| c.is_ascii_digit()) {
         words.insert(0, '_');
     }
-    shortened(&words, MAX_NAME_BYTES).to_owned()
+    words
 }
 
 /// `flightDate`, `Flight Date` and `HTTPServer` have two words each, `Area 51` and `area51` are as they are written.
@@ -49,13 +60,46 @@ fn shortened(name: &str, bytes: usize) -> &str {
     &name[..end]
 }
 
+/// So many bytes of a beginning that names share are kept, if what follows leaves them.
+const KEPT_OF_SHARED: usize = 16;
+
+/// Names of words, each at most as long as PostgreSQL takes. Of a long one that begins as another does, the shared beginning is
+/// shortened: what follows tells them apart.
+fn fitting(words: &[String]) -> Vec<String> {
+    let mut sorted: Vec<&str> = words.iter().map(String::as_str).collect();
+    sorted.sort_unstable();
+    let fit = |name: &String| {
+        if name.len() <= MAX_NAME_BYTES {
+            return name.clone();
+        }
+        let (first, behind) = (
+            sorted.partition_point(|other| other < &&**name),
+            sorted.partition_point(|other| other <= &&**name),
+        );
+        let neighbours = first.checked_sub(1).into_iter().chain(Some(behind).filter(|at| *at < sorted.len()));
+        let shared = neighbours.map(|at| shared_words(name, sorted[at])).max().unwrap_or(0);
+        let (beginning, end) = name.split_at(shared);
+        let kept = MAX_NAME_BYTES.saturating_sub(end.len() + 1).max(KEPT_OF_SHARED);
+        let kept = shortened(beginning, kept.min(beginning.len())).trim_end_matches('_');
+        let joined = if kept.is_empty() { end.to_owned() } else { format!("{kept}_{end}") };
+        shortened(&joined, MAX_NAME_BYTES).trim_end_matches('_').to_owned()
+    };
+    words.iter().map(fit).collect()
+}
+
+/// The bytes of whole words, with the `_` behind them, with which both names begin.
+fn shared_words(one: &str, other: &str) -> usize {
+    let same = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    one.as_bytes()[..same].iter().rposition(|byte| *byte == b'_').map_or(0, |at| at + 1)
+}
+
 /// Friendly names for the columns of a new table, in order: each its own, none of those in `taken`, never empty.
 pub(crate) fn distinct<'n>(names: impl Iterator<Item = &'n str>, taken: &[&str]) -> Vec<String> {
     let mut used: HashSet<String> = taken.iter().map(|name| (*name).to_owned()).collect();
     let mut found = Vec::new();
-    for (at, name) in names.enumerate() {
-        let base =
-            Some(snake(name)).filter(|base| !base.is_empty()).unwrap_or_else(|| format!("column{}", at + 1));
+    let words: Vec<String> = names.map(words).collect();
+    for (at, base) in fitting(&words).into_iter().enumerate() {
+        let base = Some(base).filter(|base| !base.is_empty()).unwrap_or_else(|| format!("column{}", at + 1));
         let mut name = base.clone();
         let mut number = 2;
         while !used.insert(name.clone()) {
@@ -111,6 +155,22 @@ mod tests {
             "mapped_2",
         ];
         assert_eq!(distinct(names.into_iter(), &["mapped"]), expected);
+    }
+
+    #[test]
+    fn names_that_begin_alike_keep_what_tells_them_apart() {
+        let question = "Which of these side dishes are typically served at your Thanksgiving dinner?";
+        let dishes = ["Mashed potatoes", "Rolls/biscuits", "Yams/sweet potato casserole"];
+        let names: Vec<String> = dishes.iter().map(|dish| format!("{question} - {dish}")).collect();
+        let found = distinct(names.iter().map(String::as_str), &[]);
+        for (found, dish) in found.iter().zip(dishes) {
+            assert!(found.len() <= MAX_NAME_BYTES && found.ends_with(&words(dish)), "{found}");
+            assert!(found.starts_with("which_of_these_side_dishes_are_"), "{found}");
+        }
+        // Nothing shared, and an end that is too long by itself.
+        let (one, end) = ("a".repeat(70), "b".repeat(70));
+        let alone = distinct([one.as_str(), &format!("x {end}"), "x y"].into_iter(), &[]);
+        assert_eq!(alone, ["a".repeat(63), format!("x_{}", "b".repeat(61)), "x_y".to_owned()]);
     }
 
     proptest! {

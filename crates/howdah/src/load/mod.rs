@@ -326,6 +326,9 @@ impl Load<'_> {
             Some(table) => mapping::for_existing(&head, layouts, table, options)?,
             None => mapping::for_new(&head, layouts, options)?,
         };
+        if let Some(shortened) = &mapping.shortened {
+            self.control.notice(shortened.clone());
+        }
         if let Some(doubt) = header::doubt(&mapping.header_reason) {
             self.control.notice(message![&mapping.header_reason, " (", doubt, ")"]);
         }

@@ -1,19 +1,43 @@
 //! Which column of a table a name in the input means.
 
-use crate::catalog::snake::snake;
+use crate::catalog::snake::{self, snake};
 use crate::catalog::table::{Column, Table};
 use crate::options::{ColumnNames, LoadOptions};
 
 /// Whether a field of record 1 names a column.
 pub(crate) fn is_name(field: &String, table: &Table, options: &LoadOptions) -> bool {
+    // A field without a name can only be meant by its number; that is judged when all are known.
+    let is_numbered = |(from, _): &(String, String)| from.parse::<usize>().is_ok();
+    if field.trim().is_empty() && options.columns.map.iter().any(is_numbered) {
+        return true;
+    }
     find_column(table, mapped(field, options), options.columns.column_names).is_some()
         || options.columns.skip_columns.contains(field)
         || options.columns.column_list.as_deref().unwrap_or_default().contains(field)
 }
 
+/// Which fields of record 1 name a column. Friendly names depend on the whole header: what a long one shares with others.
+pub(crate) fn are_names(first: &[String], table: &Table, options: &LoadOptions) -> Vec<bool> {
+    let is_friendly = options.columns.column_names == ColumnNames::Snake;
+    let friendly = snake::distinct(first.iter().filter(|_| is_friendly).map(String::as_str), &[]);
+    let is_column = |name: &String| table.columns.iter().any(|column| column.name == *name);
+    let fields = first.iter().enumerate();
+    fields
+        .map(|(at, field)| is_name(field, table, options) || friendly.get(at).is_some_and(is_column))
+        .collect()
+}
+
 /// The column that the field `source` goes to by the options: another one where they say so.
 pub(crate) fn mapped<'a>(source: &'a str, options: &'a LoadOptions) -> &'a str {
     options.columns.map.iter().find(|(from, _)| from == source).map_or(source, |(_, to)| to.as_str())
+}
+
+/// The column that field `at` of `header` is mapped to, by its name or, where no name is that number, by its number from 1.
+pub(crate) fn mapped_field<'a>(at: usize, header: &[String], options: &'a LoadOptions) -> Option<&'a str> {
+    let by =
+        |wanted: &str| options.columns.map.iter().find(|(from, _)| from == wanted).map(|(_, to)| to.as_str());
+    let number = (at + 1).to_string();
+    by(&header[at]).or_else(|| by(&number).filter(|_| !header.contains(&number)))
 }
 
 /// Exact, then unique without regard to case, then, where friendly names are asked for, unique by these.

@@ -5,7 +5,7 @@ use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::message::{Message, setting};
 use crate::options::{HeaderOption, LoadOptions};
-use crate::plan::columns::is_name;
+use crate::plan::columns::are_names;
 use crate::plan::keys::Seen;
 use crate::source::listing::listing;
 
@@ -180,8 +180,10 @@ impl Head {
             HeaderOption::No => return Ok((false, "record 1 is data, as asked".into())),
             HeaderOption::Auto => {}
         }
-        let is_name = |field: &&String| is_name(field, table, options);
-        let (names, others): (Vec<_>, Vec<_>) = self.first.iter().partition(is_name);
+        let are_names = are_names(&self.first, table, options);
+        let (names, others): (Vec<_>, Vec<_>) = self.first.iter().zip(are_names).partition(|field| field.1);
+        let [names, others] =
+            [names, others].map(|fields| fields.into_iter().map(|field| field.0).collect::<Vec<_>>());
         let could_be_names = !self.recurs
             && self.has_distinct_names()
             && self.first_types.iter().all(|own| *own == InferredType::Text);

@@ -10,7 +10,7 @@ use crate::catalog::types::FIRST_OWN_OID;
 use crate::error::Error;
 use crate::message::{Message, setting};
 use crate::options::{ColumnNames, HeaderOption, LoadOptions};
-use crate::plan::columns::{find_column, is_name, mapped};
+use crate::plan::columns::{are_names, find_column, mapped, mapped_field};
 use crate::plan::header::Head;
 use crate::plan::keys::Seen;
 use crate::source::layout::Layouts;
@@ -32,6 +32,8 @@ pub(crate) struct Mapping {
     pub(crate) layouts: Layouts,
     /// In JSON, where fields are found by their keys: what is known of these.
     pub(crate) keys: Option<KnownKeys>,
+    /// What is to be said of names that had to be shortened.
+    pub(crate) shortened: Option<Message>,
 }
 
 /// The keys of JSON records.
@@ -61,7 +63,8 @@ pub(crate) struct Pair {
 /// How well a record 1 fits the target.
 pub(crate) fn fit(first: &[String], existing: Option<&Table>, options: &LoadOptions) -> Fit {
     let may_be_header = options.columns.header != HeaderOption::No && !first.is_empty();
-    if may_be_header && existing.is_some_and(|table| first.iter().all(|field| is_name(field, table, options)))
+    if may_be_header
+        && existing.is_some_and(|table| are_names(first, table, options).into_iter().all(|is_name| is_name))
     {
         return Fit::Names;
     }
@@ -99,8 +102,15 @@ pub(crate) fn for_existing(
         let names: Vec<String> = insertable().map(|column| column.name.clone()).collect();
         positional(&names, &mut pairs);
     }
-    for pair in &mut pairs {
-        match find_column(table, &pair.target, options.columns.column_names) {
+    // What `--names snake` made of the whole header, when it made the table.
+    let mut friendly = pairs.clone();
+    if is_header && options.columns.column_names == ColumnNames::Snake {
+        befriend(&mut friendly, head, options);
+    }
+    for (pair, friendly) in pairs.iter_mut().zip(&friendly) {
+        let found = find_column(table, &pair.target, options.columns.column_names)
+            .or_else(|| table.columns.iter().find(|column| column.name == friendly.target));
+        match found {
             None => problems.push(format!("{:?} is not a column of {}", pair.target, table.display()).into()),
             Some(column) if column.generated => {
                 let name = &column.name;
@@ -238,7 +248,7 @@ pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> R
     } else if is_header {
         by_header(head, options, &mut pairs, &mut problems);
         if options.columns.column_names == ColumnNames::Snake {
-            befriend(&mut pairs, options);
+            befriend(&mut pairs, head, options);
         }
     } else {
         refuse_names_without_header(options)?;
@@ -275,13 +285,20 @@ pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> R
                 " names the columns by position, ",
                 setting::MAP.entry("NAME", "COLUMN"),
                 " renames one, ",
+                setting::MAP.entry("1", "COLUMN"),
+                " the first field, ",
+                setting::NAMES.word("snake"),
+                " makes friendly names of all, ",
                 setting::HEADER.bool(false),
                 " takes record 1 as data"
             ]
         }));
     }
     let file_column = options.columns.file_column.as_ref();
-    finish(head, (is_header, header_reason), pairs, layouts, file_column, options)
+    let is_friendly = is_header && options.columns.column_names == ColumnNames::Snake;
+    let shortened = is_friendly.then(|| say_shortened(&pairs, head, options)).flatten();
+    let mapping = finish(head, (is_header, header_reason), pairs, layouts, file_column, options)?;
+    Ok(Mapping { shortened, ..mapping })
 }
 
 fn finish(
@@ -308,7 +325,7 @@ fn finish(
         pairs.push(Pair { field: fields, source, target, is_file_name: true });
     }
     let header = (is_header && !head.has_keys).then(|| head.first.clone());
-    Ok(Mapping { header, header_reason, fields, pairs, layouts, keys })
+    Ok(Mapping { header, header_reason, fields, pairs, layouts, keys, shortened: None })
 }
 
 fn positional(names: &[String], pairs: &mut Vec<Pair>) {
@@ -326,7 +343,8 @@ fn by_header(head: &Head, options: &LoadOptions, pairs: &mut Vec<Pair>, problems
     let header = &head.first;
     for (field, source) in header.iter().enumerate() {
         if !options.columns.skip_columns.contains(source) {
-            let target = mapped(source, options).to_owned();
+            let by_number = || mapped_field(field, header, options).filter(|_| !head.has_keys);
+            let target = by_number().unwrap_or_else(|| mapped(source, options)).to_owned();
             pairs.push(Pair { field, source: source.clone(), target, is_file_name: false });
         }
     }
@@ -340,16 +358,44 @@ fn by_header(head: &Head, options: &LoadOptions, pairs: &mut Vec<Pair>, problems
     let may_lack =
         |option| head.has_keys && (option != setting::MAP || options.columns.header == HeaderOption::Yes);
     for (option, source) in asked {
-        if !header.contains(source) && !may_lack(option) {
+        let is_field = |number: &usize| option == setting::MAP && (1..=header.len()).contains(number);
+        let is_number = !head.has_keys && source.parse().ok().as_ref().is_some_and(is_field);
+        if !header.contains(source) && !is_number && !may_lack(option) {
             let where_not = if head.has_keys { "not among the keys" } else { "not in the header" };
             problems.push(message![option, " names {source:?}, which is {where_not}"]);
         }
     }
 }
 
+fn is_mapped(pair: &Pair, head: &Head, options: &LoadOptions) -> bool {
+    if head.has_keys {
+        return options.columns.map.iter().any(|(source, _)| *source == pair.source);
+    }
+    mapped_field(pair.field, &head.first, options).is_some()
+}
+
+/// What to say of names that were too long, of which all are said.
+fn say_shortened(pairs: &[Pair], head: &Head, options: &LoadOptions) -> Option<Message> {
+    let is_shortened = |pair: &&Pair| snake::is_long(&pair.source) && !is_mapped(pair, head, options);
+    let short: Vec<String> = pairs
+        .iter()
+        .filter(is_shortened)
+        .map(|pair| format!("field {} is {}", pair.field + 1, name::display(&pair.target)))
+        .collect();
+    let number = short.len();
+    (number > 0).then(|| {
+        let names = if number == 1 { "1 name is".to_owned() } else { format!("{number} names are") };
+        message![
+            format!("{names} longer than PostgreSQL's 63 bytes and shortened: {}; ", short.join(", ")),
+            setting::MAP.entry("NAME", "COLUMN"),
+            " gives another"
+        ]
+    })
+}
+
 /// Gives the columns friendly names, but for those that are mapped.
-fn befriend(pairs: &mut [Pair], options: &LoadOptions) {
-    let is_mapped = |pair: &Pair| options.columns.map.iter().any(|(source, _)| *source == pair.source);
+fn befriend(pairs: &mut [Pair], head: &Head, options: &LoadOptions) {
+    let is_mapped = |pair: &Pair| is_mapped(pair, head, options);
     let taken: Vec<&str> = options.columns.map.iter().map(|(_, target)| &**target).collect();
     let free: Vec<&str> = pairs.iter().filter(|pair| !is_mapped(pair)).map(|pair| &*pair.source).collect();
     let names = snake::distinct(free.into_iter(), &taken);

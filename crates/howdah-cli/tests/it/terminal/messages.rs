@@ -140,6 +140,31 @@ fn a_column_that_few_values_make_text_is_said_with_value_line_and_option() {
 }
 
 #[test]
+fn names_that_cannot_be_columns_come_with_their_cure() {
+    let terminal = Terminal::new();
+    let question = "Which of these side dishes are typically served at your Thanksgiving dinner?";
+    terminal.file("survey.csv", format!("id,{question} - Mashed potatoes,{question} - Rolls\n1,yes,no\n"));
+    terminal.file("rows.csv", ",name\n1,Ada\n2,Grace\n");
+    snapshot_once(
+        "names",
+        &terminal,
+        &[
+            "howdah load survey.csv",
+            "howdah load survey.csv --names snake",
+            // The same names again.
+            "howdah load survey.csv --names snake",
+            "howdah load rows.csv",
+            "howdah load rows.csv --map 1=row_no",
+            "howdah load rows.csv --map 1=row_no",
+            "howdah load rows.csv --table friendly --names snake --map 1=row_no",
+            "howdah load rows.csv --table others --map 3=row_no",
+        ],
+    );
+    assert_eq!(terminal.sql("SELECT sum(row_no), count(name) FROM rows"), "6|4");
+    assert_eq!(terminal.sql("SELECT count(*) FROM friendly WHERE row_no = 2"), "1");
+}
+
+#[test]
 fn a_file_that_cannot_be_read_is_named_before_a_server_is_looked_for() {
     let terminal = Terminal::new();
     terminal.file("people.csv", PEOPLE);
