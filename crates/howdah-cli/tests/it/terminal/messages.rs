@@ -2,6 +2,8 @@
 //! each message says where, what the server said, what is visible now and what to do next.
 //! `INSTA_UPDATE=always cargo test -p howdah-cli --test it terminal::` writes them anew.
 
+use howdah_testkit::secrets::Guarded;
+
 use super::shell::Terminal;
 
 const PEOPLE: &str = "id,name,born\n1,Ada,1815-12-10\n2,Grace,1906-12-09\n";
@@ -132,7 +134,7 @@ fn a_column_that_few_values_make_text_is_said_with_value_line_and_option() {
             "howdah load one.csv --table forced --types amount=numeric",
         ],
     );
-    let done = terminal.shell("howdah load one.csv --table j --report json -q").output().unwrap();
+    let done = terminal.shell("howdah load one.csv --table j --report json -q").guarded_output();
     let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
     let columns = &report["plan"]["columns"];
     let because = "amount: 999 of 1,000 are numeric; line 101 has 'abc': --types amount=numeric";
