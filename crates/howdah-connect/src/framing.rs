@@ -1,6 +1,7 @@
 //! Where messages begin and end in a stream of them.
 
-use crate::pipelined_copy::HEAD_BYTES;
+/// A message's tag and its length, which counts itself.
+pub(crate) const HEAD_BYTES: usize = 5;
 
 /// How far the message has come that bytes belong to.
 #[derive(Clone, Default)]

@@ -63,6 +63,7 @@ mod framing;
 mod hosts;
 mod injector;
 mod last_words;
+mod listener;
 mod login;
 mod options;
 mod pgpass;

@@ -5,12 +5,10 @@ use postgres_protocol::IsNull;
 use postgres_protocol::message::frontend::{self, BindError, CopyData};
 
 use crate::error::{Error, ErrorKind};
+use crate::framing::HEAD_BYTES;
 
 /// The longest message of rows, in bytes. The rows go to the socket in pieces of this size.
 pub(crate) const CHUNK_BYTES: usize = 64 * 1024;
-
-/// A message's tag and its length, which counts itself.
-pub(crate) const HEAD_BYTES: usize = 5;
 
 /// The server is to return no columns: the statements of a pipelined COPY have none.
 const NO_RESULT: [i16; 0] = [];

@@ -14,7 +14,7 @@ use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
 
 use crate::certificate::Certificate;
 use crate::injector::{ProtocolInjector, Route, Slot};
-use crate::last_words::Listener;
+use crate::listener::Listener;
 use crate::login::{Login, LoginRefused, Required};
 use crate::socket::Socket;
 
