@@ -113,6 +113,19 @@ fn the_engines_rooms_import_only_those_below_them() {
     }
 }
 
+/// What the engine hands on of other crates is for its users: its own paths say where a thing stands.
+#[test]
+fn the_engine_names_other_crates_by_their_own_names() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("../howdah/src");
+    for (room, imported) in imports(&src) {
+        let handed_on: Vec<_> = imported
+            .iter()
+            .filter(|name| ["source", "connect", "message"].contains(&name.as_str()))
+            .collect();
+        assert!(handed_on.is_empty(), "{room} imports {handed_on:?} from the crate's root");
+    }
+}
+
 #[test]
 fn a_circle_is_noticed() {
     let edges = [("a", "b"), ("b", "c"), ("c", "b"), ("d", "a")];

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use crate::error::Error;
+pub use howdah_source::listing::display;
 
-pub use crate::source::listing::display;
+use crate::error::Error;
 
 /// A name longer than this is cut by PostgreSQL (NAMEDATALEN - 1); we refuse instead.
 pub const MAX_NAME_BYTES: usize = 63;

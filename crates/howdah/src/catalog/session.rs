@@ -1,8 +1,8 @@
 //! What the server's session says about reading values and about durability.
 
+use howdah_connect::Connection;
 use howdah_encode::SessionRules;
 
-use crate::connect::Connection;
 use crate::error::{Error, ErrorKind};
 
 words! {

@@ -1,14 +1,14 @@
 //! The target: what the catalog says about it, read with one role's ordinary rights.
 
+use howdah_connect::Connection;
 use howdah_encode::{SessionRules, TypeShape};
+use howdah_message::setting;
 use tokio_postgres::types::Type;
 
 use crate::catalog::inferred_type::InferredType;
 use crate::catalog::name::{TableName, display, quote};
 use crate::catalog::types::Types;
-use crate::connect::Connection;
 use crate::error::{Error, ErrorKind};
-use crate::message::setting;
 
 /// A relation that rows can be copied into.
 #[derive(Debug, Clone)]

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 /// OIDs from here on are not PostgreSQL's own: such types may have checks.
 pub(crate) const FIRST_OWN_OID: u32 = 16384;
 
+use howdah_connect::Connection;
 use howdah_encode::{CompositeField, SessionRules, Steps, TextCodec, TypeShape};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
-use crate::connect::Connection;
 use crate::error::Error;
 
 /// The shapes of types, by OID.

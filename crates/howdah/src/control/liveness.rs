@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
+use howdah_connect::Connection;
 use tokio::time::Instant;
 
-use crate::connect::Connection;
 use crate::control::Control;
 use crate::error::{Error, ErrorKind};
 

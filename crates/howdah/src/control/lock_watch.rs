@@ -5,14 +5,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use howdah_connect::{Connection, Target};
+use howdah_message::{Message, setting};
 use tokio::time::Instant;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
-use crate::connect::{Connection, Target};
 use crate::control::Control;
 use crate::error::{Error, ErrorKind};
-use crate::message::{Message, setting};
 
 /// How often is looked. `pg_blocking_pids` takes the lock manager's locks for a moment, which nobody notices so seldom.
 const CHECK_EVERY: Duration = Duration::from_millis(500);

@@ -7,13 +7,13 @@ pub(crate) mod lock_watch;
 pub(crate) mod stoppable;
 pub(crate) mod usage;
 
-use crate::message::Message;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::source::Progress;
-pub use crate::source::Reading;
 use clean_up::CleanUp;
+use howdah_message::Message;
+use howdah_source::Progress;
+pub use howdah_source::Reading;
 use tokio::time::{Instant, sleep_until};
 
 /// A cloneable handle on one running load.

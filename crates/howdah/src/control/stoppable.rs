@@ -1,6 +1,7 @@
 //! Waiting for a server, unless somebody says stop, or the server's machine is gone.
 
-use crate::connect::Connection;
+use howdah_connect::Connection;
+
 use crate::control::Control;
 use crate::control::liveness::server_lost;
 use crate::error::{Error, ErrorKind};

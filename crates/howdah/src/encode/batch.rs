@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use howdah_encode::arrow::ArrowColumn;
 use howdah_encode::{Verdict, copy_text, wire};
+use howdah_source::batches::Batch;
 
 use super::sorting::Sorting;
 use super::{Encoder, Keep, NULL_FIELD, end_row};
@@ -13,7 +14,6 @@ use crate::error::{Error, ErrorKind};
 use crate::options::WritePath;
 use crate::plan::row_form::RowForm;
 use crate::plan::{Plan, PlanColumn};
-use crate::source::batches::Batch;
 
 /// Where a planned column's values come from.
 enum Values<'b> {

@@ -4,8 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-
-use crate::source::PIECE_BYTES;
+use howdah_source::PIECE_BYTES;
 
 /// What a chunk of ordinary records needs; a buffer that one huge record blew up is let go.
 const KEPT_CAPACITY: usize = 8 * PIECE_BYTES;

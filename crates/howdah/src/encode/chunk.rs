@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use howdah_source::Span;
+use howdah_source::batches::BatchPlace;
+use howdah_source::{Eol, Origin};
 
 use crate::error::Location;
 use crate::plan::row_form::RowForm;
-use crate::source::Span;
-use crate::source::batches::BatchPlace;
-use crate::source::{Eol, Origin};
 
 /// Encoded rows of one morsel of input.
 #[derive(Debug)]

@@ -13,6 +13,7 @@ mod sorting;
 mod text;
 mod tuples;
 
+use howdah_source::{Field, Morsel};
 pub(crate) use text::respelled;
 
 use std::sync::Arc;
@@ -28,7 +29,6 @@ use crate::error::Error;
 use crate::infer::lattice::ColumnLattice;
 use crate::plan::Plan;
 use crate::plan::row_form::RowForm;
-use crate::source::{Field, Morsel};
 
 /// The length word of NULL in COPY's binary format.
 const NULL_FIELD: [u8; 4] = (-1i32).to_be_bytes();

@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
+use howdah_message::setting;
+use howdah_source::Span;
+use howdah_source::{Field, Piece};
+
 use crate::encode::chunk::RowOrigins;
 use crate::error::Error;
-use crate::message::setting;
 use crate::plan::Plan;
 use crate::read::records::{Records, data_error};
-use crate::source::Span;
-use crate::source::{Field, Piece};
 
 /// A record that ends the data for servers before PostgreSQL 18, and holds a value for later ones.
 const END_OF_DATA: &[u8] = b"\\.";

@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base64::Engine;
+use howdah_message::setting;
+use howdah_source::Provenance;
 use serde::Serialize;
 
 use crate::error::{Error, ErrorKind};
-use crate::message::setting;
 use crate::options::RejectLimit;
-use crate::source::Provenance;
 
 /// Only the owner reads and writes the file: it holds the user's data.
 const MODE: u32 = 0o600;

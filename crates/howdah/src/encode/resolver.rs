@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use howdah_connect::{Connection, Target};
 use tokio::sync::{mpsc, oneshot};
 use tokio_postgres::types::{FromSql, Type};
 
 use crate::catalog::name::quote;
-use crate::connect::{Connection, Target};
 use crate::error::{Error, ErrorKind};
 use crate::plan::row_form::RowForm;
 

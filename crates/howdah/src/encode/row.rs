@@ -2,16 +2,16 @@
 
 use howdah_encode::wire::MAX_FIELD_BYTES;
 use howdah_encode::{Loss, NotEncoded, Verdict};
+use howdah_source::Piece;
+use howdah_source::Span;
+use howdah_source::batches::Batch;
+use howdah_source::spelling::decimal;
 
 use crate::encode::answers::{Answers, Known};
 use crate::encode::resolver::Answer;
 use crate::error::{Error, ErrorKind};
 use crate::plan::{Plan, PlanColumn};
 use crate::read::records::data_error;
-use crate::source::Piece;
-use crate::source::Span;
-use crate::source::batches::Batch;
-use crate::source::spelling::decimal;
 
 /// Why a record is not a row.
 pub(crate) enum NotRow {

@@ -1,6 +1,9 @@
 //! Rows from records of text: each field is a literal, which its column's codec reads.
 
 use howdah_encode::{NotEncoded, copy_text};
+use howdah_source::spelling::decimal;
+use howdah_source::text::split::PlainRecord;
+use howdah_source::{Form, Piece};
 
 use super::sorting::Sorting;
 use super::{Encoder, Keep, NULL_FIELD, end_row};
@@ -12,9 +15,6 @@ use crate::plan::row_form::DEFAULT_MARKER;
 use crate::plan::row_form::RowForm;
 use crate::plan::{Plan, PlanColumn};
 use crate::read::records::{Record, Records};
-use crate::source::spelling::decimal;
-use crate::source::text::split::PlainRecord;
-use crate::source::{Form, Piece};
 
 impl Encoder {
     /// The rows of `piece`, how many of its records were refused, and how many it has. Refused records are handed over, once,

@@ -1,9 +1,10 @@
 //! Rows from binary COPY files: their fields travel as they are, for the server's receive functions to judge.
 
+use howdah_source::tuples::Tuples;
+
 use super::{Encoder, end_row};
 use crate::encode::chunk::{Chunk, Ordinal, RowOrigins};
 use crate::plan::row_form::RowForm;
-use crate::source::tuples::Tuples;
 
 impl Encoder {
     /// The rows of `tuples`, whose field counts the cutter has checked.

@@ -1,7 +1,8 @@
 //! Names that a load gives to what it makes until its commit, and what users call that.
 
+use howdah_message::Message;
+
 use super::Error;
-use crate::message::Message;
 
 /// Each hidden name with the one that users know.
 #[derive(Debug, Clone, Default)]

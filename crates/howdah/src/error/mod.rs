@@ -11,11 +11,9 @@ pub(crate) use hidden_names::HiddenNames;
 pub use howdah_source::Location;
 pub use reported::{ReportedError, ReportedLocation};
 
+use howdah_connect::LastWords;
 use howdah_encode::Loss;
-
-use crate::connect::LastWords;
-
-use crate::message::{Message, Part, Respell, Spelling, setting};
+use howdah_message::{Message, Part, Respell, Spelling, setting};
 
 /// A failure, with everything a person needs to act on it. Built with `with_*` setters, read with questions.
 #[derive(Clone)]
@@ -282,7 +280,7 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
-    /// One line, without location, in the spelling of the [library](crate::message::Library).
+    /// One line, without location, in the spelling of the [library](howdah_message::Library).
     pub fn message(&self) -> &str {
         &self.0.message
     }

@@ -1,9 +1,9 @@
 //! An error as reports and Python show it: its parts, by name.
 
+use howdah_message::{Message, Respell, Spelling};
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::message::{Message, Respell, Spelling};
 
 /// The error inside a report.
 #[derive(Debug, Clone, Serialize)]

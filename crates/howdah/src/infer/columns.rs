@@ -3,6 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use howdah_source::spelling::date::as_spelled;
+use howdah_source::{Cutter, Field, Morsel, MorselSource, Piece, Span, WorkerState};
+
 use crate::control::Control;
 use crate::error::{Error, ErrorKind};
 use crate::infer::lattice::ColumnLattice;
@@ -11,8 +14,6 @@ use crate::infer::lattice::kept::Spot;
 use crate::plan::Plan;
 use crate::read::queue::InputQueue;
 use crate::read::records::Records;
-use crate::source::spelling::date::as_spelled;
-use crate::source::{Cutter, Field, Morsel, MorselSource, Piece, Span, WorkerState};
 
 fn join_all(threads: Vec<JoinHandle<Vec<ColumnLattice>>>) -> Result<Vec<ColumnLattice>, Error> {
     let mut seen = Vec::with_capacity(threads.len());

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use howdah_source::spelling::date::as_spelled;
+use howdah_source::text::split::{self, Splitter};
+use howdah_source::{Dialect, Piece};
+
 use crate::error::Error;
 use crate::infer::json_keys::{self, KeyScan, Question};
 use crate::infer::lattice::ColumnLattice;
 use crate::options::LoadOptions;
 use crate::plan::header::Head;
 use crate::read::records;
-use crate::source::spelling::date::as_spelled;
-use crate::source::text::split::{self, Splitter};
-use crate::source::{Dialect, Piece};
 
 /// Looks at the first piece. Records that cannot be split are passed over.
 pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, options: &LoadOptions) -> Head {

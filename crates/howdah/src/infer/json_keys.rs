@@ -5,18 +5,18 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use howdah_encode::json::{Member, Members, ValueKind, is_jsonb, unescape};
+use howdah_message::setting;
+use howdah_source::json::{Habit, Refusal};
+use howdah_source::spelling::date::as_spelled;
+use howdah_source::{Dialect, Form, Piece, Splitter};
 
 use crate::catalog::inferred_type::InferredType;
 use crate::error::Error;
 use crate::infer::lattice::ColumnLattice;
 use crate::infer::lattice::ascent::{Ascent, Growth};
-use crate::message::setting;
 use crate::options::{LoadOptions, OnError};
 use crate::plan::keys::Seen;
 use crate::read::records;
-use crate::source::json::{Habit, Refusal};
-use crate::source::spelling::date::as_spelled;
-use crate::source::{Dialect, Form, Piece, Splitter};
 
 /// Columns that a table of PostgreSQL can have.
 const MOST_KEYS: usize = 1600;

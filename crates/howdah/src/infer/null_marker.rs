@@ -1,12 +1,13 @@
 //! Finds out what stands for NULL where the user does not say: a marker among values of another type, in an input that leaves no
 //! field empty.
 
+use howdah_source::text::line_end::first_eol;
+use howdah_source::text::reading::Sample;
+use howdah_source::text::split::{self, Splitter};
+use howdah_source::{Dialect, Eol, Family, Form};
+
 use crate::catalog::inferred_type::InferredType;
 use crate::infer::lattice::{ColumnLattice, NULL_MARKERS};
-use crate::source::text::line_end::first_eol;
-use crate::source::text::reading::Sample;
-use crate::source::text::split::{self, Splitter};
-use crate::source::{Dialect, Eol, Family, Form};
 
 /// Fewer values beside the markers say nothing about a column.
 const ENOUGH: u64 = 3;

@@ -1,9 +1,10 @@
 //! What a person can do about a failure: hints for errors that come without one, and what is visible when nobody said.
 
+use howdah_message::{Action, Message, setting};
+
 use crate::catalog::name;
 use crate::catalog::table::Table;
 use crate::error::{Error, ErrorKind, why_ended};
-use crate::message::{Action, Message, setting};
 use crate::options::{Format, LoadOptions, Mode, OnError};
 use crate::plan::header;
 

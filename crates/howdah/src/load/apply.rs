@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
+use howdah_connect::Connection;
 use tokio_postgres::Row;
 
 use super::{Decision, Load};
-use crate::connect::Connection;
 use crate::control::Phase;
 use crate::control::stoppable::stoppable;
 use crate::error::{Error, ErrorKind};

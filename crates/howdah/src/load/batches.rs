@@ -2,12 +2,16 @@
 //! from that, and how their values become those of the table.
 
 use howdah_encode::arrow::{self, ArrowCodec, NoMapping};
+use howdah_message::{Mention, Message, setting};
+use howdah_source::batches::{BatchFormat, BatchOptions, Batches};
+use howdah_source::layout::Layouts;
+use howdah_source::listing::listing;
+use howdah_source::{Input, MorselSource};
 
 use super::Load;
 use super::preview::Preview;
 use crate::catalog::table::Table;
 use crate::error::{Error, ErrorKind};
-use crate::message::{Mention, Message, setting};
 use crate::options::{Format, HeaderOption, LoadOptions, WritePath};
 use crate::plan::Plan;
 use crate::plan::header::Head;
@@ -15,10 +19,6 @@ use crate::plan::header_match;
 use crate::plan::mapping::Mapping;
 use crate::read::queue;
 use crate::report::DialectSummary;
-use crate::source::batches::{BatchFormat, BatchOptions, Batches};
-use crate::source::layout::Layouts;
-use crate::source::listing::listing;
-use crate::source::{Input, MorselSource};
 
 impl Load<'_> {
     /// Reads the schemas of `inputs`.

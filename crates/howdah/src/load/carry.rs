@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use howdah_connect::{Connection, Target};
+use howdah_message::setting;
+use howdah_source::MorselSource;
 use tokio_postgres::types::Type;
 
 use super::{Decision, Load};
 use crate::catalog::inferred_type::InferredType;
 use crate::catalog::table::Table;
-use crate::connect::{Connection, Target};
 use crate::control::liveness::server_lost;
 use crate::control::lock_watch::{LockWatch, within};
 use crate::control::stoppable::{cancelled, interruptible, stoppable};
@@ -16,7 +18,6 @@ use crate::control::{Control, Phase};
 use crate::error::{Error, ErrorKind};
 use crate::infer::columns::merge;
 use crate::infer::lattice::ColumnLattice;
-use crate::message::setting;
 use crate::plan::Plan;
 use crate::publish::commit::{Commit, Makes};
 use crate::publish::server_identity::ServerIdentity;
@@ -28,7 +29,6 @@ use crate::send::deadlock::watch_for_deadlocks;
 use crate::send::pool::WorkerPool;
 use crate::send::timings::Timings;
 use crate::send::worker::Sent;
-use crate::source::MorselSource;
 
 /// Less than this autovacuum sees to, and nobody needs to know.
 const DEAD_SPACE_WORTH_SAYING: u64 = 1_000_000;

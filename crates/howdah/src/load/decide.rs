@@ -3,7 +3,10 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
+use howdah_connect::Connection;
 use howdah_encode::TypeShape;
+use howdah_message::setting;
+use howdah_source::{Dialect, Input, MorselSource};
 
 use super::batches::created_types;
 use super::{Decision, Load, keys};
@@ -11,12 +14,10 @@ use crate::catalog::inferred_type::InferredType;
 use crate::catalog::name::TableName;
 use crate::catalog::session::Session;
 use crate::catalog::table::{self, Column, Hazards, Kind, Table};
-use crate::connect::Connection;
 use crate::control::Phase;
 use crate::error::Error;
 use crate::infer::columns;
 use crate::infer::lattice::ColumnLattice;
-use crate::message::setting;
 use crate::options::{Mode, OnError, WritePath};
 use crate::plan::declared;
 use crate::plan::force;
@@ -29,7 +30,6 @@ use crate::publish::staged::{Apply, Staging};
 use crate::publish::strategy::{Content, Hidden, PublishStrategy};
 use crate::read::queue;
 use crate::send::write;
-use crate::source::{Dialect, Input, MorselSource};
 
 /// What was found out about the server and the input before anything is decided.
 pub(super) struct Circumstances<'a> {

@@ -3,6 +3,10 @@
 
 use std::sync::Arc;
 
+use howdah_source::layout::{self, Header, Layouts};
+use howdah_source::listing::listing;
+use howdah_source::{Cutter, Dialect, Input, Progress};
+
 use super::Load;
 use crate::catalog::table::Table;
 use crate::control::Control;
@@ -12,9 +16,6 @@ use crate::options::LoadOptions;
 use crate::plan::header::Head;
 use crate::plan::header_match;
 use crate::read::queue;
-use crate::source::layout::{self, Header, Layouts};
-use crate::source::listing::listing;
-use crate::source::{Cutter, Dialect, Input, Progress};
 
 /// Enough for a header, as a rule; a longer one is read all the same.
 const HEADER_BYTES: usize = 16 * 1024;

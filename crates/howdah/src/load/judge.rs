@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use howdah_connect::Connection;
+use howdah_source::{MorselSource, WorkerState};
+
 use super::{Decision, Load};
-use crate::connect::Connection;
 use crate::control::Phase;
 use crate::encode::Encoder;
 use crate::error::Error;
@@ -12,7 +14,6 @@ use crate::read::queue::{self, InputQueue};
 use crate::report::Outcome;
 use crate::send::context::LoadContext;
 use crate::send::pool;
-use crate::source::{MorselSource, WorkerState};
 
 impl Load<'_> {
     /// Reads the whole input and keeps refused records apart, or names the first.

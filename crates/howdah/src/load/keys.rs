@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use howdah_message::{Mention, setting};
+use howdah_source::{Dialect, Input};
+
 use super::Load;
 use crate::catalog::table::{Column, Table};
 use crate::control::Phase;
 use crate::error::Error;
 use crate::infer::json_keys::{self, KeyScan, Question};
-use crate::message::{Mention, setting};
 use crate::options::{HeaderOption, LoadOptions, OnError};
 use crate::plan::columns::is_name;
 use crate::plan::header::Head;
@@ -16,7 +18,6 @@ use crate::plan::keys::Seen;
 use crate::plan::mapping::{self, Mapping};
 use crate::publish::creation::Findings;
 use crate::read::queue;
-use crate::source::{Dialect, Input};
 
 /// Refuses what JSON leaves no choice about.
 ///

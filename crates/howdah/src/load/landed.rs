@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use howdah_connect::Connection;
+use howdah_message::{Action, setting};
+
 use super::{Decision, Load};
 use crate::catalog::name::TableName;
 use crate::catalog::session::Session;
 use crate::catalog::table::Table;
-use crate::connect::Connection;
 use crate::control::lock_watch::LockWatch;
 use crate::error::{Committed, Error, ErrorKind};
-use crate::message::{Action, setting};
 use crate::options::OnError;
 use crate::plan::declared;
 use crate::plan::mapping::Mapping;

@@ -28,13 +28,16 @@ pub(crate) use keys::check as check_json_options;
 pub(crate) use tolerance::{default_path, is_an_input, provenance};
 
 use decide::Circumstances;
+use howdah_connect::{Connection, Target};
+use howdah_message::{Message, setting};
+use howdah_source::tuples::{SIGNATURE, TupleCutter};
+use howdah_source::{Cutter, Dialect, Input, MorselSource, PIECE_BYTES, Progress};
 use landed::Landed;
 use preview::Preview;
 
 use crate::catalog::name::TableName;
 use crate::catalog::session::Session;
 use crate::catalog::table::Table;
-use crate::connect::{Connection, Target};
 use crate::control::Control;
 use crate::control::liveness::server_lost;
 use crate::control::lock_watch::{LockWatch, within};
@@ -42,7 +45,6 @@ use crate::control::stoppable::cancelled;
 use crate::control::usage::Usage;
 use crate::encode::rejects::Rejects;
 use crate::error::{Error, ReportedError};
-use crate::message::{Message, setting};
 use crate::options::{Format, LoadOptions, Mode, WritePath};
 use crate::plan::Plan;
 use crate::plan::header;
@@ -53,8 +55,6 @@ use crate::publish::strategy::PublishStrategy;
 use crate::report::{CommitUnit, Outcome, Report};
 use crate::send::row_commits::RowCommits;
 use crate::send::write;
-use crate::source::tuples::{SIGNATURE, TupleCutter};
-use crate::source::{Cutter, Dialect, Input, MorselSource, PIECE_BYTES, Progress};
 
 /// Carries the inputs that `options` name into a table of `target`. Blocks until the load is over; stop it with
 /// [`Control::cancel`].

@@ -1,11 +1,11 @@
 //! The user's own SQL in the load's transaction: one text after the other, none of which may end that transaction.
 
+use howdah_connect::Connection;
+use howdah_message::{Setting, setting};
 use tokio_postgres::types::Type;
 
 use super::Load;
-use crate::connect::Connection;
 use crate::error::{Committed, Error, ErrorKind};
-use crate::message::{Setting, setting};
 
 /// The transaction that a connection is in, by its number.
 struct OpenTransaction(String);

@@ -2,6 +2,10 @@
 
 use std::sync::Arc;
 
+use howdah_source::layout::Layouts;
+use howdah_source::text::sniff::{self, Unsaid};
+use howdah_source::{Cutter, Dialect, MorselSource, json};
+
 use super::Load;
 use crate::catalog::table::Table;
 use crate::error::Error;
@@ -12,9 +16,6 @@ use crate::plan::header::Head;
 use crate::plan::mapping;
 use crate::read::queue;
 use crate::report::DialectSummary;
-use crate::source::layout::Layouts;
-use crate::source::text::sniff::{self, Unsaid};
-use crate::source::{Cutter, Dialect, MorselSource, json};
 
 /// What was seen, and where rows come from, of which nothing was taken.
 pub(super) struct Preview {

@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
+use howdah_connect::Connection;
+use howdah_source::{Dialect, Input, MorselSource, WorkerState};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::apply::Applied;
 use super::{Decision, Load};
-use crate::connect::Connection;
 use crate::control::stoppable::stoppable;
 use crate::encode::chunk::Ordinal;
 use crate::encode::rejects::{Reject, Rejects};
@@ -17,7 +18,6 @@ use crate::publish::staged::{Round, Staging};
 use crate::read::queue;
 use crate::send::bisect::Bisection;
 use crate::send::row_error::is_about_a_row;
-use crate::source::{Dialect, Input, MorselSource, WorkerState};
 
 /// Refused rows that wait for their records: reading the input again takes time, remembering takes memory.
 const REFUSED_AT_ONCE: usize = 50_000;

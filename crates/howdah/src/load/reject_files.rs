@@ -1,11 +1,12 @@
 //! Loading a corrected reject file: the file itself says how its records are written and where they go.
 
+use howdah_message::setting;
+use howdah_source::Input;
+use howdah_source::open::reject_file::SKIPPED;
+
 use crate::catalog::name::TableName;
 use crate::error::Error;
-use crate::message::setting;
 use crate::options::{DateFormat, Encoding, Format, HeaderOption, LoadOptions, Mode};
-use crate::source::Input;
-use crate::source::open::reject_file::SKIPPED;
 
 /// The inputs that hold the records, and the options under which these are loaded: what the user says goes before what the
 /// file says.

@@ -1,14 +1,14 @@
 //! What the role may do with the table, asked before a row moves: a right that is missing is named, and with it all others that
 //! the load would miss later. SQL that runs before the first row may change all of it; then nothing is asked.
 
+use howdah_connect::Connection;
+use howdah_message::setting;
 use tokio_postgres::types::Type;
 
 use super::Load;
 use crate::catalog::name;
 use crate::catalog::table::{Kind, Table};
-use crate::connect::Connection;
 use crate::error::{Error, ErrorKind};
-use crate::message::setting;
 use crate::options::Mode;
 use crate::plan::mapping::Mapping;
 use crate::publish::staged::Apply;

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use howdah_connect::Connection;
+use howdah_source::MorselSource;
+
 use super::{Decision, Load};
-use crate::connect::Connection;
 use crate::control::Phase;
 use crate::control::lock_watch::LockWatch;
 use crate::error::{Committed, Error, ErrorKind};
@@ -13,7 +15,6 @@ use crate::read::queue::InputQueue;
 use crate::report::Outcome;
 use crate::send::pool::WorkerPool;
 use crate::send::row_commits::RowCommits;
-use crate::source::MorselSource;
 
 impl Load<'_> {
     /// Makes the table when there is none, which commits too, then moves the rows.

@@ -5,18 +5,19 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32};
 
+use howdah_connect::{Connection, Target};
+use howdah_message::setting;
+use howdah_source::Input;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::refused_rows::{NO_SECOND_LOOK, Refused, records};
 use super::{Decision, Load};
 use crate::catalog::name::quote;
 use crate::catalog::table::Kind;
-use crate::connect::{Connection, Target};
 use crate::control::Phase;
 use crate::control::stoppable::cancelled;
 use crate::encode::resolver::Resolver;
 use crate::error::{Error, HiddenNames};
-use crate::message::setting;
 use crate::publish::load_id::LoadId;
 use crate::publish::staged::{Round, Staging};
 use crate::publish::strategy::PublishStrategy;
@@ -24,7 +25,6 @@ use crate::read::queue::{self, InputQueue};
 use crate::send::context::LoadContext;
 use crate::send::pool::WorkerPool;
 use crate::send::row_error::is_about_a_row;
-use crate::source::Input;
 
 /// A row that others lock is not worth waiting for: the load has failed.
 const SHORT_WAIT: &str = "SET LOCAL lock_timeout = '2s'";

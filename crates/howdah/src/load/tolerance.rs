@@ -5,20 +5,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32};
 
+use howdah_connect::Target;
+use howdah_message::setting;
+use howdah_source::Provenance;
+use howdah_source::open::provenance;
+use howdah_source::{Dialect, Family, Input};
+
 use super::{Decision, Load};
 use crate::catalog::table::Table;
-use crate::connect::Target;
 use crate::encode::rejects::{Existing, Rejects};
 use crate::encode::resolver::Resolver;
 use crate::error::Error;
-use crate::message::setting;
 use crate::options::{Format, LoadOptions, OnError};
 use crate::plan::mapping::Mapping;
 use crate::send::context::LoadContext;
 use crate::send::rate_limit::RateLimit;
-use crate::source::Provenance;
-use crate::source::open::provenance;
-use crate::source::{Dialect, Family, Input};
 
 impl Load<'_> {
     /// The file for refused records, when they are to be kept.

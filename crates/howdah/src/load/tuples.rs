@@ -1,18 +1,19 @@
 //! Binary COPY files: rows for a table that exists, field by field in the order of its columns, as the server wrote them.
 
+use howdah_message::setting;
+use howdah_source::layout::Layouts;
+use howdah_source::tuples::TupleCutter;
+use howdah_source::{Input, MorselSource};
+
 use super::Load;
 use super::batches::check;
 use super::preview::Preview;
 use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::message::setting;
 use crate::options::{Format, LoadOptions, WritePath};
 use crate::plan::header::Head;
 use crate::read::queue;
 use crate::report::DialectSummary;
-use crate::source::layout::Layouts;
-use crate::source::tuples::TupleCutter;
-use crate::source::{Input, MorselSource};
 
 impl Load<'_> {
     /// Looks at the first row of `inputs`.

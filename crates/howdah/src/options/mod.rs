@@ -12,8 +12,7 @@ mod write_path;
 
 pub use howdah_encode::arrow::Allowed;
 
-pub use crate::source::{DateFormat, DialectOptions, Encoding, Format};
-
+pub use howdah_source::{DateFormat, DialectOptions, Encoding, Format};
 pub use mode::Mode;
 pub use reject_limit::RejectLimit;
 pub use write_path::WritePath;

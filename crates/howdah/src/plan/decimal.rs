@@ -1,9 +1,10 @@
 //! Numbers with a decimal comma need another delimiter.
 
+use howdah_message::setting;
+use howdah_source::Dialect;
+
 use crate::error::Error;
-use crate::message::setting;
 use crate::options::LoadOptions;
-use crate::source::Dialect;
 
 /// Refuses what would make every number two fields.
 ///

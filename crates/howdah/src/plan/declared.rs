@@ -1,15 +1,15 @@
 //! Types that the user declares (option `types`): what they are is the server's to say; for a table that exists they must be
 //! what it has.
 
+use howdah_connect::Connection;
 use howdah_encode::SessionRules;
+use howdah_message::setting;
 use tokio_postgres::types::Type;
 
 use crate::catalog::name;
 use crate::catalog::table::{Column, Table};
 use crate::catalog::types::{FIRST_OWN_OID, Types};
-use crate::connect::Connection;
 use crate::error::{Error, ErrorKind};
-use crate::message::setting;
 use crate::options::LoadOptions;
 use crate::plan::mapping::Mapping;
 

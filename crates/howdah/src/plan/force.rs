@@ -1,10 +1,11 @@
 //! COPY's FORCE_NULL and FORCE_NOT_NULL: for the columns named, quotes no longer tell NULL from the string that stands for it.
 
+use howdah_message::setting;
+use howdah_source::Form;
+
 use crate::error::Error;
-use crate::message::setting;
 use crate::options::{Format, LoadOptions};
 use crate::plan::mapping::Mapping;
-use crate::source::Form;
 
 /// Stands for every column.
 const ALL: &str = "*";

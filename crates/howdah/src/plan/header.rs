@@ -1,13 +1,14 @@
 //! The start of the input: what record 1 and the fields below it look like, and whether record 1 is a header.
 
+use howdah_message::{Message, setting};
+use howdah_source::listing::listing;
+
 use crate::catalog::inferred_type::InferredType;
 use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::message::{Message, setting};
 use crate::options::{HeaderOption, LoadOptions};
 use crate::plan::columns::are_names;
 use crate::plan::keys::Seen;
-use crate::source::listing::listing;
 
 /// The start of the input: record 1, and what the fields below it look like.
 #[derive(Debug, Clone, Default)]

@@ -1,13 +1,14 @@
 //! Whether the headers of several inputs can be those of one table.
 
+use howdah_message::setting;
+use howdah_source::layout::Header;
+use howdah_source::listing::listing;
+
 use crate::catalog::snake::snake;
 use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::message::setting;
 use crate::options::{ColumnNames, LoadOptions};
 use crate::plan::columns::is_name;
-use crate::source::layout::Header;
-use crate::source::listing::listing;
 
 /// Whether two headers mean the same column, for a load that makes of names what `names` says.
 pub(crate) fn same_name(names: ColumnNames) -> fn(&str, &str) -> bool {

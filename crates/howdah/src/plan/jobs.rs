@@ -1,8 +1,9 @@
 //! How many connections write, and why.
 
+use howdah_message::{Message, setting};
+
 use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::message::{Message, setting};
 use crate::options::{LoadOptions, Mode, OnError};
 
 /// More connections than this gained nothing on the machines measured; a server with many cores takes more when asked.

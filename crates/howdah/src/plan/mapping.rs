@@ -1,6 +1,10 @@
 //! Which field goes into which column: by header name or by position. Pure; all mismatches are reported at once.
 
 use howdah_encode::TypeShape;
+use howdah_message::{Message, setting};
+use howdah_source::layout::Layouts;
+use howdah_source::listing::listing;
+use howdah_source::text::sniff::Fit;
 use tokio_postgres::types::Type;
 
 use crate::catalog::name;
@@ -8,14 +12,10 @@ use crate::catalog::snake;
 use crate::catalog::table::{Column, Table};
 use crate::catalog::types::FIRST_OWN_OID;
 use crate::error::Error;
-use crate::message::{Message, setting};
 use crate::options::{ColumnNames, HeaderOption, LoadOptions};
 use crate::plan::columns::{are_names, find_column, mapped, mapped_field};
 use crate::plan::header::Head;
 use crate::plan::keys::Seen;
-use crate::source::layout::Layouts;
-use crate::source::listing::listing;
-use crate::source::text::sniff::Fit;
 
 /// The fields of a record and where they go.
 #[derive(Debug, Clone, PartialEq, Eq)]

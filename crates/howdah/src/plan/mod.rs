@@ -16,22 +16,22 @@ use std::sync::Arc;
 
 use howdah_encode::arrow::{ArrowCodec, Precision};
 use howdah_encode::{SessionRules, TextCodec, TypeShape};
+use howdah_message::{Message, setting};
+use howdah_source::DateFormat;
+use howdah_source::json::Keys;
+use howdah_source::layout::Layouts;
+use howdah_source::spelling;
+use howdah_source::text::split;
+use howdah_source::{Dialect, Field};
 
 use crate::catalog::name::{quote, quote_literal};
 use crate::catalog::table::Table;
 use crate::error::{Error, ErrorKind};
-use crate::message::{Message, setting};
 use crate::options::{LoadOptions, OnNul, WritePath};
 use crate::plan::force::Forced;
 use crate::plan::mapping::Mapping;
 use crate::plan::row_form::DEFAULT_MARKER;
 use crate::plan::row_form::RowForm;
-use crate::source::DateFormat;
-use crate::source::json::Keys;
-use crate::source::layout::Layouts;
-use crate::source::spelling;
-use crate::source::text::split;
-use crate::source::{Dialect, Field};
 
 /// The OID of `text`.
 const TEXT_OID: u32 = 25;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::source::Eol;
+use howdah_source::Eol;
 
 /// The forms rows travel in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

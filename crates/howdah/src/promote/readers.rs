@@ -1,10 +1,10 @@
 //! How SQL reads the text of a landing table as COPY would have read it.
 
+use howdah_connect::Connection;
 use tokio_postgres::types::Type;
 
 use crate::catalog::name::quote;
 use crate::catalog::table::Column;
-use crate::connect::Connection;
 use crate::error::Error;
 
 const TEXT: u32 = 25;

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use howdah_connect::{Connection, Target};
+use howdah_message::setting;
+
 use super::statements::RejectsTable;
 use super::{Promoted, Promotion, segments};
-use crate::connect::{Connection, Target};
 use crate::control::Control;
 use crate::control::stoppable::{interruptible, stoppable};
 use crate::error::{Error, ErrorKind};
-use crate::message::setting;
 use crate::publish::commit::{Commit, Makes};
 use crate::publish::server_identity::ServerIdentity;
 use crate::send::row_error::is_about_a_row;

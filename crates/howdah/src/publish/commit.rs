@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt, try_join_all};
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use howdah_connect::{Connection, Target};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::connect::{Connection, Target};
 use crate::control::Control;
 use crate::control::liveness::{ANSWER_WITHIN, PATIENCE, lost};
 use crate::control::stoppable::{cancelled, interruptible};

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
+use howdah_connect::Target;
 use tokio::time::timeout;
 
-use crate::connect::Target;
 use crate::control::Control;
 use crate::error::Error;
 

@@ -1,12 +1,13 @@
 //! A table that a load makes: its schema, its columns, its key, its comment; and the script that would make it again.
 
+use howdah_message::{Message, setting};
+use howdah_source::Input;
+
 use crate::catalog::name::{quote, quote_literal};
 use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::message::{Message, setting};
 use crate::options::{LoadOptions, OnError};
 use crate::plan::mapping::Mapping;
-use crate::source::Input;
 
 /// So many inputs are named in the comment; a glob may match thousands.
 const NAMED_INPUTS: usize = 5;

@@ -1,9 +1,9 @@
 //! What became of transactions whose COMMIT was sent, and how a person is told.
 
+use howdah_connect::{Connection, Target};
 use tokio_postgres::error::Severity;
 use tokio_postgres::types::Type;
 
-use crate::connect::{Connection, Target};
 use crate::error::{Committed, Error, ErrorKind};
 use crate::publish::server_identity::ServerIdentity;
 

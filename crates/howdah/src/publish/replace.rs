@@ -12,9 +12,9 @@ use tokio_postgres::types::{ToSql, Type};
 
 use crate::catalog::name::quote;
 use crate::catalog::table::Table;
-use crate::connect::Connection;
 use crate::error::Error;
 use crate::publish::load_id::LoadId;
+use howdah_connect::Connection;
 use rights::Rights;
 
 /// The statements that make a table like the old one and put it into its place, in the order in which they run.

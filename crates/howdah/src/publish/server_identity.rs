@@ -1,6 +1,6 @@
 //! Which server it is: a transaction's number means something only to the one that gave it.
 
-use crate::connect::Connection;
+use howdah_connect::Connection;
 
 /// The cluster and the history that a connection's server writes. After a failover another server may give the same numbers
 /// to other transactions: it goes on in another timeline

@@ -7,13 +7,13 @@ mod statements;
 pub(crate) use key::{Key, Search};
 pub(crate) use rounds::Round;
 
+use howdah_connect::Connection;
+use howdah_message::setting;
 use tokio_postgres::types::Type;
 
 use crate::catalog::name::quote;
 use crate::catalog::table::{Kind, Table};
-use crate::connect::Connection;
 use crate::error::Error;
-use crate::message::setting;
 use crate::options::{LoadOptions, Mode};
 use crate::plan::jobs::Jobs;
 use crate::plan::mapping::Mapping;

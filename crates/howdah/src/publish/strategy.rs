@@ -1,11 +1,11 @@
 //! Where rows land before they are visible, and the statements around the COPYs that make them visible all at once.
 
+use howdah_connect::Connection;
 use tokio_postgres::types::Type;
 
 use crate::catalog::inferred_type::InferredType;
 use crate::catalog::name::quote;
 use crate::catalog::table::Table;
-use crate::connect::Connection;
 use crate::error::{Error, HiddenNames};
 use crate::plan::Plan;
 use crate::publish::creation::Creation;

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
+use howdah_source::{Cutter, Morsel, MorselSource, Piece, WorkerState};
+
 use crate::control::Control;
 use crate::error::{Error, ErrorKind};
-use crate::source::{Cutter, Morsel, MorselSource, Piece, WorkerState};
 
 /// The input of a load, from which any number of threads pull morsels.
 pub(crate) struct InputQueue {

@@ -3,15 +3,16 @@
 
 use std::ops::Range;
 
+use howdah_message::{Message, setting};
+use howdah_source::layout::Layout;
+use howdah_source::open::{guess, transcode};
+use howdah_source::text::split::{MOST_FIELDS, OPEN_QUOTE, PlainRecord};
+use howdah_source::{Encoding, Field, Piece, Splitter, json};
+use howdah_source::{Fault, Span};
+
 use crate::error::{Error, ErrorKind};
-use crate::message::{Message, setting};
 use crate::options::OnNul;
 use crate::plan::{Plan, PlanColumn};
-use crate::source::layout::Layout;
-use crate::source::open::{guess, transcode};
-use crate::source::text::split::{MOST_FIELDS, OPEN_QUOTE, PlainRecord};
-use crate::source::{Encoding, Field, Piece, Splitter, json};
-use crate::source::{Fault, Span};
 
 /// One record that has the plan's fields.
 pub(crate) struct Record<'r> {
@@ -190,7 +191,7 @@ impl<'p> Records<'p> {
                 let fault = span.and_then(|span| head_fault(self.piece, span));
                 let mut scratch = Vec::new();
                 let name = |field: &Field| {
-                    let value = crate::source::text::split::value(
+                    let value = howdah_source::text::split::value(
                         *field,
                         self.piece.bytes(),
                         &self.plan.dialect,

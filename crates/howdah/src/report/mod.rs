@@ -7,11 +7,11 @@ use serde::Serialize;
 pub use crate::catalog::session::Durability;
 use crate::error::Error;
 pub use crate::error::{ReportedError, ReportedLocation};
-use crate::message::{Message, Respell, Setting, Spelling};
 use crate::options::{Format, Mode, WritePath};
-use crate::source::text::sniff::shown;
-use crate::source::{Dialect, Encoding, Family};
 use crate::words::or_empty;
+use howdah_message::{Message, Respell, Setting, Spelling};
+use howdah_source::text::sniff::shown;
+use howdah_source::{Dialect, Encoding, Family};
 pub use outcome::{CommitUnit, CopyFormat, Outcome};
 
 /// The figures of one load. Serialises to the JSON report.

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use bytes::Bytes;
+use howdah_connect::{Connection, Target};
+use howdah_source::PIECE_BYTES;
 use tokio_postgres::Statement;
 
 use super::batch::BatchPlan;
@@ -13,7 +15,6 @@ use super::shape::RowShape;
 use crate::catalog::name::TableName;
 use crate::catalog::session::Session;
 use crate::catalog::table::Table;
-use crate::connect::{Connection, Target};
 use crate::control::Control;
 use crate::encode::buffers::Buffers;
 use crate::encode::resolver::Resolver;
@@ -23,7 +24,6 @@ use crate::publish::commit::{Commit, Makes};
 use crate::publish::server_identity::ServerIdentity;
 use crate::send::row_error::{copy_context, named_column};
 use crate::send::write::copy::Copy;
-use crate::source::PIECE_BYTES;
 
 /// Rows are sent when they are so many bytes together.
 const CHUNK_BYTES: usize = PIECE_BYTES;

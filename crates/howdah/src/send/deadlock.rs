@@ -4,12 +4,12 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use howdah_connect::Connection;
+use howdah_message::setting;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 
-use crate::connect::Connection;
 use crate::error::{Error, ErrorKind};
-use crate::message::setting;
 use crate::send::context::LoadContext;
 
 /// A worker counts as blocked when two checks in a row find it waiting, so within a second. `pg_blocking_pids` takes the

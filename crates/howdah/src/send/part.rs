@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use howdah_source::Morsel;
 use tokio_postgres::error::Severity;
 
 use crate::encode::chunk::{Chunk, RowOrigins};
@@ -14,7 +15,6 @@ use crate::send::deadlock::deadlock_error;
 use crate::send::row_error::{copy_context, named_column};
 use crate::send::savepoint;
 use crate::send::write::{Refusal, Sink, StatementRunner};
-use crate::source::Morsel;
 
 /// The chunks of one COPY statement. The server reports a bad row when the COPY ends, so a part bounds what is sent in vain
 /// (16 MiB of input), and what a worker must remember to trace an error back to its line.

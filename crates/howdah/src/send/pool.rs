@@ -9,20 +9,20 @@ use std::time::Duration;
 
 use futures_util::future::{join_all, try_join_all};
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use howdah_connect::{Connection, Target};
+use howdah_message::setting;
+use howdah_source::{Morsel, WorkerState};
 use tokio::sync::{oneshot, watch};
 
-use crate::connect::{Connection, Target};
 use crate::control::Control;
 use crate::encode::chunk::Chunk;
 use crate::encode::rejects::Reject;
 use crate::encode::{Encoded, Encoder};
 use crate::error::{Error, ErrorKind};
-use crate::message::setting;
 use crate::read::queue::InputQueue;
 use crate::send::context::LoadContext;
 use crate::send::timings::{Stopwatch, Timings};
 use crate::send::worker::{Sent, Worker};
-use crate::source::{Morsel, WorkerState};
 
 /// How long workers may take to come to an end, before the server is told and after.
 const END_WITHIN: Duration = Duration::from_secs(1);

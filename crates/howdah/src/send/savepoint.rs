@@ -1,8 +1,8 @@
 //! The savepoint under which a part is sent whose rows the server may refuse.
 
+use howdah_connect::Connection;
 use tokio_postgres::SimpleQueryMessage;
 
-use crate::connect::Connection;
 use crate::error::Error;
 
 /// Sets it.

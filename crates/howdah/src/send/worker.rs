@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::connect::Connection;
+use howdah_connect::Connection;
+use howdah_message::setting;
+use howdah_source::{Morsel, WorkerState};
+
 use crate::encode::chunk::Chunk;
 use crate::error::Error;
 use crate::infer::lattice::ColumnLattice;
-use crate::message::setting;
 use crate::plan::row_form::RowForm;
 use crate::send::context::LoadContext;
 use crate::send::deadlock::deadlock_error;
@@ -16,7 +18,6 @@ use crate::send::row_error::is_about_a_row;
 use crate::send::savepoint;
 use crate::send::timings::Timings;
 use crate::send::write::StatementRunner;
-use crate::source::{Morsel, WorkerState};
 
 /// Sends chunks over one connection of a load.
 pub(crate) struct Worker {

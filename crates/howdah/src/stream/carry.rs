@@ -4,6 +4,9 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
+use howdah_source::text::live::LiveCutter;
+use howdah_source::{Dialect, Field, Piece, Span};
+
 use super::arrival::Arrival;
 use super::intake::Intake;
 use super::origin::Source;
@@ -20,8 +23,6 @@ use crate::options::OnError;
 use crate::plan::Plan;
 use crate::read::records::Records;
 use crate::rows::OpenField;
-use crate::source::text::live::LiveCutter;
-use crate::source::{Dialect, Field, Piece, Span};
 use crate::writer::{Ack, Tag, Writer};
 
 /// So much memory records may take that are not settled, beside the writer's queue.

@@ -6,9 +6,10 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
+use howdah_source::PIECE_BYTES;
+
 use super::origin::read_some;
 use super::trace::{FileMark, Trace};
-use crate::source::PIECE_BYTES;
 
 /// A file that lost its name may still be written to, by a program that has yet to hear of it.
 const LAST_WORDS: Duration = Duration::from_secs(1);

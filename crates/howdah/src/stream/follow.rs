@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use howdah_message::Action;
+
 use super::arrival::{Arrival, cannot_read};
 use super::current::Current;
 use super::growth::{Growth, LOOK_EVERY};
@@ -17,7 +19,6 @@ use super::trace::{FileMark, Trace};
 use super::waiting::Waiting;
 use crate::control::Control;
 use crate::error::{Error, ErrorKind};
-use crate::message::Action;
 
 /// The files of a name.
 pub(super) struct Follow {

@@ -3,6 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use howdah_source::Dialect;
+use howdah_source::text::live::LiveCutter;
+
 use super::arrival::Arrival;
 use super::origin::Source;
 use super::place::{Place, Saved};
@@ -11,8 +14,6 @@ use super::waiting::Waiting;
 use crate::control::Control;
 use crate::error::Error;
 use crate::options::{Format, LoadOptions};
-use crate::source::Dialect;
-use crate::source::text::live::LiveCutter;
 
 /// An input and where in it one is.
 pub(super) struct Intake {

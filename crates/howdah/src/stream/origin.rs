@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
 
+use howdah_source::PIECE_BYTES;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
@@ -18,7 +19,6 @@ use super::trace::FileMark;
 use super::waiting::{Told, Waiting};
 use crate::control::Control;
 use crate::error::Error;
-use crate::source::PIECE_BYTES;
 
 /// An input that goes on.
 pub(super) enum Source {

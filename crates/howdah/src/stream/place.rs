@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use howdah_message::setting;
 use serde::{Deserialize, Serialize};
 
 use super::trace::{FileMark, Trace};
 use crate::error::{Error, ErrorKind};
-use crate::message::setting;
 
 /// It names a file of the user's, and decides what is read again: nobody else's business.
 const MODE: u32 = 0o600;

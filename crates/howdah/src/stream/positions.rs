@@ -3,11 +3,12 @@
 
 use std::ops::Range;
 
+use howdah_source::{Piece, Span};
+
 use super::place::Place;
 use super::state_table::SharedTable;
 use super::trace::FileMark;
 use crate::error::Error;
-use crate::source::{Piece, Span};
 use crate::writer::Tag;
 
 /// Counts, if there is a place in the database to count for.

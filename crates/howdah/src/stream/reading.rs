@@ -4,12 +4,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use howdah_message::{Action, setting};
+use howdah_source::layout::Layouts;
+use howdah_source::text::live::LiveCutter;
+use howdah_source::text::reading::Sample;
+use howdah_source::text::sniff::{self, Unsaid};
+use howdah_source::{Dialect, Encoding, Piece};
+
 use crate::catalog::session::Session;
 use crate::catalog::table::Table;
 use crate::error::{Error, ErrorKind};
 use crate::infer::header;
 use crate::load::check_json_options;
-use crate::message::{Action, setting};
 use crate::options::{Format, LoadOptions, Mode, OnError, WritePath};
 use crate::plan::columns::is_name;
 use crate::plan::decimal;
@@ -18,11 +24,6 @@ use crate::plan::header::Head;
 use crate::plan::mapping::{self, Mapping};
 use crate::plan::{FormRules, Plan};
 use crate::report::DialectSummary;
-use crate::source::layout::Layouts;
-use crate::source::text::live::LiveCutter;
-use crate::source::text::reading::Sample;
-use crate::source::text::sniff::{self, Unsaid};
-use crate::source::{Dialect, Encoding, Piece};
 
 /// Endings of files that do not grow line by line.
 const COMPRESSED: [&str; 6] = ["gz", "bgz", "zst", "zstd", "xz", "bz2"];

@@ -1,10 +1,10 @@
 //! What came of a stream, as data: a load's keys where they apply, and what the writer did.
 
+use howdah_message::{Respell, Spelling};
 use serde::Serialize;
 
 use crate::error::Error;
 use crate::error::ReportedError;
-use crate::message::{Respell, Spelling};
 use crate::report::{DialectSummary, PlannedColumn};
 use crate::report::{Durability, Outcome};
 use crate::words::or_empty;

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use howdah_source::Piece;
+use howdah_source::Span;
 use tokio::sync::Notify;
 
 use super::place::{Place, StateFile};
@@ -14,8 +16,6 @@ use super::trace::FileMark;
 use super::watch::StreamWatch;
 use crate::encode::rejects::{Reject, Rejects};
 use crate::error::{Error, ErrorKind};
-use crate::source::Piece;
-use crate::source::Span;
 use crate::writer::Ack;
 
 /// How old what is kept of the place may be while records come: what is read twice after a crash, against a write to the disk.

@@ -8,6 +8,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use howdah_connect::{Connection, Target};
+use howdah_message::setting;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 use tokio_postgres::types::{ToSql, Type};
@@ -17,11 +19,9 @@ use super::notes::{LOST, Notes};
 use super::place::{Place, Saved};
 use super::trace::{FileMark, Trace};
 use crate::catalog::name::{TableName, quote, quote_literal};
-use crate::connect::{Connection, Target};
 use crate::control::Control;
 use crate::control::stoppable::cancelled;
 use crate::error::{Error, ErrorKind};
-use crate::message::setting;
 use crate::publish::load_id::LoadId;
 use crate::writer::Companion;
 

@@ -6,9 +6,8 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use howdah_source::{Input, Progress};
 use serde::{Deserialize, Serialize};
-
-use crate::source::{Input, Progress};
 
 /// So many bytes at a file's start tell it from another that got its inode.
 const HEAD_BYTES: u64 = 1024;

@@ -1,10 +1,10 @@
 //! What an acknowledgement is worth: where the server itself promises less than that a row is in and survives a crash.
 
+use howdah_connect::Connection;
 use tokio_postgres::types::Type;
 
 use super::statements::may_drop_rows;
 use crate::catalog::table::Table;
-use crate::connect::Connection;
 use crate::error::Error;
 
 /// What a program should know before it relies on acknowledgements, a sentence each.

@@ -3,10 +3,10 @@
 
 use std::hash::{DefaultHasher, Hasher};
 
+use howdah_connect::Connection;
 use tokio_postgres::types::Type;
 
 use crate::catalog::table::Table;
-use crate::connect::Connection;
 use crate::error::Error;
 use crate::rows::{OpenField, RowShape};
 

@@ -6,10 +6,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use howdah_connect::{Connection, Target};
 use tokio::time::timeout;
 use tokio_postgres::types::Type;
 
-use crate::connect::{Connection, Target};
 use crate::publish::load_id::LoadId;
 
 /// Names the statements of one session.

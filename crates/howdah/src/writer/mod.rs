@@ -38,11 +38,11 @@ pub use returned::ReturnedRow;
 pub use statistics::{Distribution, Flushes, Latency, Statistics};
 
 use ack::Group;
+use howdah_connect::Target;
 pub(crate) use ledger::{Companion, Entry, Tag};
 use queue::NewRow;
 use shared::{Shared, prepare};
 
-use crate::connect::Target;
 use crate::error::{Committed, Error, ErrorKind};
 use crate::rows::{OpenField, Row, RowShape};
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use howdah_connect::{Connection, Target};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio_postgres::types::Type;
@@ -21,7 +22,6 @@ use super::untold::Untold;
 use crate::catalog::name::TableName;
 use crate::catalog::session::Session;
 use crate::catalog::table::Table;
-use crate::connect::{Connection, Target};
 use crate::error::Error;
 use crate::rows::RowShape;
 

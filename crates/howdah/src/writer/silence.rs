@@ -7,10 +7,10 @@
 use std::pin::Pin;
 use std::time::Duration;
 
+use howdah_connect::{Target, Traffic};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
 use super::mark::{Mark, Sign};
-use crate::connect::{Target, Traffic};
 
 /// How often is looked whether bytes pass.
 const LOOK_EVERY: Duration = Duration::from_secs(2);

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use howdah_connect::Connection;
+use howdah_message::setting;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
@@ -9,9 +11,7 @@ use super::ledger::{Ledger, Note};
 use super::options::{OnConflict, WriterOptions};
 use crate::catalog::name::quote;
 use crate::catalog::table::Table;
-use crate::connect::Connection;
 use crate::error::Error;
-use crate::message::setting;
 use crate::options::ColumnNames;
 use crate::plan::columns::find_column;
 use crate::publish::load_id::LoadId;

@@ -1,7 +1,8 @@
+use howdah_source::Progress;
+use howdah_source::{Cutter, Input};
+
 use super::*;
 use crate::options::{DialectOptions, Format};
-use crate::source::Progress;
-use crate::source::{Cutter, Input};
 
 fn seen(text: &str, target: usize, options: &LoadOptions) -> Result<Seen, Error> {
     let dialect = Arc::new(Dialect::resolve(Format::Json, &DialectOptions::default()).unwrap());

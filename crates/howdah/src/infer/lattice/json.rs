@@ -1,7 +1,8 @@
 //! What JSON says of a value's type by itself: quotes make text of digits, and numbers are numbers however they are written.
 
+use howdah_source::Form;
+
 use super::{ColumnLattice, InferredType, TypeSet, classify, number};
-use crate::source::Form;
 
 /// Types whose values JSON can only write as strings.
 const STRINGS: TypeSet = TypeSet::of(&[

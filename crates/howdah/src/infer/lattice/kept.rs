@@ -1,9 +1,10 @@
 //! What keeps a column from a narrower type: how many of its values each type takes, and the first that it does not.
 
+use howdah_message::{Message, setting};
+
 use super::{ColumnLattice, NULL_MARKERS, TypeSet};
 use crate::catalog::inferred_type::InferredType;
 use crate::error::Location;
-use crate::message::{Message, setting};
 
 /// So few values are few in any column.
 const FEW: u64 = 3;

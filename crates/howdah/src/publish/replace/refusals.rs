@@ -1,15 +1,15 @@
 //! What keeps a table from being replaced: everything that DROP TABLE would refuse or take along and that the new table cannot
 //! be given, and rights that the role lacks.
 
+use howdah_connect::Connection;
+use howdah_message::setting;
 use tokio_postgres::types::Type;
 
 use super::Twins;
 use super::belongings;
 use crate::catalog::name;
 use crate::catalog::table::{Kind, Table};
-use crate::connect::Connection;
 use crate::error::{Error, ErrorKind};
-use crate::message::setting;
 
 /// Everything that goes when the table goes (`own`), then what hangs on it or cannot be made again.
 const LOST: &str = "

@@ -1,9 +1,9 @@
 //! The rights on a table, its columns, its row type and the sequences of its identity columns: the new ones get exactly what the
 //! old ones had, whatever the defaults of the role and event triggers gave them.
 
+use howdah_connect::Connection;
 use tokio_postgres::types::{ToSql, Type};
 
-use crate::connect::Connection;
 use crate::error::Error;
 
 /// The rights on one object.

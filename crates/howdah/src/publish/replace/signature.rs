@@ -1,9 +1,9 @@
 //! Whether a table is still what it was when its definition was read: nobody is kept from altering it while its rows are sent.
 
+use howdah_connect::Connection;
 use tokio_postgres::types::Type;
 
 use super::belongings::{CATALOGS, OWN};
-use crate::connect::Connection;
 use crate::error::{Error, ErrorKind};
 
 /// The versions of all rows of the catalog that make up the table and what belongs to it: a change of any of them, by whatever

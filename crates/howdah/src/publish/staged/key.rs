@@ -1,12 +1,12 @@
 //! The key by which rows of the input find their rows in the table: as asked, or as the catalog says.
 
+use howdah_connect::Connection;
+use howdah_message::{Message, Setting, setting};
 use tokio_postgres::types::Type;
 
 use crate::catalog::name::{display, quote};
 use crate::catalog::table::{Kind, Table};
-use crate::connect::Connection;
 use crate::error::Error;
-use crate::message::{Message, Setting, setting};
 use crate::options::{ColumnNames, LoadOptions, Mode};
 use crate::plan::columns::find_column;
 use crate::plan::mapping::Mapping;

@@ -4,10 +4,10 @@ use std::pin::Pin;
 
 use bytes::Bytes;
 use futures_util::SinkExt;
+use howdah_connect::Connection;
 use howdah_encode::wire;
 use tokio_postgres::{CopyInSink, Statement};
 
-use crate::connect::Connection;
 use crate::plan::row_form::RowForm;
 
 /// One CopyData message holds at most so much: tokio-postgres copies each message into its write buffer, which must not

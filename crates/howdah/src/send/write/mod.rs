@@ -14,17 +14,17 @@ use tokio::sync::OnceCell;
 use tokio_postgres::Statement;
 
 use crate::catalog::table::Table;
-use crate::connect::Connection;
 use crate::error::Error;
-use crate::message::{Mention, Message, setting};
 use crate::options::{Format, LoadOptions, Mode, OnError, OnNul, WritePath};
 use crate::plan::Plan;
 use crate::plan::mapping::Mapping;
 use crate::plan::row_form::RowForm;
 use crate::send::context::LoadContext;
 use crate::send::row_commits::RowCommits;
-use crate::source::Eol;
 use copy::Copy;
+use howdah_connect::Connection;
+use howdah_message::{Mention, Message, setting};
+use howdah_source::Eol;
 use statements::{Element, Statements};
 
 /// `interval[]`: a modifier of its elements decides how their literals are read, which only COPY tells the server.

@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) use entry::{Beside, Companion, Entry, Tag};
+use howdah_connect::Connection;
 
-use crate::connect::Connection;
 use crate::error::Error;
 use crate::publish::load_id::LoadId;
 
