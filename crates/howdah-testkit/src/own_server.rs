@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::psql::Psql;
 use crate::secrets;
+use crate::waiting::{PATIENCE, until};
 
 /// A server of a test's own. What was committed survives whatever happens to its processes; the server ends with this
 /// value.
@@ -51,6 +53,33 @@ impl OwnServer {
     /// Runs SQL or psql commands; what they print, without the last line end.
     pub fn sql(&self, commands: &str) -> String {
         Psql { bin_dir: self.0.bin_dir().to_owned(), conninfo: self.conninfo() }.run(commands)
+    }
+
+    /// Has commits wait for a standby called `name`, which is none of its own, and returns when they do.
+    ///
+    /// That sessions show the setting is not enough: commits wait once the checkpointer has read it too.
+    ///
+    /// # Panics
+    /// If no commit waits within a minute.
+    pub fn ask_for_a_standby(&self, name: &str) {
+        const WAITERS: &str = "pg_stat_activity WHERE wait_event = 'SyncRep'";
+        self.sql(&format!("ALTER SYSTEM SET synchronous_standby_names = '{name}'"));
+        self.sql("SELECT pg_reload_conf()");
+        let (start, waits) = (Instant::now(), AtomicBool::new(false));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !waits.load(Ordering::Relaxed) && start.elapsed() < PATIENCE {
+                    self.sql("SELECT pg_logical_emit_message(true, 'probe', '')");
+                }
+            });
+            until("a commit waits for a standby", || {
+                self.sql(&format!("SELECT count(*) FROM {WAITERS}")) == "1"
+            });
+            waits.store(true, Ordering::Relaxed);
+            until("no commit waits any more", || {
+                self.sql(&format!("SELECT count(pg_cancel_backend(pid)) FROM {WAITERS}")) == "0"
+            });
+        });
     }
 
     /// Stops it as `pg_ctl stop` would; its data stay.

@@ -32,10 +32,12 @@ impl Rig {
     }
 
     fn ask_for_standby(&self, asks: bool) {
-        let name = if asks { "nobody" } else { "" };
-        self.server.sql(&format!("ALTER SYSTEM SET synchronous_standby_names = '{name}'"));
+        if asks {
+            return self.server.ask_for_a_standby("nobody");
+        }
+        self.server.sql("ALTER SYSTEM RESET synchronous_standby_names");
         self.server.sql("SELECT pg_reload_conf()");
-        until("the setting is read", || self.server.sql("SHOW synchronous_standby_names") == name);
+        until("the setting is read", || self.server.sql("SHOW synchronous_standby_names").is_empty());
     }
 
     fn waiters(&self) -> String {

@@ -213,9 +213,7 @@ fn a_row_that_no_standby_has_is_not_acknowledged_because_its_transaction_is_ther
             server.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == count
         });
     };
-    server.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
-    server.sql("SELECT pg_reload_conf()");
-    waiting::until("a standby is asked for", || server.sql("SHOW synchronous_standby_names") == "nobody");
+    server.ask_for_a_standby("nobody");
     let ack = writer.write_blocking(&(1, 2_i64, "no standby has it")).unwrap();
     waiters("1");
     // The client gives the attempt up, and does not end it, however often it stands in the way of the next.
@@ -249,9 +247,7 @@ fn a_row_whose_wait_for_a_standby_was_cancelled_is_not_acknowledged() {
         let mut account = Account::default();
         account.write(&writer, (1, 1));
         account.settle();
-        server.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
-        server.sql("SELECT pg_reload_conf()");
-        waiting::until("a standby is asked for", || server.sql("SHOW synchronous_standby_names") == "nobody");
+        server.ask_for_a_standby("nobody");
         let ack = writer.write_blocking(&(1, 2_i64, "no standby has it")).unwrap();
         // The row's own wait first, then those of the commits behind it.
         for _ in 0..3 {
