@@ -5,10 +5,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use howdah_connect::{Connection, Target};
+use howdah_connect::{Connection, LockWait, Target};
 use howdah_message::{Message, setting};
 use tokio::time::Instant;
-use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use crate::control::Control;
@@ -22,20 +21,6 @@ const QUIET: Duration = Duration::from_secs(1);
 const WORTH_SAYING_S: f64 = 2.0;
 /// So much later than the watch the server ends a wait: the watch has looked twice by then, and can say who holds the lock.
 const SERVER_LATER: Duration = Duration::from_secs(1);
-/// More holders than this are only counted.
-const NAMED_HOLDERS: usize = 3;
-
-/// Who waits for what, and who holds it. A lock on a row is one on the transaction that changed it, and has no table.
-const WAITS: &str = "
-    select w.pid, extract(epoch from pg_catalog.clock_timestamp() - w.waitstart)::float8,
-           case when w.database = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
-                then w.relation::regclass::text end,
-           b.pid, a.application_name, a.usename::text, a.state
-      from pg_catalog.pg_locks as w
-      cross join lateral pg_catalog.unnest(pg_catalog.pg_blocking_pids(w.pid)) as b(pid)
-      left join pg_catalog.pg_stat_activity as a on a.pid = b.pid
-     where not w.granted and w.waitstart is not null and w.pid = any ($1) and b.pid <> all ($1)
-     order by w.waitstart, b.pid";
 
 /// Watches the sessions of one load, until it is dropped.
 pub(crate) struct LockWatch {
@@ -59,14 +44,6 @@ struct State {
     told: Option<String>,
     /// The wait that was ended: what for, and who holds it.
     ended: Option<(String, String)>,
-}
-
-/// One backend that waits.
-struct Wait {
-    pid: i32,
-    seconds: f64,
-    lock: String,
-    holders: String,
 }
 
 impl LockWatch {
@@ -166,8 +143,7 @@ impl Shared {
             none => none.insert(self.target.connect().await?),
         };
         let pids = self.state().pids.clone();
-        let rows = connection.client().query_typed(WAITS, &[(&pids, Type::INT4_ARRAY)]).await?;
-        let Some(wait) = longest(&rows) else {
+        let Some(wait) = LockWait::longest(connection.client(), &pids).await? else {
             self.state().told = None;
             return Ok(());
         };
@@ -206,41 +182,5 @@ async fn watch(shared: Arc<Shared>) {
         if shared.look(&mut own).await.is_err() {
             own = None;
         }
-    }
-}
-
-/// The wait that has lasted longest, with all who hold what is waited for.
-fn longest(rows: &[Row]) -> Option<Wait> {
-    let first = rows.first()?;
-    let pid: i32 = first.get(0);
-    let held: Vec<String> = rows.iter().filter(|row| row.get::<_, i32>(0) == pid).map(holder).collect();
-    let lock = match first.get::<_, Option<String>>(2) {
-        Some(table) => format!("a lock on {table}"),
-        None => "a row that another transaction has written".to_owned(),
-    };
-    let others = held.len().saturating_sub(NAMED_HOLDERS);
-    let more = if others > 0 { format!(", and {others} more") } else { String::new() };
-    let named = held[..held.len() - others].join(", ");
-    let verb = if held.len() == 1 { "holds" } else { "hold" };
-    Some(Wait { pid, seconds: first.get(1), lock, holders: format!("{named}{more} {verb} it") })
-}
-
-/// A session that holds something, as far as the server tells.
-fn holder(row: &Row) -> String {
-    let pid: i32 = row.get(3);
-    if pid == 0 {
-        return "a prepared transaction".to_owned();
-    }
-    let known: Vec<String> = [
-        row.get::<_, Option<String>>(4).filter(|name| !name.is_empty()),
-        row.get::<_, Option<String>>(5).map(|role| format!("role {role}")),
-        row.get::<_, Option<String>>(6),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    match known.is_empty() {
-        true => format!("process {pid}"),
-        false => format!("process {pid} ({})", known.join(", ")),
     }
 }
