@@ -16,6 +16,7 @@ mod codegen;
 #[cfg(feature = "bench")]
 mod dataset;
 mod load;
+mod migrate;
 mod promote;
 mod stream;
 
@@ -32,6 +33,7 @@ pub(crate) use dataset::{Dataset, DatasetFormatArg};
 pub(crate) use load::{
     AllowArg, Columns, Connection, Input, Load, ModeArg, ReportArg, Tolerance, WritePathArg,
 };
+pub(crate) use migrate::{Common, HistoryFiles, Migrate, MigrateAction, MigrateApply};
 pub(crate) use promote::Promote;
 pub(crate) use stream::{OnConflictArg, Stream};
 
@@ -71,6 +73,8 @@ pub(crate) enum Command {
     Promote(Promote),
     /// Make typed code of annotated SQL
     Codegen(Codegen),
+    /// Apply the steps of annotated SQL to a database, once each
+    Migrate(Migrate),
     /// Manage howdah's own PostgreSQL servers
     Server(Server),
     /// Measure every way of writing to PostgreSQL
@@ -157,10 +161,11 @@ Examples:
   howdah man > ~/.local/share/man/man1/howdah.1     keep it";
 
 #[cfg(feature = "bench")]
-const COMMANDS: [&str; 9] =
-    ["load", "stream", "promote", "codegen", "server", "bench", "dataset", "completions", "man"];
+const COMMANDS: [&str; 10] =
+    ["load", "stream", "promote", "codegen", "migrate", "server", "bench", "dataset", "completions", "man"];
 #[cfg(not(feature = "bench"))]
-const COMMANDS: [&str; 7] = ["load", "stream", "promote", "codegen", "server", "completions", "man"];
+const COMMANDS: [&str; 8] =
+    ["load", "stream", "promote", "codegen", "migrate", "server", "completions", "man"];
 
 /// Print a manual page, as man reads it.
 #[derive(Debug, Args)]
@@ -234,6 +239,7 @@ mod tests {
             &["stream"],
             &["promote"],
             &["codegen", "check"],
+            &["migrate", "apply"],
             &["server"],
             &["server", "psql"],
             &["man"],

@@ -58,6 +58,7 @@ fn run(args: Vec<OsString>) -> u8 {
             Command::Stream(args) => commands::stream::run(args),
             Command::Promote(args) => commands::promote::run(args),
             Command::Codegen(args) => commands::codegen::run(args),
+            Command::Migrate(args) => commands::migrate::run(args),
             Command::Server(args) => commands::server::run(args),
             #[cfg(feature = "bench")]
             Command::Bench(args) => commands::bench::run(args),

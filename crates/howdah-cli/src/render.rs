@@ -237,7 +237,7 @@ pub(crate) fn promoted(report: &PromoteReport, look: &str) -> String {
 }
 
 /// Moves when a key goes or means something else; new keys do not move it.
-const REPORT_FORMAT: u32 = 1;
+pub(crate) const REPORT_FORMAT: u32 = 1;
 
 #[derive(serde::Serialize)]
 struct Numbered<R> {

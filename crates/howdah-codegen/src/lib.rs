@@ -6,6 +6,7 @@ pub mod config;
 pub mod describe;
 pub mod diagnostic;
 pub mod languages;
+pub mod migrate;
 pub mod model;
 pub mod project;
 pub mod source;

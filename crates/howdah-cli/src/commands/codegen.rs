@@ -1,6 +1,6 @@
 //! `howdah codegen`: one function an action.
 
-mod project;
+pub(super) mod project;
 mod server;
 
 use std::path::Path;

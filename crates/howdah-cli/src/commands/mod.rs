@@ -8,6 +8,7 @@ pub(crate) mod completions;
 pub(crate) mod dataset;
 pub(crate) mod load;
 pub(crate) mod man;
+pub(crate) mod migrate;
 pub(crate) mod promote;
 pub(crate) mod server;
 pub(crate) mod stream;

@@ -13,6 +13,7 @@ mod datasets;
 mod hostile;
 mod inputs;
 mod lost_output;
+mod migrate;
 mod promoting;
 mod shells;
 mod stopping;

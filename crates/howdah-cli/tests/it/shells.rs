@@ -65,6 +65,7 @@ fn bash_completes_commands_options_and_their_values() {
         ("howdah stream --on-conflict ", "ignore\nupdate"),
         ("howdah stream --table t --state-", "--state-table"),
         ("howdah codegen check --format ", "text\njson\ngithub"),
+        ("howdah migrate st", "status"),
         ("howdah server st", "start\nstop\nstatus"),
         ("howdah completions ", "-?\n--help\nbash\nzsh\nfish"),
     ] {
@@ -97,6 +98,7 @@ fn man_reads_every_page_without_a_complaint_and_examples_keep_their_lines() {
         &["man", "load"],
         &["man", "stream"],
         &["man", "codegen"],
+        &["man", "migrate"],
         &["man", "server"],
         &["man", "dataset"],
         &["man", "man"],

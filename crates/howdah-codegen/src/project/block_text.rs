@@ -5,16 +5,16 @@ use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::source::{Block, Piece};
 
 /// SQL with `$1` for variables.
-pub(super) struct BlockText<'b> {
+pub(crate) struct BlockText<'b> {
     /// For the server.
-    pub(super) sql: String,
+    pub(crate) sql: String,
     /// The pieces, each with the number of characters before it.
     starts: Vec<(usize, &'b Piece)>,
 }
 
 impl<'b> BlockText<'b> {
     /// Joins pieces; variables get the places of their names in `parameters`.
-    pub(super) fn new(pieces: &'b [Piece], parameters: &[String]) -> Self {
+    pub(crate) fn new(pieces: &'b [Piece], parameters: &[String]) -> Self {
         let mut text = Self { sql: String::new(), starts: Vec::new() };
         let mut characters = 0;
         for piece in pieces {
@@ -45,7 +45,7 @@ impl<'b> BlockText<'b> {
     }
 
     /// What the server said of this text.
-    pub(super) fn refused(&self, error: Error, block: &Block) -> Diagnostic {
+    pub(crate) fn refused(&self, error: Error, block: &Block) -> Diagnostic {
         let begin = self.starts.first().map(|(_, piece)| piece.place_of(0));
         let at = error.position.and_then(|position| self.place(position));
         let place = at.or(begin).unwrap_or_else(|| block.place.clone());
@@ -54,7 +54,7 @@ impl<'b> BlockText<'b> {
 }
 
 /// What the server said, at a place.
-pub(super) fn refused(error: Error, place: Place, block: &Block) -> Diagnostic {
+pub(crate) fn refused(error: Error, place: Place, block: &Block) -> Diagnostic {
     let code = if error.sqlstate.is_some() { Code::SqlExecutionError } else { Code::DatabaseError };
     Diagnostic {
         suggestion: error.hint.or(error.detail).map(String::from),
@@ -64,7 +64,7 @@ pub(super) fn refused(error: Error, place: Place, block: &Block) -> Diagnostic {
 }
 
 /// An error about a block.
-pub(super) fn about(code: Code, place: Place, message: impl Into<String>, block: &Block) -> Diagnostic {
+pub(crate) fn about(code: Code, place: Place, message: impl Into<String>, block: &Block) -> Diagnostic {
     Diagnostic {
         block: Some(format!("{} {}", block.kind.word(), block.name)),
         ..Diagnostic::error(code, place, message)

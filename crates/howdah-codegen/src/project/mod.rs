@@ -1,15 +1,16 @@
 //! A project becomes a [`Model`]: a place on a server, the steps that make its tables there, and a description of each block.
 
-mod block_text;
+pub(crate) mod block_text;
 mod blocks;
 pub mod explain;
 mod host;
+pub(crate) mod migration;
 pub mod output;
-mod permitted;
+pub(crate) mod permitted;
 mod statement;
 mod steps;
 mod table;
-mod trouble;
+pub(crate) mod trouble;
 
 pub use host::Place;
 
@@ -119,7 +120,7 @@ async fn group(scratch: &Scratch, sources: &[Source], model: &mut Model) -> Resu
         files: sources.iter().map(|source| source.file.clone()).collect(),
         statements: found.statements,
         tables: found.tables,
-        migrations: steps::migrations(sources),
+        migrations: migration::of_sources(sources).into_iter().map(|step| step.migration).collect(),
     });
     Ok(told)
 }

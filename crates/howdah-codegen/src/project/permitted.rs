@@ -3,9 +3,9 @@
 use crate::source::lexer::{self, Kind};
 
 /// What keeps a statement from being run, and what to do instead.
-pub(super) struct Refusal {
-    pub(super) message: String,
-    pub(super) help: &'static str,
+pub(crate) struct Refusal {
+    pub(crate) message: String,
+    pub(crate) help: &'static str,
 }
 
 /// Objects that belong to the whole server.
@@ -28,7 +28,7 @@ const ALONE: [&str; 12] = [
 ];
 
 /// Judges a statement. `theirs`: the server is the user's. `alone`: no transaction is around it.
-pub(super) fn refusal(sql: &str, theirs: bool, alone: bool) -> Option<Refusal> {
+pub(crate) fn refusal(sql: &str, theirs: bool, alone: bool) -> Option<Refusal> {
     let tokens = lexer::lex(sql);
     let said = tokens.iter().filter(|token| !token.is_trivia()).collect::<Vec<_>>();
     let word = |index: usize| {

@@ -3,18 +3,17 @@
 //! A step is a transaction on a throwaway server. On a server of the user's all steps are one transaction that is never
 //! committed, unless `:no_transaction` is among them, for which a scratch database is needed.
 
-use ring::digest;
 use tokio_postgres::Client;
 
 use super::block_text::{BlockText, about};
 use super::host::{Kind, Scratch};
+use super::migration::is_alone;
 use super::permitted::refusal;
 use super::trouble::Trouble;
 use crate::check::Source;
 use crate::describe::Error;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::model::Migration;
-use crate::source::{Block, BlockKind, Piece};
+use crate::source::{Block, BlockKind};
 
 /// Changes of this transaction to what all databases share. Functions and DO hide from what is refused by name.
 const SHARED: &str = "
@@ -53,7 +52,7 @@ async fn begin(scratch: &Scratch) -> Result<(), Trouble> {
 }
 
 async fn step(scratch: &Scratch, block: &Block) -> Result<(), Box<Diagnostic>> {
-    let alone = block.modifiers.iter().any(|modifier| modifier.name == "no_transaction");
+    let alone = is_alone(block);
     let client = scratch.client();
     let unplaced = |error: tokio_postgres::Error| {
         Box::new(super::block_text::refused(Error::from(error), block.place.clone(), block))
@@ -126,39 +125,4 @@ async fn execute(client: &Client, sql: &str) -> Result<(), tokio_postgres::Error
 fn makes_extension(sql: &str) -> bool {
     let words = sql.split_ascii_whitespace().take(2).collect::<Vec<_>>().join(" ");
     words.eq_ignore_ascii_case("create extension")
-}
-
-/// The steps that become code.
-pub(super) fn migrations(sources: &[Source]) -> Vec<Migration> {
-    let blocks = sources.iter().flat_map(|source| source.blocks.iter().map(move |block| (source, block)));
-    blocks
-        .filter(|(_, block)| block.kind == BlockKind::Migrate && !block.name.starts_with('_'))
-        .map(|(source, block)| {
-            let sql = plain(block);
-            Migration {
-                id: block.name.clone(),
-                checksum: checksum(&sql),
-                sql,
-                no_transaction: block.modifiers.iter().any(|modifier| modifier.name == "no_transaction"),
-                file: source.file.clone(),
-                line: block.place.line,
-            }
-        })
-        .collect()
-}
-
-/// A step's SQL; it has no variables.
-fn plain(block: &Block) -> String {
-    let text = |piece: &Piece| match piece {
-        Piece::Text { text, .. } => text.clone(),
-        Piece::Variable { .. } => String::new(),
-    };
-    block.body.iter().map(text).collect()
-}
-
-/// SHA-256 of the text with line ends `\n`: Git may change them.
-fn checksum(sql: &str) -> String {
-    let text = sql.replace("\r\n", "\n");
-    let digest = digest::digest(&digest::SHA256, text.as_bytes());
-    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }

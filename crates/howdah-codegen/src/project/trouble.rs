@@ -4,11 +4,11 @@ use crate::describe::Error;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 
 /// The server cannot be used.
-pub(super) struct Trouble(pub(super) Box<Diagnostic>);
+pub(crate) struct Trouble(pub(crate) Box<Diagnostic>);
 
 impl Trouble {
     /// A message without a place, and what to do.
-    pub(super) fn of(message: String, help: Option<&str>) -> Self {
+    pub(crate) fn of(message: String, help: Option<&str>) -> Self {
         Self(Box::new(Diagnostic {
             severity: Severity::Error,
             code: Code::DatabaseError,

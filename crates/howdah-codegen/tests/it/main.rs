@@ -2,5 +2,6 @@
 
 mod describe;
 mod golden;
+mod migrate;
 mod projects;
 mod reading;

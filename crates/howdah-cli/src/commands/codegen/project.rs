@@ -10,16 +10,16 @@ use crate::exit;
 use crate::render::Console;
 
 /// Why there is nothing to go on with.
-pub(super) struct Refused {
+pub(in crate::commands) struct Refused {
     /// What to say.
-    pub(super) diagnostics: Diagnostics,
+    pub(in crate::commands) diagnostics: Diagnostics,
     /// Whether the request is wrong or the project.
-    pub(super) code: u8,
+    pub(in crate::commands) code: u8,
 }
 
 impl Refused {
     /// Something is wrong with the project.
-    pub(super) fn of(diagnostics: Diagnostics) -> Self {
+    pub(in crate::commands) fn of(diagnostics: Diagnostics) -> Self {
         Self { diagnostics, code: exit::FAILED }
     }
 
@@ -30,7 +30,8 @@ impl Refused {
     }
 }
 
-fn usage(diagnostics: Diagnostics) -> Refused {
+/// The request is wrong.
+pub(in crate::commands) fn usage(diagnostics: Diagnostics) -> Refused {
     Refused { diagnostics, code: exit::USAGE }
 }
 
@@ -57,7 +58,8 @@ pub(super) fn read_explained(typed: &ExplainedProject) -> Result<Config, Refused
     Config::direct(Direct { generator, files: typed.file.clone(), ..Direct::default() }).map_err(usage)
 }
 
-fn configured(place: Option<&Path>) -> Result<Config, Refused> {
+/// Reads the configuration that is named, or that of the current folder.
+pub(in crate::commands) fn configured(place: Option<&Path>) -> Result<Config, Refused> {
     let file = Config::locate(place.unwrap_or(Path::new(""))).map_err(usage)?;
     Config::read(&file).map_err(Refused::of)
 }
