@@ -27,8 +27,9 @@
 //! # Ok::<(), &str>(())
 //! ```
 
-#[cfg(feature = "arrow")]
 pub mod arrow;
+#[cfg(feature = "arrow")]
+pub mod binary_row;
 pub mod civil;
 pub mod copy_text;
 pub mod json;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use howdah_encode::binary_row::BinaryRow;
 use howdah_source::Eol;
 
 /// The forms rows travel in.
@@ -25,7 +26,11 @@ impl RowForm {
                 RowForm::Text | RowForm::Csv(_) => {
                     memchr::memchr(b'\n', &bytes[start..]).map(|at| start + at + 1)
                 }
-                RowForm::Binary => binary_row_end(bytes, start),
+                // What is broken is one row with all that follows: whoever reads its fields finds it out.
+                RowForm::Binary => {
+                    let behind = BinaryRow::new(&bytes[start..]).and_then(BinaryRow::behind);
+                    behind.ok().map(|behind| bytes.len() - behind.len())
+                }
             };
             let end = end.unwrap_or(bytes.len());
             ranges.push(start..end);
@@ -33,17 +38,6 @@ impl RowForm {
         }
         ranges
     }
-}
-
-/// The end of the binary row at `start`: a count of fields, then each with its length, -1 for NULL.
-fn binary_row_end(bytes: &[u8], start: usize) -> Option<usize> {
-    let count = u16::from_be_bytes(*bytes.get(start..)?.first_chunk()?);
-    let mut at = start + 2;
-    for _ in 0..count {
-        let length = i32::from_be_bytes(*bytes.get(at..)?.first_chunk()?);
-        at += 4 + usize::try_from(length).unwrap_or(0);
-    }
-    Some(at)
 }
 
 /// Marks a default in our own text rows: no escaped value can look like it.

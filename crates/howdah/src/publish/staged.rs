@@ -13,7 +13,7 @@ use tokio_postgres::types::Type;
 
 use crate::catalog::name::quote;
 use crate::catalog::table::{Kind, Table};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::options::{LoadOptions, Mode};
 use crate::plan::jobs::Jobs;
 use crate::plan::mapping::Mapping;
@@ -233,9 +233,12 @@ impl Staging {
         let mut columns = Vec::new();
         let (mut overrides_identity, mut can_refuse_rows) = (false, false);
         for name in names.iter().copied() {
-            let Some(column) = table.columns.iter().find(|column| column.name == name) else {
-                continue;
-            };
+            let column = table.columns.iter().find(|column| column.name == name).ok_or_else(|| {
+                Error::new(
+                    ErrorKind::Internal,
+                    format!("the table has no column {name} to stage a field for"),
+                )
+            })?;
             let facts = facts.iter().find(|row| row.get::<_, &str>(0) == name);
             let always = facts.is_some_and(|row| row.get(1));
             let is_set = match &apply {

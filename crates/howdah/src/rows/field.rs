@@ -4,11 +4,12 @@
 //! the same in all but name the literal is left out.
 
 use howdah_encode::arrow::{ArrowColumn, written};
+use howdah_encode::binary_row::split_field;
 use howdah_encode::{NotEncoded, TextCodec, Verdict, wire};
 
 use super::literal::with_scratch;
 use super::open::OpenField;
-use super::row::{is_one_field, not_one_field};
+use super::row::not_one_field;
 use super::shape::RowColumn;
 use super::value::Element;
 use crate::error::{Error, ErrorKind};
@@ -330,15 +331,10 @@ fn put_element<V: Element>(
     // A column of literals leaves none open.
     let mut open = Vec::new();
     item.put(&mut FieldWriter { column: element, index: 0, row_start: 0, out: field, open: &mut open })?;
-    match field.split_first_chunk::<4>() {
-        Some((length, value)) if is_one_field(field) => {
-            if i32::from_be_bytes(*length) < 0 {
-                literal.extend_from_slice(b"NULL");
-            } else {
-                written::put_element(value, literal);
-            }
-            Ok(())
-        }
-        _ => Err(not_one_field(element)),
+    match split_field(field) {
+        Ok((None, [])) => literal.extend_from_slice(b"NULL"),
+        Ok((Some(value), [])) => written::put_element(value, literal),
+        _ => return Err(not_one_field(element)),
     }
+    Ok(())
 }

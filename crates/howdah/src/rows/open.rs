@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use howdah_encode::binary_row::split_field;
+
 use super::shape::{RowColumn, RowShape};
 use crate::encode::resolver::{Answer, Question, Resolver};
 use crate::error::{Error, ErrorKind};
@@ -25,13 +27,11 @@ pub(crate) struct OpenRow {
 }
 
 impl OpenRow {
-    /// The open fields with their literals.
-    fn literals(&self) -> impl Iterator<Item = (OpenField, &[u8])> {
-        self.open.iter().map(|open| {
-            let field = self.bytes.get(open.at as usize..).unwrap_or_default();
-            let Some((length, rest)) = field.split_first_chunk::<4>() else { return (*open, field) };
-            let length = usize::try_from(i32::from_be_bytes(*length)).unwrap_or(0);
-            (*open, &rest[..length.min(rest.len())])
+    /// The open fields with their literals; an internal error where there is none.
+    fn literals(&self) -> impl Iterator<Item = Result<(OpenField, &[u8]), Error>> {
+        self.open.iter().map(|open| match self.bytes.get(open.at as usize..).map(split_field) {
+            Some(Ok((Some(literal), _))) => Ok((*open, literal)),
+            _ => Err(Error::new(ErrorKind::Internal, "a row has no literal where one was left open")),
         })
     }
 }
@@ -57,7 +57,8 @@ pub(crate) async fn resolve(
     let columns = shape.columns();
     // Columns of one type share answers.
     let mut asked: HashMap<&str, Asked<'_>> = HashMap::new();
-    for (open, literal) in rows.iter().flat_map(OpenRow::literals) {
+    for literal in rows.iter().flat_map(OpenRow::literals) {
+        let (open, literal) = literal?;
         let column = &columns[open.column as usize];
         let new = || Asked { column, places: HashMap::new(), literals: Vec::new(), answers: Vec::new() };
         let asked = asked.entry(&column.type_name).or_insert_with(new);
@@ -82,7 +83,8 @@ pub(crate) async fn resolve(
 fn spliced(row: &OpenRow, columns: &[RowColumn], asked: &HashMap<&str, Asked<'_>>) -> Result<Vec<u8>, Error> {
     let mut out = Vec::with_capacity(row.bytes.len());
     let mut behind = 0;
-    for (open, literal) in row.literals() {
+    for literal in row.literals() {
+        let (open, literal) = literal?;
         let column = &columns[open.column as usize];
         let answer = asked.get(column.type_name.as_str()).and_then(|asked| {
             let place = asked.places.get(literal)?;

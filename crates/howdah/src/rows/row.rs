@@ -1,5 +1,7 @@
 //! Rows: what puts its values into the fields of one, in the order of the columns.
 
+use howdah_encode::binary_row::split_field;
+
 use super::field::FieldWriter;
 use super::open::OpenField;
 use super::shape::RowColumn;
@@ -78,11 +80,7 @@ impl Fields<'_> {
 /// Whether bytes are one field: its length word, and as many bytes as that says.
 #[inline]
 pub(super) fn is_one_field(bytes: &[u8]) -> bool {
-    match bytes.split_first_chunk::<4>() {
-        // NULL has the length -1 and no bytes.
-        Some((length, value)) => usize::try_from(i32::from_be_bytes(*length)).unwrap_or(0) == value.len(),
-        None => false,
-    }
+    matches!(split_field(bytes), Ok((_, [])))
 }
 
 #[cold]

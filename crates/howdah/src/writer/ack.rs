@@ -20,7 +20,7 @@ use crate::error::Error;
 #[must_use = "a row's own failure is told here; `send` is for rows of which nobody wants to know"]
 pub struct Ack {
     group: Arc<Group>,
-    row: u32,
+    row: usize,
     /// Somebody knows what became of the row, or will.
     is_taken: AtomicBool,
 }
@@ -48,12 +48,12 @@ impl Written {
 pub(super) struct Fate {
     /// None of them is in.
     pub(super) all_failed: Option<Error>,
-    pub(super) failed: BTreeMap<u32, Error>,
-    pub(super) returned: BTreeMap<u32, Written>,
+    pub(super) failed: BTreeMap<usize, Error>,
+    pub(super) returned: BTreeMap<usize, Written>,
 }
 
 impl Fate {
-    fn of(&self, row: u32) -> Result<Written, Error> {
+    fn of(&self, row: usize) -> Result<Written, Error> {
         match self.all_failed.as_ref().or_else(|| self.failed.get(&row)) {
             Some(error) => Err(error.clone()),
             None => Ok(self.returned.get(&row).cloned().unwrap_or_default()),
@@ -86,7 +86,7 @@ impl Default for State {
 
 /// Somebody who wants to know.
 struct Waiting {
-    row: u32,
+    row: usize,
     tell: Tell,
 }
 
@@ -126,7 +126,7 @@ impl Group {
     }
 
     /// Nobody gets an acknowledgement of this row.
-    pub(super) fn leave_unheard(&self, row: u32) {
+    pub(super) fn leave_unheard(&self, row: usize) {
         self.unheard.fetch_or(1 << row, Ordering::Relaxed);
     }
 
@@ -142,7 +142,7 @@ impl Group {
     }
 
     /// Nobody will ask the acknowledgement of this row any more.
-    fn forget(&self, row: u32) {
+    fn forget(&self, row: usize) {
         let fate = match &*self.lock() {
             State::Open(_) => return self.leave_unheard(row),
             State::Resolved(fate) => fate.clone(),
@@ -163,11 +163,11 @@ impl Group {
     /// Waits until the rows are settled.
     pub(super) async fn settled(&self) {
         // Any row will do: they resolve together.
-        poll_fn(|context| self.poll(u32::MAX, context)).await;
+        poll_fn(|context| self.poll(usize::MAX, context)).await;
     }
 
     /// What became of the rows; if it is not known yet, whoever asks for `row` is woken then.
-    fn poll(&self, row: u32, context: &Context<'_>) -> Poll<Arc<Fate>> {
+    fn poll(&self, row: usize, context: &Context<'_>) -> Poll<Arc<Fate>> {
         match &mut *self.lock() {
             State::Resolved(fate) => Poll::Ready(fate.clone()),
             State::Open(waiting) => {
@@ -216,7 +216,7 @@ impl Group {
 }
 
 impl Ack {
-    pub(super) fn new(group: Arc<Group>, row: u32) -> Ack {
+    pub(super) fn new(group: Arc<Group>, row: usize) -> Ack {
         Ack { group, row, is_taken: AtomicBool::new(false) }
     }
 

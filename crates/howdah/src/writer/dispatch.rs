@@ -262,10 +262,10 @@ fn note(shared: &Shared, settling: &[Settling], (failed, lost): (usize, usize), 
 }
 
 /// Takes what belongs to the rows of one segment.
-fn part_of<T>(all: &mut BTreeMap<usize, T>, start: usize, end: usize) -> BTreeMap<u32, T> {
+fn part_of<T>(all: &mut BTreeMap<usize, T>, start: usize, end: usize) -> BTreeMap<usize, T> {
     let rest = all.split_off(&end);
     let part = std::mem::replace(all, rest);
-    part.into_iter().map(|(row, value)| (u32::try_from(row - start).unwrap_or(u32::MAX), value)).collect()
+    part.into_iter().map(|(row, value)| (row - start, value)).collect()
 }
 
 /// A batch that goes nowhere.

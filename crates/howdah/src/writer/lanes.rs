@@ -4,6 +4,7 @@
 use std::hash::{DefaultHasher, Hasher};
 
 use howdah_connect::Connection;
+use howdah_encode::binary_row::BinaryRow;
 use tokio_postgres::types::Type;
 
 use crate::catalog::table::Table;
@@ -98,17 +99,15 @@ impl Lanes {
             return Lane::Unknown;
         }
         let mut hasher = DefaultHasher::new();
-        let mut rest = row.get(2..).unwrap_or_default();
-        let mut wanted = self.key.iter().copied().peekable();
-        let mut at = 0;
-        while let (Some(next), Some((length, after))) = (wanted.peek(), rest.split_first_chunk::<4>()) {
-            let length = usize::try_from(i32::from_be_bytes(*length)).unwrap_or(0).min(after.len());
-            if *next == at {
-                hasher.write_usize(length);
-                hasher.write(&after[..length]);
-                wanted.next();
-            }
-            (rest, at) = (&after[length..], at + 1);
+        // Whoever sends a broken row finds that out; here it only belongs nowhere.
+        let Ok(mut fields) = BinaryRow::new(row) else { return Lane::Unknown };
+        let mut next = 0;
+        for column in &self.key {
+            let Some(Ok(value)) = fields.nth(column - next) else { return Lane::Unknown };
+            next = column + 1;
+            let value = value.unwrap_or_default();
+            hasher.write_usize(value.len());
+            hasher.write(value);
         }
         // A remainder is less than the count.
         Lane::Number(usize::try_from(hasher.finish() % self.count as u64).unwrap_or(0))

@@ -22,7 +22,7 @@ use super::returned::ReturnedRow;
 use super::statements::Statements;
 use crate::plan::row_form::RowForm;
 use crate::send::write::array;
-use crate::send::write::fields::Field;
+use crate::send::write::fields::{self, Field};
 
 /// Who holds the part that is noted again is an earlier attempt of ours; see `sender`.
 const LIMIT_WAITING: &str = "SET LOCAL lock_timeout = '2s'";
@@ -219,7 +219,7 @@ impl Session {
     /// One row, one statement, one round trip, one transaction.
     async fn lone_row(&mut self, row: &Bytes, part: Option<i64>) -> Result<Returned, Failure> {
         let statements = self.statements.clone();
-        let mut fields = fields_of(row, &statements);
+        let mut fields: Vec<Field<'_>> = fields::of_binary(row).collect();
         fields.extend(part.map(|part| Field::owned(part.to_be_bytes().to_vec())));
         let statement = self.prepare(SendMethod::Rows, part.is_some()).await?;
         let found = query(&self.connection, &statement, fields).await;
@@ -260,7 +260,7 @@ impl Session {
             _ => {
                 let mut sending: Vec<Sending<'_>> = Vec::with_capacity(rows.len());
                 for row in rows {
-                    sending.push(Box::pin(query(connection, &insert, fields_of(row, &statements))));
+                    sending.push(Box::pin(query(connection, &insert, fields::of_binary(row).collect())));
                 }
                 sending
             }
@@ -402,24 +402,11 @@ async fn query(
     connection.client().query_raw(statement, fields).await?.try_collect().await
 }
 
-/// The fields of a binary row.
-fn fields_of<'r>(row: &'r [u8], statements: &Statements) -> Vec<Field<'r>> {
-    let mut fields = Vec::with_capacity(statements.elements.len() + 1);
-    let mut rest = row.get(2..).unwrap_or_default();
-    while let Some((length, after)) = rest.split_first_chunk::<4>() {
-        let length = usize::try_from(i32::from_be_bytes(*length)).ok();
-        let (value, after) = after.split_at(length.unwrap_or(0).min(after.len()));
-        fields.push(Field::borrowed(length.map(|_| value)));
-        rest = after;
-    }
-    fields
-}
-
 /// One array a column.
 fn arrays_of(rows: &[Bytes], statements: &Statements, insert: &Statement) -> Vec<Field<'static>> {
     const TEXT: u32 = 25;
     let width = statements.elements.len();
-    let fields: Vec<Field<'_>> = rows.iter().flat_map(|row| fields_of(row, statements)).collect();
+    let fields: Vec<Field<'_>> = rows.iter().flat_map(|row| fields::of_binary(row)).collect();
     let array = |(at, element): (usize, &super::statements::Element)| {
         let oid = match insert.params().get(at).map(Type::kind) {
             Some(Kind::Array(element)) => element.oid(),

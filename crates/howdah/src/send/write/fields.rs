@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 use std::error::Error;
+use std::num::TryFromIntError;
 
 use bytes::BytesMut;
+use howdah_encode::binary_row::{BinaryRow, BrokenRow};
 use howdah_encode::copy_text;
 use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
 
@@ -11,30 +13,39 @@ use crate::plan::Plan;
 use crate::plan::row_form::DEFAULT_MARKER;
 use crate::plan::row_form::RowForm;
 
+/// Why a value cannot be sent: something in howdah is wrong.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+pub(crate) enum Unsendable {
+    #[error(transparent)]
+    Broken(#[from] BrokenRow),
+    #[error("an array has a value of 2 GiB or more, or as many values")]
+    TooLong(#[from] TryFromIntError),
+}
+
 /// One value as it travels.
 #[derive(Debug)]
 pub(crate) struct Field<'r> {
-    /// `None` for NULL.
-    pub(crate) value: Option<Cow<'r, [u8]>>,
+    /// `None` for NULL; of a value that cannot be sent, the driver hears that instead.
+    pub(crate) value: Result<Option<Cow<'r, [u8]>>, Unsendable>,
     /// Whether it is read by the type's receive function or by its input function.
     pub(crate) form: RowForm,
 }
 
 impl<'r> Field<'r> {
-    /// A binary value where it lies; `None` for NULL.
-    pub(crate) fn borrowed(value: Option<&'r [u8]>) -> Field<'r> {
-        Field { value: value.map(Cow::Borrowed), form: RowForm::Binary }
+    /// A value where it lies; `None` for NULL.
+    fn borrowed(value: Result<Option<&'r [u8]>, BrokenRow>, form: RowForm) -> Field<'r> {
+        Field { value: value.map(|value| value.map(Cow::Borrowed)).map_err(Unsendable::from), form }
     }
 
     /// A binary value.
     pub(crate) fn owned(value: Vec<u8>) -> Field<'r> {
-        Field { value: Some(Cow::Owned(value)), form: RowForm::Binary }
+        Field { value: Ok(Some(Cow::Owned(value))), form: RowForm::Binary }
     }
 }
 
 impl ToSql for Field<'_> {
     fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
-        let Some(value) = &self.value else { return Ok(IsNull::Yes) };
+        let Some(value) = self.value.as_ref().map_err(|why| *why)? else { return Ok(IsNull::Yes) };
         out.extend_from_slice(value);
         Ok(IsNull::No)
     }
@@ -53,26 +64,28 @@ impl ToSql for Field<'_> {
     to_sql_checked!();
 }
 
+/// The fields of a binary row. Of one that is broken, the last cannot be sent.
+pub(crate) fn of_binary(row: &[u8]) -> impl Iterator<Item = Field<'_>> {
+    let (row, broken) = match BinaryRow::new(row) {
+        Ok(row) => (Some(row), None),
+        Err(broken) => (None, Some(Err(broken))),
+    };
+    row.into_iter().flatten().chain(broken).map(|value| Field::borrowed(value, RowForm::Binary))
+}
+
 /// Appends the fields of a row of `form`.
 pub(crate) fn split<'r>(row: &'r [u8], form: RowForm, plan: &Plan, fields: &mut Vec<Field<'r>>) {
     match form {
         RowForm::Binary => {
-            let mut rest = row.get(2..).unwrap_or_default();
             let mut columns = plan.columns.iter();
-            while let Some((length, after)) = rest.split_first_chunk::<4>() {
-                let length = usize::try_from(i32::from_be_bytes(*length)).ok();
-                let (value, after) = after.split_at(length.unwrap_or(0).min(after.len()));
-                let as_text = columns.next().is_some_and(|column| column.as_text);
-                fields.push(Field {
-                    value: length.map(|_| Cow::Borrowed(value)),
-                    form: if as_text { RowForm::Text } else { RowForm::Binary },
-                });
-                rest = after;
-            }
+            fields.extend(of_binary(row).map(|field| match columns.next() {
+                Some(column) if column.as_text => Field { form: RowForm::Text, ..field },
+                _ => field,
+            }));
         }
         RowForm::Text | RowForm::Csv(_) => {
             for raw in raw_text_fields(row) {
-                let value = (raw != copy_text::NULL).then(|| unescaped(raw));
+                let value = Ok((raw != copy_text::NULL).then(|| unescaped(raw)));
                 fields.push(Field { value, form });
             }
         }
@@ -130,6 +143,18 @@ fn unescaped(raw: &[u8]) -> Cow<'_, [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_broken_row_is_not_sent_as_a_shorter_one() {
+        let sent = |row: &[u8]| {
+            of_binary(row)
+                .map(|field| field.to_sql(&Type::TEXT, &mut BytesMut::new()).is_ok())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(sent(&[0, 2, 0, 0, 0, 1, b'a', 0xff, 0xff, 0xff, 0xff]), [true, true]);
+        assert_eq!(sent(&[0, 2, 0, 0, 0, 1, b'a', 0xff, 0xff]), [true, false]);
+        assert_eq!(sent(&[0]), [false]);
+    }
 
     #[test]
     fn no_value_ends_its_literal() {

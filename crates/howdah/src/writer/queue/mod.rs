@@ -196,12 +196,10 @@ impl Queue {
         segment.open.extend(row.open.iter().map(|field| (number, *field)));
         segment.tags.extend(row.tag.clone());
         segment.last = now;
-        // Segments have at most SEGMENT_ROWS rows.
-        let in_group = u32::try_from(number).unwrap_or(u32::MAX);
         if !row.wants_ack {
-            segment.group.leave_unheard(in_group);
+            segment.group.leave_unheard(number);
         }
-        let ack = row.wants_ack.then(|| Ack::new(segment.group.clone(), in_group));
+        let ack = row.wants_ack.then(|| Ack::new(segment.group.clone(), number));
         let is_full = number + 1 >= (state.decision.batch_rows / 4).clamp(1, SEGMENT_ROWS)
             || segment.bytes.len() >= SEGMENT_BYTES.min(self.max_bytes);
         if is_full {
