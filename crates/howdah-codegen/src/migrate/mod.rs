@@ -1,6 +1,6 @@
 //! Migrations: a project's MIGRATE blocks applied to a database, once each and in their order.
 //!
-//! A database remembers them in a [table](table) of its own, which generated runners share. Each step is a transaction together
+//! A database remembers them in a table of its own, which generated runners share. Each step is a transaction together
 //! with its row, so a run that is killed leaves both or neither; only steps that cannot be in a transaction are remembered as
 //! begun first. A lock lets one runner of a project work at a time.
 
