@@ -1,6 +1,7 @@
 //! Typed code from annotated SQL: SQL files are read ([`source`]), described by a server, and written down as a
 //! [`model`] that knows no language; languages render it and know no server.
 
+mod bookkeeping;
 pub mod check;
 pub mod config;
 pub mod describe;

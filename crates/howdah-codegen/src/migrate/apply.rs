@@ -6,15 +6,11 @@ use super::compare::{Standing, compare, drift};
 use super::session::{Fault, Session};
 use super::table::Table;
 use super::{Event, Failure, History, Report, Settings, Tried};
+use crate::bookkeeping::{REMEMBER, RESTORE};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::project::block_text::{BlockText, refused};
 use crate::project::migration::Step;
 use crate::project::trouble::Trouble;
-
-/// What statements of a step may not change for the steps behind it.
-const REMEMBER: &str = "select pg_catalog.current_setting('role'), pg_catalog.current_setting('search_path')";
-const RESTORE: &str =
-    "select pg_catalog.set_config('role', $1, false), pg_catalog.set_config('search_path', $2, false)";
 
 /// One run of a history on a database.
 pub(super) struct Run<'r> {

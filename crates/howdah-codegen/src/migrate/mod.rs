@@ -10,9 +10,9 @@ mod files;
 mod session;
 mod table;
 
+pub use crate::bookkeeping::FORMAT;
 pub use crate::project::migration::Step;
 pub use compare::{Entry, Recorded, Standing, compare};
-pub use table::FORMAT;
 
 use std::time::Duration;
 

@@ -9,6 +9,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 
 use super::{Event, Front};
+use crate::bookkeeping::{ISOLATION, KEEP_LOCK, KEY, LET_GO, LOCK, TRY_LOCK};
 use crate::describe;
 
 /// How often a wait looks whether somebody said stop.
@@ -66,9 +67,8 @@ impl<'a> Session<'a> {
         let target = target.clone().with_fallback_application_name("howdah migrate");
         let connection = target.connect().await?;
         let pid = connection.pid().await?;
-        let lock = format!("howdah migrations {project}");
-        let sql = "select pg_catalog.hashtextextended($1, 0)";
-        let rows = connection.client().query_typed(sql, &[(&lock, Type::TEXT)]).await?;
+        let lock = format!("{LOCK}{project}");
+        let rows = connection.client().query_typed(KEY, &[(&lock, Type::TEXT)]).await?;
         let key = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
         let target = target.pinned_to(&connection);
         Ok(Self { connection, target, pid, key, lock_timeout, front })
@@ -82,9 +82,7 @@ impl<'a> Session<'a> {
         self.front.tell(event);
     }
 
-    /// Begins a transaction that holds the project's lock. READ COMMITTED, so that what is read behind the lock is what its
-    /// last holder left. The lock is asked for again and again instead of waited for: a waiting transaction would hold up the
-    /// CREATE INDEX CONCURRENTLY of the one that has it, for ever.
+    /// Begins a transaction that holds the project's lock.
     pub(super) async fn begin(&self) -> Result<(), Fault> {
         let wait = match self.lock_timeout {
             Some(limit) => {
@@ -93,12 +91,12 @@ impl<'a> Session<'a> {
             }
             None => String::new(),
         };
-        let begin = format!("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE{wait}");
+        let begin = format!("BEGIN {ISOLATION}{wait}");
         let since = Instant::now();
         let mut told = None;
         loop {
             self.run(self.client().batch_execute(&begin)).await?;
-            if self.ask("select pg_catalog.pg_try_advisory_xact_lock($1)").await? {
+            if self.ask(TRY_LOCK).await? {
                 return Ok(());
             }
             self.run(self.client().batch_execute("ROLLBACK")).await?;
@@ -124,12 +122,12 @@ impl<'a> Session<'a> {
 
     /// Holds the project's lock beyond the transaction, until the session ends or lets it go.
     pub(super) async fn keep_lock(&self) -> Result<(), Fault> {
-        self.ask("select pg_catalog.pg_advisory_lock($1) is not null").await.map(drop)
+        self.ask(KEEP_LOCK).await.map(drop)
     }
 
     /// Lets go of what [`keep_lock`](Self::keep_lock) holds.
     pub(super) async fn let_go(&self) -> Result<(), Fault> {
-        self.ask("select pg_catalog.pg_advisory_unlock($1)").await.map(drop)
+        self.ask(LET_GO).await.map(drop)
     }
 
     async fn ask(&self, sql: &str) -> Result<bool, Fault> {
