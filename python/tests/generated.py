@@ -1,5 +1,6 @@
 """Models of annotated SQL for tests of generated code, and the code that is made of them."""
 
+import hashlib
 import importlib
 import json
 import subprocess
@@ -39,6 +40,7 @@ class Sql:
     types: list[dict[str, Any]] = field(default_factory=list)
     statements: list[dict[str, Any]] = field(default_factory=list)
     tables: list[dict[str, Any]] = field(default_factory=list)
+    migrations: list[dict[str, Any]] = field(default_factory=list)
 
     def statement(self, name: str, sql: list[str | int], **rest: object) -> None:
         """Add a QUERY; a number in its SQL stands for that parameter."""
@@ -57,11 +59,19 @@ class Sql:
             "columns": written,
         })  # fmt: skip
 
+    def migration(self, name: str, *statements: str, alone: bool = False) -> None:
+        """Add a MIGRATE."""
+        sql = "; ".join(statements)
+        self.migrations.append({
+            "id": name, "sql": sql, "statements": statements, "no_transaction": alone, "file": "a.sql",
+            "line": len(self.migrations) + 1, "checksum": hashlib.sha256(sql.encode()).hexdigest(),
+        })  # fmt: skip
+
     def module(self) -> dict[str, Any]:
         """Give it as a model has it."""
         return {
             "name": self.name, "files": ["a.sql"], "statements": self.statements, "tables": self.tables,
-            "migrations": [],
+            "migrations": self.migrations,
         }  # fmt: skip
 
     def write(self, folder: Path) -> Path:
@@ -75,7 +85,7 @@ class Sql:
         if str(folder) not in sys.path:
             sys.path.insert(0, str(folder))
         importlib.invalidate_caches()
-        for name in (self.name, "howdah_copy", "howdah_psycopg"):
+        for name in (self.name, "howdah_copy", "howdah_migrate", "howdah_psycopg"):
             sys.modules.pop(name, None)
         return importlib.import_module(self.name)
 

@@ -27,10 +27,14 @@ def driver() -> Path:
     return jars[0]
 
 
-def compiled(folder: Path, modules: Iterable[Sql], programs: dict[str, str]) -> str:
-    """Generate modules and compile them with programs, in the strictest setting; give the class path."""
+def compiled(folder: Path, modules: Iterable[Sql] | None, programs: dict[str, str]) -> str:
+    """Compile modules, generated if they are not there, with programs, in the strictest setting.
+
+    Give the class path.
+    """
     jar = driver()
-    write(modules, "java/postgres", folder)
+    if modules is not None:
+        write(modules, "java/postgres", folder)
     for name, text in programs.items():
         (folder / name).write_text(text)
     sources = [str(path) for path in sorted(folder.glob("*.java"))]

@@ -168,6 +168,8 @@ def hostile() -> Sql:
             batch=True,
             one=name == "get",
         )
+    code.migration(HOSTILE, f"SELECT '{HOSTILE}' AS \"%s\", 7 % 4 /* ? \\ */", 'SELECT 1 AS """"')
+    code.migration("2", "CREATE INDEX CONCURRENTLY IF NOT EXISTS i ON pg_temp.t (a)", alone=True)
     code.statement(
         "one", ["SELECT ", 0], parameters=[parameter], columns=[column("?column?", builtin("text"))], one=True
     )

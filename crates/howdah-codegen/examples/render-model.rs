@@ -14,9 +14,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let model: Model = serde_json::from_str(&fs::read_to_string(model)?)?;
     let generator = Generator::named(generator).ok_or("no such generator")?;
+    let options = Options { migrations: true, ..Options::default() };
     for module in &model.modules {
-        let generated = generate(&model, module, generator, &Options::default())
-            .map_err(|errors| format!("{errors:?}"))?;
+        let generated =
+            generate(&model, module, generator, &options).map_err(|errors| format!("{errors:?}"))?;
         for file in generated.files {
             fs::write(Path::new(folder).join(file.path), file.text)?;
         }

@@ -67,7 +67,7 @@ pub struct Output {
 pub struct Options {
     /// The package that the code is part of.
     pub package: Option<String>,
-    /// Migrations and their runner are part of the code, unless it says `false`.
+    /// Migrations and their runner are part of the code.
     pub migrations: Option<bool>,
     /// Every call can be observed.
     pub observer: Option<bool>,

@@ -2,6 +2,7 @@
 
 mod java;
 mod literal;
+mod migrations;
 mod names;
 mod python;
 mod rows;
@@ -48,6 +49,12 @@ impl Generator {
             _ => None,
         }
     }
+
+    /// Whether its code can apply migrations.
+    #[must_use]
+    pub fn migrates(self) -> bool {
+        matches!(self, Self::PythonPsycopg | Self::JavaJdbc)
+    }
 }
 
 /// What a configuration says of a generator.
@@ -55,6 +62,8 @@ impl Generator {
 pub struct Options {
     /// The package that the files are part of: `app.db`.
     pub package: Option<String>,
+    /// The code applies the module's migrations.
+    pub migrations: bool,
 }
 
 /// Generates a module's code.

@@ -48,8 +48,8 @@ impl Table {
         if self.sqg.is_none() || !self.rows(session).await?.is_empty() {
             return Ok(0);
         }
-        let (ids, checksums) = known(steps);
-        self.execute(session, ADOPT, &self.steps(&ids, &checksums)).await
+        let known = known(steps);
+        self.execute(session, ADOPT, &self.steps(&known)).await
     }
 
     /// What is remembered of the project; where nothing is, what will be taken over.
@@ -62,8 +62,8 @@ impl Table {
         if self.sqg.is_none() || !rows.is_empty() {
             return Ok(rows);
         }
-        let (ids, checksums) = known(steps);
-        self.read(session, HISTORY_OF_SQG, &self.steps(&ids, &checksums)).await
+        let known = known(steps);
+        self.read(session, HISTORY_OF_SQG, &self.steps(&known)).await
     }
 
     async fn rows(&self, session: &Session<'_>) -> Result<Vec<Recorded>, Fault> {
@@ -149,12 +149,9 @@ impl Table {
         Ok(recorded.collect::<Result<Vec<_>, tokio_postgres::Error>>()?)
     }
 
-    fn steps<'a>(
-        &'a self,
-        ids: &'a Vec<&'a str>,
-        checksums: &'a Vec<&'a str>,
-    ) -> [(&'a (dyn ToSql + Sync), Type); 3] {
-        [(ids, Type::TEXT_ARRAY), (checksums, Type::TEXT_ARRAY), (&self.project, Type::TEXT)]
+    /// The parameters of what is asked about SQG's rows.
+    fn steps<'a>(&'a self, known: &'a (Vec<&str>, Vec<&str>)) -> [(&'a (dyn ToSql + Sync), Type); 3] {
+        [(&known.0, Type::TEXT_ARRAY), (&known.1, Type::TEXT_ARRAY), (&self.project, Type::TEXT)]
     }
 
     /// SQL about these tables.

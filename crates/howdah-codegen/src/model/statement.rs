@@ -140,6 +140,9 @@ pub struct Migration {
     pub id: String,
     /// The SQL, as it stands in the file, without variables.
     pub sql: String,
+    /// The statements of the SQL, which run one after the other.
+    #[serde(default)]
+    pub statements: Vec<String>,
     /// SHA-256 of the SQL with line ends `\n`, in hexadecimal.
     pub checksum: String,
     /// It runs outside of a transaction (`:no_transaction`).

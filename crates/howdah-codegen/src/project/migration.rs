@@ -49,6 +49,7 @@ pub(crate) fn of_sources(sources: &[Source]) -> Vec<Step> {
             let migration = Migration {
                 id: block.name.clone(),
                 checksum: checksum(&sql),
+                statements: block.statements().iter().map(|pieces| text(pieces)).collect(),
                 sql,
                 no_transaction: is_alone(block),
                 file: source.file.clone(),

@@ -33,8 +33,13 @@ fn generator(output: &Output) -> Result<Generator, Box<Diagnostic>> {
     let Some(generator) = Generator::named(name) else {
         return Err(not_yet(format!("the generator `{name}` is not there yet")));
     };
-    for (key, wanted) in [("observer", output.options.observer), ("migrations", output.options.migrations)] {
-        if wanted == Some(true) {
+    let wanted = |key: Option<bool>| key == Some(true);
+    let missing = [
+        ("observer", wanted(output.options.observer)),
+        ("migrations", wanted(output.options.migrations) && !generator.migrates()),
+    ];
+    for (key, missing) in missing {
+        if missing {
             return Err(not_yet(format!("`{key}` of `{name}` is not there yet")));
         }
     }
@@ -69,7 +74,10 @@ fn one(
     let generator = generator(output).map_err(|error| vec![*error])?;
     let module =
         Module { name: output.name.clone().unwrap_or_else(|| module.name.clone()), ..module.clone() };
-    let options = Options { package: output.options.package.clone() };
+    let options = Options {
+        package: output.options.package.clone(),
+        migrations: output.options.migrations == Some(true),
+    };
     let generated = generate(model, &module, generator, &options)?;
     planned.warnings.extend(generated.warnings);
     let Some(named) = &output.output else {

@@ -11,7 +11,7 @@ use self::types::Types;
 use self::view::{Appender, Binder, Constant, Field, Reader, Record, View};
 use self::words::{IMPORTED, class_scope, component_scope, constant_scope, mentions, method_scope};
 use super::rows::{self, RowOf};
-use super::{File, Generated, Options, literal, names};
+use super::{File, Generated, Options, literal, migrations, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Model, Module, Table, TypeRef};
 
@@ -23,6 +23,7 @@ const SUPPORT: &[(&str, &str)] = &[
 const TEMPLATES: &[(&str, &str)] = &[
     ("class.java", include_str!("../../../templates/java/class.jinja")),
     ("methods.java", include_str!("../../../templates/java/methods.jinja")),
+    ("HowdahMigrate.java", include_str!("../../../templates/java/HowdahMigrate.jinja")),
 ];
 /// A method of Java takes 255 words of arguments, of which `this` is one.
 const MOST_WORDS: usize = 254;
@@ -72,12 +73,24 @@ pub(crate) fn generate(
         warnings: Vec::new(),
         errors: Vec::new(),
     };
+    let migrates = migrations::wanted(module, options);
     let mut members = method_scope();
+    if migrates {
+        for name in ["getMigrations", "applyMigrations"] {
+            members.give(name);
+        }
+    }
     let (tables, appenders) = writer.tables(&owners, &mut members);
     let methods = writer.methods(&owners, &tables, &mut members);
     if !writer.errors.is_empty() {
         return Err(writer.errors);
     }
+    let steps = migrates.then(|| {
+        let name = writer.types.fields.give("MIGRATIONS").name;
+        migrations::migrations(model, module, name, literal::java, |text| {
+            literal::java_lines(text, "            ")
+        })
+    });
     let mut records = writer.types.composites;
     records.extend(writer.records);
     let mut constants = writer.types.codecs;
@@ -92,6 +105,7 @@ pub(crate) fn generate(
         binders: writer.binders,
         methods,
         appenders,
+        migrations: steps,
     };
     let body = super::render(TEMPLATES, "class.java", Value::from(Serde(&view)))?;
     let mut files =
@@ -99,6 +113,12 @@ pub(crate) fn generate(
     files.extend(
         SUPPORT.iter().map(|(path, text)| File { path: (*path).to_owned(), text: package(options) + text }),
     );
+    if migrates {
+        let lines = |text: &str| literal::java_lines(text, "        ");
+        let contract = migrations::contract("?", literal::java, lines, Vec::<()>::new());
+        let text = super::render(TEMPLATES, "HowdahMigrate.java", Value::from(Serde(&contract)))?;
+        files.push(File { path: "HowdahMigrate.java".to_owned(), text: package(options) + &text });
+    }
     Ok(Generated { files, warnings: writer.warnings })
 }
 

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::languages::migrations::Migrations;
+
 /// What stands in a file behind its imports.
 #[derive(Debug, Serialize)]
 pub(crate) struct View {
@@ -14,6 +16,7 @@ pub(crate) struct View {
     pub(crate) binders: Vec<Binder>,
     pub(crate) methods: Vec<Method>,
     pub(crate) appenders: Vec<Appender>,
+    pub(crate) migrations: Option<Migrations>,
 }
 
 #[derive(Debug, Serialize)]

@@ -78,6 +78,7 @@ const CLASSES: &[&str] = &[
     "HowdahCodec",
     "HowdahCopy",
     "HowdahJdbc",
+    "HowdahMigrate",
     "Integer",
     "Iterable",
     "Long",

@@ -7,9 +7,9 @@ mod view;
 use minijinja::value::{Serde, Value};
 
 use self::types::Types;
-use self::view::{Appender, Assigned, Class, Face, Field, Maker, View};
+use self::view::{Appender, Assigned, Class, Face, Field, Maker, Runner, View};
 use super::rows::{self, RowOf};
-use super::{File, Generated, Options, literal, names};
+use super::{File, Generated, Options, literal, migrations, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Kind, Model, Module, Table};
 
@@ -18,6 +18,7 @@ const COPY: &str = include_str!("../../../runtime/python/howdah_copy.py");
 const TEMPLATES: &[(&str, &str)] = &[
     ("module.py", include_str!("../../../templates/python/module.jinja")),
     ("class.py", include_str!("../../../templates/python/class.jinja")),
+    ("migrate.py", include_str!("../../../templates/python/migrate.jinja")),
 ];
 
 const KEYWORDS: &[&str] = &[
@@ -93,9 +94,19 @@ pub(crate) fn generate(
         texts: Vec::new(),
         warnings: Vec::new(),
     };
+    let migrates = migrations::wanted(module, options);
     let mut members = names::Scope::new(&[KEYWORDS, &["__init__"]]);
+    if migrates {
+        for name in ["get_migrations", "apply_migrations"] {
+            members.give(name);
+        }
+    }
     let (tables, appenders) = writer.tables(&owners, &mut members);
     let methods = writer.methods(&owners, &tables, &mut members);
+    let steps = migrates.then(|| {
+        let name = writer.types.scope.give("_MIGRATIONS").name;
+        migrations::migrations(model, module, name, literal::python, literal::python_lines)
+    });
     let imports = writer.imports(&methods, &appenders, options);
     let view = View {
         documentation: literal::python_documentation(&format!(
@@ -111,6 +122,7 @@ pub(crate) fn generate(
         texts: writer.texts,
         makers: writer.makers,
         appenders,
+        migrations: steps,
         faces: faces(class, async_class),
         methods,
     };
@@ -119,14 +131,40 @@ pub(crate) fn generate(
     let name = names::snake(&module.name, "sql");
     let name = if KEYWORDS.contains(&name.as_str()) { name + "_" } else { name };
     let copy = COPY.replace("import howdah_psycopg as pg", &support(options, "howdah_psycopg", "pg"));
-    Ok(Generated {
-        files: vec![
-            file(&format!("{name}.py"), text),
-            file("howdah_psycopg.py", SUPPORT.to_owned()),
-            file("howdah_copy.py", copy),
-        ],
-        warnings: writer.warnings,
-    })
+    let mut files = vec![
+        file(&format!("{name}.py"), text),
+        file("howdah_psycopg.py", SUPPORT.to_owned()),
+        file("howdah_copy.py", copy),
+    ];
+    if migrates {
+        let contract = migrations::contract("%s", literal::python, literal::python_lines, runners());
+        let text = super::render(TEMPLATES, "migrate.py", Value::from(Serde(&contract)))?;
+        files.push(file("howdah_migrate.py", text));
+    }
+    Ok(Generated { files, warnings: writer.warnings })
+}
+
+fn runners() -> Vec<Runner> {
+    vec![
+        Runner {
+            name: "Runner",
+            connection: "psycopg.Connection[Any]",
+            def: "def",
+            with: "with",
+            wait: "",
+            work: "T",
+            pause: "time.sleep",
+        },
+        Runner {
+            name: "AsyncRunner",
+            connection: "psycopg.AsyncConnection[Any]",
+            def: "async def",
+            with: "async with",
+            wait: "await ",
+            work: "Awaitable[T]",
+            pause: "await asyncio.sleep",
+        },
+    ]
 }
 
 fn support(options: &Options, module: &str, name: &str) -> String {
@@ -146,6 +184,7 @@ fn faces(name: String, async_name: String) -> Vec<Face> {
             appender: "copy.Appender",
             iterator: "Iterator",
             stream: "pg.stream",
+            runner: "Runner",
             asynchronous: "",
             wait: "",
         },
@@ -158,6 +197,7 @@ fn faces(name: String, async_name: String) -> Vec<Face> {
             appender: "copy.AsyncAppender",
             iterator: "AsyncIterator",
             stream: "pg.async_stream",
+            runner: "AsyncRunner",
             asynchronous: "async ",
             wait: "await ",
         },
@@ -281,6 +321,7 @@ impl Writer<'_> {
     }
 
     fn imports(&self, methods: &[view::Method], appenders: &[Appender], options: &Options) -> Vec<String> {
+        let migrates = migrations::wanted(self.module, options);
         let queries = self.module.statements.iter().any(|s| s.kind == Kind::Query && !methods.is_empty());
         let arrays = methods
             .iter()
@@ -290,7 +331,7 @@ impl Writer<'_> {
             (queries, "AsyncIterator"),
             (batches, "Iterable"),
             (queries, "Iterator"),
-            (queries || arrays || !appenders.is_empty(), "Sequence"),
+            (queries || arrays || migrates || !appenders.is_empty(), "Sequence"),
         ];
         let abc = abc.iter().filter(|(used, _)| *used).map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
         let mut standard = Vec::new();
@@ -311,7 +352,7 @@ impl Writer<'_> {
         }
         let typing = [
             (true, "Any"),
-            (!self.texts.is_empty() || !appenders.is_empty(), "Final"),
+            (!self.texts.is_empty() || !appenders.is_empty() || migrates, "Final"),
             (!self.types.aliases.is_empty(), "TypeAlias"),
         ];
         let typing =
@@ -327,6 +368,9 @@ impl Writer<'_> {
         standard.push(String::new());
         if !appenders.is_empty() {
             standard.push(support(options, "howdah_copy", "copy"));
+        }
+        if migrates {
+            standard.push(support(options, "howdah_migrate", "migrate"));
         }
         standard.push(support(options, "howdah_psycopg", "pg"));
         standard

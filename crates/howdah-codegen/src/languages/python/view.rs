@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::languages::migrations::Migrations;
+
 /// A file.
 #[derive(Debug, Serialize)]
 pub(crate) struct View {
@@ -15,6 +17,7 @@ pub(crate) struct View {
     pub(crate) texts: Vec<Assigned>,
     pub(crate) makers: Vec<Maker>,
     pub(crate) appenders: Vec<Appender>,
+    pub(crate) migrations: Option<Migrations>,
     pub(crate) faces: Vec<Face>,
     pub(crate) methods: Vec<Method>,
 }
@@ -94,6 +97,8 @@ pub(crate) struct Face {
     pub(crate) appender: &'static str,
     pub(crate) iterator: &'static str,
     pub(crate) stream: &'static str,
+    /// What applies migrations.
+    pub(crate) runner: &'static str,
     pub(crate) asynchronous: &'static str,
     pub(crate) wait: &'static str,
 }
@@ -140,4 +145,17 @@ pub(crate) enum Form {
     One,
     /// A list.
     All,
+}
+
+/// The synchronous or the asynchronous runner of migrations: the words in which they differ.
+#[derive(Debug, Serialize)]
+pub(crate) struct Runner {
+    pub(crate) name: &'static str,
+    pub(crate) connection: &'static str,
+    pub(crate) def: &'static str,
+    pub(crate) with: &'static str,
+    pub(crate) wait: &'static str,
+    /// What work gives.
+    pub(crate) work: &'static str,
+    pub(crate) pause: &'static str,
 }

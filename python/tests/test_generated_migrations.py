@@ -1,0 +1,273 @@
+"""Generated runners of migrations: one contract with `howdah migrate`, whoever applied what."""
+
+import asyncio
+import importlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from conftest import Database
+from generated import Sql
+from java_program import PROGRAMS, compiled, driver, run
+from require import library
+from test_generated_appenders import HOSTILE
+
+psycopg = library("psycopg")
+COMMAND = Path(sys.executable).parent / "howdah"
+CONFIG = """
+version: 1
+name: shop
+sql:
+  - files: [shop.sql]
+    gen:
+      - generator: python/postgres
+        output: python/
+        config: {migrations: true}
+      - generator: java/postgres
+        output: java/
+        config: {migrations: true}
+"""
+STEPS = [
+    "-- MIGRATE 1\nCREATE TABLE users (id bigint);\nINSERT INTO users SELECT 7 % 4;\n",
+    "-- MIGRATE 2 :no_transaction\nCREATE INDEX CONCURRENTLY ON users (id);\n",
+    '-- MIGRATE 3\nALTER TABLE users ADD name text DEFAULT \'x;y\' -- \u2603 \\ """ %s ?\n;\n',
+]
+PROGRAM = (PROGRAMS / "Migrating.java").read_text()
+Runner = Callable[[Path, Database], int]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Code of programs that know the first step, the first two, and all three."""
+    made = []
+    for count in (1, 2, 3):
+        folder = tmp_path_factory.mktemp(f"steps{count}")
+        (folder / "howdah.yaml").write_text(CONFIG)
+        (folder / "shop.sql").write_text("".join(STEPS[:count]), encoding="utf-8")
+        done = subprocess.run(
+            [str(COMMAND), "codegen", "generate", folder], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        made.append(folder)
+    return made
+
+
+def module(folder: Path) -> ModuleType:
+    """Import the Python of a folder anew."""
+    for name in ("shop", "howdah_copy", "howdah_migrate", "howdah_psycopg"):
+        sys.modules.pop(name, None)
+    sys.path.insert(0, str(folder / "python"))
+    try:
+        importlib.invalidate_caches()
+        return importlib.import_module("shop")
+    finally:
+        sys.path.pop(0)
+
+
+def by_command(folder: Path, database: Database) -> int:
+    command = [str(COMMAND), "migrate", "apply", str(folder), "-d", database.dsn, "--report", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return int(json.loads(done.stdout)["applied"])
+
+
+def by_python(folder: Path, database: Database) -> int:
+    with psycopg.connect(database.dsn) as connection:
+        applied: int = module(folder).Shop.apply_migrations(connection)
+        assert not connection.autocommit
+        return applied
+
+
+def by_async_python(folder: Path, database: Database) -> int:
+    async def applied() -> int:
+        async with await psycopg.AsyncConnection.connect(database.dsn, autocommit=True) as connection:
+            found: int = await module(folder).AsyncShop.apply_migrations(connection)
+            return found
+
+    return asyncio.run(applied())
+
+
+def by_java(folder: Path, database: Database) -> int:
+    (line,) = run(java(folder), "Migrating", database)
+    return int(line)
+
+
+def java(folder: Path) -> str:
+    """Compile the Java of a folder, once."""
+    sources = folder / "java"
+    if not (sources / "classes").exists():
+        return compiled(sources, None, {"Migrating.java": PROGRAM})
+    return f"{sources / 'classes'}{os.pathsep}{driver()}"
+
+
+RUNNERS: list[Runner] = [by_command, by_python, by_async_python, by_java]
+
+
+def rows(database: Database) -> list[str]:
+    return database.sql(
+        "SELECT id, position, checksum, state, format FROM howdah_migrations ORDER BY position"
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), list(product(RUNNERS, RUNNERS)), ids=lambda runner: runner.__name__
+)
+def test_what_one_applied_is_up_to_date_for_the_others(
+    first: Runner,
+    second: Runner,
+    folders: list[Path],
+    database: Database,
+) -> None:
+    assert first(folders[1], database) == 2
+    assert second(folders[1], database) == 0
+    assert second(folders[2], database) == 1
+    assert first(folders[2], database) == 0
+    assert database.sql("SELECT id, name FROM users") == ["3|x;y"]
+    remembered = rows(database)
+    assert [row.split("|")[3:] for row in remembered] == [["done", "1"]] * 3
+    database.sql("DROP TABLE users, howdah_migrations")
+    assert by_command(folders[2], database) == 3
+    assert rows(database) == remembered
+
+
+def test_drift_is_told_by_all(folders: list[Path], database: Database) -> None:
+    by_command(folders[2], database)
+    for spoiled, told in (
+        ("SET checksum = 'x' WHERE id = '2'", "the text of MIGRATE 2 (shop.sql:4) is not"),
+        ("SET state = 'started' WHERE id = '2'", "MIGRATE 2 (shop.sql:4) was begun on 20"),
+        ("SET project = 'other' WHERE id = '1'", "MIGRATE 1 (shop.sql:1) is not applied"),
+        ("SET position = 9 WHERE id = '1'", "MIGRATE 2 (shop.sql:4) was applied in another"),
+        ("SET id = 'gone' WHERE id = '1'", "MIGRATE gone was applied on 20"),
+        ("SET format = 2 WHERE id = '1'", "has format 2, and this program knows 1"),
+    ):
+        database.sql(f"CREATE TABLE kept AS TABLE howdah_migrations; UPDATE howdah_migrations {spoiled}")
+        with psycopg.connect(database.dsn) as connection:
+            shop = module(folders[2])
+            with pytest.raises(sys.modules["howdah_migrate"].MigrationError) as error:
+                shop.Shop.apply_migrations(connection)
+        assert told in str(error.value)
+        (line,) = run(java(folders[2]), "Migrating", database)
+        assert told in line
+        database.sql("TRUNCATE howdah_migrations; INSERT INTO howdah_migrations TABLE kept; DROP TABLE kept")
+    older = module(folders[1]).Shop
+    with psycopg.connect(database.dsn) as connection:
+        with pytest.raises(psycopg.Error, match="this program is older"):
+            older.apply_migrations(connection)
+        assert older.apply_migrations(connection, allow_newer=True) == 0
+    (line,) = run(java(folders[1]), "Migrating", database)
+    assert "this program is older" in line
+
+
+def test_the_steps_of_sqg_are_taken_over_by_all(folders: list[Path], database: Database) -> None:
+    for runner in RUNNERS:
+        database.sql(
+            "CREATE TABLE _sqg_migrations (project text, migration_id text,"
+            " applied_at timestamp DEFAULT now(), PRIMARY KEY (project, migration_id));"
+            "INSERT INTO _sqg_migrations VALUES ('shop', '1');"
+            "CREATE TABLE users (id bigint)"
+        )
+        assert runner(folders[1], database) == 1, runner.__name__
+        assert runner(folders[1], database) == 0
+        found = database.sql(
+            "SELECT id, position, applied_by = 'sqg' FROM howdah_migrations ORDER BY position"
+        )
+        assert found == ["1|1|t", "2|2|f"]
+        database.sql("DROP TABLE users, _sqg_migrations, howdah_migrations")
+
+
+@pytest.fixture
+def shop() -> Sql:
+    code = Sql("shop")
+    code.migration("1", "CREATE TABLE a (b int)")
+    return code
+
+
+def test_a_refused_statement_leaves_nothing_of_its_step(
+    shop: Sql, database: Database, tmp_path: Path
+) -> None:
+    shop.migration("2", "CREATE TABLE c (d int)", "INSERT INTO c VALUES (oops)")
+    made = shop.load(tmp_path)
+    with psycopg.connect(database.dsn) as connection:
+        with pytest.raises(psycopg.errors.UndefinedColumn) as error:
+            made.Shop.apply_migrations(connection)
+        assert error.value.__notes__ == ["in MIGRATE 2 (a.sql:2)"]
+        assert connection.info.transaction_status == 0
+    assert database.sql("SELECT id, to_regclass('c') FROM howdah_migrations") == ["1|∅"]
+    (tmp_path / "java").mkdir()
+    class_path = compiled(tmp_path / "java", [shop], {"Migrating.java": PROGRAM})
+    (line,) = run(class_path, "Migrating", database, "autocommit")
+    assert line.startswith('42703 MIGRATE 2 (a.sql:2): ERROR: column "oops" does not exist')
+    assert database.sql("SELECT id, to_regclass('c') FROM howdah_migrations") == ["1|∅"]
+
+
+def test_a_failed_step_without_a_transaction_is_remembered_and_lets_go(
+    shop: Sql, database: Database, tmp_path: Path
+) -> None:
+    shop.migration("2", "INSERT INTO a VALUES (1), (1)")
+    shop.migration("3", "CREATE UNIQUE INDEX CONCURRENTLY i ON a (b)", alone=True)
+    made = shop.load(tmp_path)
+    with psycopg.connect(database.dsn) as connection:
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            made.Shop.apply_migrations(connection)
+        assert database.sql("SELECT state FROM howdah_migrations ORDER BY position") == [
+            "done",
+            "done",
+            "started",
+        ]
+        held = "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
+        held += " WHERE locktype = 'advisory' AND datname = current_database()"
+        assert database.value(held) == "0"
+        with pytest.raises(psycopg.Error, match="nobody saw its end"):
+            made.Shop.apply_migrations(connection)
+
+
+def test_a_connection_in_a_transaction_is_refused(shop: Sql, database: Database, tmp_path: Path) -> None:
+    made = shop.load(tmp_path)
+    with psycopg.connect(database.dsn) as connection:
+        connection.execute("SELECT 1")
+        with pytest.raises(psycopg.Error, match="the connection is in a transaction"):
+            made.Shop.apply_migrations(connection)
+
+
+def test_runners_at_once_apply_each_step_once(shop: Sql, database: Database, tmp_path: Path) -> None:
+    for number in range(2, 20):
+        alone = number % 5 == 0
+        sql = f"CREATE INDEX CONCURRENTLY i{number} ON a (b)" if alone else f"CREATE TABLE t{number} (a int)"
+        shop.migration(str(number), sql, alone=alone)
+    made = shop.load(tmp_path)
+    applied: list[int] = []
+
+    def migrate() -> None:
+        with psycopg.connect(database.dsn) as connection:
+            applied.append(made.Shop.apply_migrations(connection))
+
+    threads = [threading.Thread(target=migrate) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sum(applied) == 19
+    assert len(applied) == 4
+    assert database.value("SELECT count(*) FROM howdah_migrations WHERE state = 'done'") == "19"
+
+
+def test_names_of_steps_are_no_code(database: Database, tmp_path: Path) -> None:
+    code = Sql("shop")
+    code.migration(HOSTILE, f"CREATE TABLE a AS SELECT '{HOSTILE}' AS b, 7 % 4 AS \"%s\"")
+    made = code.load(tmp_path)
+    with psycopg.connect(database.dsn) as connection:
+        assert made.Shop.apply_migrations(connection, HOSTILE) == 1
+    assert database.value("SELECT encode(convert_to(b, 'UTF8'), 'hex') FROM a") == HOSTILE.encode().hex()
+    assert made.Shop.get_migrations()[0].id == HOSTILE
+    (tmp_path / "java").mkdir()
+    class_path = compiled(tmp_path / "java", [code], {"Migrating.java": PROGRAM})
+    database.sql("DROP TABLE a, howdah_migrations")
+    assert run(class_path, "Migrating", database) == ["1"]
+    assert database.value("SELECT encode(convert_to(b, 'UTF8'), 'hex') FROM a") == HOSTILE.encode().hex()
