@@ -505,11 +505,15 @@ fn a_stop_while_the_server_is_away_names_what_was_not_written() {
     database.sql("CREATE TABLE t (n int)");
     let door = Door::to(&database);
     let conninfo = format!("{} host=127.0.0.1 port={}", database.conninfo(), door.port);
-    let args = ["stream", "--table", "t", "--header=false", "--retry-for", "1s"];
+    let args = ["stream", "--table", "t", "--header=false", "--retry-for", "1s", "--metrics", "m.prom"];
     let mut child = howdah_by(&database, &conninfo, &args).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(b"1\n2\n").unwrap();
-    until(&database, "SELECT count(*) FROM t", "2");
+    // Rows are in before the answer that says so has passed the door.
+    until_true("the stream knows that its rows are in", || {
+        let metrics = std::fs::read_to_string(database.path("m.prom")).unwrap_or_default();
+        metrics.contains("howdah_stream_rows_committed_total{table=\"t\"} 2\n")
+    });
     door.close();
     stdin.write_all(b"3\n").unwrap();
     until_read(&stdin);
