@@ -1,6 +1,8 @@
 """What can be checked of README.md, CONTRIBUTING.md and docs/*.md without running what they show."""
 
 import re
+import subprocess
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ COLUMNS = 100
 
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+NAMED = re.compile(r"`([\w*./-]+)`")
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
@@ -34,6 +37,25 @@ def dead(document: Path) -> list[str]:
     return wrong
 
 
+def tracked() -> list[str]:
+    """Give the files of the tree, and their folders."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    files = listed.stdout.split("\n")
+    return files + sorted({str(parent) for file in files for parent in Path(file).parents})
+
+
+def gone(text: str, files: list[str]) -> list[str]:
+    """Paths between backticks that no file, module or folder has as its end."""
+    wrong = []
+    for name in NAMED.findall(text):
+        if name.startswith("..") or ("/" not in name and not name.endswith((".rs", ".py"))):
+            continue
+        ends = [name.rstrip("/") + end for end in ("", ".rs", "/mod.rs")]
+        if not any(fnmatch(file, pattern) for end in ends for file in files for pattern in (end, f"*/{end}")):
+            wrong.append(name)
+    return wrong
+
+
 def wide(text: str) -> list[int]:
     """Numbers of lines of prose beyond the limit: not code, comments, tables, or one word without a blank."""
     long = []
@@ -51,6 +73,11 @@ def test_a_link_leads_to_nothing(document: Path) -> None:
     assert dead(document) == []
 
 
+@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/promises.md"])
+def test_a_path_that_is_named_is_gone(name: str) -> None:
+    assert gone((ROOT / name).read_text(), tracked()) == []
+
+
 @pytest.mark.parametrize("document", GUIDES, ids=lambda path: path.name)
 def test_a_line_of_prose_is_too_wide_to_read(document: Path) -> None:
     assert wide(document.read_text()) == [], f"more than {COLUMNS} columns: {document.name}"
@@ -66,6 +93,8 @@ def test_a_guide_is_missing_from_the_table_of_guides() -> None:
 def test_the_checks_of_documents_see_nothing(tmp_path: Path) -> None:
     words = "word " * 30
     assert wide(f"{words}\n| {words}\n```\n{words}\n```\n{'w' * 200}\n- {words}\n") == [1, 7]
+    files = ["crates/a/src/plan/mod.rs", "crates/a/src/plan/jobs.rs", "crates/a/src/plan"]
+    assert gone("`plan` `plan/jobs` `a/src/plan/` `jobs*.rs` `plan/gone` `gone.rs`", files) == ["plan/gone", "gone.rs"]
     (tmp_path / "there.md").write_text("# A `b`, c\n")
     document = tmp_path / "links.md"
     document.write_text(
