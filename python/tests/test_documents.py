@@ -78,7 +78,7 @@ def test_a_path_that_is_named_is_gone(name: str) -> None:
     assert gone((ROOT / name).read_text(), tracked()) == []
 
 
-@pytest.mark.parametrize("document", GUIDES, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", LINKING, ids=lambda path: path.name)
 def test_a_line_of_prose_is_too_wide_to_read(document: Path) -> None:
     assert wide(document.read_text()) == [], f"more than {COLUMNS} columns: {document.name}"
 
