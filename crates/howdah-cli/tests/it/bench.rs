@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::thread;
-use std::time::Duration;
 
 use howdah_bench::record::{Durability, Outcome, Record};
 use howdah_bench::scenarios;
@@ -268,9 +266,7 @@ fn ctrl_c_leaves_nothing_running_and_nothing_on_a_given_server() {
         .unwrap();
     let writing = "SELECT count(*) > 0 FROM pg_stat_activity
                     WHERE datname = current_database() AND query LIKE 'INSERT INTO%howdah_bench%'";
-    while database.sql(writing) != "t" {
-        thread::sleep(Duration::from_millis(20));
-    }
+    database.until(writing, "t");
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let output = child.guarded_output();
     assert_eq!(output.status.code(), Some(130), "{}", said(&output));

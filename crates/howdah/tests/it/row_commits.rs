@@ -1,7 +1,5 @@
 //! Where every row commits by itself: what is in stays, and a failure says how much that is.
 
-use std::time::Duration;
-
 use howdah::options::{HeaderOption, Mode, OnError, RejectLimit, WritePath};
 use howdah::report::CommitUnit;
 use howdah::report::{Outcome, Report};
@@ -114,9 +112,7 @@ fn a_load_that_is_stopped_counts_the_rows_that_are_in() {
         let wanted = asked(&file, "t").jobs(jobs);
         let loaded = std::thread::scope(|scope| {
             scope.spawn(|| {
-                while database.sql("SELECT count(*) > 20 FROM t") == "f" {
-                    std::thread::sleep(Duration::from_millis(20));
-                }
+                database.until("SELECT count(*) > 20 FROM t", "t");
                 control.cancel();
             });
             howdah::load(&wanted, &target(&database), &control)
@@ -163,9 +159,7 @@ fn a_server_that_ends_a_session_leaves_a_count_that_is_true() {
     let wanted = asked(&file, "t").jobs(2);
     let loaded = std::thread::scope(|scope| {
         scope.spawn(|| {
-            while database.sql("SELECT count(*) > 20 FROM t") == "f" {
-                std::thread::sleep(Duration::from_millis(20));
-            }
+            database.until("SELECT count(*) > 20 FROM t", "t");
             database.sql(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
                     AND query LIKE 'INSERT%' LIMIT 1",

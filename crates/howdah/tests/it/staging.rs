@@ -90,18 +90,16 @@ fn stopping_while_another_transaction_holds_a_row_changes_nothing() {
         let mut holder =
             holder.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
         let asleep = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'";
-        while database.sql(asleep) == "0" {
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
+        database.until(asleep, "1");
         let control = howdah::Control::new();
         let loaded = std::thread::scope(|scope| {
             let loading =
                 scope.spawn(|| howdah::load(&matching(mode, &file, "t", jobs), &target(&database), &control));
-            while database.sql("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == "0"
-            {
+            let waits = "SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+            until("the load waits for the lock", || {
                 assert!(!loading.is_finished(), "the load did not wait");
-                std::thread::sleep(std::time::Duration::from_millis(20));
-            }
+                database.sql(waits) == "t"
+            });
             control.cancel();
             loading.join().unwrap()
         });
