@@ -5,13 +5,14 @@ import importlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 Type = dict[str, Any]
+Piece = dict[str, Any]
 ROOT = Path(__file__).parents[2]
 
 
@@ -32,6 +33,23 @@ def column(name: str, kind: Type, *, nullable: bool = True) -> dict[str, Any]:
     return {"name": name, "type": kind, "nullable": nullable, "why": "the test says so"}
 
 
+def fragment(piece: str | int | Piece) -> Piece:
+    """Give a piece of a statement as a model has it; a number stands for that parameter."""
+    if isinstance(piece, str):
+        return {"text": piece}
+    return {"parameter": piece} if isinstance(piece, int) else piece
+
+
+def line(decides: int, *sql: str | int | Piece) -> Piece:
+    """Give a line that is there while a parameter is not null, or true."""
+    return {"optional": {"parameter": decides, "sql": [fragment(piece) for piece in sql]}}
+
+
+def parameter(name: str, kind: Type, *, nullable: bool = True, role: object = "value") -> dict[str, Any]:
+    """Give a parameter."""
+    return {"name": name, "type": kind, "nullable": nullable, "why": "", "role": role}
+
+
 @dataclass
 class Sql:
     """A module of a model, filled by a test."""
@@ -42,9 +60,9 @@ class Sql:
     tables: list[dict[str, Any]] = field(default_factory=list)
     migrations: list[dict[str, Any]] = field(default_factory=list)
 
-    def statement(self, name: str, sql: list[str | int], **rest: object) -> None:
+    def statement(self, name: str, sql: Sequence[str | int | Piece], **rest: object) -> None:
         """Add a QUERY; a number in its SQL stands for that parameter."""
-        pieces = [{"text": piece} if isinstance(piece, str) else {"parameter": piece} for piece in sql]
+        pieces = [fragment(piece) for piece in sql]
         plain: dict[str, object] = {
             "name": name, "kind": "query", "one": False, "pluck": False, "batch": False, "file": "a.sql", "line": 1,  # noqa: E501
             "sql": pieces, "parameters": [], "columns": [],

@@ -549,6 +549,18 @@ class _AsyncServerCursor(psycopg.AsyncServerCursor[T]):
 _numbers = itertools.count(1)
 
 
+def together(connection: psycopg.Connection[Any]) -> contextlib.AbstractContextManager[object]:
+    """Make one transaction of statements, each of which would be its own."""
+    idle = connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE
+    return connection.transaction() if idle else contextlib.nullcontext()
+
+
+def async_together(connection: psycopg.AsyncConnection[Any]) -> contextlib.AbstractAsyncContextManager[object]:
+    """Make one transaction of statements, each of which would be its own."""
+    idle = connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE
+    return connection.transaction() if idle else contextlib.nullcontext()
+
+
 def stream(
     connection: psycopg.Connection[Any], query: LiteralString, parameters: Parameters, make: Make[T], fetch_size: int
 ) -> Iterator[T]:

@@ -1,5 +1,6 @@
 //! Code from a model: a view of names, types and literals, made here, and templates that only lay it out.
 
+mod dynamic;
 mod java;
 mod literal;
 mod migrations;
@@ -50,6 +51,21 @@ impl Generator {
         }
     }
 
+    /// Its whole name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PythonPsycopg => "python/postgres/psycopg",
+            Self::JavaJdbc => "java/postgres/jdbc",
+        }
+    }
+
+    /// Whether its code joins texts: optional lines and choices.
+    #[must_use]
+    pub fn joins(self) -> bool {
+        matches!(self, Self::PythonPsycopg | Self::JavaJdbc)
+    }
+
     /// Whether its code can apply migrations.
     #[must_use]
     pub fn migrates(self) -> bool {
@@ -77,6 +93,10 @@ pub fn generate(
     generator: Generator,
     options: &Options,
 ) -> Result<Generated, Vec<Diagnostic>> {
+    let refused = dynamic::refused(module, generator);
+    if !refused.is_empty() {
+        return Err(refused);
+    }
     match generator {
         Generator::PythonPsycopg => python::generate(model, module, options),
         Generator::JavaJdbc => java::generate(model, module, options),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::languages::about;
+use crate::languages::{about, dynamic};
 use crate::model::{Fragment, Kind, Module, Statement, Table, TypeName};
 
 /// Names, types and nullability of columns, in order. Equal shapes are the same row.
@@ -83,14 +83,11 @@ pub(crate) fn owners(module: &Module) -> Result<Vec<RowOf>, Vec<Diagnostic>> {
 ///
 /// `WITH … INSERT …` is the reason to look at all words. A name or a text of such a word only costs the stream.
 pub(crate) fn can_have_a_cursor(statement: &Statement) -> bool {
-    let texts = statement.sql.iter().filter_map(|fragment| match fragment {
-        Fragment::Text(text) => Some(text.to_ascii_lowercase()),
-        Fragment::Parameter(_) => None,
-    });
-    let text = texts.collect::<Vec<_>>().join(" ");
+    let begins = matches!(statement.sql.first(), Some(Fragment::Text(_)));
+    let text = dynamic::texts(statement).join(" ").to_ascii_lowercase();
     let text = text.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '(');
     // The words of a comment are none of the statement.
-    if text.starts_with(['-', '/']) {
+    if !begins || text.starts_with(['-', '/']) {
         return false;
     }
     let mut words =

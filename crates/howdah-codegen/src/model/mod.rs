@@ -6,7 +6,9 @@
 mod statement;
 mod types;
 
-pub use statement::{Column, Fragment, Kind, Migration, Origin, Parameter, Statement, Table, TableColumn};
+pub use statement::{
+    Column, Fragment, Kind, Migration, Origin, Parameter, Role, Statement, Table, TableColumn,
+};
 pub use types::{Definition, Field, TypeKind, TypeName, TypeRef};
 
 use serde::{Deserialize, Serialize};

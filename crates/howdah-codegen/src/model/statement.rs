@@ -46,27 +46,73 @@ pub enum Kind {
 }
 
 /// A piece of a statement.
+///
+/// The text that runs is that of all pieces joined, in order, where an [`Optional`](Self::Optional) that is not there is
+/// nothing. All of it is constant: what callers give decides which constants are joined, and is never among them. A piece of
+/// SQL needs no blank around it to be joined.
+///
+/// What runs has a place for each [`Parameter`](Self::Parameter) that is there, and only for those: a driver with numbered
+/// places counts while it joins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fragment {
     /// SQL as it stands in the file.
     Text(String),
-    /// Where a parameter stands: its index in [`Statement::parameters`].
+    /// Where a value stands: its index in [`Statement::parameters`], where its role is [`Role::Value`].
     Parameter(usize),
+    /// Where the text that callers pick stands: its index in [`Statement::parameters`], where its role is [`Role::Choice`].
+    Choice(usize),
+    /// Pieces that are there only while callers want them.
+    ///
+    /// Several can name one parameter: they come and go together. There is none in another one.
+    Optional {
+        /// What decides, as an index in [`Statement::parameters`]: a [`Role::Switch`] that is true, or a [`Role::Value`] or
+        /// [`Role::Choice`] that is not null, whose [`Parameter::nullable`] is true then.
+        parameter: usize,
+        /// Texts, parameters and choices.
+        sql: Vec<Fragment>,
+    },
 }
 
-/// A value that a caller gives.
+/// What a caller gives.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Parameter {
     /// Its name in the file.
     pub name: String,
-    /// As the server described it.
+    /// As the server described it; `boolean` of a switch and `text` of a choice, which the server never gets.
     #[serde(rename = "type")]
     pub ty: TypeRef,
+    /// What becomes of it.
+    #[serde(default, skip_serializing_if = "Role::is_value")]
+    pub role: Role,
     /// Callers may give null.
     pub nullable: bool,
     /// Why, for people: `tested by IS NULL`.
     pub why: String,
+}
+
+/// What becomes of what a caller gives.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// It is sent to the server, wherever it stands in the text that runs.
+    #[default]
+    Value,
+    /// True or false: the pieces that name it are there or not. It is not sent.
+    Switch,
+    /// One of these texts is joined where it stands. It is not sent.
+    Choice {
+        /// Constant SQL of the file, in its order; no two are the same.
+        options: Vec<String>,
+    },
+}
+
+impl Role {
+    /// It is sent to the server.
+    #[must_use]
+    pub fn is_value(&self) -> bool {
+        *self == Self::Value
+    }
 }
 
 /// A column of a result.

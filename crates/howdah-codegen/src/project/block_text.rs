@@ -21,6 +21,8 @@ impl<'b> BlockText<'b> {
             text.starts.push((characters, piece));
             let part = match piece {
                 Piece::Text { text, .. } => text.clone(),
+                // Of optional lines, a text has the pieces or nothing.
+                Piece::Optional { .. } => String::new(),
                 Piece::Variable { name, .. } => {
                     let index = parameters.iter().position(|parameter| parameter == name);
                     format!("${}", index.map_or(0, |index| index + 1))

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::model::{Kind, Model, Statement, Table};
+use crate::model::{Kind, Model, Role, Statement, Table};
 
 /// All names that can be explained.
 #[must_use]
@@ -29,8 +29,20 @@ pub fn explain(model: &Model, name: &str) -> Option<String> {
 fn statement(found: &Statement) -> String {
     let kind = if found.kind == Kind::Query { "QUERY" } else { "EXEC" };
     let mut out = format!("{kind} {}   {}:{}\n", found.name, found.file, found.line);
-    let parameters = found.parameters.iter().map(|p| (&*p.name, &*p.ty.sql, p.nullable, &*p.why));
+    let parameters = found.parameters.iter().map(|p| match &p.role {
+        Role::Value => (&*p.name, &*p.ty.sql, p.nullable, &*p.why),
+        Role::Switch => (&*p.name, "switch", p.nullable, &*p.why),
+        Role::Choice { .. } => (&*p.name, "choice", p.nullable, &*p.why),
+    });
     rows(&mut out, "parameters", parameters.collect());
+    for parameter in &found.parameters {
+        if let Role::Choice { options } = &parameter.role {
+            let _ = writeln!(out, "  choices of {}", parameter.name);
+            for text in options {
+                let _ = writeln!(out, "    {}", text.replace(['\n', '\r'], " "));
+            }
+        }
+    }
     let columns = found.columns.iter().map(|c| (&*c.name, &*c.ty.sql, c.nullable, &*c.why));
     rows(&mut out, "columns", columns.collect());
     out

@@ -60,7 +60,7 @@ pub(crate) fn of_sources(sources: &[Source]) -> Vec<Step> {
         .collect()
 }
 
-/// A step's SQL; it has no variables.
+/// A step's SQL; it has no variables and no optional lines.
 fn plain(block: &Block) -> String {
     text(&block.body)
 }
@@ -69,7 +69,7 @@ fn plain(block: &Block) -> String {
 pub(crate) fn text(pieces: &[Piece]) -> String {
     let text = |piece: &Piece| match piece {
         Piece::Text { text, .. } => text.clone(),
-        Piece::Variable { .. } => String::new(),
+        Piece::Variable { .. } | Piece::Optional { .. } => String::new(),
     };
     pieces.iter().map(text).collect()
 }

@@ -1,5 +1,6 @@
 //! A project becomes a [`Model`]: a place on a server, the steps that make its tables there, and a description of each block.
 
+mod agree;
 pub(crate) mod block_text;
 mod blocks;
 pub mod explain;
@@ -11,6 +12,7 @@ mod statement;
 mod steps;
 mod table;
 pub(crate) mod trouble;
+mod variants;
 
 pub use host::Place;
 

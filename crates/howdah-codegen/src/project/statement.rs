@@ -1,14 +1,17 @@
 //! A QUERY or an EXEC, described: the server's word, and what the header says otherwise.
 
+use std::collections::BTreeMap;
+
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
 use super::block_text::{BlockText, about, refused};
 use super::trouble::Trouble;
+use super::{agree, variants};
 use crate::check::Source;
 use crate::describe::{self, Types, Wish};
 use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
-use crate::model::{Column, Fragment, Kind, Parameter, Statement, TypeRef};
+use crate::model::{Column, Kind, Parameter, Role, Statement, TypeName, TypeRef};
 use crate::source::{Block, BlockKind, Override, Piece};
 
 /// The server's code where it cannot tell a parameter's type.
@@ -21,12 +24,20 @@ pub(super) async fn describe(
     block: &Block,
     told: &mut Vec<Diagnostic>,
 ) -> Result<Option<(Statement, Vec<u32>)>, Trouble> {
-    let names = parameters(block);
-    let text = BlockText::new(&block.body, &names);
-    let Some(described) = ask(client, block, &text, &names, told).await else { return Ok(None) };
+    let query = block.kind == BlockKind::Query;
+    let Some(variants) = variants(client, block, told).await else { return Ok(None) };
+    let described = match agree::agree(variants, block, query) {
+        Ok(described) => described,
+        Err(wrong) => {
+            told.push(*wrong);
+            return Ok(None);
+        }
+    };
     let mut oids = described.parameters.iter().map(|found| found.oid).collect::<Vec<_>>();
-    let parameters = described.parameters.into_iter().map(|found| parameter(found, block)).collect();
-    let kind = if block.kind == BlockKind::Query { Kind::Query } else { Kind::Exec };
+    let names = parameters(block);
+    let mut found = described.parameters;
+    let parameters = names.iter().filter_map(|name| parameter(name, &mut found, block)).collect();
+    let kind = if query { Kind::Query } else { Kind::Exec };
     let is = |name: &str| block.modifiers.iter().any(|modifier| modifier.name == name);
     let mut columns = Vec::new();
     if kind == Kind::Query {
@@ -46,12 +57,6 @@ pub(super) async fn describe(
             }
         }
     }
-    let fragment = |piece: &Piece| match piece {
-        Piece::Text { text, .. } => Fragment::Text(text.clone()),
-        Piece::Variable { name, .. } => {
-            Fragment::Parameter(names.iter().position(|known| known == name).unwrap_or_default())
-        }
-    };
     let statement = Statement {
         name: block.name.clone(),
         kind,
@@ -66,27 +71,71 @@ pub(super) async fn describe(
         documentation: block.documentation.clone(),
         file: source.file.clone(),
         line: block.place.line,
-        sql: block.body.iter().map(fragment).collect(),
+        sql: variants::fragments(block, &names),
         parameters,
         columns,
     };
     Ok(Some((statement, oids)))
 }
 
-/// The variables that are used, in the order in which they are set.
+/// The variables that are used, in the order in which they are set, then the switches in that of their lines.
 fn parameters(block: &Block) -> Vec<String> {
     let used = |name: &str| {
-        block.body.iter().any(|piece| matches!(piece, Piece::Variable { name: found, .. } if found == name))
+        block.pieces().any(|(_, piece)| matches!(piece, Piece::Variable { name: found, .. } if found == name))
     };
-    block.variables.iter().map(|set| set.name.clone()).filter(|name| used(name)).collect()
+    let set = block.variables.iter().map(|set| set.name.as_str()).filter(|name| used(name));
+    let switches = variants::lines(block).into_iter().filter(|name| !block.is_variable(name));
+    set.chain(switches).map(str::to_owned).collect()
 }
 
-/// Asks the server. Where it cannot tell a type, the value of `@set` does, with a warning.
+/// Asks the server about all variants of a statement, each with how it is called. `None`: it refused one, which was told.
+async fn variants(
+    client: &Client,
+    block: &Block,
+    told: &mut Vec<Diagnostic>,
+) -> Option<Vec<(String, describe::Described)>> {
+    let variants = variants::of(block);
+    let mut known = BTreeMap::new();
+    let mut found = Vec::new();
+    // Each message with the variant that it was said of first, and of how many it was said.
+    let mut said: Vec<(Diagnostic, String, usize)> = Vec::new();
+    for variant in &variants {
+        let pieces = variant.pieces();
+        let used = |name: &String| {
+            pieces.iter().any(|piece| matches!(piece, Piece::Variable { name: found, .. } if found == name))
+        };
+        let names = block.variables.iter().map(|set| set.name.clone()).filter(used).collect::<Vec<_>>();
+        let text = BlockText::new(&pieces, &names);
+        let mut messages = Vec::new();
+        if let Some(described) = ask(client, block, &text, &names, &mut known, &mut messages).await {
+            known.extend(described.parameters.iter().map(|found| (found.name.clone(), found.ty.sql.clone())));
+            found.push((variant.shown(), described));
+        }
+        for message in messages {
+            match said.iter_mut().find(|(before, ..)| *before == message) {
+                Some((_, _, count)) => *count += 1,
+                None => said.push((message, variant.shown(), 1)),
+            }
+        }
+    }
+    let refused = found.len() < variants.len();
+    for (mut message, variant, count) in said {
+        if message.severity == Severity::Error && count < variants.len() {
+            message.message = format!("{}, {variant}", message.message);
+        }
+        told.push(message);
+    }
+    (!refused).then_some(found)
+}
+
+/// Asks the server. Where it cannot tell a type, what it said of another variant does, or the value of `@set`, with a
+/// warning.
 async fn ask(
     client: &Client,
     block: &Block,
     text: &BlockText<'_>,
     names: &[String],
+    known: &mut BTreeMap<String, String>,
     told: &mut Vec<Diagnostic>,
 ) -> Option<describe::Described> {
     let wished = |name: &String| Wish {
@@ -115,6 +164,10 @@ async fn ask(
             return None;
         };
         let name = &names[index];
+        if let Some(ty) = known.get(name) {
+            wishes[index].ty = Some(ty.clone());
+            continue;
+        }
         let set = block.variables.iter().find(|set| set.name == *name)?;
         let help = format!("write `${{{name}}}::type`, or `params: {{{name}: type}}` in the header");
         let Some(guess) = literal_type(&set.value) else {
@@ -127,6 +180,7 @@ async fn ask(
         warning.severity = Severity::Warning;
         told.push(warning);
         wishes[index].ty = Some(guess.to_owned());
+        known.insert(name.clone(), guess.to_owned());
     }
 }
 
@@ -155,16 +209,46 @@ fn literal_type(value: &str) -> Option<&'static str> {
     }
 }
 
-fn parameter(found: describe::Parameter, block: &Block) -> Parameter {
-    let said = block.params.iter().find(|said| said.name == found.name).and_then(|said| said.nullable);
-    let null =
-        block.variables.iter().any(|set| set.name == found.name && set.value.eq_ignore_ascii_case("null"));
+/// What callers give for a name: a value, as the server described it, a switch, or one of the choices.
+fn parameter(name: &str, found: &mut Vec<describe::Parameter>, block: &Block) -> Option<Parameter> {
+    let decides = variants::lines(block).contains(&name);
+    let goes = "its lines go when it is null";
+    if let Some(choices) = block.choices_of(name) {
+        let options = choices.options.iter().map(|(text, _)| text.clone()).collect();
+        let why = if decides { goes } else { "a text of the header" };
+        return Some(Parameter {
+            name: name.to_owned(),
+            ty: builtin("text", "text"),
+            role: Role::Choice { options },
+            nullable: decides,
+            why: why.to_owned(),
+        });
+    }
+    if !block.is_variable(name) {
+        return Some(Parameter {
+            name: name.to_owned(),
+            ty: builtin("bool", "boolean"),
+            role: Role::Switch,
+            nullable: false,
+            why: "its lines are there when it is true".to_owned(),
+        });
+    }
+    let at = found.iter().position(|found| found.name == name)?;
+    let found = found.swap_remove(at);
+    let said = block.params.iter().find(|said| said.name == name).and_then(|said| said.nullable);
+    let null = block.variables.iter().any(|set| set.name == name && set.value.eq_ignore_ascii_case("null"));
     let (nullable, why) = match said {
+        _ if decides => (true, goes.to_owned()),
         Some(nullable) => (nullable, "`params` in the header says so".to_owned()),
-        None if null => (true, format!("`@set {} = null`", found.name)),
+        None if null => (true, format!("`@set {name} = null`")),
         None => (found.nullable, found.because),
     };
-    Parameter { name: found.name, ty: found.ty, nullable, why }
+    Some(Parameter { name: found.name, ty: found.ty, role: Role::Value, nullable, why })
+}
+
+fn builtin(name: &str, sql: &str) -> TypeRef {
+    let name = TypeName { schema: "pg_catalog".to_owned(), name: name.to_owned() };
+    TypeRef { name, array: false, sql: sql.to_owned() }
 }
 
 fn column(found: describe::Column) -> Column {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::block::{Block, BlockKind, Modifier, Override};
 use super::header::{Said, Shape};
-use super::lexer;
+use super::{choices, lexer};
 use crate::diagnostic::Lines;
 use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
 use crate::yaml::{self, Origin, Reader, Value};
@@ -182,14 +182,11 @@ pub(crate) fn overrides(
     let mut reader = Reader { diagnostics };
     // SQG passes over other keys, and files have them.
     let known = ["params", "result", "choices"];
-    let [params, result, choices] = reader.keys_and(node, "a header", known, Severity::Warning);
-    if let Some(choices) = choices {
-        let message = "`choices` are not there yet";
-        reader.diagnostics.push(Diagnostic::error(Code::NotSupported, choices.place, message));
-    }
+    let [params, result, chosen] = reader.keys_and(node, "a header", known, Severity::Warning);
     let kinds = [
         ("params", &params, block.kind.has_parameters()),
         ("result", &result, block.kind == BlockKind::Query),
+        ("choices", &chosen, block.kind.has_parameters()),
     ];
     for (key, node, has) in kinds {
         if let (Some(node), false) = (node, has) {
@@ -200,6 +197,7 @@ pub(crate) fn overrides(
     }
     block.params = types(&mut reader, params, "`params`");
     block.result = types(&mut reader, result, "`result`");
+    block.choices = choices::read(&mut reader, chosen);
 }
 
 fn types(reader: &mut Reader<'_>, node: Option<yaml::Node>, what: &str) -> Vec<Override> {

@@ -19,6 +19,8 @@ pub struct Block {
     pub params: Vec<Override>,
     /// `result:` of the header's YAML: column → the same.
     pub result: Vec<Override>,
+    /// `choices:` of the header's YAML: variable → texts of SQL of which callers pick one.
+    pub choices: Vec<Choices>,
     /// The comments directly above the header, a line each, without comment marks.
     pub documentation: Vec<String>,
     /// The statement without free comments above it and without its last semicolon.
@@ -87,10 +89,47 @@ pub struct Override {
     pub place: Place,
 }
 
+/// What the header's YAML lets a variable be: one of some texts of SQL.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choices {
+    /// The variable.
+    pub name: String,
+    /// The texts, in order, each with its place.
+    pub options: Vec<(String, Place)>,
+    /// Where the name stands.
+    pub place: Place,
+}
+
+impl Block {
+    /// The texts of which a variable is one, if it has some.
+    #[must_use]
+    pub fn choices_of(&self, name: &str) -> Option<&Choices> {
+        self.choices.iter().find(|choices| choices.name == name)
+    }
+
+    /// Texts and variables, those of optional lines too, each with the name that its line has behind `--?`.
+    pub fn pieces(&self) -> impl Iterator<Item = (Option<&str>, &Piece)> {
+        self.body.iter().flat_map(|piece| match piece {
+            Piece::Optional { name, pieces, .. } => {
+                pieces.iter().map(|piece| (Some(name.as_str()), piece)).collect::<Vec<_>>()
+            }
+            piece => vec![(None, piece)],
+        })
+    }
+
+    /// Whether the name of an optional line is that of a variable; else it is a switch, true or false.
+    #[must_use]
+    pub fn is_variable(&self, name: &str) -> bool {
+        self.variables.iter().any(|variable| variable.name == name)
+    }
+}
+
 /// A piece of a statement.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Piece {
     /// SQL as it stands in the file, with a blank behind it if a variable follows a word directly.
+    ///
+    /// A text that is chosen is no part of the words around it: a blank of its own may stand behind such a variable.
     Text {
         /// The SQL.
         text: String,
@@ -102,6 +141,15 @@ pub enum Piece {
         /// The variable.
         name: String,
         /// Where `$` stands.
+        place: Place,
+    },
+    /// A line with `--? name` at its end, and the line end before it, without the comment.
+    Optional {
+        /// What decides whether it is there: a variable that is not null, or a switch that is true.
+        name: String,
+        /// What the line is made of: texts and variables.
+        pieces: Vec<Piece>,
+        /// Where the name stands.
         place: Place,
     },
 }

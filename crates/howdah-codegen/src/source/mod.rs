@@ -2,12 +2,15 @@
 
 mod annotations;
 mod block;
+mod choices;
 mod header;
 pub(crate) mod lexer;
+mod optional;
 mod parse;
 mod statements;
+mod uses;
 
-pub use block::{Block, BlockKind, Modifier, Override, Piece, Variable};
+pub use block::{Block, BlockKind, Choices, Modifier, Override, Piece, Variable};
 pub use parse::parse;
 
 /// What can be written in a file, on one screen; it is such a file itself.

@@ -4,8 +4,10 @@ use super::annotations;
 use super::block::{Block, BlockKind, Piece, Variable};
 use super::header;
 use super::lexer::{self, Kind, Splitter, Token, is_name};
+use super::optional::{self, Line};
+use super::uses;
 use crate::diagnostic::Lines;
-use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::diagnostic::{Code, Diagnostic};
 
 /// Reads a file's blocks. It never fails: what it cannot read is among the messages, and the rest is read all the same.
 #[must_use]
@@ -102,6 +104,7 @@ impl Parser<'_> {
             variables: Vec::new(),
             params: Vec::new(),
             result: Vec::new(),
+            choices: Vec::new(),
             documentation: self.documentation(&tokens[..at]),
             body: Vec::new(),
         };
@@ -219,9 +222,6 @@ impl Parser<'_> {
                     self.error(Code::SqlParseError, start, end, format!("`{text}` has no name")).suggestion =
                         Some(help.to_owned());
                 }
-                Kind::LineComment if kind.is_some() && text.starts_with("--?") => {
-                    self.error(Code::NotSupported, start, end, "optional lines (`--?`) are not there yet");
-                }
                 Kind::String | Kind::QuotedName | Kind::DollarQuoted
                     if matches!(kind, Some(BlockKind::Query | BlockKind::Exec)) =>
                 {
@@ -312,40 +312,81 @@ impl Parser<'_> {
         let around = |token: &Token| token.is_trivia() || token.kind == Kind::Semicolon;
         let last =
             tokens.iter().rposition(|token| !around(token)).map_or(first, |last| (last + 1).max(first));
+        let lines = optional::lines(
+            self.file,
+            self.text,
+            tokens,
+            first..last,
+            block.kind,
+            &self.lines,
+            &mut self.diagnostics,
+        );
         let tokens = &tokens[first..last];
+        self.pieces(tokens, &lines, block);
+        self.statement(tokens, block);
+        uses::check(block, &mut self.diagnostics);
+    }
+
+    /// The pieces of tokens, those of optional lines below theirs.
+    fn pieces(&self, tokens: &[Token], lines: &[Line], block: &mut Block) {
         let mut end = None;
-        for token in tokens {
+        let mut inside = None;
+        let mut chosen = false;
+        for (token, line) in tokens.iter().flat_map(|token| optional::cut(*token, lines)) {
+            if line != inside {
+                inside = line;
+                if let Some(line) = line {
+                    let Line { name, place, .. } = lines[line].clone();
+                    block.body.push(Piece::Optional { name, pieces: Vec::new(), place });
+                }
+            }
             let word = token.text(self.text);
             let follows = end.replace(token.end) == Some(token.start);
+            let place = self.lines.place(self.file, token.start..token.end);
+            let is_choice = |name: &str| block.choices.iter().any(|choices| choices.name == name);
+            let choice = token.kind == Kind::Variable && is_choice(&word[2..word.len() - 1]);
+            let pieces = match (line, block.body.last_mut()) {
+                (Some(_), Some(Piece::Optional { pieces, .. })) => pieces,
+                _ => &mut block.body,
+            };
+            // A text that is chosen is no part of the words around it.
+            let parted = std::mem::replace(&mut chosen, choice) && follows && token.kind != Kind::Space;
+            if parted {
+                pieces.push(Piece::Text { text: " ".to_owned(), place: place.clone() });
+            }
             if token.kind == Kind::Variable {
                 // `LIMIT${n}` would become a name, `LIMIT$1`.
-                if let Some(Piece::Text { text, .. }) = block.body.last_mut()
-                    && text.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '$' || !c.is_ascii())
+                if let Some(Piece::Text { text, .. }) = pieces.last_mut()
+                    && text.ends_with(|c: char| {
+                        c.is_alphanumeric()
+                            || matches!(c, '_' | '$')
+                            || !c.is_ascii()
+                            || (choice && !c.is_whitespace())
+                    })
                 {
                     text.push(' ');
                 }
-                let name = word[2..word.len() - 1].to_owned();
-                let place = self.lines.place(self.file, token.start..token.end);
-                block.body.push(Piece::Variable { name, place });
+                pieces.push(Piece::Variable { name: word[2..word.len() - 1].to_owned(), place });
                 continue;
             }
-            match block.body.last_mut() {
+            match pieces.last_mut() {
                 // An `@set` that stands in the middle divides a text.
-                Some(Piece::Text { text, .. }) if follows => text.push_str(word),
-                _ => {
-                    let place = self.lines.place(self.file, token.start..token.end);
-                    block.body.push(Piece::Text { text: word.to_owned(), place });
-                }
+                Some(Piece::Text { text, .. }) if follows && !parted => text.push_str(word),
+                _ => pieces.push(Piece::Text { text: word.to_owned(), place }),
             }
         }
         // The place of a text is that of its whole first line.
-        for piece in &mut block.body {
+        let whole = |piece: &mut Piece| {
             if let Piece::Text { text, place } = piece {
                 place.length = text.split(['\n', '\r']).next().unwrap_or_default().chars().count().max(1);
             }
+        };
+        for piece in &mut block.body {
+            match piece {
+                Piece::Optional { pieces, .. } => pieces.iter_mut().for_each(whole),
+                piece => whole(piece),
+            }
         }
-        self.statement(tokens, block);
-        self.uses(block);
     }
 
     /// Whether the statement is what its kind wants.
@@ -401,55 +442,6 @@ impl Parser<'_> {
                 let message = "rows of COPY … FROM stdin are not SQL";
                 self.error(Code::NotSupported, copy.start, copy.end, message).suggestion =
                     Some("write them as INSERT (`pg_dump --inserts`)".to_owned());
-            }
-        }
-    }
-
-    /// Variables that are used are set, and the other way round.
-    fn uses(&mut self, block: &Block) {
-        let kind = block.kind.word();
-        let known = |name: &str| block.variables.iter().any(|variable| variable.name == name);
-        let names = || block.variables.iter().map(|variable| variable.name.as_str());
-        let mut missing = Vec::new();
-        for piece in &block.body {
-            let Piece::Variable { name, place } = piece else { continue };
-            if !block.kind.has_parameters() {
-                let message = format!("a {kind} has no variables: nobody would give `{name}` a value");
-                self.diagnostics.push(
-                    Diagnostic::error(Code::SqlParseError, place.clone(), message)
-                        .help("write the value here"),
-                );
-            } else if !known(name) && !missing.contains(&name) {
-                missing.push(name);
-                let help = match nearest(name, names()) {
-                    Some(near) => format!("perhaps you meant `${{{near}}}`"),
-                    None => format!("write `@set {name} = value` below the header"),
-                };
-                let message = format!("`{name}` is not set");
-                self.diagnostics
-                    .push(Diagnostic::error(Code::MissingVariable, place.clone(), message).help(help));
-            }
-        }
-        let used = |name: &str| {
-            block.body.iter().any(|piece| matches!(piece, Piece::Variable { name: used, .. } if used == name))
-        };
-        for variable in block.variables.iter().filter(|variable| !used(&variable.name)) {
-            let message = format!("`{}` is set and not used", variable.name);
-            let place = variable.place.clone();
-            self.diagnostics.push(
-                Diagnostic::warning(Code::UnusedVariable, place, message)
-                    .help("it is no parameter; take it out"),
-            );
-        }
-        if block.kind.has_parameters() {
-            for unknown in block.params.iter().filter(|param| !known(&param.name)) {
-                let message = format!("`params` has `{}`, which is not set", unknown.name);
-                let help = match nearest(&unknown.name, names()) {
-                    Some(near) => format!("perhaps you meant `{near}`"),
-                    None => format!("write `@set {} = value` below the header", unknown.name),
-                };
-                let place = unknown.place.clone();
-                self.diagnostics.push(Diagnostic::error(Code::MissingVariable, place, message).help(help));
             }
         }
     }

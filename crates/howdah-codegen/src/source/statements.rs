@@ -52,7 +52,7 @@ impl Piece {
     pub fn place_of(&self, characters: usize) -> Place {
         let (text, place) = match self {
             Self::Text { text, place } => (text, place),
-            Self::Variable { place, .. } => return place.clone(),
+            Self::Variable { place, .. } | Self::Optional { place, .. } => return place.clone(),
         };
         let offset = text.char_indices().nth(characters).map_or(text.len(), |(offset, _)| offset);
         within(place, &Lines::new(text), offset..offset)

@@ -28,5 +28,16 @@ INSERT INTO users VALUES (${id}, ${name}, ${email});
 @set least = 1
 SELECT email, sum(id) AS total FROM users GROUP BY email HAVING sum(id) > ${least};
 
+-- A line with `--? name` goes when that variable is null; a name that is no variable is true or
+-- false. Of `choices`, callers pick one; nothing else is joined, and each text is described.
+/* QUERY find_users
+   choices: {sort: [id DESC, name]} */
+@set name = 'Ada'
+@set sort = name
+SELECT id, name, email FROM users WHERE true
+  AND name = ${name} --? name
+  AND email IS NOT NULL --? reachable
+ORDER BY ${sort};
+
 -- A table to write by binary COPY; its name stands below, if it is not the block's.
 -- TABLE users :appender

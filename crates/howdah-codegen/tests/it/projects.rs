@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use howdah_codegen::check::check;
 use howdah_codegen::config::{Config, Direct};
-use howdah_codegen::model::Model;
+use howdah_codegen::model::{Model, Role};
 use howdah_codegen::project::{Failure, Place, explain, model, output};
 use howdah_connect::Target;
 use howdah_testkit::Database;
@@ -199,5 +199,106 @@ fn a_type_that_the_server_cannot_tell_is_that_of_the_value() -> Result<(), Strin
     assert_eq!((statement.parameters[0].ty.sql.as_str(), statement.parameters[0].nullable), ("bigint", true));
     assert_eq!((statement.columns[0].ty.sql.as_str(), statement.columns[0].nullable), ("text", false));
     assert_eq!(heads(&told), ["/a.sql:3:12: warning[CONTRADICTED_OVERRIDE]: `x` is boolean for the server"]);
+    Ok(())
+}
+
+/// A step with a table, and blocks below it.
+fn table(blocks: &str) -> String {
+    format!("-- MIGRATE 1\nCREATE TABLE t (a bigint NOT NULL, b text, c int NOT NULL);\n{blocks}")
+}
+
+#[test]
+fn a_variant_that_alone_is_wrong_is_told_with_its_place_and_its_name() {
+    let told = |blocks: &str| {
+        let text = described(&table(blocks), &Place::Throwaway).expect_err("it is wrong");
+        heads(&text).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let without = "-- QUERY q\nSELECT b, count(*) FROM t\n GROUP BY b --? grouped\n";
+    let message = "column \"t.b\" must appear in the GROUP BY clause or be used in an aggregate function";
+    assert_eq!(
+        told(without),
+        [format!("/a.sql:4:8: error[SQL_EXECUTION_ERROR]: {message}, without `grouped` (42803)")]
+    );
+    let pair = "-- QUERY q\nSELECT t.a FROM t\n  JOIN t u ON true --? joined\n WHERE true\n  AND t.a = 1 --? one\n  \
+                AND u.a = 1 --? other\n";
+    assert_eq!(
+        told(pair),
+        ["/a.sql:8:7: error[SQL_EXECUTION_ERROR]: missing FROM-clause entry for table \"u\", with `other` \
+          only (42P01)"]
+    );
+    let choice = "/* QUERY q\n choices: {s: [a, 'lower(b)', 'b, emial']} */\n@set s = a\nSELECT a FROM t ORDER BY ${s}\n";
+    assert_eq!(
+        told(choice),
+        ["/a.sql:4:31: error[SQL_EXECUTION_ERROR]: column \"emial\" does not exist, `s` = b, emial (42703)"]
+    );
+    // What is wrong with all of them is said once, and of none of them.
+    let all =
+        "-- QUERY q\nSELECT emial FROM t WHERE true\n AND a = 1 --? x\n AND a = 2 --? y\n AND nmae --? y\n";
+    assert_eq!(
+        told(all),
+        ["/a.sql:4:8: error[SQL_EXECUTION_ERROR]: column \"emial\" does not exist (42703)"]
+    );
+}
+
+#[test]
+fn variants_that_do_not_agree_are_told_both() {
+    let told = |blocks: &str| {
+        let text = described(&table(blocks), &Place::Throwaway).expect_err("it is wrong");
+        heads(&text).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        told("-- QUERY q\nSELECT a\n , b --? more\nFROM t\n"),
+        ["/a.sql:3:10: error[VALIDATION_ERROR]: there are 2 columns with `more`, and 1 without `more`"]
+    );
+    assert_eq!(
+        told("-- QUERY q\nSELECT a\n AS x --? named\nFROM t\n"),
+        ["/a.sql:3:10: error[VALIDATION_ERROR]: a column is `x` with `named`, and `a` without `named`"]
+    );
+    assert_eq!(
+        told("-- QUERY q\nSELECT a\n + 0.5 --? half\n AS x FROM t\n"),
+        ["/a.sql:3:10: error[VALIDATION_ERROR]: `x` is numeric with `half`, and bigint without `half`"]
+    );
+    let parameter =
+        "-- EXEC q\n@set x = 1\nDELETE FROM t WHERE true\n AND a = ${x} --? p\n AND c = ${x} --? q\n";
+    assert_eq!(
+        told(parameter),
+        [
+            "/a.sql:4:6: error[VALIDATION_ERROR]: `x` is bigint with all optional lines, and integer with `q`, without `p`"
+        ]
+    );
+    // An EXEC has no columns, whatever its statement returns.
+    let exec = table("-- EXEC q\nDELETE FROM t RETURNING a\n , b --? more\n");
+    assert!(described(&exec, &Place::Throwaway).is_ok());
+}
+
+#[test]
+fn what_one_variant_says_to_be_null_is_null() -> Result<(), String> {
+    let blocks = "/* QUERY q\n choices: {op: [<, '>=']}\n*/\n@set least = 1\n@set other = 'x'\n@set op = <\nSELECT b \
+                  FROM t WHERE true\n  AND a ${op} ${least} --? least\n  AND b = ${other} --? known\n  AND a > 2 --? \
+                  known\n  AND (${other} IS NOT NULL OR true)\n";
+    let (found, told) = described(&table(blocks), &Place::Throwaway)?;
+    // Without its line, the server cannot tell the type of `other`.
+    assert_eq!(told, "");
+    let statement = &found.modules[0].statements[0];
+    assert_eq!(
+        (statement.columns[0].nullable, statement.columns[0].why.starts_with("without optional lines: ")),
+        (true, true),
+        "{:?}",
+        statement.columns
+    );
+    let parameters = statement.parameters.iter().map(|p| (&*p.name, &*p.ty.sql, p.nullable, p.role.clone()));
+    let options = vec!["<".to_owned(), ">=".to_owned()];
+    assert_eq!(
+        parameters.collect::<Vec<_>>(),
+        [
+            ("least", "bigint", true, Role::Value),
+            ("other", "text", true, Role::Value),
+            ("op", "text", false, Role::Choice { options }),
+            ("known", "boolean", false, Role::Switch),
+        ]
+    );
+    let json = serde_json::to_string(&statement.sql).map_err(|error| error.to_string())?;
+    let expected = r#"[{"text":"SELECT b FROM t WHERE true"},{"optional":{"parameter":0,"sql":[{"text":"\n  AND a "},{"choice":2},{"text":" "},{"parameter":0}]}},{"optional":{"parameter":3,"sql":[{"text":"\n  AND b = "},{"parameter":1}]}},{"optional":{"parameter":3,"sql":[{"text":"\n  AND a > 2"}]}},{"text":"\n  AND ("},{"parameter":1},{"text":" IS NOT NULL OR true)"}]"#;
+    assert_eq!(json, expected);
     Ok(())
 }

@@ -39,18 +39,33 @@ fn shown(block: &Block) -> String {
                 write!(out, "\n  {line}:{column} {key} {}: {:?} {:?}", found.name, found.ty, found.nullable);
         }
     }
-    for statement in block.statements() {
-        out.push_str("\n  statement");
-        for piece in statement {
-            let _ = match piece {
-                Piece::Text { text, place } => write!(out, "\n    {}:{} {text:?}", place.line, place.column),
-                Piece::Variable { name, place } => {
-                    write!(out, "\n    {}:{} ${{{name}}}", place.line, place.column)
-                }
-            };
+    for choices in &block.choices {
+        let _ = write!(out, "\n  {}:{} choices {}", choices.place.line, choices.place.column, choices.name);
+        for (text, place) in &choices.options {
+            let _ = write!(out, "\n    {}:{} {text:?}", place.line, place.column);
         }
     }
+    for statement in block.statements() {
+        out.push_str("\n  statement");
+        pieces(&mut out, &statement, "    ");
+    }
     out
+}
+
+fn pieces(out: &mut String, statement: &[Piece], indent: &str) {
+    for piece in statement {
+        let _ = match piece {
+            Piece::Text { text, place } => write!(out, "\n{indent}{}:{} {text:?}", place.line, place.column),
+            Piece::Variable { name, place } => {
+                write!(out, "\n{indent}{}:{} ${{{name}}}", place.line, place.column)
+            }
+            Piece::Optional { name, pieces: inner, place } => {
+                let _ = write!(out, "\n{indent}{}:{} --? {name}", place.line, place.column);
+                pieces(out, inner, &format!("{indent}  "));
+                Ok(())
+            }
+        };
+    }
 }
 
 #[test]
@@ -92,6 +107,16 @@ fn a_project_of_options_needs_no_configuration() -> Result<(), String> {
     Ok(())
 }
 
+#[test]
+fn a_line_that_is_optional_ends_with_its_name_and_not_with_its_comment() {
+    let sql = "/* QUERY q\r\n choices: {sort: [\"a DESC, b\", b]} */\r\n@set x = 1\r\n@set sort = b\r\nSELECT a, b --\
+               ?c\r\n  FROM t -- free\r\n  WHERE a = ${x}::int  --? x \r\n   AND -${sort}${x}  /* é */--?  sort\r\n  \
+               ORDER BY ${sort}; --? sort\r\n";
+    let (blocks, messages) = parse("a.sql", sql);
+    assert_eq!(messages, []);
+    insta::assert_snapshot!(shown(&blocks[0]));
+}
+
 /// Messages as they are on every machine.
 fn local(diagnostics: &Diagnostics) -> String {
     diagnostics.text().replace(&format!("{}/", fixture("").display()).replace("//", "/"), "")
@@ -115,6 +140,7 @@ fn every_code_of_reading_is_said_of_some_fixture() -> Result<(), String> {
         "empty",
         "elsewhere",
         "bytes",
+        "optional",
         "there_is_none",
     ] {
         let told = wrong(&format!("wrong/{name}.yaml"))?;
@@ -151,7 +177,7 @@ mod laws {
                 "-- TABLE t :appender(a,b)\n", "@set x = 'y'\n", "@set x = 1", "${x}", "${", "}", "'", "\"", "E'",
                 "U&'", "\\", "$$", "$tag$", "/*", "*/", "--", "--?", "\n", "\r", "\t", " ", ";", "(", ")", "select",
                 "create function f() begin atomic", "end", "case", "日本", "\u{feff}", "\u{a0}", "\u{202e}", "\0",
-                "$1", ":", "=", "-- QUERY", "QUERY", "params: {", "&a", "- [", "a: &b *b",
+                "$1", ":", "=", "-- QUERY", "QUERY", "params: {", "--? x\n", "choices: {x: ['y', a b]}", "&a", "- [", "a: &b *b",
             ]).prop_map(str::to_owned),
             1 => any::<String>(),
         ];
@@ -173,12 +199,18 @@ mod laws {
         match piece {
             Piece::Text { text: sql, place } => {
                 let there = at(text, place.line, place.column);
-                // A blank of ours may stand between a word and a variable.
+                // A blank of ours may stand between a word and a variable, and behind a text that is chosen.
                 there.starts_with(sql.as_str())
+                    || sql == " "
                     || sql.strip_suffix(' ').is_some_and(|sql| there.starts_with(&format!("{sql}${{")))
             }
             Piece::Variable { name, place } => {
                 at(text, place.line, place.column).starts_with(&format!("${{{name}}}"))
+            }
+            Piece::Optional { name, pieces, place } => {
+                at(text, place.line, place.column).starts_with(name)
+                    && !pieces.is_empty()
+                    && pieces.iter().all(|piece| is_there(text, piece))
             }
         }
     }
@@ -240,6 +272,6 @@ mod laws {
 fn the_syntax_on_one_screen_is_a_file_without_faults() {
     let (blocks, messages) = parse("syntax.sql", SYNTAX);
     assert_eq!(messages, []);
-    assert_eq!(blocks.len(), 6);
-    assert!(SYNTAX.lines().count() < 40 && SYNTAX.lines().all(|line| line.len() < 100));
+    assert_eq!(blocks.len(), 7);
+    assert!(SYNTAX.lines().count() < 48 && SYNTAX.lines().all(|line| line.len() < 100));
 }

@@ -3,30 +3,45 @@
 use std::collections::BTreeMap;
 
 use super::types::JavaType;
-use super::view::{Binder, Constant, Field, Form, Method, Reader, Record};
+use super::view::{Binder, Constant, EnumClass, Field, Form, Joiner, Label, Method, Reader, Record};
 use super::words::parameter_scope;
 use super::{Row, Writer};
+use crate::languages::dynamic::{self, Step};
 use crate::languages::rows::{self, RowOf};
 use crate::languages::{literal, names};
-use crate::model::{Fragment, Kind, Statement};
+use crate::model::{self, Fragment, Kind, Role, Statement};
 use crate::source::lexer;
 
 struct Parameter {
     name: String,
     ty: JavaType,
     nullable: bool,
+    role: Role,
 }
 
 impl Parameter {
     /// A statement that sets it at a place.
-    fn set(&self, place: usize) -> String {
-        let Self { name, ty, nullable } = self;
+    fn set(&self, place: &str) -> String {
+        let Self { name, ty, nullable, .. } = self;
         let value = if ty.required(*nullable) {
             format!("Objects.requireNonNull({name}, {})", literal::java(name))
         } else {
             name.clone()
         };
         format!("{}.set(s, {place}, {value});", ty.codec)
+    }
+
+    /// `long id`.
+    fn declared(&self) -> String {
+        format!("{} {}", self.ty.declared(self.nullable), self.name)
+    }
+
+    /// Whether the lines are there about which it decides.
+    fn condition(&self) -> String {
+        match self.role {
+            Role::Switch => format!("if ({}) {{", self.name),
+            Role::Value | Role::Choice { .. } => format!("if ({} != null) {{", self.name),
+        }
     }
 }
 
@@ -60,22 +75,32 @@ impl Writer<'_> {
             self.warn(format!("{wanted} is also something else's name: {} is called {name}", statement.name));
         }
         let stem = names::pascal(&name, "sql");
-        let parameters = self.parameters(statement);
-        let text = self.types.fields.give(&(names::screaming(&name, "sql") + "_SQL")).name;
-        let value = self.sql(statement);
-        self.texts.push(Constant { ty: "String".into(), name: text.clone(), value });
+        let varies = !dynamic::is_fixed(statement);
+        let parameters = self.parameters(statement, &stem);
+        let (text, item_text) = match varies {
+            true => self.joined(statement, &parameters, &stem),
+            false => {
+                let text = self.types.fields.give(&(names::screaming(&name, "sql") + "_SQL")).name;
+                let fragments = statement.sql.iter().collect::<Vec<_>>();
+                let value = self.opening(statement) + &sql(statement, &fragments);
+                let value = literal::java_lines(value.trim_end(), "        ");
+                self.texts.push(Constant { ty: "String".into(), name: text.clone(), value });
+                (text.clone(), text)
+            }
+        };
         let row = self.row(statement, owner, tables, named, &stem);
-        let signature = parameters
-            .iter()
-            .map(|p| format!("{} {}", p.ty.declared(p.nullable), p.name))
-            .collect::<Vec<_>>();
-        let arguments = parameters.iter().map(|p| format!(", {}", p.name)).collect();
-        let item_arguments = parameters.iter().map(|p| format!(", item.{}()", p.name)).collect();
+        let signature = parameters.iter().map(Parameter::declared).collect::<Vec<_>>();
         let bind = self.helpers.give(&format!("bind{stem}")).name;
+        let bound = parameters.iter().enumerate().filter(|(index, _)| is_bound(statement, *index));
+        let bound = bound.map(|(_, parameter)| parameter).collect::<Vec<_>>();
+        let arguments = bound.iter().map(|p| format!(", {}", p.name)).collect();
+        let item_arguments = bound.iter().map(|p| format!(", item.{}()", p.name)).collect();
+        let statements =
+            if varies { counted(statement, &parameters) } else { places(statement, &parameters) };
         self.binders.push(Binder {
             name: bind.clone(),
-            signature: signature.iter().map(|each| format!(", {each}")).collect(),
-            statements: places(statement, &parameters),
+            signature: bound.iter().map(|p| format!(", {}", p.declared())).collect(),
+            statements,
         });
         // A batch without parameters has nothing to repeat.
         let batched = statement.batch && !parameters.is_empty();
@@ -95,7 +120,9 @@ impl Writer<'_> {
             streamed: statement.kind == Kind::Query && !statement.one && cursor,
             batched,
             looped: cursor,
+            varies,
             text,
+            item_text,
             prepare: if row.plain {
                 "connection.prepareStatement("
             } else {
@@ -159,14 +186,85 @@ impl Writer<'_> {
         }
     }
 
-    fn parameters(&mut self, statement: &Statement) -> Vec<Parameter> {
-        let mut scope = parameter_scope();
-        let parameters = statement.parameters.iter().map(|parameter| Parameter {
-            name: scope.give(&names::camel(&parameter.name, "parameter")).name,
-            ty: self.types.of(&parameter.ty),
-            nullable: parameter.nullable,
-        });
-        parameters.collect()
+    fn parameters(&mut self, statement: &Statement, stem: &str) -> Vec<Parameter> {
+        let mut scope = parameter_scope(!dynamic::is_fixed(statement));
+        let mut parameters = Vec::new();
+        for parameter in &statement.parameters {
+            let name = scope.give(&names::camel(&parameter.name, "parameter")).name;
+            let ty = match &parameter.role {
+                Role::Value | Role::Switch => self.types.of(&parameter.ty),
+                Role::Choice { options } => self.choice(statement, parameter, options, stem),
+            };
+            let (nullable, role) = (parameter.nullable, parameter.role.clone());
+            parameters.push(Parameter { name, ty, nullable, role });
+        }
+        parameters
+    }
+
+    /// Declares the enum of a choice.
+    fn choice(
+        &mut self,
+        statement: &Statement,
+        parameter: &model::Parameter,
+        options: &[String],
+        stem: &str,
+    ) -> JavaType {
+        let wanted = format!("{stem}{}", names::pascal(&parameter.name, "choice"));
+        let name = self.types.classes.give(&wanted).name;
+        let members = dynamic::option_names(options, names::screaming).into_iter().zip(options);
+        let members = members.map(|(name, text)| Label { name, literal: literal::java(&operators(text)) });
+        let documentation = literal::java_documentation(&format!(
+            "What {} of {} can be. {}:{}",
+            parameter.name, statement.name, statement.file, statement.line
+        ));
+        self.choices.push(EnumClass { name: name.clone(), documentation, labels: members.collect() });
+        JavaType { name, primitive: None, codec: String::new(), plain: true, binary: false }
+    }
+
+    /// Makes a method that joins the text of a statement: the calls of it with parameters, and with those of a batch.
+    fn joined(&mut self, statement: &Statement, parameters: &[Parameter], stem: &str) -> (String, String) {
+        let mut lines = vec![format!(
+            "StringBuilder sql = new StringBuilder({});",
+            literal::java(&self.opening(statement))
+        )];
+        for part in dynamic::parts(statement) {
+            let decides = part.when.and_then(|index| parameters.get(index));
+            let indent = if decides.is_some() { "    " } else { "" };
+            lines.extend(decides.map(Parameter::condition));
+            for step in part.steps {
+                let text = match step {
+                    Step::Sql(fragments) => {
+                        literal::java_lines(&sql(statement, &fragments), &format!("            {indent}"))
+                    }
+                    Step::Choice(index) => match parameters.get(index) {
+                        Some(p) if p.nullable => format!("{}.sql", p.name),
+                        Some(p) => {
+                            format!("Objects.requireNonNull({}, {}).sql", p.name, literal::java(&p.name))
+                        }
+                        None => continue,
+                    },
+                };
+                lines.push(format!("{indent}sql.append({text});"));
+            }
+            lines.extend(decides.map(|_| "}".to_owned()));
+        }
+        lines.push("return sql.toString();".to_owned());
+        let name = self.helpers.give(&format!("sql{stem}")).name;
+        let deciding = parameters.iter().enumerate().filter(|(index, _)| dynamic::decides(statement, *index));
+        let deciding = deciding.map(|(_, parameter)| parameter).collect::<Vec<_>>();
+        let join = |each: &dyn Fn(&Parameter) -> String| {
+            deciding.iter().map(|parameter| each(parameter)).collect::<Vec<_>>().join(", ")
+        };
+        let call = format!("{name}({})", join(&|p| p.name.clone()));
+        let item_call = format!("{name}({})", join(&|p| format!("item.{}()", p.name)));
+        self.joiners.push(Joiner { name, signature: join(&Parameter::declared), statements: lines });
+        (call, item_call)
+    }
+
+    /// What begins the text of a statement, for those who look at a server.
+    fn opening(&self, statement: &Statement) -> String {
+        let (module, name) = (literal::sql_comment(&self.module.name), literal::sql_comment(&statement.name));
+        format!("/* {module}.{name} */ ")
     }
 
     fn parameters_record(&mut self, statement: &Statement, stem: &str, parameters: &[Parameter]) -> String {
@@ -185,31 +283,58 @@ impl Writer<'_> {
         self.records.push(record);
         name
     }
+}
 
-    /// The statement as pgjdbc takes it: every parameter is read as the type that was described.
-    fn sql(&self, statement: &Statement) -> String {
-        let (module, name) = (literal::sql_comment(&self.module.name), literal::sql_comment(&statement.name));
-        let mut sql = format!("/* {module}.{name} */ ");
-        for fragment in &statement.sql {
-            match fragment {
-                Fragment::Text(text) => sql.push_str(&operators(text)),
-                Fragment::Parameter(index) => {
-                    let Some(described) = statement.parameters.get(*index) else { continue };
-                    sql.push_str(&format!("(?::{})", described.ty.sql));
-                }
+/// SQL as pgjdbc takes it: every parameter is read as the type that was described.
+fn sql(statement: &Statement, fragments: &[&Fragment]) -> String {
+    let mut sql = String::new();
+    for fragment in fragments {
+        match fragment {
+            Fragment::Text(text) => sql.push_str(&operators(text)),
+            Fragment::Parameter(index) => {
+                let Some(described) = statement.parameters.get(*index) else { continue };
+                sql.push_str(&format!("(?::{})", described.ty.sql));
             }
+            // Not among the fragments of one step.
+            Fragment::Choice(_) | Fragment::Optional { .. } => {}
         }
-        literal::java_lines(sql.trim_end(), "        ")
     }
+    sql
+}
+
+/// Whether a parameter is set, or decides whether another one is.
+fn is_bound(statement: &Statement, index: usize) -> bool {
+    let parts = dynamic::parts(statement);
+    parts.iter().any(|part| {
+        part.binds().any(|bound| bound == index)
+            || (part.when == Some(index) && part.binds().next().is_some())
+    })
 }
 
 /// Statements that set all parameters, at every place where they stand.
 fn places(statement: &Statement, parameters: &[Parameter]) -> Vec<String> {
-    let indices = statement.sql.iter().filter_map(|fragment| match fragment {
-        Fragment::Parameter(index) => parameters.get(*index),
-        Fragment::Text(_) => None,
-    });
-    indices.enumerate().map(|(place, parameter)| parameter.set(place + 1)).collect()
+    let parts = dynamic::parts(statement);
+    let bound = parts.iter().flat_map(dynamic::Part::binds).filter_map(|index| parameters.get(index));
+    bound.enumerate().map(|(place, parameter)| parameter.set(&(place + 1).to_string())).collect()
+}
+
+/// The same, at the places that are there.
+fn counted(statement: &Statement, parameters: &[Parameter]) -> Vec<String> {
+    let mut lines = vec!["int place = 0;".to_owned()];
+    for part in dynamic::parts(statement) {
+        let sets = part.binds().filter_map(|index| parameters.get(index)).map(|p| p.set("++place"));
+        let decides = part.when.and_then(|index| parameters.get(index));
+        match decides {
+            _ if part.binds().next().is_none() => {}
+            None => lines.extend(sets),
+            Some(decides) => {
+                lines.push(decides.condition());
+                lines.extend(sets.map(|set| format!("    {set}")));
+                lines.push("}".to_owned());
+            }
+        }
+    }
+    lines
 }
 
 /// Doubles the `?` of operators, which pgjdbc takes for a parameter; it leaves texts, names and comments alone.

@@ -8,7 +8,7 @@ mod words;
 use minijinja::value::{Serde, Value};
 
 use self::types::Types;
-use self::view::{Appender, Binder, Constant, Field, Reader, Record, View};
+use self::view::{Appender, Binder, Constant, EnumClass, Field, Joiner, Reader, Record, View};
 use self::words::{IMPORTED, class_scope, component_scope, constant_scope, mentions, method_scope};
 use super::rows::{self, RowOf};
 use super::{File, Generated, Options, literal, migrations, names};
@@ -46,6 +46,8 @@ struct Writer<'m> {
     records: Vec<Record>,
     readers: Vec<Reader>,
     binders: Vec<Binder>,
+    joiners: Vec<Joiner>,
+    choices: Vec<EnumClass>,
     texts: Vec<Constant>,
     /// Names of private methods.
     helpers: names::Scope,
@@ -68,6 +70,8 @@ pub(crate) fn generate(
         records: Vec::new(),
         readers: Vec::new(),
         binders: Vec::new(),
+        joiners: Vec::new(),
+        choices: Vec::new(),
         texts: Vec::new(),
         helpers: method_scope(),
         warnings: Vec::new(),
@@ -99,10 +103,12 @@ pub(crate) fn generate(
         class: class.clone(),
         documentation: literal::java_documentation(&module.files.join(", ")),
         enums: writer.types.enums,
+        choices: writer.choices,
         records,
         constants,
         readers: writer.readers,
         binders: writer.binders,
+        joiners: writer.joiners,
         methods,
         appenders,
         migrations: steps,

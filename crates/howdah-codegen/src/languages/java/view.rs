@@ -10,10 +10,13 @@ pub(crate) struct View {
     pub(crate) class: String,
     pub(crate) documentation: String,
     pub(crate) enums: Vec<EnumClass>,
+    /// Enums whose labels are SQL.
+    pub(crate) choices: Vec<EnumClass>,
     pub(crate) records: Vec<Record>,
     pub(crate) constants: Vec<Constant>,
     pub(crate) readers: Vec<Reader>,
     pub(crate) binders: Vec<Binder>,
+    pub(crate) joiners: Vec<Joiner>,
     pub(crate) methods: Vec<Method>,
     pub(crate) appenders: Vec<Appender>,
     pub(crate) migrations: Option<Migrations>,
@@ -74,6 +77,14 @@ pub(crate) struct Binder {
     pub(crate) statements: Vec<String>,
 }
 
+/// Joins the text of a statement.
+#[derive(Debug, Serialize)]
+pub(crate) struct Joiner {
+    pub(crate) name: String,
+    pub(crate) signature: String,
+    pub(crate) statements: Vec<String>,
+}
+
 /// A statement.
 #[derive(Debug, Serialize)]
 pub(crate) struct Method {
@@ -86,14 +97,19 @@ pub(crate) struct Method {
     pub(crate) batched: bool,
     /// pgjdbc's batches refuse statements that return rows: these run one after the other.
     pub(crate) looped: bool,
+    /// Its text depends on its parameters.
+    pub(crate) varies: bool,
+    /// A constant, or a call that joins some.
     pub(crate) text: String,
+    /// The same, of the parameters of a batch.
+    pub(crate) item_text: String,
     /// The call that prepares it, up to the text.
     pub(crate) prepare: &'static str,
     pub(crate) documentation: Vec<String>,
     /// `long id`.
     pub(crate) signature: String,
     pub(crate) bind: String,
-    /// `, id`.
+    /// `, id`: what is bound.
     pub(crate) arguments: String,
     /// The record of a batch's parameters.
     pub(crate) parameters: String,

@@ -88,6 +88,7 @@ const CLASSES: &[&str] = &[
     "Record",
     "Short",
     "String",
+    "StringBuilder",
     "System",
     "Throwable",
     "Void",
@@ -132,6 +133,8 @@ const OBJECT: &[&str] =
     &["clone", "equals", "finalize", "getClass", "hashCode", "notify", "notifyAll", "toString", "wait"];
 /// What bodies of methods mention by these names.
 const LOCAL: &[&str] = &["appender", "batch", "connection", "item", "out", "r", "row", "rows", "s"];
+/// What joining texts mentions besides.
+const JOINING: &[&str] = &["counts", "place", "sql"];
 
 /// The names of classes in a file.
 pub(super) fn class_scope() -> Scope {
@@ -153,9 +156,13 @@ pub(super) fn component_scope() -> Scope {
     Scope::new(&[KEYWORDS, OBJECT])
 }
 
-/// The names of a method's parameters.
-pub(super) fn parameter_scope() -> Scope {
-    Scope::new(&[KEYWORDS, OBJECT, LOCAL])
+/// The names of a method's parameters; `varies`: they decide about its text.
+pub(super) fn parameter_scope(varies: bool) -> Scope {
+    if varies {
+        Scope::new(&[KEYWORDS, OBJECT, LOCAL, JOINING])
+    } else {
+        Scope::new(&[KEYWORDS, OBJECT, LOCAL])
+    }
 }
 
 /// Whether a text has a word.

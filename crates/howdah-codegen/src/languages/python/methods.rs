@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::types::PyType;
-use super::view::{Assigned, Form, Maker, Method};
+use super::view::{Assigned, Builder, Choice, EnumClass, Form, Label, Maker, Method};
 use super::{RowClass, Writer, optional, parameter_scope};
+use crate::languages::dynamic::{self, Step};
 use crate::languages::rows::{self, RowOf};
 use crate::languages::{literal, names};
-use crate::model::{Fragment, Kind, Statement};
+use crate::model::{self, Fragment, Kind, Role, Statement};
 
 /// Reads a value that psycopg gave.
 pub(super) fn read(ty: &PyType, value: &str, nullable: bool) -> String {
@@ -61,16 +62,23 @@ impl Writer<'_> {
         if given.collided {
             self.warn(format!("{wanted} is also something else's name: {} is called {name}", statement.name));
         }
-        let text = self.types.scope.give(&format!("_{}", name.to_ascii_uppercase())).name;
-        let parameters = self.parameters(statement);
-        let sql = self.sql(statement, &parameters);
-        self.texts.push(Assigned { name: text.clone(), value: sql });
+        let wanted = match dynamic::is_fixed(statement) {
+            true => format!("_{}", name.to_ascii_uppercase()),
+            false => format!("_{name}_sql"),
+        };
+        let text = self.types.scope.give(&wanted).name;
+        let parameters = self.parameters(statement, &name);
+        let text = self.text(statement, &parameters, text);
         let row = self.row(statement, owner, tables, named, &name);
-        let signature = parameters.iter().map(|p| format!(", {}: {}", p.name, p.hint)).collect();
-        let values = parameters
-            .iter()
-            .map(|p| format!("{}: {}", literal::python(&p.name), p.value))
-            .collect::<Vec<_>>();
+        let (deciding, plain): (Vec<_>, Vec<_>) = parameters.iter().partition(|p| p.decides);
+        let mut signature = plain.iter().map(|p| format!(", {}: {}", p.name, p.hint)).collect::<String>();
+        let keywords = deciding.iter().map(|p| format!(", {}: {}{}", p.name, p.hint, p.default())).collect();
+        // What decides has names where it is called: true or None alone says nothing.
+        let star = if deciding.is_empty() { "" } else { ", *" };
+        signature.push_str(star);
+        let signature = [signature, keywords].concat();
+        let sent = parameters.iter().filter(|p| p.role == Sent::Value);
+        let values = sent.map(|p| format!("{}: {}", literal::python(&p.name), p.value)).collect::<Vec<_>>();
         let hints = parameters.iter().map(|p| p.hint.as_str()).collect::<Vec<_>>().join(", ");
         let mut documentation = statement.documentation.clone();
         documentation.push(format!("{}:{}", statement.file, statement.line));
@@ -86,9 +94,11 @@ impl Writer<'_> {
             streamed: statement.kind == Kind::Query && !statement.one && rows::can_have_a_cursor(statement),
             // A batch without parameters has nothing to repeat.
             batched: statement.batch && !parameters.is_empty(),
+            varies: !dynamic::is_fixed(statement),
             has_raw: row.raw_maker != row.maker,
             text,
             documentation: documentation.iter().map(|line| literal::python_documentation(line)).collect(),
+            streams: format!("{signature}{}", if deciding.is_empty() { ", *" } else { "" }),
             signature,
             values: format!("{{{}}}", values.join(", ")),
             batch_hint: format!("tuple[{hints}]"),
@@ -148,41 +158,149 @@ impl Writer<'_> {
         }
     }
 
-    fn parameters(&mut self, statement: &Statement) -> Vec<Parameter> {
-        let mut scope = parameter_scope();
-        let parameters = statement.parameters.iter().map(|parameter| {
-            let ty = self.types.of(&parameter.ty);
+    fn parameters(&mut self, statement: &Statement, method: &str) -> Vec<Parameter> {
+        let mut scope = parameter_scope(!dynamic::is_fixed(statement));
+        let mut parameters = Vec::new();
+        for (index, parameter) in statement.parameters.iter().enumerate() {
             let name = scope.give(&names::snake(&parameter.name, "parameter")).name;
-            let value = written(&ty, &name, parameter.nullable);
-            Parameter { hint: optional(&ty.parameter, parameter.nullable), value, name }
-        });
-        parameters.collect()
+            let (hint, value, role) = match &parameter.role {
+                Role::Value => {
+                    let ty = self.types.of(&parameter.ty);
+                    (ty.parameter.clone(), written(&ty, &name, parameter.nullable), Sent::Value)
+                }
+                Role::Switch => ("bool".to_owned(), String::new(), Sent::Switch),
+                Role::Choice { options } => {
+                    let (class, texts) = self.choice(statement, parameter, options, method);
+                    (class.clone(), String::new(), Sent::Choice { class, texts })
+                }
+            };
+            let hint = optional(&hint, parameter.nullable);
+            let decides = dynamic::decides(statement, index);
+            parameters.push(Parameter { hint, value, name, role, decides });
+        }
+        parameters
     }
 
-    /// The statement as psycopg takes it: every parameter is read as the type that was described.
-    fn sql(&self, statement: &Statement, parameters: &[Parameter]) -> String {
+    /// Declares the class of a choice, and the texts of its members as psycopg takes them.
+    fn choice(
+        &mut self,
+        statement: &Statement,
+        parameter: &model::Parameter,
+        options: &[String],
+        method: &str,
+    ) -> (String, String) {
+        let stem = format!("{method}_{}", names::snake(&parameter.name, "choice"));
+        let class = self.types.scope.give(&names::pascal(&stem, "choice")).name;
+        let texts = self.types.scope.give(&format!("_{}", stem.to_ascii_uppercase())).name;
+        let members = dynamic::option_names(options, names::screaming);
+        let (mut labels, mut pairs) = (Vec::new(), Vec::new());
+        for (name, text) in members.into_iter().zip(options) {
+            let value = literal::python(&text.replace('%', "%%"));
+            pairs.push(Assigned { name: format!("{class}.{name}"), value });
+            labels.push(Label { name, literal: literal::python(text) });
+        }
+        let about = format!(
+            "What {} of {} can be. {}:{}",
+            parameter.name, statement.name, statement.file, statement.line
+        );
+        let documentation = literal::python_documentation(&about);
+        self.types.enums.push(EnumClass { name: class.clone(), documentation, labels });
+        self.choices.push(Choice { name: texts.clone(), class: class.clone(), pairs });
+        (class, texts)
+    }
+
+    /// The expression of the text that runs: a constant, or a call of a function that joins some.
+    fn text(&mut self, statement: &Statement, parameters: &[Parameter], given: String) -> String {
         let (module, name) = (literal::sql_comment(&self.module.name), literal::sql_comment(&statement.name));
-        let mut sql = format!("/* {module}.{name} */ ");
-        for fragment in &statement.sql {
-            match fragment {
-                Fragment::Text(text) => sql.push_str(&text.replace('%', "%%")),
-                Fragment::Parameter(index) => {
-                    let (Some(parameter), Some(described)) =
-                        (parameters.get(*index), statement.parameters.get(*index))
-                    else {
-                        continue;
-                    };
-                    let cast = described.ty.sql.replace('%', "%%");
-                    sql.push_str(&format!("(%({})s::{cast})", parameter.name));
-                }
+        let opening = format!("/* {module}.{name} */ ");
+        let parts = dynamic::parts(statement);
+        if dynamic::is_fixed(statement) {
+            let fragments = statement.sql.iter().collect::<Vec<_>>();
+            let value = opening + &sql(statement, &fragments, parameters);
+            self.texts.push(Assigned { name: given.clone(), value: literal::python_lines(value.trim_end()) });
+            return given;
+        }
+        let mut lines = vec![format!("sql: LiteralString = {}", literal::python(&opening))];
+        for part in parts {
+            let decides = part.when.and_then(|index| parameters.get(index));
+            let indent = if decides.is_some() { "    " } else { "" };
+            lines.extend(decides.map(|p| match p.role {
+                Sent::Switch => format!("if {}:", p.name),
+                _ => format!("if {} is not None:", p.name),
+            }));
+            for step in part.steps {
+                let text = match step {
+                    Step::Sql(fragments) => literal::python_lines(&sql(statement, &fragments, parameters)),
+                    Step::Choice(index) => match parameters.get(index) {
+                        Some(Parameter { name, role: Sent::Choice { class, texts }, .. }) => {
+                            format!("{texts}[{class}({name})]")
+                        }
+                        _ => continue,
+                    },
+                };
+                lines.push(format!("{indent}sql += {text}"));
             }
         }
-        literal::python_lines(sql.trim_end())
+        let deciding = parameters.iter().filter(|p| p.decides).collect::<Vec<_>>();
+        let signature = deciding.iter().map(|p| format!("{}: {}", p.name, p.hint)).collect::<Vec<_>>();
+        let names = deciding.iter().map(|p| p.name.as_str()).collect::<Vec<_>>().join(", ");
+        let call = format!("{given}({names})");
+        self.builders.push(Builder { name: given, signature: signature.join(", "), lines });
+        call
     }
+}
+
+/// SQL as psycopg takes it: every parameter is read as the type that was described.
+fn sql(statement: &Statement, fragments: &[&Fragment], parameters: &[Parameter]) -> String {
+    let mut sql = String::new();
+    for fragment in fragments {
+        match fragment {
+            Fragment::Text(text) => sql.push_str(&text.replace('%', "%%")),
+            Fragment::Parameter(index) => {
+                let (Some(parameter), Some(described)) =
+                    (parameters.get(*index), statement.parameters.get(*index))
+                else {
+                    continue;
+                };
+                let cast = described.ty.sql.replace('%', "%%");
+                sql.push_str(&format!("(%({})s::{cast})", parameter.name));
+            }
+            // Not among the fragments of one step.
+            Fragment::Choice(_) | Fragment::Optional { .. } => {}
+        }
+    }
+    sql
 }
 
 struct Parameter {
     name: String,
     hint: String,
+    /// How a value is written.
     value: String,
+    role: Sent,
+    /// The text depends on it.
+    decides: bool,
+}
+
+impl Parameter {
+    /// Without it, its lines are not there.
+    fn default(&self) -> &'static str {
+        match self.role {
+            Sent::Switch => " = False",
+            _ if self.hint.ends_with(" | None") => " = None",
+            _ => "",
+        }
+    }
+}
+
+/// What becomes of a parameter.
+#[derive(PartialEq)]
+enum Sent {
+    Value,
+    Switch,
+    /// Its class, and the constant with the SQL of its members.
+    Choice {
+        class: String,
+        texts: String,
+    },
 }

@@ -7,7 +7,7 @@ mod view;
 use minijinja::value::{Serde, Value};
 
 use self::types::Types;
-use self::view::{Appender, Assigned, Class, Face, Field, Maker, Runner, View};
+use self::view::{Appender, Assigned, Builder, Choice, Class, Face, Field, Maker, Runner, View};
 use super::rows::{self, RowOf};
 use super::{File, Generated, Options, literal, migrations, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
@@ -31,6 +31,8 @@ const HINTED: &[&str] =
     &["bool", "bytes", "dict", "dt", "float", "int", "list", "object", "pg", "str", "tuple"];
 /// What bodies of methods mention by these names.
 const MENTIONED: &[&str] = &["batch", "cursor", "fetch_size", "items", "max", "result", "self"];
+/// What joining texts mentions besides.
+const JOINING: &[&str] = &["changed", "rows", "sql"];
 const IMPORTED: &[&str] = &[
     "Any",
     "AsyncIterator",
@@ -38,6 +40,8 @@ const IMPORTED: &[&str] = &[
     "Final",
     "Iterable",
     "Iterator",
+    "LiteralString",
+    "Mapping",
     "Multirange",
     "Range",
     "Sequence",
@@ -53,9 +57,13 @@ pub(super) fn field_scope() -> names::Scope {
     names::Scope::new(&[KEYWORDS, HINTED])
 }
 
-/// The names of a method's parameters.
-pub(super) fn parameter_scope() -> names::Scope {
-    names::Scope::new(&[KEYWORDS, HINTED, MENTIONED])
+/// The names of a method's parameters; `varies`: they decide about its text.
+pub(super) fn parameter_scope(varies: bool) -> names::Scope {
+    if varies {
+        names::Scope::new(&[KEYWORDS, HINTED, MENTIONED, JOINING])
+    } else {
+        names::Scope::new(&[KEYWORDS, HINTED, MENTIONED])
+    }
 }
 
 /// A row class and the function that makes it.
@@ -73,6 +81,8 @@ struct Writer<'m> {
     rows: Vec<Class>,
     makers: Vec<Maker>,
     texts: Vec<Assigned>,
+    choices: Vec<Choice>,
+    builders: Vec<Builder>,
     warnings: Vec<Diagnostic>,
 }
 
@@ -92,6 +102,8 @@ pub(crate) fn generate(
         rows: Vec::new(),
         makers: Vec::new(),
         texts: Vec::new(),
+        choices: Vec::new(),
+        builders: Vec::new(),
         warnings: Vec::new(),
     };
     let migrates = migrations::wanted(module, options);
@@ -120,6 +132,8 @@ pub(crate) fn generate(
         rows: writer.rows,
         codecs: writer.types.codecs,
         texts: writer.texts,
+        choices: writer.choices,
+        builders: writer.builders,
         makers: writer.makers,
         appenders,
         migrations: steps,
@@ -185,6 +199,7 @@ fn faces(name: String, async_name: String) -> Vec<Face> {
             iterator: "Iterator",
             stream: "pg.stream",
             runner: "Runner",
+            together: "pg.together",
             asynchronous: "",
             wait: "",
         },
@@ -198,6 +213,7 @@ fn faces(name: String, async_name: String) -> Vec<Face> {
             iterator: "AsyncIterator",
             stream: "pg.async_stream",
             runner: "AsyncRunner",
+            together: "pg.async_together",
             asynchronous: "async ",
             wait: "await ",
         },
@@ -331,6 +347,7 @@ impl Writer<'_> {
             (queries, "AsyncIterator"),
             (batches, "Iterable"),
             (queries, "Iterator"),
+            (!self.choices.is_empty(), "Mapping"),
             (queries || arrays || migrates || !appenders.is_empty(), "Sequence"),
         ];
         let abc = abc.iter().filter(|(used, _)| *used).map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
@@ -352,7 +369,11 @@ impl Writer<'_> {
         }
         let typing = [
             (true, "Any"),
-            (!self.texts.is_empty() || !appenders.is_empty() || migrates, "Final"),
+            (
+                !(self.texts.is_empty() && self.choices.is_empty() && appenders.is_empty()) || migrates,
+                "Final",
+            ),
+            (!self.builders.is_empty(), "LiteralString"),
             (!self.types.aliases.is_empty(), "TypeAlias"),
         ];
         let typing =

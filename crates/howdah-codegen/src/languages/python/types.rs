@@ -204,7 +204,7 @@ impl<'m> Types<'m> {
                 literal: literal::python(label),
             })
             .collect();
-        let documentation = literal::python_documentation(&shown(name));
+        let documentation = literal::python_documentation(&format!("The labels of {}.", shown(name)));
         self.enums.push(EnumClass { name: class.clone(), documentation, labels });
         let codec = self.constant(&names::screaming(&class, "enum"), format!("pg.enum_of({class})"));
         PyType { hint: class.clone(), parameter: class, codec, read: false, written: true }

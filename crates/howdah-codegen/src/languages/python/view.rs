@@ -15,6 +15,8 @@ pub(crate) struct View {
     pub(crate) rows: Vec<Class>,
     pub(crate) codecs: Vec<Assigned>,
     pub(crate) texts: Vec<Assigned>,
+    pub(crate) choices: Vec<Choice>,
+    pub(crate) builders: Vec<Builder>,
     pub(crate) makers: Vec<Maker>,
     pub(crate) appenders: Vec<Appender>,
     pub(crate) migrations: Option<Migrations>,
@@ -27,6 +29,23 @@ pub(crate) struct View {
 pub(crate) struct Assigned {
     pub(crate) name: String,
     pub(crate) value: String,
+}
+
+/// The SQL of the members of a class.
+#[derive(Debug, Serialize)]
+pub(crate) struct Choice {
+    pub(crate) name: String,
+    pub(crate) class: String,
+    pub(crate) pairs: Vec<Assigned>,
+}
+
+/// A function that joins the text of a statement.
+#[derive(Debug, Serialize)]
+pub(crate) struct Builder {
+    pub(crate) name: String,
+    /// `role: str | None`.
+    pub(crate) signature: String,
+    pub(crate) lines: Vec<String>,
 }
 
 /// A domain.
@@ -99,6 +118,8 @@ pub(crate) struct Face {
     pub(crate) stream: &'static str,
     /// What applies migrations.
     pub(crate) runner: &'static str,
+    /// What makes one transaction of the statements of a batch.
+    pub(crate) together: &'static str,
     pub(crate) asynchronous: &'static str,
     pub(crate) wait: &'static str,
 }
@@ -114,11 +135,16 @@ pub(crate) struct Method {
     pub(crate) form: Form,
     pub(crate) streamed: bool,
     pub(crate) batched: bool,
+    /// Its text depends on its parameters.
+    pub(crate) varies: bool,
     pub(crate) has_raw: bool,
+    /// A constant, or a call that joins some.
     pub(crate) text: String,
     pub(crate) documentation: Vec<String>,
     /// `, id: int`.
     pub(crate) signature: String,
+    /// The same, up to parameters by name only.
+    pub(crate) streams: String,
     /// `{"id": id}`.
     pub(crate) values: String,
     /// `tuple[int, str]`.
