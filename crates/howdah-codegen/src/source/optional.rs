@@ -41,7 +41,10 @@ pub(super) fn lines(
             told.push(Diagnostic::error(Code::SqlParseError, place(range), message).help(help));
         };
         let Some(behind) = comment.strip_prefix(MARK) else {
-            if let Some(at) = comment.find(MARK).map(|at| mark.start + at) {
+            // Comments on lines of their own may tell of it.
+            if let Some(at) = comment.find(MARK).map(|at| mark.start + at)
+                && !places.opens(mark.start)
+            {
                 let message = "this makes no line optional, since it stands in a comment";
                 let warning = Diagnostic::warning(Code::HeaderLikeComment, place(at..mark.end), message);
                 told.push(warning.help("put the comment on a line of its own"));

@@ -229,7 +229,7 @@ fn a_variant_that_alone_is_wrong_is_told_with_its_place_and_its_name() {
     let choice = "/* QUERY q\n choices: {s: [a, 'lower(b)', 'b, emial']} */\n@set s = a\nSELECT a FROM t ORDER BY ${s}\n";
     assert_eq!(
         told(choice),
-        ["/a.sql:4:31: error[SQL_EXECUTION_ERROR]: column \"emial\" does not exist, `s` = b, emial (42703)"]
+        ["/a.sql:4:35: error[SQL_EXECUTION_ERROR]: column \"emial\" does not exist, `s` = b, emial (42703)"]
     );
     // What is wrong with all of them is said once, and of none of them.
     let all =
