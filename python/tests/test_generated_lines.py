@@ -1,4 +1,4 @@
-"""Optional lines and choices: what runs is what somebody would have written by hand, and no text of a caller is in it."""
+"""Optional lines and choices: what runs is SQL as written by hand, and no text of a caller is in it."""
 
 import asyncio
 import itertools
@@ -21,7 +21,8 @@ Connection = Any
 
 ITEMS = """
 CREATE TABLE items (id int PRIMARY KEY, kind text, n int NOT NULL, gone boolean NOT NULL);
-INSERT INTO items SELECT i, (ARRAY['a', 'b', NULL])[i % 3 + 1], i * 7 % 10, i % 4 = 0 FROM generate_series(1, 40) i;
+INSERT INTO items SELECT i, (ARRAY['a', 'b', NULL])[i % 3 + 1], i * 7 % 10, i % 4 = 0
+FROM generate_series(1, 40) i;
 """
 SORTS = ["n DESC, id", "kind NULLS FIRST, id DESC", "id"]
 OPERATORS = ["<", "<=", "<>"]
@@ -61,7 +62,7 @@ def lines() -> Sql:
     ]
     code.statement(
         "find_items",
-        ["SELECT id FROM items WHERE n ", {"choice": 4}, " 8", *where, line(5, "\n ORDER BY ", {"choice": 5})],
+        ["SELECT id FROM items WHERE n ", {"choice": 4}, " 8", *where, line(5, "\n ORDER BY ", {"choice": 5})],  # noqa: E501
         pluck=True, batch=True, parameters=parameters, columns=[column("id", number, nullable=False)],
     )  # fmt: skip
     sent = [*parameters[:4], parameter("by", number, nullable=False)]
@@ -82,9 +83,9 @@ def lines() -> Sql:
     # Names that bodies of methods have, too.
     code.statement(
         "hostile",
-        ["SELECT ", {"choice": 1}, line(0, ' || \'%s?\' || "x"."y', '" || ', 0), " AS v FROM (SELECT '!' AS y) AS x"],
+        ["SELECT ", {"choice": 1}, line(0, ' || \'%s?\' || "x"."y', '" || ', 0), " AS v FROM (SELECT '!' AS y) AS x"],  # noqa: E501
         one=True, pluck=True, batch=True, columns=[column("v", text)],
-        parameters=[parameter("sql", text), parameter("rows", text, nullable=False, role=choice(map(literal, TEXTS)))],
+        parameters=[parameter("sql", text), parameter("rows", text, nullable=False, role=choice(map(literal, TEXTS)))],  # noqa: E501
     )  # fmt: skip
     code.statement(
         "operators", ["SELECT '{\"a\": 1}'::jsonb ", {"choice": 0}, " 'a' AS v"], one=True, pluck=True,
@@ -92,7 +93,7 @@ def lines() -> Sql:
         columns=[column("v", builtin("bool"))],
     )  # fmt: skip
     code.statement(
-        "nobody", ["SELECT 1", line(0, " + 1"), line(1, " + 2"), " AS v"], one=True, pluck=True, columns=[column("v", number)],
+        "nobody", ["SELECT 1", line(0, " + 1"), line(1, " + 2"), " AS v"], one=True, pluck=True, columns=[column("v", number)],  # noqa: E501
         parameters=[
             parameter("changed", builtin("bool"), nullable=False, role="switch"),
             parameter("place", builtin("bool"), nullable=False, role="switch"),
@@ -102,7 +103,7 @@ def lines() -> Sql:
 
 
 def combinations() -> Iterator[Combination]:
-    """Give all of them: a kind, a least with its span, presence, and the indices of an operator and an order."""
+    """Give all: a kind, a least with its span, presence, the indices of an operator and an order."""
     orders = [None, *range(len(SORTS))]
     yield from itertools.product(["a", None], [3, None], [4], [True, False], range(len(OPERATORS)), orders)
 
@@ -175,9 +176,12 @@ def test_a_combination_runs_another_statement_than_its_own(
         assert [shown(ids, each) for ids, each in zip(rows, combinations(), strict=True)] == expected, way
 
     async def run() -> list[list[int]]:
-        async with await psycopg.AsyncConnection.connect(database.dsn, autocommit=True) as connection:
-            shop = code.AsyncLines(connection)
-            return [*await shop.find_items_batch(map(in_order, all_values[:-1])), await shop.find_items(**all_values[-1])]
+        async with await psycopg.AsyncConnection.connect(database.dsn, autocommit=True) as other:
+            shop = code.AsyncLines(other)
+            return [
+                *await shop.find_items_batch(map(in_order, all_values[:-1])),
+                await shop.find_items(**all_values[-1]),
+            ]
 
     rows = asyncio.run(run())
     assert [shown(ids, each) for ids, each in zip(rows, combinations(), strict=True)] == expected
@@ -223,7 +227,9 @@ def test_a_hostile_text_of_a_choice_becomes_code(code: Generated, connection: Co
     kind = code.HostileRows
     assert [member.value for member in kind] == [literal(text) for text in TEXTS]
     assert [shop.hostile(rows_=member) for member in kind] == TEXTS
-    assert [shop.hostile(sql_=HOSTILE, rows_=member) for member in kind] == [f"{text}%s?!{HOSTILE}" for text in TEXTS]
+    assert [shop.hostile(sql_=HOSTILE, rows_=member) for member in kind] == [
+        f"{text}%s?!{HOSTILE}" for text in TEXTS
+    ]
     assert shop.hostile_batch([(None, member) for member in kind]) == TEXTS
     assert [shop.operators(class_=member) for member in code.OperatorsClass] == [True, False]
     assert [shop.nobody(changed_=a, place=b) for a in (False, True) for b in (False, True)] == [1, 3, 2, 4]
@@ -271,6 +277,7 @@ def test_java_runs_another_statement_than_that_of_the_combination(database: Data
         for number, each in enumerate(combinations())
     ]
     assert [text for text in printed if text.startswith("moved:")] == [f"moved: {counts}"]
+    database.sql("UPDATE other SET n = n + 2 WHERE id = 4")
     assert database.sql("TABLE items EXCEPT TABLE other") == []
     kinds = ("all:", "stream:", "batch:", "text:", "moved:")
     assert [text for text in printed if not text.startswith(kinds)] == []
