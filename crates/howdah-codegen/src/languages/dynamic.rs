@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use super::about;
 use super::names::Scope;
-use super::{Generator, about};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Fragment, Kind, Module, Parameter, Role, Statement};
 
@@ -129,13 +129,10 @@ pub(crate) fn option_names(options: &[String], case: fn(&str, &str) -> String) -
 }
 
 /// What keeps a module from becoming code of a language that cannot join texts.
-pub(crate) fn refused(module: &Module, generator: Generator) -> Vec<Diagnostic> {
-    if generator.joins() {
-        return Vec::new();
-    }
+pub(crate) fn refused(module: &Module, generator: &str) -> Vec<Diagnostic> {
     let varying = module.statements.iter().filter(|statement| !is_fixed(statement));
     let refuse = |statement: &Statement| {
-        let message = format!("optional lines and choices are not there yet for {}", generator.name());
+        let message = format!("optional lines and choices are not there yet for {generator}");
         let kind = if statement.kind == Kind::Query { "QUERY" } else { "EXEC" };
         let block = format!("{kind} {}", statement.name);
         about(Code::NotSupported, Severity::Error, message, &statement.file, statement.line, block)
@@ -145,9 +142,10 @@ pub(crate) fn refused(module: &Module, generator: Generator) -> Vec<Diagnostic> 
 
 #[cfg(test)]
 mod tests {
-    use super::{Step, option_names, parts};
+    use super::{Step, option_names, parts, refused};
+    use crate::diagnostic::Code;
     use crate::languages::names::screaming;
-    use crate::model::{Fragment, Kind, Statement};
+    use crate::model::{Fragment, Kind, Module, Statement};
 
     fn names(options: &[&str]) -> Vec<String> {
         option_names(&options.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), screaming)
@@ -162,11 +160,8 @@ mod tests {
         assert_eq!(names(&["<", "<=", "1", "a", "A"]), ["X3C", "X3CX3D", "CHOICE_1", "A", "A_2"]);
     }
 
-    #[test]
-    fn lines_of_one_name_are_one_part_and_bind_what_stands_in_them() {
-        let text = |text: &str| Fragment::Text(text.to_owned());
-        let line = |parameter, sql| Fragment::Optional { parameter, sql };
-        let statement = Statement {
+    fn statement(sql: Vec<Fragment>) -> Statement {
+        Statement {
             name: "s".into(),
             kind: Kind::Query,
             one: false,
@@ -175,18 +170,43 @@ mod tests {
             result: None,
             documentation: Vec::new(),
             file: "a.sql".into(),
-            line: 1,
-            sql: vec![
-                text("a"),
-                Fragment::Parameter(0),
-                line(1, vec![text("b"), Fragment::Parameter(1), Fragment::Parameter(2)]),
-                line(1, vec![text("c"), Fragment::Parameter(1)]),
-                line(2, vec![text("d"), Fragment::Choice(3), text("e")]),
-                Fragment::Choice(3),
-            ],
+            line: 7,
+            sql,
             parameters: Vec::new(),
             columns: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_language_that_cannot_join_texts_refuses_each_statement_by_name() {
+        let fixed = statement(vec![Fragment::Text("a".into()), Fragment::Parameter(0)]);
+        let line = statement(vec![Fragment::Optional { parameter: 0, sql: Vec::new() }]);
+        let module = Module {
+            name: "m".into(),
+            files: Vec::new(),
+            statements: vec![fixed, line, statement(vec![Fragment::Choice(0)])],
+            tables: Vec::new(),
+            migrations: Vec::new(),
         };
+        let told = refused(&module, "x/postgres");
+        assert_eq!(told.len(), 2);
+        assert_eq!(told[0].code, Code::NotSupported);
+        assert_eq!(told[0].message, "optional lines and choices are not there yet for x/postgres");
+        assert_eq!(told[0].place.as_ref().map(|place| place.line), Some(7));
+    }
+
+    #[test]
+    fn lines_of_one_name_are_one_part_and_bind_what_stands_in_them() {
+        let text = |text: &str| Fragment::Text(text.to_owned());
+        let line = |parameter, sql| Fragment::Optional { parameter, sql };
+        let statement = statement(vec![
+            text("a"),
+            Fragment::Parameter(0),
+            line(1, vec![text("b"), Fragment::Parameter(1), Fragment::Parameter(2)]),
+            line(1, vec![text("c"), Fragment::Parameter(1)]),
+            line(2, vec![text("d"), Fragment::Choice(3), text("e")]),
+            Fragment::Choice(3),
+        ]);
         let parts = parts(&statement);
         let seen = parts.iter().map(|part| (part.when, part.binds().collect::<Vec<_>>()));
         let expected = vec![(None, vec![0]), (Some(1), vec![1, 2, 1]), (Some(2), vec![]), (None, vec![])];

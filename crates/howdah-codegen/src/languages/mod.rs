@@ -93,8 +93,8 @@ pub fn generate(
     generator: Generator,
     options: &Options,
 ) -> Result<Generated, Vec<Diagnostic>> {
-    let refused = dynamic::refused(module, generator);
-    if !refused.is_empty() {
+    let refused = dynamic::refused(module, generator.name());
+    if !generator.joins() && !refused.is_empty() {
         return Err(refused);
     }
     match generator {
