@@ -6,7 +6,7 @@ use howdah_codegen::model::Model;
 fn generated(generator: Generator) -> Result<Generated, Box<dyn std::error::Error>> {
     let model: Model = serde_json::from_str(include_str!("fixtures/hostile.json"))?;
     let module = model.modules.first().ok_or("no module")?;
-    let options = Options { package: Some("app.db".into()), migrations: true };
+    let options = Options { package: Some("app.db".into()), migrations: true, ..Options::default() };
     Ok(generate(&model, module, generator, &options).map_err(|e| format!("{e:?}"))?)
 }
 
