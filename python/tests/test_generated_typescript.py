@@ -284,7 +284,7 @@ def words() -> tuple[Sql, str]:
     reads, same = [], []
     for number, kind in enumerate(("string", "class", "date", "promise")):
         columns = [column("v", own(kind), nullable=False)]
-        text: list[str | int] = [f"SELECT {quoted(ESCAPES)}::{kind}"]
+        text: list[str | int] = [f"SELECT {quoted(ESCAPES)}::public.{kind}"]
         code.statement(f"enum{number}", text, columns=columns, pluck=True, one=True)
         reads.append(f"await q.enum{number}()")
     for number, each in enumerate(TEXT_LINES):
@@ -406,7 +406,7 @@ def test_a_hostile_name_becomes_typescript(folder: Path, database: Database) -> 
 def test_a_word_or_an_escape_of_typescript_becomes_code(folder: Path, database: Database) -> None:
     code, _ = words()
     labels = ", ".join(map(quoted, code.types[0]["labels"]))
-    database.sql("".join(f"CREATE TYPE {kind['name']} AS ENUM ({labels});" for kind in code.types))
+    database.sql("".join(f"CREATE TYPE public.{kind['name']} AS ENUM ({labels});" for kind in code.types))
     given = run(folder / "out", "run_words.js", database)
     texts = [ESCAPES] * 4 + TEXT_LINES
     assert given == [text.encode().hex() for text in texts + TEXT_LINES]

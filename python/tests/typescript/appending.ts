@@ -32,7 +32,7 @@ function* rows(count: number): Generator<TRow> {
 }
 
 function* failing(): Generator<TRow> {
-  yield* rows(100_000);
+  yield* rows(20_000);
   throw new Error("row k");
 }
 
@@ -41,8 +41,8 @@ async function* slowly(from: Iterable<TRow>): AsyncGenerator<TRow> {
 }
 
 async function left(db: Queryable, expected: number): Promise<void> {
-  const { rows: [found] } = await db.query("SELECT count(*)::text AS n FROM t");
-  check.like("rows", found, { n: String(expected) });
+  const { rowCount } = await db.query("SELECT FROM t");
+  check.like("rows", rowCount, expected);
 }
 
 async function early(db: Queryable, again: () => Promise<unknown>): Promise<void> {
@@ -65,7 +65,7 @@ async function early(db: Queryable, again: () => Promise<unknown>): Promise<void
   await appender.close();
   await empty();
   const closed = await faults.createTAppender();
-  for (const each of rows(100_000)) {
+  for (const each of rows(20_000)) {
     await closed.append(each);
   }
   await closed.close();
@@ -73,7 +73,7 @@ async function early(db: Queryable, again: () => Promise<unknown>): Promise<void
   await check.refused("a row behind the end", "closed", () => closed.append(row(1)));
   await empty();
   const twice = (function* () {
-    yield* rows(100_000);
+    yield* rows(20_000);
     yield row(5);
   })();
   await check.refused("a key that is there", "duplicate key", () => faults.bulkInsertTRow(twice));
@@ -81,7 +81,7 @@ async function early(db: Queryable, again: () => Promise<unknown>): Promise<void
   await check.refused("a key, early", "duplicate key", () => faults.bulkInsertTRow((function* () {
     yield row(-1);
     yield row(-1);
-    yield* rows(400_000);
+    yield* rows(50_000);
   })()));
   await empty();
   await forget(faults);
@@ -104,13 +104,13 @@ async function forget(faults: Faults): Promise<void> {
 
 async function lost(client: pg.Client): Promise<void> {
   client.on("error", () => undefined);
-  const { rows: [server] } = await client.query<{ n: number }>("SELECT pg_backend_pid()::text AS n");
   const appender = await make(client).createTAppender();
   await check.refused("an appender without a connection", "", async () => {
     const other = await check.connect();
-    await other.query("SELECT pg_terminate_backend($1, 10000)", [server?.n]);
+    await other.query(`SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+      WHERE datname = current_database() AND query LIKE 'COPY%' AND state = 'active'`);
     await other.end();
-    for (const each of rows(1_000_000)) {
+    for (const each of rows(300_000)) {
       await appender.append(each);
     }
     return appender.finish();
@@ -121,14 +121,14 @@ async function lost(client: pg.Client): Promise<void> {
 async function whole(db: Queryable): Promise<void> {
   const appender = await make(db).createTAppender();
   // Rows whose end is not awaited keep their order.
-  const sent = [...rows(100_000)].map((each) => appender.append(each));
+  const sent = [...rows(20_000)].map((each) => appender.append(each));
   await Promise.all(sent);
-  check.like("the count", await appender.finish(), 100_000);
+  check.like("the count", await appender.finish(), 20_000);
   await check.refused("a second end", "finished", () => appender.finish());
-  await left(db, 100_000);
+  await left(db, 20_000);
   await db.query("TRUNCATE t");
   check.like("no rows", await make(db).bulkInsertTRow([]), 0);
-  check.like("a giant", await make(db).bulkInsertTRow(slowly(rows(3))), 3);
+  check.like("rows of an asynchronous producer", await make(db).bulkInsertTRow(slowly(rows(3))), 3);
 }
 
 async function dropped(db: Queryable): Promise<void> {

@@ -110,8 +110,13 @@ class CopyIn implements Submittable {
       // It is pg's own error, such as that of its `query_timeout`: the server still waits for rows.
       connection.sendCopyFail(error.message);
     }
-    connection.once("readyForQuery", () => this.#settle());
-    connection.once("end", () => this.#settle());
+    const settle = (): void => {
+      connection.off("readyForQuery", settle);
+      connection.off("end", settle);
+      this.#settle();
+    };
+    connection.on("readyForQuery", settle);
+    connection.on("end", settle);
   }
 
   /** Sends bytes, and waits where the server is slower. */
@@ -322,7 +327,8 @@ async function ask(client: ClientBase, codecs: readonly Codec<any>[]): Promise<M
   }
   const names = arrayOf(TEXT);
   const text = `SELECT t.oid, t.typarray
-    FROM pg_catalog.unnest($1::pg_catalog.text[], $2::pg_catalog.text[]) WITH ORDINALITY AS a (schema, name, place)
+    FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.text[]), pg_catalog.unnest($2::pg_catalog.text[]))
+      WITH ORDINALITY AS a (schema, name, place)
     LEFT JOIN pg_catalog.pg_namespace n ON n.nspname = a.schema
     LEFT JOIN pg_catalog.pg_type t ON t.typnamespace = n.oid AND t.typname = a.name
     ORDER BY a.place`;

@@ -12,7 +12,7 @@ use self::types::Types;
 use self::view::{Appender, Constant, Field, Interface, Reader, View};
 use self::words::{file_scope, member_scope, property_scope};
 use super::rows::{self, RowOf};
-use super::{File, Generated, Options, migrations, names};
+use super::{File, Generated, Options, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Model, Module, Table, TypeRef};
 
@@ -79,7 +79,6 @@ pub(crate) fn generate(
         readers: writer.readers,
         methods,
         appenders,
-        migrations: None,
     };
     let text = super::render(TEMPLATES, "module.ts", Value::from(Serde(&view)))?;
     let file = |path: &str, text: String| File { path: path.to_owned(), text };

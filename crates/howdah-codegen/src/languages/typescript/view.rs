@@ -2,14 +2,12 @@
 
 use serde::Serialize;
 
-use crate::languages::migrations::Migrations;
-
 /// A file.
 #[derive(Debug, Serialize)]
 pub(crate) struct View {
     pub(crate) documentation: String,
     pub(crate) class: String,
-    /// The file mentions codecs, appenders.
+    /// The file mentions codecs.
     pub(crate) has_codecs: bool,
     pub(crate) aliases: Vec<Alias>,
     pub(crate) interfaces: Vec<Interface>,
@@ -17,7 +15,6 @@ pub(crate) struct View {
     pub(crate) readers: Vec<Reader>,
     pub(crate) methods: Vec<Method>,
     pub(crate) appenders: Vec<Appender>,
-    pub(crate) migrations: Option<Migrations>,
 }
 
 /// An enum or a domain: `export type Mood = "happy" | "sad";`.
