@@ -1,4 +1,4 @@
-"""Node programs of generated TypeScript: node-postgres, one tsc for all of them, and a run with a database."""
+"""Node programs of generated TypeScript: node-postgres, one tsc for all, and a run with a database."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ def driver() -> Path:
 
 
 def compiled(folder: Path, programs: dict[str, str]) -> Path:
-    """Compile the modules in a folder with programs, in the strictest setting. Give the folder of the code."""
+    """Compile the modules in a folder with programs, in the strictest setting. Give the code's folder."""
     installed = driver()
     for name, text in programs.items():
         (folder / name).write_text(text)

@@ -11,8 +11,8 @@ from test_generated_types import LITERALS, MADE, OWN, TYPES, binary_of, psycopg,
 
 TEXTS = LITERALS | {
     "numeric": [
-        *LITERALS["numeric"], "0", "-0.0001", "10000", "9999.9999", "100000000.00000001", "1e-16383", "1e131071",
-        "-12345.678", "0.00001", "1.50",
+        *LITERALS["numeric"], "0", "-0.0001", "10000", "9999.9999", "100000000.00000001", "1e-16383",
+        "1e131071", "-12345.678", "0.00001", "1.50",
     ],
     "date": [*LITERALS["date"], "4714-11-24 BC", "5874897-12-31", "0001-02-29 BC", "infinity", "-infinity", "1999-12-31", "1900-03-01"],  # noqa: E501
     "time": [*LITERALS["time"], "24:00"],
@@ -257,15 +257,24 @@ def queries() -> Sql:
 
 ESCAPES = "*/ \\u002a\\u002f \\n // @ts-expect-error `${x}` $${ <!-- \u202e \r"
 """What ends comments and literals, and what the compiler takes for its own."""
-TEXT_LINES = ["  a \n b\t\n\n   c", "a\r\nb\n\r", "`\n`", "\\\n\\u0022", "\f\n\x0b", "\u2028\n\u2029", "\n" + ESCAPES, ESCAPES]  # noqa: E501
+TEXT_LINES = [
+    "  a \n b\t\n\n   c",
+    "a\r\nb\n\r",
+    "`\n`",
+    "\\\n\\u0022",
+    "\f\n\x0b",
+    "\u2028\n\u2029",
+    "\n" + ESCAPES,
+    ESCAPES,
+]  # noqa: E501
 
 
 def words() -> tuple[Sql, str]:
     """Give names that mean something in TypeScript, texts of which it would make code, and their program."""
     names = [
-        "string", "date", "promise", "buffer", "constructor", "then", "await", "yield", "of", "db", "pg", "codec",
-        "copy", "options", "batch", "item", "row", "rows", "shop", "client", "to_string", "__proto__", "undefined",
-        "arguments", "array", "transaction", "read_class_result", "delete", "symbol", "error",
+        "string", "date", "promise", "buffer", "constructor", "then", "await", "yield", "of", "db", "pg",
+        "codec", "copy", "options", "batch", "item", "row", "rows", "shop", "client", "to_string", "__proto__",
+        "undefined", "arguments", "array", "transaction", "read_class_result", "delete", "symbol", "error",
     ]  # fmt: skip
     code = Sql("class", types=[
         {"schema": "public", "name": name, "kind": "enum", "labels": ["value", "", ESCAPES]}

@@ -17,6 +17,7 @@ interface Faults {
     append(row: TRow): Promise<void>;
     finish(): Promise<number>;
     close(): Promise<void>;
+    [Symbol.asyncDispose](): Promise<void>;
   }>;
   bulkInsertTRow(rows: Iterable<TRow> | AsyncIterable<TRow>): Promise<number>;
 }
@@ -83,6 +84,11 @@ async function early(db: Queryable, again: () => Promise<unknown>): Promise<void
     yield row(-1);
     yield* rows(50_000);
   })()));
+  await empty();
+  await check.run("the end of a block", async () => {
+    await using appender = await faults.createTAppender();
+    await appender.append(row(1));
+  });
   await empty();
   await forget(faults);
   let waiting = true;
