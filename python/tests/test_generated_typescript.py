@@ -133,6 +133,12 @@ def refused() -> tuple[Sql, str]:
         "nothing", ["SELECT NULL::int AS v"], columns=[column("v", builtin("int4"), nullable=False)]
     )
     lines.append('await check.refused("null", "the column v is null", () => q.nothing());\n')
+    lines.append("(client as unknown as { binary: boolean }).binary = true;\n")
+    lines.append('await check.refused("binary", "`binary: true`", () => q.binary(1));\n')
+    number = {"name": "n", "type": builtin("int4"), "nullable": False, "why": ""}
+    code.statement(
+        "binary", ["SELECT ", 0, " AS v"], columns=[column("v", builtin("int4"))], parameters=[number]
+    )
     program = f"""
 import * as check from "./check.js";
 import {{ Refused }} from "./refused.js";
@@ -266,15 +272,16 @@ TEXT_LINES = [
     "\u2028\n\u2029",
     "\n" + ESCAPES,
     ESCAPES,
-]  # noqa: E501
+]
 
 
 def words() -> tuple[Sql, str]:
     """Give names that mean something in TypeScript, texts of which it would make code, and their program."""
     names = [
         "string", "date", "promise", "buffer", "constructor", "then", "await", "yield", "of", "db", "pg",
-        "codec", "copy", "options", "batch", "item", "row", "rows", "shop", "client", "to_string", "__proto__",
-        "undefined", "arguments", "array", "transaction", "read_class_result", "delete", "symbol", "error",
+        "codec", "copy", "options", "batch", "item", "row", "rows", "shop", "client", "to_string",
+        "__proto__", "undefined", "arguments", "array", "transaction",
+        "read_class_result", "delete", "symbol", "error",
     ]  # fmt: skip
     code = Sql("class", types=[
         {"schema": "public", "name": name, "kind": "enum", "labels": ["value", "", ESCAPES]}

@@ -88,14 +88,17 @@ export type Literals = readonly (string | null)[];
 export type Values = () => Literals;
 type Read<T> = (row: Row) => T;
 
+function keep(literal: string): string {
+  return literal;
+}
+
+function refuse(): never {
+  throw new ValueError("values are read as text: a client with `binary: true` is none for generated code");
+}
+
 /** Parsers that a program gives to pg change nothing here. */
 const LITERALS: CustomTypesConfig = {
-  getTypeParser: ((_: number, format?: string) => {
-    if (format === "binary") {
-      throw new ValueError("values are read as text: a client with `binary: true` is none for generated code");
-    }
-    return (literal: string) => literal;
-  }) as CustomTypesConfig["getTypeParser"],
+  getTypeParser: ((_: number, format?: string) => (format === "binary" ? refuse : keep)) as CustomTypesConfig["getTypeParser"],
 };
 
 /** Runs a statement. */
