@@ -26,7 +26,7 @@ ARGS ?=
 ROWS ?= 1000000
 EVENTS := build/github-events-$(ROWS).csv
 
-.PHONY: help run test test-rust test-python test-steady test-promises oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer picture java-driver
+.PHONY: help run test test-rust test-python test-steady test-promises oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer picture java-driver node-driver
 
 help: ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -137,6 +137,14 @@ java-driver: build/java/ready ## pgjdbc from Maven's registry into build/java, f
 
 build/java/ready: bench/contenders/java/pom.xml
 	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DincludeArtifactIds=postgresql -DoutputDirectory=$(abspath build/java)
+	touch $@
+
+node-driver: build/node/ready ## node-postgres and TypeScript from npm's registry into build/node, for the tests of generated TypeScript
+
+build/node/ready: crates/howdah-codegen/tests/typescript/package-lock.json
+	mkdir -p $(@D)
+	cp $(<D)/package.json $(<D)/package-lock.json $(<D)/.npmrc $(@D)
+	npm ci --prefix $(@D) --ignore-scripts --no-audit --no-fund
 	touch $@
 
 # `make test` runs these too; contenders that are not installed are skipped.

@@ -1,4 +1,6 @@
 //! Renders a model for tests of generated code: `render-model MODEL GENERATOR FOLDER` writes the files of all modules there.
+//!
+//! A fourth argument `text-timestamps` is `config: {timestamps: string}`.
 
 use std::{env, error::Error, fs, path::Path};
 
@@ -9,12 +11,14 @@ use howdah_codegen::{
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = env::args().skip(1).collect::<Vec<_>>();
-    let [model, generator, folder] = arguments.as_slice() else {
-        return Err("render-model MODEL GENERATOR FOLDER".into());
+    let (model, generator, folder, text_timestamps) = match arguments.as_slice() {
+        [model, generator, folder] => (model, generator, folder, false),
+        [model, generator, folder, word] if word == "text-timestamps" => (model, generator, folder, true),
+        _ => return Err("render-model MODEL GENERATOR FOLDER [text-timestamps]".into()),
     };
     let model: Model = serde_json::from_str(&fs::read_to_string(model)?)?;
     let generator = Generator::named(generator).ok_or("no such generator")?;
-    let options = Options { migrations: true, ..Options::default() };
+    let options = Options { migrations: true, text_timestamps, ..Options::default() };
     for module in &model.modules {
         let generated =
             generate(&model, module, generator, &options).map_err(|errors| format!("{errors:?}"))?;

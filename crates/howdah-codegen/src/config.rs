@@ -71,6 +71,8 @@ pub struct Options {
     pub migrations: Option<bool>,
     /// Every call can be observed.
     pub observer: Option<bool>,
+    /// `timestamps: string`: a timestamptz is a text, in languages whose own type holds less.
+    pub text_timestamps: Option<bool>,
 }
 
 /// A project without a configuration: `--generator`, `--file`, `--output`, `--name`.
@@ -332,12 +334,25 @@ fn output(node: Node, reader: &mut Reader<'_>) -> Option<Output> {
 
 fn options(node: Option<Node>, reader: &mut Reader<'_>) -> Options {
     let Some(node) = node else { return Options::default() };
-    let [package, migrations, observer] =
-        reader.keys(node, "`config`", ["package", "migrations", "observer"]);
+    let [package, migrations, observer, timestamps] =
+        reader.keys(node, "`config`", ["package", "migrations", "observer", "timestamps"]);
+    let text_timestamps = timestamps.and_then(|node| {
+        let (word, place) = reader.text(node, "`timestamps`")?;
+        match word.as_str() {
+            "string" => Some(true),
+            "date" => Some(false),
+            _ => {
+                let message = "`timestamps` is neither `date` nor `string`";
+                reader.diagnostics.push(Diagnostic::error(Code::ConfigValidationError, place, message));
+                None
+            }
+        }
+    });
     Options {
         package: package.and_then(|node| reader.text(node, "`package`")).map(|(package, _)| package),
         migrations: reader.switch(migrations, "`migrations`"),
         observer: reader.switch(observer, "`observer`"),
+        text_timestamps,
     }
 }
 

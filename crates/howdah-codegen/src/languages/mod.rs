@@ -7,6 +7,7 @@ mod migrations;
 mod names;
 mod python;
 mod rows;
+mod typescript;
 
 use minijinja::{Environment, UndefinedBehavior, syntax::SyntaxConfig, value::Value};
 
@@ -38,6 +39,8 @@ pub enum Generator {
     PythonPsycopg,
     /// `java/postgres/jdbc`: Java 17 and pgjdbc.
     JavaJdbc,
+    /// `typescript/postgres/pg`: TypeScript on Node.js 20 and node-postgres.
+    TypescriptPg,
 }
 
 impl Generator {
@@ -47,6 +50,7 @@ impl Generator {
         match name {
             "python/postgres" | "python/postgres/psycopg" => Some(Self::PythonPsycopg),
             "java/postgres" | "java/postgres/jdbc" => Some(Self::JavaJdbc),
+            "typescript/postgres" | "typescript/postgres/pg" => Some(Self::TypescriptPg),
             _ => None,
         }
     }
@@ -80,6 +84,8 @@ pub struct Options {
     pub package: Option<String>,
     /// The code applies the module's migrations.
     pub migrations: bool,
+    /// A timestamptz is a text instead of the language's own type, which holds less.
+    pub text_timestamps: bool,
 }
 
 /// Generates a module's code.
@@ -100,6 +106,7 @@ pub fn generate(
     match generator {
         Generator::PythonPsycopg => python::generate(model, module, options),
         Generator::JavaJdbc => java::generate(model, module, options),
+        Generator::TypescriptPg => typescript::generate(model, module, options),
     }
 }
 

@@ -37,6 +37,7 @@ fn generator(output: &Output) -> Result<Generator, Box<Diagnostic>> {
     let missing = [
         ("observer", wanted(output.options.observer)),
         ("migrations", wanted(output.options.migrations) && !generator.migrates()),
+        ("timestamps", output.options.text_timestamps.is_some() && generator != Generator::TypescriptPg),
     ];
     for (key, missing) in missing {
         if missing {
@@ -77,6 +78,7 @@ fn one(
     let options = Options {
         package: output.options.package.clone(),
         migrations: output.options.migrations == Some(true),
+        text_timestamps: output.options.text_timestamps == Some(true),
     };
     let generated = generate(model, &module, generator, &options)?;
     planned.warnings.extend(generated.warnings);

@@ -6,7 +6,7 @@ use howdah_codegen::model::Model;
 fn generated(generator: Generator) -> Result<Generated, Box<dyn std::error::Error>> {
     let model: Model = serde_json::from_str(include_str!("fixtures/hostile.json"))?;
     let module = model.modules.first().ok_or("no module")?;
-    let options = Options { package: Some("app.db".into()), migrations: true };
+    let options = Options { package: Some("app.db".into()), migrations: true, ..Options::default() };
     Ok(generate(&model, module, generator, &options).map_err(|e| format!("{e:?}"))?)
 }
 
@@ -41,5 +41,15 @@ fn the_java_of_hostile_names_changes_unseen() -> Result<(), Box<dyn std::error::
     insta::assert_snapshot!(generated.files[0].text);
     insta::assert_snapshot!(warnings(&generated));
     insta::assert_snapshot!("java_migrate", generated.files[4].text);
+    Ok(())
+}
+
+#[test]
+fn the_typescript_of_hostile_names_changes_unseen() -> Result<(), Box<dyn std::error::Error>> {
+    let generated = generated(Generator::TypescriptPg)?;
+    let paths = generated.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>();
+    assert_eq!(paths, ["hostile.ts", "howdah_pg.ts", "howdah_codec.ts", "howdah_time.ts", "howdah_copy.ts"]);
+    insta::assert_snapshot!(generated.files[0].text);
+    insta::assert_snapshot!(warnings(&generated));
     Ok(())
 }

@@ -1,0 +1,109 @@
+//! What the TypeScript template lays out: names, types, literals and expressions, all decided.
+
+use serde::Serialize;
+
+/// A file.
+#[derive(Debug, Serialize)]
+pub(crate) struct View {
+    pub(crate) documentation: String,
+    pub(crate) class: String,
+    /// The file mentions codecs.
+    pub(crate) has_codecs: bool,
+    pub(crate) aliases: Vec<Alias>,
+    pub(crate) interfaces: Vec<Interface>,
+    pub(crate) constants: Vec<Constant>,
+    pub(crate) readers: Vec<Reader>,
+    pub(crate) methods: Vec<Method>,
+    pub(crate) appenders: Vec<Appender>,
+}
+
+/// An enum or a domain: `export type Mood = "happy" | "sad";`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Alias {
+    pub(crate) name: String,
+    pub(crate) ty: String,
+    pub(crate) documentation: String,
+}
+
+/// A row, a composite value, or the parameters of a batch.
+#[derive(Debug, Serialize)]
+pub(crate) struct Interface {
+    pub(crate) name: String,
+    pub(crate) documentation: String,
+    pub(crate) fields: Vec<Field>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Field {
+    pub(crate) name: String,
+    pub(crate) ty: String,
+}
+
+/// `const NAME = value;`
+#[derive(Debug, Serialize)]
+pub(crate) struct Constant {
+    pub(crate) name: String,
+    pub(crate) value: String,
+}
+
+/// Makes a value of a row.
+#[derive(Debug, Serialize)]
+pub(crate) struct Reader {
+    pub(crate) name: String,
+    pub(crate) ty: String,
+    /// `id: codec.INT8.get(row, 0, "id")`; a single expression for `:pluck`.
+    pub(crate) values: Vec<String>,
+    pub(crate) single: bool,
+}
+
+/// A statement.
+#[derive(Debug, Serialize)]
+pub(crate) struct Method {
+    pub(crate) name: String,
+    pub(crate) stream: String,
+    pub(crate) batch: String,
+    /// Which of the template's forms lays it out.
+    pub(crate) form: Form,
+    pub(crate) streamed: bool,
+    pub(crate) batched: bool,
+    pub(crate) text: String,
+    pub(crate) documentation: Vec<String>,
+    /// `id: bigint`.
+    pub(crate) signature: String,
+    /// `codec.INT8.set(id, "id")`.
+    pub(crate) values: String,
+    /// The interface of a batch's parameters.
+    pub(crate) parameters: String,
+    /// `codec.INT8.set(item.id, "id")`.
+    pub(crate) item_values: String,
+    /// What a row is.
+    pub(crate) ty: String,
+    pub(crate) reader: String,
+}
+
+/// The forms of methods.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Form {
+    /// A number of rows.
+    Exec,
+    /// A row or none.
+    One,
+    /// An array.
+    All,
+}
+
+/// What a TABLE's appender needs.
+#[derive(Debug, Serialize)]
+pub(crate) struct Appender {
+    pub(crate) row: String,
+    pub(crate) target: String,
+    pub(crate) copy: String,
+    pub(crate) binary: bool,
+    pub(crate) columns: Vec<String>,
+    pub(crate) codecs: Vec<String>,
+    pub(crate) puts: Vec<String>,
+    pub(crate) documentation: String,
+    pub(crate) create: String,
+    pub(crate) insert: String,
+}
