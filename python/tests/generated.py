@@ -90,8 +90,8 @@ class Sql:
         return importlib.import_module(self.name)
 
 
-def write(modules: Iterable[Sql], generator: str, folder: Path) -> None:
-    """Generate the code of modules in a folder."""
+def write(modules: Iterable[Sql], generator: str, folder: Path, package: str | None = None) -> None:
+    """Generate the code of modules in a folder, for a package if it is named."""
     modules = list(modules)
     types = {(kind["schema"], kind["name"]): kind for module in modules for kind in module.types}
     model = {
@@ -113,6 +113,6 @@ def write(modules: Iterable[Sql], generator: str, folder: Path) -> None:
         "render-model",
         "--",
     ]
-    command += [str(folder / "model.json"), generator, str(folder)]
+    command += [str(folder / "model.json"), generator, str(folder), *([package] if package else [])]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,5 @@
-//! Renders a model for tests of generated code: `render-model MODEL GENERATOR FOLDER` writes the files of all modules there.
+//! Renders a model for tests of generated code: `render-model MODEL GENERATOR FOLDER [PACKAGE]`
+//! writes the files of all modules there.
 
 use std::{env, error::Error, fs, path::Path};
 
@@ -9,12 +10,12 @@ use howdah_codegen::{
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = env::args().skip(1).collect::<Vec<_>>();
-    let [model, generator, folder] = arguments.as_slice() else {
-        return Err("render-model MODEL GENERATOR FOLDER".into());
+    let [model, generator, folder, package @ ..] = arguments.as_slice() else {
+        return Err("render-model MODEL GENERATOR FOLDER [PACKAGE]".into());
     };
     let model: Model = serde_json::from_str(&fs::read_to_string(model)?)?;
     let generator = Generator::named(generator).ok_or("no such generator")?;
-    let options = Options { migrations: true, ..Options::default() };
+    let options = Options { package: package.first().cloned(), migrations: true };
     for module in &model.modules {
         let generated =
             generate(&model, module, generator, &options).map_err(|errors| format!("{errors:?}"))?;

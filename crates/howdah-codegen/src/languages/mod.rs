@@ -1,5 +1,6 @@
 //! Code from a model: a view of names, types and literals, made here, and templates that only lay it out.
 
+mod go;
 mod java;
 mod literal;
 mod migrations;
@@ -37,6 +38,8 @@ pub enum Generator {
     PythonPsycopg,
     /// `java/postgres/jdbc`: Java 17 and pgjdbc.
     JavaJdbc,
+    /// `go/postgres/pgx`: Go 1.25 and pgx 5.
+    GoPgx,
 }
 
 impl Generator {
@@ -46,6 +49,7 @@ impl Generator {
         match name {
             "python/postgres" | "python/postgres/psycopg" => Some(Self::PythonPsycopg),
             "java/postgres" | "java/postgres/jdbc" => Some(Self::JavaJdbc),
+            "go/postgres" | "go/postgres/pgx" => Some(Self::GoPgx),
             _ => None,
         }
     }
@@ -80,6 +84,7 @@ pub fn generate(
     match generator {
         Generator::PythonPsycopg => python::generate(model, module, options),
         Generator::JavaJdbc => java::generate(model, module, options),
+        Generator::GoPgx => go::generate(model, module, options),
     }
 }
 
