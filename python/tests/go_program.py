@@ -41,12 +41,11 @@ def built(folder: Path, packages: Mapping[str, Iterable[Sql]], programs: Mapping
         write(modules, "go/postgres", folder / package, package)
     for name, text in programs.items():
         (folder / name).write_text(text, encoding="utf-8")
-    for command in (["vet", "./..."], ["build", "-o", "program", "."]):
-        done = _go(folder, *command)
+    for arguments in (["vet", "./..."], ["build", "-o", "program", "."]):
+        done = _go(folder, *arguments)
         assert done.returncode == 0, done.stderr
-    unlike = subprocess.run(
-        ["gofmt", "-l", *packages], cwd=folder, capture_output=True, text=True, check=False
-    )
+    command = ["gofmt", "-l", *packages]
+    unlike = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert (unlike.stdout, unlike.returncode) == ("", 0), unlike.stderr
     return folder / "program"
 

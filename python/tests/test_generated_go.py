@@ -170,7 +170,7 @@ TOO_MUCH = {
     "cidr": ['netip.MustParsePrefix("10.0.0.1/8")'],
     "mood": ['"none"'],
     "int4range": [
-        "toomuch.Range[int32]{LowerInclusive: true}", "toomuch.Range[int32]{Empty: true, UpperInclusive: true}",
+        "toomuch.Range[int32]{LowerInclusive: true}", "toomuch.Range[int32]{Empty: true, UpperInclusive: true}",  # noqa: E501
     ],
     "int4[]": [
         "toomuch.Array[int32]{Dims: []toomuch.Dimension{{2, 1}}}",
@@ -281,7 +281,7 @@ def words() -> Sql:
         "iter",
         "time",
         "json",
-    ]  # noqa: E501
+    ]
     names += [
         "pgx",
         "q",
@@ -297,7 +297,7 @@ def words() -> Sql:
         "with_tx",
         "queries",
         "dbtx",
-    ]  # noqa: E501
+    ]
     names += [
         "array",
         "codec",
@@ -329,12 +329,12 @@ def words() -> Sql:
             "[x]: y",
             "\tcode",
             "Deprecated: no",
-        ]  # noqa: E501
+        ]
         code.statement(
             name, ["SELECT ", 0, f" AS {double(name)}"], parameters=parameters, batch=True,
             columns=[column(name, text, nullable=False)], documentation=documentation,
         )  # fmt: skip
-        code.table(name, {each: text for each in names})
+        code.table(name, dict.fromkeys(names, text))
     for number, kind in enumerate(code.types):
         columns = [column("v", own(kind["name"]), nullable=False)]
         sql: list[str | int] = [f"SELECT {quoted(ESCAPES)}::public.{double(kind['name'])}"]
