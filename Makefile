@@ -26,7 +26,7 @@ ARGS ?=
 ROWS ?= 1000000
 EVENTS := build/github-events-$(ROWS).csv
 
-.PHONY: help run test test-rust test-python test-steady test-promises oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer picture java-driver node-driver
+.PHONY: help run test test-rust test-python test-steady test-promises oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer picture java-driver node-driver go-driver
 
 help: ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -146,6 +146,9 @@ build/node/ready: crates/howdah-codegen/tests/typescript/package-lock.json
 	cp $(<D)/package.json $(<D)/package-lock.json $(<D)/.npmrc $(@D)
 	npm ci --prefix $(@D) --ignore-scripts --no-audit --no-fund
 	touch $@
+
+go-driver: ## pgx from the proxy of Go's modules into its cache, for the tests of generated Go
+	cd crates/howdah-codegen/tests/go && go mod download
 
 # `make test` runs these too; contenders that are not installed are skipped.
 contenders-test: .venv/ready ## Load odd rows with every contender that can run here, and compare with psql

@@ -1,6 +1,7 @@
-//! Renders a model for tests of generated code: `render-model MODEL GENERATOR FOLDER` writes the files of all modules there.
+//! Renders a model for tests of generated code: `render-model MODEL GENERATOR FOLDER [OPTION…]` writes the files of all
+//! modules there.
 //!
-//! A fourth argument `text-timestamps` is `config: {timestamps: string}`.
+//! An option is `package=NAME`, or `text-timestamps`, which is `config: {timestamps: string}`.
 
 use std::{env, error::Error, fs, path::Path};
 
@@ -11,14 +12,16 @@ use howdah_codegen::{
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = env::args().skip(1).collect::<Vec<_>>();
-    let (model, generator, folder, text_timestamps) = match arguments.as_slice() {
-        [model, generator, folder] => (model, generator, folder, false),
-        [model, generator, folder, word] if word == "text-timestamps" => (model, generator, folder, true),
-        _ => return Err("render-model MODEL GENERATOR FOLDER [text-timestamps]".into()),
+    let [model, generator, folder, given @ ..] = arguments.as_slice() else {
+        return Err("render-model MODEL GENERATOR FOLDER [OPTION…]".into());
     };
     let model: Model = serde_json::from_str(&fs::read_to_string(model)?)?;
     let generator = Generator::named(generator).ok_or("no such generator")?;
-    let options = Options { migrations: true, text_timestamps, ..Options::default() };
+    let options = Options {
+        package: given.iter().find_map(|option| option.strip_prefix("package=")).map(str::to_owned),
+        text_timestamps: given.iter().any(|option| option == "text-timestamps"),
+        migrations: true,
+    };
     for module in &model.modules {
         let generated =
             generate(&model, module, generator, &options).map_err(|errors| format!("{errors:?}"))?;

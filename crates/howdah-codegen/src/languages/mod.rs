@@ -1,6 +1,7 @@
 //! Code from a model: a view of names, types and literals, made here, and templates that only lay it out.
 
 mod dynamic;
+mod go;
 mod java;
 mod literal;
 mod migrations;
@@ -41,6 +42,8 @@ pub enum Generator {
     JavaJdbc,
     /// `typescript/postgres/pg`: TypeScript on Node.js 20 and node-postgres.
     TypescriptPg,
+    /// `go/postgres/pgx`: Go 1.25 and pgx 5.
+    GoPgx,
 }
 
 impl Generator {
@@ -51,6 +54,7 @@ impl Generator {
             "python/postgres" | "python/postgres/psycopg" => Some(Self::PythonPsycopg),
             "java/postgres" | "java/postgres/jdbc" => Some(Self::JavaJdbc),
             "typescript/postgres" | "typescript/postgres/pg" => Some(Self::TypescriptPg),
+            "go/postgres" | "go/postgres/pgx" => Some(Self::GoPgx),
             _ => None,
         }
     }
@@ -107,6 +111,7 @@ pub fn generate(
         Generator::PythonPsycopg => python::generate(model, module, options),
         Generator::JavaJdbc => java::generate(model, module, options),
         Generator::TypescriptPg => typescript::generate(model, module, options),
+        Generator::GoPgx => go::generate(model, module, options),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 /// Divides a name into words of ASCII letters and digits, in lower case: `userID`, `user-id` and `user_id` are `user`, `id`.
 ///
 /// A character that no language takes everywhere becomes `x` and its number, so that names stay apart.
-fn words(name: &str) -> Vec<String> {
+pub(crate) fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before = ' ';
     for c in name.chars() {
@@ -55,7 +55,7 @@ fn pascal_prefix(prefix: &str) -> String {
     prefix.chars().take(1).map(|c| c.to_ascii_uppercase()).chain(prefix.chars().skip(1)).collect()
 }
 
-fn begun(name: String, prefix: &str) -> String {
+pub(crate) fn begun(name: String, prefix: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_alphabetic()) {
         return name;
     }

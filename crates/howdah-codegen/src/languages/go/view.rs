@@ -1,0 +1,148 @@
+//! What the Go templates lay out: names, types, literals and expressions, all decided.
+
+use serde::Serialize;
+
+/// The file of a module.
+#[derive(Debug, Serialize)]
+pub(super) struct View {
+    pub(super) package: String,
+    pub(super) imports: Vec<String>,
+    pub(super) queries: String,
+    pub(super) constructor: String,
+    pub(super) documentation: Vec<String>,
+    pub(super) structs: Vec<Struct>,
+    pub(super) codecs: Vec<Variable>,
+    pub(super) row_types: Vec<RowType>,
+    pub(super) texts: Vec<Variable>,
+    pub(super) tables: Vec<Table>,
+    pub(super) methods: Vec<Method>,
+}
+
+/// The file of the types that users defined.
+#[derive(Debug, Serialize)]
+pub(super) struct TypesView {
+    pub(super) package: String,
+    pub(super) imports: Vec<String>,
+    pub(super) enums: Vec<Enum>,
+    pub(super) aliases: Vec<Alias>,
+    pub(super) composites: Vec<Composite>,
+    pub(super) codecs: Vec<Variable>,
+}
+
+/// `name = value`.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Variable {
+    pub(super) name: String,
+    pub(super) value: String,
+}
+
+/// Another name of a type.
+#[derive(Debug, Serialize)]
+pub(super) struct Alias {
+    pub(super) name: String,
+    pub(super) ty: String,
+    pub(super) documentation: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Enum {
+    pub(super) name: String,
+    pub(super) documentation: Vec<String>,
+    /// Constants, in columns.
+    pub(super) labels: Vec<Variable>,
+    /// Their names, with commas.
+    pub(super) names: String,
+}
+
+/// A struct with its fields in columns.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Struct {
+    pub(super) name: String,
+    pub(super) documentation: Vec<String>,
+    pub(super) fields: Vec<Field>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Field {
+    pub(super) name: String,
+    /// The name with blanks behind it.
+    pub(super) padded: String,
+    pub(super) ty: String,
+    pub(super) codec: String,
+    pub(super) nullable: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Composite {
+    #[serde(rename = "struct")]
+    pub(super) own: Struct,
+    pub(super) codec: String,
+    pub(super) schema: String,
+    pub(super) name: String,
+}
+
+/// What reads the rows of statements.
+#[derive(Debug, Serialize)]
+pub(super) struct RowType {
+    pub(super) name: String,
+    pub(super) ty: String,
+    /// Of a struct; the only one is the value itself if `value` is set.
+    pub(super) fields: Vec<Field>,
+    pub(super) value: bool,
+}
+
+/// What a TABLE's append needs.
+#[derive(Debug, Serialize)]
+pub(super) struct Table {
+    pub(super) name: String,
+    pub(super) row: String,
+    pub(super) target: String,
+    pub(super) columns: String,
+    pub(super) fields: Vec<Field>,
+    pub(super) method: String,
+    pub(super) documentation: Vec<String>,
+}
+
+/// A statement.
+#[derive(Debug, Serialize)]
+pub(super) struct Method {
+    pub(super) name: String,
+    pub(super) stream: String,
+    pub(super) batch: String,
+    pub(super) form: Form,
+    pub(super) batched: bool,
+    pub(super) text: String,
+    pub(super) row_type: String,
+    /// What a row is.
+    pub(super) row: String,
+    pub(super) documentation: Vec<String>,
+    /// `, id int64`.
+    pub(super) signature: String,
+    /// Of a batch's items.
+    pub(super) item: String,
+    pub(super) parameters: Vec<Parameter>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Parameter {
+    /// As a literal.
+    pub(super) name: String,
+    pub(super) codec: String,
+    pub(super) nullable: bool,
+    /// Where a method has it.
+    pub(super) value: String,
+    /// Where an item of a batch has it.
+    pub(super) item: String,
+}
+
+/// The forms of methods.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Form {
+    /// A number of rows.
+    Exec,
+    /// A row or an error.
+    One,
+    /// A slice.
+    All,
+}
