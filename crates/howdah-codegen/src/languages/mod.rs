@@ -6,6 +6,7 @@ mod migrations;
 mod names;
 mod python;
 mod rows;
+mod rust;
 
 use minijinja::{Environment, UndefinedBehavior, syntax::SyntaxConfig, value::Value};
 
@@ -37,6 +38,8 @@ pub enum Generator {
     PythonPsycopg,
     /// `java/postgres/jdbc`: Java 17 and pgjdbc.
     JavaJdbc,
+    /// `rust/postgres/tokio-postgres`: Rust 2024 and tokio-postgres.
+    RustTokioPostgres,
 }
 
 impl Generator {
@@ -46,6 +49,7 @@ impl Generator {
         match name {
             "python/postgres" | "python/postgres/psycopg" => Some(Self::PythonPsycopg),
             "java/postgres" | "java/postgres/jdbc" => Some(Self::JavaJdbc),
+            "rust/postgres" | "rust/postgres/tokio-postgres" => Some(Self::RustTokioPostgres),
             _ => None,
         }
     }
@@ -80,6 +84,7 @@ pub fn generate(
     match generator {
         Generator::PythonPsycopg => python::generate(model, module, options),
         Generator::JavaJdbc => java::generate(model, module, options),
+        Generator::RustTokioPostgres => rust::generate(model, module, options),
     }
 }
 
