@@ -26,7 +26,7 @@ ARGS ?=
 ROWS ?= 1000000
 EVENTS := build/github-events-$(ROWS).csv
 
-.PHONY: help run test test-rust test-python test-steady test-promises oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer picture java-driver
+.PHONY: help run test test-rust test-python test-steady test-promises oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer picture java-driver rust-crates
 
 help: ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -138,6 +138,9 @@ java-driver: build/java/ready ## pgjdbc from Maven's registry into build/java, f
 build/java/ready: bench/contenders/java/pom.xml
 	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DincludeArtifactIds=postgresql -DoutputDirectory=$(abspath build/java)
 	touch $@
+
+rust-crates: ## Fetch what generated Rust is compiled with, for its tests
+	cargo fetch --locked --manifest-path python/tests/rust/Cargo.toml
 
 # `make test` runs these too; contenders that are not installed are skipped.
 contenders-test: .venv/ready ## Load odd rows with every contender that can run here, and compare with psql

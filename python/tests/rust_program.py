@@ -28,7 +28,7 @@ def compiled(modules: Iterable[Sql], programs: dict[str, str]) -> Path:
     shutil.rmtree(BUILD, ignore_errors=True)
     shutil.copytree(PROJECT, BUILD)
     if cargo("metadata", "--format-version=1").returncode != 0:
-        missing("rust-crates", "the crates of generated Rust are not there: make rust-crates")
+        missing("crates", "the crates of generated Rust are not there: make rust-crates")
     sources = BUILD / "src"
     write(modules, "rust/postgres", sources)
     for name, text in programs.items():

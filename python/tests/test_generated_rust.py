@@ -216,7 +216,7 @@ def too_much() -> tuple[Sql, str]:
     refused("{what}", "row 1, column v: ", q::append_t{number}(&transaction, [row]).await);
     drop(transaction);
 """)
-    return code, f"""//! Values that PostgreSQL cannot hold, or a Numeric.
+    return code, f"""//! Values that their types cannot hold.
 #![allow(clippy::too_many_lines)]
 
 use chrono::{{DateTime, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, Utc}};

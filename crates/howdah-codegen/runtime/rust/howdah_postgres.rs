@@ -158,6 +158,16 @@ pub fn column<T: Decode>(row: &Row, index: usize) -> Result<T, Error> {
     })
 }
 
+/// Reads the only column, which can be null.
+pub fn nullable_value<T: Decode>(row: &Row) -> Result<Option<T>, Error> {
+    nullable(row, 0)
+}
+
+/// Reads the only column, which cannot be null.
+pub fn value<T: Decode>(row: &Row) -> Result<T, Error> {
+    column(row, 0)
+}
+
 /// Prepares a statement that runs often.
 pub async fn prepare<C: GenericClient>(db: &C, sql: &str) -> Result<Statement, Error> {
     Ok(db.prepare(sql).await?)

@@ -40,6 +40,7 @@ pub fn refused<T: Debug, E: Display>(what: impl Display, why: &str, given: Resul
     }
 }
 
+#[cfg_attr(clippy, allow(dead_code))]
 /// All of it is told, whatever goes wrong.
 pub fn done(what: impl Display, outcome: Outcome) {
     if let Err(error) = outcome {

@@ -37,5 +37,10 @@ pub async fn run() -> Outcome {
     same("one", &one.as_deref(), &some);
     let batch = ["a", "b"].map(|text| q::DoParameters { self_: Some(text.to_owned()) });
     same("do", &q::do__batch(&db, batch).await?.len(), &2);
+    // The driver's own methods take and give these types, too.
+    let name = HOSTILE.replace('"', "\"\"");
+    let query = format!("SELECT $1::\"{name}\".\"{name}2\"");
+    let pair = db.query_one(&query, &[&rows[0].self_]).await?.try_get::<_, Option<Pair>>(0)?;
+    same("the driver's", &pair, &rows[0].self_);
     Ok(())
 }

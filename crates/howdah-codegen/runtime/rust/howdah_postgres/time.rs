@@ -66,7 +66,7 @@ fn micros(time: NaiveTime) -> Result<i64, Refused> {
     if nanos >= 1_000_000_000 {
         return Err(Refused::new("PostgreSQL has no leap seconds"));
     }
-    if nanos % 1000 != 0 {
+    if nanos / 1000 * 1000 != nanos {
         return Err(Refused::new("PostgreSQL has no nanoseconds"));
     }
     Ok(i64::from(time.num_seconds_from_midnight()) * SECOND + i64::from(nanos / 1000))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::types::RustType;
 use super::view::{Field, Function, Struct};
 use super::words::parameter_scope;
-use super::{About, Row, Writer, layout, literal, value};
+use super::{About, Row, Writer, layout, literal};
 use crate::languages::rows::RowOf;
 use crate::languages::{literal::sql_comment, names};
 use crate::model::{Fragment, Kind, Statement};
@@ -85,7 +85,8 @@ impl<'m> Writer<'m> {
         if let (true, [column]) = (statement.pluck, statement.columns.as_slice()) {
             self.check_readable(&column.name, &column.ty, about);
             let ty = self.types.of(&column.ty).owned(column.nullable);
-            return Row { ty, read: format!("|row| {}", value(0, column.nullable)) };
+            let read = if column.nullable { "pg::nullable_value" } else { "pg::value" };
+            return Row { ty, read: read.to_owned() };
         }
         let columns =
             statement.columns.iter().map(|c| (c.name.clone(), c.ty.clone(), c.nullable)).collect::<Vec<_>>();

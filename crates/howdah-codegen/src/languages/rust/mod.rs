@@ -94,7 +94,6 @@ pub(crate) fn generate(
         constants: writer.constants,
         functions,
         appenders,
-        migrations: None,
     };
     let text = super::render(TEMPLATES, "module.rs", Value::from(Serde(&view)))?;
     let name = names::snake(&module.name, "sql");

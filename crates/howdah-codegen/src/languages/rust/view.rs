@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use super::layout;
-use crate::languages::migrations::Migrations;
 
 /// A file.
 #[derive(Debug, Serialize)]
@@ -15,7 +14,6 @@ pub(super) struct View {
     pub(super) constants: Vec<String>,
     pub(super) functions: Vec<Function>,
     pub(super) appenders: Vec<Appender>,
-    pub(super) migrations: Option<Migrations>,
 }
 
 #[derive(Debug, Serialize)]
