@@ -30,7 +30,18 @@ COPIED = {
     "bool", "int2", "int4", "int8", "oid", "float4", "float8", "uuid", "date", "time", "timetz", "timestamp",
     "timestamptz", "interval", "mood",
 }  # fmt: skip
-DEREFERENCED = {"text", "varchar", "bpchar", "name", "json", "jsonb", "bytea", "email", "moods", "many_floats"}
+DEREFERENCED = {
+    "text",
+    "varchar",
+    "bpchar",
+    "name",
+    "json",
+    "jsonb",
+    "bytea",
+    "email",
+    "moods",
+    "many_floats",
+}
 
 
 def cases() -> list[tuple[str, str, Type, list[str]]]:
@@ -63,7 +74,7 @@ def literals(table: str, kind: Type, *, nullable: bool) -> str:
     convert = "pg::Literal"
     if kind["array"]:
         convert = "|v| v.into_iter().map(|v| v.map(pg::Literal)).collect()"
-    value = f"row.v.map({convert})" if nullable else f"Some(row.v).map({convert}).ok_or(\"null\")?"
+    value = f"row.v.map({convert})" if nullable else f'Some(row.v).map({convert}).ok_or("null")?'
     return f"rows.push(shop::{row} {{ n: row.n, v: {value} }});"
 
 
@@ -112,7 +123,9 @@ async fn {table}(db: &mut Client) -> Outcome {{
 }}
 """)
             calls.append(f'    done("{table}", {table}(&mut db).await);\n')
-    return code, f"""//! Reads all types, and writes their copies.
+    return (
+        code,
+        f"""//! Reads all types, and writes their copies.
 #![allow(clippy::wildcard_imports)]
 
 use futures_util::TryStreamExt;
@@ -127,7 +140,8 @@ pub async fn run() -> Outcome {{
     let mut db = connect().await?;
 {"".join(calls)}    Ok(())
 }}
-{"".join(functions)}"""
+{"".join(functions)}""",
+    )
 
 
 REFUSED = {
@@ -163,7 +177,9 @@ def refused() -> tuple[Sql, str]:
     ):
         code.statement(name, [sql], columns=[column("v", builtin(kind), nullable=False)])
         lines.append(f'    refused("{name}", "{why}", q::{name}(&db).await);\n')
-    return code, f"""//! Values that Rust cannot hold.
+    return (
+        code,
+        f"""//! Values that Rust cannot hold.
 
 use crate::check::{{Outcome, connect, refused}};
 use crate::refused as q;
@@ -172,7 +188,8 @@ pub async fn run() -> Outcome {{
     let db = connect().await?;
 {"".join(lines)}    Ok(())
 }}
-"""
+""",
+    )
 
 
 _DAY = "NaiveDate::default()"
@@ -216,7 +233,9 @@ def too_much() -> tuple[Sql, str]:
     refused("{what}", "row 1, column v: ", q::append_t{number}(&transaction, [row]).await);
     drop(transaction);
 """)
-    return code, f"""//! Values that their types cannot hold.
+    return (
+        code,
+        f"""//! Values that their types cannot hold.
 #![allow(clippy::too_many_lines)]
 
 use chrono::{{DateTime, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, Utc}};
@@ -229,32 +248,37 @@ use crate::toomuch as q;
 const NO: &str = "a value of this program is none";
 
 pub async fn run() -> Outcome {{
-    for text in ["", "-", ".", "1e", "e1", "1.2.3", " 1", "nan", "1e131072", "1e-16384", "1e2147483647", "٣"] {{
+    for text in [
+        "", "-", ".", "1e", "e1", "1.2.3", " 1", "٣", "nan", "1e131072", "1e-16384", "1e2147483647",
+    ] {{
         refused(text, "numeric", text.parse::<pg::Numeric>());
     }}
-    for (text, number) in [("1e3", "1000"), ("-00.10E1", "-1.0"), ("+.5", "0.5"), ("-0.0", "0.0"), ("5e-3", "0.005")] {{
+    for (text, number) in [
+        ("1e3", "1000"), ("-00.10E1", "-1.0"), ("+.5", "0.5"), ("-0.0", "0.0"), ("5e-3", "0.005"),
+    ] {{
         same(text, &text.parse::<pg::Numeric>()?.as_str(), &number);
     }}
     let mut db = connect().await?;
 {"".join(lines)}    Ok(())
 }}
-"""
+""",
+    )
 
 
-ESCAPES = "*/ \\u{2a} ``` [x](y) \"# \"## '{ <b>&lt; \u202e"
+ESCAPES = '*/ \\u{2a} ``` [x](y) "# "## \'{ <b>&lt; \u202e'
 """What rustc takes for the end of a string or a comment, and what Markdown takes for its own."""
 
 
 def words() -> tuple[Sql, str]:
     """Give names that mean something in Rust, texts of which rustc would make code, and what calls them."""
     names = [
-        "string", "option", "result", "vec", "some", "ok", "self", "Self", "super", "crate", "type", "async", "db",
-        "row", "rows", "item", "batch", "parameters", "statement", "statements", "fields", "pg", "howdah_postgres",
-        "chrono", "uuid", "std", "str", "i32", "box", "debug", "clone", "from_row", "new", "union", "gen", "_",
+        "string", "option", "result", "vec", "some", "ok", "self", "Self", "super", "crate", "type", "async", "db",  # noqa: E501
+        "row", "rows", "item", "batch", "parameters", "statement", "statements", "fields", "pg", "howdah_postgres",  # noqa: E501
+        "chrono", "uuid", "std", "str", "i32", "box", "debug", "clone", "from_row", "new", "union", "gen", "_",  # noqa: E501
     ]  # fmt: skip
     kinds = ("string", "option", "self", "debug", "b1")
     code = Sql("words", types=[
-        {"schema": "public", "name": name, "kind": "enum", "labels": ["Self", "self", "all", "ALL", "1", ESCAPES]}
+        {"schema": "public", "name": name, "kind": "enum", "labels": ["Self", "self", "all", "ALL", "1", ESCAPES]}  # noqa: E501
         for name in kinds
     ])  # fmt: skip
     code.types.append({"schema": "public", "name": "none", "kind": "enum", "labels": []})
@@ -266,7 +290,7 @@ def words() -> tuple[Sql, str]:
             sql += [", " if index else "", index, f' AS "{each}"']
         code.statement(
             name, sql, parameters=parameters, columns=row, batch=True, one=True,
-            documentation=[ESCAPES, "", "    let x: i32 = \"indented\";", "- a\nb"],
+            documentation=[ESCAPES, "", '    let x: i32 = "indented";', "- a\nb"],
         )  # fmt: skip
         code.table(name, {each: builtin("text") for each in names})
     code.statement("none_of_it", ["SELECT"], columns=[])
@@ -274,9 +298,19 @@ def words() -> tuple[Sql, str]:
     for number, kind in enumerate(kinds):
         columns = [column("v", own(kind), nullable=False)]
         code.statement(
-            f"enum{number}", [f"SELECT {quoted(ESCAPES)}::public.\"{kind}\""], columns=columns, pluck=True, one=True,  # noqa: E501
+            f"enum{number}", [f'SELECT {quoted(ESCAPES)}::public."{kind}"'], columns=columns, pluck=True, one=True,  # noqa: E501
         )  # fmt: skip
-    texts = ["  a \n b\t\n\n   c", "a\r\nb\n", '"\n"#', '"##', "\\\n", "\f\n\x0b", "\u3000\n\u2028", "{}", ESCAPES]
+    texts = [
+        "  a \n b\t\n\n   c",
+        "a\r\nb\n",
+        '"\n"#',
+        '"##',
+        "\\\n",
+        "\f\n\x0b",
+        "\u3000\n\u2028",
+        "{}",
+        ESCAPES,
+    ]
     lines = []
     for number, text in enumerate(texts):
         for name, sql in (
@@ -296,7 +330,9 @@ def words() -> tuple[Sql, str]:
         f'    same("enum {n}", &q::enum{n}(&db).await?.map(|label| label.as_str().len()), &Some({len(ESCAPES.encode())}));\n'  # noqa: E501
         for n in range(len(kinds))
     )
-    return code, f"""//! Words and texts that mean something in Rust.
+    return (
+        code,
+        f"""//! Words and texts that mean something in Rust.
 
 use crate::check::{{Outcome, connect, same}};
 use crate::words as q;
@@ -307,7 +343,8 @@ pub async fn run() -> Outcome {{
     same("no labels", &q::no_label(&db).await?.len(), &1);
 {enums}{"".join(lines)}    Ok(())
 }}
-"""
+""",
+    )
 
 
 @pytest.fixture(scope="module")
@@ -389,14 +426,15 @@ def test_a_hostile_name_becomes_rust(program: Path, database: Database) -> None:
 def test_a_word_or_an_escape_of_rust_becomes_code(program: Path, database: Database) -> None:
     code, _ = words()
     database.sql("".join(
-        f'CREATE TYPE "{kind["name"]}" AS ENUM ({", ".join(map(quoted, kind["labels"]))});' for kind in code.types
+        f'CREATE TYPE "{kind["name"]}" AS ENUM ({", ".join(map(quoted, kind["labels"]))});' for kind in code.types  # noqa: E501
     ))  # fmt: skip
     given = run(program, "words", database)
     texts = [s["sql"][0]["text"] for s in code.statements if s["name"].startswith("same")]
     assert given == [value for text in texts for value in database.sql(text)]
 
 
-def test_generated_rust_is_laid_out_as_rustfmt_would_not(program: Path) -> None:
+@pytest.mark.usefixtures("program")
+def test_generated_rust_is_laid_out_as_rustfmt_would_not() -> None:
     names = ["shop", "hostile", "queries", "refused", "toomuch", "words", "faults_text", "howdah_postgres"]
     files = [str(BUILD / "src" / f"{name}.rs") for name in names]
     command = ["rustfmt", "--check", "--edition", "2024", *files]
@@ -404,6 +442,7 @@ def test_generated_rust_is_laid_out_as_rustfmt_would_not(program: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_clippy_finds_fault_with_generated_rust(program: Path) -> None:
+@pytest.mark.usefixtures("program")
+def test_clippy_finds_fault_with_generated_rust() -> None:
     done = cargo("clippy")
     assert (done.returncode, done.stderr) == (0, "")
