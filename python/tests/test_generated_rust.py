@@ -171,11 +171,11 @@ def refused() -> tuple[Sql, str]:
                 columns=[column("v", kind)],
             )  # fmt: skip
             lines.append(f'    refused("{name} {text}", "column v: ", q::{query}(&db).await);\n')
-    for name, sql, kind, why in (
+    for name, text, read, why in (
         ("nothing", "SELECT NULL::int AS v", "int4", "null"),
         ("other", "SELECT 1::int8 AS v", "timestamp", "a int8, for which this code was not generated"),
     ):
-        code.statement(name, [sql], columns=[column("v", builtin(kind), nullable=False)])
+        code.statement(name, [text], columns=[column("v", builtin(read), nullable=False)])
         lines.append(f'    refused("{name}", "{why}", q::{name}(&db).await);\n')
     return (
         code,
@@ -313,12 +313,12 @@ def words() -> tuple[Sql, str]:
     ]
     lines = []
     for number, text in enumerate(texts):
-        for name, sql in (
+        for name, select in (
             (f"text{number}", f"SELECT E'' ||\n{quoted(text)}"),
             (f"same{number}", f"SELECT encode(convert_to({quoted(text)}, 'UTF8'), 'hex')"),
         ):
             code.statement(
-                name, [sql], pluck=True, one=True, columns=[column("v", builtin("text"), nullable=False)]
+                name, [select], pluck=True, one=True, columns=[column("v", builtin("text"), nullable=False)]
             )
         lines.append(f"""
     let text = q::text{number}(&db).await?.ok_or("no row")?;
