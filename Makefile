@@ -26,7 +26,7 @@ ARGS ?=
 ROWS ?= 1000000
 EVENTS := build/github-events-$(ROWS).csv
 
-.PHONY: help run test test-rust test-python test-steady test-promises oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer picture java-driver node-driver go-driver
+.PHONY: help run test test-rust test-python test-steady test-promises oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer picture java-driver node-driver go-driver rust-crates
 
 help: ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -149,6 +149,9 @@ build/node/ready: crates/howdah-codegen/tests/typescript/package-lock.json
 
 go-driver: ## pgx from the proxy of Go's modules into its cache, for the tests of generated Go
 	cd crates/howdah-codegen/tests/go && go mod download
+
+rust-crates: ## Fetch what generated Rust is compiled with, for its tests
+	cargo fetch --locked --manifest-path python/tests/rust/Cargo.toml
 
 # `make test` runs these too; contenders that are not installed are skipped.
 contenders-test: .venv/ready ## Load odd rows with every contender that can run here, and compare with psql

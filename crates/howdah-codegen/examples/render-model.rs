@@ -26,7 +26,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         let generated =
             generate(&model, module, generator, &options).map_err(|errors| format!("{errors:?}"))?;
         for file in generated.files {
-            fs::write(Path::new(folder).join(file.path), file.text)?;
+            let path = Path::new(folder).join(file.path);
+            fs::create_dir_all(path.parent().ok_or("no folder")?)?;
+            fs::write(path, file.text)?;
         }
     }
     Ok(())

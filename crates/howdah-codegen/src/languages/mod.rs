@@ -8,6 +8,7 @@ mod migrations;
 mod names;
 mod python;
 mod rows;
+mod rust;
 mod typescript;
 
 use minijinja::{Environment, UndefinedBehavior, syntax::SyntaxConfig, value::Value};
@@ -44,6 +45,8 @@ pub enum Generator {
     TypescriptPg,
     /// `go/postgres/pgx`: Go 1.25 and pgx 5.
     GoPgx,
+    /// `rust/postgres/tokio-postgres`: Rust 2024 and tokio-postgres.
+    RustTokioPostgres,
 }
 
 impl Generator {
@@ -55,6 +58,7 @@ impl Generator {
             "java/postgres" | "java/postgres/jdbc" => Some(Self::JavaJdbc),
             "typescript/postgres" | "typescript/postgres/pg" => Some(Self::TypescriptPg),
             "go/postgres" | "go/postgres/pgx" => Some(Self::GoPgx),
+            "rust/postgres" | "rust/postgres/tokio-postgres" => Some(Self::RustTokioPostgres),
             _ => None,
         }
     }
@@ -65,6 +69,9 @@ impl Generator {
         match self {
             Self::PythonPsycopg => "python/postgres/psycopg",
             Self::JavaJdbc => "java/postgres/jdbc",
+            Self::TypescriptPg => "typescript/postgres/pg",
+            Self::GoPgx => "go/postgres/pgx",
+            Self::RustTokioPostgres => "rust/postgres/tokio-postgres",
         }
     }
 
@@ -112,6 +119,7 @@ pub fn generate(
         Generator::JavaJdbc => java::generate(model, module, options),
         Generator::TypescriptPg => typescript::generate(model, module, options),
         Generator::GoPgx => go::generate(model, module, options),
+        Generator::RustTokioPostgres => rust::generate(model, module, options),
     }
 }
 

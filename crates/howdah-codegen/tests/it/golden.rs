@@ -53,3 +53,36 @@ fn the_typescript_of_hostile_names_changes_unseen() -> Result<(), Box<dyn std::e
     insta::assert_snapshot!(warnings(&generated));
     Ok(())
 }
+
+#[test]
+fn the_rust_of_hostile_names_changes_unseen() -> Result<(), Box<dyn std::error::Error>> {
+    let generated = generated(Generator::RustTokioPostgres)?;
+    let paths = generated.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>();
+    let support = ["codec", "containers", "copy", "numeric", "range", "time"];
+    let support = support.map(|name| format!("howdah_postgres/{name}.rs"));
+    assert_eq!(paths[..2], ["hostile.rs", "howdah_postgres.rs"]);
+    assert_eq!(paths[2..], support);
+    insta::assert_snapshot!(generated.files[0].text);
+    insta::assert_snapshot!(warnings(&generated));
+    Ok(())
+}
+
+#[test]
+fn a_column_that_rust_cannot_read_is_generated() -> Result<(), Box<dyn std::error::Error>> {
+    let model = r#"{"model": 1, "engine": "postgresql", "project": "t", "types": [], "modules": [{
+        "name": "a", "files": ["a.sql"], "tables": [], "migrations": [], "statements": [{
+            "name": "hosts", "kind": "query", "one": false, "pluck": false, "batch": false, "file": "a.sql",
+            "line": 3, "sql": [{"text": "SELECT ip FROM hosts"}], "parameters": [], "columns": [{"name": "ip",
+            "type": {"schema": "pg_catalog", "name": "inet", "sql": "inet"}, "nullable": true, "why": ""}]}]}]}"#;
+    let model: Model = serde_json::from_str(model)?;
+    let module = model.modules.first().ok_or("no module")?;
+    let errors = generate(&model, module, Generator::RustTokioPostgres, &Options::default()).err();
+    let error = errors.and_then(|errors| errors.into_iter().next()).ok_or("no error")?;
+    assert_eq!(
+        error.message,
+        "the column \"ip\" of hosts is a inet, which has no type in Rust: tokio-postgres reads it in binary only"
+    );
+    assert_eq!(error.suggestion.as_deref(), Some("cast it in the statement: \"ip\"::text"));
+    assert_eq!(error.place.map(|place| (place.file, place.line)), Some(("a.sql".to_owned(), 3)));
+    Ok(())
+}

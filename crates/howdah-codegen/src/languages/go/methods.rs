@@ -168,6 +168,8 @@ impl Writer<'_> {
         for fragment in &statement.sql {
             match fragment {
                 Fragment::Text(text) => sql.push_str(text),
+                // Statements that have these are refused before.
+                Fragment::Optional { .. } | Fragment::Choice(_) => {}
                 Fragment::Parameter(index) => {
                     let Some(described) = statement.parameters.get(*index) else { continue };
                     sql.push_str(&format!("(${}::{})", index + 1, described.ty.sql));

@@ -1,0 +1,260 @@
+//! Rust with tokio-postgres: a function a statement, and the structs that they take and give.
+
+mod layout;
+mod literal;
+mod methods;
+mod types;
+mod view;
+mod words;
+
+use minijinja::value::{Serde, Value};
+
+use self::types::Types;
+use self::view::{Appender, Field, Struct, View};
+use self::words::{KEYWORDS, type_scope, value_scope};
+use super::rows::{self, RowOf};
+use super::{File, Generated, Options, names};
+use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::model::{Model, Module, Table, TypeRef};
+
+macro_rules! support {
+    ($($path:literal),*) => {
+        &[$(($path, include_str!(concat!("../../../runtime/rust/", $path)))),*]
+    };
+}
+
+const SUPPORT: &[(&str, &str)] = support!(
+    "howdah_postgres.rs",
+    "howdah_postgres/codec.rs",
+    "howdah_postgres/containers.rs",
+    "howdah_postgres/copy.rs",
+    "howdah_postgres/numeric.rs",
+    "howdah_postgres/range.rs",
+    "howdah_postgres/time.rs"
+);
+const TEMPLATES: &[(&str, &str)] = &[("module.rs", include_str!("../../../templates/rust/module.jinja"))];
+/// Modules that the code mentions.
+const MODULES: &[&str] = &["howdah_migrate", "howdah_postgres", "lib", "main"];
+
+/// A row, or the value of its only column.
+#[derive(Debug, Clone, Default)]
+struct Row {
+    /// Its type.
+    ty: String,
+    /// What makes it of the driver's row.
+    read: String,
+}
+
+struct Writer<'m> {
+    module: &'m Module,
+    types: Types<'m>,
+    structs: Vec<Struct>,
+    constants: Vec<String>,
+    constant_names: names::Scope,
+    warnings: Vec<Diagnostic>,
+    errors: Vec<Diagnostic>,
+}
+
+/// What a person finds a message by.
+#[derive(Debug, Clone, Copy)]
+struct About<'m> {
+    file: &'m str,
+    line: usize,
+    /// `public.users`, or a statement.
+    of: &'m str,
+}
+
+/// Generates `shop.rs` and what it shares with other modules.
+pub(crate) fn generate(
+    model: &Model,
+    module: &Module,
+    _options: &Options,
+) -> Result<Generated, Vec<Diagnostic>> {
+    let owners = rows::owners(module)?;
+    let mut writer = Writer {
+        module,
+        types: Types::new(model, type_scope()),
+        structs: Vec::new(),
+        constants: Vec::new(),
+        constant_names: value_scope(),
+        warnings: Vec::new(),
+        errors: Vec::new(),
+    };
+    let mut members = value_scope();
+    let (tables, appenders) = writer.tables(&owners, &mut members);
+    let functions = writer.functions(&owners, &tables, &mut members);
+    if !writer.errors.is_empty() {
+        return Err(writer.errors);
+    }
+    let view = View {
+        documentation: literal::documentation(&module.files.join(", ")),
+        enums: writer.types.enums,
+        composites: writer.types.composites,
+        structs: writer.structs,
+        constants: writer.constants,
+        functions,
+        appenders,
+    };
+    let text = super::render(TEMPLATES, "module.rs", Value::from(Serde(&view)))?;
+    let name = names::snake(&module.name, "sql");
+    let taken = KEYWORDS.contains(&name.as_str()) || MODULES.contains(&name.as_str());
+    let name = if taken { name + "_" } else { name };
+    let mut files = vec![File { path: format!("{name}.rs"), text: text.trim_end().to_owned() + "\n" }];
+    files.extend(
+        SUPPORT.iter().map(|(path, text)| File { path: (*path).to_owned(), text: (*text).to_owned() }),
+    );
+    Ok(Generated { files, warnings: writer.warnings })
+}
+
+impl<'m> Writer<'m> {
+    /// The structs of tables' rows, for those that write or read them, and the appenders.
+    fn tables(&mut self, owners: &[RowOf], members: &mut names::Scope) -> (Vec<Option<Row>>, Vec<Appender>) {
+        let mut appenders = Vec::new();
+        let mut rows = Vec::new();
+        for (index, table) in self.module.tables.iter().enumerate() {
+            let read = owners.contains(&RowOf::Table(index));
+            let columns = table.columns.iter().filter(|column| column.written);
+            let columns = columns.map(|c| (c.name.clone(), c.ty.clone(), c.nullable)).collect::<Vec<_>>();
+            if columns.is_empty() || !(table.appender || read) {
+                rows.push(None);
+                continue;
+            }
+            let wanted = names::pascal(&table.name, "table") + "Row";
+            let of = format!("{}.{}", table.schema, table.table);
+            let about = About { file: &table.file, line: table.line, of: &of };
+            let row = self.row_struct(&wanted, about, &columns, read);
+            if table.appender {
+                appenders.push(self.appender(table, &row, members));
+            }
+            rows.push(Some(row));
+        }
+        (rows, appenders)
+    }
+
+    fn appender(&mut self, table: &Table, row: &Row, members: &mut names::Scope) -> Appender {
+        let stem = names::snake(&table.name, "table");
+        let written = table.columns.iter().filter(|column| column.written).collect::<Vec<_>>();
+        let binary = written.iter().all(|column| self.types.of(&column.ty).binary);
+        let fields = self.structs.iter().find(|declared| declared.name == row.ty);
+        let fields = fields.map_or(&[][..], |declared| &declared.fields);
+        let put = |(field, column): (&Field, &&crate::model::TableColumn)| {
+            let arguments = [literal::word(&column.name), format!("&self.{}", field.name)];
+            layout::call("        row.put(", &arguments, ")?;")
+        };
+        let puts = fields.iter().zip(&written).map(put).collect();
+        let columns = written.iter().map(|column| quoted(&column.name)).collect::<Vec<_>>().join(", ");
+        let target = format!("{}.{}", quoted(&table.schema), quoted(&table.table));
+        let format = if binary { "binary" } else { "text" };
+        let copy = format!("COPY {target} ({columns}) FROM STDIN (FORMAT {format})");
+        let select = format!("SELECT {columns} FROM {target}");
+        let create = members.give(&format!("{stem}_appender")).name;
+        let append = members.give(&format!("append_{stem}")).name;
+        Appender {
+            row: row.ty.clone(),
+            copy: layout::constant("    const COPY: &'static str =", &literal::text(&copy)),
+            select: layout::constant("    const SELECT: &'static str =", &literal::text(&select)),
+            binary,
+            puts,
+            documentation: literal::documentation(&format!("{}:{}", table.file, table.line)),
+            create_head: layout::head(
+                &format!("pub async fn {create}<'a>("),
+                &["db: &'a pg::Transaction<'_>".to_owned()],
+                &format!(") -> Result<pg::Appender<'a, {}>, pg::Error> {{", row.ty),
+            ),
+            append_head: layout::head(
+                &format!("pub async fn {append}("),
+                &[
+                    "db: &pg::Transaction<'_>".to_owned(),
+                    format!("rows: impl IntoIterator<Item = {}>", row.ty),
+                ],
+                ") -> Result<u64, pg::Error> {",
+            ),
+        }
+    }
+
+    /// Declares a struct of columns and, if rows are read, what makes it.
+    fn row_struct(
+        &mut self,
+        wanted: &str,
+        about: About<'_>,
+        columns: &[(String, TypeRef, bool)],
+        read: bool,
+    ) -> Row {
+        let given = self.types.scope.give(wanted);
+        let name = given.name;
+        if given.collided {
+            self.warn(format!("{wanted} is also something else's name: this row is called {name}"));
+        }
+        let mut scope = value_scope();
+        let mut fields = Vec::new();
+        let mut values = Vec::new();
+        for (index, (column, ty, nullable)) in columns.iter().enumerate() {
+            if read {
+                self.check_readable(column, ty, about);
+            }
+            let ty = self.types.of(ty);
+            let field = scope.give(&names::snake(column, "column"));
+            if field.collided {
+                self.warn(format!(
+                    "the columns {column:?} and another of {name} have one name in Rust: it is called {}",
+                    field.name
+                ));
+            }
+            values.push(format!("{}: {}?", field.name, value(index, *nullable)));
+            fields.push(Field::new(field.name, &ty.owned(*nullable)));
+        }
+        let About { file, line, of } = about;
+        self.structs.push(Struct {
+            name: name.clone(),
+            documentation: literal::documentation(&format!("A row of {of}. {file}:{line}")),
+            fields,
+            made: read.then(|| layout::made(&values)),
+        });
+        Row { read: format!("{name}::from_row"), ty: name }
+    }
+
+    /// The driver asks for results in binary only.
+    fn check_readable(&mut self, column: &str, ty: &TypeRef, about: About<'_>) {
+        if self.types.of(ty).binary {
+            return;
+        }
+        let message = format!(
+            "the column {column:?} of {} is a {}, which has no type in Rust: tokio-postgres reads it in binary only",
+            about.of, ty.sql
+        );
+        let cast = if ty.array { "text[]" } else { "text" };
+        self.errors.push(Diagnostic {
+            suggestion: Some(format!("cast it in the statement: {}::{cast}", quoted(column))),
+            ..super::about(
+                Code::TemplateError,
+                Severity::Error,
+                message,
+                about.file,
+                about.line,
+                about.of.to_owned(),
+            )
+        });
+    }
+
+    fn warn(&mut self, message: String) {
+        self.warnings.push(Diagnostic {
+            severity: Severity::Warning,
+            code: Code::NameCollision,
+            message,
+            suggestion: None,
+            place: None,
+            block: None,
+            sqlstate: None,
+        });
+    }
+}
+
+/// Reads a column.
+fn value(index: usize, nullable: bool) -> String {
+    format!("pg::{}(row, {index})", if nullable { "nullable" } else { "column" })
+}
+
+/// A name as SQL writes it.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}

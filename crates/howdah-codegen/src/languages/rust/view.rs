@@ -1,0 +1,91 @@
+//! What the Rust template lays out: names, types, literals and lines, all decided.
+
+use serde::Serialize;
+
+use super::layout;
+
+/// A file.
+#[derive(Debug, Serialize)]
+pub(super) struct View {
+    pub(super) documentation: String,
+    pub(super) enums: Vec<Enum>,
+    pub(super) composites: Vec<Composite>,
+    pub(super) structs: Vec<Struct>,
+    pub(super) constants: Vec<String>,
+    pub(super) functions: Vec<Function>,
+    pub(super) appenders: Vec<Appender>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Enum {
+    pub(super) name: String,
+    pub(super) documentation: String,
+    /// `pub const ALL …`.
+    pub(super) all: String,
+    pub(super) labels: Vec<Label>,
+    /// `const NAME …`, its type's name.
+    pub(super) constant: String,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Label {
+    pub(super) name: String,
+    /// `Self::Happy => "happy",`.
+    pub(super) arm: String,
+}
+
+/// A composite type.
+#[derive(Debug, Serialize)]
+pub(super) struct Composite {
+    pub(super) declared: Struct,
+    /// `const NAME …`, its type's name.
+    pub(super) constant: String,
+    pub(super) binary: bool,
+    pub(super) readable: bool,
+    pub(super) made: String,
+}
+
+/// A struct.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Struct {
+    pub(super) name: String,
+    pub(super) documentation: String,
+    pub(super) fields: Vec<Field>,
+    /// What makes it of a row, if rows are read: `Ok(Self { … })`.
+    pub(super) made: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Field {
+    pub(super) name: String,
+    /// `pub id: i64,`.
+    pub(super) line: String,
+}
+
+impl Field {
+    pub(super) fn new(name: String, ty: &str) -> Self {
+        Self { line: layout::field(&name, ty), name }
+    }
+}
+
+/// A function that runs a statement.
+#[derive(Debug, Serialize)]
+pub(super) struct Function {
+    pub(super) documentation: Vec<String>,
+    /// Up to the brace.
+    pub(super) head: String,
+    pub(super) body: Vec<String>,
+}
+
+/// What a TABLE's appender needs.
+#[derive(Debug, Serialize)]
+pub(super) struct Appender {
+    pub(super) row: String,
+    pub(super) copy: String,
+    pub(super) select: String,
+    pub(super) binary: bool,
+    pub(super) puts: Vec<String>,
+    pub(super) documentation: String,
+    pub(super) create_head: String,
+    pub(super) append_head: String,
+}

@@ -1,0 +1,49 @@
+"""Rust programs of generated code: one cargo build for all of them, and a run with a database."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from conftest import Database
+from generated import ROOT, Sql, write
+from require import missing
+
+PROJECT = Path(__file__).parent / "rust"
+BUILD = ROOT / "build" / "codegen"
+"""The same place each time, so that nothing is left in the target folder."""
+
+
+def cargo(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run cargo in the project's copy, in the workspace's target folder."""
+    target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
+    environment = os.environ | {"CARGO_TARGET_DIR": target}
+    command = ["cargo", *arguments, "--quiet", "--locked", "--offline"]
+    return subprocess.run(command, cwd=BUILD, env=environment, capture_output=True, text=True, check=False)
+
+
+def compiled(modules: Iterable[Sql], programs: dict[str, str]) -> Path:
+    """Compile modules with programs, without a warning. Give the program that has them all."""
+    shutil.rmtree(BUILD, ignore_errors=True)
+    shutil.copytree(PROJECT, BUILD)
+    if cargo("metadata", "--format-version=1").returncode != 0:
+        missing("crates", "the crates of generated Rust are not there: make rust-crates")
+    sources = BUILD / "src"
+    write(modules, "rust/postgres", sources)
+    for name, text in programs.items():
+        (sources / name).write_text(text)
+    done = cargo("build")
+    assert done.returncode == 0, done.stderr
+    target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
+    return Path(target) / "debug" / "generated"
+
+
+def run(program: Path, name: str, database: Database) -> list[str]:
+    """Run a program with a database, and give the lines that it prints."""
+    environment = os.environ | {"HOWDAH_DSN": database.dsn}
+    done = subprocess.run(
+        [program, name], env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.split("\n")[:-1]
