@@ -18,11 +18,11 @@ impl Load<'_> {
         mapping: &Mapping,
         dialect: DialectSummary,
     ) {
-        let Decision { plan, table, landing, jobs, creates, .. } = decision;
-        let (_, relation) = landing.relation(table);
+        let Decision { plan, table, strategy, jobs, creates, .. } = decision;
+        let (_, relation) = strategy.relation(table);
         let mut statements = self.options.target.before.clone();
-        statements.extend(landing.before(table));
-        let after = landing.after(table, plan, &[]);
+        statements.extend(strategy.before(table));
+        let after = strategy.after(table, plan, &[]);
         let insert = write::planned_sql(plan, &relation);
         if decision.commits.is_some() {
             statements.extend(after);
@@ -31,18 +31,18 @@ impl Load<'_> {
             statements.push(insert);
             statements.extend(after);
         }
-        statements.extend(landing.publish());
-        if landing.replacement().is_some() {
+        statements.extend(strategy.publish());
+        if strategy.replacement().is_some() {
             statements
                 .push("-- REVOKE and GRANT, where the rights are not yet those of the old table".to_owned());
         }
-        if let Some(landed) = &decision.landed {
-            statements.extend(landed.promotion.planned_sql());
+        if let Some(landing) = &decision.landing {
+            statements.extend(landing.promotion.planned_sql());
         }
         statements.extend(self.options.target.after.iter().cloned());
         // A landing table is on the way only.
-        let (is_new, target) = match &decision.landed {
-            Some(landed) => (false, &landed.into),
+        let (is_new, target) = match &decision.landing {
+            Some(landing) => (false, &landing.into),
             None => (*creates, table),
         };
         if self.options.target.analyze {
@@ -97,11 +97,11 @@ impl Load<'_> {
                     format!("{}: {gets}", column.name)
                 })
                 .collect(),
-            staging: match landing {
+            staging: match strategy {
                 PublishStrategy::Staged(staging) => Some(staging.reason()),
                 _ => None,
             },
-            create_table: landing.creation().filter(|_| is_new).map(|creation| creation.script(table)),
+            create_table: strategy.creation().filter(|_| is_new).map(|creation| creation.script(table)),
             statements,
         });
     }

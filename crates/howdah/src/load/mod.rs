@@ -10,7 +10,8 @@ mod describe;
 mod headers;
 mod judge;
 mod keys;
-mod landed;
+mod landing;
+mod new_table;
 mod own_sql;
 mod preview;
 mod refused_rows;
@@ -32,7 +33,7 @@ use howdah_connect::{Connection, Target};
 use howdah_message::{Message, setting};
 use howdah_source::tuples::{SIGNATURE, TupleCutter};
 use howdah_source::{Cutter, Dialect, Input, MorselSource, PIECE_BYTES, Progress};
-use landed::Landed;
+use landing::Landing;
 use preview::Preview;
 
 use crate::catalog::name::TableName;
@@ -206,14 +207,14 @@ struct Load<'a> {
 struct Decision {
     plan: Arc<Plan>,
     table: Table,
-    landing: PublishStrategy,
+    strategy: PublishStrategy,
     jobs: Jobs,
     creates: bool,
     server_version_num: i32,
     server_is_utf8: bool,
     rejects: Option<Arc<Rejects>>,
     /// Where rows land as text first: `table` is then the landing table.
-    landed: Option<Landed>,
+    landing: Option<Landing>,
     /// Where every row commits by itself.
     commits: Option<Arc<RowCommits>>,
 }
@@ -277,10 +278,10 @@ impl Load<'_> {
             Some(commits) => self.carry_row_by_row(connection.clone(), morsels, decision, &commits).await,
             None => {
                 self.carry(connection, morsels, &decision).await?;
-                let table = match &decision.landed {
-                    Some(landed) => {
-                        self.promote_landed(connection, &decision, landed).await?;
-                        &landed.into
+                let table = match &decision.landing {
+                    Some(landing) => {
+                        self.promote_landed(connection, &decision, landing).await?;
+                        &landing.into
                     }
                     None => &decision.table,
                 };
@@ -334,12 +335,12 @@ impl Load<'_> {
         }
         self.report.phases.plan_s = planning.elapsed().as_secs_f64() - self.report.phases.infer_s;
         let (dialect, mapping) = (&dialect, &mapping);
-        let found =
-            Circumstances { session: &session, existing, name, inputs, dialect, mapping, bytes: sizes };
+        let session = &session;
+        let found = Circumstances { connection, session, name, inputs, dialect, mapping, bytes: sizes };
         // For a new table the whole input is read, and no lock is waited for.
-        let floor = floor.filter(|_| found.existing.is_some());
-        let decision = within(floor, connection, self.decide(connection, found, &mut morsels)).await?;
-        self.describe(&session, &decision, mapping, summary);
+        let floor = floor.filter(|_| existing.is_some());
+        let decision = within(floor, connection, self.decide(existing, found, &mut morsels)).await?;
+        self.describe(session, &decision, mapping, summary);
         Ok((morsels.limited(options.input.limit, mapping.header.is_some()), decision))
     }
 

@@ -46,8 +46,8 @@ impl Load<'_> {
         let is_unnamed = error.location().is_none() && refusal.is_some_and(is_about_a_row);
         // Later on it is the user's own SQL that fails.
         let is_of_rows = matches!(self.control.snapshot().phase, Phase::Loading | Phase::Indexing);
-        let is_staged = matches!(decision.landing, PublishStrategy::Staged(_));
-        if !is_unnamed || !is_of_rows || is_staged || decision.rejects.is_some() || decision.landed.is_some()
+        let is_staged = matches!(decision.strategy, PublishStrategy::Staged(_));
+        if !is_unnamed || !is_of_rows || is_staged || decision.rejects.is_some() || decision.landing.is_some()
         {
             return error;
         }
@@ -118,7 +118,7 @@ impl Load<'_> {
         decision: &Decision,
     ) -> Result<Option<Error>, Error> {
         let table = &decision.table;
-        let (relation, makes) = decision.landing.judges(table);
+        let (relation, makes) = decision.strategy.judges(table);
         let names: Vec<&str> = decision.plan.columns.iter().map(|column| column.name.as_str()).collect();
         let placing = Staging::to_judge(connection, table, LoadId::new(), &names, relation);
         let staging = self.interruptible(connection, placing).await?;
@@ -179,7 +179,7 @@ impl Load<'_> {
             let said = error.detail().map(|detail| format!("{detail} ")).unwrap_or_default();
             error = error.with_detail(format!("{said}The first such record is {other}."));
         }
-        Ok(Some(decision.landing.hidden_names(table).reveal(error)))
+        Ok(Some(decision.strategy.hidden_names(table).reveal(error)))
     }
 
     /// The first row before row `at` with which that cannot be there; `None` where it cannot be there at all.
