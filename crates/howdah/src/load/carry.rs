@@ -18,7 +18,7 @@ use crate::control::{Control, Phase};
 use crate::error::{Error, ErrorKind};
 use crate::infer::columns::merge;
 use crate::infer::lattice::ColumnLattice;
-use crate::plan::Plan;
+use crate::plan::{ColumnTypes, Plan};
 use crate::publish::commit::{Commit, Makes};
 use crate::publish::server_identity::ServerIdentity;
 use crate::publish::strategy::{self, PublishStrategy};
@@ -148,7 +148,7 @@ impl Load<'_> {
         }
         let lattices = merge(sent.into_iter().map(|sent| sent.lattices));
         let found: Vec<InferredType> = lattices.iter().map(ColumnLattice::decide).collect();
-        if plan.observe {
+        if plan.types == ColumnTypes::Observed {
             self.hint_null_markers(plan, &lattices);
             self.say_what_keeps(plan, &lattices);
             self.show_found_types(plan, &found);

@@ -18,7 +18,7 @@ use crate::plan::declared;
 use crate::plan::force;
 use crate::plan::jobs::{self, Jobs};
 use crate::plan::mapping::Mapping;
-use crate::plan::{FormRules, Plan};
+use crate::plan::{ColumnTypes, Judging, Plan, PlanRules};
 use crate::publish::creation::{self, Creation};
 use crate::publish::replace::Replacement;
 use crate::publish::staged::{Apply, Staging};
@@ -151,10 +151,10 @@ impl Load<'_> {
     /// Says where statements take fewer rows than was asked for.
     fn say_fewer_rows(&self, plan: &Plan) {
         let asked = self.options.writing.rows_per_statement;
-        if let Some(asked) = asked.filter(|asked| plan.rows_per_statement < *asked) {
+        if let Some(asked) = asked.filter(|asked| plan.sending.rows_per_statement < *asked) {
             self.control.notice(format!(
                 "{} rows a statement instead of {asked}: {} with {} columns takes no more",
-                plan.rows_per_statement,
+                plan.sending.rows_per_statement,
                 self.options.writing.write_path.name(),
                 plan.columns.len()
             ));
@@ -195,23 +195,20 @@ fn rules<'r>(
     types_from: TypesFrom,
     staging: Option<&'r Staging>,
     landing: Option<&'r Landing>,
-) -> FormRules<'r> {
+) -> PlanRules<'r> {
     let Circumstances { session, inputs, .. } = found;
-    FormRules {
+    let tolerates = options.tolerance.on_error == OnError::Ignore;
+    PlanRules {
         options,
-        write_path: options.writing.write_path,
-        session: &session.rules,
-        server_encoding: &session.encoding,
-        server_version_num: session.version_num,
-        freeze: options.writing.freeze,
-        observe: types_from == TypesFrom::Stream,
-        keep_rejects: options.tolerance.on_error == OnError::Ignore,
-        judge: options.tolerance.on_error == OnError::Ignore || options.target.dry_run,
-        on_nul: options.tolerance.on_nul,
-        decimal_comma: options.input.decimal_comma,
+        session,
+        types: if types_from == TypesFrom::Stream { ColumnTypes::Observed } else { ColumnTypes::Known },
+        judging: if tolerates || options.target.dry_run {
+            Judging::BeforeSending
+        } else {
+            Judging::OnArrival
+        },
         had_types: inputs.iter().any(Input::had_types),
         ordinal: staging.map(Staging::ordinal),
-        date_format: options.input.date_format.as_ref(),
         promoted_into: landing.map(|landing| &landing.into),
     }
 }
@@ -220,7 +217,7 @@ fn rules<'r>(
 fn make_plan(
     found: Circumstances<'_>,
     table: &Table,
-    rules: &FormRules<'_>,
+    rules: &PlanRules<'_>,
     morsels: &mut MorselSource,
 ) -> Result<(Plan, Option<Message>), Error> {
     let (mut plan, reason) = Plan::new(found.dialect.clone(), found.mapping, table, rules)?;

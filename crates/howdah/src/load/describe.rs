@@ -3,6 +3,7 @@
 use super::{Decision, Load};
 use crate::catalog::session::Session;
 use crate::options::WritePath;
+use crate::plan::ColumnTypes;
 use crate::plan::mapping::Mapping;
 use crate::plan::row_form::RowForm;
 use crate::publish::strategy::PublishStrategy;
@@ -50,8 +51,8 @@ impl Load<'_> {
         }
         let planned = |name: &String| plan.columns.iter().any(|column| column.name == *name);
         let unfilled = target.columns.iter().filter(|column| !planned(&column.name));
-        let form = match plan.form {
-            _ if plan.write_path == WritePath::CopyCsv => CopyFormat::Csv,
+        let form = match plan.sending.form {
+            _ if plan.sending.write_path == WritePath::CopyCsv => CopyFormat::Csv,
             RowForm::Binary => CopyFormat::Binary,
             _ => CopyFormat::Text,
         };
@@ -59,8 +60,8 @@ impl Load<'_> {
         report.table = target.display();
         report.jobs = jobs.count;
         report.jobs_reason.clone_from(&jobs.reason);
-        report.write_path = Some(match plan.write_path {
-            WritePath::CopyBinary if plan.form == RowForm::Text => WritePath::CopyText,
+        report.write_path = Some(match plan.sending.write_path {
+            WritePath::CopyBinary if plan.sending.form == RowForm::Text => WritePath::CopyText,
             path => path,
         });
         report.copy_format = Some(form);
@@ -77,7 +78,7 @@ impl Load<'_> {
                 .map(|column| PlannedColumn {
                     source: column.source.clone(),
                     target: column.name.clone(),
-                    r#type: if plan.observe && !column.is_declared {
+                    r#type: if plan.types == ColumnTypes::Observed && !column.is_declared {
                         "found while loading".into()
                     } else {
                         let of_target = target.columns.iter().find(|found| found.name == column.name);

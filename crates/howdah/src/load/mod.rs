@@ -445,11 +445,11 @@ impl Load<'_> {
 
     /// The whole input once more, to find records that were read before.
     async fn supply_again(&self, plan: &Plan) -> Result<MorselSource, Error> {
-        let has_header = plan.header.is_some();
+        let has_header = plan.reading.header.is_some();
         let morsels = match self.options.input.format.unwrap_or_default() {
             Format::Parquet | Format::Arrow => {
                 let mut batches = self.open_batches(self.inputs.clone()).await?;
-                batches.project(&plan.arrow_fields);
+                batches.project(&plan.reading.arrow_fields);
                 MorselSource::Rows(batches)
             }
             Format::Binary => {
@@ -460,7 +460,7 @@ impl Load<'_> {
             _ => MorselSource::text(self.cutter_under(
                 Progress::new(),
                 &self.inputs,
-                &plan.dialect,
+                &plan.reading.dialect,
                 has_header,
             )),
         };

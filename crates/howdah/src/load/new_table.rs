@@ -19,7 +19,7 @@ use crate::infer::columns;
 use crate::infer::lattice::ColumnLattice;
 use crate::options::LoadOptions;
 use crate::plan::mapping::{Mapping, Pair};
-use crate::plan::{FormRules, Plan, declared};
+use crate::plan::{Plan, PlanRules, declared};
 use crate::publish::creation::{Creation, Findings};
 use crate::read::queue;
 
@@ -84,7 +84,7 @@ impl Load<'_> {
         found: Circumstances<'_>,
         name: &TableName,
         types_from: TypesFrom,
-        rules: &FormRules<'_>,
+        rules: &PlanRules<'_>,
         morsels: &MorselSource,
         threads: usize,
     ) -> Result<(Table, Creation), Error> {
@@ -114,7 +114,7 @@ impl Load<'_> {
         &mut self,
         table: &mut Table,
         found: Circumstances<'_>,
-        rules: &FormRules<'_>,
+        rules: &PlanRules<'_>,
         threads: usize,
     ) -> Result<Findings, Error> {
         let Circumstances { inputs, dialect, mapping, .. } = found;

@@ -18,6 +18,7 @@ use crate::control::Phase;
 use crate::control::stoppable::cancelled;
 use crate::encode::resolver::Resolver;
 use crate::error::{Error, HiddenNames};
+use crate::plan::ColumnTypes;
 use crate::publish::load_id::LoadId;
 use crate::publish::staged::{Round, Staging};
 use crate::publish::strategy::PublishStrategy;
@@ -56,7 +57,7 @@ impl Load<'_> {
             " finds the record, keeps it in a file and loads the others"
         ];
         if !self.inputs.iter().all(Input::is_rewindable) {
-            return if decision.plan.observe {
+            return if decision.plan.types == ColumnTypes::Observed {
                 error.with_hint(NO_SECOND_LOOK)
             } else {
                 error.with_hint(message![
@@ -74,7 +75,7 @@ impl Load<'_> {
             ]);
         }
         // What is staged has no place for DEFAULT, and a foreign server may keep what is rolled back here.
-        if decision.plan.dialect.default.is_some() || decision.table.kind == Kind::Foreign {
+        if decision.plan.reading.dialect.default.is_some() || decision.table.kind == Kind::Foreign {
             return error;
         }
         self.control.enter(Phase::Judging);
@@ -168,7 +169,7 @@ impl Load<'_> {
             refused.reverse();
         }
         let morsels = self.supply_again(&plan).await?;
-        let dialect = plan.dialect.clone();
+        let dialect = plan.reading.dialect.clone();
         let mut found =
             queue::off_thread(self.control, move || records(&morsels, refused, &dialect)).await??.into_iter();
         let Some(mut error) = found.next_back().map(|reject| reject.error) else { return Ok(None) };

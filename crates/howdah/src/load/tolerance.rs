@@ -18,6 +18,7 @@ use crate::encode::resolver::Resolver;
 use crate::error::Error;
 use crate::options::{Format, LoadOptions, OnError};
 use crate::plan::mapping::Mapping;
+use crate::plan::sending::RowStrategy;
 use crate::send::context::LoadContext;
 use crate::send::rate_limit::RateLimit;
 
@@ -65,7 +66,8 @@ impl Load<'_> {
         let (relation_name, relation) = strategy.relation(table);
         // Elsewhere than in UTF-8, characters of the input may have no place.
         // And a literal that travels unread is judged where it arrives.
-        let unread = plan.is_unread || plan.columns.iter().any(|column| column.as_text);
+        let unread = plan.sending.strategy == RowStrategy::PassTuples
+            || plan.columns.iter().any(|column| column.as_text);
         let can_refuse = strategy.can_refuse_rows(table) || !decision.server_is_utf8 || unread;
         LoadContext {
             plan: plan.clone(),
