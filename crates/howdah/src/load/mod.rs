@@ -7,6 +7,7 @@ mod batches;
 mod carry;
 mod decide;
 mod describe;
+mod existing;
 mod headers;
 mod judge;
 mod keys;
@@ -46,7 +47,7 @@ use crate::control::stoppable::cancelled;
 use crate::control::usage::Usage;
 use crate::encode::rejects::Rejects;
 use crate::error::{Error, ReportedError};
-use crate::options::{Format, LoadOptions, Mode, WritePath};
+use crate::options::{Format, LoadOptions};
 use crate::plan::Plan;
 use crate::plan::header;
 use crate::plan::jobs::Jobs;
@@ -342,101 +343,6 @@ impl Load<'_> {
         let decision = within(floor, connection, self.decide(existing, found, &mut morsels)).await?;
         self.describe(session, &decision, mapping, summary);
         Ok((morsels.limited(options.input.limit, mapping.header.is_some()), decision))
-    }
-
-    /// The existing table that rows go to or take the place of, by the mode.
-    async fn existing(
-        &self,
-        connection: &Connection,
-        name: &TableName,
-        session: &Session,
-    ) -> Result<Option<Table>, Error> {
-        let found = Table::lookup(connection, name, &session.rules).await?;
-        let matches_rows = self.options.target.mode.matches_rows();
-        if let Some(table) = found.as_ref().filter(|_| !self.options.target.key.is_empty() && !matches_rows) {
-            return Err(Error::usage(message![
-                setting::KEY,
-                " is for new tables, and ",
-                table.display(),
-                " exists"
-            ])
-            .with_hint(advice::key_an_existing(table, &self.options.target.key)));
-        }
-        match (self.options.target.mode, &found) {
-            (Mode::Create, Some(table)) => {
-                return Err(Error::usage(format!("table {} exists already", table.display()))
-                    .with_sqlstate("42P07")
-                    .with_hint(message![
-                        setting::MODE.word("append"),
-                        " adds to it, replace exchanges its rows, truncate empties it first"
-                    ]));
-            }
-            (mode, None) if mode.matches_rows() => {
-                return Err(Error::usage(format!("table {name} does not exist"))
-                    .with_sqlstate("42P01")
-                    .with_hint(message![
-                        setting::MODE.word(mode.name()),
-                        " needs rows to match; ",
-                        setting::MODE.word("create"),
-                        " makes the table"
-                    ]));
-            }
-            (_, None) if self.options.writing.write_path == WritePath::Landing => {
-                return Err(Error::usage(format!("table {name} does not exist"))
-                    .with_sqlstate("42P01")
-                    .with_hint(message![
-                        "landed rows are promoted into a typed table: make it first; a load with another ",
-                        setting::WRITE_PATH,
-                        " makes one, and ",
-                        setting::DRY_RUN,
-                        " shows its script"
-                    ]));
-            }
-            (Mode::Append | Mode::Truncate, None) => {
-                return Err(Error::usage(format!("table {name} does not exist"))
-                    .with_sqlstate("42P01")
-                    .with_hint(message![setting::MODE.word("create_append"), " (the default) makes it"]));
-            }
-            (
-                Mode::Append | Mode::CreateAppend | Mode::Upsert | Mode::Ignore | Mode::Update | Mode::Delete,
-                Some(table),
-            ) => {
-                if self.options.target.unlogged && self.options.writing.write_path != WritePath::Landing {
-                    return Err(Error::usage(message![
-                        setting::UNLOGGED,
-                        " is for new tables, and ",
-                        table.display(),
-                        " exists"
-                    ]));
-                }
-                if self.options.writing.freeze {
-                    return Err(Error::usage(message![
-                        setting::FREEZE,
-                        " needs a table that this load makes or empties"
-                    ])
-                    .with_hint(message![
-                        "add ",
-                        setting::MODE.word("truncate"),
-                        " or ",
-                        setting::MODE.word("replace")
-                    ]));
-                }
-                if !matches_rows && table.holds_rows(connection).await? == Some(true) {
-                    self.control
-                        .notice(format!("{} holds rows already; the new ones are added", table.display()));
-                }
-            }
-            (Mode::Truncate, Some(table)) if self.options.target.unlogged => {
-                return Err(Error::usage(message![
-                    setting::UNLOGGED,
-                    " is for new tables, and ",
-                    table.display(),
-                    " exists"
-                ]));
-            }
-            _ => {}
-        }
-        Ok(found)
     }
 
     fn cutter(&self, inputs: &[Input], dialect: &Arc<Dialect>, has_header: bool) -> Cutter {
