@@ -2,15 +2,12 @@
 
 use std::sync::{Arc, PoisonError};
 
-use howdah_connect::Connection;
 use howdah_message::Message;
-use howdah_source::{Dialect, Input, MorselSource};
+use howdah_source::{Input, MorselSource};
 
 use super::landing::Landing;
 use super::new_table::TypesFrom;
-use super::{Decision, Load};
-use crate::catalog::name::TableName;
-use crate::catalog::session::Session;
+use super::{Circumstances, Decision, Load};
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::options::{LoadOptions, Mode, OnError, WritePath};
@@ -24,20 +21,6 @@ use crate::publish::replace::Replacement;
 use crate::publish::staged::{Apply, Staging};
 use crate::publish::strategy::{Content, Hidden, PublishStrategy};
 use crate::send::write;
-
-/// What was found out about the server and the input before anything is decided.
-#[derive(Clone, Copy)]
-pub(super) struct Circumstances<'a> {
-    pub(super) connection: &'a Arc<Connection>,
-    pub(super) session: &'a Session,
-    /// The table as the caller names it.
-    pub(super) name: &'a TableName,
-    pub(super) inputs: &'a [Input],
-    pub(super) dialect: &'a Arc<Dialect>,
-    pub(super) mapping: &'a Mapping,
-    /// Of all inputs; `None`: nobody knows.
-    pub(super) bytes: Option<u64>,
-}
 
 /// Where the rows go, which fields of theirs, and over how many connections.
 struct Destination {

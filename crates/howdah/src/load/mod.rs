@@ -29,7 +29,6 @@ use std::time::Instant;
 pub(crate) use keys::check as check_json_options;
 pub(crate) use tolerance::{default_path, is_an_input, provenance};
 
-use decide::Circumstances;
 use howdah_connect::{Connection, Target};
 use howdah_message::{Message, setting};
 use howdah_source::tuples::{SIGNATURE, TupleCutter};
@@ -51,7 +50,7 @@ use crate::options::{Format, LoadOptions};
 use crate::plan::Plan;
 use crate::plan::header;
 use crate::plan::jobs::Jobs;
-use crate::plan::mapping;
+use crate::plan::mapping::{self, Mapping};
 use crate::publish::load_id::LoadId;
 use crate::publish::strategy::PublishStrategy;
 use crate::report::{CommitUnit, Outcome, Report};
@@ -202,6 +201,20 @@ struct Load<'a> {
     report: &'a mut Report,
     /// Why columns of a new table are text, by their names.
     because: Vec<(String, Message)>,
+}
+
+/// What was found out about the server and the input before anything is decided.
+#[derive(Clone, Copy)]
+struct Circumstances<'a> {
+    connection: &'a Arc<Connection>,
+    session: &'a Session,
+    /// The table as the caller names it.
+    name: &'a TableName,
+    inputs: &'a [Input],
+    dialect: &'a Arc<Dialect>,
+    mapping: &'a Mapping,
+    /// Of all inputs; `None`: nobody knows.
+    bytes: Option<u64>,
 }
 
 /// What was decided before the first row moves.

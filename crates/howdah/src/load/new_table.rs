@@ -8,8 +8,7 @@ use howdah_message::setting;
 use howdah_source::MorselSource;
 
 use super::batches::created_types;
-use super::decide::Circumstances;
-use super::{Load, keys};
+use super::{Circumstances, Load, keys};
 use crate::catalog::inferred_type::InferredType;
 use crate::catalog::name::TableName;
 use crate::catalog::table::{self, Column, Hazards, Kind, Table};
