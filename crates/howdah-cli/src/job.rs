@@ -152,9 +152,9 @@ mod tests {
         assert_eq!((o.input.skip_lines, o.input.limit), (0, None));
     }
 
-    #[test]
-    fn every_option_reaches_the_engine() {
-        let o = options(&[
+    /// A command line with a value other than the default for every option of a load.
+    fn with_every_option() -> LoadOptions {
+        options(&[
             "-",
             "--table",
             "S.\"T\"",
@@ -234,57 +234,71 @@ mod tests {
             "--allow",
             "nanoseconds,floats",
             "--hive",
-        ]);
-        assert_eq!(o.input.allow_loss, Allowed { nanoseconds: true, decimals: false, floats: true });
-        assert!(o.input.hive_partitions);
-        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        assert_eq!((o.columns.force_null, o.columns.force_not_null), (names(&["*"]), names(&["a", "b"])));
+        ])
+    }
+
+    #[test]
+    fn every_option_of_the_input_reaches_the_engine() {
+        let o = with_every_option().input;
+        assert_eq!(o.format, Some(Format::Text));
+        assert_eq!(o.allow_loss, Allowed { nanoseconds: true, decimals: false, floats: true });
+        assert!(o.hive_partitions);
+        assert_eq!(o.date_format.unwrap().as_str(), "%d.%m.%Y");
+        let dialect = o.dialect;
         assert_eq!(
-            (o.target.key.as_slice(), o.target.create_schema),
-            (["a".to_owned(), "B".to_owned()].as_slice(), true)
-        );
-        assert_eq!(
-            (o.target.before, o.target.after),
-            (vec!["SELECT 1, 2".to_owned()], vec!["a".to_owned(), "b".to_owned()])
-        );
-        assert_eq!(o.columns.types, [("a".into(), "numeric(10,2)".into()), ("b".into(), "int".into())]);
-        assert_eq!(o.input.date_format.unwrap().as_str(), "%d.%m.%Y");
-        assert_eq!(
-            (o.columns.column_names, o.columns.file_column.as_deref()),
-            (howdah::options::ColumnNames::Snake, Some("src"))
-        );
-        assert_eq!((o.tolerance.on_error, o.tolerance.on_nul), (OnError::Ignore, OnNul::Strip));
-        assert_eq!(
-            (o.tolerance.reject_limit, o.tolerance.rejects),
-            (Some(RejectLimit::Percent(2.5)), Some("bad.jsonl".into()))
-        );
-        assert_eq!(o.target.table.unwrap().to_string(), "\"s\".\"T\"");
-        assert_eq!(
-            (o.input.format, o.target.mode, o.writing.write_path),
-            (Some(Format::Text), Mode::Truncate, WritePath::CopyText)
-        );
-        assert_eq!(
-            (o.input.dialect.delimiter, o.input.dialect.quote, o.input.dialect.escape),
+            (dialect.delimiter, dialect.quote, dialect.escape),
             (Some(b';'), Some(b'\''), Some(b'\\'))
         );
+        assert_eq!((dialect.null.as_deref(), dialect.default.as_deref()), (Some("\\N"), Some("-")));
+        assert_eq!((o.skip_lines, o.limit), (3, Some(9)));
+    }
+
+    #[test]
+    fn every_option_of_columns_reaches_the_engine() {
+        let o = with_every_option().columns;
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert_eq!((o.force_null, o.force_not_null), (names(&["*"]), names(&["a", "b"])));
+        assert_eq!(o.types, [("a".into(), "numeric(10,2)".into()), ("b".into(), "int".into())]);
         assert_eq!(
-            (o.input.dialect.null.as_deref(), o.input.dialect.default.as_deref()),
-            (Some("\\N"), Some("-"))
+            (o.column_names, o.file_column.as_deref()),
+            (howdah::options::ColumnNames::Snake, Some("src"))
         );
+        assert_eq!(o.header, HeaderOption::Yes);
+        assert_eq!(o.column_list.unwrap(), ["a", "B"]);
+        assert_eq!(o.map, [("x".into(), "y".into()), ("z".into(), "w".into())]);
+        assert_eq!(o.skip_columns, ["C", "d", "e"]);
+    }
+
+    #[test]
+    fn every_option_of_the_target_reaches_the_engine() {
+        let o = with_every_option().target;
+        assert_eq!(o.table.unwrap().to_string(), "\"s\".\"T\"");
+        assert_eq!(o.mode, Mode::Truncate);
+        assert_eq!((o.key.as_slice(), o.create_schema), (["a".to_owned(), "B".to_owned()].as_slice(), true));
         assert_eq!(
-            (o.columns.header, o.writing.jobs, o.input.skip_lines, o.input.limit),
-            (HeaderOption::Yes, Some(4), 3, Some(9))
+            (o.before, o.after),
+            (vec!["SELECT 1, 2".to_owned()], vec!["a".to_owned(), "b".to_owned()])
         );
+        assert!(o.unlogged && o.analyze && o.dry_run);
+    }
+
+    #[test]
+    fn every_option_of_writing_and_of_tolerance_reaches_the_engine() {
+        let o = with_every_option();
+        let (tolerance, writing) = (o.tolerance, o.writing);
+        assert_eq!((tolerance.on_error, tolerance.on_nul), (OnError::Ignore, OnNul::Strip));
         assert_eq!(
-            (o.writing.landing_table.unwrap().to_string().as_str(), o.writing.keep_landing),
+            (tolerance.reject_limit, tolerance.rejects),
+            (Some(RejectLimit::Percent(2.5)), Some("bad.jsonl".into()))
+        );
+        assert_eq!((writing.write_path, writing.jobs), (WritePath::CopyText, Some(4)));
+        assert_eq!(
+            (writing.landing_table.unwrap().to_string().as_str(), writing.keep_landing),
             ("\"s\".\"l\"", true)
         );
-        assert_eq!(o.columns.column_list.unwrap(), ["a", "B"]);
-        assert_eq!(o.columns.map, [("x".into(), "y".into()), ("z".into(), "w".into())]);
-        assert_eq!(o.columns.skip_columns, ["C", "d", "e"]);
-        assert!(o.target.unlogged && o.writing.freeze && o.target.analyze && o.target.dry_run);
-        assert_eq!(o.writing.max_rate, Some(20_000_000));
-        assert_eq!(o.writing.lock_timeout, Some(std::time::Duration::from_secs(90)));
+        assert!(writing.freeze);
+        assert_eq!(writing.max_rate, Some(20_000_000));
+        assert_eq!(writing.lock_timeout, Some(std::time::Duration::from_secs(90)));
     }
 
     #[test]

@@ -12,8 +12,9 @@ use crate::encode::chunk::{Chunk, Ordinal, RowOrigins};
 use crate::encode::row::{NotRow, Row, Spot};
 use crate::error::{Error, ErrorKind};
 use crate::options::WritePath;
+use crate::plan::planned_column::PlanColumn;
 use crate::plan::row_form::RowForm;
-use crate::plan::{Plan, PlanColumn};
+use crate::plan::{Judging, Plan};
 
 /// Where a planned column's values come from.
 enum Values<'b> {
@@ -77,7 +78,7 @@ impl Encoder {
         plan: &Plan,
         out: &mut Vec<u8>,
     ) -> Result<(), NotRow> {
-        out.extend_from_slice(&plan.binary_row_start);
+        out.extend_from_slice(&plan.sending.binary_row_start);
         let mut row = Row::new(Spot::Batch(batch, at));
         for (column, values) in plan.columns.iter().zip(columns) {
             let verdict = match values {
@@ -117,14 +118,14 @@ impl Encoder {
                 Values::Array(array) if array.is_null(at) => {
                     out.extend_from_slice(b"\\N");
                     // Otherwise the server judges all of the row: one before this one may be worse.
-                    if plan.judge {
+                    if plan.judging == Judging::BeforeSending {
                         row.see_null(column)?;
                     }
                     continue;
                 }
                 Values::Array(array) => array,
             };
-            if plan.judge && plan.write_path != WritePath::Landing {
+            if plan.judging == Judging::BeforeSending && plan.sending.write_path != WritePath::Landing {
                 let mut judged = std::mem::take(&mut self.scratch.judged);
                 judged.clear();
                 let verdict = array.put(at, &mut judged);

@@ -27,8 +27,9 @@ use crate::encode::rejects::Reject;
 use crate::encode::resolver::Answer;
 use crate::error::Error;
 use crate::infer::lattice::ColumnLattice;
-use crate::plan::Plan;
 use crate::plan::row_form::RowForm;
+use crate::plan::sending::RowStrategy;
+use crate::plan::{ColumnTypes, Judging, Plan};
 
 /// The length word of NULL in COPY's binary format.
 const NULL_FIELD: [u8; 4] = (-1i32).to_be_bytes();
@@ -82,7 +83,7 @@ struct Scratch {
 
 impl Encoder {
     pub(crate) fn new(plan: Arc<Plan>, dense: Arc<AtomicBool>, control: Control) -> Self {
-        let observed = if plan.observe { plan.columns.len() } else { 0 };
+        let observed = if plan.types == ColumnTypes::Observed { plan.columns.len() } else { 0 };
         Encoder {
             answers: Answers::new(plan.columns.len()),
             plan,
@@ -103,14 +104,14 @@ impl Encoder {
     /// Otherwise the first such record of the morsel; what `keep` said.
     pub(crate) fn encode(&mut self, morsel: &Morsel, keep: &mut Keep<'_>) -> Result<Encoded, Error> {
         if let Morsel::Text(piece) = morsel
-            && self.plan.passes_on()
+            && self.plan.sending.strategy == RowStrategy::PassCsv
         {
             let mut out = self.buffers.take();
             let rows = pass_on::rows(piece, &self.plan, &mut self.fields, &mut out)?;
             let chunk = Chunk { bytes: self.buffers.lend(out), form: RowForm::Csv(piece.eol), rows };
             return Ok(Encoded::Chunk(chunk, 0));
         }
-        let text = self.plan.form == RowForm::Text || self.dense.load(Ordering::Relaxed);
+        let text = self.plan.sending.form == RowForm::Text || self.dense.load(Ordering::Relaxed);
         let form = if text { RowForm::Text } else { RowForm::Binary };
         let (chunk, rejected, records) = self.rows(morsel, form, keep)?;
         let open = self.answers.take_open(&self.plan, form);
@@ -123,7 +124,10 @@ impl Encoder {
             return Ok(Encoded::Chunk(chunk, rejected));
         }
         let literals: usize = open.iter().map(UnsureLiterals::len).sum();
-        if self.plan.judge || literals < FEW_LITERALS || (literals as f64) < DENSE * records as f64 {
+        if self.plan.judging == Judging::BeforeSending
+            || literals < FEW_LITERALS
+            || (literals as f64) < DENSE * records as f64
+        {
             return Ok(Encoded::Unsure(open));
         }
         if !self.dense.swap(true, Ordering::Relaxed)
@@ -173,7 +177,7 @@ impl Encoder {
 /// Ends a row, with the place of its record in the input where that is asked for.
 #[inline]
 fn end_row(form: RowForm, plan: &Plan, place: Ordinal, out: &mut Vec<u8>) {
-    if plan.ordinal.is_some() {
+    if plan.sending.ordinal.is_some() {
         let Ordinal(place) = place;
         match form {
             RowForm::Binary => {

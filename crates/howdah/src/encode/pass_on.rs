@@ -9,6 +9,7 @@ use howdah_source::{Field, Piece};
 use crate::encode::chunk::RowOrigins;
 use crate::error::Error;
 use crate::plan::Plan;
+use crate::plan::sending::EndMarker;
 use crate::read::records::{Records, data_error};
 
 /// A record that ends the data for servers before PostgreSQL 18, and holds a value for later ones.
@@ -38,7 +39,7 @@ pub(crate) fn rows(
                 Some(Err(bad)) => return Err(bad.error),
             },
         };
-        if plan.marker_ends_data && &bytes[span.start..span.end] == END_OF_DATA {
+        if plan.sending.end_marker == EndMarker::EndsData && &bytes[span.start..span.end] == END_OF_DATA {
             return Err(end_of_data(piece, span));
         }
         whole = Some(whole.map_or(span.start, |whole| whole.start)..span.end);

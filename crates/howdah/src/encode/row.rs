@@ -10,7 +10,9 @@ use howdah_source::spelling::decimal;
 use crate::encode::answers::{Answers, Known};
 use crate::encode::resolver::Answer;
 use crate::error::{Error, ErrorKind};
-use crate::plan::{Plan, PlanColumn};
+use crate::plan::Plan;
+use crate::plan::planned_column::PlanColumn;
+use crate::plan::reading::Spelled;
 use crate::read::records::data_error;
 
 /// Why a record is not a row.
@@ -94,7 +96,11 @@ impl<'m> Row<'m> {
         if self.is_open {
             return Err(NotRow::Unsure);
         }
-        let reason = if column.decimal_comma { decimal::as_written(reason) } else { reason.to_owned() };
+        let reason = if column.spelled == Spelled::WithDecimalComma {
+            decimal::as_written(reason)
+        } else {
+            reason.to_owned()
+        };
         let mut error = self.spot.error(reason).with_sqlstate(sqlstate).in_column(&column.name);
         if let Some(detail) = detail {
             error = error.with_detail(detail);
@@ -176,7 +182,7 @@ impl<'m> Row<'m> {
                 let name = column.map_or("", |column| &column.name);
                 let reason = format!(
                     "null value in column {name:?} of relation {:?} violates not-null constraint",
-                    plan.relation_name
+                    plan.sending.relation_name
                 );
                 Err(NotRow::Refused(self.spot.error(reason).with_sqlstate("23502").in_column(name)))
             }

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use super::Keep;
 use crate::encode::rejects::Reject;
 use crate::error::Error;
+use crate::options::OnError;
 use crate::plan::Plan;
 
 /// So many refused records are handed over together: a piece of empty lines would otherwise become half a million of them.
@@ -24,7 +25,7 @@ pub(super) struct Sorting<'s, 'k> {
 
 impl<'s, 'k> Sorting<'s, 'k> {
     pub(super) fn new(plan: &Plan, settled: &'s mut u64, keep: &'s mut Keep<'k>) -> Self {
-        let keep_rejects = plan.keep_rejects;
+        let keep_rejects = plan.reading.on_error == OnError::Ignore;
         Sorting { keep_rejects, keep, settled, rejects: Vec::new(), rows: 0, rejected: 0, open: 0 }
     }
 

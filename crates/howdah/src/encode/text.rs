@@ -11,9 +11,11 @@ use crate::encode::chunk::{Chunk, Ordinal, RowOrigins};
 use crate::encode::row::{NotRow, Row, Spot};
 use crate::error::Error;
 use crate::infer::columns::spot;
+use crate::plan::planned_column::PlanColumn;
+use crate::plan::reading::Spelled;
 use crate::plan::row_form::DEFAULT_MARKER;
 use crate::plan::row_form::RowForm;
-use crate::plan::{Plan, PlanColumn};
+use crate::plan::{Judging, Plan};
 use crate::read::records::{Record, Records};
 
 impl Encoder {
@@ -92,12 +94,13 @@ impl Encoder {
         plan: &Plan,
         out: &mut Vec<u8>,
     ) -> Result<(), NotRow> {
-        out.extend_from_slice(&plan.binary_row_start);
+        out.extend_from_slice(&plan.sending.binary_row_start);
         let mut row = Row::new(Spot::Text(piece, record.span));
         for column in &plan.columns {
             let field = record.fields[column.field];
             let file = piece.origin.source.as_bytes();
-            let value = column.value(field, record.bytes, file, &plan.dialect, &mut self.scratch.unescaped);
+            let value =
+                column.value(field, record.bytes, file, &plan.reading.dialect, &mut self.scratch.unescaped);
             let Some(value) = value else {
                 out.extend_from_slice(&NULL_FIELD);
                 row.see_null(column)?;
@@ -147,9 +150,10 @@ impl Encoder {
             }
             let field = record.fields[column.field];
             let file = piece.origin.source.as_bytes();
-            let value = column.value(field, record.bytes, file, &plan.dialect, &mut self.scratch.unescaped);
+            let value =
+                column.value(field, record.bytes, file, &plan.reading.dialect, &mut self.scratch.unescaped);
             if let Some(lattice) = self.lattices.get_mut(at) {
-                if plan.keys.is_some() {
+                if plan.reading.keys.is_some() {
                     lattice.observe_json(field.form(), value);
                 } else {
                     lattice.observe_at(value, || spot(piece, record.span));
@@ -161,7 +165,7 @@ impl Encoder {
                 } else {
                     out.extend_from_slice(b"\\N");
                     // Otherwise the server judges all of the row: a record before this one may be worse.
-                    if plan.judge {
+                    if plan.judging == Judging::BeforeSending {
                         row.see_null(column)?;
                     }
                 }
@@ -187,7 +191,7 @@ impl Encoder {
                     continue;
                 }
             };
-            if plan.judge {
+            if plan.judging == Judging::BeforeSending {
                 let judged = &mut self.scratch.judged;
                 judged.clear();
                 let verdict = match &column.codec {
@@ -227,15 +231,17 @@ pub(crate) fn respelled<'v>(
     value: &'v [u8],
     scratch: &'v mut Vec<u8>,
 ) -> Result<&'v [u8], String> {
-    match &plan.date_format {
-        _ if column.decimal_comma => Ok(decimal::swapped(value, scratch)),
-        Some(format) if column.has_date_format => format.rewritten(value, scratch).ok_or_else(|| {
-            format!(
-                "invalid input syntax for type {}: \"{}\"",
-                column.type_name,
-                String::from_utf8_lossy(value)
-            )
-        }),
+    match &plan.reading.spelling.dates {
+        _ if column.spelled == Spelled::WithDecimalComma => Ok(decimal::swapped(value, scratch)),
+        Some(format) if column.spelled == Spelled::InDateFormat => {
+            format.rewritten(value, scratch).ok_or_else(|| {
+                format!(
+                    "invalid input syntax for type {}: \"{}\"",
+                    column.type_name,
+                    String::from_utf8_lossy(value)
+                )
+            })
+        }
         _ => Ok(value),
     }
 }
@@ -243,7 +249,7 @@ pub(crate) fn respelled<'v>(
 /// Appends the row of a record without quotes; `false` when anything stands in its way, with part of a row appended.
 #[inline]
 fn plain_row(record: PlainRecord<'_, '_>, plan: &Plan, out: &mut Vec<u8>) -> bool {
-    out.extend_from_slice(&plan.binary_row_start);
+    out.extend_from_slice(&plan.sending.binary_row_start);
     for column in &plan.columns {
         let field = record.field(column.field);
         if field.is_empty() {

@@ -12,7 +12,7 @@ impl Encoder {
         let mut out = self.buffers.take();
         let mut rows = RowOrigins::of_rows(tuples.place.clone(), tuples.first_row);
         for (at, fields) in tuples.rows().enumerate() {
-            out.extend_from_slice(&self.plan.binary_row_start);
+            out.extend_from_slice(&self.plan.sending.binary_row_start);
             out.extend_from_slice(fields);
             end_row(RowForm::Binary, &self.plan, Ordinal::new(tuples.ordinal, at), &mut out);
             // A piece has less than 2^31 bytes.

@@ -11,7 +11,9 @@ use crate::error::{Error, ErrorKind};
 use crate::infer::lattice::ColumnLattice;
 use crate::infer::lattice::ascent::{Ascent, Growth};
 use crate::infer::lattice::kept::Spot;
+use crate::options::OnError;
 use crate::plan::Plan;
+use crate::plan::reading::DecimalMark;
 use crate::read::queue::InputQueue;
 use crate::read::records::Records;
 
@@ -111,9 +113,14 @@ fn observe(
                 for (at, (column, lattice)) in plan.columns.iter().zip(lattices.iter_mut()).enumerate() {
                     let field = record.fields[column.field];
                     let file = piece.origin.source.as_bytes();
-                    let value = column.value(field, record.bytes, file, &plan.dialect, &mut scratch);
+                    let value = column.value(field, record.bytes, file, &plan.reading.dialect, &mut scratch);
                     let value = value.map(|value| {
-                        as_spelled(value, plan.decimal_comma, plan.date_format.as_ref(), &mut spelled)
+                        as_spelled(
+                            value,
+                            plan.reading.spelling.decimal == DecimalMark::Comma,
+                            plan.reading.spelling.dates.as_ref(),
+                            &mut spelled,
+                        )
                     });
                     if at == 0 {
                         first_column.see(value);
@@ -121,7 +128,7 @@ fn observe(
                     lattice.observe_at(value, || spot(piece, record.span));
                 }
             }
-            Err(_) if plan.keep_rejects => {}
+            Err(_) if plan.reading.on_error == OnError::Ignore => {}
             Err(bad) => return Err(bad.error),
         }
     }

@@ -134,7 +134,7 @@ impl Plan {
             self.columns.iter().filter(|column| !column.is_file_name).map(|column| column.field).collect();
         wanted.sort_unstable();
         batches.project(&wanted);
-        let reads_itself = self.write_path == WritePath::Landing;
+        let reads_itself = self.sending.write_path == WritePath::Landing;
         let mut problems = Vec::new();
         for column in self.columns.iter_mut().filter(|column| !column.is_file_name) {
             let target = table.columns.iter().find(|target| target.name == column.name);
@@ -159,7 +159,7 @@ impl Plan {
                 .binary_search(&column.field)
                 .map_err(|_| Error::new(ErrorKind::Internal, "a column is read that was not asked for"))?;
         }
-        self.arrow_fields = wanted;
+        self.reading.arrow_fields = wanted;
         refused(problems).map_or(Ok(()), Err)
     }
 }

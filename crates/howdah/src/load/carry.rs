@@ -18,7 +18,7 @@ use crate::control::{Control, Phase};
 use crate::error::{Error, ErrorKind};
 use crate::infer::columns::merge;
 use crate::infer::lattice::ColumnLattice;
-use crate::plan::Plan;
+use crate::plan::{ColumnTypes, Plan};
 use crate::publish::commit::{Commit, Makes};
 use crate::publish::server_identity::ServerIdentity;
 use crate::publish::strategy::{self, PublishStrategy};
@@ -41,7 +41,7 @@ impl Load<'_> {
         morsels: MorselSource,
         decision: &Decision,
     ) -> Result<(), Error> {
-        let Decision { table, landing, jobs, .. } = decision;
+        let Decision { table, strategy, jobs, .. } = decision;
         let input = InputQueue::new(morsels);
         let target = self.target.pinned_to(connection);
         let context = Arc::new(self.context(decision, &target));
@@ -51,7 +51,7 @@ impl Load<'_> {
             for name in strategy::sweep(connection, &table.schema, floor).await? {
                 self.control.notice(format!("removed {name}, left by a load that died"));
             }
-            let size_before = match landing {
+            let size_before = match strategy {
                 PublishStrategy::Append | PublishStrategy::Staged(_) => {
                     within(floor, connection, table.size(connection)).await?
                 }
@@ -66,7 +66,7 @@ impl Load<'_> {
         else {
             return Ok(());
         };
-        let error = landing.hidden_names(table).reveal(workers.told(error));
+        let error = strategy.hidden_names(table).reveal(workers.told(error));
         input.stop();
         // On failure too the file tells what was refused so far. The load's error is the one to report; that the file is
         // not whole must not be lost beside it.
@@ -99,7 +99,7 @@ impl Load<'_> {
         context: &Arc<LoadContext>,
         workers: &mut WorkerPool,
     ) -> Result<(), Error> {
-        let Decision { plan, table, landing, jobs, .. } = decision;
+        let Decision { plan, table, strategy, jobs, .. } = decision;
         let alone = jobs.count == 1;
         let server =
             self.interruptible(connection, async { Ok(ServerIdentity::read(connection).await) }).await?;
@@ -107,10 +107,10 @@ impl Load<'_> {
         self.control.enter(Phase::Loading);
         let floor = self.locks.as_ref().and_then(LockWatch::floor);
         if !alone {
-            let making = landing.prepare_apart(connection, table, floor.as_deref());
+            let making = strategy.prepare_apart(connection, table, floor.as_deref());
             self.interruptible(connection, making).await?;
         }
-        if !alone && landing.hidden_id().is_some() {
+        if !alone && strategy.hidden_id().is_some() {
             self.run_all(connection, floor.as_slice()).await?;
         }
         let mut first = vec!["BEGIN".to_owned()];
@@ -133,7 +133,7 @@ impl Load<'_> {
         let nothing = "no row of the input";
         self.run_own_sql(connection, setting::BEFORE, &self.options.target.before, nothing).await?;
         if alone {
-            self.run_all(connection, &landing.before(table)).await?;
+            self.run_all(connection, &strategy.before(table)).await?;
         }
         let sent = self.send(connection, input, context, workers).await?;
         self.close_rejects(decision)?;
@@ -143,39 +143,39 @@ impl Load<'_> {
 
         self.control.enter(Phase::Indexing);
         let indexing = Instant::now();
-        if !alone && landing.hidden_id().is_some() {
+        if !alone && strategy.hidden_id().is_some() {
             self.commit(&connections, target, server.as_ref(), Makes::Nothing).await?;
         }
         let lattices = merge(sent.into_iter().map(|sent| sent.lattices));
         let found: Vec<InferredType> = lattices.iter().map(ColumnLattice::decide).collect();
-        if plan.observe {
+        if plan.types == ColumnTypes::Observed {
             self.hint_null_markers(plan, &lattices);
             self.say_what_keeps(plan, &lattices);
             self.show_found_types(plan, &found);
         }
-        if let PublishStrategy::Staged(staging) = landing {
+        if let PublishStrategy::Staged(staging) = strategy {
             rows = self.apply(connection, staging, decision, rows).await?;
             self.close_rejects(decision)?;
         } else {
-            self.run_all(connection, &landing.after(table, plan, &found)).await?;
+            self.run_all(connection, &strategy.after(table, plan, &found)).await?;
             self.report.phases.index_s = indexing.elapsed().as_secs_f64();
             self.report.rows_inserted = rows;
         }
 
         self.control.enter(Phase::Committing);
         let committing = Instant::now();
-        if let Some(replacement) = landing.replacement() {
+        if let Some(replacement) = strategy.replacement() {
             self.run_all(connection, std::slice::from_ref(&replacement.lock)).await?;
             self.interruptible(connection, replacement.check_unchanged(connection)).await?;
         }
-        self.run_all(connection, &landing.publish()).await?;
-        if let Some(replacement) = landing.replacement() {
+        self.run_all(connection, &strategy.publish()).await?;
+        if let Some(replacement) = strategy.replacement() {
             let rights = self.interruptible(connection, replacement.restore_rights(connection)).await?;
             self.run_all(connection, &rights).await?;
         }
         let all = format!("all {rows} rows, in {}", table.display());
         self.run_own_sql(connection, setting::AFTER, &self.options.target.after, &all).await?;
-        let is_confirmed = match landing {
+        let is_confirmed = match strategy {
             PublishStrategy::Append => {
                 let makes = Makes::Rows { table: &table.sql(), subtransactions };
                 self.commit(&connections, target, server.as_ref(), makes).await?
@@ -367,13 +367,13 @@ async fn clean_up(
         // A worker's backend may be in a COPY whose thread waits for a pipe: cancelling would not reach it, ending does.
         let sql = "select pg_catalog.pg_terminate_backend(pid) from pg_catalog.unnest($1::int4[]) as pid";
         connection.client().query_typed(sql, &[(&pids, Type::INT4_ARRAY)]).await?;
-        decision.landing.discard(connection, &decision.table).await
+        decision.strategy.discard(connection, &decision.table).await
     };
     match control.clean_up(removed).await {
         Some(Ok(())) => (error, true),
-        _ if decision.landing.hidden_id().is_none() => (error, false),
+        _ if decision.strategy.hidden_id().is_none() => (error, false),
         _ => {
-            let (name, _) = decision.landing.relation(&decision.table);
+            let (name, _) = decision.strategy.relation(&decision.table);
             let hint = format!(
                 "the hidden table {name} could not be removed; the next load into the schema removes it"
             );

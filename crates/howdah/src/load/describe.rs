@@ -3,6 +3,7 @@
 use super::{Decision, Load};
 use crate::catalog::session::Session;
 use crate::options::WritePath;
+use crate::plan::ColumnTypes;
 use crate::plan::mapping::Mapping;
 use crate::plan::row_form::RowForm;
 use crate::publish::strategy::PublishStrategy;
@@ -18,11 +19,11 @@ impl Load<'_> {
         mapping: &Mapping,
         dialect: DialectSummary,
     ) {
-        let Decision { plan, table, landing, jobs, creates, .. } = decision;
-        let (_, relation) = landing.relation(table);
+        let Decision { plan, table, strategy, jobs, creates, .. } = decision;
+        let (_, relation) = strategy.relation(table);
         let mut statements = self.options.target.before.clone();
-        statements.extend(landing.before(table));
-        let after = landing.after(table, plan, &[]);
+        statements.extend(strategy.before(table));
+        let after = strategy.after(table, plan, &[]);
         let insert = write::planned_sql(plan, &relation);
         if decision.commits.is_some() {
             statements.extend(after);
@@ -31,18 +32,18 @@ impl Load<'_> {
             statements.push(insert);
             statements.extend(after);
         }
-        statements.extend(landing.publish());
-        if landing.replacement().is_some() {
+        statements.extend(strategy.publish());
+        if strategy.replacement().is_some() {
             statements
                 .push("-- REVOKE and GRANT, where the rights are not yet those of the old table".to_owned());
         }
-        if let Some(landed) = &decision.landed {
-            statements.extend(landed.promotion.planned_sql());
+        if let Some(landing) = &decision.landing {
+            statements.extend(landing.promotion.planned_sql());
         }
         statements.extend(self.options.target.after.iter().cloned());
         // A landing table is on the way only.
-        let (is_new, target) = match &decision.landed {
-            Some(landed) => (false, &landed.into),
+        let (is_new, target) = match &decision.landing {
+            Some(landing) => (false, &landing.into),
             None => (*creates, table),
         };
         if self.options.target.analyze {
@@ -50,8 +51,8 @@ impl Load<'_> {
         }
         let planned = |name: &String| plan.columns.iter().any(|column| column.name == *name);
         let unfilled = target.columns.iter().filter(|column| !planned(&column.name));
-        let form = match plan.form {
-            _ if plan.write_path == WritePath::CopyCsv => CopyFormat::Csv,
+        let form = match plan.sending.form {
+            _ if plan.sending.write_path == WritePath::CopyCsv => CopyFormat::Csv,
             RowForm::Binary => CopyFormat::Binary,
             _ => CopyFormat::Text,
         };
@@ -59,8 +60,8 @@ impl Load<'_> {
         report.table = target.display();
         report.jobs = jobs.count;
         report.jobs_reason.clone_from(&jobs.reason);
-        report.write_path = Some(match plan.write_path {
-            WritePath::CopyBinary if plan.form == RowForm::Text => WritePath::CopyText,
+        report.write_path = Some(match plan.sending.write_path {
+            WritePath::CopyBinary if plan.sending.form == RowForm::Text => WritePath::CopyText,
             path => path,
         });
         report.copy_format = Some(form);
@@ -77,7 +78,7 @@ impl Load<'_> {
                 .map(|column| PlannedColumn {
                     source: column.source.clone(),
                     target: column.name.clone(),
-                    r#type: if plan.observe && !column.is_declared {
+                    r#type: if plan.types == ColumnTypes::Observed && !column.is_declared {
                         "found while loading".into()
                     } else {
                         let of_target = target.columns.iter().find(|found| found.name == column.name);
@@ -97,11 +98,11 @@ impl Load<'_> {
                     format!("{}: {gets}", column.name)
                 })
                 .collect(),
-            staging: match landing {
+            staging: match strategy {
                 PublishStrategy::Staged(staging) => Some(staging.reason()),
                 _ => None,
             },
-            create_table: landing.creation().filter(|_| is_new).map(|creation| creation.script(table)),
+            create_table: strategy.creation().filter(|_| is_new).map(|creation| creation.script(table)),
             statements,
         });
     }

@@ -7,10 +7,12 @@ mod batches;
 mod carry;
 mod decide;
 mod describe;
+mod existing;
 mod headers;
 mod judge;
 mod keys;
-mod landed;
+mod landing;
+mod new_table;
 mod own_sql;
 mod preview;
 mod refused_rows;
@@ -27,12 +29,11 @@ use std::time::Instant;
 pub(crate) use keys::check as check_json_options;
 pub(crate) use tolerance::{default_path, is_an_input, provenance};
 
-use decide::Circumstances;
 use howdah_connect::{Connection, Target};
 use howdah_message::{Message, setting};
 use howdah_source::tuples::{SIGNATURE, TupleCutter};
 use howdah_source::{Cutter, Dialect, Input, MorselSource, PIECE_BYTES, Progress};
-use landed::Landed;
+use landing::Landing;
 use preview::Preview;
 
 use crate::catalog::name::TableName;
@@ -45,11 +46,11 @@ use crate::control::stoppable::cancelled;
 use crate::control::usage::Usage;
 use crate::encode::rejects::Rejects;
 use crate::error::{Error, ReportedError};
-use crate::options::{Format, LoadOptions, Mode, WritePath};
+use crate::options::{Format, LoadOptions};
 use crate::plan::Plan;
 use crate::plan::header;
 use crate::plan::jobs::Jobs;
-use crate::plan::mapping;
+use crate::plan::mapping::{self, Mapping};
 use crate::publish::load_id::LoadId;
 use crate::publish::strategy::PublishStrategy;
 use crate::report::{CommitUnit, Outcome, Report};
@@ -202,18 +203,32 @@ struct Load<'a> {
     because: Vec<(String, Message)>,
 }
 
+/// What was found out about the server and the input before anything is decided.
+#[derive(Clone, Copy)]
+struct Circumstances<'a> {
+    connection: &'a Arc<Connection>,
+    session: &'a Session,
+    /// The table as the caller names it.
+    name: &'a TableName,
+    inputs: &'a [Input],
+    dialect: &'a Arc<Dialect>,
+    mapping: &'a Mapping,
+    /// Of all inputs; `None`: nobody knows.
+    bytes: Option<u64>,
+}
+
 /// What was decided before the first row moves.
 struct Decision {
     plan: Arc<Plan>,
     table: Table,
-    landing: PublishStrategy,
+    strategy: PublishStrategy,
     jobs: Jobs,
     creates: bool,
     server_version_num: i32,
     server_is_utf8: bool,
     rejects: Option<Arc<Rejects>>,
     /// Where rows land as text first: `table` is then the landing table.
-    landed: Option<Landed>,
+    landing: Option<Landing>,
     /// Where every row commits by itself.
     commits: Option<Arc<RowCommits>>,
 }
@@ -277,10 +292,10 @@ impl Load<'_> {
             Some(commits) => self.carry_row_by_row(connection.clone(), morsels, decision, &commits).await,
             None => {
                 self.carry(connection, morsels, &decision).await?;
-                let table = match &decision.landed {
-                    Some(landed) => {
-                        self.promote_landed(connection, &decision, landed).await?;
-                        &landed.into
+                let table = match &decision.landing {
+                    Some(landing) => {
+                        self.promote_landed(connection, &decision, landing).await?;
+                        &landing.into
                     }
                     None => &decision.table,
                 };
@@ -334,108 +349,13 @@ impl Load<'_> {
         }
         self.report.phases.plan_s = planning.elapsed().as_secs_f64() - self.report.phases.infer_s;
         let (dialect, mapping) = (&dialect, &mapping);
-        let found =
-            Circumstances { session: &session, existing, name, inputs, dialect, mapping, bytes: sizes };
+        let session = &session;
+        let found = Circumstances { connection, session, name, inputs, dialect, mapping, bytes: sizes };
         // For a new table the whole input is read, and no lock is waited for.
-        let floor = floor.filter(|_| found.existing.is_some());
-        let decision = within(floor, connection, self.decide(connection, found, &mut morsels)).await?;
-        self.describe(&session, &decision, mapping, summary);
+        let floor = floor.filter(|_| existing.is_some());
+        let decision = within(floor, connection, self.decide(existing, found, &mut morsels)).await?;
+        self.describe(session, &decision, mapping, summary);
         Ok((morsels.limited(options.input.limit, mapping.header.is_some()), decision))
-    }
-
-    /// The existing table that rows go to or take the place of, by the mode.
-    async fn existing(
-        &self,
-        connection: &Connection,
-        name: &TableName,
-        session: &Session,
-    ) -> Result<Option<Table>, Error> {
-        let found = Table::lookup(connection, name, &session.rules).await?;
-        let matches_rows = self.options.target.mode.matches_rows();
-        if let Some(table) = found.as_ref().filter(|_| !self.options.target.key.is_empty() && !matches_rows) {
-            return Err(Error::usage(message![
-                setting::KEY,
-                " is for new tables, and ",
-                table.display(),
-                " exists"
-            ])
-            .with_hint(advice::key_an_existing(table, &self.options.target.key)));
-        }
-        match (self.options.target.mode, &found) {
-            (Mode::Create, Some(table)) => {
-                return Err(Error::usage(format!("table {} exists already", table.display()))
-                    .with_sqlstate("42P07")
-                    .with_hint(message![
-                        setting::MODE.word("append"),
-                        " adds to it, replace exchanges its rows, truncate empties it first"
-                    ]));
-            }
-            (mode, None) if mode.matches_rows() => {
-                return Err(Error::usage(format!("table {name} does not exist"))
-                    .with_sqlstate("42P01")
-                    .with_hint(message![
-                        setting::MODE.word(mode.name()),
-                        " needs rows to match; ",
-                        setting::MODE.word("create"),
-                        " makes the table"
-                    ]));
-            }
-            (_, None) if self.options.writing.write_path == WritePath::Landing => {
-                return Err(Error::usage(format!("table {name} does not exist"))
-                    .with_sqlstate("42P01")
-                    .with_hint(message![
-                        "landed rows are promoted into a typed table: make it first; a load with another ",
-                        setting::WRITE_PATH,
-                        " makes one, and ",
-                        setting::DRY_RUN,
-                        " shows its script"
-                    ]));
-            }
-            (Mode::Append | Mode::Truncate, None) => {
-                return Err(Error::usage(format!("table {name} does not exist"))
-                    .with_sqlstate("42P01")
-                    .with_hint(message![setting::MODE.word("create_append"), " (the default) makes it"]));
-            }
-            (
-                Mode::Append | Mode::CreateAppend | Mode::Upsert | Mode::Ignore | Mode::Update | Mode::Delete,
-                Some(table),
-            ) => {
-                if self.options.target.unlogged && self.options.writing.write_path != WritePath::Landing {
-                    return Err(Error::usage(message![
-                        setting::UNLOGGED,
-                        " is for new tables, and ",
-                        table.display(),
-                        " exists"
-                    ]));
-                }
-                if self.options.writing.freeze {
-                    return Err(Error::usage(message![
-                        setting::FREEZE,
-                        " needs a table that this load makes or empties"
-                    ])
-                    .with_hint(message![
-                        "add ",
-                        setting::MODE.word("truncate"),
-                        " or ",
-                        setting::MODE.word("replace")
-                    ]));
-                }
-                if !matches_rows && table.holds_rows(connection).await? == Some(true) {
-                    self.control
-                        .notice(format!("{} holds rows already; the new ones are added", table.display()));
-                }
-            }
-            (Mode::Truncate, Some(table)) if self.options.target.unlogged => {
-                return Err(Error::usage(message![
-                    setting::UNLOGGED,
-                    " is for new tables, and ",
-                    table.display(),
-                    " exists"
-                ]));
-            }
-            _ => {}
-        }
-        Ok(found)
     }
 
     fn cutter(&self, inputs: &[Input], dialect: &Arc<Dialect>, has_header: bool) -> Cutter {
@@ -444,11 +364,11 @@ impl Load<'_> {
 
     /// The whole input once more, to find records that were read before.
     async fn supply_again(&self, plan: &Plan) -> Result<MorselSource, Error> {
-        let has_header = plan.header.is_some();
+        let has_header = plan.reading.header.is_some();
         let morsels = match self.options.input.format.unwrap_or_default() {
             Format::Parquet | Format::Arrow => {
                 let mut batches = self.open_batches(self.inputs.clone()).await?;
-                batches.project(&plan.arrow_fields);
+                batches.project(&plan.reading.arrow_fields);
                 MorselSource::Rows(batches)
             }
             Format::Binary => {
@@ -459,7 +379,7 @@ impl Load<'_> {
             _ => MorselSource::text(self.cutter_under(
                 Progress::new(),
                 &self.inputs,
-                &plan.dialect,
+                &plan.reading.dialect,
                 has_header,
             )),
         };

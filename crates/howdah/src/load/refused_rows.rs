@@ -85,7 +85,7 @@ impl Load<'_> {
         };
         let refused = self.refuse(connection, &round, at, refusal).await?;
         let morsels = self.supply_again(&decision.plan).await?;
-        let dialect = decision.plan.dialect.clone();
+        let dialect = decision.plan.reading.dialect.clone();
         let work = move || records(&morsels, vec![refused], &dialect);
         let found = queue::off_thread(self.control, work).await??;
         Err(found.into_iter().next().map_or_else(|| error.into(), |reject| reject.error))
@@ -301,7 +301,7 @@ impl Load<'_> {
         }
         refused.sort_by_key(|(place, _)| *place);
         let morsels = self.supply_again(&decision.plan).await?;
-        let (dialect, rejects) = (decision.plan.dialect.clone(), rejects.clone());
+        let (dialect, rejects) = (decision.plan.reading.dialect.clone(), rejects.clone());
         let work = move || rejects.add(&records(&morsels, refused, &dialect)?);
         queue::off_thread(self.control, work).await?
     }

@@ -25,7 +25,7 @@ impl Load<'_> {
         decision: Decision,
         commits: &Arc<RowCommits>,
     ) -> Result<(), Error> {
-        let Decision { plan, table, landing, jobs, .. } = &decision;
+        let Decision { plan, table, strategy, jobs, .. } = &decision;
         let input = InputQueue::new(morsels);
         let target = self.target.pinned_to(&connection);
         let context = Arc::new(self.context(&decision, &target));
@@ -35,7 +35,7 @@ impl Load<'_> {
         let loading = Instant::now();
         self.control.enter(Phase::Loading);
         // Sent as one message, which is one transaction.
-        let mut making = [landing.before(table), landing.after(table, plan, &[])].concat();
+        let mut making = [strategy.before(table), strategy.after(table, plan, &[])].concat();
         if let Some(floor) = self.locks.as_ref().and_then(LockWatch::floor).filter(|_| !making.is_empty()) {
             making.insert(0, floor);
         }

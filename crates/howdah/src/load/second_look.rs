@@ -18,6 +18,7 @@ use crate::control::Phase;
 use crate::control::stoppable::cancelled;
 use crate::encode::resolver::Resolver;
 use crate::error::{Error, HiddenNames};
+use crate::plan::ColumnTypes;
 use crate::publish::load_id::LoadId;
 use crate::publish::staged::{Round, Staging};
 use crate::publish::strategy::PublishStrategy;
@@ -46,8 +47,8 @@ impl Load<'_> {
         let is_unnamed = error.location().is_none() && refusal.is_some_and(is_about_a_row);
         // Later on it is the user's own SQL that fails.
         let is_of_rows = matches!(self.control.snapshot().phase, Phase::Loading | Phase::Indexing);
-        let is_staged = matches!(decision.landing, PublishStrategy::Staged(_));
-        if !is_unnamed || !is_of_rows || is_staged || decision.rejects.is_some() || decision.landed.is_some()
+        let is_staged = matches!(decision.strategy, PublishStrategy::Staged(_));
+        if !is_unnamed || !is_of_rows || is_staged || decision.rejects.is_some() || decision.landing.is_some()
         {
             return error;
         }
@@ -56,7 +57,7 @@ impl Load<'_> {
             " finds the record, keeps it in a file and loads the others"
         ];
         if !self.inputs.iter().all(Input::is_rewindable) {
-            return if decision.plan.observe {
+            return if decision.plan.types == ColumnTypes::Observed {
                 error.with_hint(NO_SECOND_LOOK)
             } else {
                 error.with_hint(message![
@@ -74,7 +75,7 @@ impl Load<'_> {
             ]);
         }
         // What is staged has no place for DEFAULT, and a foreign server may keep what is rolled back here.
-        if decision.plan.dialect.default.is_some() || decision.table.kind == Kind::Foreign {
+        if decision.plan.reading.dialect.default.is_some() || decision.table.kind == Kind::Foreign {
             return error;
         }
         self.control.enter(Phase::Judging);
@@ -118,7 +119,7 @@ impl Load<'_> {
         decision: &Decision,
     ) -> Result<Option<Error>, Error> {
         let table = &decision.table;
-        let (relation, makes) = decision.landing.judges(table);
+        let (relation, makes) = decision.strategy.judges(table);
         let names: Vec<&str> = decision.plan.columns.iter().map(|column| column.name.as_str()).collect();
         let placing = Staging::to_judge(connection, table, LoadId::new(), &names, relation);
         let staging = self.interruptible(connection, placing).await?;
@@ -168,7 +169,7 @@ impl Load<'_> {
             refused.reverse();
         }
         let morsels = self.supply_again(&plan).await?;
-        let dialect = plan.dialect.clone();
+        let dialect = plan.reading.dialect.clone();
         let mut found =
             queue::off_thread(self.control, move || records(&morsels, refused, &dialect)).await??.into_iter();
         let Some(mut error) = found.next_back().map(|reject| reject.error) else { return Ok(None) };
@@ -179,7 +180,7 @@ impl Load<'_> {
             let said = error.detail().map(|detail| format!("{detail} ")).unwrap_or_default();
             error = error.with_detail(format!("{said}The first such record is {other}."));
         }
-        Ok(Some(decision.landing.hidden_names(table).reveal(error)))
+        Ok(Some(decision.strategy.hidden_names(table).reveal(error)))
     }
 
     /// The first row before row `at` with which that cannot be there; `None` where it cannot be there at all.

@@ -18,6 +18,7 @@ use crate::encode::resolver::Resolver;
 use crate::error::Error;
 use crate::options::{Format, LoadOptions, OnError};
 use crate::plan::mapping::Mapping;
+use crate::plan::sending::RowStrategy;
 use crate::send::context::LoadContext;
 use crate::send::rate_limit::RateLimit;
 
@@ -61,17 +62,18 @@ impl Load<'_> {
 
     /// What the workers of this load share.
     pub(super) fn context(&self, decision: &Decision, target: &Target) -> LoadContext {
-        let Decision { plan, table, landing, rejects, .. } = decision;
-        let (relation_name, relation) = landing.relation(table);
+        let Decision { plan, table, strategy, rejects, .. } = decision;
+        let (relation_name, relation) = strategy.relation(table);
         // Elsewhere than in UTF-8, characters of the input may have no place.
         // And a literal that travels unread is judged where it arrives.
-        let unread = plan.is_unread || plan.columns.iter().any(|column| column.as_text);
-        let can_refuse = landing.can_refuse_rows(table) || !decision.server_is_utf8 || unread;
+        let unread = plan.sending.strategy == RowStrategy::PassTuples
+            || plan.columns.iter().any(|column| column.as_text);
+        let can_refuse = strategy.can_refuse_rows(table) || !decision.server_is_utf8 || unread;
         LoadContext {
             plan: plan.clone(),
             relation,
             relation_name,
-            hidden_names: landing.hidden_names(table),
+            hidden_names: strategy.hidden_names(table),
             control: self.control.clone(),
             deadlocked: AtomicI32::new(0),
             resolver: Resolver::start(target.clone(), decision.server_version_num),

@@ -45,6 +45,12 @@ impl WritePath {
         matches!(self, CopyBinary | CopyText | CopyCsv | Landing)
     }
 
+    /// Whether values travel as text whatever their types are.
+    pub(crate) fn sends_text(self) -> bool {
+        use WritePath::{CopyCsv, CopyText, Landing, Values};
+        matches!(self, CopyText | CopyCsv | Values | Landing)
+    }
+
     /// Whether every row is committed by itself, instead of all together.
     pub fn commits_rows(self) -> bool {
         self == WritePath::InsertAutocommit

@@ -91,15 +91,14 @@ pub(crate) fn for_existing(
     let mut problems = Vec::new();
     let mut pairs = Vec::new();
     let file_column = file_column_of(table, options)?;
-    let insertable =
-        || table.columns.iter().filter(|column| !column.generated && Some(&column.name) != file_column);
+    let insertable = insertable(table, file_column);
     if let Some(columns) = options.columns.column_list.as_ref().filter(|_| !head.has_keys) {
         positional(columns, &mut pairs);
     } else if is_header {
         by_header(head, options, &mut pairs, &mut problems);
     } else {
         refuse_names_without_header(options)?;
-        let names: Vec<String> = insertable().map(|column| column.name.clone()).collect();
+        let names: Vec<String> = insertable.iter().map(|column| column.name.clone()).collect();
         positional(&names, &mut pairs);
     }
     // What `--names snake` made of the whole header, when it made the table.
@@ -107,7 +106,33 @@ pub(crate) fn for_existing(
     if is_header && options.columns.column_names == ColumnNames::Snake {
         befriend(&mut friendly, head, options);
     }
-    for (pair, friendly) in pairs.iter_mut().zip(&friendly) {
+    to_columns(&mut pairs, &friendly, table, file_column, options, &mut problems);
+    twice(&pairs, &mut problems);
+    if !table.has_row_triggers && options.target.mode.inserts() {
+        must_be_filled(&insertable, &pairs, &layouts, &mut problems);
+    }
+    if !problems.is_empty() {
+        return Err(misfit(&problems, head, table, &insertable));
+    }
+    finish(head, (is_header, header_reason), pairs, layouts, file_column, options)
+}
+
+/// The columns of `table` that fields can go into.
+fn insertable<'t>(table: &'t Table, file_column: Option<&String>) -> Vec<&'t Column> {
+    let is_free = |column: &&Column| !column.generated && Some(&column.name) != file_column;
+    table.columns.iter().filter(is_free).collect()
+}
+
+/// Gives each of `pairs` the column of `table` that it names, or that it names as one of the `friendly` ones does.
+fn to_columns(
+    pairs: &mut [Pair],
+    friendly: &[Pair],
+    table: &Table,
+    file_column: Option<&String>,
+    options: &LoadOptions,
+    problems: &mut Vec<Message>,
+) {
+    for (pair, friendly) in pairs.iter_mut().zip(friendly) {
         let found = find_column(table, &pair.target, options.columns.column_names)
             .or_else(|| table.columns.iter().find(|column| column.name == friendly.target));
         match found {
@@ -127,65 +152,59 @@ pub(crate) fn for_existing(
             Some(column) => pair.target.clone_from(&column.name),
         }
     }
-    twice(&pairs, &mut problems);
-    if !table.has_row_triggers && options.target.mode.inserts() {
-        for column in insertable().filter(|column| {
-            column.not_null && !column.has_default && !matches!(column.shape, TypeShape::Domain { .. })
-        }) {
-            if !pairs.iter().any(|pair| pair.target == column.name) {
-                problems.push(
-                    format!(
-                        "column {:?} must not be null, has no default, and is not in the input",
-                        column.name
-                    )
+}
+
+/// Notes columns that must not be null and get no value, from any input or from one of them.
+fn must_be_filled(insertable: &[&Column], pairs: &[Pair], layouts: &Layouts, problems: &mut Vec<Message>) {
+    let has_no_value = |column: &&&Column| {
+        column.not_null && !column.has_default && !matches!(column.shape, TypeShape::Domain { .. })
+    };
+    for column in insertable.iter().filter(has_no_value) {
+        if !pairs.iter().any(|pair| pair.target == column.name) {
+            problems.push(
+                format!("column {:?} must not be null, has no default, and is not in the input", column.name)
                     .into(),
-                );
-            }
-        }
-        for pair in pairs.iter().filter(|pair| insertable().any(|c| c.name == pair.target && c.not_null)) {
-            for (input, _) in layouts.iter().filter(|(_, layout)| layout.sources[pair.field].is_none()) {
-                problems
-                    .push(format!("column {:?} must not be null, and is not in {input}", pair.target).into());
-            }
+            );
         }
     }
-    if !problems.is_empty() {
-        let names: Vec<_> = insertable().map(|column| &column.name).collect();
-        let (what, hint) = if head.has_keys {
-            (
-                "keys",
-                message![
-                    setting::MAP.entry("KEY", "COLUMN"),
-                    " renames, ",
-                    setting::SKIP_COLUMNS.placeholder("KEY"),
-                    " leaves out, ",
-                    setting::COLUMNS.list(&["a", "b", "…"]),
-                    " names the keys to load"
-                ],
-            )
-        } else {
-            (
-                "record 1",
-                message![
-                    setting::MAP.entry("NAME", "COLUMN"),
-                    " renames, ",
-                    setting::SKIP_COLUMNS.placeholder("NAME"),
-                    " leaves out, ",
-                    setting::COLUMNS.list(&["a", "b", "…"]),
-                    " maps by position"
-                ],
-            )
-        };
-        return Err(mismatch(&problems)
-            .with_detail(format!(
-                "columns of {}: {}; {what}: {}",
-                table.display(),
-                listing(&names),
-                listing(&head.first)
-            ))
-            .with_hint(hint));
+    for pair in pairs.iter().filter(|pair| insertable.iter().any(|c| c.name == pair.target && c.not_null)) {
+        for (input, _) in layouts.iter().filter(|(_, layout)| layout.sources[pair.field].is_none()) {
+            problems.push(format!("column {:?} must not be null, and is not in {input}", pair.target).into());
+        }
     }
-    finish(head, (is_header, header_reason), pairs, layouts, file_column, options)
+}
+
+/// All that does not fit between the input and `table`, with what there is on both sides.
+fn misfit(problems: &[Message], head: &Head, table: &Table, insertable: &[&Column]) -> Error {
+    let names: Vec<_> = insertable.iter().map(|column| &column.name).collect();
+    let (what, hint) = if head.has_keys {
+        (
+            "keys",
+            message![
+                setting::MAP.entry("KEY", "COLUMN"),
+                " renames, ",
+                setting::SKIP_COLUMNS.placeholder("KEY"),
+                " leaves out, ",
+                setting::COLUMNS.list(&["a", "b", "…"]),
+                " names the keys to load"
+            ],
+        )
+    } else {
+        (
+            "record 1",
+            message![
+                setting::MAP.entry("NAME", "COLUMN"),
+                " renames, ",
+                setting::SKIP_COLUMNS.placeholder("NAME"),
+                " leaves out, ",
+                setting::COLUMNS.list(&["a", "b", "…"]),
+                " maps by position"
+            ],
+        )
+    };
+    let detail =
+        format!("columns of {}: {}; {what}: {}", table.display(), listing(&names), listing(&head.first));
+    mismatch(problems).with_detail(detail).with_hint(hint)
 }
 
 /// The column of an existing table that gets the file's name.

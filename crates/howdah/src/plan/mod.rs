@@ -10,164 +10,65 @@ pub(crate) mod jobs;
 pub(crate) mod keys;
 
 pub(crate) mod mapping;
+pub(crate) mod planned_column;
+pub(crate) mod reading;
 pub(crate) mod row_form;
+pub(crate) mod sending;
 
 use std::sync::Arc;
 
-use howdah_encode::arrow::{ArrowCodec, Precision};
-use howdah_encode::{SessionRules, TextCodec, TypeShape};
 use howdah_message::{Message, setting};
-use howdah_source::DateFormat;
-use howdah_source::json::Keys;
-use howdah_source::layout::Layouts;
-use howdah_source::spelling;
-use howdah_source::text::split;
-use howdah_source::{Dialect, Field};
+use howdah_source::Dialect;
 
 use crate::catalog::name::{quote, quote_literal};
+use crate::catalog::session::Session;
 use crate::catalog::table::Table;
-use crate::error::{Error, ErrorKind};
-use crate::options::{LoadOptions, OnNul, WritePath};
-use crate::plan::force::Forced;
+use crate::error::Error;
+use crate::options::{LoadOptions, WritePath};
 use crate::plan::mapping::Mapping;
-use crate::plan::row_form::DEFAULT_MARKER;
-use crate::plan::row_form::RowForm;
-
-/// The OID of `text`.
-const TEXT_OID: u32 = 25;
-
-/// The OID of `interval`, the one type whose modifier decides how literals are read.
-pub(crate) const INTERVAL_OID: u32 = 1186;
-
-/// From this version on `\.` is a value like others in CSV.
-const MARKER_IS_DATA: i32 = 180_000;
+use crate::plan::planned_column::PlanColumn;
+use crate::plan::reading::ReadingPlan;
+use crate::plan::row_form::{DEFAULT_MARKER, RowForm};
+use crate::plan::sending::{RowStrategy, SendingPlan};
 
 /// Everything an encoder and a worker need to know.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
-    pub(crate) dialect: Arc<Dialect>,
-    /// The header's names, when every input starts with one.
-    pub(crate) header: Option<Vec<String>>,
-    /// Fields every record must have.
-    pub(crate) fields: usize,
-    /// In JSON: which key is which field.
-    pub(crate) keys: Option<Keys>,
-    /// The inputs whose fields are others than these.
-    pub(crate) layouts: Layouts,
-    /// Some column holds the file's name, behind the fields of every record.
-    pub(crate) has_file_column: bool,
+    pub(crate) reading: ReadingPlan,
     /// In the order of the input, which is the order of the COPY statement.
     pub(crate) columns: Vec<PlanColumn>,
-    /// What a chunk travels as, unless a value needs the server's judgement.
-    pub(crate) form: RowForm,
-    /// The field count that starts every binary row.
-    pub(crate) binary_row_start: [u8; 2],
-    /// Types of a new table are found while a stream is loaded as text.
-    pub(crate) observe: bool,
-    /// Records that are no rows are kept apart instead of ending the load.
-    pub(crate) keep_rejects: bool,
+    pub(crate) types: ColumnTypes,
+    pub(crate) judging: Judging,
+    pub(crate) sending: SendingPlan,
+}
+
+/// When the types of the columns are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ColumnTypes {
+    /// Before rows move.
+    Known,
+    /// At the end of a stream into a new table, which is loaded as text meanwhile.
+    Observed,
+}
+
+/// When it is judged whether a value is one of its column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Judging {
+    /// What travels as text is judged by the server.
+    OnArrival,
     /// Every value is judged before it is sent, also where the server will parse it.
-    pub(crate) judge: bool,
-    pub(crate) on_nul: OnNul,
-    /// Some value may have a decimal comma.
-    pub(crate) decimal_comma: bool,
-    /// How the values of columns that are [`PlanColumn::has_date_format`] are written.
-    pub(crate) date_format: Option<DateFormat>,
-    /// What stands between delimiters is not always what it looks like: each field is looked at by itself.
-    pub(crate) careful: bool,
-    /// The target's bare name, for messages in the server's words.
-    pub(crate) relation_name: String,
-    /// A line of CSV that is `\.` means the end of the data to the server.
-    pub(crate) marker_ends_data: bool,
-    freeze: bool,
-    pub(crate) write_path: WritePath,
-    pub(crate) rows_per_statement: usize,
-    /// Values travel as they are and unread: the server judges them.
-    pub(crate) is_unread: bool,
-    /// For inputs whose values have types: the fields that are read, in the inputs' order.
-    pub(crate) arrow_fields: Vec<usize>,
-    /// The column after all others that says where in the input a row stood; for rows that are staged.
-    pub(crate) ordinal: Option<String>,
+    BeforeSending,
 }
 
-/// One loaded column.
-#[derive(Debug, Clone)]
-pub(crate) struct PlanColumn {
-    /// Index of the field in a record.
-    pub(crate) field: usize,
-    pub(crate) source: String,
-    pub(crate) name: String,
-    /// Its value is the input's name.
-    pub(crate) is_file_name: bool,
-    pub(crate) type_name: String,
-    /// The user says its type.
-    pub(crate) is_declared: bool,
-    /// OID and modifier of the type, domains resolved.
-    pub(crate) base_type: (u32, i32),
-    /// Quotes do not tell its NULLs.
-    pub(crate) forced: Option<Forced>,
-    /// Its values have decimal commas.
-    pub(crate) decimal_comma: bool,
-    /// Its values are written in the load's own date format.
-    pub(crate) has_date_format: bool,
-    /// What it keeps of values that had types before they were written down; `None`: its literals are read as PostgreSQL
-    /// reads them.
-    pub(crate) precision: Option<Precision>,
-    /// `None`: only the server can read the type.
-    pub(crate) codec: Option<TextCodec>,
-    /// For an input whose values have types: how they become those of the column; see [`Plan::take_arrow`].
-    pub(crate) arrow: Option<ArrowCodec>,
-    /// Its field in a binary row is the literal itself: only the server can read the type, or the write path cannot carry it
-    /// otherwise.
-    pub(crate) as_text: bool,
-    /// Columns of one type have one kind: the index of the first of them.
-    pub(crate) kind: usize,
-    /// The column's place in the table, when NULL is certain to be refused.
-    pub(crate) not_null_at: Option<usize>,
-    /// The domain, when it is one that takes no NULL.
-    pub(crate) not_null_domain: Option<String>,
-}
-
-impl PlanColumn {
-    /// The column's value in a record of `file` of which `field` is a field; `None` for NULL and DEFAULT.
-    #[inline]
-    pub(crate) fn value<'v>(
-        &self,
-        field: Field,
-        bytes: &'v [u8],
-        file: &'v [u8],
-        dialect: &'v Dialect,
-        scratch: &'v mut Vec<u8>,
-    ) -> Option<&'v [u8]> {
-        if self.is_file_name {
-            return Some(file);
-        }
-        let value = split::value(field, bytes, dialect, scratch);
-        match self.forced {
-            None => value,
-            Some(forced) => forced.value(field.form(), value, &dialect.null),
-        }
-    }
-}
-
-/// What the choice of form depends on beside the types.
-pub(crate) struct FormRules<'a> {
+/// What a plan depends on beside the mapping and the table.
+pub(crate) struct PlanRules<'a> {
     pub(crate) options: &'a LoadOptions,
-    pub(crate) write_path: WritePath,
-    pub(crate) session: &'a SessionRules,
-    /// As PostgreSQL names it.
-    pub(crate) server_encoding: &'a str,
-    pub(crate) server_version_num: i32,
-    pub(crate) freeze: bool,
-    pub(crate) observe: bool,
-    pub(crate) keep_rejects: bool,
-    pub(crate) judge: bool,
-    pub(crate) on_nul: OnNul,
-    pub(crate) decimal_comma: bool,
+    pub(crate) session: &'a Session,
+    pub(crate) types: ColumnTypes,
+    pub(crate) judging: Judging,
     /// The values had types, and were refused as such: what they are is not to be rounded now.
     pub(crate) had_types: bool,
     pub(crate) ordinal: Option<&'a str>,
-    pub(crate) date_format: Option<&'a DateFormat>,
     /// Where rows are promoted to that land as text.
     pub(crate) promoted_into: Option<&'a Table>,
 }
@@ -182,127 +83,17 @@ impl Plan {
         dialect: Arc<Dialect>,
         mapping: &Mapping,
         table: &Table,
-        rules: &FormRules<'_>,
+        rules: &PlanRules<'_>,
     ) -> Result<(Plan, Option<Message>), Error> {
-        let mut columns = Vec::with_capacity(mapping.pairs.len());
-        let mut foreign = Vec::new();
-        for pair in &mapping.pairs {
-            let position = table.columns.iter().position(|column| column.name == pair.target);
-            let position = position.ok_or_else(|| {
-                let reason = format!("the table has no column {} to put a field into", pair.target);
-                Error::new(ErrorKind::Internal, reason)
-            })?;
-            let column = &table.columns[position];
-            let same_type = |planned: &PlanColumn| planned.type_name == column.type_name;
-            let kind = columns.iter().position(same_type).unwrap_or(columns.len());
-            let mut codec = TextCodec::of(&column.shape, column.typmod, rules.session);
-            if rules.judge {
-                // In SQL_ASCII lengths count bytes, which our codecs do not: there the server judges everything.
-                // So it does with xml, which only it can parse.
-                codec =
-                    codec.filter(|codec| rules.server_encoding != "SQL_ASCII" && *codec != TextCodec::Xml);
-                codec = codec.map(|codec| codec.judging(rules.server_encoding == "UTF8"));
-            }
-            // Arrays of arrays do not exist, and an array of intervals has one way of reading them; a dry run judges what a
-            // load would leave to the server.
-            let not_in_arrays = matches!(column.shape, TypeShape::Array { .. })
-                || column.base_type.0 == INTERVAL_OID && column.base_type.1 != -1;
-            let as_text = rules.write_path.binds()
-                && !rules.options.target.dry_run
-                && (codec.is_none() || not_in_arrays && rules.write_path == WritePath::Unnest);
-            if as_text {
-                codec = TextCodec::for_type(TEXT_OID, -1, rules.session);
-            }
-            if codec.is_none() {
-                foreign.push(format!("{} ({})", column.name, column.type_name));
-            }
-            columns.push(PlanColumn {
-                field: pair.field,
-                source: pair.source.clone(),
-                name: column.name.clone(),
-                is_file_name: pair.is_file_name,
-                type_name: column.type_name.clone(),
-                is_declared: column.is_declared,
-                base_type: column.base_type,
-                forced: Forced::of(&column.name, rules.options),
-                decimal_comma: rules.decimal_comma && spelling::decimal::is_decimal(column.base_type.0),
-                has_date_format: rules.date_format.is_some()
-                    && spelling::date::is_temporal(column.base_type.0),
-                precision: rules
-                    .had_types
-                    .then(|| {
-                        Precision::of(column.base_type.0, column.base_type.1, rules.options.input.allow_loss)
-                    })
-                    .flatten(),
-                codec,
-                arrow: None,
-                as_text,
-                kind,
-                not_null_at: (column.not_null && table.checks_not_null_itself()).then_some(position),
-                not_null_domain: column.not_null_domain.clone(),
-            });
-        }
-        let sends_text = matches!(
-            rules.write_path,
-            WritePath::CopyText | WritePath::CopyCsv | WritePath::Values | WritePath::Landing
-        );
-        let reason = if sends_text || rules.observe {
-            None
-        } else if dialect.default.is_some() {
-            Some(message![setting::DEFAULT, " needs the text format"])
-        } else if rules.server_encoding == "SQL_ASCII" {
-            Some("the database's encoding is SQL_ASCII".into())
-        } else if !foreign.is_empty() {
-            Some(message!["only the server can read ", foreign.join(", ")])
-        } else {
-            None
-        };
-        let text = sends_text || rules.observe || reason.is_some();
-        // PostgreSQL allows 1,600 columns.
-        let count = u16::try_from(columns.len() + usize::from(rules.ordinal.is_some())).map_err(|_| {
-            Error::new(ErrorKind::Internal, "the plan has more columns than a table can have")
-        })?;
-        let rows_per_statement =
-            rules.write_path.rows_per_statement(rules.options.writing.rows_per_statement, usize::from(count));
-        let careful = rules.decimal_comma
-            || rules.date_format.is_some()
-            || columns.iter().any(|column| column.is_file_name || column.forced.is_some());
-        let has_file_column = mapping.pairs.iter().any(|pair| pair.is_file_name);
-        let shape = |field: usize| {
-            let pair = mapping.pairs.iter().find(|pair| pair.field == field && !pair.is_file_name)?;
-            let table = rules.promoted_into.unwrap_or(table);
-            let column = table.columns.iter().find(|column| column.name == pair.target)?;
-            Some(&column.shape)
-        };
-        let keys = mapping.keys.as_ref().map(|keys| {
-            let width = mapping.fields + usize::from(has_file_column);
-            Keys::new(&keys.names, &keys.skipped, width, keys.passes_over, shape)
-        });
+        let columns = planned_column::columns(mapping, table, rules)?;
+        let obstacle = obstacle_to_binary(&dialect, &columns, &rules.session.encoding);
+        let (form, reason) = form(rules.options.writing.write_path, rules.types, obstacle);
         let plan = Plan {
-            careful,
-            dialect,
-            header: mapping.header.clone(),
-            fields: mapping.fields,
-            keys,
-            layouts: mapping.layouts.clone(),
-            has_file_column,
+            reading: ReadingPlan::new(dialect, mapping, table, rules),
+            sending: SendingPlan::new(columns.len(), form, &table.name, rules)?,
             columns,
-            form: if text { RowForm::Text } else { RowForm::Binary },
-            binary_row_start: count.to_be_bytes(),
-            observe: rules.observe,
-            keep_rejects: rules.keep_rejects,
-            judge: rules.judge,
-            on_nul: rules.on_nul,
-            decimal_comma: rules.decimal_comma,
-            date_format: rules.date_format.cloned(),
-            relation_name: table.name.clone(),
-            marker_ends_data: rules.server_version_num < MARKER_IS_DATA,
-            freeze: rules.freeze,
-            write_path: rules.write_path,
-            rows_per_statement,
-            is_unread: false,
-            arrow_fields: Vec::new(),
-            ordinal: rules.ordinal.map(str::to_owned),
+            types: rules.types,
+            judging: rules.judging,
         };
         Ok((plan, reason))
     }
@@ -312,43 +103,32 @@ impl Plan {
     /// # Errors
     /// An internal error: there are more columns than a table can have.
     pub(crate) fn staged(&self, ordinal: &str) -> Result<Plan, Error> {
-        let count = u16::try_from(self.columns.len() + 1).map_err(|_| {
-            Error::new(ErrorKind::Internal, "the plan has more columns than a table can have")
-        })?;
-        let mut plan = self.clone();
-        plan.binary_row_start = count.to_be_bytes();
-        plan.ordinal = Some(ordinal.to_owned());
-        plan.freeze = false;
-        if plan.write_path == WritePath::CopyCsv {
-            plan.write_path = WritePath::CopyText;
-        }
-        plan.rows_per_statement =
-            plan.write_path.rows_per_statement(Some(plan.rows_per_statement), usize::from(count));
-        Ok(plan)
+        let sending = self.sending.staged(self.columns.len(), ordinal)?;
+        Ok(Plan { sending, ..self.clone() })
     }
 
     /// For rows in COPY's binary format.
     pub(crate) fn take_tuples(&mut self) {
-        self.form = RowForm::Binary;
-        self.is_unread = true;
+        self.sending.form = RowForm::Binary;
+        self.sending.strategy = RowStrategy::PassTuples;
+    }
+
+    /// Whether what stands between delimiters is what it looks like, in every column.
+    pub(crate) fn takes_fields_as_they_are(&self) -> bool {
+        let is_plain = |column: &PlanColumn| !column.is_file_name && column.forced.is_none();
+        self.reading.spelling.is_usual() && self.columns.iter().all(is_plain)
     }
 
     /// For a value that is written otherwise.
     pub(crate) fn date_format_detail(&self) -> Option<String> {
-        self.date_format
-            .as_ref()
-            .map(|format| format!("the dates of this load are written {:?}", format.as_str()))
+        let format = self.reading.spelling.dates.as_ref()?;
+        Some(format!("the dates of this load are written {:?}", format.as_str()))
     }
 
     /// The columns of a row, quoted.
     pub(crate) fn column_list(&self) -> String {
-        let names = self.columns.iter().map(|column| &column.name).chain(&self.ordinal);
+        let names = self.columns.iter().map(|column| &column.name).chain(&self.sending.ordinal);
         names.map(|name| quote(name)).collect::<Vec<_>>().join(", ")
-    }
-
-    /// Whether the input's bytes travel as they are.
-    pub(crate) fn passes_on(&self) -> bool {
-        self.write_path == WritePath::CopyCsv && !self.judge
     }
 
     /// The COPY statement that takes rows of `form` into `relation` (quoted).
@@ -358,10 +138,10 @@ impl Plan {
             RowForm::Text => vec!["FORMAT text".to_owned()],
             RowForm::Csv(_) => self.csv_options(),
         };
-        if form == RowForm::Text && self.dialect.default.is_some() {
+        if form == RowForm::Text && self.reading.dialect.default.is_some() {
             options.push(format!("DEFAULT{}", quote_literal(&String::from_utf8_lossy(DEFAULT_MARKER))));
         }
-        if self.freeze {
+        if self.sending.freeze {
             options.push("FREEZE".to_owned());
         }
         format!("COPY {relation} ({}) FROM STDIN ({})", self.column_list(), options.join(", "))
@@ -370,7 +150,7 @@ impl Plan {
     /// What COPY must know to read the input's CSV. Every input is UTF-8 by now.
     fn csv_options(&self) -> Vec<String> {
         let text = |bytes: &[u8]| quote_literal(&String::from_utf8_lossy(bytes));
-        let Dialect { delimiter, quote: quotes, escape, null, default, .. } = &*self.dialect;
+        let Dialect { delimiter, quote: quotes, escape, null, default, .. } = &*self.reading.dialect;
         let mut options = vec![
             "FORMAT csv".to_owned(),
             format!("DELIMITER {}", text(&[*delimiter])),
@@ -389,5 +169,53 @@ impl Plan {
             }
         }
         options
+    }
+}
+
+/// Why rows of `columns` cannot travel in binary.
+fn obstacle_to_binary(dialect: &Dialect, columns: &[PlanColumn], encoding: &str) -> Option<Message> {
+    if dialect.default.is_some() {
+        return Some(message![setting::DEFAULT, " needs the text format"]);
+    }
+    if encoding == "SQL_ASCII" {
+        return Some("the database's encoding is SQL_ASCII".into());
+    }
+    let foreign = columns.iter().filter(|column| column.codec.is_none());
+    let foreign: Vec<String> =
+        foreign.map(|column| format!("{} ({})", column.name, column.type_name)).collect();
+    (!foreign.is_empty()).then(|| message!["only the server can read ", foreign.join(", ")])
+}
+
+/// What rows travel as, and why that is text where binary was asked for.
+fn form(write_path: WritePath, types: ColumnTypes, obstacle: Option<Message>) -> (RowForm, Option<Message>) {
+    match (types, obstacle) {
+        (ColumnTypes::Observed, _) => (RowForm::Text, None),
+        _ if write_path.sends_text() => (RowForm::Text, None),
+        (ColumnTypes::Known, Some(reason)) => (RowForm::Text, Some(reason)),
+        (ColumnTypes::Known, None) => (RowForm::Binary, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_given_only_where_text_was_not_asked_for() {
+        let (known, observed) = (ColumnTypes::Known, ColumnTypes::Observed);
+        for (path, types, obstacle, form_of, has_reason) in [
+            (WritePath::CopyBinary, known, false, RowForm::Binary, false),
+            (WritePath::CopyBinary, known, true, RowForm::Text, true),
+            (WritePath::CopyBinary, observed, true, RowForm::Text, false),
+            (WritePath::Unnest, known, false, RowForm::Binary, false),
+            (WritePath::Unnest, known, true, RowForm::Text, true),
+            (WritePath::CopyText, known, true, RowForm::Text, false),
+            (WritePath::CopyCsv, known, false, RowForm::Text, false),
+            (WritePath::Values, known, true, RowForm::Text, false),
+            (WritePath::Landing, known, false, RowForm::Text, false),
+        ] {
+            let (form, reason) = form(path, types, obstacle.then(|| "an obstacle".into()));
+            assert_eq!((form, reason.is_some()), (form_of, has_reason), "{path:?} {types:?} {obstacle}");
+        }
     }
 }

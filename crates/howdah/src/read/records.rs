@@ -11,8 +11,9 @@ use howdah_source::{Encoding, Field, Piece, Splitter, json};
 use howdah_source::{Fault, Span};
 
 use crate::error::{Error, ErrorKind};
-use crate::options::OnNul;
-use crate::plan::{Plan, PlanColumn};
+use crate::options::{OnError, OnNul};
+use crate::plan::Plan;
+use crate::plan::planned_column::PlanColumn;
 
 /// One record that has the plan's fields.
 pub(crate) struct Record<'r> {
@@ -57,10 +58,10 @@ impl<'p> Records<'p> {
     /// # Errors
     /// The header is not the one the plan was made from.
     pub(crate) fn new(piece: &'p Piece, plan: &'p Plan, fields: Vec<Field>) -> Result<Self, Error> {
-        let splitter = Splitter::of(piece, &plan.dialect);
+        let splitter = Splitter::of(piece, &plan.reading.dialect);
         let suspect = is_suspect(piece);
-        let layout = plan.layouts.get(&piece.origin.source);
-        let plain = !suspect && !plan.careful && layout.is_none();
+        let layout = plan.reading.layouts.get(&piece.origin.source);
+        let plain = !suspect && plan.takes_fields_as_they_are() && layout.is_none();
         let mut records = Records {
             piece,
             plan,
@@ -69,12 +70,12 @@ impl<'p> Records<'p> {
             suspect,
             plain,
             stripped: Vec::new(),
-            json: plan.keys.as_ref().map(json::Reader::new),
+            json: plan.reading.keys.as_ref().map(json::Reader::new),
             layout,
-            expected: layout.map_or(plan.fields, |layout| layout.header.len()),
+            expected: layout.map_or(plan.reading.fields, |layout| layout.header.len()),
             arranged: Vec::new(),
         };
-        let header = layout.map(|layout| &layout.header).or(plan.header.as_ref());
+        let header = layout.map(|layout| &layout.header).or(plan.reading.header.as_ref());
         if let Some(expected) = header.filter(|_| piece.starts_input) {
             records.check_header(expected)?;
         }
@@ -89,13 +90,13 @@ impl<'p> Records<'p> {
     /// The next record, if it plainly has the plan's fields and no quote. It is not taken yet.
     #[inline]
     pub(crate) fn plain(&self) -> Option<PlainRecord<'p, '_>> {
-        if self.plain { self.splitter.plain_record(self.plan.fields) } else { None }
+        if self.plain { self.splitter.plain_record(self.plan.reading.fields) } else { None }
     }
 
     /// Takes the record that [`Records::plain`] showed, which ends at `end`.
     #[inline]
     pub(crate) fn take_plain(&mut self, end: usize) -> Span {
-        self.splitter.take_plain(self.plan.fields, end)
+        self.splitter.take_plain(self.plan.reading.fields, end)
     }
 
     /// The next record, or what is wrong with it; `None` at the end of the piece.
@@ -116,7 +117,12 @@ impl<'p> Records<'p> {
             return Some(Err(self.wrong_field_count(span)));
         }
         if self.is_arranged() {
-            Layout::complete(self.layout, &self.fields, self.plan.has_file_column, &mut self.arranged);
+            Layout::complete(
+                self.layout,
+                &self.fields,
+                self.plan.reading.file_field.is_some(),
+                &mut self.arranged,
+            );
             return Some(Ok(Record { bytes: self.piece.bytes(), fields: &self.arranged, span }));
         }
         Some(Ok(Record { bytes: self.piece.bytes(), fields: &self.fields, span }))
@@ -126,14 +132,14 @@ impl<'p> Records<'p> {
     #[inline(never)]
     fn next_json(&mut self, span: Span) -> Result<Record<'_>, BadRecord> {
         let (piece, plan) = (self.piece, self.plan);
-        let (Some(keys), Some(reader)) = (&plan.keys, &mut self.json) else {
+        let (Some(keys), Some(reader)) = (&plan.reading.keys, &mut self.json) else {
             return Ok(Record { bytes: piece.bytes(), fields: &self.fields, span });
         };
         // A reject file has no hints, and guessing takes a look at the whole piece.
-        let with_hint = !plan.keep_rejects;
-        let text = json_text(piece, span, self.suspect, plan.on_nul, with_hint, &mut self.stripped);
+        let with_hint = plan.reading.on_error == OnError::Stop;
+        let text = json_text(piece, span, self.suspect, plan.reading.on_nul, with_hint, &mut self.stripped);
         let (bytes, range) = text.map_err(|error| BadRecord { span, error })?;
-        let drops_nul = plan.on_nul == OnNul::Strip;
+        let drops_nul = plan.reading.on_nul == OnNul::Strip;
         // Without its NULs the record stands somewhere else.
         let skipped = span.start - range.start;
         match reader.read(keys, bytes, range, drops_nul, &mut self.fields) {
@@ -152,7 +158,7 @@ impl<'p> Records<'p> {
     #[cold]
     fn inspect(&mut self, span: Span) -> Result<Record<'_>, BadRecord> {
         let raw = &self.piece.bytes()[span.start..span.end];
-        let bad = match self.plan.on_nul {
+        let bad = match self.plan.reading.on_nul {
             OnNul::Error => bad_sequence(raw),
             OnNul::Strip => not_utf8(raw),
         };
@@ -164,7 +170,7 @@ impl<'p> Records<'p> {
             self.stripped.clear();
             self.stripped.extend(raw.iter().filter(|byte| **byte != 0));
             bytes = &self.stripped;
-            let mut splitter = Splitter::new(bytes, &self.plan.dialect, self.piece.eol);
+            let mut splitter = Splitter::new(bytes, &self.plan.reading.dialect, self.piece.eol);
             if let Err(fault) = splitter.next_record(&mut self.fields) {
                 return Err(self.structural(&Fault { span, ..fault }));
             }
@@ -173,7 +179,12 @@ impl<'p> Records<'p> {
             return Err(self.wrong_field_count(span));
         }
         if self.is_arranged() {
-            Layout::complete(self.layout, &self.fields, self.plan.has_file_column, &mut self.arranged);
+            Layout::complete(
+                self.layout,
+                &self.fields,
+                self.plan.reading.file_field.is_some(),
+                &mut self.arranged,
+            );
             return Ok(Record { bytes, fields: &self.arranged, span });
         }
         Ok(Record { bytes, fields: &self.fields, span })
@@ -182,7 +193,7 @@ impl<'p> Records<'p> {
     /// Whether the record's fields are not the plan's as they are.
     #[inline]
     fn is_arranged(&self) -> bool {
-        self.layout.is_some() || self.plan.has_file_column
+        self.layout.is_some() || self.plan.reading.file_field.is_some()
     }
 
     fn check_header(&mut self, expected: &[String]) -> Result<(), Error> {
@@ -194,7 +205,7 @@ impl<'p> Records<'p> {
                     let value = howdah_source::text::split::value(
                         *field,
                         self.piece.bytes(),
-                        &self.plan.dialect,
+                        &self.plan.reading.dialect,
                         &mut scratch,
                     );
                     String::from_utf8_lossy(value.unwrap_or_default()).into_owned()
@@ -246,7 +257,7 @@ impl<'p> Records<'p> {
         let mut error = error
             .with_sqlstate("22P04")
             .with_detail(format!("the record has {found}, {} are expected", expected));
-        if plan.header.is_none() && span.start == 0 && self.piece.starts_input {
+        if plan.reading.header.is_none() && span.start == 0 && self.piece.starts_input {
             error = error.with_hint(message![
                 "name the columns in the input's order with ",
                 setting::COLUMNS,
@@ -261,7 +272,7 @@ impl<'p> Records<'p> {
     #[cold]
     fn not_text(&self, span: Span, at: usize, length: usize) -> BadRecord {
         // A reject file has no hints, and guessing takes a look at the whole piece.
-        let mut error = not_text(self.piece, span, at, length, !self.plan.keep_rejects);
+        let mut error = not_text(self.piece, span, at, length, self.plan.reading.on_error == OnError::Stop);
         let bad = span.start + at;
         let field = self.fields.iter().take_while(|field| field.range().end < bad).count();
         let place = self.layout.map_or(Some(field), |layout| layout.place_of(field));

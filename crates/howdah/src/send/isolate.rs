@@ -175,8 +175,8 @@ impl Isolation<'_> {
     /// The bytes of the record that became `row`.
     fn raw(&self, row: &Row<'_>) -> Result<Vec<u8>, Error> {
         let start = row.chunk.rows.start(row.at);
-        start.and_then(|start| row.retained.morsel.raw(start, &self.context.plan.dialect)).ok_or_else(|| {
-            Error::new(ErrorKind::Internal, "the record of a row that the server refused was not found")
-        })
+        start.and_then(|start| row.retained.morsel.raw(start, &self.context.plan.reading.dialect)).ok_or_else(
+            || Error::new(ErrorKind::Internal, "the record of a row that the server refused was not found"),
+        )
     }
 }

@@ -22,7 +22,7 @@ use crate::plan::decimal;
 use crate::plan::force;
 use crate::plan::header::Head;
 use crate::plan::mapping::{self, Mapping};
-use crate::plan::{FormRules, Plan};
+use crate::plan::{ColumnTypes, Judging, Plan, PlanRules};
 use crate::report::DialectSummary;
 
 /// Endings of files that do not grow line by line.
@@ -104,7 +104,9 @@ impl Reading {
         options: &LoadOptions,
         is_end: bool,
     ) -> Result<Reading, Error> {
-        let options = &options.clone().mode(Mode::Append);
+        // The rows go through a writer, which has ways of its own.
+        let usual_way = options.clone().write_path(WritePath::CopyBinary).freeze(false);
+        let options = &usual_way.mode(Mode::Append);
         let given = &options.input.dialect;
         if given.default.is_some() {
             return Err(Error::usage(message![
@@ -142,21 +144,13 @@ impl Reading {
         };
         let mapping = mapping::for_existing(&head, Layouts::new(), table, options)?;
         force::check(options, &mapping)?;
-        let rules = FormRules {
+        let rules = PlanRules {
             options,
-            write_path: WritePath::CopyBinary,
-            session: &session.rules,
-            server_encoding: &session.encoding,
-            server_version_num: session.version_num,
-            freeze: false,
-            observe: false,
-            keep_rejects: options.tolerance.on_error == OnError::Ignore,
-            judge: false,
-            on_nul: options.tolerance.on_nul,
-            decimal_comma: options.input.decimal_comma,
+            session,
+            types: ColumnTypes::Known,
+            judging: Judging::OnArrival,
             had_types: false,
             ordinal: None,
-            date_format: options.input.date_format.as_ref(),
             promoted_into: None,
         };
         let (plan, _) = Plan::new(dialect.clone(), &mapping, table, &rules)?;

@@ -4,7 +4,8 @@ use std::cell::RefCell;
 
 use crate::encode::respelled;
 use crate::error::{Error, ErrorKind};
-use crate::plan::{Plan, PlanColumn};
+use crate::plan::Plan;
+use crate::plan::planned_column::PlanColumn;
 use crate::read::records::Record;
 use crate::rows::{Fields, Row};
 
@@ -27,7 +28,7 @@ impl Row for RecordRow<'_> {
         let (unescaped, rewritten) = &mut *scratch.0.borrow_mut();
         for column in &plan.columns {
             let field = record.fields[column.field];
-            let Some(value) = column.value(field, record.bytes, &[], &plan.dialect, unescaped) else {
+            let Some(value) = column.value(field, record.bytes, &[], &plan.reading.dialect, unescaped) else {
                 fields.put(&None::<&str>)?;
                 continue;
             };

@@ -123,7 +123,7 @@ impl StatementRunner {
     /// # Errors
     /// The server's: it lacks the relation, or the role the right.
     pub(crate) async fn start(self: &Arc<Self>, form: RowForm) -> Result<Sink, tokio_postgres::Error> {
-        if !self.plan.write_path.is_copy() {
+        if !self.plan.sending.write_path.is_copy() {
             return Ok(Sink::Statements(Statements::new(self.clone(), form)));
         }
         let sql = || self.plan.copy_sql(&self.relation, form);
@@ -151,16 +151,16 @@ impl StatementRunner {
 
 /// The statement that a plan shows.
 pub(crate) fn planned_sql(plan: &Plan, relation: &str) -> String {
-    match plan.write_path {
+    match plan.sending.write_path {
         // No line end is part of the statement.
         WritePath::CopyCsv => plan.copy_sql(relation, RowForm::Csv(Eol::Nl)),
-        path if path.is_copy() => plan.copy_sql(relation, plan.form),
+        path if path.is_copy() => plan.copy_sql(relation, plan.sending.form),
         WritePath::Unnest => {
-            let arrays = 1..=plan.columns.len() + usize::from(plan.ordinal.is_some());
+            let arrays = 1..=plan.columns.len() + usize::from(plan.sending.ordinal.is_some());
             let arrays: Vec<String> = arrays.map(|n| format!("unnest(${n})")).collect();
             format!("{} SELECT {}", statements::insert_into(plan, relation), arrays.join(", "))
         }
-        _ => statements::values_sql(plan, relation, 1, plan.form),
+        _ => statements::values_sql(plan, relation, 1, plan.sending.form),
     }
 }
 

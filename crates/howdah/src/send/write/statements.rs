@@ -11,8 +11,9 @@ use tokio_postgres::{SimpleQueryMessage, Statement};
 use super::fields::{self, Field};
 use super::{Refusal, StatementRunner, array};
 use crate::options::WritePath;
+use crate::plan::Plan;
+use crate::plan::planned_column::INTERVAL_OID;
 use crate::plan::row_form::RowForm;
-use crate::plan::{INTERVAL_OID, Plan};
 use crate::send::row_commits::RowCommits;
 
 /// Statements that are sent before the first of them is answered, where the write path does not wait: enough to hide the
@@ -58,11 +59,11 @@ impl Statements {
     /// Takes whole rows and sends what fills statements.
     pub(super) async fn feed(&mut self, rows: &Bytes) {
         let plan = self.runner.plan.clone();
-        let batch = match plan.write_path {
+        let batch = match plan.sending.write_path {
             WritePath::InsertPipelined | WritePath::InsertRewritten => {
-                plan.rows_per_statement.max(1) * IN_FLIGHT
+                plan.sending.rows_per_statement.max(1) * IN_FLIGHT
             }
-            _ => plan.rows_per_statement,
+            _ => plan.sending.rows_per_statement,
         };
         for row in self.form.row_ranges(rows) {
             self.pending_bytes += row.len();
@@ -112,7 +113,7 @@ impl Statements {
 
 /// Sends rows; how many the server counted.
 async fn send(runner: &StatementRunner, form: RowForm, rows: &[Bytes]) -> Result<u64, Refusal> {
-    let path = runner.plan.write_path;
+    let path = runner.plan.sending.write_path;
     let in_flight = match path {
         WritePath::InsertPipelined | WritePath::InsertRewritten => IN_FLIGHT,
         _ => 1,
@@ -121,7 +122,7 @@ async fn send(runner: &StatementRunner, form: RowForm, rows: &[Bytes]) -> Result
     let (mut counted, mut refused, mut start) = (0, None, 0);
     while start < rows.len() && refused.is_none() {
         let left = rows.len() - start;
-        let most = runner.plan.rows_per_statement;
+        let most = runner.plan.sending.rows_per_statement;
         let size = match path {
             WritePath::InsertRewritten if left < most => 1 << left.ilog2(),
             _ => left.min(most),
@@ -169,7 +170,7 @@ async fn prepare(
     rows: usize,
 ) -> Result<Option<Statement>, tokio_postgres::Error> {
     let (plan, relation) = (&runner.plan, &runner.relation);
-    match plan.write_path {
+    match plan.sending.write_path {
         WritePath::Insert | WritePath::InsertAutocommit | WritePath::Values => Ok(None),
         WritePath::Unnest => {
             let elements = runner.elements.get_or_try_init(|| elements(runner)).await?;
@@ -187,7 +188,7 @@ async fn execute(
     prepared: Option<Statement>,
 ) -> Result<u64, tokio_postgres::Error> {
     let (plan, client) = (&runner.plan, runner.connection.client());
-    if plan.write_path == WritePath::Values {
+    if plan.sending.write_path == WritePath::Values {
         let answers = client.simple_query(&literals_sql(plan, &runner.relation, rows)).await?;
         return Ok(answers
             .iter()
@@ -243,7 +244,8 @@ fn transposed<'f>(
 /// Looks up what the arrays for `unnest` are made of.
 async fn elements(runner: &StatementRunner) -> Result<Vec<Element>, tokio_postgres::Error> {
     let plan = &runner.plan;
-    let names: Vec<&String> = plan.columns.iter().map(|column| &column.name).chain(&plan.ordinal).collect();
+    let names: Vec<&String> =
+        plan.columns.iter().map(|column| &column.name).chain(&plan.sending.ordinal).collect();
     let rows = runner
         .connection
         .client()
@@ -329,5 +331,5 @@ fn expressions(plan: &Plan, form: RowForm) -> Vec<(String, String)> {
         }
         _ => plain(),
     });
-    column.chain(plan.ordinal.as_ref().map(|_| plain())).collect()
+    column.chain(plan.sending.ordinal.as_ref().map(|_| plain())).collect()
 }

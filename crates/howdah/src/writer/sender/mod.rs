@@ -1,6 +1,7 @@
 //! A sender of a writer: sends one batch after the other over its connection, and isolates the rows that the server refused.
 
 mod attempts;
+mod reaction;
 mod resolve;
 
 use std::collections::BTreeMap;
@@ -62,6 +63,16 @@ enum Trouble {
     Silent(Error),
     /// The server's own, which may name a row; or the connection broke.
     Failed(howdah_connect::Error, Option<usize>),
+}
+
+impl Trouble {
+    /// The error, and the row that it names.
+    fn into_parts(self) -> (Error, Option<usize>) {
+        match self {
+            Trouble::Unreachable(error) | Trouble::Silent(error) => (error, None),
+            Trouble::Failed(error, row) => (Error::from(error), row),
+        }
+    }
 }
 
 /// What became of a batch. Rows are numbered from 0; all but the failed ones are in the table.
@@ -193,9 +204,11 @@ impl BatchSender {
     }
 
     /// The server's words about a row; where it names no column, its CONTEXT may.
-    fn explained(&self, error: howdah_connect::Error) -> Error {
-        let context = error.as_db_error().and_then(|db| db.where_()).map(str::to_owned);
-        let out = Error::from(error).of_kind(ErrorKind::Data);
+    fn explained(&self, error: Error) -> Error {
+        let cause = std::error::Error::source(&error).and_then(|cause| cause.downcast_ref());
+        let said = cause.and_then(howdah_connect::Error::as_db_error);
+        let context = said.and_then(|db| db.where_()).map(str::to_owned);
+        let out = error.of_kind(ErrorKind::Data);
         if out.column().is_some() {
             return out;
         }

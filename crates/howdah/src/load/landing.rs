@@ -20,8 +20,8 @@ use crate::promote::{Promotion, rejects_name};
 /// Dropping a table waits for whoever looks at it; longer than this nobody is kept.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What follows once the rows have landed.
-pub(super) struct Landed {
+/// A landing table and what follows once the rows are in it.
+pub(super) struct Landing {
     pub(super) promotion: Promotion,
     /// The typed target.
     pub(super) into: Table,
@@ -34,13 +34,13 @@ impl Load<'_> {
     ///
     /// # Errors
     /// A usage error: the landing table is there already.
-    pub(super) async fn landed(
+    pub(super) async fn plan_landing(
         &self,
         connection: &Connection,
         session: &Session,
         mut into: Table,
         mapping: &Mapping,
-    ) -> Result<Landed, Error> {
+    ) -> Result<Landing, Error> {
         let options = self.options;
         declared::apply(connection, &mut into, false, &options.columns.types, &session.rules).await?;
         let usual =
@@ -59,16 +59,16 @@ impl Load<'_> {
         let schema = name.schema.clone().unwrap_or_else(|| into.schema.clone());
         let name = TableName { schema: Some(schema.clone()), table: name.table };
         crate::catalog::name::check(&name.table)?;
-        let landing = Table { oid: 0, schema, name: name.table.clone(), ..into.clone() };
+        let table = Table { oid: 0, schema, name: name.table.clone(), ..into.clone() };
         let names: Vec<&str> = mapping.pairs.iter().map(|pair| pair.target.as_str()).collect();
-        let mut promotion = Promotion::new(connection, session, &landing, &into, &names).await?;
+        let mut promotion = Promotion::new(connection, session, &table, &into, &names).await?;
         if options.tolerance.on_error == OnError::Ignore {
-            promotion.keep_rejects(&rejects_name(&landing), true);
+            promotion.keep_rejects(&rejects_name(&table), true);
         }
         if !options.writing.keep_landing {
             promotion.drop_landing();
         }
-        Ok(Landed { promotion, into, name })
+        Ok(Landing { promotion, into, name })
     }
 
     /// Promotes what has landed. Unless that works, the target is as it was.
@@ -76,9 +76,9 @@ impl Load<'_> {
         &mut self,
         connection: &Arc<Connection>,
         decision: &Decision,
-        landed: &Landed,
+        landing: &Landing,
     ) -> Result<(), Error> {
-        let mut promotion = landed.promotion.clone();
+        let mut promotion = landing.promotion.clone();
         if let Some(limit) = self.options.tolerance.reject_limit {
             promotion.limit_rejects(limit, self.report.rows_rejected, self.control.snapshot().rows_read);
         }
@@ -86,7 +86,7 @@ impl Load<'_> {
         let target = self.target.pinned_to(connection);
         let promoted = match promotion.run(connection, &target, self.control).await {
             Ok(promoted) => promoted,
-            Err(error) => return Err(self.not_promoted(connection, decision, landed, error).await),
+            Err(error) => return Err(self.not_promoted(connection, decision, landing, error).await),
         };
         self.confirmed(promoted.is_confirmed);
         let sent = self.report.rows;
@@ -94,7 +94,7 @@ impl Load<'_> {
             self.control.notice(format!(
                 "{sent} rows landed; the server counted {} into {} and {} apart: triggers or rules can do that, or somebody who wrote into the landing table",
                 promoted.rows,
-                landed.into.display(),
+                landing.into.display(),
                 promoted.rows_rejected
             ));
         }
@@ -113,16 +113,16 @@ impl Load<'_> {
         &self,
         connection: &Connection,
         decision: &Decision,
-        landed: &Landed,
+        landing: &Landing,
         error: Error,
     ) -> Error {
         if error.kind() == ErrorKind::PartlyCommitted {
             return error;
         }
-        let (landing, into) = (decision.table.display(), landed.into.display());
+        let (from, into) = (decision.table.display(), landing.into.display());
         let kept = |error: Error| {
-            let visible = format!("nothing was changed in {into}; the rows are in {landing}, as text");
-            let promote = Action::Promote { landing: landing.clone(), into: into.clone() };
+            let visible = format!("nothing was changed in {into}; the rows are in {from}, as text");
+            let promote = Action::Promote { landing: from.clone(), into: into.clone() };
             let hint = message![promote, " keeps rows apart that cannot be promoted"];
             let error = error.with_visible(Committed::No, visible);
             if error.hint().is_none() { error.with_hint(hint) } else { error }

@@ -1,0 +1,199 @@
+//! The table that is there: what the mode does with it, and what it refuses.
+
+use howdah_connect::Connection;
+use howdah_message::{Message, setting};
+
+use super::{Load, advice};
+use crate::catalog::name::TableName;
+use crate::catalog::session::Session;
+use crate::catalog::table::Table;
+use crate::error::Error;
+use crate::options::{LoadOptions, Mode, WritePath};
+
+/// What a load does with the table that it is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// It is not there, and is made.
+    Make,
+    /// It is not there, and would have to be.
+    Missing,
+    /// It is there, and must not be.
+    InTheWay,
+    /// Rows are added to it.
+    Add,
+    /// Its rows are matched with those of the input.
+    Match,
+    /// It is emptied first.
+    Empty,
+    /// Another takes its place.
+    Exchange,
+}
+
+impl Use {
+    /// By the mode, and whether the table `exists`.
+    fn of(mode: Mode, exists: bool) -> Use {
+        match (mode, exists) {
+            (Mode::Create | Mode::CreateAppend | Mode::Replace, false) => Use::Make,
+            (Mode::Append | Mode::Truncate, false) => Use::Missing,
+            (Mode::Upsert | Mode::Ignore | Mode::Update | Mode::Delete, false) => Use::Missing,
+            (Mode::Create, true) => Use::InTheWay,
+            (Mode::Append | Mode::CreateAppend, true) => Use::Add,
+            (Mode::Upsert | Mode::Ignore | Mode::Update | Mode::Delete, true) => Use::Match,
+            (Mode::Truncate, true) => Use::Empty,
+            (Mode::Replace, true) => Use::Exchange,
+        }
+    }
+
+    /// Refuses options for tables that this load makes or empties, where it does not.
+    ///
+    /// # Errors
+    /// A usage error that names the option.
+    fn check(self, table: &Table, options: &LoadOptions) -> Result<(), Error> {
+        let keeps_rows = matches!(self, Use::Add | Use::Match);
+        let lands = options.writing.write_path == WritePath::Landing;
+        // A landing table is new.
+        if options.target.unlogged && (keeps_rows && !lands || self == Use::Empty) {
+            return Err(only_for_new(message![setting::UNLOGGED], table));
+        }
+        if options.writing.freeze && keeps_rows {
+            return Err(Error::usage(message![
+                setting::FREEZE,
+                " needs a table that this load makes or empties"
+            ])
+            .with_hint(message![
+                "add ",
+                setting::MODE.word("truncate"),
+                " or ",
+                setting::MODE.word("replace")
+            ]));
+        }
+        Ok(())
+    }
+}
+
+impl Load<'_> {
+    /// The existing table that rows go to or take the place of, by the mode.
+    ///
+    /// # Errors
+    /// A usage error: the mode needs a table that is not there, or none where one is; an option is for new tables.
+    pub(super) async fn existing(
+        &self,
+        connection: &Connection,
+        name: &TableName,
+        session: &Session,
+    ) -> Result<Option<Table>, Error> {
+        let options = self.options;
+        let mode = options.target.mode;
+        let found = Table::lookup(connection, name, &session.rules).await?;
+        let used = Use::of(mode, found.is_some());
+        let Some(table) = found else {
+            let lacks_typed = used == Use::Make && options.writing.write_path == WritePath::Landing;
+            return if used == Use::Missing || lacks_typed { Err(missing(name, options)) } else { Ok(None) };
+        };
+        if !options.target.key.is_empty() && !mode.matches_rows() {
+            return Err(only_for_new(message![setting::KEY], &table)
+                .with_hint(advice::key_an_existing(&table, &options.target.key)));
+        }
+        if used == Use::InTheWay {
+            return Err(in_the_way(&table));
+        }
+        used.check(&table, options)?;
+        if used == Use::Add && table.holds_rows(connection).await? == Some(true) {
+            self.control.notice(format!("{} holds rows already; the new ones are added", table.display()));
+        }
+        Ok(Some(table))
+    }
+}
+
+fn only_for_new(option: Message, table: &Table) -> Error {
+    Error::usage(message![option, " is for new tables, and ", table.display(), " exists"])
+}
+
+fn in_the_way(table: &Table) -> Error {
+    Error::usage(format!("table {} exists already", table.display())).with_sqlstate("42P07").with_hint(
+        message![
+            setting::MODE.word("append"),
+            " adds to it, replace exchanges its rows, truncate empties it first"
+        ],
+    )
+}
+
+/// There is no table `name`, and what makes one.
+fn missing(name: &TableName, options: &LoadOptions) -> Error {
+    let mode = options.target.mode;
+    let hint = if mode.matches_rows() {
+        message![
+            setting::MODE.word(mode.name()),
+            " needs rows to match; ",
+            setting::MODE.word("create"),
+            " makes the table"
+        ]
+    } else if options.writing.write_path == WritePath::Landing {
+        message![
+            "landed rows are promoted into a typed table: make it first; a load with another ",
+            setting::WRITE_PATH,
+            " makes one, and ",
+            setting::DRY_RUN,
+            " shows its script"
+        ]
+    } else {
+        message![setting::MODE.word("create_append"), " (the default) makes it"]
+    };
+    Error::usage(format!("table {name} does not exist")).with_sqlstate("42P01").with_hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::table::{Hazards, Kind};
+
+    #[test]
+    fn each_mode_has_one_use_for_a_table_that_is_there_and_one_for_none() {
+        for (mode, there, not_there) in [
+            (Mode::Append, Use::Add, Use::Missing),
+            (Mode::Create, Use::InTheWay, Use::Make),
+            (Mode::CreateAppend, Use::Add, Use::Make),
+            (Mode::Replace, Use::Exchange, Use::Make),
+            (Mode::Truncate, Use::Empty, Use::Missing),
+            (Mode::Upsert, Use::Match, Use::Missing),
+            (Mode::Ignore, Use::Match, Use::Missing),
+            (Mode::Update, Use::Match, Use::Missing),
+            (Mode::Delete, Use::Match, Use::Missing),
+        ] {
+            assert_eq!((Use::of(mode, true), Use::of(mode, false)), (there, not_there), "{mode:?}");
+        }
+    }
+
+    #[test]
+    fn options_for_new_tables_are_refused_where_rows_stay_and_nowhere_else() {
+        let table = Table {
+            oid: 1,
+            schema: "public".into(),
+            name: "t".into(),
+            kind: Kind::Table,
+            is_logged: true,
+            columns: Vec::new(),
+            hazards: Hazards::default(),
+            can_refuse_rows: false,
+            has_row_triggers: false,
+            row_security: false,
+        };
+        let unlogged = LoadOptions::default().unlogged(true);
+        let landing = unlogged.clone().write_path(WritePath::Landing);
+        let freeze = LoadOptions::default().freeze(true);
+        for (used, refuses_unlogged, refuses_landing, refuses_freeze) in [
+            (Use::Add, true, false, true),
+            (Use::Match, true, false, true),
+            (Use::Empty, true, true, false),
+            (Use::Exchange, false, false, false),
+        ] {
+            let refuses = |options| used.check(&table, options).is_err();
+            assert_eq!(
+                (refuses(&unlogged), refuses(&landing), refuses(&freeze)),
+                (refuses_unlogged, refuses_landing, refuses_freeze),
+                "{used:?}"
+            );
+            assert!(!refuses(&LoadOptions::default()), "{used:?}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! How inputs are read: the fields of a record, and how values are written that PostgreSQL would write otherwise.
+
+use std::sync::Arc;
+
+use howdah_source::json::Keys;
+use howdah_source::layout::Layouts;
+use howdah_source::spelling;
+use howdah_source::{DateFormat, Dialect};
+
+use crate::catalog::table::Table;
+use crate::options::{LoadOptions, OnError, OnNul};
+use crate::plan::PlanRules;
+use crate::plan::mapping::Mapping;
+
+/// What is read of the inputs, and how.
+#[derive(Debug, Clone)]
+pub(crate) struct ReadingPlan {
+    pub(crate) dialect: Arc<Dialect>,
+    /// The header's names, when every input starts with one.
+    pub(crate) header: Option<Vec<String>>,
+    /// Fields every record must have.
+    pub(crate) fields: usize,
+    /// The field behind those of every record that holds the file's name, where a column gets that.
+    pub(crate) file_field: Option<usize>,
+    /// In JSON: which key is which field.
+    pub(crate) keys: Option<Keys>,
+    /// The inputs whose fields are others than these.
+    pub(crate) layouts: Layouts,
+    /// For inputs whose values have types: the fields that are read, in the inputs' order.
+    pub(crate) arrow_fields: Vec<usize>,
+    /// What happens to records that are no rows.
+    pub(crate) on_error: OnError,
+    pub(crate) on_nul: OnNul,
+    pub(crate) spelling: ValueSpelling,
+}
+
+impl ReadingPlan {
+    /// Reads what `mapping` says; values of JSON take the shapes of the columns of `table`.
+    pub(super) fn new(
+        dialect: Arc<Dialect>,
+        mapping: &Mapping,
+        table: &Table,
+        rules: &PlanRules<'_>,
+    ) -> ReadingPlan {
+        let file_field = mapping.pairs.iter().find(|pair| pair.is_file_name).map(|pair| pair.field);
+        let shape = |field: usize| {
+            let pair = mapping.pairs.iter().find(|pair| pair.field == field && !pair.is_file_name)?;
+            let table = rules.promoted_into.unwrap_or(table);
+            let column = table.columns.iter().find(|column| column.name == pair.target)?;
+            Some(&column.shape)
+        };
+        let keys = mapping.keys.as_ref().map(|keys| {
+            let width = mapping.fields + usize::from(file_field.is_some());
+            Keys::new(&keys.names, &keys.skipped, width, keys.passes_over, shape)
+        });
+        ReadingPlan {
+            dialect,
+            header: mapping.header.clone(),
+            fields: mapping.fields,
+            file_field,
+            keys,
+            layouts: mapping.layouts.clone(),
+            arrow_fields: Vec::new(),
+            on_error: rules.options.tolerance.on_error,
+            on_nul: rules.options.tolerance.on_nul,
+            spelling: ValueSpelling::of(rules.options),
+        }
+    }
+}
+
+/// How numbers and dates of the input are written.
+#[derive(Debug, Clone)]
+pub(crate) struct ValueSpelling {
+    pub(crate) decimal: DecimalMark,
+    /// `None`: as PostgreSQL reads them.
+    pub(crate) dates: Option<DateFormat>,
+}
+
+/// What stands before the fraction of a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DecimalMark {
+    Point,
+    /// Of some numbers at least.
+    Comma,
+}
+
+/// How the values of one column are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spelled {
+    AsPostgresDoes,
+    WithDecimalComma,
+    /// In the load's own date format.
+    InDateFormat,
+}
+
+impl ValueSpelling {
+    /// As the options say.
+    pub(super) fn of(options: &LoadOptions) -> ValueSpelling {
+        let decimal = match options.input.decimal_comma {
+            true => DecimalMark::Comma,
+            false => DecimalMark::Point,
+        };
+        ValueSpelling { decimal, dates: options.input.date_format.clone() }
+    }
+
+    /// Whether it is PostgreSQL's for every type.
+    pub(super) fn is_usual(&self) -> bool {
+        self.decimal == DecimalMark::Point && self.dates.is_none()
+    }
+
+    /// How values of the type are written.
+    pub(super) fn of_type(&self, oid: u32) -> Spelled {
+        if self.decimal == DecimalMark::Comma && spelling::decimal::is_decimal(oid) {
+            Spelled::WithDecimalComma
+        } else if self.dates.is_some() && spelling::date::is_temporal(oid) {
+            Spelled::InDateFormat
+        } else {
+            Spelled::AsPostgresDoes
+        }
+    }
+}
