@@ -44,7 +44,7 @@ fuzz_target!(init: write_seeds(), |data: &[u8]| {
                 Ok(None) => break,
                 Err(fault) => {
                     let (raw, line) = place(fault.span);
-                    Err(Fault { message: fault.reason, raw, line })
+                    Err(Fault { message: fault.reason.as_str(), raw, line })
                 }
                 Ok(Some(span)) => {
                     let (raw, line) = place(span);

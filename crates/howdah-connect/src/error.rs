@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tokio_postgres::error::DbError;
 
 use crate::last_words::LastWords;
+use crate::sqlstate;
 
 /// A connection failure: its [kind](Error::kind) for programs, its texts for people, its [cause](StdError::source) for both.
 ///
@@ -161,17 +162,13 @@ impl Error {
     /// Whether the cause is likely to pass, so that trying again later makes sense.
     ///
     /// These are [`Unreachable`](ErrorKind::Unreachable), [`TimedOut`](ErrorKind::TimedOut),
-    /// [`Unsuitable`](ErrorKind::Unsuitable) and [`Lost`](ErrorKind::Lost), and of the server's errors the classes 08
-    /// (connection exception), 40 (transaction rollback), 53 (insufficient resources) and 57 (operator intervention), as
-    /// well as 25006 (`read_only_sql_transaction`), 55006 (`object_in_use`) and 55P03 (`lock_not_available`); see
-    /// [PostgreSQL's error codes](https://www.postgresql.org/docs/current/errcodes-appendix.html). Whether a request
-    /// that was lost took effect is another question, which only the caller can answer.
+    /// [`Unsuitable`](ErrorKind::Unsuitable) and [`Lost`](ErrorKind::Lost), and of the server's errors those that
+    /// [`sqlstate::is_transient`] names. Whether a request that was lost took effect is another question, which only the
+    /// caller can answer.
     pub fn is_retryable(&self) -> bool {
-        const CLASSES: [&str; 4] = ["08", "40", "53", "57"];
-        const CODES: [&str; 3] = ["25006", "55006", "55P03"];
         match self.sqlstate() {
             _ if self.kind() == ErrorKind::Lost => true,
-            Some(code) => CLASSES.iter().any(|class| code.starts_with(class)) || CODES.contains(&code),
+            Some(code) => sqlstate::is_transient(code),
             None => matches!(
                 self.kind(),
                 ErrorKind::Unreachable | ErrorKind::TimedOut | ErrorKind::Unsuitable | ErrorKind::Lost

@@ -73,6 +73,7 @@ mod said;
 mod service;
 mod session;
 mod socket;
+pub mod sqlstate;
 mod stream;
 mod target;
 mod tls;

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use super::Mention;
 
-/// An option, by the name that it has in Rust and Python.
+/// An option, by the name that it has on the command line and in Python. Most have the same one in Rust: see
+/// [`rust_name`](Setting::rust_name).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Setting(&'static str);
 
@@ -37,6 +38,20 @@ impl Setting {
     /// The setting's name, in snake case.
     pub const fn name(self) -> &'static str {
         self.0
+    }
+
+    /// The name of the method or field that sets it in Rust.
+    #[must_use]
+    pub fn rust_name(self) -> &'static str {
+        match self {
+            ALLOW => "allow_loss",
+            COLUMNS => "column_list",
+            DBNAME => "conninfo",
+            DECIMAL => "decimal_comma",
+            NAMES => "column_names",
+            USERNAME => "user",
+            other => other.0,
+        }
     }
 
     /// Mentions the setting with `value`.

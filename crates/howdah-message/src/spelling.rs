@@ -1,6 +1,6 @@
 //! How a front end writes the options and actions that messages mention.
 
-use super::{Action, Mention, Setting, Value};
+use super::{Action, Mention, Setting, Value, setting};
 
 /// The language of a front end.
 pub trait Spelling {
@@ -44,12 +44,15 @@ impl Library {
 
 impl Spelling for Library {
     fn setting(&self, setting: Setting, value: Option<&Value>) -> String {
+        let name = setting.rust_name();
         match value {
-            None => setting.name().to_owned(),
+            None => name.to_owned(),
+            // The method of Rust is about one sign alone.
+            Some(Value::Word(sign)) if setting == setting::DECIMAL => format!("{name}={}", sign == ","),
             Some(Value::Entry(from, to)) => {
-                format!("{}[{}]={}", setting.name(), self.value(from), self.value(to))
+                format!("{name}[{}]={}", self.value(from), self.value(to))
             }
-            Some(value) => format!("{}={}", setting.name(), self.value(value)),
+            Some(value) => format!("{name}={}", self.value(value)),
         }
     }
 

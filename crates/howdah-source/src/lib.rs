@@ -69,7 +69,7 @@ pub use open::Input;
 pub use open::encoding::Encoding;
 pub use open::provenance::Provenance;
 pub use progress::{Progress, Reading};
-pub use span::{Fault, Span};
+pub use span::{Fault, FaultReason, Span};
 pub use spelling::DateFormat;
 pub use text::cut::Cutter;
 pub use text::piece::{Origin, PIECE_BYTES, Piece};

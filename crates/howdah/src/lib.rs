@@ -22,7 +22,7 @@
 //!
 //! An [`Error`] says where (file, line, column), why (the server's SQLSTATE and detail), what is in the table now, and what
 //! can be done. Its answers for programs are [`kind`](Error::kind), [`is_retryable`](Error::is_retryable) and
-//! [`committed`](Error::committed); [`report`](Error::report) has the figures up to the failure.
+//! [`committed`](Error::committed); [`load_report`](Error::load_report) has the figures up to the failure.
 //!
 //! ```
 //! # let database = howdah_testkit::Database::new();

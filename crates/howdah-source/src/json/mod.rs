@@ -18,7 +18,7 @@ use howdah_message::Message;
 pub use forms::{form, form_name, last_record_end};
 pub use keys::{Habit, Keys};
 pub use record::Reader;
-pub use regions::{CUT_OFF, Regions};
+pub use regions::Regions;
 
 /// The first place from `at` that is no white space.
 fn skip_space(bytes: &[u8], at: usize) -> usize {

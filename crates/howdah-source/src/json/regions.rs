@@ -4,14 +4,7 @@ use super::forms::element_start;
 use super::skip_space;
 use super::walk::{Walk, closing};
 use crate::dialect::Eol;
-use crate::span::{Fault, Span};
-
-/// In the words in which the other faults of JSON are said.
-const NO_VALUE: &str =
-    "invalid input syntax for type json: a value is missing between the commas of the array";
-/// Why an array is not whole.
-pub const CUT_OFF: &str = "invalid input syntax for type json: the input ends inside of its array";
-const BEHIND: &str = "invalid input syntax for type json: something follows the end of the array";
+use crate::span::{Fault, FaultReason, Span};
 
 /// Reads the records of one piece in order.
 pub struct Regions<'a> {
@@ -123,7 +116,7 @@ impl<'a> Regions<'a> {
             Some(b']') if self.bytes[opener] == b'[' => self.end_array(end),
             None if self.ends_input => self.end_without_bracket(),
             // Without an end to the input, the piece was cut before a comma.
-            _ => Err(Fault { span, reason: NO_VALUE }),
+            _ => Err(Fault { span, reason: FaultReason::NoJsonValue }),
         }
     }
 
@@ -148,7 +141,11 @@ impl<'a> Regions<'a> {
         self.is_over = true;
         self.at = self.bytes.len();
         let rest = self.span(bracket + 1, self.bytes.len());
-        if rest.start < rest.end { Err(Fault { span: rest, reason: BEHIND }) } else { Ok(None) }
+        if rest.start < rest.end {
+            Err(Fault { span: rest, reason: FaultReason::BehindJsonArray })
+        } else {
+            Ok(None)
+        }
     }
 
     #[cold]
@@ -156,7 +153,11 @@ impl<'a> Regions<'a> {
         self.is_over = true;
         let end = self.bytes.len();
         self.at = end;
-        if self.ends_input { Err(Fault { span: self.span(end, end), reason: CUT_OFF }) } else { Ok(None) }
+        if self.ends_input {
+            Err(Fault { span: self.span(end, end), reason: FaultReason::JsonCutOff })
+        } else {
+            Ok(None)
+        }
     }
 
     /// The range without white space at its ends.

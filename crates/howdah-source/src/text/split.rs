@@ -3,7 +3,7 @@
 use crate::dialect::{Dialect, Eol, Family};
 pub use crate::field::{Field, Form, value};
 use crate::json::Regions;
-use crate::span::{Fault, Span};
+use crate::span::{Fault, FaultReason, Span};
 use crate::text::piece::Piece;
 use crate::text::structural::Structurals;
 
@@ -159,7 +159,7 @@ impl<'a> Splitter<'a> {
                 None => {
                     self.at = bytes.len();
                     if quotes % 2 == 1 {
-                        stray.get_or_insert(OPEN_QUOTE);
+                        stray.get_or_insert(FaultReason::OpenQuote);
                     }
                     fields.push(csv_field(bytes, dialect, start, bytes.len(), quotes));
                     return checked(span, stray);
@@ -208,13 +208,13 @@ impl<'a> Splitter<'a> {
 
     /// What is wrong with the `\.` at `at`: one that ends the data is not part of a piece.
     #[cold]
-    fn marker_fault(&self, at: usize) -> &'static str {
+    fn marker_fault(&self, at: usize) -> FaultReason {
         let behind = (self.bytes.get(at + 2).copied(), self.bytes.get(at + 3).copied());
         match (self.eol, behind) {
             (Eol::CrNl, (Some(b'\n'), _) | (Some(b'\r'), Some(b'\r')))
             | (Eol::Nl, (Some(b'\r'), _))
-            | (Eol::Cr, (Some(b'\n'), _)) => "end-of-copy marker does not match previous newline style",
-            _ => "end-of-copy marker is not alone on its line",
+            | (Eol::Cr, (Some(b'\n'), _)) => FaultReason::MarkerBeforeOtherLineEnd,
+            _ => FaultReason::MarkerNotAlone,
         }
     }
 
@@ -224,9 +224,9 @@ impl<'a> Splitter<'a> {
     fn ends_record(
         &mut self,
         at: usize,
-        reasons: [&'static str; 2],
+        reasons: [FaultReason; 2],
         span: &mut Span,
-        stray: &mut Option<&'static str>,
+        stray: &mut Option<FaultReason>,
     ) -> bool {
         let [stray_cr, stray_nl] = reasons;
         let next = match (self.bytes[at], self.eol) {
@@ -279,7 +279,7 @@ impl<'a> Splitter<'a> {
         let mut start = span.start;
         loop {
             let (end, quotes) = two_pass_field_end(&bytes[..span.end], start, dialect)
-                .ok_or(Fault { span, reason: OPEN_QUOTE })?;
+                .ok_or(Fault { span, reason: FaultReason::OpenQuote })?;
             forget_surplus(fields);
             fields.push(match quotes {
                 0 => csv_field(bytes, dialect, start, end, quotes),
@@ -352,15 +352,13 @@ fn forget_surplus(fields: &mut Vec<Field>) {
     }
 }
 
-/// COPY's words for a quote without its other half.
-pub const OPEN_QUOTE: &str = "unterminated CSV quoted field";
-/// The same for a CR and an LF that end no record, in CSV.
-const STRAY_IN_CSV: [&str; 2] = ["unquoted carriage return found in data", "unquoted newline found in data"];
-/// The same in its text format.
-const STRAY_IN_TEXT: [&str; 2] = ["literal carriage return found in data", "literal newline found in data"];
+/// A CR and an LF that end no record, in CSV.
+const STRAY_IN_CSV: [FaultReason; 2] = [FaultReason::UnquotedCarriageReturn, FaultReason::UnquotedNewline];
+/// The same in COPY's text format.
+const STRAY_IN_TEXT: [FaultReason; 2] = [FaultReason::LiteralCarriageReturn, FaultReason::LiteralNewline];
 
 #[inline]
-fn checked(span: Span, stray: Option<&'static str>) -> Result<Span, Fault> {
+fn checked(span: Span, stray: Option<FaultReason>) -> Result<Span, Fault> {
     match stray {
         None => Ok(span),
         Some(reason) => Err(Fault { span, reason }),

@@ -11,7 +11,7 @@ pub(crate) use hidden_names::HiddenNames;
 pub use howdah_source::Location;
 pub use reported::{ReportedError, ReportedLocation};
 
-use howdah_connect::LastWords;
+use howdah_connect::{LastWords, sqlstate};
 use howdah_encode::Loss;
 use howdah_message::{Message, Part, Respell, Spelling, setting};
 
@@ -316,26 +316,22 @@ impl Error {
     pub fn visible(&self) -> Option<&str> {
         self.0.visible.as_deref()
     }
-    /// Whether rows are in the table. An error from before anything was sent says no.
+    /// Whether rows are in the table. Unless the place that failed knows better, a connection that was lost, a session
+    /// that the server ended and a fault of howdah itself leave that open; any other failure, one from before anything was
+    /// sent among them, says no.
     pub fn committed(&self) -> Committed {
-        self.0.committed.unwrap_or(match self.0.kind {
-            ErrorKind::PartlyCommitted => Committed::Unknown,
+        self.0.committed.unwrap_or(match (self.0.kind, self.sqlstate()) {
+            (ErrorKind::PartlyCommitted | ErrorKind::Internal, _) | (ErrorKind::Server, None) => {
+                Committed::Unknown
+            }
+            (_, Some(code)) if sqlstate::ends_the_session(code) => Committed::Unknown,
             _ => Committed::No,
         })
     }
 
-    /// What was done until the failure: a [`Report`](crate::Report), [`PromoteReport`](crate::PromoteReport) or
-    /// [`StreamReport`](crate::stream::StreamReport), by which of the calls failed. `None`: it did not begin, or another
-    /// call failed.
-    ///
-    /// ```
-    /// # fn look(error: &howdah::Error) {
-    /// if let Some(report) = error.report::<howdah::Report>() {
-    ///     eprintln!("{} records were read, {} refused", report.rows_read, report.rows_rejected);
-    /// }
-    /// # }
-    /// ```
-    pub fn report<R: Any>(&self) -> Option<&R> {
+    /// What was done until the failure. Which report that is, the call that failed knows: its module has the question for
+    /// users.
+    pub(crate) fn report_of<R: Any>(&self) -> Option<&R> {
         self.0.report.as_deref()?.downcast_ref()
     }
 
@@ -352,24 +348,12 @@ impl Error {
     /// Whether the cause is likely to pass, so that the same call may succeed later. Whether it would then write rows a
     /// second time is for [`Error::committed`] to say.
     ///
-    /// These are the failures without a SQLSTATE that have to do with the connection, a full queue, and of the codes in
-    /// [appendix A of PostgreSQL's manual](https://www.postgresql.org/docs/current/errcodes-appendix.html):
-    ///
-    /// | SQLSTATE | name |
-    /// | --- | --- |
-    /// | class 08 | connection exception |
-    /// | class 40 | transaction rollback: serialization failures, deadlocks |
-    /// | class 53 | insufficient resources: disk, memory, connections |
-    /// | class 57 | operator intervention: shutdown, cancelled statements |
-    /// | 25006 | `read_only_sql_transaction`, as on a standby that may become the primary |
-    /// | 55006 | `object_in_use` |
-    /// | 55P03 | `lock_not_available` |
+    /// These are the failures without a SQLSTATE that have to do with the connection, a full queue, and the codes that
+    /// [`sqlstate::is_transient`] names.
     pub fn is_retryable(&self) -> bool {
-        const CLASSES: [&str; 4] = ["08", "40", "53", "57"];
-        const CODES: [&str; 3] = ["25006", "55006", "55P03"];
         match self.sqlstate() {
             None => matches!(self.kind(), ErrorKind::Server | ErrorKind::Connect | ErrorKind::QueueFull),
-            Some(code) => CLASSES.iter().any(|class| code.starts_with(class)) || CODES.contains(&code),
+            Some(code) => sqlstate::is_transient(code),
         }
     }
 }
@@ -514,9 +498,20 @@ mod tests {
     }
 
     #[test]
+    fn what_nobody_knows_is_not_called_not_committed() {
+        let of = |kind| Error::new(kind, "no");
+        // A connection that was lost, and faults of howdah's own.
+        assert_eq!(of(ErrorKind::Server).committed(), Committed::Unknown);
+        assert_eq!(of(ErrorKind::Internal).committed(), Committed::Unknown);
+        assert_eq!(of(ErrorKind::Server).with_sqlstate("57P01").committed(), Committed::Unknown);
+        assert_eq!(of(ErrorKind::Server).with_sqlstate("23505").committed(), Committed::No);
+        assert_eq!(of(ErrorKind::Internal).nothing_changed().committed(), Committed::No);
+        assert_eq!(Error::usage("no").committed(), Committed::No);
+    }
+
+    #[test]
     fn doubt_about_a_commit_is_not_taken_for_a_part_of_it() {
         let of = |kind| Error::new(kind, "no");
-        assert_eq!(of(ErrorKind::Server).committed(), Committed::No);
         assert_eq!(of(ErrorKind::PartlyCommitted).committed(), Committed::Unknown);
         let some = of(ErrorKind::PartlyCommitted).with_visible(Committed::Partly, "5 rows are in");
         assert_eq!((some.committed(), some.visible()), (Committed::Partly, Some("5 rows are in")));

@@ -6,7 +6,7 @@ use crate::catalog::name;
 use crate::catalog::table::Table;
 use crate::error::{Error, ErrorKind, why_ended};
 use crate::options::{Format, LoadOptions, Mode, OnError};
-use crate::plan::header;
+use crate::plan::header_decision::HeaderDecision;
 
 /// The table was not there when the load began.
 const MADE_MEANWHILE: &str = "another session made the table meanwhile: the same load again adds its rows to it, unless the mode is create";
@@ -62,10 +62,13 @@ pub(crate) fn advise(error: Error, options: &LoadOptions, role: &str, table: &st
 }
 
 /// Where the very first record is refused, and was data only because its names are not the table's.
-pub(crate) fn about_record_1(error: Error, header_reason: Option<&str>, skipped_lines: u64) -> Error {
+pub(super) fn about_record_1(error: Error, header: Option<&HeaderDecision>, skipped_lines: u64) -> Error {
     let is_first = error.location().is_some_and(|at| at.line == Some(skipped_lines + 1));
-    match header::doubt(header_reason.unwrap_or_default()) {
-        Some(doubt) if is_first && header_reason == Some(header::STRANGE_NAMES) => error.with_hint(doubt),
+    match header {
+        Some(HeaderDecision::StrangeNames) if is_first => match HeaderDecision::StrangeNames.doubt() {
+            Some(doubt) => error.with_hint(doubt),
+            None => error,
+        },
         _ => error,
     }
 }

@@ -71,7 +71,7 @@ impl Load<'_> {
             table: target.display(),
             creates_table: is_new,
             dialect,
-            header: mapping.header_reason.clone(),
+            header: mapping.decision.to_string(),
             columns: plan
                 .columns
                 .iter()

@@ -48,7 +48,7 @@ use crate::encode::rejects::Rejects;
 use crate::error::{Error, ReportedError};
 use crate::options::{Format, LoadOptions};
 use crate::plan::Plan;
-use crate::plan::header;
+use crate::plan::header_decision::HeaderDecision;
 use crate::plan::jobs::Jobs;
 use crate::plan::mapping::{self, Mapping};
 use crate::publish::load_id::LoadId;
@@ -75,7 +75,7 @@ use crate::send::write;
 /// ```
 ///
 /// # Errors
-/// What ended the load, with what was done until then: [`Error::report`] gives the [`Report`], and [`Error::committed`] says
+/// What ended the load, with what was done until then: [`Error::load_report`] gives the [`Report`], and [`Error::committed`] says
 /// whether rows are in the table.
 pub fn load(options: &LoadOptions, target: &Target, control: &Control) -> Result<Report, Error> {
     run(|| Ok(Input::resolve(&options.input.paths, control.progress())?), options, target, control)
@@ -144,6 +144,7 @@ fn run(
                     locks: None,
                     report: &mut report,
                     because: Vec::new(),
+                    header: None,
                 };
                 let done = runtime.block_on(load.run_watched());
                 // A name that no resolver answers for would keep us: threads that look names up cannot be stopped.
@@ -162,8 +163,6 @@ fn run(
     report.client_cpu_s = usage.cpu_s - before.cpu_s;
     report.peak_rss_bytes = usage.peak_rss_bytes;
     let Err(error) = result else { return Ok(report) };
-    let reason = report.plan.as_ref().map(|plan| plan.header.as_str());
-    let error = advice::about_record_1(error, reason, options.input.skip_lines);
     let error = advice::advise(error, &resolved, target.user(), &report.table);
     if !options.writing.write_path.commits_rows() {
         report.rows = 0;
@@ -201,6 +200,8 @@ struct Load<'a> {
     report: &'a mut Report,
     /// Why columns of a new table are text, by their names.
     because: Vec<(String, Message)>,
+    /// Whether record 1 was taken for a header, once that was found out.
+    header: Option<HeaderDecision>,
 }
 
 /// What was found out about the server and the input before anything is decided.
@@ -237,6 +238,8 @@ impl Load<'_> {
     /// Runs; where a wait for a lock was ended, the error says so.
     async fn run_watched(mut self) -> Result<(), Error> {
         let done = self.run().await;
+        let skipped = self.options.input.skip_lines;
+        let done = done.map_err(|error| advice::about_record_1(error, self.header.as_ref(), skipped));
         match &self.locks {
             Some(locks) => done.map_err(|error| locks.explain(error)),
             None => done,
@@ -344,10 +347,11 @@ impl Load<'_> {
         if let Some(shortened) = &mapping.shortened {
             self.control.notice(shortened.clone());
         }
-        if let Some(doubt) = header::doubt(&mapping.header_reason) {
-            self.control.notice(message![&mapping.header_reason, " (", doubt, ")"]);
+        if let Some(doubt) = mapping.decision.doubt() {
+            self.control.notice(message![mapping.decision.to_string(), " (", doubt, ")"]);
         }
         self.report.phases.plan_s = planning.elapsed().as_secs_f64() - self.report.phases.infer_s;
+        self.header = Some(mapping.decision.clone());
         let (dialect, mapping) = (&dialect, &mapping);
         let session = &session;
         let found = Circumstances { connection, session, name, inputs, dialect, mapping, bytes: sizes };

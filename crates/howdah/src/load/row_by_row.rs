@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use howdah_connect::Connection;
+use howdah_connect::{Connection, sqlstate};
 use howdah_source::MorselSource;
 
 use super::{Decision, Load};
@@ -71,9 +71,7 @@ impl Load<'_> {
 fn what_is_in(error: Error, rows: u64, settled: bool, decision: &Decision) -> Error {
     // A server that ends a session says why (57P01, 25P04); the row that it had may be in all the same.
     let is_lost = match error.sqlstate() {
-        Some(state) => {
-            state.starts_with("57P") || state.starts_with("08") || ["25P03", "25P04"].contains(&state)
-        }
+        Some(state) => sqlstate::ends_the_session(state),
         None => matches!(error.kind(), ErrorKind::Server | ErrorKind::Connect),
     };
     let is_certain = settled && !is_lost;

@@ -1,6 +1,6 @@
 //! The start of the input: what record 1 and the fields below it look like, and whether record 1 is a header.
 
-use howdah_message::{Message, setting};
+use howdah_message::setting;
 use howdah_source::listing::listing;
 
 use crate::catalog::inferred_type::InferredType;
@@ -8,6 +8,7 @@ use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::options::{HeaderOption, LoadOptions};
 use crate::plan::columns::are_names;
+use crate::plan::header_decision::HeaderDecision;
 use crate::plan::keys::Seen;
 
 /// The start of the input: record 1, and what the fields below it look like.
@@ -23,41 +24,12 @@ pub(crate) struct Head {
     pub(crate) recurs: bool,
     /// Why record 1 cannot be a header although it looks like one: it is not text.
     pub(crate) fault: Option<Error>,
-    /// Whether record 1 is a header, and why, once that was found out.
-    decision: Option<(bool, String)>,
+    /// Whether record 1 is a header, once that was found out.
+    decision: Option<HeaderDecision>,
     /// The names are keys of JSON, and `first` has those of all records that were looked at.
     pub(crate) has_keys: bool,
     /// What their values look like, where all of the input was looked at.
     pub(crate) seen: Option<Seen>,
-}
-
-/// Why record 1 is data that could be a header otherwise.
-pub(crate) const NOT_DISTINCT: &str = "record 1 is data: its fields are not distinct names";
-
-/// Why record 1 is data although nothing tells it from a header.
-const ALIKE: &str = "record 1 is data: it looks like the records below it";
-
-/// Why record 1 is a header although it could be data.
-const ALL_TEXT: &str = "record 1 is the header, it seems: all fields are text";
-
-/// Why record 1 is data although it could name columns of another table.
-pub(crate) const STRANGE_NAMES: &str =
-    "record 1 is data: none of its fields is a column name, though all could be names";
-
-/// What to do where record 1 was taken for the wrong thing for this `reason`; `None`: the reason is a good one.
-pub(crate) fn doubt(reason: &str) -> Option<Message> {
-    match reason {
-        NOT_DISTINCT => Some(message![setting::HEADER.bool(true), " if they are the columns"]),
-        ALIKE => Some(message![setting::HEADER.bool(true), " if it names the columns"]),
-        ALL_TEXT => Some(message![setting::HEADER.bool(false), " if it is data"]),
-        STRANGE_NAMES => Some(message![
-            "if it is a header: ",
-            setting::HEADER.bool(true),
-            " and ",
-            setting::MAP.entry("NAME", "COLUMN")
-        ]),
-        _ => None,
-    }
 }
 
 /// As programs name columns, and people hardly write values.
@@ -69,21 +41,19 @@ fn is_identifier(name: &str) -> bool {
 impl Head {
     /// The head of inputs that name their columns themselves, and may say how many rows they have.
     pub(crate) fn of_schema(names: Vec<String>, rows: Option<u64>) -> Head {
-        let rows = rows.map_or_else(String::new, |rows| format!(", and has {rows} rows"));
-        let decision = Some((true, format!("the input names its columns{rows}")));
+        let decision = Some(HeaderDecision::Schema { rows });
         Head { first: names, decision, ..Head::default() }
     }
 
     /// The head of inputs with so many fields a record, and no header.
     pub(crate) fn without_header(fields: usize) -> Head {
-        let decision = Some((false, "the input has no header".to_owned()));
+        let decision = Some(HeaderDecision::Nameless);
         Head { first: vec![String::new(); fields], decision, ..Head::default() }
     }
 
     /// Keys take the place of a header.
     pub(crate) fn of_keys(names: Vec<String>) -> Head {
-        let reason = "the keys of the objects name the columns".to_owned();
-        Head { first: names, has_keys: true, decision: Some((true, reason)), ..Head::default() }
+        Head { first: names, has_keys: true, decision: Some(HeaderDecision::Keys), ..Head::default() }
     }
 
     /// The head once it is found out whether record 1 is a header.
@@ -100,7 +70,7 @@ impl Head {
 
     /// Whether record 1 was found to be a header.
     pub(crate) fn has_header(&self) -> bool {
-        matches!(self.decision, Some((true, _)))
+        self.decision.as_ref().is_some_and(HeaderDecision::is_header)
     }
 
     /// The same head with the columns of all inputs.
@@ -134,51 +104,48 @@ impl Head {
         names.iter().enumerate().all(|(at, name)| !name.is_empty() && !names[..at].contains(name))
     }
 
-    /// Whether record 1 of a new table's input is a header, and why.
-    pub(crate) fn header_of_new(&self, option: HeaderOption) -> (bool, String) {
+    /// Whether record 1 of a new table's input is a header.
+    pub(crate) fn header_of_new(&self, option: HeaderOption) -> HeaderDecision {
         if let Some(decision) = &self.decision {
             return decision.clone();
         }
         match option {
-            HeaderOption::Yes => return (true, "record 1 is the header, as asked".into()),
-            HeaderOption::No => return (false, "record 1 is data, as asked".into()),
+            HeaderOption::Yes => return HeaderDecision::Asked(true),
+            HeaderOption::No => return HeaderDecision::Asked(false),
             HeaderOption::Auto => {}
         }
         let names = &self.first;
         for ((name, own), rest) in names.iter().zip(&self.first_types).zip(&self.rest_types) {
             if *rest != InferredType::Text && *own == InferredType::Text {
-                return (
-                    true,
-                    format!("record 1 is the header: {name:?} does not fit the {} below it", rest.sql()),
-                );
+                return HeaderDecision::DoesNotFit { name: name.clone(), below: *rest };
             }
         }
         if !self.has_distinct_names() {
-            return (false, NOT_DISTINCT.into());
+            return HeaderDecision::NotDistinct;
         }
         let own_text = self.first_types.iter().all(|own| *own == InferredType::Text);
         let rest_text = self.rest_types.iter().all(|rest| *rest == InferredType::Text);
         if own_text && (rest_text || !self.has_rest) {
             return match !self.recurs && names.iter().all(|name| is_identifier(name)) {
-                true => (true, "record 1 is the header: all fields are text and its own are distinct".into()),
-                false => (true, ALL_TEXT.into()),
+                true => HeaderDecision::Identifiers,
+                false => HeaderDecision::AllText,
             };
         }
-        (false, ALIKE.into())
+        HeaderDecision::Alike
     }
 
-    /// Whether record 1 is a header for an existing table, and why.
+    /// Whether record 1 is a header for an existing table.
     pub(crate) fn header_of_existing(
         &self,
         table: &Table,
         options: &LoadOptions,
-    ) -> Result<(bool, String), Error> {
+    ) -> Result<HeaderDecision, Error> {
         if let Some(decision) = &self.decision {
             return Ok(decision.clone());
         }
         match options.columns.header {
-            HeaderOption::Yes => return Ok((true, "record 1 is the header, as asked".into())),
-            HeaderOption::No => return Ok((false, "record 1 is data, as asked".into())),
+            HeaderOption::Yes => return Ok(HeaderDecision::Asked(true)),
+            HeaderOption::No => return Ok(HeaderDecision::Asked(false)),
             HeaderOption::Auto => {}
         }
         let are_names = are_names(&self.first, table, options);
@@ -189,16 +156,16 @@ impl Head {
             && self.has_distinct_names()
             && self.first_types.iter().all(|own| *own == InferredType::Text);
         if names.is_empty() && could_be_names && self.has_rest && options.columns.column_list.is_none() {
-            return Ok((false, STRANGE_NAMES.into()));
+            return Ok(HeaderDecision::StrangeNames);
         }
         if names.is_empty() {
-            return Ok((false, "record 1 is data: none of its fields is a column name".into()));
+            return Ok(HeaderDecision::NoColumns);
         }
         if others.is_empty() {
-            return Ok((true, "record 1 is the header: all its fields are column names".into()));
+            return Ok(HeaderDecision::AllColumns);
         }
         if options.columns.column_list.is_some() {
-            return Ok((false, "record 1 is data: not all of its fields are column names".into()));
+            return Ok(HeaderDecision::NotAllColumns);
         }
         if let Some(fault) = self.fault.clone() {
             return Err(fault);

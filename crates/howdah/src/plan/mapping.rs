@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::options::{ColumnNames, HeaderOption, LoadOptions};
 use crate::plan::columns::{are_names, find_column, mapped, mapped_field};
 use crate::plan::header::Head;
+use crate::plan::header_decision::HeaderDecision;
 use crate::plan::keys::Seen;
 
 /// The fields of a record and where they go.
@@ -22,8 +23,8 @@ use crate::plan::keys::Seen;
 pub(crate) struct Mapping {
     /// The header's names, when record 1 is one.
     pub(crate) header: Option<Vec<String>>,
-    /// Why record 1 is or is not a header.
-    pub(crate) header_reason: String,
+    /// Whether record 1 is a header, and why.
+    pub(crate) decision: HeaderDecision,
     /// Fields every record must have.
     pub(crate) fields: usize,
     /// In the order of the input.
@@ -86,7 +87,8 @@ pub(crate) fn for_existing(
     table: &Table,
     options: &LoadOptions,
 ) -> Result<Mapping, Error> {
-    let (is_header, header_reason) = head.header_of_existing(table, options)?;
+    let decision = head.header_of_existing(table, options)?;
+    let is_header = decision.is_header();
     head.must_be_text(is_header, options)?;
     let mut problems = Vec::new();
     let mut pairs = Vec::new();
@@ -114,7 +116,7 @@ pub(crate) fn for_existing(
     if !problems.is_empty() {
         return Err(misfit(&problems, head, table, &insertable));
     }
-    finish(head, (is_header, header_reason), pairs, layouts, file_column, options)
+    finish(head, decision, pairs, layouts, file_column, options)
 }
 
 /// The columns of `table` that fields can go into.
@@ -254,7 +256,8 @@ pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> R
         };
         return Err(Error::usage("the input is empty: there is nothing to make a table from").with_hint(hint));
     }
-    let (is_header, header_reason) = head.header_of_new(options.columns.header);
+    let decision = head.header_of_new(options.columns.header);
+    let is_header = decision.is_header();
     head.must_be_text(is_header, options)?;
     let mut problems = Vec::new();
     let mut pairs = Vec::new();
@@ -316,13 +319,13 @@ pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> R
     let file_column = options.columns.file_column.as_ref();
     let is_friendly = is_header && options.columns.column_names == ColumnNames::Snake;
     let shortened = is_friendly.then(|| say_shortened(&pairs, head, options)).flatten();
-    let mapping = finish(head, (is_header, header_reason), pairs, layouts, file_column, options)?;
+    let mapping = finish(head, decision, pairs, layouts, file_column, options)?;
     Ok(Mapping { shortened, ..mapping })
 }
 
 fn finish(
     head: &Head,
-    (is_header, header_reason): (bool, String),
+    decision: HeaderDecision,
     mut pairs: Vec<Pair>,
     layouts: Layouts,
     file_column: Option<&String>,
@@ -331,6 +334,7 @@ fn finish(
     if pairs.is_empty() {
         return Err(Error::usage("no column is left to load"));
     }
+    let is_header = decision.is_header();
     let by_name = is_header && (head.has_keys || options.columns.column_list.is_none());
     let fields = if by_name { head.first.len() } else { pairs.len() };
     let keys = head.has_keys.then(|| KnownKeys {
@@ -344,7 +348,7 @@ fn finish(
         pairs.push(Pair { field: fields, source, target, is_file_name: true });
     }
     let header = (is_header && !head.has_keys).then(|| head.first.clone());
-    Ok(Mapping { header, header_reason, fields, pairs, layouts, keys, shortened: None })
+    Ok(Mapping { header, decision, fields, pairs, layouts, keys, shortened: None })
 }
 
 fn positional(names: &[String], pairs: &mut Vec<Pair>) {

@@ -5,6 +5,7 @@ pub(crate) mod decimal;
 pub(crate) mod declared;
 pub(crate) mod force;
 pub(crate) mod header;
+pub(crate) mod header_decision;
 pub(crate) mod header_match;
 pub(crate) mod jobs;
 pub(crate) mod keys;

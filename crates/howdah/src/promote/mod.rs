@@ -84,11 +84,18 @@ impl PromoteReport {
     /// The report of a promotion that failed with `error`: the one that the error carries, or that of one that did not
     /// begin.
     pub fn of_failure(error: &Error) -> PromoteReport {
-        error.report().cloned().unwrap_or_else(|| PromoteReport {
+        error.promote_report().cloned().unwrap_or_else(|| PromoteReport {
             outcome: Outcome::of(error),
             error: Some(ReportedError::from(&error.clone().or_nothing_changed())),
             ..PromoteReport::default()
         })
+    }
+}
+
+impl Error {
+    /// What a promotion did until it failed. `None`: it did not begin, or another call failed.
+    pub fn promote_report(&self) -> Option<&PromoteReport> {
+        self.report_of()
     }
 }
 
@@ -139,7 +146,7 @@ pub(crate) struct Promoted {
 /// ```
 ///
 /// # Errors
-/// What ended it, with what was done until then: [`Error::report`] gives the [`PromoteReport`].
+/// What ended it, with what was done until then: [`Error::promote_report`] gives the [`PromoteReport`].
 pub fn promote(options: &PromoteOptions, target: &Target, control: &Control) -> Result<PromoteReport, Error> {
     let target = &target.clone().with_fallback_application_name(crate::APPLICATION_NAME);
     let start = Instant::now();

@@ -6,9 +6,8 @@ use std::ops::Range;
 use howdah_message::{Message, setting};
 use howdah_source::layout::Layout;
 use howdah_source::open::{guess, transcode};
-use howdah_source::text::split::{MOST_FIELDS, OPEN_QUOTE, PlainRecord};
-use howdah_source::{Encoding, Field, Piece, Splitter, json};
-use howdah_source::{Fault, Span};
+use howdah_source::text::split::{MOST_FIELDS, PlainRecord};
+use howdah_source::{Encoding, Fault, FaultReason, Field, Piece, Span, Splitter, json};
 
 use crate::error::{Error, ErrorKind};
 use crate::options::{OnError, OnNul};
@@ -376,14 +375,14 @@ pub(crate) fn json_text<'r>(
 /// The error for text that cannot be split into fields.
 #[cold]
 pub(crate) fn unsplit(piece: &Piece, fault: &Fault) -> Error {
-    let error = data_error(piece, fault.span, fault.reason).with_sqlstate("22P04");
+    let error = data_error(piece, fault.span, fault.reason.as_str()).with_sqlstate("22P04");
     match fault.reason {
-        OPEN_QUOTE => error.with_hint(message![
+        FaultReason::OpenQuote => error.with_hint(message![
             "a quote is opened in this record and never closed; ",
             setting::QUOTE,
             " names the quote character"
         ]),
-        "unquoted newline found in data" | "unquoted carriage return found in data" => {
+        FaultReason::UnquotedNewline | FaultReason::UnquotedCarriageReturn => {
             error.with_hint("line ends are mixed: quote fields that contain line ends, or convert the file")
         }
         _ => error,
@@ -393,8 +392,8 @@ pub(crate) fn unsplit(piece: &Piece, fault: &Fault) -> Error {
 /// The error for what stands where a record of JSON should, or does not.
 #[cold]
 pub(crate) fn faulty(piece: &Piece, fault: &Fault) -> Error {
-    let error = data_error(piece, fault.span, fault.reason).with_sqlstate("22P02");
-    if fault.reason == json::CUT_OFF {
+    let error = data_error(piece, fault.span, fault.reason.as_str()).with_sqlstate("22P02");
+    if fault.reason == FaultReason::JsonCutOff {
         return error.with_hint("the input was cut off, or a quote or a bracket before its end is lost");
     }
     error

@@ -92,11 +92,26 @@ pub struct Report {
 impl Report {
     /// The report of a load that failed with `error`: the one that the error carries, or that of a load that did not begin.
     pub fn of_failure(error: &Error) -> Report {
-        error.report().cloned().unwrap_or_else(|| Report {
+        error.load_report().cloned().unwrap_or_else(|| Report {
             outcome: Outcome::of(error),
             error: Some(ReportedError::from(&error.clone().or_nothing_changed())),
             ..Report::default()
         })
+    }
+}
+
+impl Error {
+    /// What a load did until it failed. `None`: it did not begin, or another call failed.
+    ///
+    /// ```
+    /// # fn look(error: &howdah::Error) {
+    /// if let Some(report) = error.load_report() {
+    ///     eprintln!("{} records were read, {} rejected", report.rows_read, report.rows_rejected);
+    /// }
+    /// # }
+    /// ```
+    pub fn load_report(&self) -> Option<&Report> {
+        self.report_of()
     }
 }
 

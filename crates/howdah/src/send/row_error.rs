@@ -1,20 +1,20 @@
 //! What an error of the server says about rows: whether a row caused it, and which line and column of a COPY it names.
 
-/// Whether the server refused a row, rather than being unable to go on: classes of SQLSTATE that say nothing about data are
-/// the connection, transaction states and rollbacks, what is prepared, resources, locks, operators, the system, and the
-/// server's own faults. Nor do the classes 0A and 42: what the server cannot do, a role may not do or a statement cannot name
-/// it cannot with any row.
+use howdah_connect::sqlstate::{Concern, concern};
+
+/// Whether the server refused a row, rather than being unable to go on. What a statement asks for, the server cannot do, a role
+/// may not do or a name does not stand for with any row.
 ///
-/// The classes of transaction states, prepared statements and authorization are about the session, unless they come from inside
-/// of what a row set off: then the server says where.
+/// What is about the session is about a row all the same where it comes from inside of what a row set off: then the server says
+/// where.
 pub(crate) fn is_about_a_row(error: &tokio_postgres::Error) -> bool {
-    const NOT_DATA: [&str; 8] = ["08", "40", "53", "55", "57", "58", "F0", "XX"];
     let Some(db) = error.as_db_error() else { return false };
     let code = db.code().code();
-    match code.get(..2) {
-        Some("25" | "26" | "28") => db.where_().is_some(),
-        Some("42" | "0A") => judges_a_row(code, db.routine().unwrap_or_default()),
-        _ => !NOT_DATA.iter().any(|class| code.starts_with(class)),
+    match concern(code) {
+        Concern::Data => true,
+        Concern::Statement => judges_a_row(code, db.routine().unwrap_or_default()),
+        Concern::Session => db.where_().is_some(),
+        _ => false,
     }
 }
 

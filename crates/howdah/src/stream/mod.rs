@@ -121,7 +121,7 @@ impl StreamOptions {
 /// ```
 ///
 /// # Errors
-/// What ended it, with what was done until then: [`Error::report`](crate::Error::report) gives the [`StreamReport`].
+/// What ended it, with what was done until then: [`Error::stream_report`](crate::Error::stream_report) gives the [`StreamReport`].
 pub fn stream(options: &StreamOptions, target: &Target, watch: &StreamWatch) -> Result<StreamReport, Error> {
     let target = &target.clone().with_fallback_application_name(crate::APPLICATION_NAME);
     let (start, before) = (Instant::now(), Usage::now());
@@ -314,7 +314,7 @@ impl Stream<'_> {
         }
         self.report.plan = Some(StreamPlan {
             dialect: found.summary.clone(),
-            header: found.mapping.header_reason.clone(),
+            header: found.mapping.decision.to_string(),
             columns,
         });
     }

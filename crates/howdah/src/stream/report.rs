@@ -57,10 +57,17 @@ pub struct StreamReport {
 impl StreamReport {
     /// The report of a stream that failed with `error`: the one that the error carries, or that of one that did not begin.
     pub fn of_failure(error: &Error) -> StreamReport {
-        error.report().cloned().unwrap_or_else(|| StreamReport {
+        error.stream_report().cloned().unwrap_or_else(|| StreamReport {
             error: Some(ReportedError::from(&error.clone().or_nothing_changed())),
             ..StreamReport::default()
         })
+    }
+}
+
+impl Error {
+    /// What a stream did until it failed. `None`: it did not begin, or another call failed.
+    pub fn stream_report(&self) -> Option<&StreamReport> {
+        self.report_of()
     }
 }
 

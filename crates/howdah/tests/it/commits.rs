@@ -254,7 +254,7 @@ fn a_machine_that_is_gone_at_the_commit_leaves_an_unknown_outcome_that_can_be_lo
         (ErrorKind::PartlyCommitted, Committed::Unknown),
         "{error:?}"
     );
-    assert_eq!(error.report::<Report>().unwrap().outcome, Outcome::Unknown);
+    assert_eq!(error.load_report().unwrap().outcome, Outcome::Unknown);
     let hint = error.hint().unwrap();
     let (_, question) = hint.split_once(": SELECT ").unwrap();
     let (question, undo) = question.split_once("; to take the rows out again: ").unwrap();

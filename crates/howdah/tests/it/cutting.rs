@@ -43,7 +43,7 @@ fn read_piece(cutter: &Mutex<Cutter>, dialect: &Dialect) -> Option<Read> {
             Ok(None) => return Some((piece.ordinal, readings)),
             Err(fault) => {
                 let (raw, line) = place(fault.span);
-                Err(Fault { message: fault.reason, raw, line })
+                Err(Fault { message: fault.reason.as_str(), raw, line })
             }
             Ok(Some(span)) => {
                 let (raw, line) = place(span);

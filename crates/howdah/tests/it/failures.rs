@@ -389,7 +389,7 @@ fn a_copy_of_ones_own_is_not_called_a_lost_connection() {
 #[test]
 fn a_report_names_the_table_that_was_asked_for_and_a_list_of_mismatches_ends() {
     let database = Database::new();
-    let report = |error: &howdah::Error| error.report::<howdah::Report>().unwrap().table.clone();
+    let report = |error: &howdah::Error| error.load_report().unwrap().table.clone();
     let missing = database.path("nowhere.csv");
     assert_eq!(report(&try_load(&database, &options(&missing, "s.t")).unwrap_err()), "s.t");
     let names: Vec<String> = (0..1_700).map(|n| format!("x{n}")).collect();

@@ -242,7 +242,7 @@ fn options_about_csv_are_refused_by_name() {
     for (wanted, says) in [
         (delimited, "delimiter is not for JSON"),
         (options(&file, "t").header(HeaderOption::No), "header is not for JSON"),
-        (options(&file, "t").decimal_comma(true), "decimal=\",\" is not for JSON"),
+        (options(&file, "t").decimal_comma(true), "decimal_comma=true is not for JSON"),
         (options(&file, "t").force_null(["*"]), "force_null is not for JSON"),
     ] {
         assert_eq!(try_load(&database, &wanted).unwrap_err().message(), says);

@@ -23,6 +23,29 @@ fn no_string_of_the_library_spells_an_option_of_the_command() {
     assert!(found.is_empty(), "name the option with a `Setting`:\n{}", found.join("\n"));
 }
 
+/// The command has a test of its own for its options.
+#[test]
+fn an_option_that_a_message_names_is_a_method_or_field_in_rust() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let texts: Vec<String> = ["howdah", "howdah-connect", "howdah-source"]
+        .iter()
+        .flat_map(|library| sources(&crates.join(library).join("src")))
+        .map(|file| std::fs::read_to_string(file).unwrap())
+        .collect();
+    let lines: Vec<&str> = texts.iter().flat_map(|text| text.lines().map(str::trim_start)).collect();
+    for setting in howdah::message::setting::ALL {
+        let name = setting.rust_name();
+        let is_there = |line: &&str| {
+            let line = line.strip_prefix("pub ").unwrap_or(line);
+            line.strip_prefix("fn ")
+                .unwrap_or(line)
+                .strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with([':', '(']))
+        };
+        assert!(lines.iter().any(is_there), "{name}");
+    }
+}
+
 #[test]
 fn the_search_sees_flags_in_strings_and_nowhere_else() {
     let source = "// --no \"--no\"\nf('\"', \"say --yes\"); g(r#\"(--raw \"x\")\"#); /* \"--no\" */ h(\"a -- b\", b'\"')";

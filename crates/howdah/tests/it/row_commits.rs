@@ -2,7 +2,7 @@
 
 use howdah::options::{HeaderOption, Mode, OnError, RejectLimit, WritePath};
 use howdah::report::CommitUnit;
-use howdah::report::{Outcome, Report};
+use howdah::report::Outcome;
 use howdah::{Control, ErrorKind, LoadOptions, Target};
 use howdah_testkit::waiting::until;
 use howdah_testkit::{Database, OwnServer, Shutdown};
@@ -39,7 +39,7 @@ fn a_failure_says_how_many_rows_are_in() {
         let error = howdah::load(&asked(&file, "t"), &target(&database), &control).unwrap_err();
         assert_eq!((error.kind(), error.location().unwrap().line), (ErrorKind::PartlyCommitted, Some(31)));
         assert_eq!(error.visible(), Some("30 rows are in public.t: each row was committed by itself"));
-        let report: &Report = error.report().unwrap();
+        let report = error.load_report().unwrap();
         assert_eq!((report.rows, report.outcome), (30, Outcome::PartlyCommitted));
         assert_eq!(database.sql("SELECT count(*), max(n) FROM t"), "30|29");
     }
@@ -118,7 +118,7 @@ fn a_load_that_is_stopped_counts_the_rows_that_are_in() {
             howdah::load(&wanted, &target(&database), &control)
         });
         let error = loaded.unwrap_err();
-        let report: &Report = error.report().unwrap();
+        let report = error.load_report().unwrap();
         assert_eq!(error.kind(), ErrorKind::PartlyCommitted);
         assert_eq!(database.sql("SELECT count(*) FROM t"), report.rows.to_string());
         assert!(report.rows > 0 && report.rows < 3000);
@@ -168,7 +168,7 @@ fn a_server_that_ends_a_session_leaves_a_count_that_is_true() {
         howdah::load(&wanted, &target(&database), &Control::new())
     });
     let error = loaded.unwrap_err();
-    let report: &Report = error.report().unwrap();
+    let report = error.load_report().unwrap();
     assert_eq!((error.kind(), report.outcome), (ErrorKind::PartlyCommitted, Outcome::PartlyCommitted));
     let said = report.rows;
     let found: u64 = database.sql("SELECT count(*) FROM t").parse().unwrap();
@@ -195,7 +195,7 @@ fn rows_under_way_when_the_server_ends_may_be_in_and_that_is_said() {
         assert_eq!(error.kind(), ErrorKind::PartlyCommitted, "{error:?}");
         let visible = error.visible().unwrap();
         assert!(visible.ends_with("rows that were under way may be in too"), "{how:?}: {error:?}");
-        let said = error.report::<Report>().unwrap().rows;
+        let said = error.load_report().unwrap().rows;
         let found: u64 = server.sql("SELECT count(*) FROM t").parse().unwrap();
         assert!((said..=said + 2).contains(&found), "{how:?}: {said} said, {found} found");
     }

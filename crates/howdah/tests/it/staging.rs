@@ -183,7 +183,7 @@ fn a_role_under_row_level_security_loads_and_its_policy_holds() {
     database.sql("REVOKE INSERT ON t FROM tenant");
     let error = load_as(&database, "tenant", &tolerant(Mode::Ignore)).unwrap_err();
     assert_eq!(error.sqlstate(), Some("42501"));
-    assert_eq!(error.report::<howdah::Report>().unwrap().rows_rejected, 0);
+    assert_eq!(error.load_report().unwrap().rows_rejected, 0);
     database.sql("GRANT INSERT ON t TO tenant");
     // What the policy hides is not there to be updated or deleted.
     let all = database.file("all.csv", "id,owner\n1,tenant\n2,tenant\n");

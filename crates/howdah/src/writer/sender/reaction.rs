@@ -1,6 +1,7 @@
 //! What follows from an attempt at a transaction that did not succeed. Pure: what is seen of the answer and what is in doubt go
 //! in, a [`Reaction`] comes out.
 
+use howdah_connect::sqlstate::{self, Concern};
 use tokio_postgres::error::{Severity, SqlState};
 
 use super::Trouble;
@@ -222,9 +223,8 @@ fn not_done(sqlstate: &str, ends_ghosts: bool, rows: usize, doubt: &mut Doubt) -
 
 /// Whether the server says that something is wrong with itself, or with the state that it is in: that does not pass, and may be
 /// the doing of a single row.
-fn is_own_fault(sqlstate: &str) -> bool {
-    let passes = ["55006", "55P03"].contains(&sqlstate);
-    !passes && ["55", "58", "F0", "XX"].iter().any(|class| sqlstate.starts_with(class))
+fn is_own_fault(code: &str) -> bool {
+    sqlstate::concern(code) == Concern::Server && !sqlstate::is_transient(code)
 }
 
 #[cfg(test)]
