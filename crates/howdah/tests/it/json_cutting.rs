@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use howdah::options::{DialectOptions, Format};
 use howdah::source::Progress;
-use howdah::source::{Cutter, Dialect, Input, Splitter};
+use howdah::source::{Cutter, Dialect, FaultReason, Input, Splitter};
 use proptest::prelude::*;
 
 /// Where a record lies in the input, the line it starts on, and what is wrong with it where there is none.
-type Found = (Range<usize>, u64, Option<&'static str>);
+type Found = (Range<usize>, u64, Option<FaultReason>);
 
 fn read(text: &[u8], format: Format, target: usize) -> Vec<Found> {
     let dialect = Arc::new(Dialect::resolve(format, &DialectOptions::default()).unwrap());
