@@ -2,9 +2,11 @@
 
 mod generator;
 mod output;
+mod schema;
 
 pub use generator::GENERATORS;
 pub use output::below;
+pub use schema::{Schema, SchemaFiles, Tool};
 
 use std::path::{Path, PathBuf};
 
@@ -21,6 +23,8 @@ pub struct Config {
     pub name: String,
     /// The folder that its paths are relative to; empty if that is the current one.
     pub folder: PathBuf,
+    /// Where tables come from, beside the blocks of SQL files; for all groups.
+    pub schema: Schema,
     /// SQL files and what is generated of them.
     pub groups: Vec<Group>,
     /// What is worth a warning.
@@ -196,6 +200,7 @@ impl Config {
             Ok(generator) if messages.is_empty() => Ok(Self {
                 name: direct.name.clone().unwrap_or_else(|| "generated".to_owned()),
                 folder: PathBuf::new(),
+                schema: Schema::Files(Vec::new()),
                 warnings: Vec::new(),
                 text: None,
                 groups: vec![Group {
@@ -251,11 +256,10 @@ fn project(node: Node, folder: &Path, reader: &mut Reader<'_>) -> Config {
         let message = "`sources` are what DuckDB attaches; PostgreSQL reads its own tables";
         reader.diagnostics.push(Diagnostic::warning(Code::NotSupported, sources.place, message));
     }
-    for (key, node) in [("schema", schema), ("types", types)] {
-        if let Some(node) = node {
-            not_yet(reader, node.place, &format!("`{key}` is not there yet"));
-        }
+    if let Some(node) = types {
+        not_yet(reader, node.place, "`types` is not there yet");
     }
+    let schema = schema::schema(schema, reader);
     let listed = reader.list(sql, "`sql`", &place);
     let groups = listed.into_iter().map(|node| group(node, reader)).collect::<Vec<_>>();
     // Files of which another program makes code for another database are no SQL of PostgreSQL's.
@@ -267,6 +271,7 @@ fn project(node: Node, folder: &Path, reader: &mut Reader<'_>) -> Config {
     Config {
         name: name.unwrap_or_default(),
         folder: folder.to_owned(),
+        schema,
         groups,
         warnings: Vec::new(),
         text: None,

@@ -10,6 +10,8 @@ pub mod languages;
 pub mod migrate;
 pub mod model;
 pub mod project;
+pub mod schema;
 pub mod source;
+mod sql_file;
 mod tree;
 mod yaml;

@@ -45,6 +45,7 @@ fn checked(args: &CodegenCheck, console: Console) -> u8 {
             let blocks = sources().map(|source| source.blocks.len()).sum::<usize>();
             let files = sources().count();
             if format == MessagesArg::Text {
+                name_schema(&checked, console);
                 let blocks = counted(number(blocks), "block", "blocks");
                 console.say(&format!("{blocks} of {} checked", counted(number(files), "file", "files")));
             }
@@ -177,11 +178,21 @@ fn described(
         Refused { diagnostics, code: exit::USAGE }
     };
     let (place, from) = server::choose(typed).map_err(unusable)?;
-    let mut named = |server: &str| console.labelled("server", &format!("{server}{from}"));
+    let mut named = |server: &str| {
+        console.labelled("server", &format!("{server}{from}"));
+        name_schema(checked, console);
+    };
     howdah_codegen::project::model(config, checked, &place, &mut named).map_err(|failure| match failure {
         Failure::Server(diagnostics) => Refused { diagnostics, code: exit::USAGE },
         Failure::Project(diagnostics) => Refused::of(diagnostics),
     })
+}
+
+/// Says what of other tools was read as what.
+fn name_schema(checked: &Checked, console: Console) {
+    for said in &checked.schema.said {
+        console.labelled("schema", &visible(said));
+    }
 }
 
 /// Messages for people go to standard error, those for programs are a result.

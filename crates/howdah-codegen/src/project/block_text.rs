@@ -48,27 +48,43 @@ impl<'b> BlockText<'b> {
 
     /// What the server said of this text.
     pub(crate) fn refused(&self, error: Error, block: &Block) -> Diagnostic {
+        self.refused_of(error, &block.place, title(block))
+    }
+
+    /// The same, of what is a block or a step of another tool's.
+    pub(crate) fn refused_of(&self, error: Error, whole: &Place, title: String) -> Diagnostic {
         let begin = self.starts.first().map(|(_, piece)| piece.place_of(0));
         let at = error.position.and_then(|position| self.place(position));
-        let place = at.or(begin).unwrap_or_else(|| block.place.clone());
-        refused(error, place, block)
+        refused_of(error, at.or(begin).unwrap_or_else(|| whole.clone()), title)
     }
 }
 
 /// What the server said, at a place.
 pub(crate) fn refused(error: Error, place: Place, block: &Block) -> Diagnostic {
+    refused_of(error, place, title(block))
+}
+
+/// The same, of what is a block or a step of another tool's.
+pub(crate) fn refused_of(error: Error, place: Place, title: String) -> Diagnostic {
     let code = if error.sqlstate.is_some() { Code::SqlExecutionError } else { Code::DatabaseError };
     Diagnostic {
         suggestion: error.hint.or(error.detail).map(String::from),
         sqlstate: error.sqlstate,
-        ..about(code, place, error.message, block)
+        ..about_of(code, place, error.message, title)
     }
 }
 
 /// An error about a block.
 pub(crate) fn about(code: Code, place: Place, message: impl Into<String>, block: &Block) -> Diagnostic {
-    Diagnostic {
-        block: Some(format!("{} {}", block.kind.word(), block.name)),
-        ..Diagnostic::error(code, place, message)
-    }
+    about_of(code, place, message, title(block))
+}
+
+/// The same, of what is a block or a step of another tool's.
+pub(crate) fn about_of(code: Code, place: Place, message: impl Into<String>, title: String) -> Diagnostic {
+    Diagnostic { block: Some(title), ..Diagnostic::error(code, place, message) }
+}
+
+/// A block as messages name it.
+pub(crate) fn title(block: &Block) -> String {
+    format!("{} {}", block.kind.word(), block.name)
 }

@@ -40,8 +40,10 @@ pub(super) enum Host {
     Server {
         target: Box<Target>,
         version: String,
-        /// Whether the role may make databases.
+        /// Whether a scratch database is made: the role may, and the tables are not there.
         makes: bool,
+        /// The tables are in the database that is named.
+        is_there: bool,
     },
 }
 
@@ -57,12 +59,20 @@ pub(super) enum Kind {
     /// A database on a server of the user's; the other connection removes it.
     Database { name: String, keeper: Connection },
     /// A transaction that is rolled back.
-    Transaction,
+    Transaction {
+        /// It is wanted, since the tables are there.
+        asked: bool,
+    },
 }
 
 impl Host {
-    pub(super) async fn open(place: &Place) -> Result<Self, Trouble> {
+    /// `is_there`: the tables are in the database that is named.
+    pub(super) async fn open(place: &Place, is_there: bool) -> Result<Self, Trouble> {
         match place {
+            Place::Throwaway if is_there => {
+                let message = "`schema: database` describes a database, and none is named";
+                Err(Trouble::of(message.to_owned(), Some("name it: -d CONNINFO")))
+            }
             Place::Throwaway => {
                 let server = Box::new(Throwaway::start(&Settings::fast_and_unsafe())?);
                 // Complete in itself: PGOPTIONS and the like are for the user's servers.
@@ -90,7 +100,8 @@ impl Host {
                 let sql = "select pg_catalog.current_setting('server_version'),
                     rolcreatedb or rolsuper from pg_catalog.pg_roles where rolname = current_user";
                 let row = one(connection.client(), sql).await?;
-                Ok(Self::Server { target, version: row.try_get(0)?, makes: row.try_get(1)? })
+                let makes = row.try_get::<_, bool>(1)? && !is_there;
+                Ok(Self::Server { target, version: row.try_get(0)?, makes, is_there })
             }
         }
     }
@@ -99,7 +110,7 @@ impl Host {
     pub(super) fn describe(&self) -> String {
         match self {
             Self::Throwaway { server, .. } => format!("PostgreSQL {}, throwaway", server.version()),
-            Self::Server { target, version, makes: true } => {
+            Self::Server { target, version, makes: true, .. } => {
                 format!("PostgreSQL {version}, {}, in a scratch database", target.describe())
             }
             Self::Server { target, version, .. } => {
@@ -140,9 +151,9 @@ impl Host {
                 }
                 Err(Trouble::of("there is no scratch database".to_owned(), None))
             }
-            Self::Server { target, .. } => {
+            Self::Server { target, is_there, .. } => {
                 let connection = target.connect().await?;
-                Ok(Scratch { connection, kind: Kind::Transaction })
+                Ok(Scratch { connection, kind: Kind::Transaction { asked: *is_there } })
             }
         }
     }
@@ -168,7 +179,7 @@ impl Scratch {
                 drop(self.connection);
                 drop_database(keeper.client(), &name).await
             }
-            Kind::Transaction => Ok(self.connection.client().batch_execute("ROLLBACK").await?),
+            Kind::Transaction { .. } => Ok(self.connection.client().batch_execute("ROLLBACK").await?),
         }
     }
 }

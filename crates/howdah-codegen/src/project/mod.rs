@@ -21,6 +21,7 @@ use crate::config::Config;
 use crate::describe::Types;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::model::{Definition, FORMAT, Model, Module};
+use crate::schema::Schema;
 use host::{Host, Scratch};
 use trouble::Trouble;
 
@@ -78,7 +79,7 @@ async fn describe(
     named: &mut dyn FnMut(&str),
     diagnostics: &mut Diagnostics,
 ) -> Result<Model, Trouble> {
-    let host = Host::open(place).await?;
+    let host = Host::open(place, checked.schema.is_there).await?;
     named(&host.describe());
     let mut model = Model {
         model: FORMAT,
@@ -89,7 +90,7 @@ async fn describe(
     };
     for sources in &checked.groups {
         let scratch = host.scratch().await?;
-        let told = group(&scratch, sources, &mut model).await;
+        let told = group(&scratch, &checked.schema, sources, &mut model).await;
         // Whatever became of it, nothing stays there.
         let removed = scratch.remove().await;
         diagnostics.extend(told?);
@@ -100,9 +101,14 @@ async fn describe(
 }
 
 /// Describes the files of a group in a place of their own, as a module; says what is wrong with them.
-async fn group(scratch: &Scratch, sources: &[Source], model: &mut Model) -> Result<Vec<Diagnostic>, Trouble> {
+async fn group(
+    scratch: &Scratch,
+    schema: &Schema,
+    sources: &[Source],
+    model: &mut Model,
+) -> Result<Vec<Diagnostic>, Trouble> {
     let mut told = Vec::new();
-    if let Err(refused) = steps::run(scratch, sources).await? {
+    if let Err(refused) = steps::run(scratch, schema, sources).await? {
         told.push(*refused);
         return Ok(told);
     }

@@ -1,19 +1,20 @@
-//! BASELINE, MIGRATE and TESTDATA, run where a group is described: what makes the tables that its statements name.
+//! Steps of `schema:`, BASELINE, MIGRATE and TESTDATA, run where a group is described: what makes the tables that its statements name.
 //!
 //! A step is a transaction on a throwaway server. On a server of the user's all steps are one transaction that is never
 //! committed, unless `:no_transaction` is among them, for which a scratch database is needed.
 
 use tokio_postgres::Client;
 
-use super::block_text::{BlockText, about};
+use super::block_text::{BlockText, about_of, refused_of, title};
 use super::host::{Kind, Scratch};
 use super::migration::is_alone;
 use super::permitted::refusal;
 use super::trouble::Trouble;
 use crate::check::Source;
 use crate::describe::Error;
-use crate::diagnostic::{Code, Diagnostic};
-use crate::source::{Block, BlockKind};
+use crate::diagnostic::{Code, Diagnostic, Place};
+use crate::schema::{self, Schema};
+use crate::source::{Block, BlockKind, Piece};
 
 /// Changes of this transaction to what all databases share. Functions and DO hide from what is refused by name.
 const SHARED: &str = "
@@ -22,96 +23,157 @@ where relname in ('pg_authid', 'pg_auth_members', 'pg_database', 'pg_tablespace'
                   'pg_subscription', 'pg_parameter_acl', 'pg_replication_origin')
 and n_tup_ins + n_tup_upd + n_tup_del > 0";
 
-/// Runs all steps of a group and leaves the session in a transaction. The inner error is the first step's that failed: what
-/// comes behind it builds on it.
+/// Others wait behind a statement that waits for a lock.
+const WAIT: &str = "SET LOCAL lock_timeout = '2s'";
+
+/// Takes the settings of a step back, and who it was; not that the server looks whether its client is still there.
+const FORGET: &str = "
+RESET SESSION AUTHORIZATION;
+RESET ROLE;
+DO $$
+DECLARE kept text := pg_catalog.current_setting('client_connection_check_interval', true);
+BEGIN
+    RESET ALL;
+    IF kept IS NOT NULL THEN
+        PERFORM pg_catalog.set_config('client_connection_check_interval', kept, false);
+    END IF;
+END $$";
+
+/// What is run as one transaction: a block, or a step of another tool's.
+struct Step {
+    title: String,
+    place: Place,
+    alone: bool,
+    statements: Vec<Vec<Piece>>,
+}
+
+impl Step {
+    fn of_block(block: &Block) -> Self {
+        Self {
+            title: title(block),
+            place: block.place.clone(),
+            alone: is_alone(block),
+            statements: block.statements(),
+        }
+    }
+
+    fn of_schema(step: &schema::Step) -> Self {
+        let schema::Step { title, place, alone, statements } = step.clone();
+        Self { title, place, alone, statements }
+    }
+
+    /// An error about it.
+    fn error(&self, place: Place, message: impl Into<String>, help: &str) -> Box<Diagnostic> {
+        let error = about_of(Code::NotSupported, place, message, self.title.clone());
+        Box::new(error.help(help))
+    }
+
+    /// What the server said, of no statement of its own.
+    fn unplaced(&self, error: tokio_postgres::Error) -> Box<Diagnostic> {
+        Box::new(refused_of(Error::from(error), self.place.clone(), self.title.clone()))
+    }
+}
+
+/// Runs all steps of a group, those of other tools' first, and leaves the session in a transaction. The inner error is the
+/// first step's that failed: what comes behind it builds on it.
 pub(super) async fn run(
     scratch: &Scratch,
+    schema: &Schema,
     sources: &[Source],
 ) -> Result<Result<(), Box<Diagnostic>>, Trouble> {
-    let client = scratch.client();
     begin(scratch).await?;
+    for theirs in &schema.steps {
+        if let Err(refused) = one(scratch, &Step::of_schema(theirs)).await? {
+            return Ok(Err(refused));
+        }
+        // A dump sets the search path to nothing, which is meant for the dump alone.
+        scratch.client().batch_execute(FORGET).await?;
+        if scratch.is_theirs() {
+            scratch.client().batch_execute(WAIT).await?;
+        }
+    }
     for kind in [BlockKind::Baseline, BlockKind::Migrate, BlockKind::Testdata] {
         let blocks = sources.iter().flat_map(|source| &source.blocks).filter(|block| block.kind == kind);
         for block in blocks {
-            if let Err(refused) = step(scratch, block).await {
+            if let Err(refused) = one(scratch, &Step::of_block(block)).await? {
                 return Ok(Err(refused));
-            }
-            if !scratch.is_theirs() {
-                client.batch_execute("COMMIT").await?;
-                begin(scratch).await?;
             }
         }
     }
     Ok(Ok(()))
 }
 
-async fn begin(scratch: &Scratch) -> Result<(), Trouble> {
-    // Others wait behind a statement that waits for a lock.
-    let wait = if scratch.is_theirs() { "; SET LOCAL lock_timeout = '2s'" } else { "" };
-    Ok(scratch.client().batch_execute(&format!("BEGIN{wait}")).await?)
+/// Runs a step, and commits it on a throwaway server.
+async fn one(scratch: &Scratch, of: &Step) -> Result<Result<(), Box<Diagnostic>>, Trouble> {
+    if let Err(refused) = step(scratch, of).await {
+        return Ok(Err(refused));
+    }
+    if !scratch.is_theirs() {
+        scratch.client().batch_execute("COMMIT").await?;
+        begin(scratch).await?;
+    }
+    Ok(Ok(()))
 }
 
-async fn step(scratch: &Scratch, block: &Block) -> Result<(), Box<Diagnostic>> {
-    let alone = is_alone(block);
+async fn begin(scratch: &Scratch) -> Result<(), Trouble> {
+    let wait = if scratch.is_theirs() { WAIT } else { "" };
+    Ok(scratch.client().batch_execute(&format!("BEGIN; {wait}")).await?)
+}
+
+async fn step(scratch: &Scratch, step: &Step) -> Result<(), Box<Diagnostic>> {
     let client = scratch.client();
-    let unplaced = |error: tokio_postgres::Error| {
-        Box::new(super::block_text::refused(Error::from(error), block.place.clone(), block))
-    };
-    if alone {
-        if matches!(scratch.kind, Kind::Transaction) {
+    if step.alone {
+        if let Kind::Transaction { asked } = scratch.kind {
+            let help = if asked {
+                "`schema: database` is described in a transaction; leave the step out"
+            } else {
+                "leave -d out, or give its role CREATEDB, for a scratch database"
+            };
             let message = "a step without a transaction cannot be described in one";
-            let error = about(Code::NotSupported, block.place.clone(), message, block);
-            return Err(Box::new(
-                error.help("leave -d out, or give its role CREATEDB, for a scratch database"),
-            ));
+            return Err(step.error(step.place.clone(), message, help));
         }
-        commit(scratch, block).await?;
+        commit(scratch, step).await?;
     }
-    for pieces in block.statements() {
-        let text = BlockText::new(&pieces, &[]);
-        let place = || pieces.first().map_or_else(|| block.place.clone(), |piece| piece.place_of(0));
-        if let Some(refusal) = refusal(&text.sql, scratch.is_theirs(), alone) {
-            let error = about(Code::NotSupported, place(), refusal.message, block);
-            return Err(Box::new(error.help(refusal.help)));
+    for pieces in &step.statements {
+        let text = BlockText::new(pieces, &[]);
+        if let Some(refusal) = refusal(&text.sql, scratch.is_theirs(), step.alone) {
+            let place = pieces.first().map_or_else(|| step.place.clone(), |piece| piece.place_of(0));
+            return Err(step.error(place, refusal.message, refusal.help));
         }
         let done = match &scratch.kind {
             Kind::Throwaway(superuser) if makes_extension(&text.sql) => {
                 // The superuser's session sees what is committed.
-                if !alone {
-                    client.batch_execute("COMMIT").await.map_err(unplaced)?;
+                if !step.alone {
+                    client.batch_execute("COMMIT").await.map_err(|error| step.unplaced(error))?;
                 }
                 let done = execute(superuser.client(), &text.sql).await;
-                if !alone {
-                    client.batch_execute("BEGIN").await.map_err(unplaced)?;
+                if !step.alone {
+                    client.batch_execute("BEGIN").await.map_err(|error| step.unplaced(error))?;
                 }
                 done
             }
             _ => execute(client, &text.sql).await,
         };
-        done.map_err(|error| Box::new(text.refused(error.into(), block)))?;
+        done.map_err(|error| Box::new(text.refused_of(error.into(), &step.place, step.title.clone())))?;
     }
-    if alone {
+    if step.alone {
         begin(scratch).await.map_err(|trouble| trouble.0)?;
     }
     Ok(())
 }
 
 /// Commits what a step without a transaction builds on, if it ends with the scratch database.
-async fn commit(scratch: &Scratch, block: &Block) -> Result<(), Box<Diagnostic>> {
+async fn commit(scratch: &Scratch, step: &Step) -> Result<(), Box<Diagnostic>> {
     let client = scratch.client();
-    let refused = |error: tokio_postgres::Error| {
-        Box::new(super::block_text::refused(Error::from(error), block.place.clone(), block))
-    };
+    let refused = |error: tokio_postgres::Error| step.unplaced(error);
     if scratch.is_theirs() {
         let rows = client.query_typed(SHARED, &[]).await.map_err(refused)?;
         let changed: String =
             rows.first().map_or(Ok(String::new()), |row| row.try_get(0)).map_err(refused)?;
         if !changed.is_empty() {
             let message = format!("a step before it changed {changed}, which outlives a database");
-            let error = about(Code::NotSupported, block.place.clone(), message, block);
-            return Err(Box::new(
-                error.help("leave -d out; the throwaway server ends with all that is in it"),
-            ));
+            let help = "leave -d out; the throwaway server ends with all that is in it";
+            return Err(step.error(step.place.clone(), message, help));
         }
     }
     client.batch_execute("COMMIT").await.map_err(refused)

@@ -65,14 +65,21 @@ pub(crate) fn lex(text: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut start = 0;
     while start < text.len() {
-        let (kind, end) = next(text, start);
-        let closed = end.is_some();
-        // What has no end would swallow all blocks behind it: it ends where the next one begins.
-        let end = end.unwrap_or_else(|| header::next_line(text, start).unwrap_or(text.len()));
-        tokens.push(Token { kind, start, end, closed });
-        start = end;
+        let mut token = next_token(text, start);
+        if !token.closed {
+            // What has no end would swallow all blocks behind it: it ends where the next one begins.
+            token.end = header::next_line(text, start).unwrap_or(text.len());
+        }
+        start = token.end;
+        tokens.push(token);
     }
     tokens
+}
+
+/// The token at an offset that is before the text's end. One without an end goes to the end of the text.
+pub(crate) fn next_token(text: &str, start: usize) -> Token {
+    let (kind, end) = next(text, start);
+    Token { kind, start, end: end.unwrap_or(text.len()), closed: end.is_some() }
 }
 
 /// The token at an offset; its end is `None` if it has none.

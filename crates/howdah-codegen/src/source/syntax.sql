@@ -4,7 +4,8 @@
 -- MIGRATE 1
 CREATE TABLE users (id bigint PRIMARY KEY, name text NOT NULL, email text);
 
--- For describing only: rows, here, or as BASELINE a schema that others own.
+-- For describing only: rows, here, or as BASELINE a schema that others own. Migrations of another
+-- tool and dumps are named in howdah.yaml: `schema: [db/migrations/]`.
 -- TESTDATA some
 INSERT INTO users VALUES (1, 'Ada', NULL);
 

@@ -5,3 +5,4 @@ mod golden;
 mod migrate;
 mod projects;
 mod reading;
+mod schema;
