@@ -41,11 +41,12 @@ fn push_escaped(literal: &mut String, c: char) {
 /// Lines of documentation behind a first one of ours. gofmt lays out headings, lists and blocks only where they begin a
 /// paragraph, so there is only one.
 pub(super) fn documentation(first: &str, lines: &[String]) -> Vec<String> {
-    let plain =
-        |line: &str| line.chars().map(|c| if is_plain(c) { c } else { '\u{fffd}' }).collect::<String>();
+    let plain = |line: &str| {
+        let line = line.trim_matches([' ', '\t']);
+        line.chars().map(|c| if is_plain(c) { c } else { '\u{fffd}' }).collect::<String>()
+    };
     let rest = lines.iter().flat_map(|line| line.split('\n'));
-    let all = std::iter::once(first).chain(rest).map(plain);
-    all.map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
+    std::iter::once(first).chain(rest).map(plain).filter(|line| !line.is_empty()).collect()
 }
 
 #[cfg(test)]

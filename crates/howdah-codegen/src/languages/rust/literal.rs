@@ -48,7 +48,7 @@ fn raw(text: &str) -> String {
 /// A line behind `///`, of which Markdown makes neither code, which Cargo would run as a test, nor links.
 pub(super) fn documentation(line: &str) -> String {
     let mut shown = String::new();
-    for c in line.trim().chars() {
+    for c in line.trim_matches([' ', '\t']).chars() {
         match c {
             '\\' | '`' | '[' | ']' | '<' | '>' | '&' | '~' => shown.extend(['\\', c]),
             c if is_plain(c) => shown.push(c),
