@@ -48,7 +48,7 @@ fn the_syntax_that_is_printed_can_be_checked() {
     std::fs::write(folder.path().join("shop.sql"), &syntax.stdout).unwrap();
     let done = codegen(folder.path(), &["check"]);
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
-    assert_eq!((out(&done), said(&done)), ("", "6 blocks of 1 file checked\n"));
+    assert_eq!((out(&done), said(&done)), ("", "7 blocks of 1 file checked\n"));
 }
 
 #[test]
@@ -182,7 +182,8 @@ fn a_database_that_is_named_describes_too_and_is_left_as_it_was() {
     let done = codegen(folder.path(), &["explain", "nobody", "-d", &conninfo]);
     assert_eq!(done.status.code(), Some(2));
     assert!(
-        said(&done).contains("there are user_by_id, users_of_mood, names, rename_user, users"),
+        said(&done)
+            .contains("there are user_by_id, users_of_mood, names, find_users, shout, rename_user, users"),
         "{}",
         said(&done)
     );
@@ -217,14 +218,14 @@ fn names_of_a_database_cannot_write_on_the_terminal() {
 }
 
 #[test]
-fn generators_that_are_not_there_yet_are_refused_by_name() {
-    let config = CONFIG.replace("python/postgres", "go/postgres");
+fn what_a_generator_cannot_do_yet_is_refused_by_name() {
+    let config = format!("{CONFIG}        config: {{observer: true}}\n");
     let folder = project(&[("howdah.yaml", &config), ("shop.sql", SHOP)]);
     let done = codegen(folder.path(), &["generate"]);
     assert_eq!(done.status.code(), Some(1));
     let text = said(&done);
     assert!(
-        text.starts_with("howdah.yaml:6:20: error[NOT_SUPPORTED]: the generator `go/postgres/pgx`"),
+        text.starts_with("howdah.yaml:6:20: error[NOT_SUPPORTED]: `observer` of `python/postgres/psycopg`"),
         "{text}"
     );
 }
