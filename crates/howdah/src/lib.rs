@@ -107,7 +107,9 @@ mod plan;
 mod promote;
 mod publish;
 mod read;
+mod rejects;
 pub mod report;
+mod resolve;
 pub mod rows;
 mod send;
 

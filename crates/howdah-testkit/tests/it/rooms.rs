@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The engine's rooms from the ground up: each may import those before it.
-const ROOMS: [&str; 18] = [
+const ROOMS: [&str; 20] = [
     "words", "settings", "error", "control", "catalog", "options", "report", "plan", "read", "infer",
-    "encode", "send", "publish", "promote", "load", "rows", "writer", "stream",
+    "encode", "rejects", "resolve", "send", "publish", "promote", "load", "rows", "writer", "stream",
 ];
 
 /// A crate's modules that other modules import, by the first segment of their paths.

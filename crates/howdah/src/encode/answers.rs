@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::encode::resolver::{Answer, Question};
+use crate::encode::question::{Answer, Question};
 use crate::plan::Plan;
 use crate::plan::row_form::RowForm;
 

@@ -8,7 +8,7 @@ use howdah_source::batches::Batch;
 use howdah_source::spelling::decimal;
 
 use crate::encode::answers::{Answers, Known};
-use crate::encode::resolver::Answer;
+use crate::encode::question::Answer;
 use crate::error::{Error, ErrorKind};
 use crate::plan::Plan;
 use crate::plan::planned_column::PlanColumn;

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::Keep;
-use crate::encode::rejects::Reject;
+use crate::encode::reject::Reject;
 use crate::error::Error;
 use crate::options::OnError;
 use crate::plan::Plan;

@@ -12,10 +12,11 @@ use super::apply::Applied;
 use super::{Decision, Load};
 use crate::control::stoppable::stoppable;
 use crate::encode::chunk::Ordinal;
-use crate::encode::rejects::{Reject, Rejects};
+use crate::encode::reject::Reject;
 use crate::error::{Error, ErrorKind};
 use crate::publish::staged::{Round, Staging};
 use crate::read::queue;
+use crate::rejects::Rejects;
 use crate::send::bisect::Bisection;
 use crate::send::row_error::is_about_a_row;
 

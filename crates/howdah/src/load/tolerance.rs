@@ -13,12 +13,12 @@ use howdah_source::{Dialect, Family, Input};
 
 use super::{Decision, Load};
 use crate::catalog::table::Table;
-use crate::encode::rejects::{Existing, Rejects};
-use crate::encode::resolver::Resolver;
 use crate::error::Error;
 use crate::options::{Format, LoadOptions, OnError};
 use crate::plan::mapping::Mapping;
 use crate::plan::sending::RowStrategy;
+use crate::rejects::{Existing, Rejects};
+use crate::resolve::Resolver;
 use crate::send::context::LoadContext;
 use crate::send::rate_limit::RateLimit;
 

@@ -17,11 +17,11 @@ use crate::catalog::session::Session;
 use crate::catalog::table::Table;
 use crate::control::Control;
 use crate::encode::buffers::Buffers;
-use crate::encode::resolver::Resolver;
 use crate::error::{Committed, Error, ErrorKind, Location};
 use crate::plan::row_form::RowForm;
 use crate::publish::commit::{Commit, Makes};
 use crate::publish::server_identity::ServerIdentity;
+use crate::resolve::Resolver;
 use crate::send::row_error::{copy_context, named_column};
 use crate::send::write::copy::Copy;
 

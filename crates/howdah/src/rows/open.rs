@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use howdah_encode::binary_row::split_field;
 
 use super::shape::{RowColumn, RowShape};
-use crate::encode::resolver::{Answer, Question, Resolver};
+use crate::encode::question::{Answer, Question};
 use crate::error::{Error, ErrorKind};
 use crate::plan::row_form::RowForm;
+use crate::resolve::Resolver;
 
 /// A field of a row that holds a literal which only the server can read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32};
 
 use crate::control::Control;
-use crate::encode::rejects::Rejects;
-use crate::encode::resolver::Resolver;
 use crate::error::HiddenNames;
 use crate::plan::Plan;
+use crate::rejects::Rejects;
+use crate::resolve::Resolver;
 use crate::send::rate_limit::RateLimit;
 use crate::send::row_commits::RowCommits;
 

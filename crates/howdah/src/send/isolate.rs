@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::encode::rejects::Reject;
+use crate::encode::reject::Reject;
 use crate::error::{Error, ErrorKind};
 use crate::plan::row_form::RowForm;
 use crate::send::bisect::Bisection;

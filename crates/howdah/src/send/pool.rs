@@ -16,7 +16,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::control::Control;
 use crate::encode::chunk::Chunk;
-use crate::encode::rejects::Reject;
+use crate::encode::reject::Reject;
 use crate::encode::{Encoded, Encoder};
 use crate::error::{Error, ErrorKind};
 use crate::read::queue::InputQueue;

@@ -14,8 +14,9 @@ use super::place::{Place, StateFile};
 use super::state_table::SharedTable;
 use super::trace::FileMark;
 use super::watch::StreamWatch;
-use crate::encode::rejects::{Reject, Rejects};
+use crate::encode::reject::Reject;
 use crate::error::{Error, ErrorKind};
+use crate::rejects::Rejects;
 use crate::writer::Ack;
 
 /// How old what is kept of the place may be while records come: what is read twice after a crash, against a write to the disk.

@@ -16,8 +16,8 @@ use super::queue::{Batch, Next, Settling};
 use super::sender::{BatchOutcome, BatchSender, Rows};
 use super::session::Session;
 use super::statistics::{Ages, Flushed, Reason};
-use crate::encode::resolver::Resolver;
 use crate::error::{Committed, Error, ErrorKind};
+use crate::resolve::Resolver;
 use crate::rows::OpenRow;
 
 /// The ledger's rows that nobody needs any more are removed when there are so many: in a millisecond, which rows that wait

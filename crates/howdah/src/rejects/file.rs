@@ -1,5 +1,4 @@
-//! Rejects: records that are not rows, kept with their original bytes and the reason, as JSON lines that can be corrected and
-//! loaded again.
+//! The reject file: one line of JSON a record, with the record's bytes, its place and the reason.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -13,20 +12,12 @@ use howdah_message::setting;
 use howdah_source::Provenance;
 use serde::Serialize;
 
+use crate::encode::reject::Reject;
 use crate::error::{Error, ErrorKind};
 use crate::options::RejectLimit;
 
 /// Only the owner reads and writes the file: it holds the user's data.
 const MODE: u32 = 0o600;
-
-/// A refused record.
-#[derive(Debug)]
-pub(crate) struct Reject {
-    /// Where and why.
-    pub(crate) error: Error,
-    /// The record's bytes as they stood in the input, decompressed and in UTF-8, without the line end.
-    pub(crate) raw: Vec<u8>,
-}
 
 /// One line of the file.
 #[derive(Serialize)]

@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_postgres::types::{FromSql, Type};
 
 use crate::catalog::name::quote;
+use crate::encode::question::{Answer, Question, Refusal};
 use crate::error::{Error, ErrorKind};
 use crate::plan::row_form::RowForm;
 
@@ -16,37 +17,6 @@ const HAS_SOFT_ERRORS: i32 = 160_000;
 
 /// Literals in one question: enough that the round trip does not show, few enough that the answer fits in memory.
 const LITERALS_A_QUESTION: usize = 5_000;
-
-/// What the server says of one literal.
-#[derive(Debug, Clone)]
-pub(crate) enum Answer {
-    /// It is a value; with its field for binary rows when that was asked for, length word included.
-    Value(Box<[u8]>),
-    /// It is a value that the type's receive function would not take: it can travel as text only.
-    TextOnly,
-    /// It is none.
-    Refused(Arc<Refusal>),
-}
-
-/// Why a literal is no value, in the server's words.
-#[derive(Debug)]
-pub(crate) struct Refusal {
-    pub(crate) sqlstate: String,
-    pub(crate) message: String,
-    pub(crate) detail: Option<String>,
-}
-
-/// Unsure literals of one type.
-pub(crate) struct Question {
-    /// As `format_type` writes it, modifier included.
-    pub(crate) type_name: String,
-    /// OID and modifier, domains resolved.
-    pub(crate) base_type: (u32, i32),
-    /// The form of the rows that wait: text rows need no bytes.
-    pub(crate) form: RowForm,
-    /// Distinct.
-    pub(crate) literals: Vec<String>,
-}
 
 /// Asks the server. Cheap to clone; the connection is made with the first question and ends with the last clone.
 #[derive(Clone)]
