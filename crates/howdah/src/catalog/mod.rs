@@ -1,6 +1,7 @@
 //! What the server says of itself: names, types, tables, and the settings of a session.
 
 pub(crate) mod inferred_type;
+pub(crate) mod load_id;
 pub mod name;
 pub(crate) mod session;
 pub(crate) mod snake;

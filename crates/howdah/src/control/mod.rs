@@ -5,7 +5,6 @@ mod clean_up;
 pub(crate) mod liveness;
 pub(crate) mod lock_watch;
 pub(crate) mod stoppable;
-pub(crate) mod usage;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

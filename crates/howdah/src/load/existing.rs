@@ -3,8 +3,8 @@
 use howdah_connect::Connection;
 use howdah_message::{Message, setting};
 
-use super::{Load, advice};
-use crate::catalog::name::TableName;
+use super::Load;
+use crate::catalog::name::{self, TableName};
 use crate::catalog::session::Session;
 use crate::catalog::table::Table;
 use crate::error::Error;
@@ -92,7 +92,7 @@ impl Load<'_> {
         };
         if !options.target.key.is_empty() && !mode.matches_rows() {
             return Err(only_for_new(message![setting::KEY], &table)
-                .with_hint(advice::key_an_existing(&table, &options.target.key)));
+                .with_hint(key_an_existing(&table, &options.target.key)));
         }
         if used == Use::InTheWay {
             return Err(in_the_way(&table));
@@ -103,6 +103,17 @@ impl Load<'_> {
         }
         Ok(Some(table))
     }
+}
+
+/// What to type so that a table that exists gets a key. Swapping its rows for others keeps the keys that it has.
+fn key_an_existing(table: &Table, key: &[String]) -> String {
+    let columns: Vec<String> = key.iter().map(|name| name::display(name)).collect();
+    let table = table.display();
+    format!(
+        "ALTER TABLE {table} ADD PRIMARY KEY ({}) gives it one, the load then needs none; \
+         after DROP TABLE {table} this load makes the table so",
+        columns.join(", ")
+    )
 }
 
 fn only_for_new(option: Message, table: &Table) -> Error {

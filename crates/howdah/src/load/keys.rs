@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use howdah_message::{Mention, setting};
+use howdah_message::setting;
 use howdah_source::{Dialect, Input};
 
 use super::Load;
@@ -11,40 +11,13 @@ use crate::catalog::table::{Column, Table};
 use crate::control::Phase;
 use crate::error::Error;
 use crate::infer::json_keys::{self, KeyScan, Question};
-use crate::options::{HeaderOption, LoadOptions, OnError};
+use crate::options::{LoadOptions, OnError};
 use crate::plan::columns::is_name;
 use crate::plan::header::Head;
 use crate::plan::keys::Seen;
 use crate::plan::mapping::{self, Mapping};
 use crate::publish::creation::Findings;
 use crate::read::queue;
-
-/// Refuses what JSON leaves no choice about.
-///
-/// # Errors
-/// A usage error that names the option.
-pub(crate) fn check(options: &LoadOptions) -> Result<(), Error> {
-    let dialect = &options.input.dialect;
-    let refused: [(bool, Mention, &str); 9] = [
-        (dialect.delimiter.is_some(), setting::DELIMITER.into(), "JSON says itself where values end"),
-        (dialect.quote.is_some(), setting::QUOTE.into(), "JSON's quotes are its own"),
-        (dialect.escape.is_some(), setting::ESCAPE.into(), "JSON's escapes are its own"),
-        (dialect.null.is_some(), setting::NULL.into(), "JSON has a null"),
-        (
-            dialect.default.is_some(),
-            setting::DEFAULT.into(),
-            "a column gets its default where no record has its key",
-        ),
-        (!options.columns.force_null.is_empty(), setting::FORCE_NULL.into(), "JSON has a null"),
-        (!options.columns.force_not_null.is_empty(), setting::FORCE_NOT_NULL.into(), "JSON has a null"),
-        (options.columns.header != HeaderOption::Auto, setting::HEADER.into(), "keys name the columns"),
-        (options.input.decimal_comma, setting::DECIMAL.word(","), "numbers of JSON have points"),
-    ];
-    match refused.into_iter().find(|(is_asked, ..)| *is_asked) {
-        Some((_, option, why)) => Err(Error::usage(message![option, " is not for JSON"]).with_hint(why)),
-        None => Ok(()),
-    }
-}
 
 impl Load<'_> {
     /// The head with the keys to load. A new table's are those of the whole input, with their types. So are an existing

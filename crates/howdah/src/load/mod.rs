@@ -1,7 +1,5 @@
 //! The load: preview, plan, carry, commit. Reads as the order of events.
 
-pub(crate) mod advice;
-
 mod apply;
 mod batches;
 mod carry;
@@ -26,7 +24,6 @@ mod tuples;
 use std::sync::Arc;
 use std::time::Instant;
 
-pub(crate) use keys::check as check_json_options;
 pub(crate) use tolerance::{default_path, is_an_input, provenance};
 
 use howdah_connect::{Connection, Target};
@@ -36,6 +33,7 @@ use howdah_source::{Cutter, Dialect, Input, MorselSource, PIECE_BYTES, Progress}
 use landing::Landing;
 use preview::Preview;
 
+use crate::catalog::load_id::LoadId;
 use crate::catalog::name::TableName;
 use crate::catalog::session::Session;
 use crate::catalog::table::Table;
@@ -43,17 +41,16 @@ use crate::control::Control;
 use crate::control::liveness::server_lost;
 use crate::control::lock_watch::{LockWatch, within};
 use crate::control::stoppable::cancelled;
-use crate::control::usage::Usage;
 use crate::error::{Error, ReportedError};
-use crate::options::{Format, LoadOptions};
+use crate::options::{Format, LoadOptions, json};
 use crate::plan::Plan;
 use crate::plan::header_decision::HeaderDecision;
 use crate::plan::jobs::Jobs;
 use crate::plan::mapping::{self, Mapping};
-use crate::publish::load_id::LoadId;
 use crate::publish::strategy::PublishStrategy;
 use crate::rejects::Rejects;
-use crate::report::{CommitUnit, Outcome, Report};
+use crate::report::usage::Usage;
+use crate::report::{CommitUnit, Outcome, Report, advice};
 use crate::send::row_commits::RowCommits;
 use crate::send::write;
 
@@ -181,7 +178,7 @@ fn inputs_and_options(inputs: Vec<Input>, options: &LoadOptions) -> Result<(Vec<
         Format::Rejects => reject_files::resolve(&inputs, options),
         format => {
             if matches!(format, Format::Json | Format::Ndjson) {
-                keys::check(options)?;
+                json::check(options)?;
             }
             let inputs = inputs.into_iter().map(|input| input.written_in(options.input.encoding)).collect();
             Ok((Input::guessing(inputs), options.clone().format(format)))
@@ -239,7 +236,10 @@ impl Load<'_> {
     async fn run_watched(mut self) -> Result<(), Error> {
         let done = self.run().await;
         let skipped = self.options.input.skip_lines;
-        let done = done.map_err(|error| advice::about_record_1(error, self.header.as_ref(), skipped));
+        let done = done.map_err(|error| match &self.header {
+            Some(decision) => decision.explain(error, skipped),
+            None => error,
+        });
         match &self.locks {
             Some(locks) => done.map_err(|error| locks.explain(error)),
             None => done,

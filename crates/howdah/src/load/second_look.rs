@@ -12,13 +12,13 @@ use tokio_postgres::types::{ToSql, Type};
 
 use super::refused_rows::{NO_SECOND_LOOK, Refused, records};
 use super::{Decision, Load};
+use crate::catalog::load_id::LoadId;
 use crate::catalog::name::quote;
 use crate::catalog::table::Kind;
 use crate::control::Phase;
 use crate::control::stoppable::cancelled;
 use crate::error::{Error, HiddenNames};
 use crate::plan::ColumnTypes;
-use crate::publish::load_id::LoadId;
 use crate::publish::staged::{Round, Staging};
 use crate::publish::strategy::PublishStrategy;
 use crate::read::queue::{self, InputQueue};

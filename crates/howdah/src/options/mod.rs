@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::catalog::name::TableName;
 
+pub(crate) mod json;
 mod mode;
 mod reject_limit;
 mod write_path;

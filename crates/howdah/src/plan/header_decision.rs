@@ -5,6 +5,7 @@ use std::fmt;
 use howdah_message::{Message, setting};
 
 use crate::catalog::inferred_type::InferredType;
+use crate::error::Error;
 
 /// Whether the first record names the columns, by its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,6 +71,18 @@ impl HeaderDecision {
                 setting::MAP.entry("NAME", "COLUMN")
             ]),
             _ => None,
+        }
+    }
+
+    /// Explains an `error` of the very first record, where that was data only because its names are not the table's.
+    pub(crate) fn explain(&self, error: Error, skipped_lines: u64) -> Error {
+        let is_first = error.location().is_some_and(|at| at.line == Some(skipped_lines + 1));
+        match self {
+            Self::StrangeNames if is_first => match self.doubt() {
+                Some(doubt) => error.with_hint(doubt),
+                None => error,
+            },
+            _ => error,
         }
     }
 }

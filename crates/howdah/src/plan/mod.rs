@@ -11,6 +11,7 @@ pub(crate) mod jobs;
 pub(crate) mod keys;
 
 pub(crate) mod mapping;
+pub(crate) mod match_key;
 pub(crate) mod planned_column;
 pub(crate) mod reading;
 pub(crate) mod row_form;

@@ -5,7 +5,6 @@ pub(crate) mod confirm;
 pub(crate) mod creation;
 mod fate;
 mod late;
-pub(crate) mod load_id;
 pub(crate) mod replace;
 pub(crate) mod server_identity;
 pub(crate) mod staged;

@@ -10,10 +10,10 @@ mod traits;
 
 use tokio_postgres::types::{ToSql, Type};
 
+use crate::catalog::load_id::LoadId;
 use crate::catalog::name::quote;
 use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::publish::load_id::LoadId;
 use howdah_connect::Connection;
 use rights::Rights;
 

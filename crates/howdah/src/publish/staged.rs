@@ -1,23 +1,22 @@
 //! Rows that reach their table by a statement instead of by COPY: what is to become of them, and where they are staged.
 
-mod key;
 mod rounds;
 mod statements;
 
-pub(crate) use key::{Key, Search};
 pub(crate) use rounds::Round;
 
 use howdah_connect::Connection;
 use howdah_message::setting;
 use tokio_postgres::types::Type;
 
+use crate::catalog::load_id::LoadId;
 use crate::catalog::name::quote;
 use crate::catalog::table::{Kind, Table};
 use crate::error::{Error, ErrorKind};
 use crate::options::{LoadOptions, Mode};
 use crate::plan::jobs::Jobs;
 use crate::plan::mapping::Mapping;
-use crate::publish::load_id::LoadId;
+use crate::plan::match_key::Key;
 
 /// What becomes of the staged rows.
 pub(crate) enum Apply {

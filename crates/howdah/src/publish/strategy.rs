@@ -4,12 +4,12 @@ use howdah_connect::Connection;
 use tokio_postgres::types::Type;
 
 use crate::catalog::inferred_type::InferredType;
+use crate::catalog::load_id::{HIDDEN_PREFIX, LoadId};
 use crate::catalog::name::quote;
 use crate::catalog::table::Table;
 use crate::error::{Error, HiddenNames};
 use crate::plan::Plan;
 use crate::publish::creation::Creation;
-use crate::publish::load_id::{HIDDEN_PREFIX, LoadId};
 use crate::publish::replace::Replacement;
 use crate::publish::staged::Staging;
 

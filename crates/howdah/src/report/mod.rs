@@ -1,6 +1,8 @@
 //! What came of a load, as data: printed by the command line, returned by libraries, the same keys on failure.
 
+pub(crate) mod advice;
 mod outcome;
+pub(crate) mod usage;
 
 use serde::Serialize;
 

@@ -46,19 +46,19 @@ use settle::{Between, Kept, Settled, Settler, State};
 use state_table::{SharedTable, StateTable};
 use trace::FileMark;
 
+use crate::catalog::load_id::LoadId;
 use crate::catalog::name::TableName;
 use crate::catalog::session::Session;
 use crate::catalog::table::Table;
 use crate::control::Phase;
 use crate::control::stoppable::cancelled;
-use crate::control::usage::Usage;
 use crate::error::ReportedError;
 use crate::error::{Committed, Error, ErrorKind};
-use crate::load::advice;
 use crate::load::{default_path, is_an_input, provenance};
 use crate::options::{LoadOptions, OnError};
-use crate::publish::load_id::LoadId;
 use crate::rejects::{Existing, Rejects};
+use crate::report::advice;
+use crate::report::usage::Usage;
 use crate::report::{CopyFormat, Outcome, PlannedColumn};
 use crate::writer::{Delivery, OnFull, Writer, WriterOptions};
 

@@ -15,7 +15,7 @@ use crate::catalog::session::Session;
 use crate::catalog::table::Table;
 use crate::error::{Error, ErrorKind};
 use crate::infer::header;
-use crate::load::check_json_options;
+use crate::options::json;
 use crate::options::{Format, LoadOptions, Mode, OnError, WritePath};
 use crate::plan::columns::is_name;
 use crate::plan::decimal;
@@ -135,7 +135,7 @@ impl Reading {
         cutter.set_dialect(dialect.clone());
         let first = cutter.first(is_end)?;
         let head = if dialect.family.is_json() {
-            check_json_options(options)?;
+            json::check(options)?;
             let head = header::keys(first.as_ref(), &dialect, options)?;
             let names = keys(&head, table, options);
             head.with_names(names)

@@ -18,11 +18,11 @@ use super::arrival::cannot_read;
 use super::notes::{LOST, Notes};
 use super::place::{Place, Saved};
 use super::trace::{FileMark, Trace};
+use crate::catalog::load_id::LoadId;
 use crate::catalog::name::{TableName, quote, quote_literal};
 use crate::control::Control;
 use crate::control::stoppable::cancelled;
 use crate::error::{Error, ErrorKind};
-use crate::publish::load_id::LoadId;
 use crate::writer::Companion;
 
 /// How places are written.

@@ -10,7 +10,7 @@ use howdah_connect::{Connection, Target};
 use tokio::time::timeout;
 use tokio_postgres::types::Type;
 
-use crate::publish::load_id::LoadId;
+use crate::catalog::load_id::LoadId;
 
 /// Names the statements of one session.
 #[derive(Debug, Clone, PartialEq, Eq)]

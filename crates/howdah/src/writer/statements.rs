@@ -9,13 +9,13 @@ use tokio_postgres::types::Type;
 
 use super::ledger::{Ledger, Note};
 use super::options::{OnConflict, WriterOptions};
+use crate::catalog::load_id::LoadId;
 use crate::catalog::name::quote;
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::options::ColumnNames;
 use crate::plan::columns::find_column;
-use crate::publish::load_id::LoadId;
-use crate::publish::staged::{Key, Search};
+use crate::plan::match_key::{Key, Search};
 use crate::rows::RowShape;
 
 /// All of them, as text; a connection prepares what it uses.

@@ -1,7 +1,8 @@
 //! The statements around staged rows. They take rows in the order of the key, so that loads which meet do not deadlock.
 
-use super::{Apply, Key, Place, Staging};
+use super::{Apply, Place, Staging};
 use crate::catalog::name::quote;
+use crate::plan::match_key::Key;
 
 impl Staging {
     /// Makes the staging table.

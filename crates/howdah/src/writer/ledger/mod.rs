@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) use entry::{Beside, Companion, Entry, Tag};
 use howdah_connect::Connection;
 
+use crate::catalog::load_id::LoadId;
 use crate::error::Error;
-use crate::publish::load_id::LoadId;
 
 /// One writer's rows in the ledger.
 pub(super) struct Ledger {

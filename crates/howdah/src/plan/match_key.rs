@@ -46,7 +46,7 @@ impl Key {
     ///
     /// # Errors
     /// As [`Key::search`].
-    pub(super) async fn find(
+    pub(crate) async fn find(
         connection: &Connection,
         table: &Table,
         options: &LoadOptions,
@@ -136,7 +136,7 @@ impl Key {
         format!("{list}, CASE WHEN {} THEN {ordinal} END", nulls.join(" OR "))
     }
 
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.columns.iter().any(|column| column == name)
     }
 
@@ -147,13 +147,13 @@ impl Key {
     }
 
     /// That a row `t` of the table has the key of a row `s` of the input.
-    pub(super) fn equal(&self) -> String {
+    pub(crate) fn equal(&self) -> String {
         let equal: Vec<String> =
             self.columns.iter().map(|name| format!("t.{0} = s.{0}", quote(name))).collect();
         equal.join(" AND ")
     }
 
-    pub(super) fn display(&self) -> String {
+    pub(crate) fn display(&self) -> String {
         self.columns.iter().map(|name| display(name)).collect::<Vec<_>>().join(", ")
     }
 }

@@ -3,10 +3,8 @@
 use howdah_message::{Action, Message, setting};
 
 use crate::catalog::name;
-use crate::catalog::table::Table;
 use crate::error::{Error, ErrorKind, why_ended};
 use crate::options::{Format, LoadOptions, Mode, OnError};
-use crate::plan::header_decision::HeaderDecision;
 
 /// The table was not there when the load began.
 const MADE_MEANWHILE: &str = "another session made the table meanwhile: the same load again adds its rows to it, unless the mode is create";
@@ -59,29 +57,6 @@ pub(crate) fn advise(error: Error, options: &LoadOptions, role: &str, table: &st
         },
     };
     error.with_hint(hint)
-}
-
-/// Where the very first record is refused, and was data only because its names are not the table's.
-pub(super) fn about_record_1(error: Error, header: Option<&HeaderDecision>, skipped_lines: u64) -> Error {
-    let is_first = error.location().is_some_and(|at| at.line == Some(skipped_lines + 1));
-    match header {
-        Some(HeaderDecision::StrangeNames) if is_first => match HeaderDecision::StrangeNames.doubt() {
-            Some(doubt) => error.with_hint(doubt),
-            None => error,
-        },
-        _ => error,
-    }
-}
-
-/// What to type so that a table that exists gets a key. Swapping its rows for others keeps the keys that it has.
-pub(super) fn key_an_existing(table: &Table, key: &[String]) -> String {
-    let columns: Vec<String> = key.iter().map(|name| name::display(name)).collect();
-    let table = table.display();
-    format!(
-        "ALTER TABLE {table} ADD PRIMARY KEY ({}) gives it one, the load then needs none; \
-         after DROP TABLE {table} this load makes the table so",
-        columns.join(", ")
-    )
 }
 
 /// A person whose load ended at one bad record wants to know that it need not.
