@@ -3,6 +3,7 @@
 mod apply;
 mod batches;
 mod carry;
+mod context;
 mod decide;
 mod describe;
 mod existing;
@@ -14,17 +15,14 @@ mod new_table;
 mod own_sql;
 mod preview;
 mod refused_rows;
-mod reject_files;
+mod reject_file;
 mod rights;
 mod row_by_row;
 mod second_look;
-mod tolerance;
 mod tuples;
 
 use std::sync::Arc;
 use std::time::Instant;
-
-pub(crate) use tolerance::{default_path, is_an_input, provenance};
 
 use howdah_connect::{Connection, Target};
 use howdah_message::{Message, setting};
@@ -48,7 +46,7 @@ use crate::plan::header_decision::HeaderDecision;
 use crate::plan::jobs::Jobs;
 use crate::plan::mapping::{self, Mapping};
 use crate::publish::strategy::PublishStrategy;
-use crate::rejects::Rejects;
+use crate::rejects::{Rejects, corrected};
 use crate::report::usage::Usage;
 use crate::report::{CommitUnit, Outcome, Report, advice};
 use crate::send::row_commits::RowCommits;
@@ -175,7 +173,7 @@ fn run(
 /// The inputs, and the options under which they are read.
 fn inputs_and_options(inputs: Vec<Input>, options: &LoadOptions) -> Result<(Vec<Input>, LoadOptions), Error> {
     match options.input.format.unwrap_or_else(|| format_of(&inputs)) {
-        Format::Rejects => reject_files::resolve(&inputs, options),
+        Format::Rejects => corrected::resolve(&inputs, options),
         format => {
             if matches!(format, Format::Json | Format::Ndjson) {
                 json::check(options)?;

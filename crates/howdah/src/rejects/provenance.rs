@@ -1,90 +1,17 @@
-//! What becomes of records that are no rows: the reject file, and how rows that only the server refuses are found.
+//! Where rejects go, and what their file says of the load that refused them: how its records are written, and where they
+//! were to go.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32};
 
-use howdah_connect::Target;
 use howdah_message::setting;
 use howdah_source::Provenance;
 use howdah_source::open::provenance;
-use howdah_source::{Dialect, Family, Input};
+use howdah_source::{Dialect, Family};
 
-use super::{Decision, Load};
 use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::options::{Format, LoadOptions, OnError};
+use crate::options::{Format, LoadOptions};
 use crate::plan::mapping::Mapping;
-use crate::plan::sending::RowStrategy;
-use crate::rejects::{Existing, Rejects};
-use crate::resolve::Resolver;
-use crate::send::context::LoadContext;
-use crate::send::rate_limit::RateLimit;
-
-impl Load<'_> {
-    /// The file for refused records, when they are to be kept.
-    pub(super) fn reject_file(
-        &self,
-        table: &Table,
-        mapping: &Mapping,
-        dialect: &Dialect,
-        inputs: &[Input],
-    ) -> Result<Option<Arc<Rejects>>, Error> {
-        let options = self.options;
-        if options.tolerance.on_error == OnError::Stop {
-            return Ok(None);
-        }
-        let path = match &options.tolerance.rejects {
-            Some(path) => path.clone(),
-            None => default_path(&table.name, &self.id.to_string()),
-        };
-        let there = path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
-        if there.is_some() && inputs.iter().any(|input| input.file_identity() == there) {
-            return Err(is_an_input(&path));
-        }
-        let whole: Vec<Option<usize>> = (0..mapping.fields).map(Some).collect();
-        let had_types = inputs.iter().any(Input::had_types);
-        let provenance =
-            |fields: &[Option<usize>]| provenance(table, mapping, fields, dialect, options, had_types);
-        let others =
-            mapping.layouts.iter().map(|(input, layout)| (input.clone(), provenance(&layout.places())));
-        let rejects = Rejects::new(
-            &path,
-            options.tolerance.rejects.is_some(),
-            if options.tolerance.overwrite_rejects { Existing::Overwritten } else { Existing::Refused },
-            options.tolerance.reject_limit,
-            provenance(&whole),
-            others.collect(),
-        )?;
-        Ok(Some(Arc::new(rejects)))
-    }
-
-    /// What the workers of this load share.
-    pub(super) fn context(&self, decision: &Decision, target: &Target) -> LoadContext {
-        let Decision { plan, table, strategy, rejects, .. } = decision;
-        let (relation_name, relation) = strategy.relation(table);
-        // Elsewhere than in UTF-8, characters of the input may have no place.
-        // And a literal that travels unread is judged where it arrives.
-        let unread = plan.sending.strategy == RowStrategy::PassTuples
-            || plan.columns.iter().any(|column| column.as_text);
-        let can_refuse = strategy.can_refuse_rows(table) || !decision.server_is_utf8 || unread;
-        LoadContext {
-            plan: plan.clone(),
-            relation,
-            relation_name,
-            hidden_names: strategy.hidden_names(table),
-            control: self.control.clone(),
-            deadlocked: AtomicI32::new(0),
-            resolver: Resolver::start(target.clone(), decision.server_version_num),
-            dense: Arc::new(AtomicBool::new(false)),
-            rejects: rejects.clone(),
-            isolates_rows: rejects.is_some() && can_refuse,
-            rate: self.options.writing.max_rate.map(RateLimit::new),
-            commits: decision.commits.clone(),
-        }
-    }
-}
 
 /// The error for rejects that would go where records are read from.
 pub(crate) fn is_an_input(path: &Path) -> Error {

@@ -13,7 +13,7 @@ use crate::options::{DateFormat, Encoding, Format, HeaderOption, LoadOptions, Mo
 ///
 /// # Errors
 /// Not a reject file; several that come from different loads.
-pub(super) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<Input>, LoadOptions), Error> {
+pub(crate) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<Input>, LoadOptions), Error> {
     if options.input.encoding.is_some_and(|encoding| encoding != Encoding::UTF8) {
         return Err(Error::usage(message![
             setting::ENCODING,
