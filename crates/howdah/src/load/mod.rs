@@ -1,34 +1,19 @@
 //! The load: preview, plan, carry, commit. Reads as the order of events.
 
 mod apply;
-mod batches;
 mod carry;
-mod context;
 mod decide;
-mod describe;
-mod existing;
-mod headers;
 mod judge;
-mod keys;
-mod landing;
-mod new_table;
-mod own_sql;
 mod preview;
-mod refused_rows;
-mod reject_file;
-mod rights;
-mod row_by_row;
-mod second_look;
-mod tuples;
 
 use std::sync::Arc;
 use std::time::Instant;
 
+use decide::landing::Landing;
 use howdah_connect::{Connection, Target};
 use howdah_message::{Message, setting};
 use howdah_source::tuples::{SIGNATURE, TupleCutter};
 use howdah_source::{Cutter, Dialect, Input, MorselSource, PIECE_BYTES, Progress};
-use landing::Landing;
 use preview::Preview;
 
 use crate::catalog::load_id::LoadId;

@@ -8,12 +8,12 @@ use howdah_source::{Dialect, Input, MorselSource, WorkerState};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 
-use super::apply::Applied;
-use super::{Decision, Load};
+use super::Applied;
 use crate::control::stoppable::stoppable;
 use crate::encode::chunk::Ordinal;
 use crate::encode::reject::Reject;
 use crate::error::{Error, ErrorKind};
+use crate::load::{Decision, Load};
 use crate::publish::staged::{Round, Staging};
 use crate::read::queue;
 use crate::rejects::Rejects;

@@ -4,8 +4,8 @@ use howdah_connect::Connection;
 use howdah_message::{Setting, setting};
 use tokio_postgres::types::Type;
 
-use super::Load;
 use crate::error::{Committed, Error, ErrorKind};
+use crate::load::Load;
 
 /// The transaction that a connection is in, by its number.
 struct OpenTransaction(String);

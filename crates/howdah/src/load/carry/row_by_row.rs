@@ -6,10 +6,10 @@ use std::time::Instant;
 use howdah_connect::{Connection, sqlstate};
 use howdah_source::MorselSource;
 
-use super::{Decision, Load};
 use crate::control::Phase;
 use crate::control::lock_watch::LockWatch;
 use crate::error::{Committed, Error, ErrorKind};
+use crate::load::{Decision, Load};
 use crate::publish::confirm::confirm;
 use crate::read::queue::InputQueue;
 use crate::report::Outcome;
@@ -18,7 +18,7 @@ use crate::send::row_commits::RowCommits;
 
 impl Load<'_> {
     /// Makes the table when there is none, which commits too, then moves the rows.
-    pub(super) async fn carry_row_by_row(
+    pub(in crate::load) async fn carry_row_by_row(
         &mut self,
         connection: Arc<Connection>,
         morsels: MorselSource,

@@ -6,11 +6,11 @@ use std::time::Instant;
 use howdah_message::setting;
 use howdah_source::{Dialect, Input};
 
-use super::Load;
 use crate::catalog::table::{Column, Table};
 use crate::control::Phase;
 use crate::error::Error;
 use crate::infer::json_keys::{self, KeyScan, Question};
+use crate::load::Load;
 use crate::options::{LoadOptions, OnError};
 use crate::plan::columns::is_name;
 use crate::plan::header::Head;
@@ -119,7 +119,7 @@ fn known(names: Vec<String>, table: &Table, options: &LoadOptions) -> Vec<String
 }
 
 /// Gives the columns of a new table the types that fit all values of their keys; what else was seen of them.
-pub(super) fn settle(table: &mut Table, mapping: &Mapping, seen: &Seen) -> Findings {
+pub(in crate::load) fn settle(table: &mut Table, mapping: &Mapping, seen: &Seen) -> Findings {
     let mut findings = Findings::default();
     let of_keys = mapping.pairs.iter().filter(|pair| !pair.is_file_name);
     for pair in of_keys {

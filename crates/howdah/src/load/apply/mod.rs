@@ -1,14 +1,17 @@
 //! The end of a staged load: the statements that apply the rows, and the account of what they did.
 
+mod refused_rows;
+mod second_look;
+
 use std::time::Instant;
 
 use howdah_connect::Connection;
 use tokio_postgres::Row;
 
-use super::{Decision, Load};
 use crate::control::Phase;
 use crate::control::stoppable::stoppable;
 use crate::error::{Error, ErrorKind};
+use crate::load::{Decision, Load};
 use crate::publish::staged::{Apply, Staging};
 
 /// What a statement did with staged rows.

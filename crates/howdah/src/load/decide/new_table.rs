@@ -7,8 +7,6 @@ use howdah_encode::TypeShape;
 use howdah_message::setting;
 use howdah_source::MorselSource;
 
-use super::batches::created_types;
-use super::{Circumstances, Load, keys};
 use crate::catalog::inferred_type::InferredType;
 use crate::catalog::name::TableName;
 use crate::catalog::table::{self, Column, Hazards, Kind, Table};
@@ -16,6 +14,9 @@ use crate::control::Phase;
 use crate::error::Error;
 use crate::infer::columns;
 use crate::infer::lattice::ColumnLattice;
+use crate::load::preview::batches::created_types;
+use crate::load::preview::keys;
+use crate::load::{Circumstances, Load};
 use crate::options::LoadOptions;
 use crate::plan::mapping::{Mapping, Pair};
 use crate::plan::{Plan, PlanRules, declared};
@@ -151,7 +152,7 @@ impl Load<'_> {
 
     /// Says of every column of text that would have a narrower type but for few values what these are, and keeps it for the
     /// report.
-    pub(super) fn say_what_keeps(&mut self, plan: &Plan, lattices: &[ColumnLattice]) {
+    pub(in crate::load) fn say_what_keeps(&mut self, plan: &Plan, lattices: &[ColumnLattice]) {
         let is_one_input = self.inputs.len() == 1;
         for (column, lattice) in plan.columns.iter().zip(lattices).filter(|(column, _)| !column.is_declared) {
             // Markers that are frequent are said already, with what to do.
@@ -164,7 +165,7 @@ impl Load<'_> {
         }
     }
 
-    pub(super) fn hint_null_markers(&self, plan: &Plan, lattices: &[ColumnLattice]) {
+    pub(in crate::load) fn hint_null_markers(&self, plan: &Plan, lattices: &[ColumnLattice]) {
         for (column, lattice) in plan.columns.iter().zip(lattices) {
             if let Some((marker, share)) = lattice.null_markers() {
                 let (percent, name) = (share * 100.0, &column.name);

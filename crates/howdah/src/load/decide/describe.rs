@@ -1,7 +1,7 @@
 //! The decision as a report: what a person reads before the load, and a script after it.
 
-use super::{Decision, Load};
 use crate::catalog::session::Session;
+use crate::load::{Decision, Load};
 use crate::options::WritePath;
 use crate::plan::ColumnTypes;
 use crate::plan::mapping::Mapping;
@@ -12,7 +12,7 @@ use crate::send::write;
 
 impl Load<'_> {
     /// Puts the plan and what follows from it into the report.
-    pub(super) fn describe(
+    pub(in crate::load) fn describe(
         &mut self,
         session: &Session,
         decision: &Decision,

@@ -8,10 +8,10 @@ use howdah_source::layout::Layouts;
 use howdah_source::listing::listing;
 use howdah_source::{Input, MorselSource};
 
-use super::Load;
-use super::preview::Preview;
+use super::Preview;
 use crate::catalog::table::Table;
 use crate::error::{Error, ErrorKind};
+use crate::load::Load;
 use crate::options::{Format, HeaderOption, LoadOptions, WritePath};
 use crate::plan::Plan;
 use crate::plan::header::Head;
@@ -22,7 +22,7 @@ use crate::report::DialectSummary;
 
 impl Load<'_> {
     /// Reads the schemas of `inputs`.
-    pub(super) async fn preview_batches(&self, inputs: &[Input]) -> Result<Preview, Error> {
+    pub(in crate::load) async fn preview_batches(&self, inputs: &[Input]) -> Result<Preview, Error> {
         check(self.options)?;
         let batches = self.open_batches(inputs.to_vec()).await?;
         let names: Vec<String> = batches.schema().fields().iter().map(|field| field.name().clone()).collect();
@@ -46,7 +46,7 @@ impl Load<'_> {
         })
     }
 
-    pub(super) async fn open_batches(&self, inputs: Vec<Input>) -> Result<Batches, Error> {
+    pub(in crate::load) async fn open_batches(&self, inputs: Vec<Input>) -> Result<Batches, Error> {
         let format = match self.options.input.format {
             Some(Format::Arrow) => BatchFormat::Arrow,
             _ => BatchFormat::Parquet,
@@ -94,7 +94,7 @@ pub(super) fn check(options: &LoadOptions) -> Result<(), Error> {
 ///
 /// # Errors
 /// One usage error for all columns whose types have no counterpart in PostgreSQL.
-pub(super) fn created_types(
+pub(in crate::load) fn created_types(
     batches: &Batches,
     mapping: &Mapping,
     declared: &[(String, String)],
@@ -123,7 +123,7 @@ impl Plan {
     ///
     /// # Errors
     /// One usage error for all columns between whose types there is no exact way.
-    pub(super) fn take_arrow(
+    pub(in crate::load) fn take_arrow(
         &mut self,
         batches: &mut Batches,
         table: &Table,

@@ -1,16 +1,21 @@
 //! The first look at the input: how its records are written, and what the first of them hold.
 
+pub(super) mod batches;
+mod headers;
+pub(super) mod keys;
+mod tuples;
+
 use std::sync::Arc;
 
 use howdah_source::layout::Layouts;
 use howdah_source::text::sniff::{self, Unsaid};
 use howdah_source::{Cutter, Dialect, MorselSource, json};
 
-use super::Load;
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::infer::header;
 use crate::infer::null_marker;
+use crate::load::Load;
 use crate::plan::decimal;
 use crate::plan::header::Head;
 use crate::plan::mapping;

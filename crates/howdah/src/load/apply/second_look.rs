@@ -11,13 +11,13 @@ use howdah_source::Input;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::refused_rows::{NO_SECOND_LOOK, Refused, records};
-use super::{Decision, Load};
 use crate::catalog::load_id::LoadId;
 use crate::catalog::name::quote;
 use crate::catalog::table::Kind;
 use crate::control::Phase;
 use crate::control::stoppable::cancelled;
 use crate::error::{Error, HiddenNames};
+use crate::load::{Decision, Load};
 use crate::plan::ColumnTypes;
 use crate::publish::staged::{Round, Staging};
 use crate::publish::strategy::PublishStrategy;
@@ -42,7 +42,12 @@ const SINGLE_COLUMN: &str = "
 
 impl Load<'_> {
     /// The `error` of a load that was rolled back, with the record that it is about where it names none and that can be found.
-    pub(super) async fn look_again(&self, target: &Target, decision: &Decision, error: Error) -> Error {
+    pub(in crate::load) async fn look_again(
+        &self,
+        target: &Target,
+        decision: &Decision,
+        error: Error,
+    ) -> Error {
         let refusal = std::error::Error::source(&error).and_then(|cause| cause.downcast_ref());
         let is_unnamed = error.location().is_none() && refusal.is_some_and(is_about_a_row);
         // Later on it is the user's own SQL that fails.

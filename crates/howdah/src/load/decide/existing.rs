@@ -3,11 +3,11 @@
 use howdah_connect::Connection;
 use howdah_message::{Message, setting};
 
-use super::Load;
 use crate::catalog::name::{self, TableName};
 use crate::catalog::session::Session;
 use crate::catalog::table::Table;
 use crate::error::Error;
+use crate::load::Load;
 use crate::options::{LoadOptions, Mode, WritePath};
 
 /// What a load does with the table that it is for.
@@ -76,7 +76,7 @@ impl Load<'_> {
     ///
     /// # Errors
     /// A usage error: the mode needs a table that is not there, or none where one is; an option is for new tables.
-    pub(super) async fn existing(
+    pub(in crate::load) async fn existing(
         &self,
         connection: &Connection,
         name: &TableName,

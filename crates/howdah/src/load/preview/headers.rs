@@ -7,11 +7,11 @@ use howdah_source::layout::{self, Header, Layouts};
 use howdah_source::listing::listing;
 use howdah_source::{Cutter, Dialect, Input, Progress};
 
-use super::Load;
 use crate::catalog::table::Table;
 use crate::control::Control;
 use crate::error::Error;
 use crate::infer::header;
+use crate::load::Load;
 use crate::options::LoadOptions;
 use crate::plan::header::Head;
 use crate::plan::header_match;

@@ -5,10 +5,10 @@ use howdah_connect::Connection;
 use howdah_message::setting;
 use tokio_postgres::types::Type;
 
-use super::Load;
 use crate::catalog::name;
 use crate::catalog::table::{Kind, Table};
 use crate::error::{Error, ErrorKind};
+use crate::load::Load;
 use crate::options::Mode;
 use crate::plan::mapping::Mapping;
 use crate::publish::staged::Apply;

@@ -1,5 +1,9 @@
 //! The carrying: rows on their way, the commit, or everything as it was.
 
+mod context;
+mod own_sql;
+mod row_by_row;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,7 +12,6 @@ use howdah_message::setting;
 use howdah_source::MorselSource;
 use tokio_postgres::types::Type;
 
-use super::{Decision, Load};
 use crate::catalog::inferred_type::InferredType;
 use crate::catalog::table::Table;
 use crate::control::liveness::server_lost;
@@ -18,6 +21,7 @@ use crate::control::{Control, Phase};
 use crate::error::{Error, ErrorKind};
 use crate::infer::columns::merge;
 use crate::infer::lattice::ColumnLattice;
+use crate::load::{Decision, Load};
 use crate::plan::{ColumnTypes, Plan};
 use crate::publish::commit::{Commit, Makes};
 use crate::publish::server_identity::ServerIdentity;

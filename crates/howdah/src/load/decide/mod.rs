@@ -1,15 +1,20 @@
 //! The decision: connections, the place for the rows, the table and the plan, from everything that was found out.
 
+mod describe;
+mod existing;
+pub(super) mod landing;
+mod new_table;
+mod reject_file;
+mod rights;
+
 use std::sync::{Arc, PoisonError};
 
 use howdah_message::Message;
 use howdah_source::{Input, MorselSource};
 
-use super::landing::Landing;
-use super::new_table::TypesFrom;
-use super::{Circumstances, Decision, Load};
 use crate::catalog::table::Table;
 use crate::error::Error;
+use crate::load::{Circumstances, Decision, Load};
 use crate::options::{LoadOptions, Mode, OnError, WritePath};
 use crate::plan::declared;
 use crate::plan::force;
@@ -21,6 +26,8 @@ use crate::publish::replace::Replacement;
 use crate::publish::staged::{Apply, Staging};
 use crate::publish::strategy::{Content, Hidden, PublishStrategy};
 use crate::send::write;
+use landing::Landing;
+use new_table::TypesFrom;
 
 /// Where the rows go, which fields of theirs, and over how many connections.
 struct Destination {

@@ -6,12 +6,12 @@ use std::time::Duration;
 use howdah_connect::Connection;
 use howdah_message::{Action, setting};
 
-use super::{Decision, Load};
 use crate::catalog::name::TableName;
 use crate::catalog::session::Session;
 use crate::catalog::table::Table;
 use crate::control::lock_watch::LockWatch;
 use crate::error::{Committed, Error, ErrorKind};
+use crate::load::{Decision, Load};
 use crate::options::OnError;
 use crate::plan::declared;
 use crate::plan::mapping::Mapping;
@@ -21,12 +21,12 @@ use crate::promote::{Promotion, rejects_name};
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A landing table and what follows once the rows are in it.
-pub(super) struct Landing {
-    pub(super) promotion: Promotion,
+pub(in crate::load) struct Landing {
+    pub(in crate::load) promotion: Promotion,
     /// The typed target.
-    pub(super) into: Table,
+    pub(in crate::load) into: Table,
     /// The landing table, which this load makes.
-    pub(super) name: TableName,
+    pub(in crate::load) name: TableName,
 }
 
 impl Load<'_> {
@@ -72,7 +72,7 @@ impl Load<'_> {
     }
 
     /// Promotes what has landed. Unless that works, the target is as it was.
-    pub(super) async fn promote_landed(
+    pub(in crate::load) async fn promote_landed(
         &mut self,
         connection: &Arc<Connection>,
         decision: &Decision,

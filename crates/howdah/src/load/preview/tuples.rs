@@ -5,11 +5,11 @@ use howdah_source::layout::Layouts;
 use howdah_source::tuples::TupleCutter;
 use howdah_source::{Input, MorselSource};
 
-use super::Load;
+use super::Preview;
 use super::batches::check;
-use super::preview::Preview;
 use crate::catalog::table::Table;
 use crate::error::Error;
+use crate::load::Load;
 use crate::options::{Format, LoadOptions, WritePath};
 use crate::plan::header::Head;
 use crate::read::queue;
@@ -17,7 +17,7 @@ use crate::report::DialectSummary;
 
 impl Load<'_> {
     /// Looks at the first row of `inputs`.
-    pub(super) async fn look_at_tuples(
+    pub(in crate::load) async fn look_at_tuples(
         &self,
         inputs: &[Input],
         existing: Option<&Table>,

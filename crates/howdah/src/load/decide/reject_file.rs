@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use howdah_source::{Dialect, Input};
 
-use super::Load;
 use crate::catalog::table::Table;
 use crate::error::Error;
+use crate::load::Load;
 use crate::options::OnError;
 use crate::plan::mapping::Mapping;
 use crate::rejects::{Existing, Rejects, default_path, is_an_input, provenance};
