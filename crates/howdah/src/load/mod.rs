@@ -3,7 +3,9 @@
 mod apply;
 mod carry;
 mod decide;
+mod input;
 mod judge;
+mod landed;
 mod preview;
 
 use std::sync::Arc;
@@ -12,8 +14,7 @@ use std::time::Instant;
 use decide::landing::Landing;
 use howdah_connect::{Connection, Target};
 use howdah_message::{Message, setting};
-use howdah_source::tuples::{SIGNATURE, TupleCutter};
-use howdah_source::{Cutter, Dialect, Input, MorselSource, PIECE_BYTES, Progress};
+use howdah_source::{Dialect, Input, MorselSource};
 use preview::Preview;
 
 use crate::catalog::load_id::LoadId;
@@ -25,13 +26,13 @@ use crate::control::liveness::server_lost;
 use crate::control::lock_watch::{LockWatch, within};
 use crate::control::stoppable::cancelled;
 use crate::error::{Error, ReportedError};
-use crate::options::{Format, LoadOptions, json};
+use crate::options::{Format, LoadOptions};
 use crate::plan::Plan;
 use crate::plan::header_decision::HeaderDecision;
 use crate::plan::jobs::Jobs;
 use crate::plan::mapping::{self, Mapping};
 use crate::publish::strategy::PublishStrategy;
-use crate::rejects::{Rejects, corrected};
+use crate::rejects::Rejects;
 use crate::report::usage::Usage;
 use crate::report::{CommitUnit, Outcome, Report, advice};
 use crate::send::row_commits::RowCommits;
@@ -113,7 +114,7 @@ fn run(
     let mut resolved = options.clone();
     let result = match runtime {
         Ok(runtime) => {
-            inputs().and_then(|inputs| inputs_and_options(inputs, options)).and_then(|(inputs, options)| {
+            inputs().and_then(|inputs| input::resolve(inputs, options)).and_then(|(inputs, options)| {
                 resolved = options;
                 let load = Load {
                     inputs,
@@ -153,20 +154,6 @@ fn run(
     report.outcome = Outcome::of(&error);
     report.error = Some(ReportedError::from(&error));
     Err(error.with_report(report))
-}
-
-/// The inputs, and the options under which they are read.
-fn inputs_and_options(inputs: Vec<Input>, options: &LoadOptions) -> Result<(Vec<Input>, LoadOptions), Error> {
-    match options.input.format.unwrap_or_else(|| format_of(&inputs)) {
-        Format::Rejects => corrected::resolve(&inputs, options),
-        format => {
-            if matches!(format, Format::Json | Format::Ndjson) {
-                json::check(options)?;
-            }
-            let inputs = inputs.into_iter().map(|input| input.written_in(options.input.encoding)).collect();
-            Ok((Input::guessing(inputs), options.clone().format(format)))
-        }
-    }
 }
 
 struct Load<'a> {
@@ -343,76 +330,6 @@ impl Load<'_> {
         let decision = within(floor, connection, self.decide(existing, found, &mut morsels)).await?;
         self.describe(session, &decision, mapping, summary);
         Ok((morsels.limited(options.input.limit, mapping.header.is_some()), decision))
-    }
-
-    fn cutter(&self, inputs: &[Input], dialect: &Arc<Dialect>, has_header: bool) -> Cutter {
-        self.cutter_under(self.control.progress().clone(), inputs, dialect, has_header)
-    }
-
-    /// The whole input once more, to find records that were read before.
-    async fn supply_again(&self, plan: &Plan) -> Result<MorselSource, Error> {
-        let has_header = plan.reading.header.is_some();
-        let morsels = match self.options.input.format.unwrap_or_default() {
-            Format::Parquet | Format::Arrow => {
-                let mut batches = self.open_batches(self.inputs.clone()).await?;
-                batches.project(&plan.reading.arrow_fields);
-                MorselSource::Rows(batches)
-            }
-            Format::Binary => {
-                let mut cutter = TupleCutter::new(self.inputs.clone(), Progress::new());
-                cutter.expect(plan.columns.len());
-                MorselSource::Tuples(cutter.into())
-            }
-            _ => MorselSource::text(self.cutter_under(
-                Progress::new(),
-                &self.inputs,
-                &plan.reading.dialect,
-                has_header,
-            )),
-        };
-        Ok(morsels.limited(self.options.input.limit, has_header))
-    }
-
-    /// A cutter that reports to another `progress` than the load's: what it reads was read, or will be.
-    fn cutter_under(
-        &self,
-        progress: Progress,
-        inputs: &[Input],
-        dialect: &Arc<Dialect>,
-        has_header: bool,
-    ) -> Cutter {
-        Cutter::new(inputs.to_vec(), dialect.clone(), progress, PIECE_BYTES)
-            .skipping_lines(self.options.input.skip_lines)
-            .limited(self.options.input.limit, has_header)
-    }
-}
-
-/// What the first bytes say, or else the name.
-fn format_of(inputs: &[Input]) -> Format {
-    let Some(first) = inputs.first() else { return Format::Csv };
-    if first.is_batches() {
-        return Format::Arrow;
-    }
-    if let Some(format) = first.signature().and_then(|bytes| format_signed(&bytes)) {
-        return format;
-    }
-    match first.ending().as_deref() {
-        Some("tsv" | "tab") => Format::Tsv,
-        Some("copy" | "pgcopy") => Format::Text,
-        Some("parquet" | "pq" | "parq") => Format::Parquet,
-        Some("arrow" | "arrows" | "ipc" | "feather") => Format::Arrow,
-        Some("jsonl") if inputs.iter().all(|input| input.name.contains(".rejects.jsonl")) => Format::Rejects,
-        Some("ndjson" | "jsonl" | "json") => Format::Json,
-        _ => Format::Csv,
-    }
-}
-
-fn format_signed(bytes: &[u8]) -> Option<Format> {
-    match bytes {
-        [b'P', b'A', b'R', b'1' | b'E', ..] => Some(Format::Parquet),
-        [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Some(Format::Arrow),
-        bytes if bytes.starts_with(SIGNATURE) => Some(Format::Binary),
-        _ => None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The decision: connections, the place for the rows, the table and the plan, from everything that was found out.
 
+mod arrow;
 mod describe;
 mod existing;
 pub(super) mod landing;

@@ -7,6 +7,7 @@ use howdah_encode::TypeShape;
 use howdah_message::setting;
 use howdah_source::MorselSource;
 
+use super::arrow::created_types;
 use crate::catalog::inferred_type::InferredType;
 use crate::catalog::name::TableName;
 use crate::catalog::table::{self, Column, Hazards, Kind, Table};
@@ -14,10 +15,9 @@ use crate::control::Phase;
 use crate::error::Error;
 use crate::infer::columns;
 use crate::infer::lattice::ColumnLattice;
-use crate::load::preview::batches::created_types;
-use crate::load::preview::keys;
 use crate::load::{Circumstances, Load};
 use crate::options::LoadOptions;
+use crate::plan::keys::Seen;
 use crate::plan::mapping::{Mapping, Pair};
 use crate::plan::{Plan, PlanRules, declared};
 use crate::publish::creation::{Creation, Findings};
@@ -119,7 +119,7 @@ impl Load<'_> {
     ) -> Result<Findings, Error> {
         let Circumstances { inputs, dialect, mapping, .. } = found;
         if let Some(seen) = mapping.keys.as_ref().and_then(|keys| keys.seen.as_ref()) {
-            return Ok(keys::settle(table, mapping, seen));
+            return Ok(of_keys(table, mapping, seen));
         }
         let start = Instant::now();
         self.control.enter(Phase::Inferring);
@@ -210,6 +210,27 @@ fn of_text(
         has_row_triggers: false,
         row_security: false,
     }
+}
+
+/// Gives the columns of a new table the types that fit all values of their keys; what else was seen of them.
+fn of_keys(table: &mut Table, mapping: &Mapping, seen: &Seen) -> Findings {
+    let mut findings = Findings::default();
+    let of_keys = mapping.pairs.iter().filter(|pair| !pair.is_file_name);
+    for pair in of_keys {
+        let Some(key) = seen.names.iter().position(|name| *name == pair.source) else { continue };
+        if let Some(column) =
+            table.columns.iter_mut().find(|column| column.name == pair.target && !column.is_declared)
+        {
+            column.infer(seen.types[key]);
+        }
+        if seen.never_null[key] {
+            findings.never_null.push(pair.target.clone());
+        }
+        if key == 0 && seen.first_ascends {
+            findings.ascending = Some(pair.target.clone());
+        }
+    }
+    findings
 }
 
 #[cfg(test)]

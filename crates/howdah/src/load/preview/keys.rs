@@ -15,8 +15,7 @@ use crate::options::{LoadOptions, OnError};
 use crate::plan::columns::is_name;
 use crate::plan::header::Head;
 use crate::plan::keys::Seen;
-use crate::plan::mapping::{self, Mapping};
-use crate::publish::creation::Findings;
+use crate::plan::mapping::{self};
 use crate::read::queue;
 
 impl Load<'_> {
@@ -116,25 +115,4 @@ impl Load<'_> {
 fn known(names: Vec<String>, table: &Table, options: &LoadOptions) -> Vec<String> {
     let known: Vec<String> = names.iter().filter(|name| is_name(name, table, options)).cloned().collect();
     if known.is_empty() { names } else { known }
-}
-
-/// Gives the columns of a new table the types that fit all values of their keys; what else was seen of them.
-pub(in crate::load) fn settle(table: &mut Table, mapping: &Mapping, seen: &Seen) -> Findings {
-    let mut findings = Findings::default();
-    let of_keys = mapping.pairs.iter().filter(|pair| !pair.is_file_name);
-    for pair in of_keys {
-        let Some(key) = seen.names.iter().position(|name| *name == pair.source) else { continue };
-        if let Some(column) =
-            table.columns.iter_mut().find(|column| column.name == pair.target && !column.is_declared)
-        {
-            column.infer(seen.types[key]);
-        }
-        if seen.never_null[key] {
-            findings.never_null.push(pair.target.clone());
-        }
-        if key == 0 && seen.first_ascends {
-            findings.ascending = Some(pair.target.clone());
-        }
-    }
-    findings
 }

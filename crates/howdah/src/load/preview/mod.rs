@@ -1,8 +1,8 @@
 //! The first look at the input: how its records are written, and what the first of them hold.
 
-pub(super) mod batches;
+mod batches;
 mod headers;
-pub(super) mod keys;
+mod keys;
 mod tuples;
 
 use std::sync::Arc;
