@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::block::BlockKind;
-use super::lexer::is_name;
 
 impl BlockKind {
     /// All of them.
@@ -26,6 +25,11 @@ impl BlockKind {
     fn of(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.word() == word)
     }
+}
+
+/// A byte of the name of a block or variable.
+pub(crate) fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 /// The kind of a comment that is a header, and the length of what stands before its name.

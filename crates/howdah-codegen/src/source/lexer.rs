@@ -3,7 +3,7 @@
 //! No crate does this: those that parse SQL refuse what they do not know, lose comments, or count bytes. Nothing here
 //! fails: the tokens of any text, joined, are the text.
 
-use super::header;
+use super::header::{self, is_name};
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,11 +153,6 @@ fn is_space(byte: u8) -> bool {
 /// A byte of a word; `$` begins none, which [`next`] sees to.
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
-}
-
-/// A byte of the name of a block or variable.
-pub(crate) fn is_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 /// Behind the quote that ends a string.

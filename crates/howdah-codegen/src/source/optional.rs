@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::block::BlockKind;
-use super::lexer::{Kind, Token, is_name};
+use super::header::is_name;
+use super::lexer::{Kind, Token};
 use crate::diagnostic::{Code, Diagnostic, Lines, Place};
 
 /// How such a comment begins.

@@ -3,7 +3,8 @@
 use super::annotations;
 use super::block::{Block, BlockKind, Piece, Variable};
 use super::header;
-use super::lexer::{self, Kind, Splitter, Token, is_name};
+use super::header::is_name;
+use super::lexer::{self, Kind, Splitter, Token};
 use super::optional::{self, Line};
 use super::uses;
 use crate::diagnostic::Lines;

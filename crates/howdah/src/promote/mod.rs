@@ -1,6 +1,7 @@
 //! Promotion: rows that landed as text are read as their columns' types and inserted into a typed table, all in one
 //! transaction; those that cannot be are kept in a table of their own.
 
+mod attempt;
 mod readers;
 mod run;
 mod segments;
@@ -20,10 +21,10 @@ use crate::error::Error;
 use crate::error::ReportedError;
 use crate::options::RejectLimit;
 use crate::report::Outcome;
+use attempt::Run;
 use howdah_connect::{Connection, Target};
 use howdah_message::{Respell, Spelling};
 use readers::Reader;
-use run::Run;
 use statements::RejectsTable;
 
 /// `pg_input_error_info` judges a literal without raising an error.

@@ -1,29 +1,18 @@
 //! One promotion under way: first all rows at once; where the server refuses some, these are found and kept apart.
 
-use std::sync::Arc;
 use std::time::Instant;
 
-use howdah_connect::{Connection, Target};
+use howdah_connect::Target;
 use howdah_message::setting;
 
+use super::attempt::{Run, is_violation};
 use super::statements::RejectsTable;
-use super::{Promoted, Promotion, segments};
-use crate::control::Control;
+use super::{Promoted, segments};
 use crate::control::stoppable::{interruptible, stoppable};
 use crate::error::{Error, ErrorKind};
 use crate::publish::commit::{Commit, Makes};
 use crate::publish::server_identity::ServerIdentity;
 use crate::send::row_error::is_about_a_row;
-
-/// The class of SQLSTATEs for rows whose values are fine and that break a rule of the table.
-const VIOLATIONS: &str = "23";
-
-/// What the steps of a promotion share.
-pub(super) struct Run<'a> {
-    pub(super) promotion: &'a Promotion,
-    pub(super) connection: &'a Arc<Connection>,
-    pub(super) control: &'a Control,
-}
 
 impl Run<'_> {
     /// Everything, in one transaction, which is open when this fails.
@@ -138,23 +127,4 @@ impl Run<'_> {
             _ => error,
         }
     }
-
-    /// Whether the refusal of a row ends the promotion.
-    pub(super) fn ends_with(&self, refusal: &tokio_postgres::Error) -> bool {
-        is_violation(refusal) && !self.promotion.rejects_violations
-    }
-
-    /// Runs a statement that the server may refuse; how many rows it counted.
-    pub(super) async fn attempt(&self, sql: &str) -> Result<Result<u64, tokio_postgres::Error>, Error> {
-        stoppable(self.connection, self.control, self.connection.client().execute_typed(sql, &[])).await
-    }
-
-    /// Runs statements that must work.
-    pub(super) async fn execute(&self, sql: &str) -> Result<(), Error> {
-        Ok(stoppable(self.connection, self.control, self.connection.client().batch_execute(sql)).await??)
-    }
-}
-
-fn is_violation(error: &tokio_postgres::Error) -> bool {
-    error.as_db_error().is_some_and(|db| db.code().code().starts_with(VIOLATIONS))
 }

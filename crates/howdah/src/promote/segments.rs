@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use tokio_postgres::types::Type;
 
-use super::run::Run;
+use super::attempt::Run;
 use super::statements::RejectsTable;
 use crate::error::{Error, ErrorKind};
 use crate::send::bisect::Bisection;

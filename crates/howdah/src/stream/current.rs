@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use howdah_source::PIECE_BYTES;
 
-use super::origin::read_some;
+use super::arrival::read_some;
 use super::trace::{FileMark, Trace};
 
 /// A file that lost its name may still be written to, by a program that has yet to hear of it.

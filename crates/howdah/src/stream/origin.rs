@@ -1,7 +1,7 @@
 //! Where the bytes of a stream come from: standard input, or a file that grows.
 
 use std::fs::File;
-use std::io::{self, ErrorKind as Io, Read, Seek, SeekFrom};
+use std::io::{self, Seek, SeekFrom};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use howdah_source::PIECE_BYTES;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::arrival::{Arrival, cannot_read};
+use super::arrival::{Arrival, cannot_read, read_some};
 use super::follow::Follow;
 use super::growth::{Growth, LOOK_EVERY};
 use super::place::Saved;
@@ -143,18 +143,4 @@ impl Stdin {
             Err(error) => Err(error.into()),
         }
     }
-}
-
-/// Appends what one read gives, `most` bytes at most; how many.
-pub(super) fn read_some(reader: &mut impl Read, held: &mut Vec<u8>, most: usize) -> io::Result<usize> {
-    let before = held.len();
-    held.resize(before + most, 0);
-    let got = loop {
-        match reader.read(&mut held[before..]) {
-            Err(error) if error.kind() == Io::Interrupted => {}
-            other => break other,
-        }
-    };
-    held.truncate(before + *got.as_ref().unwrap_or(&0));
-    got
 }
