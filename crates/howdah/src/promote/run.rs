@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorKind};
 use crate::publish::commit::{Commit, Makes};
 use crate::publish::server_identity::ServerIdentity;
 use crate::send::row_error::is_about_a_row;
+use crate::send::savepoint::Savepoint;
 
 impl Run<'_> {
     /// Everything, in one transaction, which is open when this fails.
@@ -26,7 +27,8 @@ impl Run<'_> {
         let lock = if self.promotion.drops_landing { self.promotion.lock_sql() } else { String::new() };
         let floor = self.promotion.lock_floor.as_deref().unwrap_or_default();
         let begin = format!(
-            "BEGIN ISOLATION LEVEL REPEATABLE READ; {floor}; {lock}SET CONSTRAINTS ALL IMMEDIATE; SAVEPOINT howdah"
+            "BEGIN ISOLATION LEVEL REPEATABLE READ; {floor}; {lock}SET CONSTRAINTS ALL IMMEDIATE; {}",
+            Savepoint::ROWS.set()
         );
         self.execute(&begin).await?;
         let (rows, rows_rejected) = match self.attempt(&self.promotion.insert_sql("")).await? {
@@ -73,10 +75,10 @@ impl Run<'_> {
         if !is_about_a_row(&refusal) || is_violation(&refusal) && !promotion.rejects_violations {
             return Err(refusal.into());
         }
-        self.execute("ROLLBACK TO SAVEPOINT howdah").await?;
+        self.execute(&Savepoint::ROWS.roll_back()).await?;
         let Some(rejects) = &promotion.rejects else { return Err(self.in_column(refusal).await) };
         self.execute(&promotion.create_rejects_sql(rejects)).await?;
-        self.execute("RELEASE SAVEPOINT howdah; SAVEPOINT howdah").await?;
+        self.execute(&Savepoint::ROWS.renew()).await?;
         let (mut rejected, mut filter, mut refusal) = (0, "true".to_owned(), refusal);
         if let Some(kept) = self.judge(rejects).await? {
             (rejected, filter) = (kept, promotion.is_valid());
@@ -87,7 +89,7 @@ impl Run<'_> {
                 }
                 Err(another) => refusal = another,
             }
-            self.execute("ROLLBACK TO SAVEPOINT howdah").await?;
+            self.execute(&Savepoint::ROWS.roll_back()).await?;
         }
         let counts = segments::promote(self, rejects, &filter, refusal).await?;
         rejected += counts.rejected;
@@ -102,11 +104,11 @@ impl Run<'_> {
         };
         match self.attempt(&sql).await? {
             Ok(rows) => {
-                self.execute("RELEASE SAVEPOINT howdah; SAVEPOINT howdah").await?;
+                self.execute(&Savepoint::ROWS.renew()).await?;
                 Ok(Some(rows))
             }
             Err(error) if is_about_a_row(&error) => {
-                self.execute("ROLLBACK TO SAVEPOINT howdah").await?;
+                self.execute(&Savepoint::ROWS.roll_back()).await?;
                 Ok(None)
             }
             Err(error) => Err(error.into()),

@@ -10,6 +10,7 @@ use super::statements::RejectsTable;
 use crate::error::{Error, ErrorKind};
 use crate::send::bisect::Bisection;
 use crate::send::row_error::is_about_a_row;
+use crate::send::savepoint::Savepoint;
 
 /// The least that a row takes of a page: its header and its line pointer.
 const LEAST_ROW_BYTES: usize = 28;
@@ -38,7 +39,7 @@ pub(super) async fn promote(
     let mut search = Bisection::new(places.count);
     let mut known = Some(first);
     while let Some(segment) = search.segment() {
-        run.execute("SAVEPOINT howdah_rows").await?;
+        run.execute(&Savepoint::SEGMENT.set()).await?;
         let answer = match known.take() {
             Some(first) => Err(first),
             None => run.attempt(&promotion.insert_sql(&places.condition(segment, filter))).await?,
@@ -49,7 +50,7 @@ pub(super) async fn promote(
                 search.accepted()
             }
             Err(refusal) if is_about_a_row(&refusal) && !run.ends_with(&refusal) => {
-                run.execute("ROLLBACK TO SAVEPOINT howdah_rows").await?;
+                run.execute(&Savepoint::SEGMENT.roll_back()).await?;
                 search.refused(None, refusal)
             }
             Err(refusal) => return Err(refusal.into()),
@@ -58,7 +59,7 @@ pub(super) async fn promote(
             reject(run, rejects, &places.tid(row), &refusal).await?;
             counts.rejected += 1;
         }
-        run.execute("RELEASE SAVEPOINT howdah_rows").await?;
+        run.execute(&Savepoint::SEGMENT.release()).await?;
     }
     // What has no pages has no rows that could be told apart.
     known.map_or(Ok(counts), |first| Err(first.into()))
@@ -79,7 +80,7 @@ async fn reject(
             reader.expression, promotion.landing
         );
         if let Err(error) = run.attempt(&sql).await? {
-            run.execute("ROLLBACK TO SAVEPOINT howdah_rows").await?;
+            run.execute(&Savepoint::SEGMENT.roll_back()).await?;
             found = Some((reader.name.clone(), error));
             break;
         }

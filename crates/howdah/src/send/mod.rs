@@ -9,7 +9,7 @@ pub(crate) mod pool;
 pub(crate) mod rate_limit;
 pub(crate) mod row_commits;
 pub(crate) mod row_error;
-mod savepoint;
+pub(crate) mod savepoint;
 pub(crate) mod timings;
 pub(crate) mod worker;
 pub(crate) mod write;

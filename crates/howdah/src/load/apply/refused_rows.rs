@@ -19,12 +19,10 @@ use crate::read::queue;
 use crate::rejects::Rejects;
 use crate::send::bisect::Bisection;
 use crate::send::row_error::is_about_a_row;
+use crate::send::savepoint::Savepoint;
 
 /// Refused rows that wait for their records: reading the input again takes time, remembering takes memory.
 const REFUSED_AT_ONCE: usize = 50_000;
-
-/// What happened so far is not undone by the next refusal.
-const SETTLED: &str = "RELEASE SAVEPOINT howdah; SAVEPOINT howdah";
 
 /// A refused row.
 pub(super) type Refused = (Ordinal, Error);
@@ -33,7 +31,7 @@ pub(super) type Refused = (Ordinal, Error);
 pub(super) const NO_SECOND_LOOK: &str = "only the table itself could see that, and a stream cannot be read again to find the record: save it to a file first";
 
 /// What a deferred constraint thinks of the rows is known at once.
-const IMMEDIATE: &str = "SET CONSTRAINTS ALL IMMEDIATE";
+pub(super) const IMMEDIATE: &str = "SET CONSTRAINTS ALL IMMEDIATE";
 
 /// Whether some foreign key named `$1` refers to the table that has it.
 const OF_ITS_OWN_TABLE: &str = "
@@ -57,14 +55,14 @@ impl Load<'_> {
         staging: &Staging,
         decision: &Decision,
     ) -> Result<Applied, Error> {
-        self.run_all(connection, &["SAVEPOINT howdah".to_owned()]).await?;
+        self.run_all(connection, &[Savepoint::ROWS.set()]).await?;
         let error = match self.run_apply(connection, staging, &staging.apply_sql()).await? {
             // What is deferred is checked now, while there is somebody to tell.
             Ok(applied) => {
                 let checking = connection.client().batch_execute(IMMEDIATE);
                 match stoppable(connection, self.control, checking).await? {
                     Ok(()) => {
-                        self.run_all(connection, &["RELEASE SAVEPOINT howdah".to_owned()]).await?;
+                        self.run_all(connection, &[Savepoint::ROWS.release()]).await?;
                         return Ok(applied);
                     }
                     Err(error) => error,
@@ -78,7 +76,11 @@ impl Load<'_> {
         if !self.inputs.iter().all(Input::is_rewindable) {
             return Err(Error::from(error).with_hint(NO_SECOND_LOOK));
         }
-        self.run_all(connection, &[format!("ROLLBACK TO SAVEPOINT howdah; {IMMEDIATE}; {SETTLED}")]).await?;
+        self.run_all(
+            connection,
+            &[Savepoint::ROWS.roll_back(), IMMEDIATE.to_owned(), Savepoint::ROWS.renew()],
+        )
+        .await?;
         let round = Round::first(staging);
         let total = self.lay_out(connection, staging, &round).await?;
         let Some((at, refusal)) = self.first_refused(connection, staging, &round, total).await? else {
@@ -144,7 +146,7 @@ impl Load<'_> {
         round: &Round<'_>,
     ) -> Result<usize, Error> {
         self.run_all(connection, &round.create_sql()).await?;
-        self.run_all(connection, &[SETTLED.to_owned()]).await?;
+        self.run_all(connection, &[Savepoint::ROWS.renew()]).await?;
         self.try_rows(connection, staging, &round.apply_sql(0..0)).await??;
         let [total] = self.counts(connection, &round.count_sql()).await?;
         usize::try_from(total)
@@ -183,8 +185,7 @@ impl Load<'_> {
         rejects: &Arc<Rejects>,
     ) -> Result<Applied, Error> {
         // A deferred constraint would speak up when nobody can tell any more which row it means.
-        let first = format!("{IMMEDIATE}; SAVEPOINT howdah");
-        self.run_all(connection, &[first]).await?;
+        self.run_all(connection, &[IMMEDIATE.to_owned(), Savepoint::ROWS.set()]).await?;
         let error = match self.try_rows(connection, staging, &staging.apply_sql()).await? {
             Ok(applied) => return Ok(applied),
             Err(error) => error,
@@ -204,7 +205,7 @@ impl Load<'_> {
                 None => break,
             }
         }
-        self.run_all(connection, &[round.drop_sql(), "RELEASE SAVEPOINT howdah".to_owned()]).await?;
+        self.run_all(connection, &[round.drop_sql(), Savepoint::ROWS.release()]).await?;
         Ok(applied)
     }
 
@@ -266,7 +267,7 @@ impl Load<'_> {
         error: tokio_postgres::Error,
     ) -> Result<Refused, Error> {
         let [place] = self.counts(connection, &round.refuse_sql(at)).await?;
-        self.run_all(connection, &[SETTLED.to_owned()]).await?;
+        self.run_all(connection, &[Savepoint::ROWS.renew()]).await?;
         Ok((Ordinal(place), error.into()))
     }
 
@@ -279,11 +280,11 @@ impl Load<'_> {
     ) -> Result<Result<Applied, tokio_postgres::Error>, Error> {
         match self.run_apply(connection, staging, sql).await? {
             Ok(applied) => {
-                self.run_all(connection, &[SETTLED.to_owned()]).await?;
+                self.run_all(connection, &[Savepoint::ROWS.renew()]).await?;
                 Ok(Ok(applied))
             }
             Err(error) if is_about_a_row(&error) => {
-                self.run_all(connection, &["ROLLBACK TO SAVEPOINT howdah".to_owned()]).await?;
+                self.run_all(connection, &[Savepoint::ROWS.roll_back()]).await?;
                 Ok(Err(error))
             }
             Err(error) => Err(error.into()),

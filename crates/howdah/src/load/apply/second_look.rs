@@ -10,7 +10,7 @@ use howdah_message::setting;
 use howdah_source::Input;
 use tokio_postgres::types::{ToSql, Type};
 
-use super::refused_rows::{NO_SECOND_LOOK, Refused, records};
+use super::refused_rows::{IMMEDIATE, NO_SECOND_LOOK, Refused, records};
 use crate::catalog::load_id::LoadId;
 use crate::catalog::name::quote;
 use crate::catalog::table::Kind;
@@ -26,6 +26,7 @@ use crate::resolve::Resolver;
 use crate::send::context::LoadContext;
 use crate::send::pool::WorkerPool;
 use crate::send::row_error::is_about_a_row;
+use crate::send::savepoint::Savepoint;
 
 /// A row that others lock is not worth waiting for: the load has failed.
 const SHORT_WAIT: &str = "SET LOCAL lock_timeout = '2s'";
@@ -157,12 +158,11 @@ impl Load<'_> {
         workers.shutdown();
         sent?;
 
-        self.run_all(connection, &["SET CONSTRAINTS ALL IMMEDIATE; SAVEPOINT howdah".to_owned()]).await?;
+        self.run_all(connection, &[IMMEDIATE.to_owned(), Savepoint::ROWS.set()]).await?;
         let round = Round::first(&staging);
         let total = self.lay_out(connection, &staging, &round).await?;
         // Below the one that settled rows leave behind.
-        let bottom = "SAVEPOINT howdah_bottom; SAVEPOINT howdah";
-        self.run_all(connection, &[bottom.to_owned()]).await?;
+        self.run_all(connection, &[Savepoint::BOTTOM.set(), Savepoint::ROWS.set()]).await?;
         let Some((at, refusal)) = self.first_refused(connection, &staging, &round, total).await? else {
             return Ok(None);
         };
@@ -196,8 +196,7 @@ impl Load<'_> {
         round: &Round<'_>,
         at: usize,
     ) -> Result<Option<Refused>, Error> {
-        self.run_all(connection, &["ROLLBACK TO SAVEPOINT howdah_bottom; SAVEPOINT howdah".to_owned()])
-            .await?;
+        self.run_all(connection, &[Savepoint::BOTTOM.roll_back(), Savepoint::ROWS.set()]).await?;
         if self.try_rows(connection, staging, &round.apply_sql(at..at + 1)).await?.is_err() {
             return Ok(None);
         }
