@@ -4,6 +4,7 @@
 mod clean_up;
 pub(crate) mod liveness;
 pub(crate) mod lock_watch;
+pub(crate) mod runtime;
 pub(crate) mod stoppable;
 
 use std::sync::atomic::{AtomicU64, Ordering};

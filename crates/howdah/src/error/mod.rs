@@ -171,6 +171,11 @@ impl Error {
         Error::new(ErrorKind::Usage, message)
     }
 
+    /// The relation `name` is not there; `kind` says what it would be.
+    pub(crate) fn no_relation(kind: &str, name: impl fmt::Display) -> Self {
+        Error::usage(format!("{kind} {name} does not exist")).with_sqlstate("42P01")
+    }
+
     /// The place in the input.
     #[must_use]
     pub fn at(mut self, location: Location) -> Self {

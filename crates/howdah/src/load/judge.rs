@@ -8,6 +8,7 @@ use howdah_source::{MorselSource, WorkerState};
 
 use super::{Decision, Load};
 use crate::control::Phase;
+use crate::control::runtime::runtime;
 use crate::encode::Encoder;
 use crate::error::Error;
 use crate::read::queue::{self, InputQueue};
@@ -45,8 +46,7 @@ impl Load<'_> {
 
 /// One reading thread.
 fn read(input: &InputQueue, context: &LoadContext) -> Result<(), Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
-    let runtime = runtime.map_err(|error| Error::cannot_start("a runtime", error))?;
+    let runtime = runtime()?;
     let mut encoder = Encoder::new(context.plan.clone(), context.dense.clone(), context.control.clone());
     let mut state = WorkerState::default();
     while let Some(morsel) = input.next(&mut state) {

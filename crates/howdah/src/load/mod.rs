@@ -24,6 +24,7 @@ use crate::catalog::table::Table;
 use crate::control::Control;
 use crate::control::liveness::server_lost;
 use crate::control::lock_watch::{LockWatch, within};
+use crate::control::runtime::runtime;
 use crate::control::stoppable::cancelled;
 use crate::error::{Error, ReportedError};
 use crate::options::{Format, LoadOptions};
@@ -110,9 +111,8 @@ fn run(
         table: options.target.table.as_ref().map(TableName::display).unwrap_or_default(),
         ..Report::default()
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let mut resolved = options.clone();
-    let result = match runtime {
+    let result = match runtime() {
         Ok(runtime) => {
             inputs().and_then(|inputs| input::resolve(inputs, options)).and_then(|(inputs, options)| {
                 resolved = options;
@@ -133,7 +133,7 @@ fn run(
                 done
             })
         }
-        Err(error) => Err(Error::cannot_start("the runtime", error)),
+        Err(error) => Err(error),
     };
     let snapshot = control.snapshot();
     let usage = Usage::now();

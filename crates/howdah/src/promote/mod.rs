@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::catalog::name::{TableName, display, quote};
 use crate::catalog::session::Session;
 use crate::catalog::table::{Column, Kind, Table};
+use crate::control::runtime::runtime;
 use crate::control::stoppable::{cancelled, interruptible};
 use crate::control::{Control, Phase};
 use crate::error::Error;
@@ -153,15 +154,14 @@ pub fn promote(options: &PromoteOptions, target: &Target, control: &Control) -> 
     let start = Instant::now();
     let mut report = PromoteReport::default();
     control.begin();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let result = match runtime {
+    let result = match runtime() {
         Ok(runtime) => {
             let done = runtime.block_on(carry_out(options, target, control, &mut report));
             // A name that no resolver answers for would keep us: threads that look names up cannot be stopped.
             runtime.shutdown_background();
             done
         }
-        Err(error) => Err(Error::cannot_start("the runtime", error)),
+        Err(error) => Err(error),
     };
     report.elapsed_s = start.elapsed().as_secs_f64();
     report.rows_per_s = report.rows as f64 / report.elapsed_s;
@@ -188,7 +188,7 @@ async fn carry_out(
         report.server_version.clone_from(&session.version);
         let find = async |name: &TableName| {
             let found = Table::lookup(&connection, name, &session.rules).await?;
-            found.ok_or_else(|| Error::usage(format!("table {name} does not exist")).with_sqlstate("42P01"))
+            found.ok_or_else(|| Error::no_relation("table", name))
         };
         let (landing, into) = (find(&options.landing).await?, find(&options.into).await?);
         report.landing = landing.display();

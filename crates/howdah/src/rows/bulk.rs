@@ -95,8 +95,7 @@ impl BulkWriter {
         let target = target.pinned_to(&connection);
         let session = Session::read(&connection).await?;
         let table = Table::lookup(&connection, &name, &session.rules).await?.ok_or_else(|| {
-            Error::usage(format!("table {name} does not exist"))
-                .with_sqlstate("42P01")
+            Error::no_relation("table", &name)
                 .with_hint("is the name spelled right, and its schema on the search path?")
         })?;
         let columns: Option<Vec<String>> =

@@ -15,6 +15,7 @@ use howdah_source::{Morsel, WorkerState};
 use tokio::sync::{oneshot, watch};
 
 use crate::control::Control;
+use crate::control::runtime::runtime;
 use crate::encode::chunk::Chunk;
 use crate::encode::reject::Reject;
 use crate::encode::{Encoded, Encoder};
@@ -194,10 +195,10 @@ impl WorkerHandle {
         let (job, receiver) = oneshot::channel();
         let (report, result) = oneshot::channel();
         std::thread::spawn(move || {
-            let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+            let runtime = match runtime() {
                 Ok(runtime) => runtime,
                 Err(error) => {
-                    let _ = ready.send(Err(Error::cannot_start("a runtime", error)));
+                    let _ = ready.send(Err(error));
                     return;
                 }
             };

@@ -51,6 +51,7 @@ use crate::catalog::name::TableName;
 use crate::catalog::session::Session;
 use crate::catalog::table::Table;
 use crate::control::Phase;
+use crate::control::runtime::runtime;
 use crate::control::stoppable::cancelled;
 use crate::error::ReportedError;
 use crate::error::{Committed, Error, ErrorKind};
@@ -213,8 +214,7 @@ impl Stream<'_> {
 
     /// Looks at the server and the table.
     fn look(&self, name: &TableName) -> Result<(Session, Table), Error> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| Error::cannot_start("the runtime", error))?;
+        let runtime = runtime()?;
         let control = self.watch.control();
         runtime.block_on(async {
             let look = async {

@@ -13,7 +13,7 @@ use howdah_source::{Dialect, Encoding, Piece};
 
 use crate::catalog::session::Session;
 use crate::catalog::table::Table;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::infer::header;
 use crate::options::json;
 use crate::options::{Format, LoadOptions, Mode, OnError, WritePath};
@@ -180,7 +180,7 @@ fn keys(head: &Head, table: &Table, options: &LoadOptions) -> Vec<String> {
 
 /// That the table is missing, and what to do about it.
 pub(super) fn no_table(name: &str) -> Error {
-    Error::new(ErrorKind::Usage, format!("table {name} does not exist")).with_sqlstate("42P01").with_hint(
+    Error::no_relation("table", name).with_hint(
         "a stream has no end at which its types are known: CREATE TABLE first, or let howdah load make it from a sample",
     )
 }

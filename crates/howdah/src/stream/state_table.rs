@@ -21,6 +21,7 @@ use super::trace::{FileMark, Trace};
 use crate::catalog::load_id::LoadId;
 use crate::catalog::name::{TableName, quote, quote_literal};
 use crate::control::Control;
+use crate::control::runtime::runtime;
 use crate::control::stoppable::cancelled;
 use crate::error::{Error, ErrorKind};
 use crate::writer::Companion;
@@ -87,8 +88,7 @@ impl StateTable {
         (schema, table): (&str, &str),
         control: &Control,
     ) -> Result<StateTable, Error> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| Error::cannot_start("the runtime", error))?;
+        let runtime = runtime()?;
         let relation =
             format!("{}.{}", quote(state.schema.as_deref().unwrap_or(schema)), quote(&state.table));
         let digest = ring::digest::digest(&ring::digest::SHA256, format!("{name}\0{table}").as_bytes());

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::unix::AsyncFd;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 
 use crate::control::Control;
+use crate::control::runtime::runtime;
 use crate::error::Error;
 
 /// What a reading thread waits with.
@@ -29,9 +30,7 @@ impl Waiting {
     /// # Errors
     /// The system gives no means of waiting.
     pub(super) fn new(control: &Control) -> Result<Waiting, Error> {
-        let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| Error::cannot_start("the runtime", error))?;
-        Ok(Waiting { runtime, control: control.clone(), interruption: Arc::default() })
+        Ok(Waiting { runtime: runtime()?, control: control.clone(), interruption: Arc::default() })
     }
 
     /// Ends the waiting of now, or else the next.

@@ -43,6 +43,7 @@ pub(crate) use ledger::{Companion, Entry, Tag};
 use queue::NewRow;
 use shared::{Shared, prepare};
 
+use crate::control::runtime::runtime;
 use crate::error::{Committed, Error, ErrorKind};
 use crate::rows::{OpenField, Row, RowShape};
 
@@ -102,7 +103,7 @@ impl Writer {
     ) -> Result<Writer, Error> {
         let internal =
             |error: std::io::Error| Error::new(ErrorKind::Internal, error.to_string()).caused_by(error);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(internal)?;
+        let runtime = runtime()?;
         let handle = runtime.handle().clone();
         let (shared, first) = runtime.block_on(prepare(target, table, options, companion, handle))?;
         let serving = shared.clone();

@@ -71,9 +71,7 @@ pub(super) async fn prepare(
     // All connections go where the first went, until a failure: then any host of the target will do.
     let session = Session::read(&connection).await?;
     let table = Table::lookup(&connection, &name, &session.rules).await?.ok_or_else(|| {
-        Error::usage(format!("relation {name} does not exist"))
-            .with_sqlstate("42P01")
-            .with_hint("a writer does not make tables: CREATE TABLE first")
+        Error::no_relation("relation", &name).with_hint("a writer does not make tables: CREATE TABLE first")
     })?;
     let as_text = options.needs_statements();
     let shape = RowShape::of(&table, &session.rules, options.columns.as_deref(), as_text)?;
@@ -139,9 +137,7 @@ impl Shared {
             return Ok(());
         }
         if now.is_empty() {
-            return Err(
-                Error::usage(format!("relation {} does not exist", self.relation)).with_sqlstate("42P01")
-            );
+            return Err(Error::no_relation("relation", &self.relation));
         }
         Err(Error::usage(format!(
             "the columns of {} are not those that the writer was made for",

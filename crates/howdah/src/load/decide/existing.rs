@@ -150,7 +150,7 @@ fn missing(name: &TableName, options: &LoadOptions) -> Error {
     } else {
         message![setting::MODE.word("create_append"), " (the default) makes it"]
     };
-    Error::usage(format!("table {name} does not exist")).with_sqlstate("42P01").with_hint(hint)
+    Error::no_relation("table", name).with_hint(hint)
 }
 
 #[cfg(test)]
