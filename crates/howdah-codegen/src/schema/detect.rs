@@ -1,36 +1,13 @@
 //! Whose files they are: what their names and lines say, and nothing where that is unclear.
 
 use super::Wrong;
+use super::file::File;
 use super::liquibase::is_formatted;
 use super::order::{GolangMigrate, flyway, number, numbered};
-use super::sections::{TERN, lines};
+use super::section::lines;
+use super::sections::TERN;
 use crate::config::Tool;
 use crate::diagnostic::Code;
-
-/// A file of an entry. Only SQL and what [`is_evidence`] has a text.
-pub(super) struct File {
-    /// Below the entry.
-    pub(super) name: String,
-    /// Below the project.
-    pub(super) shown: String,
-    pub(super) text: String,
-}
-
-impl File {
-    /// Without its folders.
-    pub(super) fn base(&self) -> &str {
-        self.name.rsplit('/').next().unwrap_or_default()
-    }
-
-    pub(super) fn is_sql(&self) -> bool {
-        self.name.ends_with(".sql")
-    }
-
-    /// It is in the folder itself.
-    pub(super) fn is_top(&self) -> bool {
-        !self.name.contains('/')
-    }
-}
 
 /// Whether a file that is no SQL says whose the folder is, or how a file of it is run.
 pub(super) fn is_evidence(name: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::sections::{Fault, Section, first_sql, lines};
+use super::section::{Fault, Section, first_sql, lines};
 
 /// The words behind `--`, if a line is a comment of that.
 fn said(line: &str) -> Option<&str> {

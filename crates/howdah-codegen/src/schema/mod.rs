@@ -2,10 +2,12 @@
 //! that undo them. Only [`load`] reads files.
 
 mod detect;
+mod file;
 mod folder;
 mod left;
 mod liquibase;
 mod order;
+mod section;
 mod sections;
 mod statements;
 
@@ -159,12 +161,12 @@ fn entry(
     for Listed { name, shown } in listed.files {
         if listed.is_folder && !name.ends_with(".sql") {
             let text = if detect::is_evidence(&name) { lossy(&root.join(&shown)) } else { String::new() };
-            files.push(detect::File { name, shown, text });
+            files.push(file::File { name, shown, text });
             continue;
         }
         let file = Named { path: shown.clone(), place: named.place.clone() };
         match text(root, &file) {
-            Ok(text) => files.push(detect::File { name, shown, text }),
+            Ok(text) => files.push(file::File { name, shown, text }),
             Err((message, text)) => {
                 if let Some(text) = text {
                     diagnostics.remember(&shown, &text);

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::Wrong;
-use super::detect::File;
+use super::file::File;
 use super::sections::atlas_directives;
 use crate::config::Tool;
 use crate::diagnostic::Code;

@@ -2,38 +2,10 @@
 
 use std::ops::Range;
 
+use super::liquibase;
+use super::section::{Fault, Section, first_sql, lines};
 use crate::config::Tool;
-use crate::diagnostic::{Code, Diagnostic, Place};
-use crate::source::lexer;
-
-/// A part that is run.
-#[derive(Debug, PartialEq)]
-pub(super) struct Section {
-    pub(super) range: Range<usize>,
-    /// No transaction is around it.
-    pub(super) alone: bool,
-    /// Its name, if the file is not its name.
-    pub(super) name: String,
-}
-
-/// What is wrong with a file.
-#[derive(Debug)]
-pub(super) struct Fault {
-    pub(super) range: Range<usize>,
-    code: Code,
-    message: String,
-    help: &'static str,
-}
-
-impl Fault {
-    fn new(code: Code, range: Range<usize>, message: impl Into<String>, help: &'static str) -> Self {
-        Self { range, code, message: message.into(), help }
-    }
-
-    pub(super) fn at(self, place: &Place) -> Diagnostic {
-        Diagnostic::error(self.code, place.clone(), self.message).help(self.help)
-    }
-}
+use crate::diagnostic::Code;
 
 /// What a line means to a tool.
 enum Marker {
@@ -55,16 +27,6 @@ pub(super) fn has_placeholders(tool: Tool) -> bool {
     matches!(tool, Tool::Flyway | Tool::Liquibase)
 }
 
-/// The lines of a text and where they begin, without their ends.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut start = 0;
-    text.split_inclusive('\n').map(move |line| {
-        let here = start;
-        start += line.len();
-        (here, line.trim_end_matches(['\n', '\r']))
-    })
-}
-
 /// The parts that a tool runs.
 pub(super) fn sections(tool: Tool, text: &str) -> Result<Vec<Section>, Fault> {
     let whole = |alone: bool| Ok(vec![Section { range: 0..text.len(), alone, name: String::new() }]);
@@ -73,7 +35,7 @@ pub(super) fn sections(tool: Tool, text: &str) -> Result<Vec<Section>, Fault> {
         Tool::Dbmate => marked(text, "-- migrate:up", |line| Ok(dbmate(line))),
         Tool::SqlMigrate => marked(text, "-- +migrate Up", sql_migrate),
         Tool::Tern => tern(text),
-        Tool::Liquibase => super::liquibase::sections(text),
+        Tool::Liquibase => liquibase::sections(text),
         Tool::Sqlx | Tool::GolangMigrate => whole(text.starts_with("-- no-transaction")),
         Tool::Atlas => atlas(text),
         Tool::Flyway | Tool::PgDump | Tool::Plain => whole(false),
@@ -184,19 +146,6 @@ fn above(sql: Range<usize>, up: &str) -> Fault {
     Fault::new(Code::SqlParseError, sql, message, "move it below that line")
 }
 
-/// The first token that is no blank and no comment.
-pub(super) fn first_sql(text: &str, range: Range<usize>) -> Option<Range<usize>> {
-    let mut at = range.start;
-    while at < range.end {
-        let token = lexer::next_token(&text[..range.end], at);
-        if !token.is_trivia() {
-            return Some(token.start..token.end);
-        }
-        at = token.end;
-    }
-    None
-}
-
 fn tern(text: &str) -> Result<Vec<Section>, Fault> {
     let end = text.find(TERN).unwrap_or(text.len());
     if let Some(at) = text[..end].find("{{") {
@@ -232,16 +181,4 @@ fn atlas(text: &str) -> Result<Vec<Section>, Fault> {
         }
     }
     Ok(vec![Section { range: 0..text.len(), alone, name: String::new() }])
-}
-
-impl Fault {
-    /// What this version does not read.
-    pub(super) fn unsupported(range: Range<usize>, message: impl Into<String>, help: &'static str) -> Self {
-        Self::new(Code::NotSupported, range, message, help)
-    }
-
-    /// What the tool would not read either.
-    pub(super) fn broken(range: Range<usize>, message: impl Into<String>, help: &'static str) -> Self {
-        Self::new(Code::SqlParseError, range, message, help)
-    }
 }
