@@ -2,15 +2,17 @@
 
 import asyncio
 import itertools
+import json
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import node_program
 import pytest
 from conftest import Database
-from generated import ROOT, Sql, builtin, column, line, parameter
+from generated import ROOT, Sql, builtin, column, line, parameter, write
 from java_program import PROGRAMS, compiled, run
 from require import library
 from test_generated_appenders import HOSTILE
@@ -257,14 +259,8 @@ def test_generated_lines_fail_strict_checks(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_java_runs_another_statement_than_that_of_the_combination(database: Database, tmp_path: Path) -> None:
-    database.sql(ITEMS)
-    database.sql("CREATE TABLE other AS TABLE items")
-    program = {"OptionalLines.java": (PROGRAMS / "OptionalLines.java").read_text()}
-    program["Check.java"] = (PROGRAMS / "Check.java").read_text()
-    class_path = compiled(tmp_path, [lines()], program)
-    expected = found(database)
-    printed = run(class_path, "OptionalLines", database, VALUE)
+def check_printed(database: Database, expected: list[str], printed: list[str]) -> None:
+    """Compare what a program printed, and did to the items, with SQL written by hand on their copy."""
     for way in ("all", "stream", "batch"):
         rows = [text.removeprefix(f"{way}:").strip() for text in printed if text.startswith(f"{way}:")]
         ids = [list(map(int, row.split())) for row in rows]
@@ -281,3 +277,28 @@ def test_java_runs_another_statement_than_that_of_the_combination(database: Data
     assert database.sql("TABLE items EXCEPT TABLE other") == []
     kinds = ("all:", "stream:", "batch:", "text:", "moved:")
     assert [text for text in printed if not text.startswith(kinds)] == []
+
+
+def test_java_runs_another_statement_than_that_of_the_combination(database: Database, tmp_path: Path) -> None:
+    database.sql(ITEMS)
+    database.sql("CREATE TABLE other AS TABLE items")
+    program = {"OptionalLines.java": (PROGRAMS / "OptionalLines.java").read_text()}
+    program["Check.java"] = (PROGRAMS / "Check.java").read_text()
+    class_path = compiled(tmp_path, [lines()], program)
+    expected = found(database)
+    check_printed(database, expected, run(class_path, "OptionalLines", database, VALUE))
+
+
+def test_typescript_runs_another_statement_than_that_of_the_combination(
+    database: Database, tmp_path: Path
+) -> None:
+    database.sql(ITEMS)
+    database.sql("CREATE TABLE other AS TABLE items")
+    write([lines()], "typescript/postgres", tmp_path)
+    names = ("check.ts", "optionallines.ts")
+    code = node_program.compiled(
+        tmp_path, {name: (node_program.PROGRAMS / name).read_text() for name in names}
+    )
+    texts = json.dumps({"ops": OPERATORS, "sorts": SORTS, "rows": [literal(text) for text in TEXTS]})
+    expected = found(database)
+    check_printed(database, expected, node_program.run(code, "optionallines.js", database, VALUE, texts))

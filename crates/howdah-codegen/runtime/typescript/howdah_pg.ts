@@ -101,6 +101,39 @@ const LITERALS: CustomTypesConfig = {
   getTypeParser: ((_: number, format?: string) => (format === "binary" ? refuse : keep)) as CustomTypesConfig["getTypeParser"],
 };
 
+/** A statement whose text is joined from constants, with the values that it has places for. */
+export class Joined {
+  #text = "";
+  readonly #values: (string | null)[] = [];
+
+  get text(): string {
+    return this.#text;
+  }
+
+  get values(): Literals {
+    return this.#values;
+  }
+
+  /** Adds a constant. */
+  add(constant: string): void {
+    this.#text += constant;
+  }
+
+  /** Adds the place of a value, which is read as a type. */
+  bind(literal: string | null, type: string): void {
+    this.#text += `($${this.#values.push(literal)}::${type})`;
+  }
+
+  /** Adds the one of some constants that a caller picks: no other text reaches the server. */
+  choose(constants: readonly string[], picked: string | null, name: string): void {
+    const constant = constants.find((text) => text === picked);
+    if (constant === undefined) {
+      throw new ValueError(`${name}: ${JSON.stringify(picked)} is none of ${JSON.stringify(constants)}`);
+    }
+    this.#text += constant;
+  }
+}
+
 /** Runs a statement. */
 export function run(db: Queryable, text: string, values: Literals): Promise<QueryArrayResult<(string | null)[]>> {
   return db.query<(string | null)[]>({ text, values: [...values], rowMode: "array", types: LITERALS });

@@ -78,7 +78,7 @@ impl Generator {
     /// Whether its code joins texts: optional lines and choices.
     #[must_use]
     pub fn joins(self) -> bool {
-        matches!(self, Self::PythonPsycopg | Self::JavaJdbc)
+        matches!(self, Self::PythonPsycopg | Self::JavaJdbc | Self::TypescriptPg)
     }
 
     /// Whether its code can apply migrations.

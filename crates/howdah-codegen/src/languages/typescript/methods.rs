@@ -3,22 +3,39 @@
 use std::collections::BTreeMap;
 
 use super::types::TsType;
-use super::view::{Constant, Field, Form, Interface, Method, Reader};
+use super::view::{Alias, Constant, Field, Form, Interface, Join, Method, Reader};
 use super::words::parameter_scope;
 use super::{Row, Writer, literal};
+use crate::languages::dynamic::{self, Step};
 use crate::languages::rows::{self, RowOf};
 use crate::languages::{literal as shared, names};
-use crate::model::{Fragment, Kind, Statement};
+use crate::model::{Fragment, Kind, Role, Statement};
 
 struct Parameter {
     name: String,
-    ty: TsType,
+    /// `bigint | null`.
+    declared: String,
     nullable: bool,
+    sent: Sent,
+}
+
+/// What becomes of a parameter.
+enum Sent {
+    /// The server gets it.
+    Value(TsType),
+    /// It decides whether lines are there.
+    Switch,
+    /// The text has one of the texts of this constant.
+    Choice(String),
 }
 
 impl Parameter {
-    fn declared(&self) -> String {
-        self.ty.declared(self.nullable)
+    /// The literal of `place`; nothing of what is not sent.
+    fn written(&self, place: &str) -> Option<String> {
+        match &self.sent {
+            Sent::Value(ty) => Some(ty.write(place, &self.name, self.nullable)),
+            Sent::Switch | Sent::Choice(_) => None,
+        }
     }
 }
 
@@ -51,14 +68,26 @@ impl Writer<'_> {
         if given.collided {
             self.warn(format!("{wanted} is also something else's name: {} is called {name}", statement.name));
         }
-        let text = self.types.scope.give(&(names::screaming(&name, "sql") + "_SQL")).name;
-        let value = self.sql(statement);
-        self.texts.push(Constant { name: text.clone(), value });
+        let varies = !dynamic::is_fixed(statement);
+        let text = match varies {
+            true => format!("join{}", names::pascal(&name, "sql")),
+            false => names::screaming(&name, "sql") + "_SQL",
+        };
+        let text = self.types.scope.give(&text).name;
         let row = self.row(statement, owner, tables, named, &name);
-        let parameters = self.parameters(statement, &row);
+        let parameters = self.parameters(statement, &name, [&row.reader, &text]);
+        if varies {
+            self.join(statement, &text, &parameters);
+        } else {
+            let value = self.sql(statement);
+            self.texts.push(Constant { name: text.clone(), value });
+        }
         let values = |place: &dyn Fn(&Parameter) -> String| {
-            let written = parameters.iter().map(|p| p.ty.write(&place(p), &p.name, p.nullable));
+            let written = parameters.iter().filter_map(|p| p.written(&place(p)));
             written.collect::<Vec<_>>().join(", ")
+        };
+        let list = |place: &dyn Fn(&Parameter) -> String| {
+            parameters.iter().map(place).collect::<Vec<_>>().join(", ")
         };
         // A batch without parameters has nothing to repeat.
         let batched = statement.batch && !parameters.is_empty();
@@ -80,11 +109,10 @@ impl Writer<'_> {
                 .flat_map(|line| line.split('\n').map(str::to_owned).collect::<Vec<_>>())
                 .map(|line| literal::documentation(&line))
                 .collect(),
-            signature: parameters
-                .iter()
-                .map(|p| format!("{}: {}", p.name, p.declared()))
-                .collect::<Vec<_>>()
-                .join(", "),
+            signature: list(&|p| format!("{}: {}", p.name, p.declared)),
+            varies,
+            arguments: list(&|p| p.name.clone()),
+            item_arguments: list(&|p| format!("item.{}", p.name)),
             values: values(&|p| p.name.clone()),
             item_values: values(&|p| format!("item.{}", p.name)),
             parameters: if batched {
@@ -140,15 +168,76 @@ impl Writer<'_> {
     }
 
     /// Parameters, of which none hides what the method mentions.
-    fn parameters(&mut self, statement: &Statement, row: &Row) -> Vec<Parameter> {
+    fn parameters(&mut self, statement: &Statement, method: &str, mentioned: [&str; 2]) -> Vec<Parameter> {
         let mut scope = parameter_scope();
-        scope.give(&row.reader);
-        let parameters = statement.parameters.iter().map(|parameter| Parameter {
-            name: scope.give(&names::camel(&parameter.name, "parameter")).name,
-            ty: self.types.of(&parameter.ty),
-            nullable: parameter.nullable,
+        for name in mentioned {
+            scope.give(name);
+        }
+        let mut parameters = Vec::new();
+        for parameter in &statement.parameters {
+            let name = scope.give(&names::camel(&parameter.name, "parameter")).name;
+            let nullable = parameter.nullable;
+            let (declared, sent) = match &parameter.role {
+                Role::Value => {
+                    let ty = self.types.of(&parameter.ty);
+                    (ty.declared(nullable), Sent::Value(ty))
+                }
+                Role::Switch => ("boolean".to_owned(), Sent::Switch),
+                Role::Choice { options } => {
+                    let (ty, constant) = self.choice(statement, &parameter.name, options, method);
+                    (if nullable { ty + " | null" } else { ty }, Sent::Choice(constant))
+                }
+            };
+            parameters.push(Parameter { name, declared, nullable, sent });
+        }
+        parameters
+    }
+
+    /// Declares the type of a choice, and the constant with its texts.
+    fn choice(
+        &mut self,
+        statement: &Statement,
+        parameter: &str,
+        options: &[String],
+        method: &str,
+    ) -> (String, String) {
+        let stem = format!("{}{}", names::pascal(method, "sql"), names::pascal(parameter, "choice"));
+        let name = self.types.scope.give(&stem).name;
+        let constant = self.types.scope.give(&names::screaming(&stem, "choice")).name;
+        let texts = options.iter().map(|text| literal::string(text)).collect::<Vec<_>>();
+        self.texts.push(Constant { name: constant.clone(), value: format!("[{}]", texts.join(", ")) });
+        let about =
+            format!("What {parameter} of {} can be. {}:{}", statement.name, statement.file, statement.line);
+        self.types.aliases.push(Alias {
+            name: name.clone(),
+            ty: texts.join(" | "),
+            documentation: literal::documentation(&about),
         });
-        parameters.collect()
+        (name, constant)
+    }
+
+    /// Declares the function that joins the text of a statement from constants.
+    fn join(&mut self, statement: &Statement, name: &str, parameters: &[Parameter]) {
+        let mut lines = vec![format!("joined.add({});", literal::string(&self.opening(statement)))];
+        for part in dynamic::parts(statement) {
+            let decides = part.when.and_then(|index| parameters.get(index));
+            let indent = if decides.is_some() { "  " } else { "" };
+            lines.extend(decides.map(|p| match p.sent {
+                Sent::Switch => format!("if ({}) {{", p.name),
+                _ => format!("if ({} !== null) {{", p.name),
+            }));
+            for step in part.steps {
+                let added = match step {
+                    Step::Sql(fragments) => added(statement, &fragments, parameters),
+                    Step::Choice(index) => parameters.get(index).and_then(chosen).into_iter().collect(),
+                };
+                lines.extend(added.into_iter().map(|line| format!("{indent}{line}")));
+            }
+            lines.extend(decides.map(|_| "}".to_owned()));
+        }
+        let signature = parameters.iter().map(|p| format!("{}: {}", p.name, p.declared));
+        let signature = signature.collect::<Vec<_>>().join(", ");
+        self.joins.push(Join { name: name.to_owned(), signature, lines });
     }
 
     fn parameters_interface(
@@ -158,7 +247,7 @@ impl Writer<'_> {
         parameters: &[Parameter],
     ) -> String {
         let name = self.types.scope.give(&(names::pascal(method, "sql") + "Parameters")).name;
-        let fields = parameters.iter().map(|p| Field { name: p.name.clone(), ty: p.declared() });
+        let fields = parameters.iter().map(|p| Field { name: p.name.clone(), ty: p.declared.clone() });
         let documentation = literal::documentation(&format!(
             "Parameters of {}. {}:{}",
             statement.name, statement.file, statement.line
@@ -167,14 +256,19 @@ impl Writer<'_> {
         name
     }
 
-    /// The statement as the server takes it: every parameter is read as the type that was described.
-    fn sql(&self, statement: &Statement) -> String {
+    /// The comment by which the server's views of activity show the statement.
+    fn opening(&self, statement: &Statement) -> String {
         let (module, name) = (shared::sql_comment(&self.module.name), shared::sql_comment(&statement.name));
-        let mut sql = format!("/* {module}.{name} */ ");
+        format!("/* {module}.{name} */ ")
+    }
+
+    /// A fixed statement as the server takes it: every parameter is read as the type that was described.
+    fn sql(&self, statement: &Statement) -> String {
+        let mut sql = self.opening(statement);
         for fragment in &statement.sql {
             match fragment {
                 Fragment::Text(text) => sql.push_str(text),
-                // Statements that have these are refused before.
+                // Not in a fixed statement.
                 Fragment::Optional { .. } | Fragment::Choice(_) => {}
                 Fragment::Parameter(index) => {
                     let Some(described) = statement.parameters.get(*index) else { continue };
@@ -183,5 +277,31 @@ impl Writer<'_> {
             }
         }
         literal::lines(sql.trim_end())
+    }
+}
+
+/// Joins texts and places of values.
+fn added(statement: &Statement, fragments: &[&Fragment], parameters: &[Parameter]) -> Vec<String> {
+    let line = |fragment: &&Fragment| match fragment {
+        Fragment::Text(text) => Some(format!("joined.add({});", literal::lines(text))),
+        Fragment::Parameter(index) => {
+            let (parameter, described) = (parameters.get(*index)?, statement.parameters.get(*index)?);
+            let written = parameter.written(&parameter.name)?;
+            Some(format!("joined.bind({written}, {});", literal::string(&described.ty.sql)))
+        }
+        // Not among the fragments of one step.
+        Fragment::Choice(_) | Fragment::Optional { .. } => None,
+    };
+    fragments.iter().filter_map(line).collect()
+}
+
+/// Joins the text that is chosen.
+fn chosen(parameter: &Parameter) -> Option<String> {
+    match &parameter.sent {
+        Sent::Choice(constant) => {
+            let (name, shown) = (&parameter.name, literal::string(&parameter.name));
+            Some(format!("joined.choose({constant}, {name}, {shown});"))
+        }
+        Sent::Value(_) | Sent::Switch => None,
     }
 }

@@ -9,7 +9,7 @@ mod words;
 use minijinja::value::{Serde, Value};
 
 use self::types::Types;
-use self::view::{Appender, Constant, Field, Interface, Reader, View};
+use self::view::{Appender, Constant, Field, Interface, Join, Reader, View};
 use self::words::{file_scope, member_scope, property_scope};
 use super::rows::{self, RowOf};
 use super::{File, Generated, Options, names};
@@ -41,6 +41,7 @@ struct Writer<'m> {
     rows: Vec<Interface>,
     readers: Vec<Reader>,
     texts: Vec<Constant>,
+    joins: Vec<Join>,
     warnings: Vec<Diagnostic>,
 }
 
@@ -59,6 +60,7 @@ pub(crate) fn generate(
         rows: Vec::new(),
         readers: Vec::new(),
         texts: Vec::new(),
+        joins: Vec::new(),
         warnings: Vec::new(),
     };
     let mut members = member_scope();
@@ -77,6 +79,7 @@ pub(crate) fn generate(
         interfaces,
         constants,
         readers: writer.readers,
+        joins: writer.joins,
         methods,
         appenders,
     };

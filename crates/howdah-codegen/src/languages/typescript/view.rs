@@ -13,6 +13,7 @@ pub(crate) struct View {
     pub(crate) interfaces: Vec<Interface>,
     pub(crate) constants: Vec<Constant>,
     pub(crate) readers: Vec<Reader>,
+    pub(crate) joins: Vec<Join>,
     pub(crate) methods: Vec<Method>,
     pub(crate) appenders: Vec<Appender>,
 }
@@ -56,6 +57,14 @@ pub(crate) struct Reader {
     pub(crate) single: bool,
 }
 
+/// A function that joins a statement's text from constants.
+#[derive(Debug, Serialize)]
+pub(crate) struct Join {
+    pub(crate) name: String,
+    pub(crate) signature: String,
+    pub(crate) lines: Vec<String>,
+}
+
 /// A statement.
 #[derive(Debug, Serialize)]
 pub(crate) struct Method {
@@ -66,7 +75,14 @@ pub(crate) struct Method {
     pub(crate) form: Form,
     pub(crate) streamed: bool,
     pub(crate) batched: bool,
+    /// The constant with its text, or the function that joins it.
     pub(crate) text: String,
+    /// The text depends on what callers give.
+    pub(crate) varies: bool,
+    /// `id, name`: what that function takes.
+    pub(crate) arguments: String,
+    /// `item.id, item.name`.
+    pub(crate) item_arguments: String,
     pub(crate) documentation: Vec<String>,
     /// `id: bigint`.
     pub(crate) signature: String,

@@ -58,7 +58,7 @@ const KEYWORDS: &[&str] = &[
 ];
 /// What methods mention besides.
 const MENTIONED: &[&str] =
-    &["batch", "codec", "copy", "item", "migrate", "options", "pg", "row", "rows", "shop"];
+    &["batch", "codec", "copy", "item", "joined", "migrate", "options", "pg", "row", "rows", "shop"];
 /// Types that the file mentions or that readers know.
 const TYPES: &[&str] = &[
     "Array",
