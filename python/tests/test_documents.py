@@ -40,7 +40,7 @@ def known() -> list[str]:
     """Give the tree's files and folders."""
     folders = ("crates", "python", "bench", "docs", "fuzz", ".ci")
     paths = [path for folder in folders for path in (ROOT / folder).rglob("*")]
-    return [path.relative_to(ROOT).as_posix() for path in paths]
+    return [*folders, *(path.relative_to(ROOT).as_posix() for path in paths)]
 
 
 def gone(text: str, files: list[str]) -> list[str]:
