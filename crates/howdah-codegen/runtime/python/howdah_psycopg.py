@@ -561,10 +561,16 @@ def async_together(connection: psycopg.AsyncConnection[Any]) -> contextlib.Abstr
     return connection.transaction() if idle else contextlib.nullcontext()
 
 
+def _check_fetch_size(fetch_size: int) -> None:
+    if fetch_size < 1:
+        raise DataError(f"fetch_size is a number of rows, not {fetch_size!r}")
+
+
 def stream(
     connection: psycopg.Connection[Any], query: LiteralString, parameters: Parameters, make: Make[T], fetch_size: int
 ) -> Iterator[T]:
-    """Read rows by a cursor of the server, in a transaction."""
+    """Read rows by a cursor of the server, in a transaction, which is committed if the reader leaves early."""
+    _check_fetch_size(fetch_size)
     idle = connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE
     with (
         connection.transaction() if idle else contextlib.nullcontext(),
@@ -572,13 +578,18 @@ def stream(
     ):
         cursor.itersize = fetch_size
         cursor.execute(query, parameters)
-        yield from cursor
+        try:
+            yield from cursor
+        except GeneratorExit:
+            # What else ran in the transaction was told to have worked.
+            return
 
 
 async def async_stream(
     connection: psycopg.AsyncConnection[Any], query: LiteralString, parameters: Parameters, make: Make[T], fetch_size: int
 ) -> AsyncIterator[T]:
-    """Read rows by a cursor of the server, in a transaction."""
+    """Read rows by a cursor of the server, in a transaction, which is committed if the reader leaves early."""
+    _check_fetch_size(fetch_size)
     idle = connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE
     async with (
         connection.transaction() if idle else contextlib.nullcontext(),
@@ -586,5 +597,8 @@ async def async_stream(
     ):
         cursor.itersize = fetch_size
         await cursor.execute(query, parameters)
-        async for row in cursor:
-            yield row
+        try:
+            async for row in cursor:
+                yield row
+        except GeneratorExit:
+            return

@@ -258,7 +258,8 @@ export async function* stream<T>(
   const held = await hold(db);
   try {
     const own = await begin(held.client);
-    let good = false;
+    // Who leaves early has not failed: what else ran in the transaction was told to have worked.
+    let good = true;
     try {
       cursors += 1;
       const name = `howdah_${cursors}`;
@@ -280,7 +281,9 @@ export async function* stream<T>(
           await run(held.client, `CLOSE ${name}`, []);
         }
       }
-      good = true;
+    } catch (error) {
+      good = false;
+      throw error;
     } finally {
       await end(held.client, own, good);
     }

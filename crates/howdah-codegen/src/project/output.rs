@@ -99,6 +99,10 @@ fn one(
     for (index, file) in generated.files.into_iter().enumerate() {
         let name = first.clone().filter(|_| index == 0).unwrap_or(file.path);
         let path = below(folder, &name).map_err(wrong)?;
+        if config.reads(&path) {
+            let message = format!("`{}` is what is read: it would be lost", path.display());
+            return Err(wrong(message));
+        }
         match planned.files.iter().find(|(before, _)| *before == path) {
             None => planned.files.push((path, file.text)),
             Some((_, text)) if *text == file.text => {}

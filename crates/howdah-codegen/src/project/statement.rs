@@ -26,13 +26,19 @@ pub(super) async fn describe(
 ) -> Result<Option<(Statement, Vec<u32>)>, Trouble> {
     let query = block.kind == BlockKind::Query;
     let Some(variants) = variants(client, block, told).await else { return Ok(None) };
-    let described = match agree::agree(variants, block, query) {
+    let mut described = match agree::agree(variants, block, query) {
         Ok(described) => described,
         Err(wrong) => {
             told.push(*wrong);
             return Ok(None);
         }
     };
+    if !variants::are_all(block) {
+        for column in described.columns.iter_mut().filter(|column| !column.nullable) {
+            column.nullable = true;
+            column.because = "it can be more texts than are described".to_owned();
+        }
+    }
     let mut oids = described.parameters.iter().map(|found| found.oid).collect::<Vec<_>>();
     let names = parameters(block);
     let mut found = described.parameters;

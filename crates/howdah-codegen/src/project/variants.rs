@@ -6,6 +6,9 @@ use crate::source::{Block, Choices, Piece};
 /// Up to so many names behind `--?`, all of their combinations are described.
 const ALL_COMBINATIONS: usize = 6;
 
+/// Up to so many texts, lines are combined with all that can be chosen: half a second on two cores.
+const MOST_TEXTS: usize = 256;
+
 /// Which of the optional lines are there, and what is chosen.
 #[derive(Debug, Clone)]
 pub(super) struct Variant<'b> {
@@ -29,18 +32,26 @@ pub(super) fn lines(block: &Block) -> Vec<&str> {
     names
 }
 
+/// Whether all texts that a statement can be are among its variants.
+pub(super) fn are_all(block: &Block) -> bool {
+    let lines = lines(block).len();
+    let texts =
+        block.choices.iter().try_fold(1_usize, |texts, choices| texts.checked_mul(choices.options.len()));
+    lines <= ALL_COMBINATIONS && texts.is_some_and(|texts| texts <= MOST_TEXTS >> lines)
+}
+
 /// The variants of a statement that are described, the one with all lines first; no two of them are the same text.
 ///
-/// With more than a few names, two lines at a time are enough to find those that do not go together; what only three of
-/// them break is found by whoever calls it.
+/// Where they are not [all](are_all), two lines at a time are enough to find those that do not go together; what only three
+/// of them break, or a choice with some of them, is found by whoever calls it.
 pub(super) fn of(block: &Block) -> Vec<Variant<'_>> {
     let count = lines(block).len();
     let first = vec![0; block.choices.len()];
     let variant = |lines: Vec<bool>, chosen: &[usize]| Variant { block, lines, chosen: chosen.to_vec() };
     let (all, none) = (vec![true; count], vec![false; count]);
     let mut variants = vec![variant(all.clone(), &first), variant(none.clone(), &first)];
+    let bits = |number: usize| (0..count).map(|line| number & (1 << line) != 0).collect::<Vec<_>>();
     if count <= ALL_COMBINATIONS {
-        let bits = |number: usize| (0..count).map(|line| number & (1 << line) != 0).collect();
         variants.extend((0..1_usize << count).map(|number| variant(bits(number), &first)));
     } else {
         for one in 0..count {
@@ -58,10 +69,23 @@ pub(super) fn of(block: &Block) -> Vec<Variant<'_>> {
             variants.push(variant(none.clone(), &chosen));
         }
     }
+    if are_all(block) {
+        for chosen in all_choices(block) {
+            variants.extend((0..1_usize << count).map(|number| variant(bits(number), &chosen)));
+        }
+    }
     let mut seen = std::collections::BTreeSet::new();
     // What is said of a text without a choice is the same whatever would be chosen.
     variants.retain(|variant| seen.insert(variant.key()));
     variants
+}
+
+/// Every way to choose, as the index of the text of each choice.
+fn all_choices(block: &Block) -> Vec<Vec<usize>> {
+    block.choices.iter().fold(vec![Vec::new()], |ways, choices| {
+        let with = |way: &Vec<usize>, option: usize| [way.as_slice(), &[option]].concat();
+        ways.iter().flat_map(|way| (0..choices.options.len()).map(move |option| with(way, option))).collect()
+    })
 }
 
 impl<'b> Variant<'b> {
@@ -153,7 +177,7 @@ pub(super) fn fragments(block: &Block, names: &[String]) -> Vec<Fragment> {
 
 #[cfg(test)]
 mod tests {
-    use super::{lines, of};
+    use super::{are_all, lines, of};
     use crate::source::parse;
 
     fn shown(sql: &str) -> Vec<String> {
@@ -176,6 +200,8 @@ mod tests {
             "/* QUERY q\n choices: {c: [x, y z]} */\n@set c = x\nSELECT 1 AS x\n ORDER BY ${c} --? c\n";
         assert_eq!(shown(sort), ["with `c`, `c` = x", "without `c`", "with `c`, `c` = y z"]);
         assert_eq!(shown("-- QUERY q\nSELECT 1"), [""]);
+        let two = "/* QUERY q\n choices: {c: [x, y], d: [x, y, z]} */\n@set c = x\n@set d = x\nSELECT ${c}, ${d}\n + 1 --? a\n";
+        assert_eq!(shown(two).len(), 2 * 3 * 2);
     }
 
     #[test]
@@ -184,7 +210,7 @@ mod tests {
         let text = format!("-- QUERY q\nSELECT 1\n{text}");
         let (blocks, _) = parse("a.sql", &text);
         assert_eq!(lines(&blocks[0]).len(), 9);
-        assert_eq!(of(&blocks[0]).len(), 2 + 9 + 36);
+        assert_eq!((of(&blocks[0]).len(), are_all(&blocks[0])), (2 + 9 + 36, false));
         let six = text.lines().take(8).collect::<Vec<_>>().join("\n");
         assert_eq!(of(&parse("a.sql", &six).0[0]).len(), 64);
     }

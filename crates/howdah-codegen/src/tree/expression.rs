@@ -3,7 +3,7 @@
 use super::functions::{never_null, not_null_on_not_null};
 use super::query::{Judge, shown, uncast};
 use super::scope::Scope;
-use super::strict::{Conditions, Place};
+use super::strict::{Conditions, Place, is_of_the_row};
 use super::verdict::Verdict;
 use super::{Node, Value};
 
@@ -52,7 +52,7 @@ impl<'t> Judge<'t> {
         match node.tag.as_str() {
             "VAR" => {
                 let place = node.number("varno").zip(node.number("varattno"));
-                let here = node.number("varlevelsup") == Some(0);
+                let here = node.number("varlevelsup") == Some(0) && is_of_the_row(node);
                 match place.filter(|place| here && known.values.contains(place)) {
                     Some(_) => Verdict::never("CASE tests it"),
                     None => self.variable(node, scope),

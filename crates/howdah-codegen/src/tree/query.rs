@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::catalog::{Catalog, FIRST_OF_USERS};
 use super::expression::type_of;
 use super::scope::{Scope, name};
-use super::strict::{aliased, is_alias};
+use super::strict::{aliased, is_alias, is_of_the_row};
 use super::verdict::Verdict;
 use super::{Node, Value};
 
@@ -179,7 +179,8 @@ impl<'t> Judge<'t> {
 
     /// A column of a relation that is no join.
     fn column(&self, variable: &'t Node, place: i64, column: i64, scope: &Scope<'_, 't>) -> Verdict {
-        if scope.proved.contains(&(place, column)) {
+        // What a condition tells of a row tells nothing of the one before or after it, which RETURNING can name.
+        if is_of_the_row(variable) && scope.proved.contains(&(place, column)) {
             return Verdict::never("a condition is true only if it is not null");
         }
         match scope.nulled.get(&place).and_then(|nullers| nullers.first()) {

@@ -113,7 +113,7 @@ impl Conditions<'_> {
         let (Some(relation), Some(column)) = (node.number("varno"), node.number("varattno")) else {
             return BTreeSet::new();
         };
-        if node.number("varlevelsup") != Some(0) {
+        if node.number("varlevelsup") != Some(0) || !is_of_the_row(node) {
             return BTreeSet::new();
         }
         let entry = usize::try_from(relation - 1).ok().and_then(|index| self.relations.get(index));
@@ -124,6 +124,11 @@ impl Conditions<'_> {
             None => BTreeSet::from([(relation, column)]),
         }
     }
+}
+
+/// Whether a column is neither OLD's nor NEW's by name (RETURNING, from PostgreSQL 18 on).
+pub(super) fn is_of_the_row(variable: &Node) -> bool {
+    variable.number("varreturningtype").unwrap_or(0) == 0
 }
 
 /// Whether a range table entry only gives names to what others have: a join, or what a query groups by.
