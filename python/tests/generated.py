@@ -69,13 +69,13 @@ class Sql:
         }  # fmt: skip
         self.statements.append(plain | rest)
 
-    def table(self, name: str, columns: dict[str, Type], *, schema: str = "public") -> None:
+    def table(self, name: str, columns: dict[str, Type], *, schema: str = "public", **rest: object) -> None:
         """Add a TABLE with an appender."""
         written = [{"name": n, "type": t, "nullable": True, "written": True} for n, t in columns.items()]
         self.tables.append({
             "name": name, "schema": schema, "table": name, "file": "a.sql", "line": 9, "appender": True,
             "columns": written,
-        })  # fmt: skip
+        } | rest)  # fmt: skip
 
     def migration(self, name: str, *statements: str, alone: bool = False) -> None:
         """Add a MIGRATE."""

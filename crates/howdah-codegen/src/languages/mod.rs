@@ -10,6 +10,7 @@ mod python;
 mod rows;
 mod rust;
 mod typescript;
+mod upsert;
 
 use minijinja::{Environment, UndefinedBehavior, syntax::SyntaxConfig, value::Value};
 
@@ -81,6 +82,12 @@ impl Generator {
         matches!(self, Self::PythonPsycopg | Self::JavaJdbc | Self::TypescriptPg)
     }
 
+    /// Whether its code writes rows by a key: `:upsert` and `:ignore`.
+    #[must_use]
+    pub fn upserts(self) -> bool {
+        matches!(self, Self::PythonPsycopg | Self::JavaJdbc)
+    }
+
     /// Whether its code can apply migrations.
     #[must_use]
     pub fn migrates(self) -> bool {
@@ -110,8 +117,14 @@ pub fn generate(
     generator: Generator,
     options: &Options,
 ) -> Result<Generated, Vec<Diagnostic>> {
-    let refused = dynamic::refused(module, generator.name());
-    if !generator.joins() && !refused.is_empty() {
+    let mut refused = Vec::new();
+    if !generator.joins() {
+        refused.extend(dynamic::refused(module, generator.name()));
+    }
+    if !generator.upserts() {
+        refused.extend(upsert::refused(module, generator.name()));
+    }
+    if !refused.is_empty() {
         return Err(refused);
     }
     match generator {

@@ -7,7 +7,7 @@ mod statement;
 mod types;
 
 pub use statement::{
-    Column, Fragment, Kind, Migration, Origin, Parameter, Role, Statement, Table, TableColumn,
+    Column, Fragment, Key, Kind, Migration, Origin, Parameter, Role, Statement, Table, TableColumn,
 };
 pub use types::{Definition, Field, TypeKind, TypeName, TypeRef};
 

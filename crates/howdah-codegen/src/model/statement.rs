@@ -161,8 +161,48 @@ pub struct Table {
     pub line: usize,
     /// Rows are appended by binary COPY (`:appender`).
     pub appender: bool,
+    /// Rows are written, those that are there already too (`:upsert`): by the key, the row that is there gets the values of the
+    /// columns that are neither [`Key::columns`] nor [`TableColumn::always`], or nothing where there are no others.
+    ///
+    /// Of several rows with one key the last counts. The method gives the number of rows that were inserted or updated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upsert: Option<Key>,
+    /// Rows are written that are not there yet (`:ignore`): a row whose key is there already is left out.
+    ///
+    /// Of several rows with one key the first counts. The method gives the number of rows that were inserted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ignore: Option<Key>,
     /// All columns that the table has, in its order.
     pub columns: Vec<TableColumn>,
+}
+
+impl Table {
+    /// Something writes rows of it, so that they have a type.
+    #[must_use]
+    pub fn takes_rows(&self) -> bool {
+        self.appender || self.upserts()
+    }
+
+    /// Something writes rows of it by a key.
+    #[must_use]
+    pub fn upserts(&self) -> bool {
+        self.upsert.is_some() || self.ignore.is_some()
+    }
+}
+
+/// By what two rows of a [`Table`] are the same: a primary key, a unique constraint or a unique index. It is checked at once,
+/// for all rows of the table, and compares as the columns' types do by themselves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Key {
+    /// The name of its index, which is that of its constraint if it has one.
+    pub name: String,
+    /// The columns, in its order. Rows have all of them.
+    pub columns: Vec<String>,
+    /// A row with a null in one of the columns is the same as no other one.
+    ///
+    /// It is false where nulls are equal to each other (NULLS NOT DISTINCT), and where no column takes null.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nulls_distinct: bool,
 }
 
 /// A column of a [`Table`].
@@ -177,6 +217,9 @@ pub struct TableColumn {
     pub nullable: bool,
     /// Rows have it: not an identity, a sequence's default or a generated column, or named by `:appender(…)`.
     pub written: bool,
+    /// It is GENERATED ALWAYS AS IDENTITY: where rows have it, an INSERT says OVERRIDING SYSTEM VALUE, and no UPDATE sets it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub always: bool,
 }
 
 /// A MIGRATE.

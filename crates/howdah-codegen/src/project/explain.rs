@@ -54,6 +54,13 @@ fn table(found: &Table) -> String {
     let why = |written: bool| if written { "" } else { "not in rows: the server's, or not named" };
     let columns = found.columns.iter().map(|c| (&*c.name, &*c.ty.sql, c.nullable, why(c.written)));
     rows(&mut out, "columns", columns.collect());
+    for (verb, key) in [("upsert", &found.upsert), ("ignore", &found.ignore)] {
+        if let Some(key) = key {
+            let nulls =
+                if key.nulls_distinct { "; a row with a null in it is the same as no other one" } else { "" };
+            let _ = writeln!(out, "  {verb} by {} ({}){nulls}", key.name, key.columns.join(", "));
+        }
+    }
     out
 }
 

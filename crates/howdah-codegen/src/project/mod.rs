@@ -5,6 +5,7 @@ pub(crate) mod block_text;
 mod blocks;
 pub mod explain;
 mod host;
+mod key;
 pub(crate) mod migration;
 pub mod output;
 pub(crate) mod permitted;

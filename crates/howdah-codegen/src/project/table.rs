@@ -4,23 +4,25 @@ use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
 use super::block_text::{BlockText, about};
+use super::key;
 use super::trouble::Trouble;
 use crate::check::Source;
 use crate::describe;
 use crate::diagnostic::{Code, Diagnostic, nearest};
-use crate::model::{Table, TableColumn};
-use crate::source::Block;
+use crate::model::{Key, Table, TableColumn};
+use crate::source::{Block, Modifier};
 
 const FIND: &str = "
 select n.nspname::text, c.relname::text, c.relkind::text, pg_catalog.format('%I.%I', n.nspname, c.relname)
 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 where c.oid = pg_catalog.to_regclass($1)";
 
-/// Of each column whether it takes null, whether the server gives it a value of its own, and whether it computes it.
+/// Of each column whether it takes null, whether the server gives it a value of its own, whether it computes it, and whether
+/// it refuses other values than its own.
 const COLUMNS: &str = "
 select not (a.attnotnull or t.typnotnull),
        a.attidentity <> '' or coalesce(pg_catalog.pg_get_expr(d.adbin, d.adrelid) ~ '^nextval\\(', false),
-       a.attgenerated <> ''
+       a.attgenerated <> '', a.attidentity = 'a'
 from pg_catalog.pg_attribute a join pg_catalog.pg_type t on t.oid = a.atttypid
 left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
 where a.attrelid = pg_catalog.to_regclass($1) and a.attnum > 0 and not a.attisdropped order by a.attnum";
@@ -54,8 +56,8 @@ pub(super) async fn describe(
     let mut computed = Vec::new();
     let mut oids = Vec::new();
     for (column, row) in described.columns.into_iter().zip(&facts) {
-        let (nullable, given, computes): (bool, bool, bool) =
-            (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
+        let (nullable, given, computes, always): (bool, bool, bool, bool) =
+            (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?);
         oids.push(column.oid);
         computed.push(computes);
         columns.push(TableColumn {
@@ -63,6 +65,7 @@ pub(super) async fn describe(
             ty: column.ty,
             nullable,
             written: !given && !computes,
+            always,
         });
     }
     let appender = block.modifiers.iter().find(|modifier| modifier.name == "appender");
@@ -77,6 +80,7 @@ pub(super) async fn describe(
             return Ok(None);
         }
     }
+    let Some((upsert, ignore)) = keys(client, &full, block, &columns, told).await? else { return Ok(None) };
     let table = Table {
         name: block.name.clone(),
         schema,
@@ -85,9 +89,42 @@ pub(super) async fn describe(
         file: source.file.clone(),
         line: block.place.line,
         appender: appender.is_some(),
+        upsert,
+        ignore,
         columns,
     };
     Ok(Some((table, oids)))
+}
+
+/// The keys of `:upsert` and `:ignore`. `None`: there is none that can be meant, which was told.
+async fn keys(
+    client: &Client,
+    full: &str,
+    block: &Block,
+    columns: &[TableColumn],
+    told: &mut Vec<Diagnostic>,
+) -> Result<Option<(Option<Key>, Option<Key>)>, Trouble> {
+    let wanted = |name| block.modifiers.iter().find(|modifier: &&Modifier| modifier.name == name);
+    let wanted = [wanted("upsert"), wanted("ignore")];
+    if wanted.iter().all(Option::is_none) {
+        return Ok(Some((None, None)));
+    }
+    let indexes = key::read(client, full).await?;
+    let mut found = [None, None];
+    let mut wrong = false;
+    for (modifier, found) in wanted.into_iter().zip(&mut found) {
+        let Some(modifier) = modifier else { continue };
+        match key::choose(&indexes, modifier, columns) {
+            Ok(key) => *found = Some(key),
+            Err((message, help)) => {
+                let error = about(Code::InvalidModifier, modifier.place.clone(), message, block);
+                told.push(error.help(help));
+                wrong = true;
+            }
+        }
+    }
+    let [upsert, ignore] = found;
+    Ok((!wrong).then_some((upsert, ignore)))
 }
 
 /// What is wrong with a column of `:appender(…)`, and what to do.

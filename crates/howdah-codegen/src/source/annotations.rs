@@ -46,8 +46,8 @@ const KNOWN: [Known; 11] = [
     known("source", Takes::Value, &[BlockKind::Baseline]),
     known("no_transaction", Takes::Nothing, &[BlockKind::Migrate]),
     known("appender", Takes::MaybeColumns, &[BlockKind::Table]),
-    later("upsert", Takes::MaybeValue),
-    later("ignore", Takes::Nothing),
+    known("upsert", Takes::MaybeValue, &[BlockKind::Table]),
+    known("ignore", Takes::MaybeValue, &[BlockKind::Table]),
     later("writer", Takes::Nothing),
 ];
 
@@ -92,7 +92,7 @@ pub(crate) fn modifiers(
             let message = format!("`:{name}` means nothing for {}", block.kind.word());
             let mut told = wrong(message).help(format!("it belongs to {kinds}"));
             // SQG passes over its own where they mean nothing, except `:source`.
-            if known.supported && !matches!(name, "source" | "no_transaction") {
+            if known.supported && !matches!(name, "source" | "no_transaction" | "upsert" | "ignore") {
                 told.severity = Severity::Warning;
             }
             diagnostics.push(told);

@@ -40,5 +40,6 @@ SELECT id, name, email FROM users WHERE true
   AND email IS NOT NULL --? reachable
 ORDER BY ${sort};
 
--- A table to write by binary COPY; its name stands below, if it is not the block's.
--- TABLE users :appender
+-- A table to write by binary COPY; its name stands below, if it is not the block's. Of rows whose
+-- key is there, :upsert updates and :ignore leaves them; :upsert=users_pkey names the key.
+-- TABLE users :appender :upsert

@@ -202,6 +202,119 @@ fn a_type_that_the_server_cannot_tell_is_that_of_the_value() -> Result<(), Strin
     Ok(())
 }
 
+#[test]
+fn a_key_that_cannot_be_meant_is_told_with_those_that_can() {
+    let told = |table: &str, modifiers: &str| {
+        let sql = format!("-- MIGRATE 1\n{table};\n-- TABLE t {modifiers}\n");
+        let text = described(&sql, &Place::Throwaway).expect_err(modifiers);
+        let said = |line: &str| line.split_once("error[INVALID_MODIFIER]: ").map(|(_, said)| said.to_owned());
+        let help =
+            text.lines().find_map(|line| line.split_once("help: ")).map(|(_, help)| help.trim_end_matches("   (TABLE t)").to_owned());
+        (text.lines().find_map(said).unwrap_or(text.clone()), help.unwrap_or_default())
+    };
+    let pair = |message: &str, help: &str| (message.to_owned(), help.to_owned());
+    let two = "CREATE TABLE t (a int, b int, CONSTRAINT one UNIQUE (a), CONSTRAINT other UNIQUE (b, a))";
+    assert_eq!(
+        told(two, ":upsert"),
+        pair("the table has several keys: one (a), other (b, a)", "name one of them, as `:upsert=one`")
+    );
+    assert_eq!(
+        told(two, ":upsert=othr"),
+        pair("the table has no unique constraint or index `othr`", "perhaps you meant `other`")
+    );
+    assert_eq!(
+        told("CREATE TABLE t (a int); CREATE INDEX plain ON t (a)", ":ignore"),
+        pair("the table has no key", "it takes a primary key or a unique index")
+    );
+    let wrong = [
+        ("CREATE INDEX i ON t (a)", "it is not unique"),
+        ("CREATE UNIQUE INDEX i ON t (a) WHERE b > 0", "it is partial"),
+        ("CREATE UNIQUE INDEX i ON t (a, lower(c))", "it has expressions"),
+        ("ALTER TABLE t ADD CONSTRAINT i UNIQUE (a) DEFERRABLE", "it is deferrable"),
+        ("ALTER TABLE t ADD CONSTRAINT i EXCLUDE USING gist (p WITH &&)", "it is not unique"),
+        (
+            "CREATE UNIQUE INDEX i ON t (c COLLATE ci)",
+            "it compares by another collation or operator than its columns do",
+        ),
+        (
+            "CREATE UNIQUE INDEX i ON t (r record_image_ops)",
+            "it compares by another collation or operator than its columns do",
+        ),
+        (
+            "CREATE UNIQUE INDEX i ON t (a, b); ALTER TABLE t ADD UNIQUE (b, a) DEFERRABLE",
+            "another one of the same columns is deferrable",
+        ),
+    ];
+    let table = "CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false);\nCREATE TYPE r \
+                 AS (x int);\nCREATE TABLE t (a int PRIMARY KEY, b int, c text, p box, r r)";
+    for (index, why) in wrong {
+        let (message, help) = told(&format!("{table};\n{index}"), ":upsert=i");
+        assert_eq!(message, format!("`i` cannot be the key: {why}"));
+        assert_eq!(help, "it has t_pkey (a)", "{index}");
+    }
+    let (message, help) =
+        told("CREATE TABLE t (a int, b text); CREATE UNIQUE INDEX i ON t (lower(b))", ":upsert");
+    assert_eq!((message, help), pair("the table has no key", "`i`: it has expressions"));
+    let (message, help) = told("CREATE TABLE t (a int PRIMARY KEY DEFERRABLE, b int UNIQUE)", ":upsert");
+    assert_eq!(
+        (message, help),
+        pair(
+            "the primary key t_pkey (a) cannot be the key: it is deferrable",
+            "name another key: `:upsert=name`"
+        )
+    );
+    assert_eq!(
+        told("CREATE TABLE t (a int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, b int UNIQUE)", ":ignore"),
+        pair(
+            "rows do not have `a`, a column of the key t_pkey (a)",
+            "write `:ignore=t_b_key`, or give it in `:appender(…)`"
+        )
+    );
+    assert_eq!(
+        told("CREATE TABLE t (a int PRIMARY KEY, b int)", ":appender(b) :upsert"),
+        pair(
+            "rows do not have `a`, a column of the key t_pkey (a)",
+            "give it in `:appender(…)`, whose columns are those of rows"
+        )
+    );
+}
+
+#[test]
+fn a_key_is_that_of_the_table_or_the_one_that_is_named() -> Result<(), String> {
+    let key = |table: &str, modifiers: &str| {
+        let sql = format!("-- MIGRATE 1\n{table};\n-- TABLE t {modifiers}\n");
+        let (model, told) = described(&sql, &Place::Throwaway)?;
+        assert_eq!(told, "");
+        let table = model.modules[0].tables[0].clone();
+        let key = table.upsert.or(table.ignore).ok_or("no key")?;
+        let json = serde_json::to_string(&key).map_err(|error| error.to_string())?;
+        Ok::<_, String>(json)
+    };
+    let two = "CREATE TABLE t (a int PRIMARY KEY, b int, C text, UNIQUE (b, a))";
+    assert_eq!(key(two, ":upsert")?, r#"{"name":"t_pkey","columns":["a"]}"#);
+    assert_eq!(
+        key(two, ":upsert=T_B_A_KEY")?,
+        r#"{"name":"t_b_a_key","columns":["b","a"],"nulls_distinct":true}"#
+    );
+    let one = "CREATE TABLE t (a int, b int, c text); CREATE UNIQUE INDEX part ON t (a) WHERE b > 0";
+    assert_eq!(
+        key(
+            &format!("{one}; CREATE UNIQUE INDEX whole ON t (c, a) INCLUDE (b) NULLS NOT DISTINCT"),
+            ":ignore"
+        )?,
+        r#"{"name":"whole","columns":["c","a"]}"#
+    );
+    // The server takes both for the key.
+    let both = "CREATE UNIQUE INDEX i ON t (a, c); CREATE UNIQUE INDEX j ON t (c, a) NULLS NOT DISTINCT";
+    assert_eq!(key(&format!("{one}; {both}"), ":upsert=i")?, r#"{"name":"i","columns":["a","c"]}"#);
+    let sql = "-- MIGRATE 1\nCREATE TABLE t (a int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, b int);\n-- TABLE t \
+               :appender(a, b) :upsert\n";
+    let (model, _) = described(sql, &Place::Throwaway)?;
+    let columns = model.modules[0].tables[0].columns.iter().map(|column| (column.written, column.always));
+    assert_eq!(columns.collect::<Vec<_>>(), [(true, true), (true, false)]);
+    Ok(())
+}
+
 /// A step with a table, and blocks below it.
 fn table(blocks: &str) -> String {
     format!("-- MIGRATE 1\nCREATE TABLE t (a bigint NOT NULL, b text, c int NOT NULL);\n{blocks}")

@@ -8,9 +8,10 @@ mod words;
 use minijinja::value::{Serde, Value};
 
 use self::types::Types;
-use self::view::{Appender, Binder, Constant, EnumClass, Field, Joiner, Reader, Record, View};
+use self::view::{Appender, Binder, Constant, EnumClass, Field, Joiner, Reader, Record, Upsert, View};
 use self::words::{IMPORTED, class_scope, component_scope, constant_scope, mentions, method_scope};
 use super::rows::{self, RowOf};
+use super::upsert::{self, Conflict, Staged};
 use super::{File, Generated, Options, literal, migrations, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Model, Module, Table, TypeRef};
@@ -20,6 +21,7 @@ const SUPPORT: &[(&str, &str)] = &[
     ("HowdahCodec.java", include_str!("../../../runtime/java/HowdahCodec.java")),
     ("HowdahCopy.java", include_str!("../../../runtime/java/HowdahCopy.java")),
 ];
+const UPSERT: &str = include_str!("../../../runtime/java/HowdahUpsert.java");
 const TEMPLATES: &[(&str, &str)] = &[
     ("class.java", include_str!("../../../templates/java/class.jinja")),
     ("methods.java", include_str!("../../../templates/java/methods.jinja")),
@@ -119,6 +121,9 @@ pub(crate) fn generate(
     files.extend(
         SUPPORT.iter().map(|(path, text)| File { path: (*path).to_owned(), text: package(options) + text }),
     );
+    if module.tables.iter().any(Table::upserts) {
+        files.push(File { path: "HowdahUpsert.java".to_owned(), text: package(options) + UPSERT });
+    }
     if migrates {
         let lines = |text: &str| literal::java_lines(text, "        ");
         let contract = migrations::contract("?", literal::java, lines, Vec::<()>::new());
@@ -147,14 +152,14 @@ impl Writer<'_> {
             let read = owners.contains(&RowOf::Table(index));
             let columns = table.columns.iter().filter(|column| column.written);
             let columns = columns.map(|c| (c.name.clone(), c.ty.clone(), c.nullable)).collect::<Vec<_>>();
-            if columns.is_empty() || !(table.appender || read) {
+            if columns.is_empty() || !(table.takes_rows() || read) {
                 rows.push(None);
                 continue;
             }
             let wanted = names::pascal(&table.name, "table") + "Row";
             let of = format!("{}.{}", table.schema, table.table);
             let row = self.record(&wanted, (&table.file, table.line, &of), &columns, read);
-            if table.appender {
+            if table.takes_rows() {
                 appenders.push(self.appender(table, &row, members));
             }
             rows.push(Some(row));
@@ -181,16 +186,15 @@ impl Writer<'_> {
             _ => format!("out.put({}, row.{}());", ty.codec, field.name),
         });
         let puts = puts.collect();
+        let documentation = literal::java_documentation(&format!("{}:{}", table.file, table.line));
         let target = self.types.fields.give(&(names::screaming(&table.name, "table") + "_COPY")).name;
         let binary = types.iter().all(|ty| ty.binary);
         let columns = written.iter().map(|column| quoted(&column.name)).collect::<Vec<_>>().join(", ");
-        let copy = format!(
-            "COPY {}.{} ({columns}) FROM STDIN (FORMAT {})",
-            quoted(&table.schema),
-            quoted(&table.table),
-            if binary { "binary" } else { "text" }
-        );
+        let form = if binary { "(FORMAT binary)" } else { "(FORMAT text)" };
+        let copy =
+            format!("COPY {}.{} ({columns}) FROM STDIN {form}", quoted(&table.schema), quoted(&table.table));
         Appender {
+            appends: table.appender,
             row: row.name.clone(),
             target,
             target_value: literal::java_lines(&copy, "        "),
@@ -198,9 +202,44 @@ impl Writer<'_> {
             codecs: types.into_iter().map(|ty| ty.codec).collect(),
             encode: self.helpers.give(&format!("encode{stem}")).name,
             puts,
-            documentation: literal::java_documentation(&format!("{}:{}", table.file, table.line)),
             create: members.give(&format!("create{stem}Appender")).name,
             insert: members.give(&format!("bulkInsert{stem}Row")).name,
+            upserts: upsert::staged(self.module, table)
+                .into_iter()
+                .map(|texts| self.upsert(texts, (table, form), &documentation, members))
+                .collect(),
+            documentation,
+        }
+    }
+
+    fn upsert(
+        &mut self,
+        texts: Staged,
+        (table, form): (&Table, &str),
+        place: &str,
+        members: &mut names::Scope,
+    ) -> Upsert {
+        let lines = |text: &str| literal::java_lines(text, "        ");
+        let name = format!("{}_{}", table.name, texts.verb);
+        let documentation = match texts.conflict {
+            Conflict::Update => {
+                "Inserts rows, or updates those whose key is there; of several with one key the last counts. \
+             Gives the number of rows inserted or updated."
+            }
+            Conflict::Nothing => {
+                "Inserts the rows whose key is not there yet; of several with one key the first counts. \
+             Gives the number of rows inserted."
+            }
+        };
+        Upsert {
+            method: members.give(&(texts.verb.to_owned() + &names::pascal(&table.name, "table"))).name,
+            documentation: format!("{documentation} {place}"),
+            name: self.types.fields.give(&names::screaming(&name, "table")).name,
+            create: lines(&texts.create),
+            copy: lines(&format!("{} {form}", texts.copy)),
+            place: literal::java(&texts.place),
+            write: lines(&texts.write),
+            drop: lines(&texts.drop),
         }
     }
 

@@ -134,9 +134,12 @@ pub(crate) enum Form {
     All,
 }
 
-/// What a TABLE's appender needs.
+/// What those need that write a TABLE's rows.
 #[derive(Debug, Serialize)]
 pub(crate) struct Appender {
+    /// There is an appender; else there are upserts only.
+    pub(crate) appends: bool,
+    pub(crate) upserts: Vec<Upsert>,
     pub(crate) row: String,
     pub(crate) target: String,
     pub(crate) target_value: String,
@@ -147,4 +150,18 @@ pub(crate) struct Appender {
     pub(crate) documentation: String,
     pub(crate) create: String,
     pub(crate) insert: String,
+}
+
+/// `:upsert` or `:ignore`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Upsert {
+    pub(crate) method: String,
+    pub(crate) documentation: String,
+    /// The constant of its texts.
+    pub(crate) name: String,
+    pub(crate) create: String,
+    pub(crate) copy: String,
+    pub(crate) place: String,
+    pub(crate) write: String,
+    pub(crate) drop: String,
 }

@@ -79,6 +79,7 @@ const CLASSES: &[&str] = &[
     "HowdahCopy",
     "HowdahJdbc",
     "HowdahMigrate",
+    "HowdahUpsert",
     "Integer",
     "Iterable",
     "Long",

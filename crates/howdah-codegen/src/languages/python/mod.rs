@@ -7,14 +7,16 @@ mod view;
 use minijinja::value::{Serde, Value};
 
 use self::types::Types;
-use self::view::{Appender, Assigned, Builder, Choice, Class, Face, Field, Maker, Runner, View};
+use self::view::{Appender, Assigned, Builder, Choice, Class, Face, Field, Maker, Runner, Upsert, View};
 use super::rows::{self, RowOf};
+use super::upsert::{self, Conflict, Staged};
 use super::{File, Generated, Options, literal, migrations, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Kind, Model, Module, Table};
 
 const SUPPORT: &str = include_str!("../../../runtime/python/howdah_psycopg.py");
 const COPY: &str = include_str!("../../../runtime/python/howdah_copy.py");
+const UPSERT: &str = include_str!("../../../runtime/python/howdah_upsert.py");
 const TEMPLATES: &[(&str, &str)] = &[
     ("module.py", include_str!("../../../templates/python/module.jinja")),
     ("class.py", include_str!("../../../templates/python/class.jinja")),
@@ -144,12 +146,18 @@ pub(crate) fn generate(
     let file = |path: &str, text: String| File { path: path.to_owned(), text };
     let name = names::snake(&module.name, "sql");
     let name = if KEYWORDS.contains(&name.as_str()) { name + "_" } else { name };
-    let copy = COPY.replace("import howdah_psycopg as pg", &support(options, "howdah_psycopg", "pg"));
+    let shared = |text: &str| {
+        let text = text.replace("import howdah_psycopg as pg", &support(options, "howdah_psycopg", "pg"));
+        text.replace("import howdah_copy as copy", &support(options, "howdah_copy", "copy"))
+    };
     let mut files = vec![
         file(&format!("{name}.py"), text),
         file("howdah_psycopg.py", SUPPORT.to_owned()),
-        file("howdah_copy.py", copy),
+        file("howdah_copy.py", shared(COPY)),
     ];
+    if module.tables.iter().any(Table::upserts) {
+        files.push(file("howdah_upsert.py", shared(UPSERT)));
+    }
     if migrates {
         let contract = migrations::contract("%s", literal::python, literal::python_lines, runners());
         let text = super::render(TEMPLATES, "migrate.py", Value::from(Serde(&contract)))?;
@@ -196,6 +204,7 @@ fn faces(name: String, async_name: String) -> Vec<Face> {
             connection: "psycopg.Connection[Any]",
             cursor: "pg.Cursor",
             appender: "copy.Appender",
+            staged: "staged.write",
             iterator: "Iterator",
             stream: "pg.stream",
             runner: "Runner",
@@ -210,6 +219,7 @@ fn faces(name: String, async_name: String) -> Vec<Face> {
             connection: "psycopg.AsyncConnection[Any]",
             cursor: "pg.AsyncCursor",
             appender: "copy.AsyncAppender",
+            staged: "staged.write_async",
             iterator: "AsyncIterator",
             stream: "pg.async_stream",
             runner: "AsyncRunner",
@@ -233,7 +243,7 @@ impl Writer<'_> {
             let read = owners.contains(&RowOf::Table(index));
             let columns = table.columns.iter().filter(|column| column.written);
             let columns = columns.map(|c| (c.name.clone(), c.ty.clone(), c.nullable)).collect::<Vec<_>>();
-            if columns.is_empty() || !(table.appender || read) {
+            if columns.is_empty() || !(table.takes_rows() || read) {
                 classes.push(None);
                 continue;
             }
@@ -241,7 +251,7 @@ impl Writer<'_> {
             let documentation =
                 format!("A row of {}.{}. {}:{}", table.schema, table.table, table.file, table.line);
             let class = self.row_class(&wanted, &documentation, &columns, read);
-            if table.appender {
+            if table.takes_rows() {
                 appenders.push(self.appender(table, &class, members));
             }
             classes.push(Some(class));
@@ -259,7 +269,9 @@ impl Writer<'_> {
         let fields = self.rows.iter().find(|row| row.name == class.name).map_or(&[][..], |row| &row.fields);
         let values = fields.iter().map(|field| format!("row.{}", field.name)).collect::<Vec<_>>().join(", ");
         let screaming = stem.to_ascii_uppercase();
+        let documentation = literal::python_documentation(&format!("{}:{}", table.file, table.line));
         Appender {
+            appends: table.appender,
             table: self.types.scope.give(&format!("_{screaming}_TABLE")).name,
             columns: self.types.scope.give(&format!("_{screaming}_COLUMNS")).name,
             values: self.types.scope.give(&format!("_{stem}_values")).name,
@@ -267,9 +279,36 @@ impl Writer<'_> {
             literal: format!("({}, {})", literal::python(&table.schema), literal::python(&table.table)),
             pairs,
             expression: format!("({values},)"),
-            documentation: literal::python_documentation(&format!("{}:{}", table.file, table.line)),
             create: members.give(&format!("create_{stem}_appender")).name,
             insert: members.give(&format!("bulk_insert_{stem}_rows")).name,
+            upserts: upsert::staged(self.module, table)
+                .into_iter()
+                .map(|texts| self.upsert(texts, &stem, &documentation, members))
+                .collect(),
+            documentation,
+        }
+    }
+
+    fn upsert(&mut self, texts: Staged, stem: &str, place: &str, members: &mut names::Scope) -> Upsert {
+        let documentation = match texts.conflict {
+            Conflict::Update => {
+                "Insert rows, or update those whose key is there; of several with one key the last counts. \
+             Give the number of rows inserted or updated."
+            }
+            Conflict::Nothing => {
+                "Insert the rows whose key is not there yet; of several with one key the first counts. \
+             Give the number of rows inserted."
+            }
+        };
+        Upsert {
+            method: members.give(&format!("{}_{stem}", texts.verb)).name,
+            documentation: format!("{documentation} {place}"),
+            name: self.types.scope.give(&format!("_{stem}_{}", texts.verb).to_ascii_uppercase()).name,
+            stage: format!("({}, {})", literal::python(upsert::SCHEMA), literal::python(upsert::STAGE)),
+            place: literal::python(&texts.place),
+            create: literal::python_lines(&texts.create),
+            write: literal::python_lines(&texts.write),
+            drop: literal::python_lines(&texts.drop),
         }
     }
 
@@ -387,13 +426,16 @@ impl Writer<'_> {
         let multi = self.types.imports.iter().filter(|import| import.contains("psycopg.types"));
         standard.extend(multi.map(|import| (*import).to_owned()));
         standard.push(String::new());
-        if !appenders.is_empty() {
+        if appenders.iter().any(|appender| appender.appends) {
             standard.push(support(options, "howdah_copy", "copy"));
         }
         if migrates {
             standard.push(support(options, "howdah_migrate", "migrate"));
         }
         standard.push(support(options, "howdah_psycopg", "pg"));
+        if appenders.iter().any(|appender| !appender.upserts.is_empty()) {
+            standard.push(support(options, "howdah_upsert", "staged"));
+        }
         standard
     }
 }

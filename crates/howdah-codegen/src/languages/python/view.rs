@@ -91,9 +91,12 @@ pub(crate) struct Maker {
     pub(crate) value: String,
 }
 
-/// What a TABLE's appender needs.
+/// What those need that write a TABLE's rows.
 #[derive(Debug, Serialize)]
 pub(crate) struct Appender {
+    /// There is an appender; else there are upserts only.
+    pub(crate) appends: bool,
+    pub(crate) upserts: Vec<Upsert>,
     pub(crate) table: String,
     pub(crate) values: String,
     pub(crate) columns: String,
@@ -106,6 +109,21 @@ pub(crate) struct Appender {
     pub(crate) insert: String,
 }
 
+/// `:upsert` or `:ignore`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Upsert {
+    pub(crate) method: String,
+    pub(crate) documentation: String,
+    /// The constant of its texts.
+    pub(crate) name: String,
+    /// `("pg_temp", "…")`.
+    pub(crate) stage: String,
+    pub(crate) place: String,
+    pub(crate) create: String,
+    pub(crate) write: String,
+    pub(crate) drop: String,
+}
+
 /// The synchronous or the asynchronous class: the words in which they differ.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Face {
@@ -114,6 +132,8 @@ pub(crate) struct Face {
     pub(crate) connection: &'static str,
     pub(crate) cursor: &'static str,
     pub(crate) appender: &'static str,
+    /// What writes rows by a key.
+    pub(crate) staged: &'static str,
     pub(crate) iterator: &'static str,
     pub(crate) stream: &'static str,
     /// What applies migrations.
