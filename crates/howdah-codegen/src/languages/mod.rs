@@ -78,13 +78,13 @@ impl Generator {
     /// Whether its code joins texts: optional lines and choices.
     #[must_use]
     pub fn joins(self) -> bool {
-        matches!(self, Self::PythonPsycopg | Self::JavaJdbc)
+        matches!(self, Self::PythonPsycopg | Self::JavaJdbc | Self::GoPgx)
     }
 
     /// Whether its code can apply migrations.
     #[must_use]
     pub fn migrates(self) -> bool {
-        matches!(self, Self::PythonPsycopg | Self::JavaJdbc)
+        matches!(self, Self::PythonPsycopg | Self::JavaJdbc | Self::GoPgx)
     }
 }
 
