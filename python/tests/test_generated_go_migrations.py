@@ -100,7 +100,8 @@ def test_a_name_of_a_step_becomes_go(database: Database, tmp_path: Path) -> None
         {"schema": "public", "name": name, "kind": "enum", "labels": []}
         for name in ("new", "migration", "migrations", "apply_migrations", "migrator", "sql_key")
     ])  # fmt: skip
-    code.migration(HOSTILE, f"CREATE TABLE a AS SELECT '{HOSTILE}' AS b, 7 % 4 AS \"%s\"", "SELECT '`\r{sqg}'")
+    made = f"CREATE TABLE a AS SELECT '{HOSTILE}' AS b, 7 % 4 AS \"%s\""
+    code.migration(HOSTILE, made, "SELECT '`\r{sqg}'")
     assert run(program(tmp_path, code), database, "pool", HOSTILE) == ["1", "1 true"]
     assert database.value("SELECT encode(convert_to(b, 'UTF8'), 'hex') FROM a") == HOSTILE.encode().hex()
     assert database.value("SELECT project = id FROM howdah_migrations") == "t"

@@ -258,7 +258,9 @@ def test_generated_lines_fail_strict_checks(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def check(database: Database, run: Callable[[], list[str]], batched: Callable[[list[int]], list[int]]) -> None:
+def check(
+    database: Database, run: Callable[[], list[str]], batched: Callable[[list[int]], list[int]]
+) -> None:
     """Compare what a program of another language prints with what hand-written SQL does."""
     database.sql(ITEMS)
     database.sql("CREATE TABLE other AS TABLE items")

@@ -25,6 +25,8 @@ const SUPPORT: &[(&str, &str)] = &[
     ("howdah_numbers.go", include_str!("../../../runtime/go/howdah_numbers.go")),
     ("howdah_times.go", include_str!("../../../runtime/go/howdah_times.go")),
     ("howdah_containers.go", include_str!("../../../runtime/go/howdah_containers.go")),
+    ("howdah_arrays.go", include_str!("../../../runtime/go/howdah_arrays.go")),
+    ("howdah_ranges.go", include_str!("../../../runtime/go/howdah_ranges.go")),
     ("howdah_copy.go", include_str!("../../../runtime/go/howdah_copy.go")),
 ];
 const TEMPLATES: &[(&str, &str)] = &[
