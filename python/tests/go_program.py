@@ -24,11 +24,12 @@ def _go(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def driver() -> None:
-    """Skip the test where there is no Go, or no pgx."""
+    """Skip the test where there is no Go, an old one, or no pgx."""
     if shutil.which("go") is None:
         missing("go", "there is no go")
-    if _go(_MODULE, "list", "-deps", "github.com/jackc/pgx/v5/pgxpool").returncode != 0:
-        missing("go", "there is no pgx: make go-driver")
+    done = _go(_MODULE, "list", "-deps", "github.com/jackc/pgx/v5/pgxpool")
+    if done.returncode != 0:
+        missing("go", f"Go cannot compile pgx, which make go-driver gets: {done.stderr.strip()[-300:]}")
 
 
 def built(folder: Path, packages: Mapping[str, Iterable[Sql]], programs: Mapping[str, str]) -> Path:

@@ -12,6 +12,7 @@ from itertools import product
 from pathlib import Path
 from types import ModuleType
 
+import go_program
 import pytest
 from conftest import Database
 from generated import Sql
@@ -33,6 +34,9 @@ sql:
       - generator: java/postgres
         output: java/
         config: {migrations: true}
+      - generator: go/postgres
+        output: go/shop/
+        config: {migrations: true}
 """
 STEPS = [
     "-- MIGRATE 1\nCREATE TABLE users (id bigint);\nINSERT INTO users SELECT 7 % 4;\n",
@@ -40,6 +44,7 @@ STEPS = [
     '-- MIGRATE 3\nALTER TABLE users ADD name text DEFAULT \'x;y\' -- \u2603 \\ """ %s ?\n;\n',
 ]
 PROGRAM = (PROGRAMS / "Migrating.java").read_text()
+GO_PROGRAM = (go_program.PROGRAMS / "migrating" / "main.go").read_text()
 Runner = Callable[[Path, Database], int]
 
 
@@ -107,7 +112,18 @@ def java(folder: Path) -> str:
     return f"{sources / 'classes'}{os.pathsep}{driver()}"
 
 
-RUNNERS: list[Runner] = [by_command, by_python, by_async_python, by_java]
+def by_go(folder: Path, database: Database) -> int:
+    (line,) = go_program.run(go(folder), database)
+    return int(line)
+
+
+def go(folder: Path) -> Path:
+    """Build the Go of a folder, once."""
+    program = folder / "go" / "program"
+    return program if program.exists() else go_program.built(folder / "go", {}, {"main.go": GO_PROGRAM})
+
+
+RUNNERS: list[Runner] = [by_command, by_python, by_async_python, by_java, by_go]
 
 
 def rows(database: Database) -> list[str]:
@@ -155,6 +171,9 @@ def test_drift_is_told_by_all(folders: list[Path], database: Database) -> None:
         assert told in str(error.value)
         (line,) = run(java(folders[2]), "Migrating", database)
         assert told in line
+        (line,) = go_program.run(go(folders[2]), database)
+        assert line.startswith("true ")
+        assert told in line
         database.sql("TRUNCATE howdah_migrations; INSERT INTO howdah_migrations TABLE kept; DROP TABLE kept")
     older = module(folders[1]).Shop
     with psycopg.connect(database.dsn) as connection:
@@ -163,6 +182,9 @@ def test_drift_is_told_by_all(folders: list[Path], database: Database) -> None:
         assert older.apply_migrations(connection, allow_newer=True) == 0
     (line,) = run(java(folders[1]), "Migrating", database)
     assert "this program is older" in line
+    (line,) = go_program.run(go(folders[1]), database)
+    assert "this program is older" in line
+    assert go_program.run(go(folders[1]), database, "newer") == ["0"]
 
 
 def test_the_steps_of_sqg_are_taken_over_by_all(folders: list[Path], database: Database) -> None:

@@ -112,7 +112,7 @@ STEPS = [(1, "upsert"), (2, "ignore"), (3, "upsert"), (4, "ignore"), (5, "upsert
 
 
 def compare(database: Database, write: Callable[[str, int, str], int], *, ahead: bool = False) -> None:
-    """Write batches by generated code and by loops; it may be ahead of them, and is then compared at the end."""
+    """Write batches by generated code and by loops. It may be ahead: then the end is compared."""
     database.sql(tables())
     for name, key, _, columns in cases():
         for batch, verb in STEPS:

@@ -1,4 +1,4 @@
-// This file runs the statements of generated code: parameters go as literals, rows come in their binary form.
+// This file runs the statements of generated code. Rows come in their binary form.
 
 import (
 	"context"
@@ -122,50 +122,24 @@ func getNull[T any](r *reader, c *codec[T]) *T {
 	return &value
 }
 
-// parameters collects what a statement is given.
-type parameters struct {
-	values []any
-	err    error
-}
-
-func set[T any](p *parameters, name string, c *codec[T], value T) {
-	if p.err != nil {
-		return
-	}
-	literal, err := c.literal(nil, value)
-	if err != nil {
-		p.err = &ValueError{Name: "parameter " + name, Err: err}
-		return
-	}
-	p.values = append(p.values, string(literal))
-}
-
-func setNull[T any](p *parameters, name string, c *codec[T], value *T) {
-	if value != nil {
-		set(p, name, c, *value)
-	} else {
-		p.values = append(p.values, nil)
-	}
-}
-
 // execute runs a statement, and gives the number of rows that it changed.
-func execute(ctx context.Context, db DBTX, sql string, p *parameters) (int64, error) {
-	if p.err != nil {
-		return 0, p.err
+func execute(ctx context.Context, db DBTX, c call) (int64, error) {
+	if c.err != nil {
+		return 0, c.err
 	}
-	tag, err := db.Exec(ctx, sql, p.values...)
+	tag, err := db.Exec(ctx, c.sql, c.values...)
 	return tag.RowsAffected(), err
 }
 
 // stream gives the rows of a statement as they come.
-func stream[T any](ctx context.Context, db DBTX, sql string, p *parameters, t *rowType[T]) iter.Seq2[T, error] {
+func stream[T any](ctx context.Context, db DBTX, c call, t *rowType[T]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
-		if p.err != nil {
-			yield(zero, p.err)
+		if c.err != nil {
+			yield(zero, c.err)
 			return
 		}
-		rows, err := db.Query(ctx, sql, append([]any{pgx.QueryResultFormats(t.formats)}, p.values...)...)
+		rows, err := db.Query(ctx, c.sql, append([]any{pgx.QueryResultFormats(t.formats)}, c.values...)...)
 		if err != nil {
 			yield(zero, err)
 			return
@@ -184,9 +158,9 @@ func stream[T any](ctx context.Context, db DBTX, sql string, p *parameters, t *r
 }
 
 // all gives the rows of a statement.
-func all[T any](ctx context.Context, db DBTX, sql string, p *parameters, t *rowType[T]) ([]T, error) {
+func all[T any](ctx context.Context, db DBTX, c call, t *rowType[T]) ([]T, error) {
 	var rows []T
-	for row, err := range stream(ctx, db, sql, p, t) {
+	for row, err := range stream(ctx, db, c, t) {
 		if err != nil {
 			return nil, err
 		}
@@ -196,10 +170,10 @@ func all[T any](ctx context.Context, db DBTX, sql string, p *parameters, t *rowT
 }
 
 // one gives the first row of a statement, which runs to its end. Without a row it is pgx.ErrNoRows.
-func one[T any](ctx context.Context, db DBTX, sql string, p *parameters, t *rowType[T]) (T, error) {
+func one[T any](ctx context.Context, db DBTX, c call, t *rowType[T]) (T, error) {
 	var zero, first T
 	found := false
-	for row, err := range stream(ctx, db, sql, p, t) {
+	for row, err := range stream(ctx, db, c, t) {
 		if err != nil {
 			return zero, err
 		}
@@ -214,13 +188,13 @@ func one[T any](ctx context.Context, db DBTX, sql string, p *parameters, t *rowT
 }
 
 // executeBatch runs a statement for many sets of parameters, all of them or none, and gives the number of rows that they changed.
-func executeBatch(ctx context.Context, db DBTX, sql string, items []parameters) (int64, error) {
+func executeBatch(ctx context.Context, db DBTX, items []call) (int64, error) {
 	var batch pgx.Batch
 	for i := range items {
 		if items[i].err != nil {
 			return 0, fmt.Errorf("item %d: %w", i+1, items[i].err)
 		}
-		batch.Queue(sql, items[i].values...)
+		batch.Queue(items[i].sql, items[i].values...)
 	}
 	results := db.SendBatch(ctx, &batch)
 	var changed int64
@@ -243,14 +217,14 @@ func closed(results pgx.BatchResults, known error) error {
 }
 
 // queryBatch runs a statement for many sets of parameters, all of them or none, and gives the rows of each.
-func queryBatch[T any](ctx context.Context, db DBTX, sql string, items []parameters, t *rowType[T]) ([][]T, error) {
+func queryBatch[T any](ctx context.Context, db DBTX, items []call, t *rowType[T]) ([][]T, error) {
 	var batch pgconn.Batch
 	for i := range items {
 		if items[i].err != nil {
 			return nil, fmt.Errorf("item %d: %w", i+1, items[i].err)
 		}
 		// pgx.Batch asks for the formats that the connection's types have, which are not ours.
-		batch.ExecParams(sql, items[i].literals(), nil, nil, t.formats)
+		batch.ExecParams(items[i].sql, items[i].literals(), nil, nil, t.formats)
 	}
 	all := make([][]T, 0, len(items))
 	err := withConn(ctx, db, func(conn *pgx.Conn) (err error) {
@@ -291,16 +265,6 @@ func firsts[T any](all [][]T, err error) ([]*T, error) {
 		}
 	}
 	return rows, nil
-}
-
-func (p *parameters) literals() [][]byte {
-	literals := make([][]byte, len(p.values))
-	for i, value := range p.values {
-		if text, ok := value.(string); ok {
-			literals[i] = []byte(text)
-		}
-	}
-	return literals
 }
 
 // withConn works on the connection of a DBTX.

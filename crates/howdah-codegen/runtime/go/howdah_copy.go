@@ -264,12 +264,12 @@ LEFT JOIN (pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typn
     ON n.nspname = w.schema AND t.typname = w.name
 ORDER BY w.place`
 	texts := arrayOf(textCodec, "pg_catalog", "text", ',')
-	var p parameters
-	set(&p, "schemas", texts, ArrayOf(schemas...))
-	set(&p, "names", texts, ArrayOf(names...))
-	set(&p, "arrays", arrayOf(boolCodec, "pg_catalog", "bool", ','), ArrayOf(arrays...))
+	c := call{sql: sql}
+	set(&c, "schemas", texts, ArrayOf(schemas...))
+	set(&c, "names", texts, ArrayOf(names...))
+	set(&c, "arrays", arrayOf(boolCodec, "pg_catalog", "bool", ','), ArrayOf(arrays...))
 	read := func(r *reader) *uint32 { return getNull(r, oidCodec) }
-	found, err := all(ctx, conn, sql, &p, newRowType(read, oidCodec.typ))
+	found, err := all(ctx, conn, c, newRowType(read, oidCodec.typ))
 	if err != nil {
 		return nil, err
 	}

@@ -79,7 +79,7 @@ impl Generator {
     /// Whether its code joins texts: optional lines and choices.
     #[must_use]
     pub fn joins(self) -> bool {
-        matches!(self, Self::PythonPsycopg | Self::JavaJdbc | Self::TypescriptPg)
+        matches!(self, Self::PythonPsycopg | Self::JavaJdbc | Self::TypescriptPg | Self::GoPgx)
     }
 
     /// Whether its code writes rows by a key: `:upsert` and `:ignore`.
@@ -91,7 +91,7 @@ impl Generator {
     /// Whether its code can apply migrations.
     #[must_use]
     pub fn migrates(self) -> bool {
-        matches!(self, Self::PythonPsycopg | Self::JavaJdbc)
+        matches!(self, Self::PythonPsycopg | Self::JavaJdbc | Self::GoPgx)
     }
 }
 

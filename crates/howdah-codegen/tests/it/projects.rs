@@ -208,8 +208,10 @@ fn a_key_that_cannot_be_meant_is_told_with_those_that_can() {
         let sql = format!("-- MIGRATE 1\n{table};\n-- TABLE t {modifiers}\n");
         let text = described(&sql, &Place::Throwaway).expect_err(modifiers);
         let said = |line: &str| line.split_once("error[INVALID_MODIFIER]: ").map(|(_, said)| said.to_owned());
-        let help =
-            text.lines().find_map(|line| line.split_once("help: ")).map(|(_, help)| help.trim_end_matches("   (TABLE t)").to_owned());
+        let help = text
+            .lines()
+            .find_map(|line| line.split_once("help: "))
+            .map(|(_, help)| help.trim_end_matches("   (TABLE t)").to_owned());
         (text.lines().find_map(said).unwrap_or(text.clone()), help.unwrap_or_default())
     };
     let pair = |message: &str, help: &str| (message.to_owned(), help.to_owned());

@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::literal;
-use super::types::padded;
-use super::view::{Field, Form, Method, Parameter, RowType, Struct, Variable};
-use super::words::{self, exported, lower};
+use super::view::{Field, Form, Method, RowType};
+use super::words::{exported, lower};
 use super::{Row, Writer};
-use crate::languages::literal::sql_comment;
 use crate::languages::names;
 use crate::languages::rows::RowOf;
-use crate::model::{Fragment, Kind, Statement};
+use crate::model::{Kind, Statement};
 
 impl Writer<'_> {
     pub(super) fn methods(
@@ -41,10 +39,8 @@ impl Writer<'_> {
         if given.collided {
             self.warn(format!("{wanted} is also something else's name: {} is called {name}", statement.name));
         }
-        let text = self.types.scope.give(&format!("{}SQL", lower(&name))).name;
-        self.texts.push(Variable { name: text.clone(), value: self.sql(statement) });
         let row = self.row(statement, owner, tables, named, &name);
-        let (signature, item, parameters) = self.parameters(statement, &name);
+        let arguments = self.arguments(statement, &name);
         let place = format!("{name} runs {}, {}:{}.", statement.name, statement.file, statement.line);
         Method {
             stream: format!("{name}Stream"),
@@ -55,14 +51,11 @@ impl Writer<'_> {
                 (Kind::Query, false) => Form::All,
             },
             // A batch without parameters has nothing to repeat.
-            batched: statement.batch && !parameters.is_empty(),
-            text,
+            batched: statement.batch && !arguments.item.is_empty(),
             row_type: row.row_type,
             row: row.name,
             documentation: literal::documentation(&place, &statement.documentation),
-            signature,
-            item,
-            parameters,
+            arguments,
             name,
         }
     }
@@ -114,68 +107,5 @@ impl Writer<'_> {
             }
             RowOf::Own => self.row_struct(&own, &of, &columns, true),
         }
-    }
-
-    /// A method's signature, what an item of a batch is, and where they have the parameters: one by itself, more in a struct.
-    fn parameters(&mut self, statement: &Statement, method: &str) -> (String, String, Vec<Parameter>) {
-        let mut scope = names::Scope::new(&[]);
-        let fields = statement.parameters.iter().map(|parameter| {
-            let ty = self.types.of(&parameter.ty);
-            self.types.mention(&ty);
-            Field {
-                name: scope.give(&exported(&parameter.name, "parameter")).name,
-                padded: String::new(),
-                ty: ty.declared(parameter.nullable),
-                codec: ty.codec,
-                nullable: parameter.nullable,
-            }
-        });
-        let fields = padded(fields.collect());
-        let literals = statement.parameters.iter().map(|parameter| literal::string(&parameter.name));
-        let parameter = |(field, name): (&Field, String), value: String, item: String| Parameter {
-            name,
-            codec: field.codec.clone(),
-            nullable: field.nullable,
-            value,
-            item,
-        };
-        if let ([field], [given]) = (fields.as_slice(), statement.parameters.as_slice()) {
-            let value = words::parameter(&self.types.scope, &given.name);
-            let name = literal::string(&given.name);
-            let signature = format!(", {value} {}", field.ty);
-            let parameters = vec![parameter((field, name), value, "arg".into())];
-            return (signature, field.ty.clone(), parameters);
-        }
-        if fields.is_empty() {
-            return (String::new(), String::new(), Vec::new());
-        }
-        let own = self.types.scope.give(&format!("{method}Params")).name;
-        let parameters = fields.iter().zip(literals).map(|(field, name)| {
-            let value = format!("arg.{}", field.name);
-            parameter((field, name), value.clone(), value)
-        });
-        let parameters = parameters.collect();
-        let place = format!("{own} are the parameters of {method}.");
-        let documentation = literal::documentation(&place, &[]);
-        self.structs.push(Struct { name: own.clone(), documentation, fields });
-        (format!(", arg {own}"), own, parameters)
-    }
-
-    /// The statement as pgx takes it: every parameter is read as the type that was described.
-    fn sql(&self, statement: &Statement) -> String {
-        let (module, name) = (sql_comment(&self.module.name), sql_comment(&statement.name));
-        let mut sql = format!("/* {module}.{name} */ ");
-        for fragment in &statement.sql {
-            match fragment {
-                Fragment::Text(text) => sql.push_str(text),
-                // Statements that have these are refused before.
-                Fragment::Optional { .. } | Fragment::Choice(_) => {}
-                Fragment::Parameter(index) => {
-                    let Some(described) = statement.parameters.get(*index) else { continue };
-                    sql.push_str(&format!("(${}::{})", index + 1, described.ty.sql));
-                }
-            }
-        }
-        literal::lines(sql.trim_end())
     }
 }

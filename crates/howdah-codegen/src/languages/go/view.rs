@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::languages::migrations::Migrations;
+
 /// The file of a module.
 #[derive(Debug, Serialize)]
 pub(super) struct View {
@@ -9,8 +11,14 @@ pub(super) struct View {
     pub(super) imports: Vec<String>,
     pub(super) queries: String,
     pub(super) constructor: String,
+    /// What applies and what lists the steps, if there are any.
+    pub(super) apply: String,
+    pub(super) list: String,
+    pub(super) migrations: Option<Migrations>,
     pub(super) documentation: Vec<String>,
+    pub(super) choices: Vec<Choice>,
     pub(super) structs: Vec<Struct>,
+    pub(super) calls: Vec<Call>,
     pub(super) codecs: Vec<Variable>,
     pub(super) row_types: Vec<RowType>,
     pub(super) texts: Vec<Variable>,
@@ -103,6 +111,19 @@ pub(super) struct Table {
     pub(super) documentation: Vec<String>,
 }
 
+/// What methods of a statement take, and what becomes of it.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Arguments {
+    /// `, id int64`; nothing without parameters.
+    pub(super) signature: String,
+    /// What an item of a batch is.
+    pub(super) item: String,
+    /// The call with what a method is given.
+    pub(super) call: String,
+    /// The function that makes a call; none without parameters.
+    pub(super) function: String,
+}
+
 /// A statement.
 #[derive(Debug, Serialize)]
 pub(super) struct Method {
@@ -111,28 +132,33 @@ pub(super) struct Method {
     pub(super) batch: String,
     pub(super) form: Form,
     pub(super) batched: bool,
-    pub(super) text: String,
     pub(super) row_type: String,
     /// What a row is.
     pub(super) row: String,
     pub(super) documentation: Vec<String>,
-    /// `, id int64`.
-    pub(super) signature: String,
-    /// Of a batch's items.
-    pub(super) item: String,
-    pub(super) parameters: Vec<Parameter>,
+    #[serde(flatten)]
+    pub(super) arguments: Arguments,
 }
 
+/// A function that makes a call of a statement.
 #[derive(Debug, Serialize)]
-pub(super) struct Parameter {
-    /// As a literal.
+pub(super) struct Call {
     pub(super) name: String,
-    pub(super) codec: String,
-    pub(super) nullable: bool,
-    /// Where a method has it.
-    pub(super) value: String,
-    /// Where an item of a batch has it.
-    pub(super) item: String,
+    /// `arg AddParams`.
+    pub(super) signature: String,
+    pub(super) lines: Vec<String>,
+}
+
+/// Constants of which each stands for a text.
+#[derive(Debug, Serialize)]
+pub(super) struct Choice {
+    pub(super) name: String,
+    pub(super) documentation: Vec<String>,
+    pub(super) labels: Vec<String>,
+    /// The variable of the texts.
+    pub(super) texts: String,
+    /// As literals.
+    pub(super) values: Vec<String>,
 }
 
 /// The forms of methods.

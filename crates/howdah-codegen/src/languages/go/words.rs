@@ -1,6 +1,6 @@
 //! Go's words, the names of the support files, and identifiers as Go programs write them.
 
-use super::SUPPORT;
+use super::{MIGRATE, SUPPORT};
 use crate::languages::names::{self, Scope};
 
 const KEYWORDS: &[&str] = &[
@@ -36,8 +36,8 @@ const MENTIONED: &[&str] = &[
     "int64", "len", "main", "make", "nil", "string", "true", "uint32", "context", "iter", "json", "netip",
     "pgx", "time",
 ];
-/// What bodies of methods call by these names.
-const LOCAL: &[&str] = &["arg", "batch", "ctx", "i", "items", "p", "q", "v"];
+/// What bodies of methods and of calls have by these names.
+const LOCAL: &[&str] = &["c", "ctx", "j", "q"];
 /// Words that Go programs write in capitals.
 const INITIALISMS: &[&str] = &[
     "api", "cpu", "html", "http", "https", "id", "ip", "json", "sql", "tcp", "tls", "udp", "uri", "url",
@@ -94,7 +94,7 @@ const BUILT_FOR: &[&str] = &[
 /// The names of a package, of which the support files have some.
 pub(super) fn package_scope() -> Scope {
     let mut scope = Scope::new(&[KEYWORDS, MENTIONED]);
-    for (_, text) in SUPPORT {
+    for text in SUPPORT.iter().map(|(_, text)| *text).chain([MIGRATE]) {
         for name in declared(text) {
             scope.give(name);
         }
@@ -186,6 +186,7 @@ mod tests {
         assert_eq!(parameter(&package_scope(), "stream"), "stream_2");
         assert_eq!(parameter(&package_scope(), "type"), "type_");
         assert_eq!(parameter(&package_scope(), "ctx"), "ctx_2");
+        assert_eq!(parameter(&package_scope(), "arg"), "arg");
     }
 
     #[test]
@@ -207,5 +208,6 @@ mod tests {
         assert_eq!(declared(text), ["A", "c", "D", "e"]);
         assert_eq!(package_scope().give("Array").name, "Array_2");
         assert_eq!(package_scope().give("int8Codec").name, "int8Codec_2");
+        assert_eq!(package_scope().give("Migration").name, "Migration_2");
     }
 }
