@@ -203,10 +203,13 @@ fn a_type_that_the_server_cannot_tell_is_that_of_the_value() -> Result<(), Strin
 }
 
 #[test]
-fn a_key_that_cannot_be_meant_is_told_with_those_that_can() {
+fn a_key_that_cannot_be_meant_is_told_with_those_that_can() -> Result<(), String> {
+    let _alone = alone();
+    let database = Database::new();
+    let place = server(&database)?;
     let told = |table: &str, modifiers: &str| {
         let sql = format!("-- MIGRATE 1\n{table};\n-- TABLE t {modifiers}\n");
-        let text = described(&sql, &Place::Throwaway).expect_err(modifiers);
+        let text = described(&sql, &place).expect_err(modifiers);
         let said = |line: &str| line.split_once("error[INVALID_MODIFIER]: ").map(|(_, said)| said.to_owned());
         let help = text
             .lines()
@@ -232,7 +235,7 @@ fn a_key_that_cannot_be_meant_is_told_with_those_that_can() {
         ("CREATE INDEX i ON t (a)", "it is not unique"),
         ("CREATE UNIQUE INDEX i ON t (a) WHERE b > 0", "it is partial"),
         ("CREATE UNIQUE INDEX i ON t (a, lower(c))", "it has expressions"),
-        ("ALTER TABLE t ADD CONSTRAINT i UNIQUE (a) DEFERRABLE", "it is deferrable"),
+        ("ALTER TABLE t ADD CONSTRAINT i UNIQUE (b) DEFERRABLE", "it is deferrable"),
         ("ALTER TABLE t ADD CONSTRAINT i EXCLUDE USING gist (p WITH &&)", "it is not unique"),
         (
             "CREATE UNIQUE INDEX i ON t (c COLLATE ci)",
@@ -279,13 +282,17 @@ fn a_key_that_cannot_be_meant_is_told_with_those_that_can() {
             "give it in `:appender(…)`, whose columns are those of rows"
         )
     );
+    Ok(())
 }
 
 #[test]
 fn a_key_is_that_of_the_table_or_the_one_that_is_named() -> Result<(), String> {
+    let _alone = alone();
+    let database = Database::new();
+    let place = server(&database)?;
     let key = |table: &str, modifiers: &str| {
         let sql = format!("-- MIGRATE 1\n{table};\n-- TABLE t {modifiers}\n");
-        let (model, told) = described(&sql, &Place::Throwaway)?;
+        let (model, told) = described(&sql, &place)?;
         assert_eq!(told, "");
         let table = model.modules[0].tables[0].clone();
         let key = table.upsert.or(table.ignore).ok_or("no key")?;
@@ -311,7 +318,7 @@ fn a_key_is_that_of_the_table_or_the_one_that_is_named() -> Result<(), String> {
     assert_eq!(key(&format!("{one}; {both}"), ":upsert=i")?, r#"{"name":"i","columns":["a","c"]}"#);
     let sql = "-- MIGRATE 1\nCREATE TABLE t (a int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, b int);\n-- TABLE t \
                :appender(a, b) :upsert\n";
-    let (model, _) = described(sql, &Place::Throwaway)?;
+    let (model, _) = described(sql, &place)?;
     let columns = model.modules[0].tables[0].columns.iter().map(|column| (column.written, column.always));
     assert_eq!(columns.collect::<Vec<_>>(), [(true, true), (true, false)]);
     Ok(())
