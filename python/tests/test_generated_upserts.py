@@ -112,7 +112,7 @@ STEPS = [(1, "upsert"), (2, "ignore"), (3, "upsert"), (4, "ignore"), (5, "upsert
 
 
 def compare(database: Database, write: Callable[[str, int, str], int], *, ahead: bool = False) -> None:
-    """Write batches by generated code and by loops. It may be ahead: then the end is compared."""
+    """Write batches by generated code and by loops; what is ahead of them is compared at the end."""
     database.sql(tables())
     for name, key, _, columns in cases():
         for batch, verb in STEPS:
@@ -229,6 +229,23 @@ def test_a_lost_connection_leaves_rows_or_hides_why(
         module.Upserts(connection).upsert_one_binary(cut())
     assert database.value("SELECT count(*) FROM one_binary") == "0"
     assert database.value(LEFT) == "0"
+
+
+def test_an_identity_of_the_servers_that_rows_give_is_refused(
+    database: Database, tmp_path: Path, connection: Connection
+) -> None:
+    database.sql("CREATE TABLE t (a int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, b text UNIQUE, c int)")
+    code = Sql("identity")
+    kinds = {"a": builtin("int4"), "b": builtin("text"), "c": builtin("int4")}
+    code.table("t", kinds, upsert={"name": "t_b_key", "columns": ["b"], "nulls_distinct": True})
+    code.tables[0]["columns"][0]["always"] = True
+    module = code.load(tmp_path)
+    shop, row = module.Identity(connection), module.TRow
+    assert shop.upsert_t([row(7, "x", 1), row(8, "x", 2), row(5, None, 3), row(6, None, 3)]) == 3
+    # What the server takes for an identity is never updated.
+    assert shop.upsert_t([row(9, "x", 4)]) == 1
+    given = connection.execute("SELECT a, b, c FROM t ORDER BY a").fetchall()
+    assert given == [(5, None, 3), (6, None, 3), (8, "x", 4)]
 
 
 def until(database: Database, statement: str, value: str) -> None:
