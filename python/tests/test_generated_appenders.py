@@ -241,6 +241,39 @@ def test_a_statement_that_no_cursor_takes_has_a_stream(connection: Connection, t
         assert [row.a for row in getattr(shop, f"{name}_stream")()] == [1]
 
 
+def test_a_stream_that_is_left_early_undoes_what_ran_meanwhile(
+    connection: Connection, database: Database, tmp_path: Path
+) -> None:
+    database.sql("CREATE TABLE t (a int)")
+    code = Sql("early")
+    number = builtin("int4")
+    code.statement(
+        "numbers", ["SELECT i FROM generate_series(1, 100) i"], columns=[column("i", number, nullable=False)]
+    )
+    parameter = {"name": "a", "type": number, "nullable": False, "why": ""}
+    code.statement("add", ["INSERT INTO t VALUES (", 0, ")"], kind="exec", parameters=[parameter])
+    module = code.load(tmp_path)
+    early = module.Early(connection)
+    for row in early.numbers_stream():
+        assert early.add(row.i) == 1
+        if row.i == 3:
+            break
+    assert database.sql("SELECT a FROM t ORDER BY a") == ["1", "2", "3"]
+
+    def failing() -> None:
+        for row in early.numbers_stream(fetch_size=2):
+            early.add(row.i + 100)
+            message = "of the reader"
+            raise KeyError(message)
+
+    with pytest.raises(KeyError, match="of the reader"):
+        failing()
+    assert database.value("SELECT count(*) FROM t") == "4"
+    for size in (0, -1):
+        with pytest.raises(psycopg.DataError, match="fetch_size"):
+            next(early.numbers_stream(fetch_size=size))
+
+
 def test_rows_of_equal_shape_have_classes_of_their_own(tmp_path: Path) -> None:
     code = Sql("shared")
     columns = [column("a", builtin("int4")), column("b", builtin("text"), nullable=False)]

@@ -218,6 +218,20 @@ fn names_of_a_database_cannot_write_on_the_terminal() {
 }
 
 #[test]
+fn code_is_not_written_over_what_is_read() {
+    for output in ["shop.sql", "./shop.sql", "generated/../shop.sql", "howdah.yaml"] {
+        let config = CONFIG.replace("output: generated/", &format!("output: {output}"));
+        let folder = project(&[("howdah.yaml", &config), ("shop.sql", SHOP)]);
+        std::fs::create_dir(folder.path().join("generated")).unwrap();
+        let done = codegen(folder.path(), &["generate"]);
+        assert_eq!(done.status.code(), Some(1), "{output}: {}", said(&done));
+        assert!(said(&done).contains("is what is read: it would be lost"), "{output}: {}", said(&done));
+        assert_eq!(std::fs::read_to_string(folder.path().join("shop.sql")).unwrap(), SHOP);
+        assert_eq!(std::fs::read_to_string(folder.path().join("howdah.yaml")).unwrap(), config);
+    }
+}
+
+#[test]
 fn what_a_generator_cannot_do_yet_is_refused_by_name() {
     let config = format!("{CONFIG}        config: {{observer: true}}\n");
     let folder = project(&[("howdah.yaml", &config), ("shop.sql", SHOP)]);
