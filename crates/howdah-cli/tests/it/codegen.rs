@@ -128,7 +128,7 @@ fn generated_code_is_written_once_and_imports() {
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
     let text = said(&done);
     assert!(text.starts_with("server: PostgreSQL ") && text.contains(", throwaway\n"), "{text}");
-    assert!(text.ends_with("\n3 files written, 0 unchanged\n"), "{text}");
+    assert!(text.ends_with("\n4 files written, 0 unchanged\n"), "{text}");
     let golden = include_str!("../../../howdah-codegen/tests/it/snapshots/it__projects__project_python.snap");
     let (_, golden) = golden.trim_start_matches("---\n").split_once("---\n").unwrap();
     let module = here.join("generated/shop.py");
@@ -137,7 +137,7 @@ fn generated_code_is_written_once_and_imports() {
     let written = |path: &Path| std::fs::metadata(path).unwrap().modified().unwrap();
     let before = written(&module);
     let done = codegen(here, &["generate"]);
-    assert!(said(&done).ends_with("\n0 files written, 3 unchanged\n"), "{}", said(&done));
+    assert!(said(&done).ends_with("\n0 files written, 4 unchanged\n"), "{}", said(&done));
     assert_eq!(written(&module), before);
     let done = codegen(here, &["generate", "--check"]);
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
@@ -173,7 +173,7 @@ fn a_database_that_is_named_describes_too_and_is_left_as_it_was() {
     assert_eq!(
         lines[..4],
         [
-            "QUERY user_by_id   shop.sql:15",
+            "QUERY user_by_id   shop.sql:16",
             "  parameters",
             "    id  bigint  not null  nothing tells it to be null",
             "  columns"

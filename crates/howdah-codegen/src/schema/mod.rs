@@ -1,5 +1,5 @@
 //! The schema from other tools' files: which tool's a folder is, the order of its files, and their statements without those
-//! that undo them. Only [`load`] reads files.
+//! that undo them. Only `load` reads files.
 
 mod detect;
 mod file;
