@@ -135,9 +135,9 @@ def refused() -> tuple[Sql, str]:
     lines.append('await check.refused("null", "the column v is null", () => q.nothing());\n')
     lines.append("(client as unknown as { binary: boolean }).binary = true;\n")
     lines.append('await check.refused("binary", "`binary: true`", () => q.binary(1));\n')
-    number = {"name": "n", "type": builtin("int4"), "nullable": False, "why": ""}
+    given = {"name": "n", "type": builtin("int4"), "nullable": False, "why": ""}
     code.statement(
-        "binary", ["SELECT ", 0, " AS v"], columns=[column("v", builtin("int4"))], parameters=[number]
+        "binary", ["SELECT ", 0, " AS v"], columns=[column("v", builtin("int4"))], parameters=[given]
     )
     program = f"""
 import * as check from "./check.js";
