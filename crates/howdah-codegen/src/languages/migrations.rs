@@ -69,9 +69,9 @@ pub(super) fn migrations(
     Migrations { name, project: word(&model.project), steps: steps.collect() }
 }
 
-/// The contract of all runners, with a driver's word for a parameter.
+/// The contract of all runners, with a driver's word for a parameter of a number.
 pub(super) fn contract<F>(
-    parameter: &str,
+    parameter: impl Fn(usize) -> String,
     word: impl Fn(&str) -> String,
     lines: impl Fn(&str) -> String,
     faces: Vec<F>,
@@ -92,7 +92,7 @@ pub(super) fn contract<F>(
         ("restore", sql::RESTORE),
     ];
     let statements = statements.map(|(name, text)| {
-        let text = (1..=9).fold(text.to_owned(), |text, n| text.replace(&format!("${n}"), parameter));
+        let text = (1..=9).fold(text.to_owned(), |text, n| text.replace(&format!("${n}"), &parameter(n)));
         Statement { name: word(name), literal: lines(&text) }
     });
     Contract {

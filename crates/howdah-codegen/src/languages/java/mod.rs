@@ -121,7 +121,7 @@ pub(crate) fn generate(
     );
     if migrates {
         let lines = |text: &str| literal::java_lines(text, "        ");
-        let contract = migrations::contract("?", literal::java, lines, Vec::<()>::new());
+        let contract = migrations::contract(|_| "?".to_owned(), literal::java, lines, Vec::<()>::new());
         let text = super::render(TEMPLATES, "HowdahMigrate.java", Value::from(Serde(&contract)))?;
         files.push(File { path: "HowdahMigrate.java".to_owned(), text: package(options) + &text });
     }

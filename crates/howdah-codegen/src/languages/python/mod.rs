@@ -151,7 +151,8 @@ pub(crate) fn generate(
         file("howdah_copy.py", copy),
     ];
     if migrates {
-        let contract = migrations::contract("%s", literal::python, literal::python_lines, runners());
+        let contract =
+            migrations::contract(|_| "%s".to_owned(), literal::python, literal::python_lines, runners());
         let text = super::render(TEMPLATES, "migrate.py", Value::from(Serde(&contract)))?;
         files.push(file("howdah_migrate.py", text));
     }
