@@ -142,6 +142,7 @@ build/java/ready: bench/contenders/java/pom.xml
 node-driver: build/node/ready ## node-postgres and TypeScript from npm's registry into build/node, for the tests of generated TypeScript
 
 build/node/ready: crates/howdah-codegen/tests/typescript/package-lock.json
+	@node -e 'if (parseInt(process.versions.node) < 20) throw "Node.js is " + process.versions.node + ", not 20"'
 	mkdir -p $(@D)
 	cp $(<D)/package.json $(<D)/package-lock.json $(<D)/.npmrc $(@D)
 	npm ci --prefix $(@D) --ignore-scripts --no-audit --no-fund

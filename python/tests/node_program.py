@@ -1,5 +1,6 @@
 """Node programs of generated TypeScript: node-postgres, one tsc for all, and a run with a database."""
 
+import functools
 import os
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ from require import missing
 PROGRAMS = Path(__file__).parent / "typescript"
 """Programs that tests run beside those that they write."""
 _SETTINGS = ROOT / "crates" / "howdah-codegen" / "tests" / "typescript"
+_OLDEST = 20
 _INSTALLED = ROOT / "build" / "node" / "node_modules"
 
 
@@ -19,9 +21,19 @@ def driver() -> Path:
     """Give the folder of node-postgres and TypeScript, or skip the test."""
     if shutil.which("node") is None:
         missing("node", "there is no node")
+    if (found := version()) < _OLDEST:
+        missing("node", f"node is {found}, and generated code wants {_OLDEST}")
     if not (_INSTALLED.parent / "ready").exists():
         missing("node", "there is no node-postgres: make node-driver")
     return _INSTALLED
+
+
+@functools.cache
+def version() -> int:
+    """Give the first number of node's version."""
+    command = ["node", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return int(done.stdout.removeprefix("v").split(".")[0])
 
 
 def compiled(folder: Path, programs: dict[str, str]) -> Path:

@@ -13,9 +13,10 @@ from pathlib import Path
 from types import ModuleType
 
 import go_program
+import node_program
 import pytest
 from conftest import Database
-from generated import Sql
+from generated import Sql, write
 from java_program import PROGRAMS, compiled, driver, run
 from require import library
 from test_generated_appenders import HOSTILE
@@ -37,6 +38,9 @@ sql:
       - generator: go/postgres
         output: go/shop/
         config: {migrations: true}
+      - generator: typescript/postgres
+        output: typescript/
+        config: {migrations: true}
 """
 STEPS = [
     "-- MIGRATE 1\nCREATE TABLE users (id bigint);\nINSERT INTO users SELECT 7 % 4;\n",
@@ -45,6 +49,7 @@ STEPS = [
 ]
 PROGRAM = (PROGRAMS / "Migrating.java").read_text()
 GO_PROGRAM = (go_program.PROGRAMS / "migrating" / "main.go").read_text()
+NODE_PROGRAMS = {name: (node_program.PROGRAMS / name).read_text() for name in ("check.ts", "migrating.ts")}
 Runner = Callable[[Path, Database], int]
 
 
@@ -123,7 +128,33 @@ def go(folder: Path) -> Path:
     return program if program.exists() else go_program.built(folder / "go", {}, {"main.go": GO_PROGRAM})
 
 
-RUNNERS: list[Runner] = [by_command, by_python, by_async_python, by_java, by_go]
+def by_typescript(folder: Path, database: Database) -> int:
+    (line,) = node_program.run(typescript(folder), "migrating.js", database)
+    return int(line)
+
+
+def by_typescript_pool(folder: Path, database: Database) -> int:
+    (line,) = node_program.run(typescript(folder), "migrating.js", database, "pool")
+    return int(line)
+
+
+def typescript(folder: Path) -> Path:
+    """Compile the TypeScript of a folder, once."""
+    sources = folder / "typescript"
+    if not (sources / "out").exists():
+        return node_program.compiled(sources, NODE_PROGRAMS)
+    return sources / "out"
+
+
+RUNNERS: list[Runner] = [
+    by_command,
+    by_python,
+    by_async_python,
+    by_java,
+    by_typescript,
+    by_typescript_pool,
+    by_go,
+]
 
 
 def rows(database: Database) -> list[str]:
@@ -174,6 +205,9 @@ def test_drift_is_told_by_all(folders: list[Path], database: Database) -> None:
         (line,) = go_program.run(go(folders[2]), database)
         assert line.startswith("true ")
         assert told in line
+        (line,) = node_program.run(typescript(folders[2]), "migrating.js", database)
+        assert line.startswith("MigrationError ")
+        assert told in line
         database.sql("TRUNCATE howdah_migrations; INSERT INTO howdah_migrations TABLE kept; DROP TABLE kept")
     older = module(folders[1]).Shop
     with psycopg.connect(database.dsn) as connection:
@@ -185,6 +219,9 @@ def test_drift_is_told_by_all(folders: list[Path], database: Database) -> None:
     (line,) = go_program.run(go(folders[1]), database)
     assert "this program is older" in line
     assert go_program.run(go(folders[1]), database, "newer") == ["0"]
+    (line,) = node_program.run(typescript(folders[1]), "migrating.js", database)
+    assert "this program is older" in line
+    assert node_program.run(typescript(folders[1]), "migrating.js", database, "newer") == ["0"]
 
 
 def test_the_steps_of_sqg_are_taken_over_by_all(folders: list[Path], database: Database) -> None:
@@ -293,3 +330,79 @@ def test_names_of_steps_are_no_code(database: Database, tmp_path: Path) -> None:
     database.sql("DROP TABLE a, howdah_migrations")
     assert run(class_path, "Migrating", database) == ["1"]
     assert database.value("SELECT encode(convert_to(b, 'UTF8'), 'hex') FROM a") == HOSTILE.encode().hex()
+
+
+def in_node(code: Sql, folder: Path) -> Path:
+    """Compile the TypeScript of a module with the program that migrates."""
+    write([code], "typescript/postgres", folder)
+    return node_program.compiled(folder, NODE_PROGRAMS)
+
+
+def test_a_refused_statement_leaves_nothing_of_its_step_in_typescript(
+    shop: Sql, database: Database, tmp_path: Path
+) -> None:
+    shop.migration("2", "CREATE TABLE c (d int)", "INSERT INTO c VALUES (oops)")
+    code = in_node(shop, tmp_path)
+    for way in ("client", "pool"):
+        (line,) = node_program.run(code, "migrating.js", database, way)
+        assert line == 'MigrationError 42703 MIGRATE 2 (a.sql:2): column "oops" does not exist'
+        assert database.sql("SELECT id, to_regclass('c') FROM howdah_migrations") == ["1|∅"]
+
+
+def test_a_failed_step_without_a_transaction_keeps_the_lock_of_a_node_client(
+    shop: Sql, database: Database, tmp_path: Path
+) -> None:
+    shop.migration("2", "INSERT INTO a VALUES (1), (1)")
+    shop.migration("3", "CREATE UNIQUE INDEX CONCURRENTLY i ON a (b)", alone=True)
+    code = in_node(shop, tmp_path)
+    (line,) = node_program.run(code, "migrating.js", database)
+    assert line.startswith("MigrationError 23505 MIGRATE 3 (a.sql:3): could not create unique index")
+    states = database.sql("SELECT state FROM howdah_migrations ORDER BY position")
+    assert states == ["done", "done", "started"]
+    (line,) = node_program.run(code, "migrating.js", database, "pool")
+    assert "nobody saw its end" in line
+
+
+def test_a_node_client_in_a_transaction_is_migrated(shop: Sql, database: Database, tmp_path: Path) -> None:
+    (line,) = node_program.run(in_node(shop, tmp_path), "migrating.js", database, "begun")
+    assert line == "MigrationError the connection is in a transaction, and steps have their own"
+    assert database.value("SELECT to_regclass('howdah_migrations')") == "∅"
+
+
+def test_settings_of_a_step_reach_other_users_of_a_pool(
+    shop: Sql, database: Database, tmp_path: Path
+) -> None:
+    shop.migration("2", "SET lock_timeout = '7s'", "SET search_path = pg_catalog", "SET ROLE pg_monitor")
+    shop.migration("3", "CREATE TABLE d (e int)")
+    code = in_node(shop, tmp_path)
+    assert node_program.run(code, "migrating.js", database, "pool") == ["3"]
+    assert (
+        database.value(
+            "SELECT relowner::regrole = current_user::regrole FROM pg_class WHERE oid = 'public.d'::regclass"
+        )
+        == "t"
+    )
+
+
+def test_a_schema_or_a_name_of_a_step_becomes_typescript(database: Database, tmp_path: Path) -> None:
+    code = Sql("shop")
+    code.migration(HOSTILE, f"CREATE TABLE a AS SELECT '{HOSTILE}' AS b, 7 % 4 AS \"$1\"")
+    folder = in_node(code, tmp_path)
+    database.sql('CREATE SCHEMA "$& {sqg} $\'"')
+    arguments = ["client", HOSTILE, 'SET search_path = "$& {sqg} $\'"']
+    assert node_program.run(folder, "migrating.js", database, *arguments) == ["1"]
+    hexed = "SELECT encode(convert_to({}, 'UTF8'), 'hex') FROM \"$& {{sqg}} $'\".{}"
+    for text, table in (("b", "a"), ("id", "howdah_migrations"), ("project", "howdah_migrations")):
+        assert database.value(hexed.format(text, table)) == HOSTILE.encode().hex()
+    assert node_program.run(folder, "migrating.js", database, *arguments) == ["0"]
+
+
+def test_node_runners_at_once_apply_a_step_twice(shop: Sql, database: Database, tmp_path: Path) -> None:
+    for number in range(2, 20):
+        alone = number % 5 == 0
+        sql = f"CREATE INDEX CONCURRENTLY i{number} ON a (b)" if alone else f"CREATE TABLE t{number} (a int)"
+        shop.migration(str(number), sql, alone=alone)
+    lines = node_program.run(in_node(shop, tmp_path), "migrating.js", database, "together")
+    assert sum(map(int, lines)) == 19
+    assert len(lines) == 4
+    assert database.value("SELECT count(*) FROM howdah_migrations WHERE state = 'done'") == "19"

@@ -328,6 +328,13 @@ await client.end();
     return code, program
 
 
+def migrated() -> Sql:
+    """Give the steps of the program that migrates."""
+    code = Sql("shop")
+    code.migration("1", "CREATE TABLE a (b int)")
+    return code
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Generate and compile all modules and programs of this file at once."""
@@ -339,14 +346,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "toomuch.ts": too_much(),
         "words.ts": words(),
     }
-    write(
-        [*(code for code, _ in made.values()), *faults(), hostile(), queries()], "typescript/postgres", folder
-    )
+    modules = [*(code for code, _ in made.values()), *faults(), hostile(), queries(), migrated()]
+    write(modules, "typescript/postgres", folder)
     made["texts.ts"] = shop("texts", TEXT_CASES)
     write([made["texts.ts"][0]], "typescript/postgres", folder, "text-timestamps")
     programs = {f"run_{name}": program for name, (_, program) in made.items()}
-    # That of optional lines is another file's.
-    others = {"optionallines.ts"}
+    # Programs of other test files, whose modules are not here.
+    others = {"migrating.ts", "optionallines.ts"}
     programs |= {path.name: path.read_text() for path in PROGRAMS.glob("*.ts") if path.name not in others}
     compiled(folder, programs)
     return folder

@@ -1,7 +1,16 @@
 /** Statements of every form, on a client, in its transaction and on a pool. */
 import pg from "pg";
 import * as check from "./check.js";
-import { Queries } from "./queries.js";
+import { Queries, type Item, type NoRowResult } from "./queries.js";
+
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+/** A method as programs call it. The compiler refuses another one. */
+type Method<P extends unknown[], R> = (...parameters: P) => Promise<R>;
+const TWICE: Same<Queries["twice"], Method<[a: number, b: string | null], Item | undefined>> = true;
+const NO_ROW: Same<Queries["noRow"], Method<[], NoRowResult | undefined>> = true;
+const ALL_B: Same<Queries["allB"], Method<[], (string | null)[]>> = true;
+const ADD: Same<Queries["add"], Method<[a: number, b: string | null], number>> = true;
+check.that("parameters by position, and undefined for no row", TWICE && NO_ROW && ALL_B && ADD);
 
 async function statements(q: Queries): Promise<void> {
   check.like("operators", await q.operators("a"), ["?'?"]);

@@ -175,7 +175,7 @@ export function transaction<T>(pool: Pool, work: (client: PoolClient) => Promise
 }
 
 /** Does work in the client's transaction, or in one of its own where there is none. */
-async function inTransaction<T>(db: Queryable, work: (client: ClientBase) => Promise<T>): Promise<T> {
+export async function inTransaction<T>(db: Queryable, work: (client: ClientBase) => Promise<T>): Promise<T> {
   const held = await hold(db);
   try {
     const own = await begin(held.client);
@@ -222,7 +222,8 @@ async function end(client: ClientBase, own: boolean, good: boolean): Promise<voi
 /** A client, and what gives it back. */
 export interface Held {
   readonly client: ClientBase;
-  release(): void;
+  /** A pool does not get back a client that is to be closed. */
+  release(close?: boolean): void;
 }
 
 /** Takes a client from a pool; a client is taken as it is. */
@@ -237,9 +238,9 @@ export async function hold(db: Queryable): Promise<Held> {
     lost = error;
   };
   client.on("error", listen);
-  const release = (): void => {
+  const release = (close = false): void => {
     client.off("error", listen);
-    client.release(lost ?? client.getTransactionStatus() !== "I");
+    client.release(lost ?? (close || client.getTransactionStatus() !== "I"));
   };
   return { client, release };
 }

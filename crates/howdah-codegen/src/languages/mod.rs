@@ -91,7 +91,7 @@ impl Generator {
     /// Whether its code can apply migrations.
     #[must_use]
     pub fn migrates(self) -> bool {
-        matches!(self, Self::PythonPsycopg | Self::JavaJdbc | Self::GoPgx)
+        matches!(self, Self::PythonPsycopg | Self::JavaJdbc | Self::TypescriptPg | Self::GoPgx)
     }
 }
 

@@ -58,9 +58,13 @@ fn the_java_of_hostile_names_changes_unseen() -> Result<(), Box<dyn std::error::
 fn the_typescript_of_hostile_names_changes_unseen() -> Result<(), Box<dyn std::error::Error>> {
     let generated = generated(Generator::TypescriptPg)?;
     let paths = generated.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>();
-    assert_eq!(paths, ["hostile.ts", "howdah_pg.ts", "howdah_codec.ts", "howdah_time.ts", "howdah_copy.ts"]);
+    let support =
+        ["howdah_pg.ts", "howdah_codec.ts", "howdah_time.ts", "howdah_copy.ts", "howdah_migrate.ts"];
+    assert_eq!(paths[0], "hostile.ts");
+    assert_eq!(paths[1..], support);
     insta::assert_snapshot!(generated.files[0].text);
     insta::assert_snapshot!(warnings(&generated));
+    insta::assert_snapshot!("typescript_migrate", generated.files[5].text);
     Ok(())
 }
 

@@ -65,6 +65,41 @@ fn a_project_becomes_a_model_and_code() -> Result<(), String> {
     Ok(())
 }
 
+/// The TypeScript of a table with a moment, by a howdah.yaml with a `config`.
+fn typescript_of(config: &str) -> Result<String, String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let write = |name: &str, text: &str| {
+        std::fs::write(folder.path().join(name), text).map_err(|error| error.to_string())
+    };
+    write(
+        "shop.sql",
+        "-- MIGRATE 1\nCREATE TABLE t (at timestamptz);\n\n-- QUERY moments\nSELECT at FROM t;\n",
+    )?;
+    let output = format!("{{generator: typescript/postgres, output: out/, config: {{{config}}}}}");
+    write(
+        "howdah.yaml",
+        &format!("version: 1\nname: shop\nsql:\n  - files: [shop.sql]\n    gen: [{output}]\n"),
+    )?;
+    let config = Config::read(&folder.path().join("howdah.yaml")).map_err(|wrong| wrong.text())?;
+    let checked = check(&config).map_err(|wrong| wrong.text())?;
+    let (model, _) = model(&config, &checked, &Place::Throwaway, &mut |_| {})
+        .map_err(|failure| failure.diagnostics().text())?;
+    let planned = output::plan(&config, &model).map_err(|errors| format!("{errors:?}"))?;
+    let module = planned.files.into_iter().find(|(path, _)| path.ends_with("out/shop.ts"));
+    module.map(|(_, text)| text).ok_or_else(|| "no shop.ts".to_owned())
+}
+
+#[test]
+fn timestamps_of_a_howdah_yaml_change_nothing_in_typescript() -> Result<(), String> {
+    for (config, ty) in [("", "Date"), ("timestamps: date", "Date"), ("timestamps: string", "string")] {
+        let text = typescript_of(config)?;
+        assert!(text.contains(&format!("  at: {ty} | null;")), "{config}: {text}");
+    }
+    let refused = typescript_of("timestamps: moment").err().unwrap_or_default();
+    assert!(refused.contains("`timestamps` is neither `date` nor `string`"), "{refused}");
+    Ok(())
+}
+
 #[test]
 fn what_the_server_says_is_told_where_it_is_meant() {
     let sql = "-- MIGRATE 1\nCREATE TABLE t (a int, b text);\n\n-- QUERY one\n@set b = 'é'\nSELECT 'é', ${b}::text,\n  \

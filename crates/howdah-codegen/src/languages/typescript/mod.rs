@@ -12,7 +12,7 @@ use self::types::Types;
 use self::view::{Appender, Constant, Field, Interface, Join, Reader, View};
 use self::words::{file_scope, member_scope, property_scope};
 use super::rows::{self, RowOf};
-use super::{File, Generated, Options, names};
+use super::{File, Generated, Options, migrations, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Model, Module, Table, TypeRef};
 
@@ -25,6 +25,7 @@ const SUPPORT: &[(&str, &str)] = &[
 const TEMPLATES: &[(&str, &str)] = &[
     ("module.ts", include_str!("../../../templates/typescript/module.jinja")),
     ("class.ts", include_str!("../../../templates/typescript/class.jinja")),
+    ("migrate.ts", include_str!("../../../templates/typescript/migrate.jinja")),
 ];
 
 /// A row, or the value of its only column.
@@ -66,6 +67,11 @@ pub(crate) fn generate(
     let mut members = member_scope();
     let (tables, appenders) = writer.tables(&owners, &mut members);
     let methods = writer.methods(&owners, &tables, &mut members);
+    let migrates = migrations::wanted(module, options);
+    let steps = migrates.then(|| {
+        let name = writer.types.scope.give("MIGRATIONS").name;
+        migrations::migrations(model, module, name, literal::string, literal::lines)
+    });
     let mut interfaces = writer.types.composites;
     interfaces.extend(writer.rows);
     let mut constants = writer.types.codecs;
@@ -82,12 +88,19 @@ pub(crate) fn generate(
         joins: writer.joins,
         methods,
         appenders,
+        migrations: steps,
     };
     let text = super::render(TEMPLATES, "module.ts", Value::from(Serde(&view)))?;
     let file = |path: &str, text: String| File { path: path.to_owned(), text };
     let name = names::snake(&module.name, "sql");
     let mut files = vec![file(&format!("{name}.ts"), text)];
     files.extend(SUPPORT.iter().map(|(path, text)| file(path, (*text).to_owned())));
+    if migrates {
+        let faces = Vec::<()>::new();
+        let contract = migrations::contract(|n| format!("${n}"), literal::string, literal::lines, faces);
+        let text = super::render(TEMPLATES, "migrate.ts", Value::from(Serde(&contract)))?;
+        files.push(file("howdah_migrate.ts", text));
+    }
     Ok(Generated { files, warnings: writer.warnings })
 }
 

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::languages::migrations::Migrations;
+
 /// A file.
 #[derive(Debug, Serialize)]
 pub(crate) struct View {
@@ -16,6 +18,7 @@ pub(crate) struct View {
     pub(crate) joins: Vec<Join>,
     pub(crate) methods: Vec<Method>,
     pub(crate) appenders: Vec<Appender>,
+    pub(crate) migrations: Option<Migrations>,
 }
 
 /// An enum or a domain: `export type Mood = "happy" | "sad";`.
