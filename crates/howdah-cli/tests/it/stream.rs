@@ -6,15 +6,13 @@ mod state_table;
 
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use howdah_testkit::Database;
+use howdah_testkit::faults::{FaultProxy, Harm};
 use howdah_testkit::secrets::Guarded;
 use howdah_testkit::waiting::{PATIENCE, until as until_true, until_handled, until_read};
 use rustix::process::{Pid, Signal, kill_process};
@@ -417,81 +415,28 @@ fn connections_that_break_cost_no_row_and_give_none_twice() {
     assert!(told["writer"]["reconnections"].as_u64().unwrap() > 0, "{told}");
 }
 
-/// A way to the server that can be closed for a while.
-struct Door {
-    port: u16,
-    is_open: Arc<AtomicBool>,
-    inside: Arc<Mutex<Vec<TcpStream>>>,
-    turned_away: Arc<AtomicUsize>,
-}
-
-impl Door {
-    fn to(database: &Database) -> Door {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let door = Door {
-            port: listener.local_addr().unwrap().port(),
-            is_open: Arc::new(AtomicBool::new(true)),
-            inside: Arc::default(),
-            turned_away: Arc::default(),
-        };
-        let server: u16 = database.setting("port").parse().unwrap();
-        let (is_open, inside, turned_away) =
-            (door.is_open.clone(), door.inside.clone(), door.turned_away.clone());
-        thread::spawn(move || {
-            for client in listener.incoming().flatten() {
-                // Who comes to a closed door is let go at once.
-                if !is_open.load(Ordering::SeqCst) {
-                    turned_away.fetch_add(1, Ordering::SeqCst);
-                    continue;
-                }
-                let server = TcpStream::connect(("127.0.0.1", server)).unwrap();
-                for (mut from, mut to) in
-                    [(client.try_clone().unwrap(), server.try_clone().unwrap()), (server, client)]
-                {
-                    inside.lock().unwrap().push(to.try_clone().unwrap());
-                    thread::spawn(move || {
-                        let _ = std::io::copy(&mut from, &mut to);
-                        let _ = to.shutdown(Shutdown::Both);
-                    });
-                }
-            }
-        });
-        door
-    }
-
-    fn close(&self) {
-        self.is_open.store(false, Ordering::SeqCst);
-        for stream in self.inside.lock().unwrap().drain(..) {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
-    }
-
-    /// Waits until `times` connections were attempted while it was closed.
-    fn until_turned_away(&self, times: usize) {
-        until_true("connections are attempted", || self.turned_away.load(Ordering::SeqCst) >= times);
-    }
-
-    fn open(&self) {
-        self.is_open.store(true, Ordering::SeqCst);
-    }
+/// Waits until so many connections were attempted since there were `before`.
+fn until_attempted(proxy: &FaultProxy, before: u64, times: u64) {
+    until_true("connections are attempted", || proxy.connections() >= before + times);
 }
 
 #[test]
 fn a_server_that_was_away_for_seconds_gets_every_row_once() {
     let database = Database::new();
     database.sql("CREATE TABLE t (n int)");
-    let door = Door::to(&database);
-    let conninfo = format!("{} host=127.0.0.1 port={}", database.conninfo(), door.port);
+    let proxy = FaultProxy::start(database.tcp_address());
+    let conninfo = proxy.conninfo(&database.conninfo());
     let args = ["stream", "--table", "t", "--header=false", "--report", "json"];
     let mut child = howdah_by(&database, &conninfo, &args).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(numbers(0, 1000).as_bytes()).unwrap();
     until(&database, "SELECT count(*) FROM t", "1000");
-    door.close();
+    proxy.go_away(Harm::Close);
+    let before = proxy.connections();
     stdin.write_all(numbers(1000, 2000).as_bytes()).unwrap();
-    door.until_turned_away(5);
+    until_attempted(&proxy, before, 5);
     assert_eq!(database.sql("SELECT count(*) FROM t"), "1000");
-    door.open();
+    proxy.come_back();
     drop(stdin);
     let done = child.guarded_output();
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
@@ -503,21 +448,22 @@ fn a_server_that_was_away_for_seconds_gets_every_row_once() {
 fn a_stop_while_the_server_is_away_names_what_was_not_written() {
     let database = Database::new();
     database.sql("CREATE TABLE t (n int)");
-    let door = Door::to(&database);
-    let conninfo = format!("{} host=127.0.0.1 port={}", database.conninfo(), door.port);
+    let proxy = FaultProxy::start(database.tcp_address());
+    let conninfo = proxy.conninfo(&database.conninfo());
     let args = ["stream", "--table", "t", "--header=false", "--retry-for", "1s", "--metrics", "m.prom"];
     let mut child = howdah_by(&database, &conninfo, &args).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(b"1\n2\n").unwrap();
-    // Rows are in before the answer that says so has passed the door.
+    // Rows are in before the answer that says so has passed the proxy.
     until_true("the stream knows that its rows are in", || {
         let metrics = std::fs::read_to_string(database.path("m.prom")).unwrap_or_default();
         metrics.contains("howdah_stream_rows_committed_total{table=\"t\"} 2\n")
     });
-    door.close();
+    proxy.go_away(Harm::Close);
+    let before = proxy.connections();
     stdin.write_all(b"3\n").unwrap();
     until_read(&stdin);
-    door.until_turned_away(1);
+    until_attempted(&proxy, before, 1);
     let done = stop(child, Signal::TERM);
     assert_eq!(done.status.code(), Some(5), "{}", said(&done));
     assert!(

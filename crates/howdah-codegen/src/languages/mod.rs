@@ -4,6 +4,7 @@ mod dynamic;
 mod go;
 mod java;
 mod literal;
+mod method;
 mod migrations;
 mod names;
 mod python;

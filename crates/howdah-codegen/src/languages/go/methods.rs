@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::literal;
-use super::view::{Field, Form, Method, RowType};
+use super::view::{Field, Method, RowType};
 use super::words::{exported, lower};
 use super::{Row, Writer};
+use crate::languages::method::{self, Form};
 use crate::languages::names;
 use crate::languages::rows::RowOf;
 use crate::model::{Kind, Statement};
@@ -45,13 +46,8 @@ impl Writer<'_> {
         Method {
             stream: format!("{name}Stream"),
             batch: format!("{name}Batch"),
-            form: match (statement.kind, statement.one) {
-                (Kind::Exec, _) => Form::Exec,
-                (Kind::Query, true) => Form::One,
-                (Kind::Query, false) => Form::All,
-            },
-            // A batch without parameters has nothing to repeat.
-            batched: statement.batch && !arguments.item.is_empty(),
+            form: Form::of(statement),
+            batched: method::is_batched(statement),
             row_type: row.row_type,
             row: row.name,
             documentation: literal::documentation(&place, &statement.documentation),

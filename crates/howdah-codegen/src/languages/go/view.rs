@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::languages::method::Form;
+
 use crate::languages::migrations::Migrations;
 
 /// The file of a module.
@@ -159,16 +161,4 @@ pub(super) struct Choice {
     pub(super) texts: String,
     /// As literals.
     pub(super) values: Vec<String>,
-}
-
-/// The forms of methods.
-#[derive(Debug, Clone, Copy, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Form {
-    /// A number of rows.
-    Exec,
-    /// A row or an error.
-    One,
-    /// A slice.
-    All,
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::types::JavaType;
-use super::view::{Binder, Constant, EnumClass, Field, Form, Joiner, Label, Method, Reader, Record};
+use super::view::{Binder, Constant, EnumClass, Field, Joiner, Label, Method, Reader, Record};
 use super::words::parameter_scope;
 use super::{Row, Writer};
 use crate::languages::dynamic::{self, Step};
+use crate::languages::method::{self, Form};
 use crate::languages::rows::{self, RowOf};
 use crate::languages::{literal, names};
 use crate::model::{self, Fragment, Kind, Role, Statement};
@@ -102,24 +103,16 @@ impl Writer<'_> {
             signature: bound.iter().map(|p| format!(", {}", p.declared())).collect(),
             statements,
         });
-        // A batch without parameters has nothing to repeat.
-        let batched = statement.batch && !parameters.is_empty();
+        let batched = method::is_batched(statement);
         let record =
             if batched { self.parameters_record(statement, &stem, &parameters) } else { String::new() };
-        let mut documentation = statement.documentation.clone();
-        documentation.push(format!("{}:{}", statement.file, statement.line));
-        let cursor = rows::can_have_a_cursor(statement);
         Method {
             stream: format!("{name}Stream"),
             batch: format!("{name}Batch"),
-            form: match (statement.kind, statement.one) {
-                (Kind::Exec, _) => Form::Exec,
-                (Kind::Query, true) => Form::One,
-                (Kind::Query, false) => Form::All,
-            },
-            streamed: statement.kind == Kind::Query && !statement.one && cursor,
+            form: Form::of(statement),
+            streamed: method::is_streamed(statement),
             batched,
-            looped: cursor,
+            looped: rows::can_have_a_cursor(statement),
             varies,
             text,
             item_text,
@@ -128,9 +121,7 @@ impl Writer<'_> {
             } else {
                 "HowdahJdbc.prepare(connection, "
             },
-            documentation: documentation
-                .iter()
-                .flat_map(|line| line.split('\n').map(str::to_owned).collect::<Vec<_>>())
+            documentation: method::documentation(statement)
                 .map(|line| literal::java_documentation(&line))
                 .collect(),
             signature: signature.join(", "),

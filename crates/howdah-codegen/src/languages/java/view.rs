@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::languages::method::Form;
+
 use crate::languages::migrations::Migrations;
 
 /// What stands in a file behind its imports.
@@ -120,18 +122,6 @@ pub(crate) struct Method {
     /// What one row is, with its annotation.
     pub(crate) declared: String,
     pub(crate) reader: String,
-}
-
-/// The forms of methods.
-#[derive(Debug, Clone, Copy, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Form {
-    /// A number of rows.
-    Exec,
-    /// A row or none.
-    One,
-    /// A list.
-    All,
 }
 
 /// What those need that write a TABLE's rows.

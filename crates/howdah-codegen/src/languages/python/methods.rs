@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::types::PyType;
-use super::view::{Assigned, Builder, Choice, EnumClass, Form, Label, Maker, Method};
+use super::view::{Assigned, Builder, Choice, EnumClass, Label, Maker, Method};
 use super::{RowClass, Writer, optional, parameter_scope};
 use crate::languages::dynamic::{self, Step};
-use crate::languages::rows::{self, RowOf};
+use crate::languages::method::{self, Form};
+use crate::languages::rows::RowOf;
 use crate::languages::{literal, names};
 use crate::model::{self, Fragment, Kind, Role, Statement};
 
@@ -80,24 +81,19 @@ impl Writer<'_> {
         let sent = parameters.iter().filter(|p| p.role == Sent::Value);
         let values = sent.map(|p| format!("{}: {}", literal::python(&p.name), p.value)).collect::<Vec<_>>();
         let hints = parameters.iter().map(|p| p.hint.as_str()).collect::<Vec<_>>().join(", ");
-        let mut documentation = statement.documentation.clone();
-        documentation.push(format!("{}:{}", statement.file, statement.line));
         Method {
             raw: format!("{name}_raw"),
             stream: format!("{name}_stream"),
             batch: format!("{name}_batch"),
-            form: match (statement.kind, statement.one) {
-                (Kind::Exec, _) => Form::Exec,
-                (Kind::Query, true) => Form::One,
-                (Kind::Query, false) => Form::All,
-            },
-            streamed: statement.kind == Kind::Query && !statement.one && rows::can_have_a_cursor(statement),
-            // A batch without parameters has nothing to repeat.
-            batched: statement.batch && !parameters.is_empty(),
+            form: Form::of(statement),
+            streamed: method::is_streamed(statement),
+            batched: method::is_batched(statement),
             varies: !dynamic::is_fixed(statement),
             has_raw: row.raw_maker != row.maker,
             text,
-            documentation: documentation.iter().map(|line| literal::python_documentation(line)).collect(),
+            documentation: method::documentation(statement)
+                .map(|line| literal::python_documentation(&line))
+                .collect(),
             streams: format!("{signature}{}", if deciding.is_empty() { ", *" } else { "" }),
             signature,
             values: format!("{{{}}}", values.join(", ")),

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::languages::method::Form;
+
 use crate::languages::migrations::Migrations;
 
 /// A file.
@@ -179,18 +181,6 @@ pub(crate) struct Method {
     pub(crate) raw_hint: String,
     pub(crate) raw_or_none: String,
     pub(crate) raw_maker: String,
-}
-
-/// The forms of methods.
-#[derive(Debug, Clone, Copy, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Form {
-    /// A number of rows.
-    Exec,
-    /// A row or none.
-    One,
-    /// A list.
-    All,
 }
 
 /// The synchronous or the asynchronous runner of migrations: the words in which they differ.

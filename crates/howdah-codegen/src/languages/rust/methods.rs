@@ -6,6 +6,7 @@ use super::types::RustType;
 use super::view::{Field, Function, Struct};
 use super::words::parameter_scope;
 use super::{About, Row, Writer, layout, literal};
+use crate::languages::method::{self, Form};
 use crate::languages::rows::RowOf;
 use crate::languages::{literal::sql_comment, names};
 use crate::model::{Fragment, Kind, Statement};
@@ -51,18 +52,15 @@ impl<'m> Writer<'m> {
             let text = self.constant_names.give(&(names::screaming(&name, "sql") + "_SQL")).name;
             self.constants.push(layout::constant(&format!("const {text}: &str ="), &literal::text(&sql)));
             let row = self.row(statement, owner, tables, &mut named);
-            let mut documentation = statement.documentation.clone();
-            documentation.push(format!("{}:{}", statement.file, statement.line));
-            let documentation = documentation.iter().flat_map(|line| line.split('\n'));
-            let documentation = documentation.map(literal::documentation).collect();
+            let documentation = method::documentation(statement);
+            let documentation = documentation.map(|line| literal::documentation(&line)).collect();
             let parameters = self.parameters(statement);
             let parts = Parts { statement, name, text, parameters, used, row, documentation };
             functions.push(parts.function());
-            if statement.kind == Kind::Query && !statement.one {
+            if Form::of(statement) == Form::All {
                 functions.push(parts.stream());
             }
-            // A batch without parameters has nothing to repeat.
-            if statement.batch && !parts.parameters.is_empty() {
+            if method::is_batched(statement) {
                 let record = self.parameters_struct(&parts);
                 functions.push(parts.batch(&record));
             }

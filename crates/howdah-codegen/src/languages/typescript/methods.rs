@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::types::TsType;
-use super::view::{Alias, Constant, Field, Form, Interface, Join, Method, Reader};
+use super::view::{Alias, Constant, Field, Interface, Join, Method, Reader};
 use super::words::parameter_scope;
 use super::{Row, Writer, literal};
 use crate::languages::dynamic::{self, Step};
-use crate::languages::rows::{self, RowOf};
+use crate::languages::method::{self, Form};
+use crate::languages::rows::RowOf;
 use crate::languages::{literal as shared, names};
 use crate::model::{Fragment, Kind, Role, Statement};
 
@@ -89,24 +90,15 @@ impl Writer<'_> {
         let list = |place: &dyn Fn(&Parameter) -> String| {
             parameters.iter().map(place).collect::<Vec<_>>().join(", ")
         };
-        // A batch without parameters has nothing to repeat.
-        let batched = statement.batch && !parameters.is_empty();
-        let mut documentation = statement.documentation.clone();
-        documentation.push(format!("{}:{}", statement.file, statement.line));
+        let batched = method::is_batched(statement);
         Method {
             stream: format!("{name}Stream"),
             batch: format!("{name}Batch"),
-            form: match (statement.kind, statement.one) {
-                (Kind::Exec, _) => Form::Exec,
-                (Kind::Query, true) => Form::One,
-                (Kind::Query, false) => Form::All,
-            },
-            streamed: statement.kind == Kind::Query && !statement.one && rows::can_have_a_cursor(statement),
+            form: Form::of(statement),
+            streamed: method::is_streamed(statement),
             batched,
             text,
-            documentation: documentation
-                .iter()
-                .flat_map(|line| line.split('\n').map(str::to_owned).collect::<Vec<_>>())
+            documentation: method::documentation(statement)
                 .map(|line| literal::documentation(&line))
                 .collect(),
             signature: list(&|p| format!("{}: {}", p.name, p.declared)),

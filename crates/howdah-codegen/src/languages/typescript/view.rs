@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::languages::method::Form;
+
 use crate::languages::migrations::Migrations;
 
 /// A file.
@@ -98,18 +100,6 @@ pub(crate) struct Method {
     /// What a row is.
     pub(crate) ty: String,
     pub(crate) reader: String,
-}
-
-/// The forms of methods.
-#[derive(Debug, Clone, Copy, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Form {
-    /// A number of rows.
-    Exec,
-    /// A row or none.
-    One,
-    /// An array.
-    All,
 }
 
 /// What a TABLE's appender needs.
