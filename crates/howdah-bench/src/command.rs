@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 
 use crate::error::Error;
-use crate::worker::{Order, VARIABLE, Work};
+use crate::worker::{Order, VARIABLE, WorkKind};
 
 /// One program, or several side by side, that put rows into a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub struct Programs {
 }
 
 /// What a command is told.
-pub(crate) struct Task<'a> {
+pub(crate) struct CommandTask<'a> {
     pub(crate) conninfo: &'a str,
     pub(crate) table: &'a str,
     pub(crate) psql: &'a Path,
@@ -158,8 +158,12 @@ impl Command {
     ///
     /// # Errors
     /// An order for the minimal client cannot be written down.
-    pub(crate) fn processes(&self, programs: &Programs, task: &Task) -> Result<Vec<process::Command>, Error> {
-        let Task { conninfo, table, psql, files, rejects } = *task;
+    pub(crate) fn processes(
+        &self,
+        programs: &Programs,
+        task: &CommandTask,
+    ) -> Result<Vec<process::Command>, Error> {
+        let CommandTask { conninfo, table, psql, files, rejects } = *task;
         let each = |options: &'static str| {
             files.iter().map(move |file| copy_by_psql(psql, conninfo, file, table, options))
         };
@@ -177,7 +181,7 @@ impl Command {
             Command::Psql => each("(FORMAT csv, HEADER)").collect(),
             Command::PsqlBinary { .. } => each("(FORMAT binary)").collect(),
             Command::MinimalClient { .. } => {
-                let work = Work::Binary { table: table.to_owned(), files: files.to_vec() };
+                let work = WorkKind::Binary { table: table.to_owned(), files: files.to_vec() };
                 let order = serde_json::to_string(&Order { conninfo: conninfo.to_owned(), work });
                 let order = order.map_err(|error| Error::Usage(format!("no order: {error}")))?;
                 let mut command = of_words(&programs.worker)?;

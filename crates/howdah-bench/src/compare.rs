@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::number::{gain, thousands};
 use crate::record::{Conditions, Outcome, Record};
-use crate::report::summary::{Cell, Summary};
+use crate::report::summary::{ReportCell, Summary};
 use crate::rounds::Spread;
 use crate::table::Table;
 
@@ -90,7 +90,7 @@ impl Verdict {
 #[must_use]
 pub fn compare(before: &[Record], after: &[Record]) -> Comparison {
     let (before, after) = (named(before), named(after));
-    let find = |cells: &[(String, Cell)], name: &str| cells.iter().position(|(own, _)| own == name);
+    let find = |cells: &[(String, ReportCell)], name: &str| cells.iter().position(|(own, _)| own == name);
     let mut cells: Vec<Compared> = Vec::new();
     for (name, cell) in &before {
         let other = find(&after, name).map(|index| &after[index].1);
@@ -102,41 +102,41 @@ pub fn compare(before: &[Record], after: &[Record]) -> Comparison {
     Comparison { cells }
 }
 
-fn named(records: &[Record]) -> Vec<(String, Cell)> {
+fn named(records: &[Record]) -> Vec<(String, ReportCell)> {
     let summary = Summary::of(records, &[]);
-    let name = |(scenario, section, cell): (&str, &str, &Cell)| {
+    let name = |(scenario, section, cell): (&str, &str, &ReportCell)| {
         let place = cell.x.map_or(String::new(), |x| format!(" at {}", thousands(x)));
         (format!("{scenario} / {section} / {}{place}", cell.series), cell.clone())
     };
     summary.cells().map(|(scenario, section, cell)| name((&scenario.name, &section.name, cell))).collect()
 }
 
-fn judged(name: &str, before: Option<&Cell>, after: Option<&Cell>) -> Compared {
+fn judged(name: &str, before: Option<&ReportCell>, after: Option<&ReportCell>) -> Compared {
     let (verdict, why) = match (before.filter(|cell| tried(cell)), after.filter(|cell| tried(cell))) {
         (Some(before), Some(after)) => verdict(before, after),
         (Some(_), None) => (Verdict::OnlyBefore, after.map_or(String::new(), reasons)),
         (None, _) => (Verdict::OnlyAfter, before.map_or(String::new(), reasons)),
     };
-    let rate = |cell: Option<&Cell>| cell.and_then(|cell| cell.rate);
+    let rate = |cell: Option<&ReportCell>| cell.and_then(|cell| cell.rate);
     Compared { name: name.to_owned(), verdict, before: rate(before), after: rate(after), why }
 }
 
 /// Whether it ran at all.
-fn tried(cell: &Cell) -> bool {
+fn tried(cell: &ReportCell) -> bool {
     cell.runs > 0 || is_bad(cell)
 }
 
 /// Whether runs failed or stored something else than they should.
-fn is_bad(cell: &Cell) -> bool {
+fn is_bad(cell: &ReportCell) -> bool {
     cell.troubles.iter().any(|trouble| trouble.outcome != Outcome::Skipped)
 }
 
-fn reasons(cell: &Cell) -> String {
+fn reasons(cell: &ReportCell) -> String {
     let reason = cell.troubles.iter().map(|trouble| format!("{:?}: {}", trouble.outcome, trouble.reason));
     reason.collect::<Vec<_>>().join("; ").to_lowercase()
 }
 
-fn verdict(before: &Cell, after: &Cell) -> (Verdict, String) {
+fn verdict(before: &ReportCell, after: &ReportCell) -> (Verdict, String) {
     match (is_bad(before), is_bad(after)) {
         (false, true) => return (Verdict::Broken, reasons(after)),
         (true, false) => return (Verdict::Repaired, reasons(before)),

@@ -32,7 +32,7 @@ pub struct DelayProxy(Proxy);
 
 /// The address that a proxy stands in front of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
+pub enum ProxyTarget {
     /// A host's name or address, and a port.
     Tcp(String, u16),
     /// A socket in the file system.
@@ -45,7 +45,7 @@ impl DelayProxy {
     ///
     /// # Errors
     /// No port or no thread is to be had.
-    pub fn start(target: Target, round_trip: Duration) -> Result<DelayProxy, Error> {
+    pub fn start(target: ProxyTarget, round_trip: Duration) -> Result<DelayProxy, Error> {
         let start = || {
             let line = Line { target, delay: round_trip / 2, timer: PreciseTimer::start()? };
             Ok(DelayProxy(Proxy::start("delay-proxy", Arc::new(line))?))
@@ -90,20 +90,20 @@ impl DelayProxy {
     }
 }
 
-impl Target {
+impl ProxyTarget {
     /// The first server that a connection string names.
     ///
     /// # Errors
     /// It is no connection string, or it names none.
-    pub fn of(conninfo: &str) -> Result<Target, Error> {
+    pub fn of(conninfo: &str) -> Result<ProxyTarget, Error> {
         let config = parse(conninfo)?;
         let port = config.get_ports().first().copied().unwrap_or(5432);
         if let Some(address) = config.get_hostaddrs().first() {
-            return Ok(Target::Tcp(address.to_string(), port));
+            return Ok(ProxyTarget::Tcp(address.to_string(), port));
         }
         match config.get_hosts().first() {
-            Some(Host::Tcp(host)) => Ok(Target::Tcp(host.clone(), port)),
-            Some(Host::Unix(directory)) => Ok(Target::Unix(directory.join(format!(".s.PGSQL.{port}")))),
+            Some(Host::Tcp(host)) => Ok(ProxyTarget::Tcp(host.clone(), port)),
+            Some(Host::Unix(directory)) => Ok(ProxyTarget::Unix(directory.join(format!(".s.PGSQL.{port}")))),
             None => Err(Error::Usage("the connection string names no host for the delay proxy".to_owned())),
         }
     }
@@ -116,7 +116,7 @@ fn parse(conninfo: &str) -> Result<Config, Error> {
 /// What all connections share.
 #[derive(Debug)]
 struct Line {
-    target: Target,
+    target: ProxyTarget,
     /// One way.
     delay: Duration,
     timer: PreciseTimer,
@@ -132,13 +132,13 @@ impl Relay for Line {
     async fn carry(&self, mut client: TcpStream) -> io::Result<()> {
         let (from_client, to_client) = client.split();
         match &self.target {
-            Target::Tcp(host, port) => {
+            ProxyTarget::Tcp(host, port) => {
                 let mut server = TcpStream::connect((host.as_str(), *port)).await?;
                 server.set_nodelay(true)?;
                 let (from_server, to_server) = server.split();
                 join!(self.one_way(from_client, to_server), self.one_way(from_server, to_client));
             }
-            Target::Unix(path) => {
+            ProxyTarget::Unix(path) => {
                 let mut server = UnixStream::connect(path).await?;
                 let (from_server, to_server) = server.split();
                 join!(self.one_way(from_client, to_server), self.one_way(from_server, to_client));

@@ -28,7 +28,7 @@ pub struct Process {
     name: String,
     group: Pid,
     input: Option<ChildStdin>,
-    events: Receiver<Event>,
+    events: Receiver<ProcessEvent>,
     stderr: File,
     start_s: f64,
     quiet: bool,
@@ -72,7 +72,7 @@ pub struct Run {
 
 /// What the threads beside a program report.
 #[derive(Debug)]
-enum Event {
+enum ProcessEvent {
     Line(Instant, String),
     /// Nobody can write to its standard output any more.
     Quiet,
@@ -115,7 +115,7 @@ impl Process {
         let group = Pid::from_child(&child);
         let reading = sender.clone();
         thread::spawn(move || output.map(|output| read(output, &reading)));
-        thread::spawn(move || sender.send(Event::Ended(child.wait4())));
+        thread::spawn(move || sender.send(ProcessEvent::Ended(child.wait4())));
         let mut process =
             Process { name, group, input, events, stderr, start_s: 0.0, quiet: false, ended: None };
         let failed = |process: &mut Process, status: String| {
@@ -212,15 +212,15 @@ impl Process {
                 return Heard::Nothing;
             }
             match self.events.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(Event::Line(at, line)) => match word(&line) {
+                Ok(ProcessEvent::Line(at, line)) => match word(&line) {
                     Some(word) => return Heard::Word(at, word),
                     None => {
                         said.push_str(&line);
                         said.push('\n');
                     }
                 },
-                Ok(Event::Quiet) => self.quiet = true,
-                Ok(Event::Ended(ended)) => {
+                Ok(ProcessEvent::Quiet) => self.quiet = true,
+                Ok(ProcessEvent::Ended(ended)) => {
                     self.ended = Some(ended);
                     // A child that it left behind may keep its standard output open for ever.
                     until = until.min(Instant::now() + ECHO);
@@ -235,7 +235,7 @@ impl Process {
         let until = Instant::now() + patience;
         while self.ended.is_none() {
             match self.events.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(Event::Ended(ended)) => self.ended = Some(ended),
+                Ok(ProcessEvent::Ended(ended)) => self.ended = Some(ended),
                 Ok(_) => {}
                 Err(_) => return,
             }
@@ -297,17 +297,17 @@ fn word(line: &str) -> Option<Word> {
 }
 
 /// Reports lines with the moment of their arrival, until the pipe or the receiver ends.
-fn read(output: ChildStdout, events: &Sender<Event>) {
+fn read(output: ChildStdout, events: &Sender<ProcessEvent>) {
     let mut output = BufReader::new(output);
     let mut line = Vec::new();
     while matches!(output.read_until(b'\n', &mut line), Ok(1..)) {
         let text = String::from_utf8_lossy(&line).trim_end().to_owned();
-        if events.send(Event::Line(Instant::now(), text)).is_err() {
+        if events.send(ProcessEvent::Line(Instant::now(), text)).is_err() {
             return;
         }
         line.clear();
     }
-    let _ = events.send(Event::Quiet);
+    let _ = events.send(ProcessEvent::Quiet);
 }
 
 #[cfg(test)]

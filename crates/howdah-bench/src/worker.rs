@@ -17,7 +17,7 @@ use crate::dataset::Dataset;
 use crate::error::Error;
 use crate::floor;
 use crate::latency::Counts;
-use crate::writers::{self, Latency, Pace, Rows, Shape, Writers};
+use crate::writers::{self, Latency, Pace, Shape, ShapedRows, Writers};
 
 /// The variable in which a worker finds its [`Order`], as JSON: other users cannot read a process's environment.
 pub const VARIABLE: &str = "HOWDAH_BENCH_WORK";
@@ -28,12 +28,12 @@ pub struct Order {
     /// The server.
     pub conninfo: String,
     /// The work to do.
-    pub work: Work,
+    pub work: WorkKind,
 }
 
 /// The kinds of work that a worker can do.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub enum Work {
+pub enum WorkKind {
     /// `howdah load` into a table that is there.
     Load {
         /// A CSV file with a header.
@@ -153,7 +153,16 @@ pub fn main(order: &str) -> u8 {
 fn carry_out(order: Order, out: &mut impl Write) -> Result<(u64, WorkerReport), String> {
     let said = |error: howdah::Error| format!("{error}");
     match order.work {
-        Work::Load { input, table, write_path, jobs, rows_per_statement, freeze, skip_columns, dry_run } => {
+        WorkKind::Load {
+            input,
+            table,
+            write_path,
+            jobs,
+            rows_per_statement,
+            freeze,
+            skip_columns,
+            dry_run,
+        } => {
             let path = WritePath::from_name(&write_path)
                 .ok_or_else(|| format!("there is no write path {write_path}"))?;
             let mut options = LoadOptions::new(input)
@@ -188,11 +197,11 @@ fn carry_out(order: Order, out: &mut impl Write) -> Result<(u64, WorkerReport), 
             };
             Ok((rows, told))
         }
-        Work::Write { dataset, rows, seed, table, shape, rows_per_statement, connections } => {
+        WorkKind::Write { dataset, rows, seed, table, shape, rows_per_statement, connections } => {
             let said = |error: Error| error.to_string();
             let dataset =
                 Dataset::from_name(&dataset).ok_or_else(|| format!("there is no data set {dataset}"))?;
-            let rows = Rows::new(dataset.generator(rows, seed), shape).map_err(said)?;
+            let rows = ShapedRows::new(dataset.generator(rows, seed), shape).map_err(said)?;
             let rows_per_statement = in_memory(rows_per_statement)?;
             let connections = connections as usize;
             let work = writers::Work { dataset, table, shape, rows_per_statement, connections };
@@ -202,7 +211,7 @@ fn carry_out(order: Order, out: &mut impl Write) -> Result<(u64, WorkerReport), 
             let latency = Some(outcome.latency);
             Ok((outcome.rows, WorkerReport { seconds: outcome.seconds, latency, ..WorkerReport::default() }))
         }
-        Work::Continuous { dataset, rows, seed, table, buffer, offer } => {
+        WorkKind::Continuous { dataset, rows, seed, table, buffer, offer } => {
             let said = |error: Error| error.to_string();
             let dataset = Dataset::from_name(&dataset).ok_or_else(|| format!("there is no {dataset}"))?;
             let made = Literals::of(dataset.generator(rows, seed)).map_err(said)?;
@@ -216,8 +225,8 @@ fn carry_out(order: Order, out: &mut impl Write) -> Result<(u64, WorkerReport), 
                 WorkerReport { seconds, latency, counts, course, batch_rows, ..WorkerReport::default() },
             ))
         }
-        Work::Statements(sql) => statements(&order.conninfo, &sql, out),
-        Work::Binary { table, files } => {
+        WorkKind::Statements(sql) => statements(&order.conninfo, &sql, out),
+        WorkKind::Binary { table, files } => {
             let rows = floor::stream(&order.conninfo, &table, &files).map_err(|error| error.to_string())?;
             Ok((rows, WorkerReport::default()))
         }

@@ -76,7 +76,7 @@ pub(crate) enum Command {
     /// Apply the steps of annotated SQL to a database, once each
     Migrate(Migrate),
     /// Manage howdah's own PostgreSQL servers
-    Server(Server),
+    Server(ServerArgs),
     /// Measure every way of writing to PostgreSQL
     #[cfg(feature = "bench")]
     Bench(Bench),
@@ -100,7 +100,7 @@ Examples:
 /// Manage howdah's own PostgreSQL servers.
 #[derive(Debug, Args)]
 #[command(after_help = SERVER_EXAMPLES, arg_required_else_help = true)]
-pub(crate) struct Server {
+pub(crate) struct ServerArgs {
     #[command(subcommand)]
     pub(crate) action: ServerAction,
 
@@ -258,7 +258,7 @@ mod tests {
     fn psqls_arguments_pass_through_untouched() {
         let cli =
             Cli::try_parse_from(["howdah", "server", "psql", "--name", "x", "--", "-c", "--help"]).unwrap();
-        let Command::Server(Server { action: ServerAction::Psql { args }, name }) = cli.command else {
+        let Command::Server(ServerArgs { action: ServerAction::Psql { args }, name }) = cli.command else {
             unreachable!()
         };
         assert_eq!((args, name.as_str()), (vec!["-c".into(), "--help".into()], "x"));

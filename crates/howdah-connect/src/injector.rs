@@ -119,7 +119,7 @@ impl Slot {
 
 /// What is to become of bytes that the driver writes.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Route {
+pub(crate) enum Disposition {
     /// So many go to the server as they are.
     Forward(usize),
     /// So many are taken: the ticket, or a part of it. Where none are, [`ProtocolInjector::out`] is to be written first.
@@ -188,11 +188,11 @@ impl ProtocolInjector {
     }
 
     /// Decides about bytes that the driver writes, of which there is at least one. To be asked only after everything of
-    /// [`fill`](ProtocolInjector::fill) has been written. What [`Route::Forward`] allows is to be confirmed by
+    /// [`fill`](ProtocolInjector::fill) has been written. What [`Disposition::Forward`] allows is to be confirmed by
     /// [`forwarded`](ProtocolInjector::forwarded).
-    pub(crate) fn route(&mut self, driver: &[u8]) -> Route {
+    pub(crate) fn route(&mut self, driver: &[u8]) -> Disposition {
         if self.open_requests.is_none() || self.withheld.is_empty() && self.slot.lock().copy.is_none() {
-            return Route::Forward(driver.len());
+            return Disposition::Forward(driver.len());
         }
         let slot = self.slot.clone();
         let mut waiting = slot.lock();
@@ -200,7 +200,7 @@ impl ProtocolInjector {
         if self.withheld.is_empty() {
             let start = self.before_ticket(driver, &ticket);
             if start > 0 {
-                return Route::Forward(start);
+                return Disposition::Forward(start);
             }
         }
         let rest = ticket.strip_prefix(&self.withheld[..]).filter(|_| waiting.copy.is_some());
@@ -210,7 +210,7 @@ impl ProtocolInjector {
             let other = self.withheld.split();
             self.forwarded(&other);
             self.out.put_slice(&other);
-            return Route::Taken(0);
+            return Disposition::Taken(0);
         };
         let length = rest.len().min(driver.len());
         if length < rest.len() {
@@ -219,7 +219,7 @@ impl ProtocolInjector {
             self.withheld.clear();
             self.judge(&mut waiting, &ticket);
         }
-        Route::Taken(length)
+        Disposition::Taken(length)
     }
 
     /// How many bytes stand before the first message that begins like the ticket.

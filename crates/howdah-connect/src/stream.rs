@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
 
 use crate::certificate::Certificate;
-use crate::injector::{ProtocolInjector, Route, Slot};
+use crate::injector::{Disposition, ProtocolInjector, Slot};
 use crate::listener::Listener;
 use crate::login::{Login, LoginRefused, Required};
 use crate::socket::Socket;
@@ -171,10 +171,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for InterceptedStream<S> {
         loop {
             ready!(this.poll_injected(cx))?;
             match this.injector.route(buf) {
-                Route::Taken(0) => {}
+                Disposition::Taken(0) => {}
                 // What replaces it is written when the driver flushes, together where it is not much.
-                Route::Taken(taken) => return Poll::Ready(Ok(taken)),
-                Route::Forward(length) => {
+                Disposition::Taken(taken) => return Poll::Ready(Ok(taken)),
+                Disposition::Forward(length) => {
                     let written = ready!(Pin::new(&mut this.inner).poll_write(cx, &buf[..length]))?;
                     this.injector.forwarded(&buf[..written]);
                     return Poll::Ready(Ok(written));

@@ -27,7 +27,7 @@ pub(crate) struct Bulk {
     encoders: Encoders,
     piece: Piece,
     /// `None`: it is over.
-    parcels: Option<mpsc::Sender<Parcel>>,
+    parcels: Option<mpsc::Sender<BulkMessage>>,
     outcome: oneshot::Receiver<Result<u64, Error>>,
     /// Why it is over, if it failed.
     failure: Option<Error>,
@@ -46,7 +46,7 @@ struct Piece {
 }
 
 /// What the sending thread is given.
-enum Parcel {
+enum BulkMessage {
     Rows(Piece),
     Batch(RecordBatch),
     Finish,
@@ -112,7 +112,7 @@ impl Bulk {
             }
             self.send_piece(py)?;
             for batch in reader_of(row)? {
-                self.send(py, Parcel::Batch(batch.map_err(arrow_failure)?))?;
+                self.send(py, BulkMessage::Batch(batch.map_err(arrow_failure)?))?;
             }
         }
         if self.piece.bytes.len() >= PIECE_BYTES { self.send_piece(py) } else { Ok(()) }
@@ -122,7 +122,7 @@ impl Bulk {
     fn finish(&mut self, py: Python<'_>) -> PyResult<u64> {
         self.check(py)?;
         self.send_piece(py)?;
-        self.send(py, Parcel::Finish)?;
+        self.send(py, BulkMessage::Finish)?;
         self.parcels = None;
         self.outcome(py)?.map_err(|error| raised(py, &error))
     }
@@ -164,10 +164,10 @@ impl Bulk {
             ends: Vec::with_capacity(room.1),
         };
         let piece = std::mem::replace(&mut self.piece, next);
-        self.send(py, Parcel::Rows(piece))
+        self.send(py, BulkMessage::Rows(piece))
     }
 
-    fn send(&mut self, py: Python<'_>, parcel: Parcel) -> PyResult<()> {
+    fn send(&mut self, py: Python<'_>, parcel: BulkMessage) -> PyResult<()> {
         let Some(parcels) = &self.parcels else { return self.check(py) };
         let sent = wait(py, Box::pin(parcels.send(parcel)), None);
         if let Ok(Some(Ok(()))) = sent {
@@ -203,7 +203,7 @@ fn carry(
     dsn: Option<String>,
     columns: Option<&[String]>,
     say_begun: oneshot::Sender<Begun>,
-    arriving: mpsc::Receiver<Parcel>,
+    arriving: mpsc::Receiver<BulkMessage>,
 ) -> Result<u64, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
@@ -218,12 +218,12 @@ fn carry(
     })
 }
 
-async fn pump(mut bulk: BulkWriter, mut arriving: mpsc::Receiver<Parcel>) -> Result<u64, Error> {
+async fn pump(mut bulk: BulkWriter, mut arriving: mpsc::Receiver<BulkMessage>) -> Result<u64, Error> {
     while let Some(parcel) = arriving.recv().await {
         match parcel {
-            Parcel::Finish => return bulk.finish().await,
-            Parcel::Batch(batch) => bulk.write_batch(&batch).await?,
-            Parcel::Rows(Piece { bytes, open, ends }) => {
+            BulkMessage::Finish => return bulk.finish().await,
+            BulkMessage::Batch(batch) => bulk.write_batch(&batch).await?,
+            BulkMessage::Rows(Piece { bytes, open, ends }) => {
                 let (mut row, mut field) = (0, 0);
                 for (row_end, field_end) in ends {
                     bulk.write_encoded(&bytes[row..row_end], &open[field..field_end]).await?;

@@ -15,7 +15,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyList, PyMemoryView
 use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::error::{ROWS, raised};
-use crate::pull::{Batches, Bytes, Event, Parcel, Pull};
+use crate::pull::{Batches, Bytes, Event, Pull, Pulled};
 use crate::rows::{self, Rows};
 
 /// A file is read in pieces of this size.
@@ -30,7 +30,7 @@ pub(crate) enum Given {
 /// What gives data as long as the load runs.
 pub(crate) struct Source {
     producer: Producer,
-    answers: Option<Sender<Parcel>>,
+    answers: Option<Sender<Pulled>>,
 }
 
 enum Producer {
@@ -221,19 +221,19 @@ impl Source {
 }
 
 impl Producer {
-    fn produce(&mut self, py: Python<'_>) -> PyResult<Parcel> {
+    fn produce(&mut self, py: Python<'_>) -> PyResult<Pulled> {
         match self {
             Producer::File { read } => {
                 let piece = bytes_of(&read.bind(py).call1((FILE_BYTES,))?)?;
-                Ok(if piece.is_empty() { Parcel::End } else { Parcel::Bytes(piece) })
+                Ok(if piece.is_empty() { Pulled::End } else { Pulled::Bytes(piece) })
             }
-            Producer::Rows(rows) => Ok(rows.lines(py)?.map_or(Parcel::End, Parcel::Bytes)),
+            Producer::Rows(rows) => Ok(rows.lines(py)?.map_or(Pulled::End, Pulled::Bytes)),
             Producer::Batches { iterator, ready, schema, number } => loop {
                 if let Some(batch) = ready.pop_front() {
-                    return Ok(Parcel::Batch(batch));
+                    return Ok(Pulled::Batch(batch));
                 }
                 let Some(item) = iterator.bind(py).clone().next().transpose()? else {
-                    return Ok(Parcel::End);
+                    return Ok(Pulled::End);
                 };
                 *number += 1;
                 let reader = reader_of(&item)?;

@@ -21,7 +21,7 @@ pub(crate) enum Event {
 }
 
 /// What a source gives in one go.
-pub(crate) enum Parcel {
+pub(crate) enum Pulled {
     Bytes(Vec<u8>),
     Batch(RecordBatch),
     End,
@@ -31,23 +31,23 @@ pub(crate) enum Parcel {
 pub(crate) struct Pull {
     number: usize,
     events: Sender<Event>,
-    answers: Receiver<Parcel>,
+    answers: Receiver<Pulled>,
     asked: bool,
 }
 
 impl Pull {
     /// The engine's end of source `number`, and what answers it. Dropping the latter is the answer that there are no more
     /// answers: the load fails.
-    pub(crate) fn new(number: usize, events: Sender<Event>) -> (Pull, Sender<Parcel>) {
+    pub(crate) fn new(number: usize, events: Sender<Event>) -> (Pull, Sender<Pulled>) {
         let (answer, answers) = channel();
         (Pull { number, events, answers, asked: false }, answer)
     }
 
-    fn next(&mut self) -> io::Result<Parcel> {
+    fn next(&mut self) -> io::Result<Pulled> {
         self.ask();
         let parcel = self.answers.recv().map_err(|_| io::Error::other("the Python side has ended it"))?;
         self.asked = false;
-        if !matches!(parcel, Parcel::End) {
+        if !matches!(parcel, Pulled::End) {
             self.ask();
         }
         Ok(parcel)
@@ -83,8 +83,8 @@ impl Read for Bytes {
                 return Ok(read);
             }
             match self.pull.next()? {
-                Parcel::Bytes(piece) => self.piece = Cursor::new(piece),
-                Parcel::Batch(_) | Parcel::End => self.ended = true,
+                Pulled::Bytes(piece) => self.piece = Cursor::new(piece),
+                Pulled::Batch(_) | Pulled::End => self.ended = true,
             }
         }
     }
@@ -111,8 +111,8 @@ impl Iterator for Batches {
             return None;
         }
         match self.pull.next() {
-            Ok(Parcel::Batch(batch)) => Some(Ok(batch)),
-            Ok(Parcel::Bytes(_) | Parcel::End) => {
+            Ok(Pulled::Batch(batch)) => Some(Ok(batch)),
+            Ok(Pulled::Bytes(_) | Pulled::End) => {
                 self.ended = true;
                 None
             }

@@ -11,7 +11,7 @@ use crate::shape::{has_keys, is_lookup_error, is_tuple, type_of};
 const MOST_KNOWN: usize = 64;
 
 /// How the rows of a type give their values.
-enum Way {
+enum RecordAccess {
     /// Tuples and lists: a value for each column, in order.
     Positions,
     /// Named tuples: where the value of each column is.
@@ -63,7 +63,7 @@ impl Columns {
 
 /// The types of rows met so far.
 #[derive(Default)]
-pub(crate) struct Ways(Vec<(Py<PyType>, Way)>);
+pub(crate) struct Ways(Vec<(Py<PyType>, RecordAccess)>);
 
 impl Ways {
     /// Calls `take` with the value for each column, in order; `None` where the row has none.
@@ -75,7 +75,7 @@ impl Ways {
     ) -> Result<(), Trouble> {
         let py = row.py();
         match self.way_of(columns, row)? {
-            Way::Positions => {
+            RecordAccess::Positions => {
                 let width = row.len()?;
                 if width != columns.names.len() {
                     let values = if width == 1 { "1 value".to_owned() } else { format!("{width} values") };
@@ -93,14 +93,14 @@ impl Ways {
                 }
                 row.cast::<PyList>()?.iter().try_for_each(|value| take(Some(value)))
             }
-            Way::Places(places) => {
+            RecordAccess::Places(places) => {
                 let tuple = row.cast::<PyTuple>()?;
                 for place in places {
                     take(place.map(|place| tuple.get_item(place)).transpose()?)?;
                 }
                 Ok(())
             }
-            Way::Keys => match row.cast::<PyDict>() {
+            RecordAccess::Keys => match row.cast::<PyDict>() {
                 Ok(dict) => {
                     let mut found = 0;
                     for name in &columns.names {
@@ -116,7 +116,7 @@ impl Ways {
                     Err(error) => Err(error.into()),
                 }),
             },
-            Way::Attributes(there) => {
+            RecordAccess::Attributes(there) => {
                 for (name, there) in columns.names.iter().zip(there) {
                     take(there.then(|| row.getattr(name.bind(py))).transpose()?)?;
                 }
@@ -125,12 +125,12 @@ impl Ways {
         }
     }
 
-    fn way_of(&mut self, columns: &Columns, row: &Bound<'_, PyAny>) -> Result<&Way, Trouble> {
+    fn way_of(&mut self, columns: &Columns, row: &Bound<'_, PyAny>) -> Result<&RecordAccess, Trouble> {
         let r#type = row.get_type();
         let at = match self.0.iter().position(|(known, _)| known.is(&r#type)) {
             Some(at) => at,
             None => {
-                let way = Way::of(columns, row)?;
+                let way = RecordAccess::of(columns, row)?;
                 self.0.truncate(MOST_KNOWN - 1);
                 self.0.push((r#type.unbind(), way));
                 self.0.len() - 1
@@ -140,13 +140,13 @@ impl Ways {
     }
 }
 
-impl Way {
-    fn of(columns: &Columns, row: &Bound<'_, PyAny>) -> Result<Way, Trouble> {
+impl RecordAccess {
+    fn of(columns: &Columns, row: &Bound<'_, PyAny>) -> Result<RecordAccess, Trouble> {
         let py = row.py();
         if is_tuple(row) {
             return Ok(match row.getattr_opt("_fields")? {
-                Some(fields) => Way::Places(columns.places(py, &fields.extract::<Vec<String>>()?)?),
-                None => Way::Positions,
+                Some(fields) => RecordAccess::Places(columns.places(py, &fields.extract::<Vec<String>>()?)?),
+                None => RecordAccess::Positions,
             });
         }
         if is_arrow(row)? {
@@ -156,14 +156,14 @@ impl Way {
             });
         }
         if has_keys(row)? {
-            return Ok(Way::Keys);
+            return Ok(RecordAccess::Keys);
         }
         if row.get_type().hasattr("__dataclass_fields__")? {
             let fields = py.import("dataclasses")?.call_method1("fields", (row,))?;
             let name = |field: PyResult<Bound<'_, PyAny>>| field?.getattr("name")?.extract::<String>();
             let fields = fields.try_iter()?.map(name).collect::<PyResult<Vec<String>>>()?;
             let places = columns.places(py, &fields)?;
-            return Ok(Way::Attributes(places.iter().map(Option::is_some).collect()));
+            return Ok(RecordAccess::Attributes(places.iter().map(Option::is_some).collect()));
         }
         Err(Trouble::Refused {
             message: format!("{} is no row", type_of(row)),

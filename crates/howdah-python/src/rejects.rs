@@ -43,7 +43,7 @@ impl Rejects {
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyArrowResult<Bound<'py, PyCapsule>> {
         let lines = self.path.as_ref().map(File::open).transpose().map_err(PyErr::from)?.map(BufReader::new);
-        let batches = Batches { lines, number: 0 };
+        let batches = RejectBatches { lines, number: 0 };
         let field = Arc::new(Field::new_struct("", fields(), false));
         to_stream_pycapsule(py, Box::new(ArrayIterator::new(batches, field)), requested_schema)
     }
@@ -72,12 +72,12 @@ fn fields() -> Fields {
 }
 
 /// Lines of JSON as batches of rows.
-struct Batches {
+struct RejectBatches {
     lines: Option<BufReader<File>>,
     number: u64,
 }
 
-impl Iterator for Batches {
+impl Iterator for RejectBatches {
     type Item = Result<ArrayRef, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -89,7 +89,7 @@ impl Iterator for Batches {
     }
 }
 
-impl Batches {
+impl RejectBatches {
     fn batch(&mut self) -> Result<Option<ArrayRef>, ArrowError> {
         let failed = |error: io::Error| ArrowError::IoError(error.to_string(), error);
         let Some(lines) = &mut self.lines else { return Ok(None) };

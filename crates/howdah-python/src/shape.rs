@@ -8,14 +8,14 @@ use crate::form::Trouble;
 
 /// What the first rows say of all of them.
 pub(crate) struct Shape {
-    way: Way,
+    way: ColumnAccess,
     /// What the columns are called; `None`: nobody knows, and they count by position.
     pub(crate) names: Option<Vec<String>>,
     width: usize,
 }
 
 /// How a row gives the value of a column.
-enum Way {
+enum ColumnAccess {
     /// Tuples and lists, by position.
     Positions,
     /// Dicts and what has keys like them; `open`: a row may have others too.
@@ -46,7 +46,7 @@ impl Shape {
                 Some(names) => Some(names),
                 None => fields.map(|fields| fields.extract()).transpose()?,
             };
-            return Ok(Shape { way: Way::Positions, names, width });
+            return Ok(Shape { way: ColumnAccess::Positions, names, width });
         }
         if has_keys(row)? {
             let open = columns.is_some();
@@ -56,7 +56,7 @@ impl Shape {
             }
             return Ok(Shape {
                 width: names.len(),
-                way: Way::Keys { keys: keys(&names), open },
+                way: ColumnAccess::Keys { keys: keys(&names), open },
                 names: Some(names),
             });
         }
@@ -71,7 +71,11 @@ impl Shape {
                     fields.try_iter()?.map(name).collect::<PyResult<Vec<String>>>()?
                 }
             };
-            return Ok(Shape { width: names.len(), way: Way::Attributes(keys(&names)), names: Some(names) });
+            return Ok(Shape {
+                width: names.len(),
+                way: ColumnAccess::Attributes(keys(&names)),
+                names: Some(names),
+            });
         }
         Err(Trouble::Refused {
             message: format!("{} is no row", type_of(row)),
@@ -94,7 +98,7 @@ impl Shape {
         values.clear();
         let py = row.py();
         match &self.way {
-            Way::Positions => {
+            ColumnAccess::Positions => {
                 if !is_tuple(row) {
                     return Err(self.other_kind(row, "a tuple or a list"));
                 }
@@ -109,7 +113,7 @@ impl Shape {
                     )));
                 }
             }
-            Way::Keys { keys, open } => match row.cast::<PyDict>() {
+            ColumnAccess::Keys { keys, open } => match row.cast::<PyDict>() {
                 Ok(dict) => {
                     for key in keys {
                         values.push(dict.get_item(key.bind(py))?);
@@ -130,7 +134,7 @@ impl Shape {
                 }
                 Err(_) => return Err(self.other_kind(row, "a dict")),
             },
-            Way::Attributes(names) => {
+            ColumnAccess::Attributes(names) => {
                 for name in names {
                     values.push(Some(row.getattr(name.bind(py))?));
                 }

@@ -99,7 +99,7 @@ pub struct WorkerState {
     /// Memory for the next piece.
     spare: Vec<u8>,
     /// What it is reading.
-    batches: batches::WorkerState,
+    batches: batches::BatchWorker,
 }
 
 impl WorkerState {

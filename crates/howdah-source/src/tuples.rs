@@ -65,7 +65,7 @@ pub struct TupleCutter {
     progress: Progress,
     of: usize,
     waiting: VecDeque<Input>,
-    current: Option<Current>,
+    current: Option<TupleInput>,
     /// Rows still wanted.
     limit: Option<u64>,
     /// Fields of every row, once the plan says it.
@@ -73,7 +73,7 @@ pub struct TupleCutter {
     pieces: u64,
 }
 
-struct Current {
+struct TupleInput {
     reader: Box<dyn Read + Send>,
     place: Arc<BatchPlace>,
     /// What was read behind the last cut.
@@ -160,7 +160,7 @@ impl TupleCutter {
 
     fn open_next(&mut self) -> Result<bool, Error> {
         let Some(input) = self.waiting.pop_front() else { return Ok(false) };
-        let current = Current::open(&input, &self.progress)?;
+        let current = TupleInput::open(&input, &self.progress)?;
         let number = self.of - self.waiting.len();
         self.progress.enter_input(Reading { name: input.name.clone(), number, of: self.of });
         self.current = Some(current);
@@ -173,12 +173,12 @@ fn field_count(bytes: &[u8]) -> Option<i16> {
     bytes.first_chunk().map(|count| i16::from_be_bytes(*count))
 }
 
-impl Current {
+impl TupleInput {
     /// Opens `input` and reads its header.
     fn open(input: &Input, progress: &Progress) -> Result<Self, Error> {
         let reader = input.content(progress)?;
         let place = Arc::new(BatchPlace { source: input.name.clone(), row_group: None });
-        let mut this = Current { reader, place, tail: Vec::new(), row: 0, ended: false };
+        let mut this = TupleInput { reader, place, tail: Vec::new(), row: 0, ended: false };
         this.read_to(SIGNATURE.len() + HEADER_BYTES)?;
         let Some(header) = this.tail.strip_prefix(SIGNATURE) else {
             return Err(this.refuse("COPY file signature not recognized").with_hint(message![

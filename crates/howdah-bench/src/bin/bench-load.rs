@@ -25,7 +25,7 @@ struct Arguments {
     #[command(subcommand)]
     role: Option<Role>,
     #[command(flatten)]
-    options: Options,
+    options: Measurement,
 }
 
 #[derive(Subcommand)]
@@ -37,7 +37,7 @@ enum Role {
 
 /// What to measure, with what, and where results go.
 #[derive(clap::Args)]
-struct Options {
+struct Measurement {
     /// The howdah to measure; default: the one beside this program
     #[arg(long, value_name = "PATH")]
     howdah: Option<PathBuf>,
@@ -95,7 +95,7 @@ fn main() -> ExitCode {
 }
 
 /// Measures, writes the report into the output directory and tells how it goes. False when a run came to nothing.
-fn measure(options: &Options) -> Result<bool, Error> {
+fn measure(options: &Measurement) -> Result<bool, Error> {
     let programs = programs(options)?;
     let version = programs.howdah.first().map(|howdah| machine::version(howdah.as_ref()));
     let facts = environment::describe(options.conninfo.as_deref(), &version.unwrap_or_default())?;
@@ -134,7 +134,7 @@ fn measure(options: &Options) -> Result<bool, Error> {
     Ok(failed.is_empty())
 }
 
-fn programs(options: &Options) -> Result<Programs, Error> {
+fn programs(options: &Measurement) -> Result<Programs, Error> {
     let myself = std::env::current_exe().map_err(Error::io("could not find this program"))?;
     let howdah = options.howdah.clone().unwrap_or_else(|| myself.with_file_name("howdah"));
     if !howdah.is_file() {
@@ -148,8 +148,8 @@ fn programs(options: &Options) -> Result<Programs, Error> {
 }
 
 /// What to type for the same measurement; without the connection, which may hold a password.
-fn how(options: &Options) -> String {
-    let Options { rounds, jobs, seed, only, .. } = options;
+fn how(options: &Measurement) -> String {
+    let Measurement { rounds, jobs, seed, only, .. } = options;
     let mut line = format!("`bench-load --rounds {rounds} --jobs {jobs} --seed {seed}");
     only.iter().for_each(|name| line += &format!(" --only {name}"));
     line += if options.quick { " --quick" } else { "" };

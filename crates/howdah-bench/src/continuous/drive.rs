@@ -10,7 +10,7 @@ use futures_util::future::try_join_all;
 
 use super::ledger::{Ledger, Observed};
 use super::options::Offer;
-use super::pace::Pace;
+use super::pace::RowSchedule;
 use crate::error::Error;
 
 /// How long no row may be acknowledged.
@@ -53,7 +53,7 @@ pub fn drive(taker: &impl Taker, rows: u64, offer: &Offer) -> Result<Observed, E
     match offer {
         Offer::Full => full(taker, rows),
         Offer::Unasked => unasked(taker, rows),
-        Offer::Paced { steps } => paced(taker, rows, &Pace::new(steps)?),
+        Offer::Paced { steps } => paced(taker, rows, &RowSchedule::new(steps)?),
         Offer::OfPeak { .. } => Err(Error::Usage("the peak is not known".to_owned())),
         Offer::Waiting { .. } => Err(Error::Usage("producers that wait are tasks".to_owned())),
     }
@@ -92,7 +92,7 @@ fn full(taker: &impl Taker, rows: u64) -> Result<Observed, Error> {
     finish(taker, rows, &ledger, None)
 }
 
-fn paced(taker: &impl Taker, rows: u64, pace: &Pace) -> Result<Observed, Error> {
+fn paced(taker: &impl Taker, rows: u64, pace: &RowSchedule) -> Result<Observed, Error> {
     let ledger = Arc::new(Ledger::new(true));
     for row in 0..rows {
         let due = ledger.start() + pace.moment(row);
@@ -116,7 +116,12 @@ fn offer(taker: &impl Taker, row: u64, begin: Instant, ledger: &Arc<Ledger>) -> 
     taker.take(row, move |result| ledger.enter(begin, result))
 }
 
-fn finish(taker: &impl Taker, rows: u64, ledger: &Ledger, pace: Option<&Pace>) -> Result<Observed, Error> {
+fn finish(
+    taker: &impl Taker,
+    rows: u64,
+    ledger: &Ledger,
+    pace: Option<&RowSchedule>,
+) -> Result<Observed, Error> {
     taker.flush()?;
     ledger.wait_for(rows, PATIENCE)?;
     Ok(ledger.close(pace))

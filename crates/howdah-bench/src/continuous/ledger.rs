@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::pace::Pace;
+use super::pace::RowSchedule;
 use crate::error::Error;
 use crate::latency::{Counts, Latency, Recorder};
 
@@ -123,7 +123,7 @@ impl Ledger {
     }
 
     /// Everything that was entered.
-    pub(super) fn close(&self, pace: Option<&Pace>) -> Observed {
+    pub(super) fn close(&self, pace: Option<&RowSchedule>) -> Observed {
         let entries = self.entries();
         let width = SLICE.as_secs_f64();
         let moment = |(index, slice): (u32, &Recorder)| Moment {

@@ -11,6 +11,6 @@ mod writer;
 pub use drive::{Taker, drive, waiting};
 pub use ledger::{Moment, Observed};
 pub use options::{Buffer, Offer, Path, Peak};
-pub use pace::{Pace, Step};
+pub use pace::{RowSchedule, Step};
 pub use rows::Literals;
 pub use writer::MeasuredWriter;

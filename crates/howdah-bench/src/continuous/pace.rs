@@ -17,14 +17,14 @@ pub struct Step {
 
 /// The moments of all rows.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Pace {
+pub struct RowSchedule {
     steps: Vec<Step>,
 }
 
-impl Pace {
+impl RowSchedule {
     /// # Errors
     /// There is no step, or one of them is no rate or takes no time.
-    pub fn new(steps: &[Step]) -> Result<Pace, Error> {
+    pub fn new(steps: &[Step]) -> Result<RowSchedule, Error> {
         let is_one = |step: &Step| {
             let figures = [step.rows_per_s, step.seconds];
             figures.iter().all(|figure| figure.is_finite() && *figure > 0.0)
@@ -32,7 +32,7 @@ impl Pace {
         if steps.is_empty() || !steps.iter().all(is_one) {
             return Err(Error::Usage(format!("no pace can be kept at {steps:?}")));
         }
-        Ok(Pace { steps: steps.to_vec() })
+        Ok(RowSchedule { steps: steps.to_vec() })
     }
 
     /// Rows until the end of the last step.
@@ -44,7 +44,7 @@ impl Pace {
 
     /// This pace, cut short where there are no more than `rows` rows.
     #[must_use]
-    pub fn within(mut self, rows: u64) -> Pace {
+    pub fn within(mut self, rows: u64) -> RowSchedule {
         // Exact: row counts stay far below 2^53.
         let share = rows as f64 / self.rows() as f64;
         if share < 1.0 {
@@ -92,9 +92,12 @@ impl Pace {
 mod tests {
     use super::*;
 
-    fn steps() -> Pace {
-        Pace::new(&[Step { rows_per_s: 100.0, seconds: 2.0 }, Step { rows_per_s: 1_000.0, seconds: 1.0 }])
-            .unwrap()
+    fn steps() -> RowSchedule {
+        RowSchedule::new(&[
+            Step { rows_per_s: 100.0, seconds: 2.0 },
+            Step { rows_per_s: 1_000.0, seconds: 1.0 },
+        ])
+        .unwrap()
     }
 
     #[test]
@@ -120,8 +123,8 @@ mod tests {
     #[test]
     fn what_is_no_rate_is_refused_and_not_waited_for() {
         for rows_per_s in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(Pace::new(&[Step { rows_per_s, seconds: 1.0 }]).is_err());
+            assert!(RowSchedule::new(&[Step { rows_per_s, seconds: 1.0 }]).is_err());
         }
-        assert!(Pace::new(&[]).is_err());
+        assert!(RowSchedule::new(&[]).is_err());
     }
 }

@@ -31,16 +31,16 @@ const ACTORS: u32 = 2_000_000;
 const REPOSITORIES: u32 = 4_000_000;
 
 /// How often each type occurs, in hundredths.
-const MIX: [(u32, Kind); 9] = [
-    (44, Kind::Push),
-    (14, Kind::Create),
-    (10, Kind::PullRequest),
-    (12, Kind::Watch),
-    (8, Kind::IssueComment),
-    (4, Kind::Delete),
-    (4, Kind::Issues),
-    (3, Kind::Fork),
-    (1, Kind::Release),
+const MIX: [(u32, EventKind); 9] = [
+    (44, EventKind::Push),
+    (14, EventKind::Create),
+    (10, EventKind::PullRequest),
+    (12, EventKind::Watch),
+    (8, EventKind::IssueComment),
+    (4, EventKind::Delete),
+    (4, EventKind::Issues),
+    (3, EventKind::Fork),
+    (1, EventKind::Release),
 ];
 
 const FIRST_WORDS: [&str; 16] = [
@@ -67,7 +67,7 @@ const DESCRIPTIONS: [&str; 8] = [
 ];
 
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+enum EventKind {
     Push,
     Create,
     PullRequest,
@@ -79,18 +79,18 @@ enum Kind {
     Release,
 }
 
-impl Kind {
+impl EventKind {
     fn name(self) -> &'static str {
         match self {
-            Kind::Push => "PushEvent",
-            Kind::Create => "CreateEvent",
-            Kind::PullRequest => "PullRequestEvent",
-            Kind::Watch => "WatchEvent",
-            Kind::IssueComment => "IssueCommentEvent",
-            Kind::Delete => "DeleteEvent",
-            Kind::Issues => "IssuesEvent",
-            Kind::Fork => "ForkEvent",
-            Kind::Release => "ReleaseEvent",
+            EventKind::Push => "PushEvent",
+            EventKind::Create => "CreateEvent",
+            EventKind::PullRequest => "PullRequestEvent",
+            EventKind::Watch => "WatchEvent",
+            EventKind::IssueComment => "IssueCommentEvent",
+            EventKind::Delete => "DeleteEvent",
+            EventKind::Issues => "IssuesEvent",
+            EventKind::Fork => "ForkEvent",
+            EventKind::Release => "ReleaseEvent",
         }
     }
 }
@@ -101,7 +101,7 @@ pub(super) struct Events {
     made: u64,
     id: u64,
     seconds: i64,
-    kind: Kind,
+    kind: EventKind,
     actor_id: u64,
     actor_login: Vec<u8>,
     repo_id: u64,
@@ -116,7 +116,7 @@ impl Events {
             made: 0,
             id: FIRST_ID,
             seconds: START,
-            kind: Kind::Push,
+            kind: EventKind::Push,
             actor_id: 0,
             actor_login: Vec::new(),
             repo_id: 0,
@@ -125,7 +125,7 @@ impl Events {
         }
     }
 
-    fn draw_kind(&mut self) -> Kind {
+    fn draw_kind(&mut self) -> EventKind {
         let mut left = self.rng.below(100);
         for (share, kind) in MIX {
             if left < share {
@@ -133,7 +133,7 @@ impl Events {
             }
             left -= share;
         }
-        Kind::Push
+        EventKind::Push
     }
 
     fn draw_actor(&mut self) {
@@ -164,7 +164,7 @@ impl Events {
         payload.clear();
         let number = 1 + rng.skewed(9_000);
         match self.kind {
-            Kind::Push => {
+            EventKind::Push => {
                 let size = 1 + rng.skewed(6);
                 push(payload, "{\"before\":\"");
                 push_hash(payload, rng);
@@ -180,7 +180,7 @@ impl Events {
                 push_integer(payload, size);
                 payload.push(b'}');
             }
-            Kind::Create => {
+            EventKind::Create => {
                 push(payload, "{\"description\":");
                 if rng.chance(1, 2) {
                     push(payload, "null");
@@ -193,7 +193,7 @@ impl Events {
                 push(payload, rng.pick(&BRANCHES));
                 push(payload, "\",\"ref_type\":\"branch\"}");
             }
-            Kind::PullRequest => {
+            EventKind::PullRequest => {
                 let (action, state) =
                     if rng.chance(1, 2) { ("opened", "open") } else { ("closed", "closed") };
                 push(payload, "{\"action\":\"");
@@ -203,32 +203,32 @@ impl Events {
                 push_numbered(payload, "pull_request", 2_200_000_000 + *made, number, state);
                 payload.push(b'}');
             }
-            Kind::Watch => push(payload, "{\"action\":\"started\"}"),
-            Kind::IssueComment => {
+            EventKind::Watch => push(payload, "{\"action\":\"started\"}"),
+            EventKind::IssueComment => {
                 push(payload, "{\"action\":\"created\",\"comment\":{\"id\":");
                 push_integer(payload, 2_560_000_000 + *made);
                 payload.push(b'}');
                 push_numbered(payload, "issue", 2_760_000_000 + u64::from(number), number, "open");
                 payload.push(b'}');
             }
-            Kind::Delete => {
+            EventKind::Delete => {
                 push(payload, "{\"pusher_type\":\"user\",\"ref\":\"dependabot/npm_and_yarn/");
                 push_words(payload, number, b'-');
                 push(payload, "\",\"ref_type\":\"branch\"}");
             }
-            Kind::Issues => {
+            EventKind::Issues => {
                 push(payload, "{\"action\":\"opened\"");
                 push_numbered(payload, "issue", 2_760_000_000 + *made, number, "open");
                 payload.push(b'}');
             }
-            Kind::Fork => {
+            EventKind::Fork => {
                 push(payload, "{\"forkee\":{\"full_name\":\"");
                 payload.extend_from_slice(&self.repo_name);
                 push(payload, "\",\"id\":");
                 push_integer(payload, 910_000_000 + *made);
                 push(payload, ",\"private\":false}}");
             }
-            Kind::Release => {
+            EventKind::Release => {
                 push(payload, "{\"action\":\"published\",\"release\":{\"id\":");
                 push_integer(payload, 193_000_000 + *made);
                 push(payload, ",\"name\":\"");

@@ -27,7 +27,7 @@ const GROUP_ROWS: usize = 1 << 20;
 pub(super) struct Parquet<W: Write + Send> {
     writer: ArrowWriter<W>,
     schema: SchemaRef,
-    columns: Vec<Column>,
+    columns: Vec<ColumnValues>,
     /// The column of the next value.
     at: usize,
     rows: usize,
@@ -35,7 +35,7 @@ pub(super) struct Parquet<W: Write + Send> {
 
 impl<W: Write + Send> Parquet<W> {
     pub(super) fn new(dataset: Dataset, out: W) -> io::Result<Self> {
-        let columns: Vec<Column> = dataset.types().map(|(_, sql)| Column::of(sql)).collect();
+        let columns: Vec<ColumnValues> = dataset.types().map(|(_, sql)| ColumnValues::of(sql)).collect();
         let fields: Vec<Field> = dataset
             .types()
             .zip(&columns)
@@ -59,7 +59,7 @@ impl<W: Write + Send> Parquet<W> {
 
     fn write(&mut self) -> io::Result<()> {
         if self.rows > 0 {
-            let arrays = self.columns.iter_mut().map(Column::finish).collect();
+            let arrays = self.columns.iter_mut().map(ColumnValues::finish).collect();
             let batch = RecordBatch::try_new(self.schema.clone(), arrays).map_err(io::Error::other)?;
             self.writer.write(&batch)?;
             self.rows = 0;
@@ -85,7 +85,7 @@ impl<W: Write + Send> Sink for Parquet<W> {
 }
 
 /// A column's values, collected.
-enum Column {
+enum ColumnValues {
     Boolean(BooleanBuilder),
     Smallint(Int16Builder),
     Integer(Int32Builder),
@@ -104,67 +104,71 @@ fn instants() -> DataType {
     DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))
 }
 
-impl Column {
+impl ColumnValues {
     /// For the SQL type of a data set's column.
-    fn of(sql: &str) -> Column {
+    fn of(sql: &str) -> ColumnValues {
         match sql {
-            "boolean" => Column::Boolean(BooleanBuilder::new()),
-            "smallint" => Column::Smallint(Int16Builder::new()),
-            "integer" => Column::Integer(Int32Builder::new()),
-            "bigint" => Column::Bigint(Int64Builder::new()),
-            "double precision" => Column::Double(Float64Builder::new()),
+            "boolean" => ColumnValues::Boolean(BooleanBuilder::new()),
+            "smallint" => ColumnValues::Smallint(Int16Builder::new()),
+            "integer" => ColumnValues::Integer(Int32Builder::new()),
+            "bigint" => ColumnValues::Bigint(Int64Builder::new()),
+            "double precision" => ColumnValues::Double(Float64Builder::new()),
             "timestamptz" => {
-                Column::Timestamptz(TimestampMicrosecondBuilder::new().with_data_type(instants()))
+                ColumnValues::Timestamptz(TimestampMicrosecondBuilder::new().with_data_type(instants()))
             }
-            "uuid" => Column::Uuid(FixedSizeBinaryBuilder::new(16)),
-            "text[]" => Column::TextArray(ListBuilder::new(StringBuilder::new())),
+            "uuid" => ColumnValues::Uuid(FixedSizeBinaryBuilder::new(16)),
+            "text[]" => ColumnValues::TextArray(ListBuilder::new(StringBuilder::new())),
             _ => match numeric(sql) {
                 Some((precision, scale)) => {
                     let data_type = DataType::Decimal128(precision, scale);
-                    Column::Numeric(Decimal128Builder::new().with_data_type(data_type), precision, scale)
+                    ColumnValues::Numeric(
+                        Decimal128Builder::new().with_data_type(data_type),
+                        precision,
+                        scale,
+                    )
                 }
-                None => Column::Text(StringBuilder::new()),
+                None => ColumnValues::Text(StringBuilder::new()),
             },
         }
     }
 
     fn data_type(&self) -> DataType {
         match self {
-            Column::Boolean(_) => DataType::Boolean,
-            Column::Smallint(_) => DataType::Int16,
-            Column::Integer(_) => DataType::Int32,
-            Column::Bigint(_) => DataType::Int64,
-            Column::Double(_) => DataType::Float64,
-            Column::Numeric(_, precision, scale) => DataType::Decimal128(*precision, *scale),
-            Column::Timestamptz(_) => instants(),
-            Column::Uuid(_) => DataType::FixedSizeBinary(16),
-            Column::Text(_) => DataType::Utf8,
-            Column::TextArray(_) => DataType::List(Arc::new(Field::new("item", DataType::Utf8, true))),
+            ColumnValues::Boolean(_) => DataType::Boolean,
+            ColumnValues::Smallint(_) => DataType::Int16,
+            ColumnValues::Integer(_) => DataType::Int32,
+            ColumnValues::Bigint(_) => DataType::Int64,
+            ColumnValues::Double(_) => DataType::Float64,
+            ColumnValues::Numeric(_, precision, scale) => DataType::Decimal128(*precision, *scale),
+            ColumnValues::Timestamptz(_) => instants(),
+            ColumnValues::Uuid(_) => DataType::FixedSizeBinary(16),
+            ColumnValues::Text(_) => DataType::Utf8,
+            ColumnValues::TextArray(_) => DataType::List(Arc::new(Field::new("item", DataType::Utf8, true))),
         }
     }
 
     fn put(&mut self, value: Value<'_>) {
         match (self, value) {
-            (Column::Boolean(column), Value::Boolean(value)) => column.append_value(value),
-            (Column::Smallint(column), Value::Smallint(value)) => column.append_value(value),
-            (Column::Integer(column), Value::Integer(value)) => column.append_value(value),
-            (Column::Bigint(column), Value::Bigint(value)) => column.append_value(value),
-            (Column::Double(column), Value::Double(value)) => column.append_value(value),
-            (Column::Double(column), Value::Gauge { scaled, decimals }) => {
+            (ColumnValues::Boolean(column), Value::Boolean(value)) => column.append_value(value),
+            (ColumnValues::Smallint(column), Value::Smallint(value)) => column.append_value(value),
+            (ColumnValues::Integer(column), Value::Integer(value)) => column.append_value(value),
+            (ColumnValues::Bigint(column), Value::Bigint(value)) => column.append_value(value),
+            (ColumnValues::Double(column), Value::Double(value)) => column.append_value(value),
+            (ColumnValues::Double(column), Value::Gauge { scaled, decimals }) => {
                 column.append_value(gauge(scaled, decimals));
             }
-            (Column::Numeric(column, _, to), Value::Numeric { scaled, scale }) => {
+            (ColumnValues::Numeric(column, _, to), Value::Numeric { scaled, scale }) => {
                 let missing = u32::from(to.unsigned_abs()).saturating_sub(scale);
                 column.append_value(i128::from(scaled) * 10_i128.pow(missing));
             }
-            (Column::Timestamptz(column), Value::Timestamptz(micros)) => column.append_value(micros),
-            (Column::Uuid(column), Value::Uuid(bytes)) => {
+            (ColumnValues::Timestamptz(column), Value::Timestamptz(micros)) => column.append_value(micros),
+            (ColumnValues::Uuid(column), Value::Uuid(bytes)) => {
                 column.append_value(bytes).expect("a uuid has 16 bytes");
             }
-            (Column::Text(column), Value::Text(text) | Value::Jsonb(text)) => {
+            (ColumnValues::Text(column), Value::Text(text) | Value::Jsonb(text)) => {
                 column.append_value(std::str::from_utf8(text).expect("generated text is UTF-8"));
             }
-            (Column::TextArray(column), Value::TextArray(elements)) => {
+            (ColumnValues::TextArray(column), Value::TextArray(elements)) => {
                 for element in elements {
                     let text =
                         element.map(|text| std::str::from_utf8(text).expect("generated text is UTF-8"));
@@ -179,31 +183,31 @@ impl Column {
 
     fn put_null(&mut self) {
         match self {
-            Column::Boolean(column) => column.append_null(),
-            Column::Smallint(column) => column.append_null(),
-            Column::Integer(column) => column.append_null(),
-            Column::Bigint(column) => column.append_null(),
-            Column::Double(column) => column.append_null(),
-            Column::Numeric(column, ..) => column.append_null(),
-            Column::Timestamptz(column) => column.append_null(),
-            Column::Uuid(column) => column.append_null(),
-            Column::Text(column) => column.append_null(),
-            Column::TextArray(column) => column.append(false),
+            ColumnValues::Boolean(column) => column.append_null(),
+            ColumnValues::Smallint(column) => column.append_null(),
+            ColumnValues::Integer(column) => column.append_null(),
+            ColumnValues::Bigint(column) => column.append_null(),
+            ColumnValues::Double(column) => column.append_null(),
+            ColumnValues::Numeric(column, ..) => column.append_null(),
+            ColumnValues::Timestamptz(column) => column.append_null(),
+            ColumnValues::Uuid(column) => column.append_null(),
+            ColumnValues::Text(column) => column.append_null(),
+            ColumnValues::TextArray(column) => column.append(false),
         }
     }
 
     fn finish(&mut self) -> ArrayRef {
         let builder: &mut dyn ArrayBuilder = match self {
-            Column::Boolean(column) => column,
-            Column::Smallint(column) => column,
-            Column::Integer(column) => column,
-            Column::Bigint(column) => column,
-            Column::Double(column) => column,
-            Column::Numeric(column, ..) => column,
-            Column::Timestamptz(column) => column,
-            Column::Uuid(column) => column,
-            Column::Text(column) => column,
-            Column::TextArray(column) => column,
+            ColumnValues::Boolean(column) => column,
+            ColumnValues::Smallint(column) => column,
+            ColumnValues::Integer(column) => column,
+            ColumnValues::Bigint(column) => column,
+            ColumnValues::Double(column) => column,
+            ColumnValues::Numeric(column, ..) => column,
+            ColumnValues::Timestamptz(column) => column,
+            ColumnValues::Uuid(column) => column,
+            ColumnValues::Text(column) => column,
+            ColumnValues::TextArray(column) => column,
         };
         builder.finish()
     }

@@ -11,13 +11,13 @@ const MS: Duration = Duration::from_millis(1);
 
 /// A server that gives each connection to `talk`, on a thread each.
 #[expect(clippy::disallowed_methods, reason = "a test may start threads")]
-fn server(talk: fn(TcpStream)) -> Target {
+fn server(talk: fn(TcpStream)) -> ProxyTarget {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
         listener.incoming().for_each(|stream| drop(thread::spawn(move || talk(stream.unwrap()))))
     });
-    Target::Tcp(address.ip().to_string(), address.port())
+    ProxyTarget::Tcp(address.ip().to_string(), address.port())
 }
 
 fn echo(mut stream: TcpStream) {
@@ -169,7 +169,7 @@ fn dropping_it_ends_its_connections() {
 
 #[test]
 fn a_server_that_is_not_there_is_a_closed_connection() {
-    let proxy = DelayProxy::start(Target::Unix("/no/such/socket".into()), 2 * MS).unwrap();
+    let proxy = DelayProxy::start(ProxyTarget::Unix("/no/such/socket".into()), 2 * MS).unwrap();
     assert_eq!(connect(&proxy).read(&mut [0]).unwrap_or(0), 0);
 }
 
@@ -185,19 +185,22 @@ fn a_unix_socket_is_reached_too() {
         stream.read_exact(&mut byte).unwrap();
         stream.write_all(&byte).unwrap();
     });
-    let proxy = DelayProxy::start(Target::Unix(path), 2 * MS).unwrap();
+    let proxy = DelayProxy::start(ProxyTarget::Unix(path), 2 * MS).unwrap();
     assert!(round_trip(&mut connect(&proxy)) >= 2 * MS);
 }
 
 #[test]
 fn a_connection_string_keeps_everything_but_the_way() {
-    assert_eq!(Target::of("host=/run/pg port=5433").unwrap(), Target::Unix("/run/pg/.s.PGSQL.5433".into()));
     assert_eq!(
-        Target::of("postgresql://me@db.example:6000/x").unwrap(),
-        Target::Tcp("db.example".to_owned(), 6000)
+        ProxyTarget::of("host=/run/pg port=5433").unwrap(),
+        ProxyTarget::Unix("/run/pg/.s.PGSQL.5433".into())
     );
-    assert!(Target::of("user=me").is_err());
-    let proxy = DelayProxy::start(Target::Tcp("127.0.0.1".to_owned(), 1), MS).unwrap();
+    assert_eq!(
+        ProxyTarget::of("postgresql://me@db.example:6000/x").unwrap(),
+        ProxyTarget::Tcp("db.example".to_owned(), 6000)
+    );
+    assert!(ProxyTarget::of("user=me").is_err());
+    let proxy = DelayProxy::start(ProxyTarget::Tcp("127.0.0.1".to_owned(), 1), MS).unwrap();
     let given = "postgresql://me:it%27s%5C@db.example:6000/my%20base?options=-c%20geqo%3Doff";
     let config = parse(&proxy.conninfo(given).unwrap()).unwrap();
     assert_eq!(config.get_password(), Some(&b"it's\\"[..]));

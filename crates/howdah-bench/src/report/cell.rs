@@ -20,7 +20,7 @@ fn is_control(series: &str) -> bool {
 
 /// The runs of one method at one place.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Cell {
+pub struct ReportCell {
     /// The line or bar.
     pub series: String,
     /// The place on the axis, where there is one.
@@ -39,7 +39,7 @@ pub struct Cell {
     pub rate: Option<Spread>,
     /// Rows a second of each run, in their order.
     pub values: Vec<f64>,
-    /// The interval in which the median of [`Cell::rate`] lies.
+    /// The interval in which the median of [`ReportCell::rate`] lies.
     pub interval: Option<Interval>,
     /// Rows a second as a multiple of the slowest method's; None for the slowest itself and where nothing compares.
     pub to_slowest: Option<f64>,
@@ -98,7 +98,7 @@ pub struct Trouble {
     pub runs: usize,
 }
 
-impl Cell {
+impl ReportCell {
     /// What `records`, which are all of one method at one place, amount to. None if there are none.
     pub(super) fn of(records: &[&Record]) -> Option<Self> {
         let first = *records.first()?;
@@ -116,7 +116,7 @@ impl Cell {
         let shown = counting.first().copied().unwrap_or(first);
         let phases = phases(&counting);
         let memory = counting.iter().filter_map(|record| count(record.evidence.peak_rss_bytes));
-        Some(Cell {
+        Some(ReportCell {
             series: first.series.clone(),
             x: first.x,
             runs: counting.len(),

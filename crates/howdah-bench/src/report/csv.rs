@@ -1,6 +1,6 @@
 //! `summary.csv`: one line a cell, for spreadsheets and data frames.
 
-use super::summary::{Cell, SectionSummary, Summary};
+use super::summary::{ReportCell, SectionSummary, Summary};
 use crate::latency::Latency;
 
 const HEADER: &str = "scenario,section,series,x,runs,outcome,rows,seconds,rows_per_s,rows_per_s_min,rows_per_s_max,\
@@ -21,7 +21,7 @@ pub(super) fn render(summary: &Summary) -> String {
     text
 }
 
-fn fields_of(section: &SectionSummary, cell: &Cell) -> Vec<String> {
+fn fields_of(section: &SectionSummary, cell: &ReportCell) -> Vec<String> {
     let figure = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
     let latency = |of: fn(Latency) -> Option<f64>| figure(cell.latency.and_then(of));
     let published = section.published.iter().find(|it| {

@@ -1,13 +1,14 @@
 //! What a section comes to, in a sentence or two.
 
-use super::cell::Cell;
+use super::cell::ReportCell;
 use crate::number::{milliseconds, thousands, times};
 use crate::record::Durability;
 use crate::scenario::Chart;
 
 /// The sentence above a section's chart; empty where nothing was measured.
-pub(super) fn of(chart: Chart, cells: &[Cell]) -> String {
-    let measured: Vec<&Cell> = cells.iter().filter(|cell| !cell.control && cell.rate.is_some()).collect();
+pub(super) fn of(chart: Chart, cells: &[ReportCell]) -> String {
+    let measured: Vec<&ReportCell> =
+        cells.iter().filter(|cell| !cell.control && cell.rate.is_some()).collect();
     if measured.is_empty() {
         return "Nothing could be measured.".to_owned();
     }
@@ -22,7 +23,7 @@ pub(super) fn of(chart: Chart, cells: &[Cell]) -> String {
 }
 
 /// In quotation marks where it would run into the sentence.
-fn name(cell: &Cell) -> String {
+fn name(cell: &ReportCell) -> String {
     if cell.series.contains(char::is_whitespace) {
         format!("“{}”", cell.series)
     } else {
@@ -30,18 +31,18 @@ fn name(cell: &Cell) -> String {
     }
 }
 
-fn rate(cell: &Cell) -> f64 {
+fn rate(cell: &ReportCell) -> f64 {
     cell.median().unwrap_or(0.0)
 }
 
-fn extremes<'a>(cells: &[&'a Cell]) -> Option<(&'a Cell, &'a Cell)> {
+fn extremes<'a>(cells: &[&'a ReportCell]) -> Option<(&'a ReportCell, &'a ReportCell)> {
     let best = cells.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
     let slowest = cells.iter().min_by(|a, b| rate(a).total_cmp(&rate(b)))?;
     Some((best, slowest))
 }
 
 /// The fastest of them beside the slowest; `more` is said of the fastest.
-fn bars(cells: &[&Cell], more: &str) -> String {
+fn bars(cells: &[&ReportCell], more: &str) -> String {
     let Some((best, slowest)) = extremes(cells) else { return String::new() };
     let figure = format!("{} rows/s", thousands(rate(best)));
     if cells.len() == 1 {
@@ -57,8 +58,8 @@ fn bars(cells: &[&Cell], more: &str) -> String {
 }
 
 /// Which of the cells that a sentence compares loaded a first part of the rows only.
-fn first_parts(cells: &[&Cell]) -> String {
-    let part = |cell: &&Cell| {
+fn first_parts(cells: &[&ReportCell]) -> String {
+    let part = |cell: &&ReportCell| {
         let share = thousands(cell.first_part()?);
         Some(format!(" {} loaded only the first {share} % of the rows.", name(cell)))
     };
@@ -66,8 +67,8 @@ fn first_parts(cells: &[&Cell]) -> String {
 }
 
 /// The fastest that a crash does not touch, where the fastest of all is not.
-fn durable_instead(best: &Cell, cells: &[&Cell]) -> String {
-    let durable: Vec<&Cell> =
+fn durable_instead(best: &ReportCell, cells: &[&ReportCell]) -> String {
+    let durable: Vec<&ReportCell> =
         cells.iter().copied().filter(|cell| cell.conditions.durability == Durability::Durable).collect();
     let Some(what) = after_a_crash(best) else { return String::new() };
     let best = name(best);
@@ -81,7 +82,7 @@ fn durable_instead(best: &Cell, cells: &[&Cell]) -> String {
 }
 
 /// What a crash does to the rows; None where they stay.
-fn after_a_crash(cell: &Cell) -> Option<&'static str> {
+fn after_a_crash(cell: &ReportCell) -> Option<&'static str> {
     match cell.conditions.durability {
         Durability::Durable => None,
         Durability::LosesLastCommits => Some("loses the last commits on a crash"),
@@ -91,7 +92,7 @@ fn after_a_crash(cell: &Cell) -> Option<&'static str> {
 }
 
 /// What the fastest costs in latency.
-fn waiting(cells: &[&Cell]) -> String {
+fn waiting(cells: &[&ReportCell]) -> String {
     let latency = extremes(cells).and_then(|(best, _)| best.latency);
     latency.map_or_else(String::new, |latency| {
         let (mean, p99) = (milliseconds(latency.mean_ms), milliseconds(latency.p99_ms));
@@ -100,20 +101,20 @@ fn waiting(cells: &[&Cell]) -> String {
 }
 
 /// At the most that all of them carried.
-fn latencies(axis: &str, cells: &[&Cell]) -> String {
-    let mut at: Vec<(&Cell, f64, f64)> =
+fn latencies(axis: &str, cells: &[&ReportCell]) -> String {
+    let mut at: Vec<(&ReportCell, f64, f64)> =
         cells.iter().filter_map(|cell| Some((*cell, cell.x?, cell.latency?.p99_ms))).collect();
     let Some(x) = at.iter().map(|(_, x, _)| *x).filter(|x| *x < 100.0).reduce(f64::max) else {
         return String::new();
     };
     at.retain(|(_, place, _)| *place == x);
     at.sort_by(|a, b| a.2.total_cmp(&b.2));
-    let each = |(cell, _, p99): &(&Cell, f64, f64)| format!("{} {}", name(cell), milliseconds(*p99));
+    let each = |(cell, _, p99): &(&ReportCell, f64, f64)| format!("{} {}", name(cell), milliseconds(*p99));
     let each: Vec<String> = at.iter().map(each).collect();
     format!("At {} {axis}, 99 % of the rows take at most: {}.", thousands(x), each.join(", "))
 }
 
-fn course(cells: &[&Cell]) -> String {
+fn course(cells: &[&ReportCell]) -> String {
     let each = cells.iter().filter_map(|cell| {
         let p99 = cell.latency?.p99_ms;
         let within = cell
@@ -126,8 +127,8 @@ fn course(cells: &[&Cell]) -> String {
     format!("99 % of the rows take at most: {}.", each.join("; "))
 }
 
-fn curves(axis: &str, cells: &[&Cell]) -> String {
-    let cells: Vec<&Cell> = cells.iter().copied().filter(|cell| cell.in_place()).collect();
+fn curves(axis: &str, cells: &[&ReportCell]) -> String {
+    let cells: Vec<&ReportCell> = cells.iter().copied().filter(|cell| cell.in_place()).collect();
     let mut places: Vec<f64> = cells.iter().filter_map(|cell| cell.x).collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
@@ -161,7 +162,7 @@ fn curves(axis: &str, cells: &[&Cell]) -> String {
     text + &first_parts(&[best, slowest]) + &durable_instead(best, &here)
 }
 
-fn waterfall(cells: &[&Cell]) -> String {
+fn waterfall(cells: &[&ReportCell]) -> String {
     let (Some(first), Some(last)) = (cells.first(), cells.last()) else { return String::new() };
     let mut text = format!(
         "From {} to {}: {}, from {} to {} rows/s.",
@@ -172,7 +173,7 @@ fn waterfall(cells: &[&Cell]) -> String {
         thousands(rate(last))
     );
     text += &first_parts(&[first, last]);
-    let step = |cell: &Cell| cell.step.filter(|_| !cell.step_in_doubt).unwrap_or(0.0);
+    let step = |cell: &ReportCell| cell.step.filter(|_| !cell.step_in_doubt).unwrap_or(0.0);
     let largest = cells.iter().max_by(|a, b| step(a).total_cmp(&step(b)));
     if let Some((cell, step)) = largest.and_then(|cell| Some((cell, cell.step.filter(|step| *step > 1.0)?))) {
         text += &format!(" The largest single step is {}, {}.", name(cell), times(step));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::summary::{Cell, Promise, PublishedFigure, ScenarioSummary, SectionSummary, Summary};
+use super::summary::{Promise, PublishedFigure, ReportCell, ScenarioSummary, SectionSummary, Summary};
 use crate::number::{bytes, gain, milliseconds, thousands, times};
 use crate::table::Table;
 
@@ -89,7 +89,7 @@ fn one_section(section: &SectionSummary) -> String {
 }
 
 /// A method at its place, as rows of tables name it.
-fn label(section: &SectionSummary, cell: &Cell) -> String {
+fn label(section: &SectionSummary, cell: &ReportCell) -> String {
     match cell.x.filter(|_| section.chart != "waterfall") {
         Some(x) => {
             let axis = section.axis.as_deref().unwrap_or("");
@@ -187,7 +187,7 @@ fn percent(share: f64) -> String {
 }
 
 /// The outcome in a word or two; the reasons stand below the table.
-fn flags(cell: &Cell) -> String {
+fn flags(cell: &ReportCell) -> String {
     let mut flags: Vec<String> = Vec::new();
     if cell.prefix {
         flags.push("a first part".to_owned());
@@ -203,7 +203,7 @@ fn flags(cell: &Cell) -> String {
 }
 
 fn marks(section: &SectionSummary) -> String {
-    let line_of = |cell: &Cell| {
+    let line_of = |cell: &ReportCell| {
         let marks = cell.marks().join("; ");
         (!marks.is_empty()).then(|| format!("- {}: {}\n", label(section, cell), line(&marks)))
     };
@@ -252,12 +252,12 @@ fn latencies(section: &SectionSummary) -> Option<Table> {
 
 /// None where nothing but the clock was seen. Along an axis, the last place of each series stands for the others.
 fn evidence(section: &SectionSummary) -> Option<Table> {
-    let measured: Vec<&Cell> = section.cells.iter().filter(|cell| cell.runs > 0).collect();
-    let last = |cell: &Cell| {
+    let measured: Vec<&ReportCell> = section.cells.iter().filter(|cell| cell.runs > 0).collect();
+    let last = |cell: &ReportCell| {
         !along_an_axis(section)
             || !measured.iter().any(|other| other.series == cell.series && other.x > cell.x)
     };
-    let cells: Vec<&Cell> = measured.iter().copied().filter(|cell| last(cell)).collect();
+    let cells: Vec<&ReportCell> = measured.iter().copied().filter(|cell| last(cell)).collect();
     let mut phases: Vec<&str> = Vec::new();
     for (name, _) in cells.iter().flat_map(|cell| &cell.phases) {
         if !phases.contains(&name.as_str()) {

@@ -1,6 +1,6 @@
 //! What cells of a section are to each other: the fastest, the slowest, the step before, the ceiling.
 
-use super::cell::Cell;
+use super::cell::ReportCell;
 use crate::number::thousands;
 use crate::record::Conditions;
 use crate::rounds::Spread;
@@ -11,8 +11,8 @@ const NEAR: f64 = 0.8;
 const NEAR_SERVICE: f64 = 0.25;
 
 /// Compares the cells that stand at the same place.
-pub(super) fn compare(cells: &mut [Cell]) {
-    let in_place = |cell: &&Cell| cell.in_place();
+pub(super) fn compare(cells: &mut [ReportCell]) {
+    let in_place = |cell: &&ReportCell| cell.in_place();
     let others: Vec<(Option<f64>, bool, Option<f64>)> =
         cells.iter().filter(in_place).map(|cell| (cell.x, cell.control, cell.median())).collect();
     let controls: Vec<(Option<f64>, Conditions, f64)> = cells
@@ -62,7 +62,7 @@ fn program(conditions: &Conditions) -> Option<&str> {
 }
 
 /// Compares each step of a waterfall with the one before that was measured.
-pub(super) fn steps(cells: &mut [Cell]) {
+pub(super) fn steps(cells: &mut [ReportCell]) {
     let mut before: Option<(Spread, Conditions)> = None;
     for cell in cells.iter_mut().filter(|cell| !cell.control) {
         if let Some((rate, conditions)) = &before {

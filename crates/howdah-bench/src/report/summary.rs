@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-pub use super::cell::{Cell, Trouble};
+pub use super::cell::{ReportCell, Trouble};
 pub use super::criteria::Promise;
 use super::{criteria, headline, rank};
 use crate::record::Record;
@@ -50,7 +50,7 @@ pub struct SectionSummary {
     /// The result, in a sentence or two.
     pub headline: String,
     /// In the order of the chart.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<ReportCell>,
     /// The promises about its figures, each with whether it is kept.
     pub promises: Vec<Promise>,
     /// A sentence on the share of the machine that other programs took; empty where that was not measured.
@@ -96,7 +96,7 @@ impl Summary {
     }
 
     /// Every cell with the scenario and section it stands in.
-    pub fn cells(&self) -> impl Iterator<Item = (&ScenarioSummary, &SectionSummary, &Cell)> {
+    pub fn cells(&self) -> impl Iterator<Item = (&ScenarioSummary, &SectionSummary, &ReportCell)> {
         self.scenarios.iter().flat_map(|scenario| {
             let sections = scenario.sections.iter();
             sections.flat_map(move |section| section.cells.iter().map(move |cell| (scenario, section, cell)))
@@ -174,7 +174,7 @@ fn one_section(name: &str, records: &[&Record], known: Option<&Section>) -> Sect
             .iter()
             .find(|cell| cell.series == figure.series && (figure.x.is_none() || cell.x == figure.x))
             .filter(|cell| cell.in_place())
-            .and_then(Cell::median),
+            .and_then(ReportCell::median),
         but: figure.but.to_owned(),
     });
     let published = published.collect();
@@ -203,7 +203,7 @@ fn one_section(name: &str, records: &[&Record], known: Option<&Section>) -> Sect
 }
 
 /// Series in the order in which they first occur, each along the axis.
-fn cells(records: &[&Record]) -> Vec<Cell> {
+fn cells(records: &[&Record]) -> Vec<ReportCell> {
     let mut groups: Vec<Vec<&Record>> = Vec::new();
     let mut series: Vec<&str> = Vec::new();
     for record in records {
@@ -217,7 +217,7 @@ fn cells(records: &[&Record]) -> Vec<Cell> {
     }
     let rank = |group: &[&Record]| series.iter().position(|name| *name == group[0].series);
     groups.sort_by(|a, b| rank(a).cmp(&rank(b)).then(place(a[0].x).total_cmp(&place(b[0].x))));
-    groups.iter().filter_map(|group| Cell::of(group)).collect()
+    groups.iter().filter_map(|group| ReportCell::of(group)).collect()
 }
 
 fn place(x: Option<f64>) -> f64 {

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::context::{Context, Laps, NoFigure, Rows};
+use super::context::{Context, Laps, NoFigure, RunRows};
 use super::prepare;
 use super::server::{BenchServer, TABLE};
 use super::stream;
 use super::verify::{count_of, verify};
 use crate::cell::Cell;
-use crate::command::{Command, Input, Task};
+use crate::command::{Command, CommandTask, Input};
 use crate::error::Error;
 use crate::measure;
 use crate::process::without_variables;
@@ -22,15 +22,15 @@ use crate::server_cpu::{ServerCpu, machine_busy_s};
 const BACKENDS_END: Duration = Duration::from_millis(300);
 
 /// A command that is about to run.
-pub(super) struct Run<'a> {
+pub(super) struct CommandRun<'a> {
     pub(super) context: &'a Context<'a>,
     pub(super) cell: &'a Cell,
     pub(super) command: &'a Command,
-    pub(super) rows: Rows<'a>,
+    pub(super) rows: RunRows<'a>,
     pub(super) server: &'a BenchServer,
 }
 
-impl Run<'_> {
+impl CommandRun<'_> {
     /// Runs it and fills the record.
     pub(super) fn measure(&self, laps: &mut Laps, record: &mut Record) -> Result<(), NoFigure> {
         let psql = self.psql()?;
@@ -42,7 +42,7 @@ impl Run<'_> {
 
         let rejects = self.context.scratch.waste();
         let conninfo = &self.server.conninfo;
-        let task = Task { conninfo, table: TABLE, psql: &psql, files: &files, rejects: &rejects };
+        let task = CommandTask { conninfo, table: TABLE, psql: &psql, files: &files, rejects: &rejects };
         let mut processes = self.command.processes(self.context.programs, &task)?;
         if !self.server.is_given() {
             processes.iter_mut().for_each(without_variables);

@@ -28,7 +28,7 @@ pub(super) struct Context<'a> {
 
 /// The rows of a run.
 #[derive(Clone, Copy)]
-pub(super) struct Rows<'a> {
+pub(super) struct RunRows<'a> {
     /// How many, from the data set's first.
     pub(super) count: u64,
     /// From which seed.

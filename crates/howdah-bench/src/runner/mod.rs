@@ -17,14 +17,14 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use context::{Context, Rows};
+use context::{Context, RunRows};
 use howdah::Control;
 use server::{Given, Servers};
 
 use crate::cell::{Cell, Method, Program, Rounds};
 use crate::command::Programs;
 use crate::contender::{self, Contender};
-use crate::continuous::{Buffer, Offer, Pace, Peak};
+use crate::continuous::{Buffer, Offer, Peak, RowSchedule};
 use crate::dataset::{Checksum, Dataset};
 use crate::error::Error;
 use crate::record::{Outcome, Record};
@@ -267,7 +267,7 @@ impl Runner<'_> {
         let Offer::Paced { steps } = offer.at_peak(peak) else {
             return self.over(cell, rows, rows);
         };
-        let pace = Pace::new(&steps)?.within(rows);
+        let pace = RowSchedule::new(&steps)?.within(rows);
         let offer = Offer::Paced { steps: pace.steps().to_vec() };
         let method = Method::Service { program: *program, buffer: buffer.clone(), offer };
         let paced = Cell { method, rows: pace.rows(), ..cell.clone() };
@@ -305,7 +305,7 @@ impl Runner<'_> {
             limit: Duration::from_secs_f64(self.options.max_seconds * PATIENCE),
             control: self.control,
         };
-        let rows = Rows { count: rows, seed, csv: &csv, checksum: expected };
+        let rows = RunRows { count: rows, seed, csv: &csv, checksum: expected };
         run::once(&context, &mut self.servers, cell, rows)
     }
 

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::context::Rows;
+use super::context::RunRows;
 use super::server::{BenchServer, TABLE};
 use crate::cell::{Cell, Keys, Method, Program};
 use crate::error::Error;
-use crate::worker::Work;
+use crate::worker::WorkKind;
 
 /// Rows in an array of arrays, as in study 4.
 const NESTED: u64 = 50;
@@ -34,7 +34,7 @@ pub(super) fn table(server: &BenchServer, cell: &Cell, rows: u64) -> Result<(), 
 }
 
 /// The file with the rows: CSV, unless another format is named, whose file stands beside it.
-pub(super) fn input(cell: &Cell, rows: Rows, format: Option<&str>) -> Result<PathBuf, Error> {
+pub(super) fn input(cell: &Cell, rows: RunRows, format: Option<&str>) -> Result<PathBuf, Error> {
     let Some(format) = format else { return Ok(rows.csv.to_owned()) };
     let file = rows.csv.with_extension(format);
     if !file.exists() {
@@ -50,14 +50,14 @@ pub(super) fn input(cell: &Cell, rows: Rows, format: Option<&str>) -> Result<Pat
 }
 
 /// What a worker does for the cell.
-pub(super) fn work(server: &BenchServer, cell: &Cell, rows: Rows) -> Result<Work, Error> {
+pub(super) fn work(server: &BenchServer, cell: &Cell, rows: RunRows) -> Result<WorkKind, Error> {
     let dataset = cell.dataset;
     let format = if let Method::Load(loading) = &cell.method { loading.format } else { None };
     let input = self::input(cell, rows, format)?.to_string_lossy().into_owned();
     let columns = dataset.header();
     let file = input.replace('\'', "''");
     Ok(match &cell.method {
-        Method::Load(loading) => Work::Load {
+        Method::Load(loading) => WorkKind::Load {
             input,
             table: TABLE.to_owned(),
             write_path: loading.write_path.to_owned(),
@@ -70,7 +70,7 @@ pub(super) fn work(server: &BenchServer, cell: &Cell, rows: Rows) -> Result<Work
                 .collect(),
             dry_run: loading.dry_run,
         },
-        Method::Writers { shape, connections, rows_per_statement } => Work::Write {
+        Method::Writers { shape, connections, rows_per_statement } => WorkKind::Write {
             dataset: dataset.name().to_owned(),
             rows: rows.count,
             seed: rows.seed,
@@ -79,7 +79,7 @@ pub(super) fn work(server: &BenchServer, cell: &Cell, rows: Rows) -> Result<Work
             rows_per_statement: *rows_per_statement,
             connections: *connections,
         },
-        Method::Service { program: Program::Writer, buffer, offer } => Work::Continuous {
+        Method::Service { program: Program::Writer, buffer, offer } => WorkKind::Continuous {
             dataset: dataset.name().to_owned(),
             rows: rows.count,
             seed: rows.seed,
@@ -88,9 +88,9 @@ pub(super) fn work(server: &BenchServer, cell: &Cell, rows: Rows) -> Result<Work
             offer: offer.clone(),
         },
         Method::ServerFile { freeze: false } => {
-            Work::Statements(format!("COPY {TABLE} ({columns}) FROM '{file}' (FORMAT csv, HEADER)"))
+            WorkKind::Statements(format!("COPY {TABLE} ({columns}) FROM '{file}' (FORMAT csv, HEADER)"))
         }
-        Method::ServerFile { freeze: true } => Work::Statements(format!(
+        Method::ServerFile { freeze: true } => WorkKind::Statements(format!(
             "TRUNCATE {TABLE}; COPY {TABLE} ({columns}) FROM '{file}' (FORMAT csv, HEADER, FREEZE)"
         )),
         Method::NestedUnnest { file } => nested(server, cell, &input, *file)?,
@@ -104,7 +104,7 @@ pub(super) fn work(server: &BenchServer, cell: &Cell, rows: Rows) -> Result<Work
 }
 
 /// Puts the rows into arrays, and says how they come out again.
-fn nested(server: &BenchServer, cell: &Cell, csv: &str, in_file: bool) -> Result<Work, Error> {
+fn nested(server: &BenchServer, cell: &Cell, csv: &str, in_file: bool) -> Result<WorkKind, Error> {
     let (database, dataset) = (&server.database, cell.dataset);
     let names: Vec<&str> = dataset.columns().iter().map(|(name, _)| *name).collect();
     let each = |form: &str| names.iter().map(|name| form.replace('#', name)).collect::<Vec<_>>().join(", ");
@@ -137,5 +137,5 @@ fn nested(server: &BenchServer, cell: &Cell, csv: &str, in_file: bool) -> Result
         ))?;
     }
     database.run(&format!("DROP TABLE {TABLE}_flat"))?;
-    Ok(Work::Statements(format!("INSERT INTO {TABLE} ({list}) SELECT {} FROM {from}", each("unnest(#)"))))
+    Ok(WorkKind::Statements(format!("INSERT INTO {TABLE} ({list}) SELECT {} FROM {from}", each("unnest(#)"))))
 }

@@ -9,14 +9,14 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::applied;
 use super::command;
-use super::context::{Context, Laps, NoFigure, Rows};
+use super::context::{Context, Laps, NoFigure, RunRows};
 use super::prepare;
 use super::server::{BenchServer, Servers, TABLE};
 use super::verify::verify;
 use super::watch::Watch;
 use crate::cell::{Cell, Keys, Method, Program};
 use crate::contender::{self, Service, Task};
-use crate::delay_proxy::{DelayProxy, Target};
+use crate::delay_proxy::{DelayProxy, ProxyTarget};
 use crate::error::Error;
 use crate::latency::Recorder;
 use crate::process::{End, Process, Run, without_variables};
@@ -38,7 +38,7 @@ pub(super) fn once(
     context: &Context,
     servers: &mut Servers,
     cell: &Cell,
-    rows: Rows,
+    rows: RunRows,
 ) -> Result<Record, Error> {
     let mut record = cell.record();
     let mut laps = Laps { clock: Instant::now() };
@@ -51,7 +51,7 @@ pub(super) fn once(
                     laps.end("server", &mut record);
                     match &cell.method {
                         Method::Command(command) => {
-                            let run = command::Run { context, cell, command, rows, server: &server };
+                            let run = command::CommandRun { context, cell, command, rows, server: &server };
                             run.measure(&mut laps, &mut record)
                         }
                         _ => measure(context, cell, rows, &server, &mut laps, &mut record),
@@ -77,7 +77,7 @@ pub(super) fn once(
 fn measure(
     context: &Context,
     cell: &Cell,
-    rows: Rows,
+    rows: RunRows,
     server: &BenchServer,
     laps: &mut Laps,
     record: &mut Record,
@@ -87,7 +87,7 @@ fn measure(
     let proxy = match cell.latency_ms {
         None => None,
         Some(ms) => {
-            Some(DelayProxy::start(Target::of(&server.conninfo)?, Duration::from_secs_f64(ms / 1e3))?)
+            Some(DelayProxy::start(ProxyTarget::of(&server.conninfo)?, Duration::from_secs_f64(ms / 1e3))?)
         }
     };
     let conninfo = match &proxy {
@@ -180,7 +180,7 @@ fn go(process: Process, context: &Context) -> Run {
 fn start(
     context: &Context,
     cell: &Cell,
-    rows: Rows,
+    rows: RunRows,
     server: &BenchServer,
     conninfo: String,
     record: &mut Record,
@@ -215,7 +215,7 @@ fn start(
 fn start_worker(
     context: &Context,
     cell: &Cell,
-    rows: Rows,
+    rows: RunRows,
     server: &BenchServer,
     conninfo: String,
 ) -> Result<Process, NoFigure> {

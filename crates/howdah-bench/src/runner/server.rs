@@ -53,11 +53,11 @@ pub(super) struct BenchServer {
     /// As records say it.
     pub(super) fresh: &'static str,
     /// What is left to do when the run is over.
-    end: End,
+    end: ServerEnd,
 }
 
 /// How a run leaves its server.
-enum End {
+enum ServerEnd {
     /// The server ends with the run.
     Stop {
         /// It ends when this is dropped.
@@ -129,7 +129,7 @@ impl Servers {
             bin_dir: Some(own.bin_dir().to_owned()),
             server_directory: Some(own.data_dir().to_owned()),
             fresh: if cell.has_log_files { WITH_LOG_FILES } else { "new cluster" },
-            end: End::Stop { _own: Box::new(own) },
+            end: ServerEnd::Stop { _own: Box::new(own) },
         })
     }
 
@@ -148,7 +148,7 @@ impl Servers {
             bin_dir: Some(own.bin_dir().to_owned()),
             server_directory: None,
             fresh: "new table, checkpoint",
-            end: End::Keep,
+            end: ServerEnd::Keep,
         })
     }
 }
@@ -161,13 +161,13 @@ impl BenchServer {
         let fresh = if database.checkpoint()? { "new table, checkpoint" } else { "new table" };
         let had_ledger =
             database.row(&format!("SELECT to_regclass('{LEDGER}') IS NOT NULL"))?.concat() == "t";
-        let end = End::CleanUp { had_ledger };
+        let end = ServerEnd::CleanUp { had_ledger };
         Ok(BenchServer { conninfo, database, pid, bin_dir: None, server_directory: None, fresh, end })
     }
 
     /// Whether the server is the user's.
     pub(super) fn is_given(&self) -> bool {
-        matches!(self.end, End::CleanUp { .. })
+        matches!(self.end, ServerEnd::CleanUp { .. })
     }
 
     /// One more connection.
@@ -191,11 +191,11 @@ impl BenchServer {
 impl Drop for BenchServer {
     fn drop(&mut self) {
         match self.end {
-            End::Stop { .. } => {}
-            End::Keep => {
+            ServerEnd::Stop { .. } => {}
+            ServerEnd::Keep => {
                 let _ = self.database.run(&clean_up());
             }
-            End::CleanUp { had_ledger } => {
+            ServerEnd::CleanUp { had_ledger } => {
                 let _ = self.database.run(&clean_up());
                 if !had_ledger {
                     let _ = self.database.run(&format!("DROP TABLE IF EXISTS {LEDGER}"));

@@ -1,6 +1,6 @@
 //! The truth of what arrived: rows and checksum of the table beside those of the data set.
 
-use super::context::Rows;
+use super::context::RunRows;
 use super::server::{BenchServer, TABLE};
 use crate::cell::{Cell, Method};
 use crate::error::Error;
@@ -10,7 +10,7 @@ use crate::record::{Outcome, Record};
 pub(super) fn verify(
     server: &BenchServer,
     cell: &Cell,
-    rows: Rows,
+    rows: RunRows,
     record: &mut Record,
 ) -> Result<(), Error> {
     let expected = rows.checksum.to_string();

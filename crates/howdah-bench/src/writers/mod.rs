@@ -23,7 +23,7 @@ mod session;
 mod shape;
 mod work;
 
-pub use rows::Rows;
+pub use rows::ShapedRows;
 pub use shape::Shape;
 pub use work::Work;
 
@@ -44,7 +44,7 @@ pub enum Pace {
 
 /// Rows, statements, seconds and latencies of what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct WriteOutcome {
     /// Rows that the server acknowledged: the first ones of those given, all of them unless time was up.
     pub rows: u64,
     /// Statements, each a transaction.
@@ -68,8 +68,8 @@ struct SessionGroup {
 }
 
 /// What the connections of one run share.
-struct Run<'a> {
-    rows: &'a Rows,
+struct WriterRun<'a> {
+    rows: &'a ShapedRows,
     work: &'a Work,
     next: AtomicUsize,
     failed: AtomicBool,
@@ -129,7 +129,12 @@ impl Writers {
     ///
     /// # Errors
     /// A statement failed, or `rows` were made for another shape.
-    pub fn run(&mut self, rows: &Rows, pace: Pace, limit: Option<Duration>) -> Result<Outcome, Error> {
+    pub fn run(
+        &mut self,
+        rows: &ShapedRows,
+        pace: Pace,
+        limit: Option<Duration>,
+    ) -> Result<WriteOutcome, Error> {
         rows.check(self.work.dataset, self.work.shape)?;
         let interval = match pace {
             Pace::Closed => None,
@@ -148,7 +153,7 @@ impl Writers {
             let prepared = group.sessions.iter_mut().map(|session| session.prepare_last(&self.work, last));
             group.runtime.block_on(try_join_all(prepared))?;
         }
-        let run = Run {
+        let run = WriterRun {
             rows,
             work: &self.work,
             next: AtomicUsize::new(0),
@@ -177,7 +182,7 @@ impl Writers {
             return Err(Error::Wrong(text));
         }
         let statements = total.times.len();
-        Ok(Outcome { rows: total.rows, statements, seconds, latency: total.times.latency() })
+        Ok(WriteOutcome { rows: total.rows, statements, seconds, latency: total.times.latency() })
     }
 }
 
@@ -196,7 +201,7 @@ impl Written {
 }
 
 impl SessionGroup {
-    fn write(&self, run: &Run<'_>) -> Result<Written, Error> {
+    fn write(&self, run: &WriterRun<'_>) -> Result<Written, Error> {
         let written = self.runtime.block_on(join_all(self.sessions.iter().map(|session| run.write(session))));
         let mut total = Written::default();
         for written in written {
@@ -206,7 +211,7 @@ impl SessionGroup {
     }
 }
 
-impl Run<'_> {
+impl WriterRun<'_> {
     /// Takes batch after batch until there are none.
     async fn write(&self, session: &Session) -> Result<Written, Error> {
         let mut written = Written::default();

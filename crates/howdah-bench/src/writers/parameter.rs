@@ -11,7 +11,7 @@ pub(super) struct Field<'a>(pub(super) Option<&'a [u8]>);
 
 /// Every `step`-th field from the `first` on as a one-dimensional array.
 #[derive(Debug)]
-pub(super) struct Column<'a> {
+pub(super) struct ArrayParameter<'a> {
     pub(super) fields: &'a [Field<'a>],
     pub(super) first: usize,
     pub(super) step: usize,
@@ -32,7 +32,7 @@ impl ToSql for Field<'_> {
     to_sql_checked!();
 }
 
-impl ToSql for Column<'_> {
+impl ToSql for ArrayParameter<'_> {
     fn to_sql(&self, r#type: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
         let Kind::Array(element) = r#type.kind() else { return Err("the parameter is no array".into()) };
         let fields = || self.fields.iter().skip(self.first).step_by(self.step);

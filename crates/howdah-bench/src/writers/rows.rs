@@ -11,7 +11,7 @@ use crate::error::Error;
 
 /// The rows of a generator in memory, in the form that a shape sends.
 #[derive(Debug)]
-pub struct Rows {
+pub struct ShapedRows {
     dataset: Dataset,
     form: Form,
     bytes: Bytes,
@@ -19,12 +19,12 @@ pub struct Rows {
     bounds: Vec<usize>,
 }
 
-impl Rows {
+impl ShapedRows {
     /// Makes and encodes the rows for a shape.
     ///
     /// # Errors
     /// There are more than this machine can count.
-    pub fn new(generator: Generator, shape: Shape) -> Result<Rows, Error> {
+    pub fn new(generator: Generator, shape: Shape) -> Result<ShapedRows, Error> {
         let doing = || Error::io("could not encode rows");
         let count = usize::try_from(generator.rows)
             .map_err(|_| Error::Usage("the rows do not fit into memory".to_owned()))?;
@@ -41,7 +41,7 @@ impl Rows {
             }
             Form::Nothing => vec![0; count + 1],
         };
-        Ok(Rows { dataset: generator.dataset, form, bytes: bytes.into(), bounds })
+        Ok(ShapedRows { dataset: generator.dataset, form, bytes: bytes.into(), bounds })
     }
 
     /// Returns the number of rows.
@@ -125,8 +125,8 @@ mod tests {
         for dataset in Dataset::ALL {
             for hostile in [false, true] {
                 let generator = Generator { hostile, ..dataset.generator(300, 7) };
-                let binary = Rows::new(generator, Shape::CopyBinary).unwrap();
-                let csv = Rows::new(generator, Shape::CopyCsv).unwrap();
+                let binary = ShapedRows::new(generator, Shape::CopyBinary).unwrap();
+                let csv = ShapedRows::new(generator, Shape::CopyCsv).unwrap();
                 assert_eq!((binary.len(), csv.len()), (300, 300), "{generator:?}");
                 let columns = dataset.columns().len();
                 assert_eq!(binary.fields(0..300).len(), 300 * columns, "{generator:?}");
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn rows_for_one_shape_are_not_sent_by_another() {
-        let rows = Rows::new(Dataset::Tasks.generator(3, 1), Shape::CopyCsv).unwrap();
+        let rows = ShapedRows::new(Dataset::Tasks.generator(3, 1), Shape::CopyCsv).unwrap();
         assert!(rows.check(Dataset::Tasks, Shape::CopyCsv).is_ok());
         assert!(rows.check(Dataset::Tasks, Shape::Values).is_err());
         assert!(rows.check(Dataset::Instest, Shape::CopyCsv).is_err());

@@ -11,8 +11,8 @@ use futures_util::future::maybe_done;
 use howdah::connect::Connection;
 use tokio_postgres::{Client, Statement};
 
-use super::parameter::{Column, Field};
-use super::rows::Rows;
+use super::parameter::{ArrayParameter, Field};
+use super::rows::ShapedRows;
 use super::shape::Shape;
 use super::work::Work;
 use crate::database::open;
@@ -60,7 +60,12 @@ impl Session {
     }
 
     /// Writes a batch and commits it. Returns the number of rows that the server acknowledged.
-    pub(super) async fn write(&self, work: &Work, rows: &Rows, batch: Range<usize>) -> Result<u64, Error> {
+    pub(super) async fn write(
+        &self,
+        work: &Work,
+        rows: &ShapedRows,
+        batch: Range<usize>,
+    ) -> Result<u64, Error> {
         let count = batch.len();
         let done = match work.shape {
             Shape::Values => {
@@ -72,7 +77,7 @@ impl Session {
             Shape::Unnest => {
                 let fields = rows.fields(batch);
                 let step = work.dataset.columns().len();
-                let column = |first| Column { fields: &fields, first, step };
+                let column = |first| ArrayParameter { fields: &fields, first, step };
                 self.connection
                     .client()
                     .execute_raw(&self.statement, (0..step).map(column).collect::<Vec<_>>())
@@ -94,7 +99,7 @@ impl Session {
         Err(Error::Wrong(format!("a batch of {count} rows came to {acknowledged} at the server")))
     }
 
-    async fn pipeline(&self, rows: &Rows, batch: Range<usize>) -> Result<u64, tokio_postgres::Error> {
+    async fn pipeline(&self, rows: &ShapedRows, batch: Range<usize>) -> Result<u64, tokio_postgres::Error> {
         let alone = |statement| self.connection.client().execute_raw(statement, Vec::<Field>::new());
         let mut sent = vec![Box::pin(maybe_done(alone(&self.begin)))];
         for row in batch {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use howdah_bench::database::Database;
 use howdah_bench::dataset::{Dataset, Generator};
-use howdah_bench::delay_proxy::{DelayProxy, Target};
-use howdah_bench::writers::{Outcome, Pace, Rows, Shape, Work, Writers};
+use howdah_bench::delay_proxy::{DelayProxy, ProxyTarget};
+use howdah_bench::writers::{Pace, Shape, ShapedRows, Work, WriteOutcome, Writers};
 use howdah_server::{Settings, Throwaway};
 
 const MS: Duration = Duration::from_millis(1);
@@ -47,7 +47,7 @@ impl Fixture {
     }
 
     fn proxy(&self, round_trip: Duration) -> (DelayProxy, String) {
-        let target = Target::of(&self.server.conninfo()).expect("it has a socket");
+        let target = ProxyTarget::of(&self.server.conninfo()).expect("it has a socket");
         let proxy = DelayProxy::start(target, round_trip).expect("a proxy starts");
         let conninfo = proxy.conninfo(&self.server.conninfo()).expect("the server's conninfo is one");
         (proxy, conninfo)
@@ -58,8 +58,8 @@ fn work(dataset: Dataset, shape: Shape, connections: usize, rows_per_statement: 
     Work { dataset, table: "written".to_owned(), shape, rows_per_statement, connections }
 }
 
-fn write(conninfo: &str, generator: Generator, work: Work) -> Outcome {
-    let rows = Rows::new(generator, work.shape).expect("rows are made");
+fn write(conninfo: &str, generator: Generator, work: Work) -> WriteOutcome {
+    let rows = ShapedRows::new(generator, work.shape).expect("rows are made");
     let mut writers = Writers::connect(conninfo, work).expect("connections are opened");
     writers.run(&rows, Pace::Closed, None).expect("rows are written")
 }
@@ -96,7 +96,7 @@ fn connections_are_as_many_as_said_and_all_of_them_write() {
     let open = format!("SELECT count(*) FROM pg_stat_activity WHERE pid IN ({list})");
     assert_eq!(fixture.one(&open), "20");
     let before = fixture.one("SELECT clock_timestamp()");
-    let rows = Rows::new(Dataset::Tasks.generator(2_000, 42), Shape::Values).unwrap();
+    let rows = ShapedRows::new(Dataset::Tasks.generator(2_000, 42), Shape::Values).unwrap();
     let outcome = writers.run(&rows, Pace::Closed, None).unwrap();
     let wrote = format!(
         "SELECT count(*) FROM pg_stat_activity WHERE pid IN ({list}) AND query LIKE 'INSERT%' \
@@ -116,7 +116,7 @@ fn latency_is_there_and_connections_hide_it() {
     let generator = Dataset::Tasks.generator(200, 42);
     let mut writers = Writers::connect(&conninfo, work(Dataset::Tasks, Shape::Values, 1, 1)).unwrap();
     assert_eq!(proxy.connections_now(), 1);
-    let rows = Rows::new(generator, Shape::Values).unwrap();
+    let rows = ShapedRows::new(generator, Shape::Values).unwrap();
     let one = writers.run(&rows, Pace::Closed, None).unwrap();
     assert!(one.seconds >= 0.4 && one.latency.p50_ms >= 2.0 && one.latency.mean_ms >= 2.0, "{one:?}");
     fixture.holds(generator, 200);
@@ -158,7 +158,7 @@ fn what_the_time_limit_leaves_is_a_first_part_of_the_rows() {
     let generator = Dataset::Tasks.generator(5_000, 42);
     for shape in [Shape::Values, Shape::CopyCsv] {
         fixture.table(Dataset::Tasks);
-        let rows = Rows::new(generator, shape).unwrap();
+        let rows = ShapedRows::new(generator, shape).unwrap();
         let mut writers = Writers::connect(&conninfo, work(Dataset::Tasks, shape, 6, 3)).unwrap();
         let outcome = writers.run(&rows, Pace::Closed, Some(100 * MS)).unwrap();
         assert!((3..5_000).contains(&outcome.rows) && outcome.seconds >= 0.1, "{outcome:?}");
@@ -176,7 +176,7 @@ fn controls_write_nothing_and_do_their_work() {
     assert_eq!((ping.rows, ping.statements), (100, 10));
     fixture.holds(generator, 0);
     // A study has measured look-ups of rows that do not exist.
-    let rows = Rows::new(generator, Shape::Read).unwrap();
+    let rows = ShapedRows::new(generator, Shape::Read).unwrap();
     let mut readers = Writers::connect(&conninfo, work(Dataset::Tasks, Shape::Read, 2, 10)).unwrap();
     assert!(readers.run(&rows, Pace::Closed, None).is_err());
     write(&conninfo, generator, work(Dataset::Tasks, Shape::CopyBinary, 1, 100));
@@ -189,7 +189,7 @@ fn a_pace_counts_what_late_statements_waited() {
     let fixture = Fixture::new();
     fixture.table(Dataset::Tasks);
     let (_proxy, conninfo) = fixture.proxy(20 * MS);
-    let rows = Rows::new(Dataset::Tasks.generator(50, 42), Shape::Ping).unwrap();
+    let rows = ShapedRows::new(Dataset::Tasks.generator(50, 42), Shape::Ping).unwrap();
     let mut writers = Writers::connect(&conninfo, work(Dataset::Tasks, Shape::Ping, 1, 1)).unwrap();
     // Twenty times what one connection can do: the last one should begin after 49 ms, and ends after 1000 ms.
     let hurried = writers.run(&rows, Pace::Open { rows_per_s: 1_000.0 }, None).unwrap();
@@ -212,7 +212,7 @@ fn a_refused_batch_is_a_failure_and_leaves_nothing_of_itself() {
         // Row 57 is there already: batches of 20 before its own arrive, its own does not.
         write(&conninfo, generator, work(Dataset::Tasks, Shape::CopyBinary, 1, 100));
         fixture.database.run("DELETE FROM written WHERE id <> 57").unwrap();
-        let rows = Rows::new(generator, shape).unwrap();
+        let rows = ShapedRows::new(generator, shape).unwrap();
         let mut writers = Writers::connect(&conninfo, work(Dataset::Tasks, shape, 1, 20)).unwrap();
         let error = writers.run(&rows, Pace::Closed, None).unwrap_err().to_string();
         assert!(error.contains("23505"), "{shape:?}: {error}");

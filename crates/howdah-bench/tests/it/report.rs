@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use howdah_bench::record::{Evidence, Outcome, Record};
-use howdah_bench::report::summary::{Cell, SectionSummary, Summary};
+use howdah_bench::report::summary::{ReportCell, SectionSummary, Summary};
 use howdah_bench::report::write;
 
 use crate::example::{ENVIRONMENT, HOSTILE, SCENARIOS, records, run};
@@ -23,7 +23,7 @@ fn section(records: &[Record], name: &str) -> SectionSummary {
     sections.find(|section| section.name == name).expect("the section was run")
 }
 
-fn cell<'a>(section: &'a SectionSummary, series: &str) -> &'a Cell {
+fn cell<'a>(section: &'a SectionSummary, series: &str) -> &'a ReportCell {
     section.cells.iter().find(|cell| cell.series == series).expect("the series was run")
 }
 

@@ -6,9 +6,9 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use howdah::{Error, ErrorKind};
-use howdah_server::{Persistent, Server as Running, Status};
+use howdah_server::{Persistent, Server, Status};
 
-use crate::args::{Server, ServerAction};
+use crate::args::{ServerAction, ServerArgs};
 use crate::exit;
 use crate::figures::visible;
 use crate::own_server::server_error;
@@ -16,7 +16,7 @@ use crate::program;
 use crate::render::Console;
 
 /// Does what was asked and returns the exit code.
-pub(crate) fn run(args: &Server) -> u8 {
+pub(crate) fn run(args: &ServerArgs) -> u8 {
     let console = Console::new(false);
     act(args, console).unwrap_or_else(|error| {
         console.error(&error);
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &Server) -> u8 {
     })
 }
 
-fn act(args: &Server, console: Console) -> Result<u8, Error> {
+fn act(args: &ServerArgs, console: Console) -> Result<u8, Error> {
     let failed = |error| server_error(&error);
     let server = Persistent::named(&args.name).map_err(failed)?;
     match &args.action {
@@ -54,7 +54,7 @@ fn act(args: &Server, console: Console) -> Result<u8, Error> {
     Ok(exit::DONE)
 }
 
-fn line(server: &Running) -> String {
+fn line(server: &Server) -> String {
     let place = visible(&server.describe());
     format!("running: {place} (port {}, process {})", server.port(), server.pid())
 }
@@ -71,7 +71,7 @@ fn status_line(status: &Status) -> String {
 }
 
 /// psql takes our place, terminal and exit code included; returns only when that fails.
-fn become_psql(server: &Running, args: &[OsString]) -> Error {
+fn become_psql(server: &Server, args: &[OsString]) -> Error {
     let mut psql = Command::new(server.bin_dir().join("psql"));
     // By the environment: a password on the command line is seen by every user of the machine.
     psql.env("PGHOST", server.socket_dir())

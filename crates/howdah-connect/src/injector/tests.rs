@@ -71,8 +71,8 @@ fn sent(injector: &mut ProtocolInjector, driver: &[u8], size: usize) -> Vec<u8> 
         while !piece.is_empty() {
             write(injector, &mut out);
             let taken = match injector.route(piece) {
-                Route::Taken(taken) => taken,
-                Route::Forward(allowed) => {
+                Disposition::Taken(taken) => taken,
+                Disposition::Forward(allowed) => {
                     let written = allowed.div_ceil(2);
                     injector.forwarded(&piece[..written]);
                     out.extend_from_slice(&piece[..written]);
@@ -112,7 +112,7 @@ fn the_copy_takes_the_place_of_its_ticket_however_the_driver_writes_it() {
         let expected = [('C', 6), ('P', 38), ('B', 26), ('E', 5), ('B', 14), ('E', 5)];
         let behind = [('d', 2000), ('c', 0), ('S', 0), ('Q', 11), ('Q', 20), ('S', 0)];
         assert_eq!(tags(&sent), [&expected[..], &behind].concat(), "in pieces of {size}");
-        assert_eq!(injector.route(b"untouched"), Route::Forward(9));
+        assert_eq!(injector.route(b"untouched"), Disposition::Forward(9));
     }
 }
 

@@ -12,7 +12,7 @@ use super::family::{Extension, TypeFamily, value_type};
 use super::mapping::NoMapping;
 use super::source::{Cell, Source};
 use super::target::Target;
-use super::value::Value;
+use super::value::SqlValue;
 use super::{array, composite, hstore, json, vector};
 use crate::shape::TypeShape;
 use crate::text::TextCodec;
@@ -165,7 +165,7 @@ impl ArrowCodec {
             (Target::Hstore(_), Cell::Map(..)) => self.put_literal(source, row, scratch, out),
             (target, cell) => {
                 let value = target.value(cell, self.allowed)?;
-                if let Value::Text(literal) = value {
+                if let SqlValue::Text(literal) = value {
                     return self.read(literal, out);
                 }
                 if let Some(verdict) = target.put(&value, out) {

@@ -6,7 +6,7 @@ use super::allowed::Allowed;
 use super::codec::ArrowCodec;
 use super::family::value_type;
 use super::mapping::NoMapping;
-use super::source::Member;
+use super::source::StructColumn;
 use crate::shape::CompositeField;
 use crate::text::TextCodec;
 use crate::verdict::Verdict;
@@ -52,13 +52,13 @@ pub(super) fn columns(
 /// Appends the row without the length in front.
 pub(super) fn put(
     columns: &[Column],
-    members: &[Member<'_>],
+    members: &[StructColumn<'_>],
     row: usize,
     scratch: &mut Vec<u8>,
     out: &mut Vec<u8>,
 ) -> Verdict {
     out.extend_from_slice(&wire::count(columns.len())?);
-    for (Column { oid, codec }, Member { source, .. }) in columns.iter().zip(members) {
+    for (Column { oid, codec }, StructColumn { source, .. }) in columns.iter().zip(members) {
         out.extend_from_slice(&oid.to_be_bytes());
         if source.is_null(row) {
             codec.put_null(out)?;
@@ -70,10 +70,17 @@ pub(super) fn put(
 }
 
 /// Appends the literal.
-pub(super) fn literal(columns: &[Column], members: &[Member<'_>], row: usize, out: &mut Vec<u8>) -> Verdict {
+pub(super) fn literal(
+    columns: &[Column],
+    members: &[StructColumn<'_>],
+    row: usize,
+    out: &mut Vec<u8>,
+) -> Verdict {
     let mut text = Vec::new();
     out.push(b'(');
-    for (index, (Column { codec, .. }, Member { source, .. })) in columns.iter().zip(members).enumerate() {
+    for (index, (Column { codec, .. }, StructColumn { source, .. })) in
+        columns.iter().zip(members).enumerate()
+    {
         if index > 0 {
             out.push(b',');
         }

@@ -47,7 +47,7 @@ pub(super) enum Cell<'s> {
     Instant(Timestamp),
     Interval(Interval),
     List(&'s Source<'s>, Range<usize>),
-    Struct(&'s [Member<'s>], usize),
+    Struct(&'s [StructColumn<'s>], usize),
     /// Keys, values, and where the map's entries are in both.
     Map(&'s Source<'s>, &'s Source<'s>, Range<usize>),
 }
@@ -60,14 +60,14 @@ impl Cell<'_> {
 }
 
 /// A column of a struct.
-pub(super) struct Member<'a> {
+pub(super) struct StructColumn<'a> {
     pub(super) name: &'a str,
     pub(super) source: Source<'a>,
 }
 
-impl<'a> Member<'a> {
+impl<'a> StructColumn<'a> {
     fn bind((field, column): (&'a FieldRef, &'a ArrayRef)) -> Result<Self, NoMapping> {
-        Ok(Member { name: field.name(), source: Source::of(column, field)? })
+        Ok(StructColumn { name: field.name(), source: Source::of(column, field)? })
     }
 }
 
@@ -113,7 +113,7 @@ pub(super) enum Values<'a> {
     DaysAndTime(&'a [IntervalDayTime]),
     MonthsDaysAndTime(&'a [IntervalMonthDayNano]),
     List(Ranges<'a>, Box<Source<'a>>),
-    Struct(Box<[Member<'a>]>),
+    Struct(Box<[StructColumn<'a>]>),
     Map(Ranges<'a>, Box<(Source<'a>, Source<'a>)>),
     Dictionary(Keys<'a>, Box<Source<'a>>),
     Runs(Runs<'a>, Box<Source<'a>>),
@@ -286,7 +286,7 @@ impl<'a> Values<'a> {
             DataType::Struct(_) => {
                 let structs = array.as_struct();
                 let columns = structs.fields().iter().zip(structs.columns());
-                Ok(Values::Struct(columns.map(Member::bind).collect::<Result<_, _>>()?))
+                Ok(Values::Struct(columns.map(StructColumn::bind).collect::<Result<_, _>>()?))
             }
             DataType::Map(..) => {
                 let maps = array.as_map();

@@ -11,7 +11,7 @@ use super::moments::{Style, Timestamp, postgres_date, postgres_time};
 use super::numbers::Shortest;
 use super::source::Cell;
 use super::strings::{check_nul, check_text};
-use super::value::Value;
+use super::value::SqlValue;
 use crate::text::NumericLimit;
 use crate::verdict::{Loss, NotEncoded, Verdict};
 use crate::wire;
@@ -134,23 +134,23 @@ impl Target {
     }
 
     /// Appends the binary field; `None` where the type reads the value from its literal.
-    pub(super) fn put(&self, value: &Value<'_>, out: &mut Vec<u8>) -> Option<Verdict> {
+    pub(super) fn put(&self, value: &SqlValue<'_>, out: &mut Vec<u8>) -> Option<Verdict> {
         match (self, value) {
-            (Target::Bool, &Value::Bool(value)) => wire::put_bool(out, value),
-            (Target::Int2, &Value::Int2(value)) => wire::put_i16(out, value),
-            (Target::Int4, &Value::Int4(value)) | (Target::Date, &Value::Date(value)) => {
+            (Target::Bool, &SqlValue::Bool(value)) => wire::put_bool(out, value),
+            (Target::Int2, &SqlValue::Int2(value)) => wire::put_i16(out, value),
+            (Target::Int4, &SqlValue::Int4(value)) | (Target::Date, &SqlValue::Date(value)) => {
                 wire::put_i32(out, value);
             }
-            (Target::Int8, &Value::Int8(value))
-            | (Target::Time, &Value::Time(value))
-            | (Target::Timestamp, &Value::Timestamp(value))
-            | (Target::Timestamptz, &Value::Timestamptz(value)) => wire::put_i64(out, value),
-            (Target::Oid, &Value::Oid(value)) => wire::put_oid(out, value),
-            (Target::Float4, &Value::Single(value)) => wire::put_f32(out, value),
-            (Target::Float8, &Value::Double(value)) => wire::put_f64(out, value),
-            (Target::Bytea, Value::Bytes(value)) => return Some(wire::put_bytes(out, value)),
-            (Target::Uuid, &Value::Uuid(value)) => wire::put_uuid(out, value),
-            (Target::Interval, &Value::Interval(months, days, micros)) => {
+            (Target::Int8, &SqlValue::Int8(value))
+            | (Target::Time, &SqlValue::Time(value))
+            | (Target::Timestamp, &SqlValue::Timestamp(value))
+            | (Target::Timestamptz, &SqlValue::Timestamptz(value)) => wire::put_i64(out, value),
+            (Target::Oid, &SqlValue::Oid(value)) => wire::put_oid(out, value),
+            (Target::Float4, &SqlValue::Single(value)) => wire::put_f32(out, value),
+            (Target::Float8, &SqlValue::Double(value)) => wire::put_f64(out, value),
+            (Target::Bytea, SqlValue::Bytes(value)) => return Some(wire::put_bytes(out, value)),
+            (Target::Uuid, &SqlValue::Uuid(value)) => wire::put_uuid(out, value),
+            (Target::Interval, &SqlValue::Interval(months, days, micros)) => {
                 wire::put_interval(out, months, days, micros);
             }
             _ => return None,
@@ -159,37 +159,37 @@ impl Target {
     }
 
     /// The value that a cell is in this type.
-    pub(super) fn value<'s>(&self, cell: Cell<'s>, allowed: Allowed) -> Result<Value<'s>, NotEncoded> {
+    pub(super) fn value<'s>(&self, cell: Cell<'s>, allowed: Allowed) -> Result<SqlValue<'s>, NotEncoded> {
         match (self, cell) {
             (_, Cell::Text(text) | Cell::Json(text)) => {
                 check_nul(text)?;
-                Ok(Value::Text(text))
+                Ok(SqlValue::Text(text))
             }
             (Target::Text | Target::Json, Cell::Bytes(bytes)) => {
                 check_text(bytes)?;
-                Ok(Value::Text(bytes))
+                Ok(SqlValue::Text(bytes))
             }
-            (Target::Int2, cell) => Ok(Value::Int2(integer(&cell, "smallint", allowed)?)),
-            (Target::Int4, cell) => Ok(Value::Int4(integer(&cell, "integer", allowed)?)),
-            (Target::Int8, cell) => Ok(Value::Int8(integer(&cell, "bigint", allowed)?)),
-            (Target::Oid, cell) => Ok(Value::Oid(integer(&cell, "oid", allowed)?)),
+            (Target::Int2, cell) => Ok(SqlValue::Int2(integer(&cell, "smallint", allowed)?)),
+            (Target::Int4, cell) => Ok(SqlValue::Int4(integer(&cell, "integer", allowed)?)),
+            (Target::Int8, cell) => Ok(SqlValue::Int8(integer(&cell, "bigint", allowed)?)),
+            (Target::Oid, cell) => Ok(SqlValue::Oid(integer(&cell, "oid", allowed)?)),
             (Target::Float4, cell) => match single(&cell, allowed)? {
-                Some(value) => Ok(Value::Single(value)),
+                Some(value) => Ok(SqlValue::Single(value)),
                 None => natural(cell, allowed),
             },
             (Target::Float8, cell) => match double(&cell, allowed)? {
-                Some(value) => Ok(Value::Double(value)),
+                Some(value) => Ok(SqlValue::Double(value)),
                 None => natural(cell, allowed),
             },
             (Target::Numeric(limit), cell) => numeric(cell, *limit, allowed),
-            (Target::Bytea, Cell::Uuid(bytes)) => Ok(Value::Bytes(bytes)),
+            (Target::Bytea, Cell::Uuid(bytes)) => Ok(SqlValue::Bytes(bytes)),
             (Target::Uuid, Cell::Bytes(bytes)) => uuid(bytes),
             (Target::Date, Cell::Local(moment)) if moment.nanos != 0 => {
                 Err(refused(|out| moment.put(Style::Sql, "", out), "is no date: it is not at midnight"))
             }
-            (Target::Date, Cell::Local(moment)) => Ok(Value::Date(postgres_date(moment.days)?)),
+            (Target::Date, Cell::Local(moment)) => Ok(SqlValue::Date(postgres_date(moment.days)?)),
             (Target::Timestamp, Cell::Date(days)) => match (Timestamp { days, nanos: 0 }).postgres(allowed) {
-                Ok(micros) => Ok(Value::Timestamp(micros)),
+                Ok(micros) => Ok(SqlValue::Timestamp(micros)),
                 Err(_) => Err(NotEncoded::invalid("22008", "date out of range for timestamp".to_owned())),
             },
             (_, cell) => natural(cell, allowed),
@@ -198,35 +198,39 @@ impl Target {
 }
 
 /// The value of the PostgreSQL type that is nearest to the cell's own.
-fn natural(cell: Cell<'_>, allowed: Allowed) -> Result<Value<'_>, NotEncoded> {
+fn natural(cell: Cell<'_>, allowed: Allowed) -> Result<SqlValue<'_>, NotEncoded> {
     Ok(match cell {
-        Cell::Bool(value) => Value::Bool(value),
-        Cell::Int(value) => Value::Int(value),
-        Cell::Single(value) => Value::Single(value),
-        Cell::Double(value) => Value::Double(value),
-        Cell::Decimal(value) => Value::Numeric(value),
-        Cell::Text(text) | Cell::Json(text) => Value::Text(text),
-        Cell::Bytes(bytes) => Value::Bytes(bytes),
+        Cell::Bool(value) => SqlValue::Bool(value),
+        Cell::Int(value) => SqlValue::Int(value),
+        Cell::Single(value) => SqlValue::Single(value),
+        Cell::Double(value) => SqlValue::Double(value),
+        Cell::Decimal(value) => SqlValue::Numeric(value),
+        Cell::Text(text) | Cell::Json(text) => SqlValue::Text(text),
+        Cell::Bytes(bytes) => SqlValue::Bytes(bytes),
         Cell::Uuid(bytes) => return uuid(bytes),
-        Cell::Date(days) => Value::Date(postgres_date(days)?),
-        Cell::Time(nanos) => Value::Time(postgres_time(nanos, allowed)?),
-        Cell::Local(moment) => Value::Timestamp(moment.postgres(allowed)?),
-        Cell::Instant(moment) => Value::Timestamptz(moment.postgres(allowed)?),
-        Cell::Interval(span) => Value::Interval(span.months, span.days, span.postgres_micros(allowed)?),
+        Cell::Date(days) => SqlValue::Date(postgres_date(days)?),
+        Cell::Time(nanos) => SqlValue::Time(postgres_time(nanos, allowed)?),
+        Cell::Local(moment) => SqlValue::Timestamp(moment.postgres(allowed)?),
+        Cell::Instant(moment) => SqlValue::Timestamptz(moment.postgres(allowed)?),
+        Cell::Interval(span) => SqlValue::Interval(span.months, span.days, span.postgres_micros(allowed)?),
         // The plan lets none through.
         Cell::List(..) | Cell::Struct(..) | Cell::Map(..) => return Err(NotEncoded::Unsure),
     })
 }
 
-fn uuid(bytes: &[u8]) -> Result<Value<'static>, NotEncoded> {
+fn uuid(bytes: &[u8]) -> Result<SqlValue<'static>, NotEncoded> {
     match bytes.try_into() {
-        Ok(uuid) => Ok(Value::Uuid(uuid)),
+        Ok(uuid) => Ok(SqlValue::Uuid(uuid)),
         Err(_) => Err(NotEncoded::invalid("22P03", format!("a uuid has 16 bytes, not {}", bytes.len()))),
     }
 }
 
 /// A number as `numeric`. A float is the decimal that it shows.
-fn numeric(cell: Cell<'_>, limit: Option<NumericLimit>, allowed: Allowed) -> Result<Value<'_>, NotEncoded> {
+fn numeric(
+    cell: Cell<'_>,
+    limit: Option<NumericLimit>,
+    allowed: Allowed,
+) -> Result<SqlValue<'_>, NotEncoded> {
     let decimal = match cell {
         Cell::Decimal(decimal) => decimal,
         Cell::Int(value) => Decimal::of_int(value),
@@ -244,5 +248,5 @@ fn numeric(cell: Cell<'_>, limit: Option<NumericLimit>, allowed: Allowed) -> Res
         };
         return Err(lossy(|out| decimal.put(out), &why, Loss::Decimals));
     }
-    Ok(Value::Numeric(decimal))
+    Ok(SqlValue::Numeric(decimal))
 }

@@ -6,7 +6,7 @@ use super::numbers::{put_bool, put_double, put_int, put_single};
 use super::strings::{put_hex, put_uuid};
 
 /// A value that PostgreSQL can hold.
-pub(super) enum Value<'s> {
+pub(super) enum SqlValue<'s> {
     Bool(bool),
     /// An integer of no particular type.
     Int(i128),
@@ -33,29 +33,29 @@ pub(super) enum Value<'s> {
     Interval(i32, i32, i64),
 }
 
-impl Value<'_> {
+impl SqlValue<'_> {
     /// Appends the literal from which the type's input function makes this value.
     pub(super) fn literal(&self, out: &mut Vec<u8>) {
         match *self {
-            Value::Bool(value) => put_bool(value, out),
-            Value::Int(value) => put_int(value, out),
-            Value::Int2(value) => put_int(value.into(), out),
-            Value::Int4(value) => put_int(value.into(), out),
-            Value::Int8(value) => put_int(value.into(), out),
-            Value::Oid(value) => put_int(value.into(), out),
-            Value::Single(value) => put_single(value, out),
-            Value::Double(value) => put_double(value, out),
-            Value::Numeric(value) => value.put(out),
-            Value::Text(value) => out.extend_from_slice(value),
-            Value::Bytes(value) => put_hex(value, out),
-            Value::Uuid(value) => put_uuid(&value, out),
-            Value::Date(days) => put_day(i64::from(days) + EPOCH_DAYS, out),
-            Value::Time(micros) => put_clock(micros * 1000, out),
-            Value::Timestamp(micros) => Timestamp::of_postgres(micros).put(Style::Sql, "", out),
-            Value::Timestamptz(micros) => {
+            SqlValue::Bool(value) => put_bool(value, out),
+            SqlValue::Int(value) => put_int(value, out),
+            SqlValue::Int2(value) => put_int(value.into(), out),
+            SqlValue::Int4(value) => put_int(value.into(), out),
+            SqlValue::Int8(value) => put_int(value.into(), out),
+            SqlValue::Oid(value) => put_int(value.into(), out),
+            SqlValue::Single(value) => put_single(value, out),
+            SqlValue::Double(value) => put_double(value, out),
+            SqlValue::Numeric(value) => value.put(out),
+            SqlValue::Text(value) => out.extend_from_slice(value),
+            SqlValue::Bytes(value) => put_hex(value, out),
+            SqlValue::Uuid(value) => put_uuid(&value, out),
+            SqlValue::Date(days) => put_day(i64::from(days) + EPOCH_DAYS, out),
+            SqlValue::Time(micros) => put_clock(micros * 1000, out),
+            SqlValue::Timestamp(micros) => Timestamp::of_postgres(micros).put(Style::Sql, "", out),
+            SqlValue::Timestamptz(micros) => {
                 Timestamp::of_postgres(micros).put(Style::Sql, utc(Style::Sql), out)
             }
-            Value::Interval(months, days, micros) => Interval::of_postgres(months, days, micros).put(out),
+            SqlValue::Interval(months, days, micros) => Interval::of_postgres(months, days, micros).put(out),
         }
     }
 }

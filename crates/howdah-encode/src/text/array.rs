@@ -19,7 +19,7 @@ const HEADER: usize = 12;
 
 /// How to read the arrays of one type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Array {
+pub(super) struct ArrayCodec {
     element_oid: u32,
     delimiter: u8,
     element: TextCodec,
@@ -37,18 +37,18 @@ struct Dimension {
 }
 
 /// An element's text: quotes and escapes undone.
-enum Element<'a> {
+enum ElementText<'a> {
     Null,
     Text(&'a [u8]),
 }
 
-impl Array {
+impl ArrayCodec {
     pub(super) fn new(element_oid: u32, delimiter: u8, element: TextCodec) -> Self {
-        Array { element_oid, delimiter, element }
+        ArrayCodec { element_oid, delimiter, element }
     }
 
     pub(super) fn with_parts(&self, part: impl Fn(&TextCodec) -> TextCodec) -> Self {
-        Array { element: part(&self.element), ..*self }
+        ArrayCodec { element: part(&self.element), ..*self }
     }
 
     #[cfg(feature = "arrow")]
@@ -58,7 +58,7 @@ impl Array {
 
     /// Appends the array without the length in front.
     pub(super) fn put(&self, literal: &[u8], out: &mut Vec<u8>) -> Verdict {
-        let mut reader = Reader { literal, at: 0, delimiter: self.delimiter };
+        let mut reader = ArrayReader { literal, at: 0, delimiter: self.delimiter };
         let mut dimensions = [Dimension::default(); MAX_DIMENSIONS];
         let named = reader.named_bounds(&mut dimensions)?;
         let depth = reader.open_braces()?;
@@ -112,7 +112,7 @@ impl Array {
     /// Reads from behind the opening braces to the end. After a refused element only the structure is looked at.
     fn put_elements(
         &self,
-        reader: &mut Reader<'_>,
+        reader: &mut ArrayReader<'_>,
         dimensions: &mut [Dimension],
         has_nulls: &mut bool,
         refused: &mut Option<NotEncoded>,
@@ -125,11 +125,11 @@ impl Array {
             let element = reader.element(&mut unescaped)?;
             if refused.is_none() {
                 let verdict = match element {
-                    Element::Null => {
+                    ElementText::Null => {
                         *has_nulls = true;
                         self.element.encode_null(out)
                     }
-                    Element::Text(text) => self.element.encode(text, out),
+                    ElementText::Text(text) => self.element.encode(text, out),
                 };
                 match verdict {
                     Ok(()) => {}
@@ -184,13 +184,13 @@ enum After {
     Close,
 }
 
-struct Reader<'a> {
+struct ArrayReader<'a> {
     literal: &'a [u8],
     at: usize,
     delimiter: u8,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ArrayReader<'a> {
     fn fault(&self) -> NotEncoded {
         NotEncoded::malformed("array", self.literal)
     }
@@ -295,7 +295,7 @@ impl<'a> Reader<'a> {
     }
 
     #[inline]
-    fn element<'e>(&mut self, unescaped: &'e mut Vec<u8>) -> Result<Element<'e>, NotEncoded>
+    fn element<'e>(&mut self, unescaped: &'e mut Vec<u8>) -> Result<ElementText<'e>, NotEncoded>
     where
         'a: 'e,
     {
@@ -305,7 +305,7 @@ impl<'a> Reader<'a> {
             return match memchr::memchr2(b'"', b'\\', quoted) {
                 Some(end) if quoted[end] == b'"' => {
                     self.at += end + 2;
-                    Ok(Element::Text(&quoted[..end]))
+                    Ok(ElementText::Text(&quoted[..end]))
                 }
                 Some(_) => self.escaped(true, unescaped),
                 None => Err(self.fault()),
@@ -329,14 +329,18 @@ impl<'a> Reader<'a> {
         }
         match text {
             [] => Err(self.fault()),
-            _ if text.eq_ignore_ascii_case(b"null") => Ok(Element::Null),
-            _ => Ok(Element::Text(text)),
+            _ if text.eq_ignore_ascii_case(b"null") => Ok(ElementText::Null),
+            _ => Ok(ElementText::Text(text)),
         }
     }
 
     /// An element with backslashes, in quotes or not.
     #[cold]
-    fn escaped<'e>(&mut self, quoted: bool, unescaped: &'e mut Vec<u8>) -> Result<Element<'e>, NotEncoded> {
+    fn escaped<'e>(
+        &mut self,
+        quoted: bool,
+        unescaped: &'e mut Vec<u8>,
+    ) -> Result<ElementText<'e>, NotEncoded> {
         unescaped.clear();
         self.at += usize::from(quoted);
         // Behind the last byte that is not unquoted white space.
@@ -353,7 +357,7 @@ impl<'a> Reader<'a> {
                 }
                 b'"' if quoted => {
                     self.at += 1;
-                    return Ok(Element::Text(unescaped));
+                    return Ok(ElementText::Text(unescaped));
                 }
                 _ if quoted => {}
                 b'"' | b'{' => return Err(self.fault()),
@@ -368,7 +372,7 @@ impl<'a> Reader<'a> {
             self.at += 1;
         }
         unescaped.truncate(end);
-        Ok(Element::Text(unescaped))
+        Ok(ElementText::Text(unescaped))
     }
 }
 
@@ -392,7 +396,7 @@ mod tests {
     }
 
     fn read_as(codec: TextCodec, literal: &str) -> Result<Read, NotEncoded> {
-        let array = Array::new(7, b',', codec);
+        let array = ArrayCodec::new(7, b',', codec);
         let mut out = b"row".to_vec();
         let verdict = framed(&mut out, |out| array.put(literal.as_bytes(), out));
         if verdict.is_err() {

@@ -124,7 +124,7 @@ fn parse_odd<F: Binary>(literal: &[u8]) -> Result<F, NotEncoded> {
         [b'+', rest @ ..] => (false, rest),
         _ => (false, text),
     };
-    let Some(shape) = Shape::of(magnitude) else { return name(literal, text, negative, magnitude) };
+    let Some(shape) = DecimalPrefix::of(magnitude) else { return name(literal, text, negative, magnitude) };
     // Hexadecimal forms are up to the server's C library; after a number's end only white space may follow, and what the
     // server says of `1e999x` depends on the number first.
     if matches!(magnitude, [b'0', b'x' | b'X', ..]) {
@@ -167,18 +167,18 @@ fn name<F: Binary>(literal: &[u8], text: &[u8], negative: bool, magnitude: &[u8]
 /// What follows the decimal number, sign included, that a text starts with.
 pub(super) fn after_number(text: &[u8]) -> Option<&[u8]> {
     let magnitude = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
-    Shape::of(magnitude).map(|shape| &magnitude[shape.length..])
+    DecimalPrefix::of(magnitude).map(|shape| &magnitude[shape.length..])
 }
 
 /// The longest start of a text that is a decimal number.
-struct Shape {
+struct DecimalPrefix {
     length: usize,
     /// Whether any digit of the mantissa is not zero.
     nonzero: bool,
 }
 
-impl Shape {
-    fn of(text: &[u8]) -> Option<Shape> {
+impl DecimalPrefix {
+    fn of(text: &[u8]) -> Option<DecimalPrefix> {
         let count = |from: usize| text[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let whole = count(0);
         let mut length = whole;
@@ -198,7 +198,7 @@ impl Shape {
                 length += 1 + sign + digits;
             }
         }
-        Some(Shape { length, nonzero })
+        Some(DecimalPrefix { length, nonzero })
     }
 }
 

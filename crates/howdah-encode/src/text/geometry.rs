@@ -50,7 +50,7 @@ const EPSILON: f64 = 1e-6;
 pub(super) fn put_shape(literal: &[u8], shape: Shape, out: &mut Vec<u8>) -> Verdict {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
-    let mut reader = Reader { literal, rest: literal, shape };
+    let mut reader = GeometryReader { literal, rest: literal, shape };
     let written = reader.put(out).and_then(|()| wire::field_length(out.len() - start - 4));
     match written {
         Ok(length) => out[start..start + 4].copy_from_slice(&length),
@@ -63,13 +63,13 @@ pub(super) fn put_shape(literal: &[u8], shape: Shape, out: &mut Vec<u8>) -> Verd
 }
 
 /// Reads a literal from its start to its end.
-struct Reader<'a> {
+struct GeometryReader<'a> {
     literal: &'a [u8],
     rest: &'a [u8],
     shape: Shape,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> GeometryReader<'a> {
     fn put(&mut self, out: &mut Vec<u8>) -> Verdict {
         match self.shape {
             Shape::Point => push(out, &self.pair()?),

@@ -23,7 +23,7 @@ pub(super) fn read(literal: &[u8], type_name: &str) -> Result<DateLiteral, NotEn
         }
         _ => {}
     }
-    let shape = Shape::read(text).ok_or(NotEncoded::Unsure)?;
+    let shape = LiteralFields::read(text).ok_or(NotEncoded::Unsure)?;
     let (moment, offset) = (shape.date_and_time(), shape.clock.offset());
     if shape.before_christ && (moment.is_none() || offset.is_err()) {
         return Err(NotEncoded::Unsure);
@@ -66,7 +66,7 @@ fn out_of_range(literal: &[u8], field: bool, offset: bool) -> NotEncoded {
 }
 
 /// The fields of a literal, not yet checked against the calendar.
-struct Shape {
+struct LiteralFields {
     year: i32,
     month: u32,
     day: u32,
@@ -74,10 +74,10 @@ struct Shape {
     before_christ: bool,
 }
 
-impl Shape {
+impl LiteralFields {
     /// `YYYY-MM-DD`, then perhaps ` ` or `T` and `HH:MM[:SS[.fraction]]` with perhaps a zone, then perhaps ` BC`.
-    fn read(text: &[u8]) -> Option<Shape> {
-        let mut cursor = Cursor(text);
+    fn read(text: &[u8]) -> Option<LiteralFields> {
+        let mut cursor = Scanner(text);
         let year = cursor.number(4)?;
         let month = cursor.after(b'-')?.short_number()?;
         let day = cursor.after(b'-')?.short_number()?;
@@ -100,7 +100,7 @@ impl Shape {
             [b'b' | b'B', b'c' | b'C'] if text[text.len() - 3] == b' ' => true,
             _ => return None,
         };
-        Some(Shape { year: i32::try_from(year).ok()?, month, day, clock, before_christ })
+        Some(LiteralFields { year: i32::try_from(year).ok()?, month, day, clock, before_christ })
     }
 
     /// Days and microseconds; `None` when a field is out of its range.
@@ -138,7 +138,7 @@ enum Half {
 
 impl Clock {
     /// `H:MM[:SS[.fraction]]` with perhaps a zone.
-    fn read(cursor: &mut Cursor<'_>) -> Option<Clock> {
+    fn read(cursor: &mut Scanner<'_>) -> Option<Clock> {
         let mut clock = Clock { hour: cursor.short_number()?, ..Clock::default() };
         clock.minute = cursor.after(b':')?.short_number()?;
         if cursor.0.first() == Some(&b':') {
@@ -184,7 +184,7 @@ impl Clock {
             },
             _ => (text, None),
         };
-        let mut cursor = Cursor(time);
+        let mut cursor = Scanner(time);
         let clock = Clock::read(&mut cursor)?;
         let decided = cursor.0.is_empty() && (half.is_none() || clock.zone.is_none());
         decided.then_some(Clock { half, ..clock })
@@ -215,9 +215,9 @@ impl Clock {
     }
 }
 
-struct Cursor<'a>(&'a [u8]);
+struct Scanner<'a>(&'a [u8]);
 
-impl Cursor<'_> {
+impl Scanner<'_> {
     /// Exactly `digits` digits.
     fn number(&mut self, digits: usize) -> Option<u32> {
         let (number, rest) = self.0.split_at_checked(digits)?;

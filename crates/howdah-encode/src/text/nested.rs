@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::array::Array;
+use super::array::ArrayCodec;
 use super::label::Labels;
 use super::range::Range;
 use super::record::Record;
@@ -21,7 +21,7 @@ enum NestedKind {
     Enum(Labels),
     /// A domain that refuses NULL, by the name that `format_type` gives it. Other domains are the type below.
     NotNull(String, TextCodec),
-    Array(Array),
+    Array(ArrayCodec),
     Range(Range),
     Multirange(Range),
     Composite(Record),
@@ -115,7 +115,7 @@ fn of(shape: &TypeShape, typmod: i32, rules: &SessionRules, depth: usize) -> Opt
         }
         TypeShape::Enum { name, labels } => NestedKind::Enum(Labels::new(name, labels)),
         TypeShape::Array { element_oid, delimiter, element } => {
-            NestedKind::Array(Array::new(*element_oid, *delimiter, part(element, typmod)?))
+            NestedKind::Array(ArrayCodec::new(*element_oid, *delimiter, part(element, typmod)?))
         }
         TypeShape::Range { subtype, steps } => NestedKind::Range(Range::new(part(subtype, -1)?, *steps)),
         TypeShape::Multirange { subtype, steps } => {

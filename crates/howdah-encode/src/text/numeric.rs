@@ -158,7 +158,7 @@ fn put_any(literal: &[u8], limit: Option<NumericLimit>, out: &mut Vec<u8>) -> Ve
     if !matches!(magnitude, [b'0'..=b'9' | b'.', ..]) {
         return put_special(literal, text, negative, magnitude, limit, out);
     }
-    let Some(decimal) = Decimal::read(magnitude) else {
+    let Some(decimal) = DecimalLiteral::read(magnitude) else {
         // Since version 16: 0x1F, 0o17, 0b11 and 1_000; before it: blanks in front of an exponent. On exponents out
         // of all range the versions differ too.
         let other_base = matches!(magnitude, [b'0', b'x' | b'X' | b'o' | b'O' | b'b' | b'B', ..]);
@@ -195,7 +195,7 @@ fn put_special(
 
 /// The digits of a literal, in place, and where the point stands.
 #[derive(Clone, Copy)]
-struct Decimal<'a> {
+struct DecimalLiteral<'a> {
     /// Digits with perhaps one point among them.
     text: &'a [u8],
     /// Digits before the written point.
@@ -208,7 +208,7 @@ struct Decimal<'a> {
     dscale: i64,
 }
 
-impl<'a> Decimal<'a> {
+impl<'a> DecimalLiteral<'a> {
     fn read(magnitude: &'a [u8]) -> Option<Self> {
         let digits = |from: usize| magnitude[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let whole = digits(0);
@@ -229,7 +229,7 @@ impl<'a> Decimal<'a> {
         };
         let power = i64::try_from(whole).ok()? - 1 + exponent;
         let dscale = (i64::try_from(fraction).ok()? - exponent).max(0);
-        Some(Decimal { text: &magnitude[..end], whole, count, power, dscale })
+        Some(DecimalLiteral { text: &magnitude[..end], whole, count, power, dscale })
     }
 
     #[inline]

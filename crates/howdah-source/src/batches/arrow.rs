@@ -33,14 +33,14 @@ pub(super) struct ArrowFile {
     blob: Blob,
     schema: SchemaRef,
     version: MetadataVersion,
-    dictionaries: Vec<Place>,
-    batches: Vec<(Place, u64)>,
+    dictionaries: Vec<MessageRange>,
+    batches: Vec<(MessageRange, u64)>,
     decoder: FileDecoder,
 }
 
 /// Where a message lies.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct MessageRange {
     start: u64,
     /// Of its description, prefix and padding included.
     description: u64,
@@ -57,7 +57,7 @@ impl ArrowFile {
         let schema = to_schema(footer.schema().ok_or("its footer has no schema")?)?;
         let mut stored: u64 = 0;
         let mut place = |block: &arrow_ipc::Block| {
-            let place = Place::new(block, blob.size())?;
+            let place = MessageRange::new(block, blob.size())?;
             stored = stored.saturating_add(place.description + place.body);
             Ok::<_, String>(place)
         };
@@ -130,9 +130,9 @@ impl ArrowFile {
     }
 }
 
-impl Place {
+impl MessageRange {
     fn new(block: &arrow_ipc::Block, size: u64) -> Result<Self, String> {
-        let place = Place {
+        let place = MessageRange {
             start: u64::try_from(block.offset()).unwrap_or(u64::MAX),
             description: u64::try_from(block.metaDataLength()).unwrap_or(u64::MAX),
             body: u64::try_from(block.bodyLength()).unwrap_or(u64::MAX),

@@ -26,7 +26,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 pub use self::decoder::silence_decoder_panics;
 
-use self::origin::Origin;
+use self::origin::ScanInput;
 use self::scan::{Arrangement, Common, MOST_BATCHES, OpenScan, Scan, Source, Step};
 use self::union_by_name::Places;
 use crate::Progress;
@@ -82,7 +82,7 @@ pub struct BatchPlace {
 
 /// What one worker has open.
 #[derive(Default)]
-pub struct WorkerState(Option<Arc<OpenScan>>);
+pub struct BatchWorker(Option<Arc<OpenScan>>);
 
 /// The inputs, for any number of workers.
 pub struct Batches {
@@ -122,7 +122,7 @@ impl Batches {
             let blobs = inputs.iter().map(|input| input.blob(progress)).collect::<Result<Vec<_>, Error>>()?;
             Blob::warm(blobs.iter().flatten());
             for (input, blob) in inputs.iter().zip(&blobs) {
-                origins.push(Origin::open(input, blob.clone(), options.format, progress)?);
+                origins.push(ScanInput::open(input, blob.clone(), options.format, progress)?);
             }
             blobs.iter().flatten().for_each(Blob::cool);
         }
@@ -185,7 +185,7 @@ impl Batches {
     ///
     /// # Errors
     /// An input that is damaged, lies about itself, or cannot be read.
-    pub fn next(&self, state: &mut WorkerState) -> Result<Option<Batch>, Error> {
+    pub fn next(&self, state: &mut BatchWorker) -> Result<Option<Batch>, Error> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }

@@ -22,7 +22,7 @@ use crate::open::decompress;
 const PIPED_PARQUET_BYTES: u64 = 256 << 20;
 
 /// One input.
-pub(super) struct Origin {
+pub(super) struct ScanInput {
     pub(super) name: Arc<str>,
     content: Content,
 }
@@ -66,7 +66,7 @@ pub(super) struct PartInfo {
     pub(super) first_row: u64,
 }
 
-impl Origin {
+impl ScanInput {
     /// Opens `input`, which is `blob` if it can be read at any place.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ impl Origin {
             None => Content::open(input, blob, format, progress)?,
         };
         let content = content.map_err(|reason| cannot_read(&name, None, &reason))?;
-        Ok(Origin { name, content })
+        Ok(ScanInput { name, content })
     }
 
     pub(super) fn schema(&self) -> &SchemaRef {
@@ -158,27 +158,27 @@ impl Origin {
         part_info: &PartInfo,
         columns: &[usize],
         progress: &Progress,
-    ) -> Result<Rows, Error> {
+    ) -> Result<PartRows, Error> {
         let rows = match (&self.content, part_info.part) {
             (Content::Parquet(file), Part::RowGroup(at)) => {
                 let rows = part_info.batch_rows.unwrap_or(1).min(part_info.rows.unwrap_or(1)).max(1);
                 decoded(|| file.read(at, columns, rows, progress))
-                    .map(|reader| Rows::RowGroup(Box::new(reader)))
+                    .map(|reader| PartRows::RowGroup(Box::new(reader)))
             }
-            (Content::File(file), Part::Message(at)) => file.read(at, progress).map(Rows::Message),
+            (Content::File(file), Part::Message(at)) => file.read(at, progress).map(PartRows::Message),
             (Content::Stream { input, opened, columns, .. }, Part::Whole) => {
                 match opened.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                    Some(stream) => Ok(Rows::Stream(stream)),
+                    Some(stream) => Ok(PartRows::Stream(stream)),
                     None => ArrowStream::open(input.content(progress)?).map(|mut stream| {
                         stream.project(columns);
-                        Rows::Stream(stream)
+                        PartRows::Stream(stream)
                     }),
                 }
             }
             (Content::Reader { reader, columns, .. }, Part::Whole) => {
                 let reader = reader.lock().unwrap_or_else(PoisonError::into_inner).take();
                 let reader = reader.ok_or_else(|| "its batches were taken already".to_owned());
-                reader.map(|reader| Rows::Reader(reader, columns.clone()))
+                reader.map(|reader| PartRows::Reader(reader, columns.clone()))
             }
             _ => Err("its parts are those of another format".to_owned()),
         };
@@ -273,24 +273,26 @@ fn cannot_read(name: &str, row_group: Option<usize>, reason: &str) -> Error {
 }
 
 /// The rows of a part, in the order and number in which its reader gives them.
-pub(super) enum Rows {
+pub(super) enum PartRows {
     RowGroup(Box<parquet::Rows>),
     Message(Option<RecordBatch>),
     Stream(ArrowStream),
     Reader(Box<dyn RecordBatchReader + Send>, Vec<usize>),
 }
 
-impl Rows {
+impl PartRows {
     /// The next rows; `None` at the end.
     ///
     /// # Errors
     /// What is damaged; nothing can be read behind it.
     pub(super) fn next(&mut self) -> Result<Option<RecordBatch>, String> {
         match self {
-            Rows::RowGroup(reader) => decoded(|| reader.next().transpose().map_err(|error| reason(&error))),
-            Rows::Message(batch) => Ok(batch.take()),
-            Rows::Stream(stream) => stream.next(),
-            Rows::Reader(reader, columns) => decoded(|| {
+            PartRows::RowGroup(reader) => {
+                decoded(|| reader.next().transpose().map_err(|error| reason(&error)))
+            }
+            PartRows::Message(batch) => Ok(batch.take()),
+            PartRows::Stream(stream) => stream.next(),
+            PartRows::Reader(reader, columns) => decoded(|| {
                 let batch = reader.next().transpose().map_err(|error| reason(&error))?;
                 batch.map(|batch| batch.project(columns).map_err(|error| reason(&error))).transpose()
             }),

@@ -10,7 +10,7 @@ use arrow_schema::{DataType, SchemaRef};
 
 use super::decoder::{decoded, reason};
 use super::limits::rows_per_batch;
-use super::origin::{Origin, PartInfo, Rows};
+use super::origin::{PartInfo, PartRows, ScanInput};
 use super::{Batch, BatchPlace};
 use crate::error::{Error, ErrorKind};
 use crate::progress::{Progress, Reading};
@@ -55,7 +55,7 @@ pub(super) struct Arrangement {
 
 /// What is the same for all scans.
 pub(super) struct Common {
-    pub(super) origins: Vec<Origin>,
+    pub(super) origins: Vec<ScanInput>,
     pub(super) arrangements: Vec<Arrangement>,
     /// Of the batches.
     pub(super) schema: SchemaRef,
@@ -70,14 +70,14 @@ pub(super) struct OpenScan {
 
 struct Running {
     scan: Scan,
-    current: Option<Current>,
+    current: Option<OpenPart>,
 }
 
 /// The part that is being read.
-struct Current {
+struct OpenPart {
     step: Step,
     place: Arc<BatchPlace>,
-    rows: Rows,
+    rows: PartRows,
     /// Rows that its reader gave.
     seen: u64,
     /// What the reader gave, and how much of it became batches.
@@ -135,7 +135,7 @@ impl Running {
             }
             let Some(current) = &mut self.current else {
                 let Some(step) = self.scan.steps.pop_front() else { return Ok(None) };
-                self.current = Some(Current::open(step, common)?);
+                self.current = Some(OpenPart::open(step, common)?);
                 continue;
             };
             let Some(rows) = current.slice(self.scan.keep) else {
@@ -168,7 +168,7 @@ pub(super) fn too_many() -> Error {
         .with_hint("load it in several runs")
 }
 
-impl Current {
+impl OpenPart {
     fn open(step: Step, common: &Common) -> Result<Self, Error> {
         let origin = &common.origins[step.origin];
         common.progress.enter_input(Reading {
@@ -179,7 +179,7 @@ impl Current {
         let columns = &common.arrangements[step.origin].columns;
         let rows = origin.read(&step.part_info, columns, &common.progress)?;
         let (place, first_row) = (origin.place(&step.part_info), step.part_info.first_row);
-        Ok(Current { step, place, rows, seen: 0, rest: None, first_row })
+        Ok(OpenPart { step, place, rows, seen: 0, rest: None, first_row })
     }
 
     /// Rows for the next batch, at most `keep`.
@@ -198,7 +198,7 @@ impl Current {
 
     /// Reads on; whether there was more.
     fn read(&mut self, common: &Common) -> Result<bool, Error> {
-        let fail = |current: &Current, reason: &str| {
+        let fail = |current: &OpenPart, reason: &str| {
             Err(common.origins[current.step.origin].cannot_read(&current.step.part_info, reason))
         };
         let rows = match self.rows.next() {

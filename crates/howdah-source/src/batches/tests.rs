@@ -13,7 +13,7 @@ use ::parquet::file::properties::WriterProperties;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 
-use super::{Batch, BatchFormat, BatchOptions, Batches, WorkerState};
+use super::{Batch, BatchFormat, BatchOptions, BatchWorker, Batches};
 use crate::Progress;
 use crate::error::Error;
 use crate::open::Input;
@@ -70,7 +70,7 @@ pub(super) fn open(inputs: &[Input], format: BatchFormat) -> Result<Batches, Err
 /// Everything that so many workers take, in the order of the ordinals.
 pub(super) fn take(batches: &Batches, lanes: usize) -> Result<Vec<Batch>, Error> {
     let lane = || {
-        let (mut state, mut taken) = (WorkerState::default(), Vec::new());
+        let (mut state, mut taken) = (BatchWorker::default(), Vec::new());
         while let Some(batch) = batches.next(&mut state)? {
             taken.push(batch);
         }

@@ -15,14 +15,14 @@ use crate::store::{Ends, Object};
 
 /// The input; clones are handles on the same one.
 #[derive(Clone)]
-pub struct Blob(Arc<Inner>);
+pub struct Blob(Arc<Located>);
 
-struct Inner {
-    place: Place,
+struct Located {
+    place: Storage,
     size: u64,
 }
 
-enum Place {
+enum Storage {
     /// Open only while somebody keeps it open: thousands of files are read one by one.
     File {
         file: LocalFile,
@@ -44,25 +44,25 @@ pub struct Held(#[expect(dead_code, reason = "it is there to be dropped")] Optio
 impl Blob {
     pub(crate) fn file(file: LocalFile) -> Self {
         let size = file.size().unwrap_or_default();
-        let place = Place::File { file, open: Mutex::default() };
-        Blob(Arc::new(Inner { place, size }))
+        let place = Storage::File { file, open: Mutex::default() };
+        Blob(Arc::new(Located { place, size }))
     }
 
     pub fn memory(bytes: Bytes) -> Self {
         let size = bytes.len() as u64;
-        Blob(Arc::new(Inner { place: Place::Memory(bytes), size }))
+        Blob(Arc::new(Located { place: Storage::Memory(bytes), size }))
     }
 
     /// `progress` notices requests to stop.
     pub fn object(object: Object, progress: &Progress) -> Self {
         let size = object.size();
-        let place = Place::Object { object, progress: progress.clone(), ends: Mutex::default() };
-        Blob(Arc::new(Inner { place, size }))
+        let place = Storage::Object { object, progress: progress.clone(), ends: Mutex::default() };
+        Blob(Arc::new(Located { place, size }))
     }
 
     /// Whether reading is slow to begin, so that all that is needed should be asked for together.
     pub fn is_remote(&self) -> bool {
-        matches!(self.0.place, Place::Object { .. })
+        matches!(self.0.place, Storage::Object { .. })
     }
 
     /// Reads the ends of all objects among `blobs` at once: each is opened with a few short reads there. What cannot be read
@@ -70,8 +70,8 @@ impl Blob {
     pub fn warm<'a>(blobs: impl Iterator<Item = &'a Blob>) {
         let asked: Vec<_> = blobs
             .filter_map(|blob| match &blob.0.place {
-                Place::Object { object, progress, ends } => Some((object.ends().ok()?, progress, ends)),
-                Place::File { .. } | Place::Memory(_) => None,
+                Storage::Object { object, progress, ends } => Some((object.ends().ok()?, progress, ends)),
+                Storage::File { .. } | Storage::Memory(_) => None,
             })
             .collect();
         for (answer, progress, ends) in asked {
@@ -83,7 +83,7 @@ impl Blob {
 
     /// The object was opened: its ends are not kept.
     pub fn cool(&self) {
-        if let Place::Object { ends, .. } = &self.0.place {
+        if let Storage::Object { ends, .. } = &self.0.place {
             *ends.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
     }
@@ -94,8 +94,8 @@ impl Blob {
     /// It cannot be opened, or is not what it was.
     pub fn keep_open(&self) -> io::Result<Held> {
         Ok(Held(match &self.0.place {
-            Place::File { file, open } => Some(opened(file, open)?),
-            Place::Memory(_) | Place::Object { .. } => None,
+            Storage::File { file, open } => Some(opened(file, open)?),
+            Storage::Memory(_) | Storage::Object { .. } => None,
         }))
     }
 
@@ -111,17 +111,17 @@ impl Blob {
     pub fn read(&self, start: u64, buffer: &mut [u8]) -> io::Result<()> {
         let range = self.range(start, buffer.len() as u64)?;
         match &self.0.place {
-            Place::File { file, open } => {
+            Storage::File { file, open } => {
                 let opened = opened(file, open)?;
                 opened.read_exact_at(buffer, start).map_err(shorter)?;
                 // Looked at after each read: what was read is of the file that was named.
                 file.check(&opened.metadata()?)
             }
-            Place::Memory(bytes) => {
+            Storage::Memory(bytes) => {
                 buffer.copy_from_slice(&bytes[range]);
                 Ok(())
             }
-            Place::Object { .. } => {
+            Storage::Object { .. } => {
                 buffer.copy_from_slice(&self.bytes(start, buffer.len() as u64)?);
                 Ok(())
             }
@@ -135,13 +135,13 @@ impl Blob {
     pub fn bytes(&self, start: u64, length: u64) -> io::Result<Bytes> {
         let range = self.range(start, length)?;
         match &self.0.place {
-            Place::File { .. } => {
+            Storage::File { .. } => {
                 let mut buffer = vec![0; range.len()];
                 self.read(start, &mut buffer)?;
                 Ok(buffer.into())
             }
-            Place::Memory(bytes) => Ok(bytes.slice(range)),
-            Place::Object { object, progress, ends } => {
+            Storage::Memory(bytes) => Ok(bytes.slice(range)),
+            Storage::Object { object, progress, ends } => {
                 let range = start..start + length;
                 let known = ends.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Some(bytes) = known.as_ref().and_then(|ends| ends.bytes(&range)) {
@@ -163,8 +163,8 @@ impl Blob {
             self.range(range.start, range.end.saturating_sub(range.start))?;
         }
         match &self.0.place {
-            Place::Object { object, progress, .. } => object.ranges(ranges, progress),
-            Place::File { .. } | Place::Memory(_) => {
+            Storage::Object { object, progress, .. } => object.ranges(ranges, progress),
+            Storage::File { .. } | Storage::Memory(_) => {
                 ranges.iter().map(|range| self.bytes(range.start, range.end - range.start)).collect()
             }
         }

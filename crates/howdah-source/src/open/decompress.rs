@@ -93,7 +93,7 @@ pub(crate) fn text(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Re
         return Err(io::Error::other(no_text));
     }
     if is_compressed(&magic) {
-        return Ok(Box::new(Content { unpacked: unpacked(magic, raw)?, is_checked: false }));
+        return Ok(Box::new(Decompressed { unpacked: unpacked(magic, raw)?, is_checked: false }));
     }
     unpacked(magic, raw)
 }
@@ -114,12 +114,12 @@ impl NoText {
 }
 
 /// What was compressed, of which the first bytes are looked at as those of a file are.
-struct Content {
+struct Decompressed {
     unpacked: Box<dyn Read + Send>,
     is_checked: bool,
 }
 
-impl Read for Content {
+impl Read for Decompressed {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.unpacked.read(buffer)?;
         if !self.is_checked && count > 0 {

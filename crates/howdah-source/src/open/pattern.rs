@@ -26,11 +26,11 @@ pub(crate) struct Matches {
 /// A directory in which something may match cannot be read.
 pub(crate) fn find(pattern: &OsStr) -> Result<Matches, (PathBuf, io::Error)> {
     let bytes = pattern.as_bytes();
-    let mut steps: Vec<Step> =
-        bytes.split(|byte| *byte == b'/').filter(|part| !part.is_empty()).map(Step::new).collect();
-    let ends_in_all_below = matches!(steps.last(), Some(Step::AllBelow));
+    let mut steps: Vec<PathPart> =
+        bytes.split(|byte| *byte == b'/').filter(|part| !part.is_empty()).map(PathPart::new).collect();
+    let ends_in_all_below = matches!(steps.last(), Some(PathPart::AllBelow));
     if ends_in_all_below {
-        steps.push(Step::Matching(Name::new(b"*")));
+        steps.push(PathPart::Matching(Name::new(b"*")));
     }
     let only_directories = bytes.ends_with(b"/");
     let mut search = Search { matches: Matches::default(), only_directories, ends_in_all_below };
@@ -45,22 +45,22 @@ pub(crate) fn find(pattern: &OsStr) -> Result<Matches, (PathBuf, io::Error)> {
 }
 
 /// One part of a path.
-enum Step {
+enum PathPart {
     /// `**`: no directory, or any directories below one another.
     AllBelow,
     One(OsString),
     Matching(Name),
 }
 
-impl Step {
-    fn new(part: &[u8]) -> Step {
+impl PathPart {
+    fn new(part: &[u8]) -> PathPart {
         if part == b"**" {
-            return Step::AllBelow;
+            return PathPart::AllBelow;
         }
         let name = Name::new(part);
         match name.literal() {
-            Some(literal) => Step::One(literal),
-            None => Step::Matching(name),
+            Some(literal) => PathPart::One(literal),
+            None => PathPart::Matching(name),
         }
     }
 }
@@ -72,10 +72,10 @@ struct Search {
 }
 
 impl Search {
-    fn walk(&mut self, base: &Path, steps: &[Step]) -> Result<(), (PathBuf, io::Error)> {
+    fn walk(&mut self, base: &Path, steps: &[PathPart]) -> Result<(), (PathBuf, io::Error)> {
         let Some((step, rest)) = steps.split_first() else { return Ok(()) };
         match step {
-            Step::One(name) => {
+            PathPart::One(name) => {
                 let path = base.join(name);
                 if !rest.is_empty() {
                     return self.walk(&path, rest);
@@ -86,7 +86,7 @@ impl Search {
                     Err(error) => return Err((path, error)),
                 }
             }
-            Step::Matching(wanted) => {
+            PathPart::Matching(wanted) => {
                 for (name, _) in entries(base)? {
                     if !wanted.matches(&name) {
                         continue;
@@ -99,7 +99,7 @@ impl Search {
                     }
                 }
             }
-            Step::AllBelow => {
+            PathPart::AllBelow => {
                 self.walk(base, rest)?;
                 for (name, kind) in entries(base)? {
                     if name.as_bytes().starts_with(b".") {

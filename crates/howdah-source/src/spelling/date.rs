@@ -14,11 +14,11 @@ use crate::error::Error;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DateFormat {
     text: String,
-    parts: Vec<Part>,
+    parts: Vec<DatePart>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum DatePart {
     Literal(u8),
     /// Four digits.
     Year,
@@ -30,7 +30,7 @@ enum Part {
     Day,
     DayOfYear,
     Hour,
-    /// 1 to 12, with [`Part::HalfDay`].
+    /// 1 to 12, with [`DatePart::HalfDay`].
     HourOfHalf,
     HalfDay,
     Minute,
@@ -72,49 +72,52 @@ impl DateFormat {
         let mut bytes = text.bytes();
         while let Some(byte) = bytes.next() {
             if byte != b'%' {
-                parts.push(Part::Literal(byte));
+                parts.push(DatePart::Literal(byte));
                 continue;
             }
             let part = match bytes.next() {
-                Some(b'Y') => Part::Year,
-                Some(b'y') => Part::ShortYear,
-                Some(b'm') => Part::Month,
-                Some(b'b' | b'B') => Part::MonthName,
-                Some(b'd') => Part::Day,
-                Some(b'j') => Part::DayOfYear,
-                Some(b'H') => Part::Hour,
-                Some(b'I') => Part::HourOfHalf,
-                Some(b'p') => Part::HalfDay,
-                Some(b'M') => Part::Minute,
-                Some(b'S') => Part::Second,
-                Some(b'f') => Part::Fraction,
-                Some(b'z') => Part::Zone,
-                Some(b'%') => Part::Literal(b'%'),
+                Some(b'Y') => DatePart::Year,
+                Some(b'y') => DatePart::ShortYear,
+                Some(b'm') => DatePart::Month,
+                Some(b'b' | b'B') => DatePart::MonthName,
+                Some(b'd') => DatePart::Day,
+                Some(b'j') => DatePart::DayOfYear,
+                Some(b'H') => DatePart::Hour,
+                Some(b'I') => DatePart::HourOfHalf,
+                Some(b'p') => DatePart::HalfDay,
+                Some(b'M') => DatePart::Minute,
+                Some(b'S') => DatePart::Second,
+                Some(b'f') => DatePart::Fraction,
+                Some(b'z') => DatePart::Zone,
+                Some(b'%') => DatePart::Literal(b'%'),
                 Some(other) => return Err(refuse(format!("%{} is not known", char::from(other)))),
                 None => return Err(refuse("it ends in %".to_owned())),
             };
-            if !matches!(part, Part::Literal(_)) && parts.contains(&part) {
+            if !matches!(part, DatePart::Literal(_)) && parts.contains(&part) {
                 return Err(refuse("it says one thing twice".to_owned()));
             }
             parts.push(part);
         }
-        let has = |part: Part| parts.contains(&part);
-        let count = |of: &[Part]| of.iter().filter(|part| has(**part)).count();
-        let by_month = count(&[Part::Month, Part::MonthName]) == 1 && has(Part::Day) && !has(Part::DayOfYear);
-        let by_day = has(Part::DayOfYear) && count(&[Part::Month, Part::MonthName, Part::Day]) == 0;
-        if count(&[Part::Year, Part::ShortYear]) != 1 || !(by_month || by_day) {
+        let has = |part: DatePart| parts.contains(&part);
+        let count = |of: &[DatePart]| of.iter().filter(|part| has(**part)).count();
+        let by_month = count(&[DatePart::Month, DatePart::MonthName]) == 1
+            && has(DatePart::Day)
+            && !has(DatePart::DayOfYear);
+        let by_day =
+            has(DatePart::DayOfYear) && count(&[DatePart::Month, DatePart::MonthName, DatePart::Day]) == 0;
+        if count(&[DatePart::Year, DatePart::ShortYear]) != 1 || !(by_month || by_day) {
             return Err(refuse("a date is one year with a month and a day, or with %j".to_owned()));
         }
-        let hours = count(&[Part::Hour, Part::HourOfHalf]);
-        if hours == 2 || has(Part::HourOfHalf) != has(Part::HalfDay) {
+        let hours = count(&[DatePart::Hour, DatePart::HourOfHalf]);
+        if hours == 2 || has(DatePart::HourOfHalf) != has(DatePart::HalfDay) {
             return Err(refuse("an hour is %H, or %I with %p".to_owned()));
         }
         let needs = [
-            (Part::Minute, hours == 1),
-            (Part::Second, has(Part::Minute)),
-            (Part::Fraction, has(Part::Second)),
+            (DatePart::Minute, hours == 1),
+            (DatePart::Second, has(DatePart::Minute)),
+            (DatePart::Fraction, has(DatePart::Second)),
         ];
-        if needs.iter().any(|(part, there)| has(*part) && !there) || has(Part::Zone) && hours == 0 {
+        if needs.iter().any(|(part, there)| has(*part) && !there) || has(DatePart::Zone) && hours == 0 {
             return Err(refuse(
                 "a time starts with an hour, and then has a minute, a second, a fraction".to_owned(),
             ));
@@ -155,14 +158,14 @@ impl DateFormat {
     }
 
     fn has_time(&self) -> bool {
-        self.parts.contains(&Part::Hour) || self.parts.contains(&Part::HourOfHalf)
+        self.parts.contains(&DatePart::Hour) || self.parts.contains(&DatePart::HourOfHalf)
     }
 
     /// What a value looks like to somebody who looks for types: ISO where it is in this format, and no date where it is
     /// not. A format of digits alone says nothing about columns, since numbers would pass for dates.
     pub fn as_moment<'v>(&self, value: &'v [u8], out: &'v mut Vec<u8>) -> &'v [u8] {
-        let separates = |part: &Part| matches!(part, Part::Literal(byte) if !byte.is_ascii_digit());
-        if self.parts.iter().any(|part| separates(part) || *part == Part::MonthName)
+        let separates = |part: &DatePart| matches!(part, DatePart::Literal(byte) if !byte.is_ascii_digit());
+        if self.parts.iter().any(|part| separates(part) || *part == DatePart::MonthName)
             && self.rewritten(value, out).is_some()
         {
             return out;
@@ -208,43 +211,43 @@ struct Moment<'v> {
 
 impl<'v> Moment<'v> {
     /// Reads one part off the start of `text`; what follows it.
-    fn take(&mut self, part: Part, text: &'v [u8]) -> Option<&'v [u8]> {
+    fn take(&mut self, part: DatePart, text: &'v [u8]) -> Option<&'v [u8]> {
         let mut rest = text;
         match part {
-            Part::Literal(byte) => rest = text.strip_prefix(&[byte])?,
-            Part::Year => self.year = number(&mut rest, 4, 4)?,
-            Part::ShortYear => {
+            DatePart::Literal(byte) => rest = text.strip_prefix(&[byte])?,
+            DatePart::Year => self.year = number(&mut rest, 4, 4)?,
+            DatePart::ShortYear => {
                 let year = number(&mut rest, 2, 2)?;
                 self.year = if year < 69 { 2000 + year } else { 1900 + year };
             }
-            Part::Month => self.month = number(&mut rest, 1, 2)?,
-            Part::MonthName => {
+            DatePart::Month => self.month = number(&mut rest, 1, 2)?,
+            DatePart::MonthName => {
                 let letters = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
                 let word = text[..letters].to_ascii_lowercase();
                 let is_it = |name: &&str| word == name.as_bytes() || word == name.as_bytes()[..3];
                 self.month = u32::try_from(MONTHS.iter().position(is_it)?).ok()? + 1;
                 rest = &text[letters..];
             }
-            Part::Day => self.day = number(&mut rest, 1, 2)?,
-            Part::DayOfYear => self.day_of_year = Some(number(&mut rest, 1, 3)?),
-            Part::Hour => self.hour = number(&mut rest, 1, 2)?,
-            Part::HourOfHalf => {
+            DatePart::Day => self.day = number(&mut rest, 1, 2)?,
+            DatePart::DayOfYear => self.day_of_year = Some(number(&mut rest, 1, 3)?),
+            DatePart::Hour => self.hour = number(&mut rest, 1, 2)?,
+            DatePart::HourOfHalf => {
                 self.hour = number(&mut rest, 1, 2).filter(|hour| (1..=12).contains(hour))? % 12;
                 self.is_half = true;
             }
-            Part::HalfDay => {
+            DatePart::HalfDay => {
                 let (word, after) = text.split_at_checked(2)?;
                 self.is_afternoon = word.eq_ignore_ascii_case(b"pm");
                 (self.is_afternoon || word.eq_ignore_ascii_case(b"am")).then_some(())?;
                 rest = after;
             }
-            Part::Minute => self.minute = number(&mut rest, 1, 2)?,
-            Part::Second => self.second = number(&mut rest, 1, 2)?,
-            Part::Fraction => {
+            DatePart::Minute => self.minute = number(&mut rest, 1, 2)?,
+            DatePart::Second => self.second = number(&mut rest, 1, 2)?,
+            DatePart::Fraction => {
                 number(&mut rest, 1, 6)?;
                 self.fraction = &text[..text.len() - rest.len()];
             }
-            Part::Zone => {
+            DatePart::Zone => {
                 if let Some(after) = text.strip_prefix(b"Z") {
                     self.zone = Some((b'+', 0, 0));
                     return Some(after);

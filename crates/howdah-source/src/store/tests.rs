@@ -12,13 +12,13 @@ use ::parquet::file::properties::WriterProperties;
 use arrow_array::{Int64Array, RecordBatch, StringArray};
 use howdah_testkit::waiting::{promised, until};
 
-use self::server::{Fault, Server};
+use self::server::{RequestFault, Server};
 use super::environment::Environment;
 use super::find::find_by;
 use super::*;
 use crate::Error;
 use crate::Progress;
-use crate::batches::{BatchFormat, BatchOptions, Batches, WorkerState};
+use crate::batches::{BatchFormat, BatchOptions, BatchWorker, Batches};
 use crate::open::Input;
 
 /// What nobody may read in a message.
@@ -86,13 +86,13 @@ fn errors_of_the_server_and_broken_answers_are_tried_again() {
     server.put("bucket/x.bin", content(300_000));
     let object = one(&server, "s3://bucket/x.bin");
     server.fail([
-        Fault::Status(500, "<Error><Code>InternalError</Code></Error>"),
-        Fault::Cut(1000),
-        Fault::Status(503, ""),
-        Fault::Cut(0),
+        RequestFault::Status(500, "<Error><Code>InternalError</Code></Error>"),
+        RequestFault::Cut(1000),
+        RequestFault::Status(503, ""),
+        RequestFault::Cut(0),
     ]);
     assert!(read(&object).unwrap() == content(300_000));
-    server.fail([Fault::Cut(10), Fault::Status(500, "")]);
+    server.fail([RequestFault::Cut(10), RequestFault::Status(500, "")]);
     let parts = object.ranges(&[5..10, 200_000..299_999], &Progress::new()).unwrap();
     assert!(parts[0] == content(10)[5..] && parts[1] == content(300_000)[200_000..299_999]);
 }
@@ -158,7 +158,7 @@ fn a_refusal_says_what_and_how_to_go_on_and_no_secret() {
     assert_eq!(error.to_string(), "cannot read s3://bucket/y.csv: there is no such object");
     assert!(error.hint().unwrap().contains("slash"));
     let object = one(&server, "s3://bucket/x.csv");
-    server.fail([Fault::Status(
+    server.fail([RequestFault::Status(
         403,
         "<Error><Code>AccessDenied</Code><Message>Access Denied</Message><StringToSign>sEcReT</StringToSign></Error>",
     )]);
@@ -184,9 +184,12 @@ fn a_signed_url_is_read_though_only_get_is_signed_and_its_signature_is_not_shown
     let is_signed = |request: &String| request.contains(&format!("?X-Amz-Signature={SECRET}&x=1"));
     assert!(server.requests().iter().all(is_signed), "{:?}", server.requests());
     assert_eq!(Input::object(object.clone()).stem().as_deref(), Some("a b"));
-    for fault in
-        [Fault::Status(400, "bad sEcReT"), Fault::Status(401, ""), Fault::Status(404, ""), Fault::Whole]
-    {
+    for fault in [
+        RequestFault::Status(400, "bad sEcReT"),
+        RequestFault::Status(401, ""),
+        RequestFault::Status(404, ""),
+        RequestFault::Whole,
+    ] {
         server.fail([fault, fault, fault]);
         let error = Input::object(object.clone()).open(&Progress::new()).err().unwrap();
         let told = format!("{error:?} {:?}", error.hint());
@@ -219,7 +222,7 @@ fn a_request_to_stop_is_heard_while_a_server_is_silent() {
     let server = Server::start();
     server.put("bucket/x.csv", "a\n1\n");
     let object = one(&server, "s3://bucket/x.csv");
-    server.fail([Fault::Stall]);
+    server.fail([RequestFault::Stall]);
     let progress = Progress::new();
     let mut reader = object.reader(&progress);
     let (asked, started) = (server.requests().len(), Instant::now());
@@ -277,7 +280,7 @@ fn of_a_parquet_object_only_the_columns_that_are_needed_are_requested() {
     let mut batches = Batches::open(&inputs, options, &progress).unwrap();
     assert_eq!(batches.schema().fields().len(), 3);
     batches.project(&[1, 2]);
-    let (mut state, mut ids) = (WorkerState::default(), Vec::new());
+    let (mut state, mut ids) = (BatchWorker::default(), Vec::new());
     while let Some(batch) = batches.next(&mut state).unwrap() {
         let column = batch.rows.column_by_name("id").unwrap().as_any().downcast_ref::<Int64Array>().unwrap();
         ids.extend_from_slice(column.values());

@@ -32,13 +32,13 @@ pub struct Cutter {
     /// How many inputs there are, and those that are not yet open.
     of: usize,
     waiting: VecDeque<Input>,
-    current: Option<Current>,
+    current: Option<TextInput>,
     /// Cut already, to look at the first records before the plan was made.
     peeked: Option<Piece>,
     pieces: u64,
 }
 
-struct Current {
+struct TextInput {
     stream: ByteStream,
     name: Arc<str>,
     eol: Option<Eol>,
@@ -90,7 +90,7 @@ impl Cutter {
     pub fn sample(&mut self) -> Result<Sample<'_>, Error> {
         while self.current.as_ref().is_none_or(|current| current.tail.is_empty()) {
             let Some(input) = self.waiting.pop_front() else { break };
-            let mut current = Current::open(&input, self.skip_lines, &self.progress)?;
+            let mut current = TextInput::open(&input, self.skip_lines, &self.progress)?;
             current.look(self.target)?;
             self.current = Some(current);
         }
@@ -156,7 +156,7 @@ impl Cutter {
                 self.current = None;
                 return Ok(None);
             };
-            let current = Current::open(&input, self.skip_lines, &self.progress)?;
+            let current = TextInput::open(&input, self.skip_lines, &self.progress)?;
             let number = self.of - self.waiting.len();
             self.progress.enter_input(Reading { name: current.name.clone(), number, of: self.of });
             self.current = Some(current);
@@ -183,7 +183,7 @@ fn keep(piece: &mut Piece, left: u64, has_header: bool, dialect: &Dialect) -> u6
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-impl Current {
+impl TextInput {
     /// Opens `input`, drops a byte order mark and `skip_lines` physical lines.
     fn open(input: &Input, skip_lines: u64, progress: &Progress) -> Result<Self, Error> {
         let mut stream = input.open(progress)?;
@@ -195,7 +195,7 @@ impl Current {
             byte_offset = BOM.len() as u64;
             tail.clear();
         }
-        let mut this = Current {
+        let mut this = TextInput {
             stream,
             name: input.name.clone(),
             eol: None,

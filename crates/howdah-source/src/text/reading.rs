@@ -16,7 +16,7 @@ pub struct Sample<'s> {
 
 /// What a dialect makes of a sample.
 #[derive(Debug, Clone)]
-pub struct Reading {
+pub struct SampleReading {
     /// The dialect under which the sample was read.
     pub dialect: Dialect,
     /// The values of record 1.
@@ -53,10 +53,10 @@ const NEARLY_ALL: f64 = 0.95;
 /// Below so many records a share says nothing.
 const ENOUGH_FOR_A_SHARE: usize = 20;
 
-impl Reading {
-    /// Reads `sample`; a `strict` reading ends where it turns out not to be [`Reading::is_good`].
-    pub fn of(sample: Sample<'_>, dialect: &Dialect, strict: bool) -> Reading {
-        let mut reading = Reading {
+impl SampleReading {
+    /// Reads `sample`; a `strict` reading ends where it turns out not to be [`SampleReading::is_good`].
+    pub fn of(sample: Sample<'_>, dialect: &Dialect, strict: bool) -> SampleReading {
+        let mut reading = SampleReading {
             dialect: dialect.clone(),
             first: Vec::new(),
             records: 0,

@@ -5,7 +5,7 @@ use howdah_message::{Mention, Message, Setting, setting};
 
 use crate::dialect::{Dialect, Family};
 use crate::error::Error;
-use crate::text::reading::{Reading, Sample, first_difference};
+use crate::text::reading::{Sample, SampleReading, first_difference};
 
 /// Delimiters that are looked for.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
@@ -52,8 +52,8 @@ pub fn sniff(
     }
     let plain = |delimiter: u8| Dialect { delimiter, ..usual.clone() };
     let mut delimiters = delimiters(sample, usual, unsaid);
-    let first = Reading::of(sample, usual, false);
-    let fits = |delimiter: &u8| fit(&Reading::of(head(sample), &plain(*delimiter), false).first);
+    let first = SampleReading::of(sample, usual, false);
+    let fits = |delimiter: &u8| fit(&SampleReading::of(head(sample), &plain(*delimiter), false).first);
     let named: Vec<u8> =
         delimiters.iter().copied().filter(|delimiter| fits(delimiter) == Fit::Names).collect();
     let usual_fits = fit(&first.first) == Fit::Count && first.is_consistent();
@@ -68,7 +68,7 @@ pub fn sniff(
     for &delimiter in &delimiters {
         good.extend(good_readings(sample, &plain(delimiter), unsaid));
     }
-    let is_usual = |reading: &Reading| reading.dialect == *usual;
+    let is_usual = |reading: &SampleReading| reading.dialect == *usual;
     // One record splits in many ways.
     good.retain(|reading| {
         reading.records > 1
@@ -113,19 +113,19 @@ fn head(sample: Sample<'_>) -> Sample<'_> {
 }
 
 /// The good readings with one delimiter: with the plain quote and escape, and with others that mean something else.
-fn good_readings(sample: Sample<'_>, plain: &Dialect, unsaid: Unsaid) -> Vec<Reading> {
+fn good_readings(sample: Sample<'_>, plain: &Dialect, unsaid: Unsaid) -> Vec<SampleReading> {
     let mut readings = with_quote(sample, plain, unsaid);
     if !unsaid.quote || plain.quote != b'"' || memchr::memchr(b'\'', sample.bytes).is_none() {
         return readings;
     }
     let escape = if unsaid.escape { b'\'' } else { plain.escape };
     let mut others = with_quote(sample, &Dialect { quote: b'\'', escape, ..plain.clone() }, unsaid);
-    others.retain(Reading::has_quotes);
+    others.retain(SampleReading::has_quotes);
     if readings.iter().any(|reading| reading.dialect == *plain) {
         // The plain reading is good too: only what cannot be an accident stands against it.
-        others.retain(Reading::means_its_quotes);
-        let is_certain = |other: &Reading| other.quotes_all_words() && other.records >= ENOUGH_TO_DOUBT;
-        if others.iter().any(is_certain) && !readings.iter().any(Reading::has_quotes) {
+        others.retain(SampleReading::means_its_quotes);
+        let is_certain = |other: &SampleReading| other.quotes_all_words() && other.records >= ENOUGH_TO_DOUBT;
+        if others.iter().any(is_certain) && !readings.iter().any(SampleReading::has_quotes) {
             // Nobody's data has apostrophes around every word.
             return others;
         }
@@ -135,12 +135,13 @@ fn good_readings(sample: Sample<'_>, plain: &Dialect, unsaid: Unsaid) -> Vec<Rea
 }
 
 /// The good readings with one delimiter and one quote.
-fn with_quote(sample: Sample<'_>, plain: &Dialect, unsaid: Unsaid) -> Vec<Reading> {
-    let mut readings = Vec::from_iter(Some(Reading::of(sample, plain, true)).filter(Reading::is_good));
+fn with_quote(sample: Sample<'_>, plain: &Dialect, unsaid: Unsaid) -> Vec<SampleReading> {
+    let mut readings =
+        Vec::from_iter(Some(SampleReading::of(sample, plain, true)).filter(SampleReading::is_good));
     let escapes = |next: u8| memchr::memmem::find(sample.bytes, &[b'\\', next]).is_some();
     let dialect = Dialect { escape: b'\\', ..plain.clone() };
     if unsaid.escape && (escapes(plain.quote) || escapes(b'\\')) && dialect.check().is_ok() {
-        let reading = Reading::of(sample, &dialect, true);
+        let reading = SampleReading::of(sample, &dialect, true);
         let has_cause = if readings.is_empty() { reading.has_escapes() } else { reading.means_its_escapes() };
         if reading.is_good() && has_cause {
             readings.push(reading);
@@ -150,13 +151,13 @@ fn with_quote(sample: Sample<'_>, plain: &Dialect, unsaid: Unsaid) -> Vec<Readin
 }
 
 /// No reading is good in every record. Some records may be bad: the one reading that is good but for a few.
-fn nearly_good(sample: Sample<'_>, usual: &Dialect, delimiters: &[u8], first: &Reading) -> Dialect {
+fn nearly_good(sample: Sample<'_>, usual: &Dialect, delimiters: &[u8], first: &SampleReading) -> Dialect {
     if first.is_nearly_good() || delimiters == [usual.delimiter] {
         return usual.clone();
     }
     let plain = |&delimiter: &u8| Dialect { delimiter, ..usual.clone() };
-    let readings = delimiters.iter().map(|delimiter| Reading::of(sample, &plain(delimiter), false));
-    let mut nearly = readings.filter(Reading::is_nearly_good);
+    let readings = delimiters.iter().map(|delimiter| SampleReading::of(sample, &plain(delimiter), false));
+    let mut nearly = readings.filter(SampleReading::is_nearly_good);
     match (nearly.next(), nearly.next()) {
         (Some(only), None) => only.dialect,
         _ => usual.clone(),

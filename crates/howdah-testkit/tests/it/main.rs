@@ -3,3 +3,4 @@
 
 mod faults;
 mod rooms;
+mod words;

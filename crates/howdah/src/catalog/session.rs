@@ -22,7 +22,7 @@ words! {
 }
 
 /// Settings of the sessions of one load; all its connections share role and database, so one look is enough.
-pub(crate) struct Session {
+pub(crate) struct SessionSettings {
     pub(crate) version: String,
     pub(crate) version_num: i32,
     pub(crate) rules: SessionRules,
@@ -34,12 +34,12 @@ pub(crate) struct Session {
 /// The oldest server we are tested against.
 const OLDEST: i32 = 150_000;
 
-impl Session {
+impl SessionSettings {
     /// Reads the settings.
     ///
     /// # Errors
     /// The server is older than PostgreSQL 15.
-    pub(crate) async fn read(connection: &Connection) -> Result<Session, Error> {
+    pub(crate) async fn read(connection: &Connection) -> Result<SessionSettings, Error> {
         let rows = connection
             .client()
             .query_typed(
@@ -56,7 +56,7 @@ impl Session {
         let Some(row) = rows.first() else {
             return Err(Error::new(ErrorKind::Internal, "the server did not answer with its settings"));
         };
-        let session = Session {
+        let session = SessionSettings {
             version: row.get(0),
             version_num: row.get(1),
             rules: SessionRules::from_settings(row.get(2), row.get(3), row.get(4), row.get(5)),

@@ -17,7 +17,7 @@ pub(crate) struct Table {
     pub(crate) oid: u32,
     pub(crate) schema: String,
     pub(crate) name: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: RelationKind,
     /// `u` or `t`: a crash of the server empties it.
     pub(crate) is_logged: bool,
     pub(crate) columns: Vec<Column>,
@@ -33,7 +33,7 @@ pub(crate) struct Table {
 
 /// What `pg_class.relkind` says, as far as COPY cares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum RelationKind {
     Table,
     Partitioned,
     View,
@@ -87,7 +87,7 @@ pub(crate) struct Hazards(pub(crate) Vec<&'static str>);
 impl Table {
     /// Empties the table. Tables that inherit from it keep their rows: COPY fills this one alone.
     pub(crate) fn truncate_sql(&self) -> String {
-        let only = if self.kind == Kind::Partitioned { "" } else { "ONLY " };
+        let only = if self.kind == RelationKind::Partitioned { "" } else { "ONLY " };
         format!("TRUNCATE {only}{}", self.sql())
     }
 
@@ -144,10 +144,10 @@ impl Table {
         let persistence: String = row.get(4);
         let family: Vec<u32> = row.get(6);
         let kind = match relkind.as_str() {
-            "r" => Kind::Table,
-            "p" => Kind::Partitioned,
-            "v" => Kind::View,
-            "f" => Kind::Foreign,
+            "r" => RelationKind::Table,
+            "p" => RelationKind::Partitioned,
+            "v" => RelationKind::View,
+            "f" => RelationKind::Foreign,
             _ => {
                 return Err(Error::usage(format!("{name} is not a table"))
                     .with_sqlstate("42809")
@@ -165,7 +165,7 @@ impl Table {
             )
             .await?;
         let (unique, has_row_triggers) = flags.first().map_or((true, true), |row| (row.get(0), row.get(1)));
-        if kind == Kind::View && !has_row_triggers {
+        if kind == RelationKind::View && !has_row_triggers {
             return Err(Error::usage(format!("{name} is a view without an INSTEAD OF INSERT trigger"))
                 .with_sqlstate("42809")
                 .with_hint("load into the table behind the view"));
@@ -197,7 +197,7 @@ impl Table {
     /// Whether a NULL is refused as it comes: triggers could replace it, and behind a view or a foreign table anything
     /// can happen.
     pub(crate) fn checks_not_null_itself(&self) -> bool {
-        matches!(self.kind, Kind::Table | Kind::Partitioned) && !self.has_row_triggers
+        matches!(self.kind, RelationKind::Table | RelationKind::Partitioned) && !self.has_row_triggers
     }
 
     /// Bytes on disk, TOAST included.
@@ -210,7 +210,7 @@ impl Table {
 
     /// Whether the table holds a row; `None` when the role may not look.
     pub(crate) async fn holds_rows(&self, connection: &Connection) -> Result<Option<bool>, Error> {
-        if self.kind != Kind::Table && self.kind != Kind::Partitioned {
+        if self.kind != RelationKind::Table && self.kind != RelationKind::Partitioned {
             return Ok(None);
         }
         let client = connection.client();

@@ -18,12 +18,12 @@ pub(crate) struct Types(HashMap<u32, Described>);
 
 /// One row of the catalog.
 struct Described {
-    kind: Kind,
+    kind: TypeKind,
     /// As `format_type` writes it.
     name: String,
 }
 
-enum Kind {
+enum TypeKind {
     Plain,
     Domain { over: u32, typmod: i32, not_null: bool },
     Array { element: u32, delimiter: u8 },
@@ -66,7 +66,7 @@ impl Types {
     /// The type below all domains, and the modifier that holds for it.
     pub(crate) fn base(&self, oid: u32, typmod: i32) -> (u32, i32) {
         match self.0.get(&oid).map(|described| &described.kind) {
-            Some(Kind::Domain { over, typmod, .. }) => self.base(*over, *typmod),
+            Some(TypeKind::Domain { over, typmod, .. }) => self.base(*over, *typmod),
             _ => (oid, typmod),
         }
     }
@@ -75,8 +75,8 @@ impl Types {
     pub(crate) fn not_null_domain(&self, oid: u32) -> Option<String> {
         let described = self.0.get(&oid)?;
         match described.kind {
-            Kind::Domain { not_null: true, .. } => Some(described.name.clone()),
-            Kind::Domain { over, .. } => self.not_null_domain(over).map(|_| described.name.clone()),
+            TypeKind::Domain { not_null: true, .. } => Some(described.name.clone()),
+            TypeKind::Domain { over, .. } => self.not_null_domain(over).map(|_| described.name.clone()),
             _ => None,
         }
     }
@@ -87,22 +87,24 @@ impl Types {
         };
         let part = |oid: u32| Box::new(self.shape_within(oid, depth));
         match &described.kind {
-            Kind::Plain => TypeShape::Base { oid },
-            Kind::Domain { over, typmod, not_null } => TypeShape::Domain {
+            TypeKind::Plain => TypeShape::Base { oid },
+            TypeKind::Domain { over, typmod, not_null } => TypeShape::Domain {
                 name: described.name.clone(),
                 over: part(*over),
                 typmod: *typmod,
                 not_null: *not_null,
             },
-            Kind::Array { element, delimiter } => {
+            TypeKind::Array { element, delimiter } => {
                 TypeShape::Array { element_oid: *element, delimiter: *delimiter, element: part(*element) }
             }
-            Kind::Enum { labels } => TypeShape::Enum { name: described.name.clone(), labels: labels.clone() },
-            Kind::Range { subtype, steps } => TypeShape::Range { subtype: part(*subtype), steps: *steps },
-            Kind::Multirange { subtype, steps } => {
+            TypeKind::Enum { labels } => {
+                TypeShape::Enum { name: described.name.clone(), labels: labels.clone() }
+            }
+            TypeKind::Range { subtype, steps } => TypeShape::Range { subtype: part(*subtype), steps: *steps },
+            TypeKind::Multirange { subtype, steps } => {
                 TypeShape::Multirange { subtype: part(*subtype), steps: *steps }
             }
-            Kind::Composite { fields } => {
+            TypeKind::Composite { fields } => {
                 let field = |(name, oid, typmod): &(String, u32, i32)| CompositeField {
                     name: name.clone(),
                     oid: *oid,
@@ -111,8 +113,8 @@ impl Types {
                 };
                 TypeShape::Composite { fields: fields.iter().map(field).collect() }
             }
-            Kind::Hstore => TypeShape::Hstore,
-            Kind::Vector => TypeShape::Vector,
+            TypeKind::Hstore => TypeShape::Hstore,
+            TypeKind::Vector => TypeShape::Vector,
         }
     }
 }
@@ -155,7 +157,7 @@ select t.oid, pg_catalog.format_type(t.oid, null), t.typtype::text,
   left join pg_catalog.pg_range r on r.rngtypid = t.oid or r.rngmultitypid = t.oid
   left join pg_catalog.pg_opclass o on o.oid = r.rngsubopc";
 
-fn kind(row: &Row) -> Kind {
+fn kind(row: &Row) -> TypeKind {
     let typtype: String = row.get(2);
     // A range in an order of its own, or made canonical by a function of its own, only the server can judge.
     let steps = || -> Option<(u32, Steps)> {
@@ -170,25 +172,27 @@ fn kind(row: &Row) -> Kind {
     let element: Option<u32> = row.get(6);
     let extension: Option<String> = row.get(14);
     match (typtype.as_str(), element, extension.as_deref()) {
-        ("d", ..) => Kind::Domain { over: row.get(3), typmod: row.get(4), not_null: row.get(5) },
-        ("e", ..) => Kind::Enum { labels: row.get(11) },
-        ("r", ..) => steps().map_or(Kind::Plain, |(subtype, steps)| Kind::Range { subtype, steps }),
-        ("m", ..) => steps().map_or(Kind::Plain, |(subtype, steps)| Kind::Multirange { subtype, steps }),
+        ("d", ..) => TypeKind::Domain { over: row.get(3), typmod: row.get(4), not_null: row.get(5) },
+        ("e", ..) => TypeKind::Enum { labels: row.get(11) },
+        ("r", ..) => steps().map_or(TypeKind::Plain, |(subtype, steps)| TypeKind::Range { subtype, steps }),
+        ("m", ..) => {
+            steps().map_or(TypeKind::Plain, |(subtype, steps)| TypeKind::Multirange { subtype, steps })
+        }
         ("c", ..) => {
             let (types, typmods): (Vec<u32>, Vec<i32>) = (row.get(12), row.get(13));
             let names: Vec<String> = row.get(16);
             let fields = names.into_iter().zip(types).zip(typmods);
-            Kind::Composite { fields: fields.map(|((name, oid), typmod)| (name, oid, typmod)).collect() }
+            TypeKind::Composite { fields: fields.map(|((name, oid), typmod)| (name, oid, typmod)).collect() }
         }
         // Where NULL is a word like others, the server reads arrays.
-        (_, Some(_), _) if !row.get::<_, bool>(15) => Kind::Plain,
+        (_, Some(_), _) if !row.get::<_, bool>(15) => TypeKind::Plain,
         (_, Some(element), _) => {
             let delimiter: Option<String> = row.get(7);
             let delimiter = delimiter.and_then(|text| text.bytes().next()).unwrap_or(b',');
-            Kind::Array { element, delimiter }
+            TypeKind::Array { element, delimiter }
         }
-        (_, None, Some("hstore")) => Kind::Hstore,
-        (_, None, Some("vector")) => Kind::Vector,
-        _ => Kind::Plain,
+        (_, None, Some("hstore")) => TypeKind::Hstore,
+        (_, None, Some("vector")) => TypeKind::Vector,
+        _ => TypeKind::Plain,
     }
 }

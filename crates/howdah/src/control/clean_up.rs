@@ -13,10 +13,10 @@ const AFTER_A_FAILURE: Duration = Duration::from_secs(5);
 
 /// By when cleaning up ends. It counts from the stop, or from its first step where nobody said stop.
 #[derive(Default)]
-pub(super) struct CleanUp(Mutex<State>);
+pub(super) struct CleanUp(Mutex<CleanUpState>);
 
 #[derive(Default)]
-struct State {
+struct CleanUpState {
     stopped: Option<Instant>,
     begun: Option<Instant>,
 }
@@ -37,7 +37,7 @@ impl CleanUp {
         *self.state().begun.get_or_insert_with(Instant::now) + AFTER_A_FAILURE
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, CleanUpState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

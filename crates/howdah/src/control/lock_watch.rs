@@ -24,20 +24,20 @@ const SERVER_LATER: Duration = Duration::from_secs(1);
 
 /// Watches the sessions of one load, until it is dropped.
 pub(crate) struct LockWatch {
-    shared: Arc<Shared>,
+    shared: Arc<LockWatchShared>,
     task: tokio::task::AbortHandle,
 }
 
-struct Shared {
+struct LockWatchShared {
     target: Target,
     control: Control,
     /// How long a wait may last; `None`: for ever.
     limit: Option<Duration>,
-    state: Mutex<State>,
+    state: Mutex<LockWatchState>,
 }
 
 #[derive(Default)]
-struct State {
+struct LockWatchState {
     /// The load's backends.
     pids: Vec<i32>,
     /// What was told last.
@@ -49,7 +49,7 @@ struct State {
 impl LockWatch {
     /// Begins to watch, in a task of the runtime; `target` is the server that the load goes to.
     pub(crate) fn start(target: &Target, control: &Control, limit: Option<Duration>) -> LockWatch {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(LockWatchShared {
             target: target.clone(),
             control: control.clone(),
             limit,
@@ -131,8 +131,8 @@ impl Drop for LockWatch {
     }
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl LockWatchShared {
+    fn state(&self) -> MutexGuard<'_, LockWatchState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -164,7 +164,7 @@ impl Shared {
 }
 
 /// Looks again and again: always where a limit is set, else while nothing seems to happen.
-async fn watch(shared: Arc<Shared>) {
+async fn watch(shared: Arc<LockWatchShared>) {
     let mut own = None;
     let mut seen = shared.control.snapshot();
     let mut since = Instant::now();

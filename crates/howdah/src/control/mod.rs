@@ -18,10 +18,10 @@ use tokio::time::{Instant, sleep_until};
 
 /// A cloneable handle on one running load.
 #[derive(Clone, Default)]
-pub struct Control(Arc<Shared>);
+pub struct Control(Arc<ControlState>);
 
 #[derive(Default)]
-struct Shared {
+struct ControlState {
     progress: Progress,
     rows_read: AtomicU64,
     rows_sent: AtomicU64,

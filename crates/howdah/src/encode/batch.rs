@@ -9,7 +9,7 @@ use howdah_source::batches::Batch;
 use super::sorting::Sorting;
 use super::{Encoder, Keep, NULL_FIELD, end_row};
 use crate::encode::chunk::{Chunk, Ordinal, RowOrigins};
-use crate::encode::row::{NotRow, Row, Spot};
+use crate::encode::row::{NotRow, RecordRef, RowBuilder};
 use crate::error::{Error, ErrorKind};
 use crate::options::WritePath;
 use crate::plan::planned_column::PlanColumn;
@@ -79,7 +79,7 @@ impl Encoder {
         out: &mut Vec<u8>,
     ) -> Result<(), NotRow> {
         out.extend_from_slice(&plan.sending.binary_row_start);
-        let mut row = Row::new(Spot::Batch(batch, at));
+        let mut row = RowBuilder::new(RecordRef::Batch(batch, at));
         for (column, values) in plan.columns.iter().zip(columns) {
             let verdict = match values {
                 Values::Array(array) if array.is_null(at) => {
@@ -105,7 +105,7 @@ impl Encoder {
         plan: &Plan,
         out: &mut Vec<u8>,
     ) -> Result<(), NotRow> {
-        let mut row = Row::new(Spot::Batch(batch, at));
+        let mut row = RowBuilder::new(RecordRef::Batch(batch, at));
         for (position, (column, values)) in plan.columns.iter().zip(columns).enumerate() {
             if position > 0 {
                 out.push(b'\t');
@@ -155,7 +155,7 @@ impl Encoder {
     #[cold]
     fn ask_about(
         &mut self,
-        row: &mut Row<'_>,
+        row: &mut RowBuilder<'_>,
         column: &PlanColumn,
         values: &Values<'_>,
         at: usize,

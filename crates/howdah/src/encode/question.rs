@@ -12,12 +12,12 @@ pub(crate) enum Answer {
     /// It is a value that the type's receive function would not take: it can travel as text only.
     TextOnly,
     /// It is none.
-    Refused(Arc<Refusal>),
+    Refused(Arc<LiteralRefusal>),
 }
 
 /// Why a literal is no value, in the server's words.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct LiteralRefusal {
     pub(crate) sqlstate: String,
     pub(crate) message: String,
     pub(crate) detail: Option<String>,

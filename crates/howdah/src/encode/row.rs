@@ -43,34 +43,34 @@ impl NotRow {
 
 /// The record that a row is made from.
 #[derive(Clone, Copy)]
-pub(crate) enum Spot<'m> {
+pub(crate) enum RecordRef<'m> {
     Text(&'m Piece, Span),
     /// And its row, from 0.
     Batch(&'m Batch, usize),
 }
 
-impl Spot<'_> {
+impl RecordRef<'_> {
     #[cold]
     fn error(self, reason: String) -> Error {
         match self {
-            Spot::Text(piece, span) => data_error(piece, span, reason),
-            Spot::Batch(batch, row) => Error::new(ErrorKind::Data, reason).at(batch.locate(row)),
+            RecordRef::Text(piece, span) => data_error(piece, span, reason),
+            RecordRef::Batch(batch, row) => Error::new(ErrorKind::Data, reason).at(batch.locate(row)),
         }
     }
 }
 
 /// A row in the making.
-pub(crate) struct Row<'m> {
-    spot: Spot<'m>,
+pub(crate) struct RowBuilder<'m> {
+    spot: RecordRef<'m>,
     is_open: bool,
     /// The column that may not be NULL and is, first in the table's order: there the server looks last.
     null_in: Option<usize>,
 }
 
-impl<'m> Row<'m> {
+impl<'m> RowBuilder<'m> {
     #[inline]
-    pub(crate) fn new(spot: Spot<'m>) -> Self {
-        Row { spot, is_open: false, null_in: None }
+    pub(crate) fn new(spot: RecordRef<'m>) -> Self {
+        RowBuilder { spot, is_open: false, null_in: None }
     }
 
     #[inline]

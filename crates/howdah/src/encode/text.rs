@@ -8,7 +8,7 @@ use howdah_source::{Form, Piece};
 use super::sorting::Sorting;
 use super::{Encoder, Keep, NULL_FIELD, end_row};
 use crate::encode::chunk::{Chunk, Ordinal, RowOrigins};
-use crate::encode::row::{NotRow, Row, Spot};
+use crate::encode::row::{NotRow, RecordRef, RowBuilder};
 use crate::error::Error;
 use crate::infer::columns::spot;
 use crate::plan::planned_column::PlanColumn;
@@ -95,7 +95,7 @@ impl Encoder {
         out: &mut Vec<u8>,
     ) -> Result<(), NotRow> {
         out.extend_from_slice(&plan.sending.binary_row_start);
-        let mut row = Row::new(Spot::Text(piece, record.span));
+        let mut row = RowBuilder::new(RecordRef::Text(piece, record.span));
         for column in &plan.columns {
             let field = record.fields[column.field];
             let file = piece.origin.source.as_bytes();
@@ -143,7 +143,7 @@ impl Encoder {
         plan: &Plan,
         out: &mut Vec<u8>,
     ) -> Result<(), NotRow> {
-        let mut row = Row::new(Spot::Text(piece, record.span));
+        let mut row = RowBuilder::new(RecordRef::Text(piece, record.span));
         for (at, column) in plan.columns.iter().enumerate() {
             if at > 0 {
                 out.push(b'\t');

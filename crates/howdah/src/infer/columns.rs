@@ -9,8 +9,8 @@ use howdah_source::{Cutter, Field, Morsel, MorselSource, Piece, Span, WorkerStat
 use crate::control::Control;
 use crate::error::{Error, ErrorKind};
 use crate::infer::lattice::ColumnLattice;
-use crate::infer::lattice::ascent::{Ascent, Growth};
-use crate::infer::lattice::kept::Spot;
+use crate::infer::lattice::ascent::{Ascent, PieceAscent};
+use crate::infer::lattice::kept::ValuePosition;
 use crate::options::OnError;
 use crate::plan::Plan;
 use crate::plan::reading::DecimalMark;
@@ -90,8 +90,8 @@ pub(crate) fn infer(
 
 /// Where a record stands.
 #[cold]
-pub(crate) fn spot(piece: &Piece, span: Span) -> Spot {
-    Spot {
+pub(crate) fn spot(piece: &Piece, span: Span) -> ValuePosition {
+    ValuePosition {
         order: (piece.ordinal, span.start),
         location: piece.origin.locate(span.start as u64, u64::from(span.lines_before)),
     }
@@ -103,8 +103,8 @@ fn observe(
     plan: &Plan,
     fields: &mut Vec<Field>,
     lattices: &mut [ColumnLattice],
-) -> Result<Growth, Error> {
-    let mut first_column = Growth::Empty;
+) -> Result<PieceAscent, Error> {
+    let mut first_column = PieceAscent::Empty;
     let (mut scratch, mut spelled) = (Vec::new(), Default::default());
     let mut records = Records::new(piece, plan, std::mem::take(fields))?;
     while let Some(record) = records.next() {

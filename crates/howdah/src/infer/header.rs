@@ -7,7 +7,7 @@ use howdah_source::text::split::{self, Splitter};
 use howdah_source::{Dialect, Piece};
 
 use crate::error::Error;
-use crate::infer::json_keys::{self, KeyScan, Question};
+use crate::infer::json_keys::{self, KeyQuestion, KeyScan};
 use crate::infer::lattice::ColumnLattice;
 use crate::options::LoadOptions;
 use crate::plan::header::Head;
@@ -73,7 +73,7 @@ pub(crate) fn keys(
     dialect: &Arc<Dialect>,
     options: &LoadOptions,
 ) -> Result<Head, Error> {
-    let mut scan = KeyScan::new(Question::about_names(dialect, options));
+    let mut scan = KeyScan::new(KeyQuestion::about_names(dialect, options));
     if let Some(piece) = piece {
         scan.see(piece)?;
     }

@@ -13,16 +13,16 @@ use howdah_source::{Dialect, Form, Piece, Splitter};
 use crate::catalog::inferred_type::InferredType;
 use crate::error::Error;
 use crate::infer::lattice::ColumnLattice;
-use crate::infer::lattice::ascent::{Ascent, Growth};
+use crate::infer::lattice::ascent::{Ascent, PieceAscent};
 use crate::options::{LoadOptions, OnError};
-use crate::plan::keys::Seen;
+use crate::plan::keys::SeenKeys;
 use crate::read::records;
 
 /// Columns that a table of PostgreSQL can have.
 const MOST_KEYS: usize = 1600;
 
 /// What is asked of a scan.
-pub(crate) struct Question {
+pub(crate) struct KeyQuestion {
     dialect: Arc<Dialect>,
     options: LoadOptions,
     /// The values are looked at too.
@@ -34,10 +34,10 @@ pub(crate) struct Question {
     ascent: Mutex<Ascent>,
 }
 
-impl Question {
+impl KeyQuestion {
     /// About the keys alone, in an input that may have bad records; those are judged later.
-    pub(crate) fn about_names(dialect: &Arc<Dialect>, options: &LoadOptions) -> Arc<Question> {
-        Arc::new(Question {
+    pub(crate) fn about_names(dialect: &Arc<Dialect>, options: &LoadOptions) -> Arc<KeyQuestion> {
+        Arc::new(KeyQuestion {
             dialect: dialect.clone(),
             options: options.clone(),
             with_types: false,
@@ -52,8 +52,8 @@ impl Question {
         dialect: &Arc<Dialect>,
         options: &LoadOptions,
         first: Option<&String>,
-    ) -> Arc<Question> {
-        Arc::new(Question {
+    ) -> Arc<KeyQuestion> {
+        Arc::new(KeyQuestion {
             dialect: dialect.clone(),
             options: options.clone(),
             with_types: true,
@@ -73,7 +73,7 @@ impl Question {
 
 /// One key.
 #[derive(Debug, Clone)]
-struct Key {
+struct JsonKey {
     name: Box<[u8]>,
     /// The piece and the place in it where the key appeared first.
     first: (u64, usize),
@@ -86,7 +86,7 @@ struct Key {
     is_no_document: bool,
 }
 
-impl Key {
+impl JsonKey {
     /// Arrays and objects make a document of everything that stands beside them.
     fn decide(&self) -> InferredType {
         match (self.is_nested, self.is_no_document) {
@@ -110,8 +110,8 @@ impl Key {
 
 /// One thread's part of a scan.
 pub(crate) struct KeyScan {
-    question: Arc<Question>,
-    keys: Vec<Key>,
+    question: Arc<KeyQuestion>,
+    keys: Vec<JsonKey>,
     by_name: HashMap<Box<[u8]>, usize>,
     habit: Habit,
     records: u64,
@@ -121,7 +121,7 @@ pub(crate) struct KeyScan {
 }
 
 impl KeyScan {
-    pub(crate) fn new(question: Arc<Question>) -> KeyScan {
+    pub(crate) fn new(question: Arc<KeyQuestion>) -> KeyScan {
         KeyScan {
             question,
             keys: Vec::new(),
@@ -143,7 +143,7 @@ impl KeyScan {
         let on_nul = question.options.tolerance.on_nul;
         let suspect = records::is_suspect(piece);
         let mut stripped = std::mem::take(&mut self.stripped);
-        let mut ascending = Growth::Empty;
+        let mut ascending = PieceAscent::Empty;
         let mut splitter = Splitter::of(piece, &question.dialect);
         loop {
             let span = match splitter.next_record(&mut Vec::new()) {
@@ -174,10 +174,10 @@ impl KeyScan {
     /// Looks at one record, which starts at `at`.
     fn take(
         &mut self,
-        question: &Question,
+        question: &KeyQuestion,
         text: &[u8],
         at: (u64, usize),
-        ascending: &mut Growth,
+        ascending: &mut PieceAscent,
     ) -> Result<(), Refusal> {
         self.habit.start();
         let mut has_first = false;
@@ -218,12 +218,12 @@ impl KeyScan {
     /// Which key it is; a new one where it was not met before. `None`: nobody wants it.
     fn find(
         &mut self,
-        question: &Question,
+        question: &KeyQuestion,
         member: &Member<'_>,
         at: (u64, usize),
     ) -> Result<Option<usize>, Refusal> {
         let expected = self.habit.expected();
-        let is_expected = |key: &Key| !member.key_is_escaped && *key.name == *member.key;
+        let is_expected = |key: &JsonKey| !member.key_is_escaped && *key.name == *member.key;
         let key = if self.keys.get(expected).is_some_and(is_expected) {
             expected
         } else {
@@ -248,7 +248,7 @@ impl KeyScan {
             return Err(too_many());
         }
         self.by_name.insert(name.into(), self.keys.len());
-        self.keys.push(Key {
+        self.keys.push(JsonKey {
             name: name.into(),
             first,
             values: 0,
@@ -284,17 +284,17 @@ impl KeyScan {
 ///
 /// # Errors
 /// More keys than a table has columns.
-pub(crate) fn conclude(parts: Vec<KeyScan>) -> Result<Seen, Error> {
+pub(crate) fn conclude(parts: Vec<KeyScan>) -> Result<SeenKeys, Error> {
     let mut parts = parts.into_iter();
-    let Some(mut whole) = parts.next() else { return Ok(Seen::default()) };
+    let Some(mut whole) = parts.next() else { return Ok(SeenKeys::default()) };
     for part in parts {
         whole.merge(part).map_err(records::without_place)?;
     }
-    let mut keys: Vec<&Key> = whole.keys.iter().collect();
+    let mut keys: Vec<&JsonKey> = whole.keys.iter().collect();
     let columns = whole.question.options.columns.column_list.as_deref().unwrap_or_default();
-    let asked = |key: &Key| columns.iter().position(|column| column.as_bytes() == &*key.name);
+    let asked = |key: &JsonKey| columns.iter().position(|column| column.as_bytes() == &*key.name);
     keys.sort_by_key(|key| (asked(key), key.first));
-    Ok(Seen {
+    Ok(SeenKeys {
         names: keys.iter().map(|key| String::from_utf8_lossy(&key.name).into_owned()).collect(),
         types: keys.iter().map(|key| key.decide()).collect(),
         never_null: keys.iter().map(|key| key.values >= whole.records && key.nulls == 0).collect(),

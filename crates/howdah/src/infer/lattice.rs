@@ -13,7 +13,7 @@ mod temporal;
 mod tests;
 
 use crate::catalog::inferred_type::InferredType;
-use kept::{Class, Spot};
+use kept::{Class, ValuePosition};
 
 /// A set of types, one bit each. `Text` takes everything and needs no bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl ColumnLattice {
 
     /// As [`Self::observe`], and remembers what keeps the column from which type: `spot` is where the value stands.
     #[inline]
-    pub(crate) fn observe_at(&mut self, value: Option<&[u8]>, spot: impl FnOnce() -> Spot) {
+    pub(crate) fn observe_at(&mut self, value: Option<&[u8]>, spot: impl FnOnce() -> ValuePosition) {
         self.fields += 1;
         let Some(value) = value else {
             self.nulls += 1;

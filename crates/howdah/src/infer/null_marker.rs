@@ -14,7 +14,7 @@ const ENOUGH: u64 = 3;
 
 /// What is seen of one column below record 1.
 #[derive(Default, Clone)]
-struct Column {
+struct ColumnSample {
     /// Its values without markers.
     others: ColumnLattice,
     values: u64,
@@ -41,12 +41,12 @@ fn mentions_marker(bytes: &[u8]) -> bool {
 }
 
 /// The columns of the sample; `None` where an empty field is NULL already.
-fn look(sample: Sample<'_>, dialect: &Dialect) -> Option<Vec<Column>> {
+fn look(sample: Sample<'_>, dialect: &Dialect) -> Option<Vec<ColumnSample>> {
     let bytes = sample.bytes;
     let eol = first_eol(bytes, dialect, sample.is_whole).unwrap_or(Eol::Nl);
     let mut splitter = Splitter::new(bytes, dialect, eol);
     let (mut fields, mut scratch) = (Vec::new(), Vec::new());
-    let mut columns: Option<Vec<Column>> = None;
+    let mut columns: Option<Vec<ColumnSample>> = None;
     loop {
         let next = splitter.next_record(&mut fields);
         let is_cut = splitter.position() >= bytes.len() && !sample.is_whole;
@@ -58,7 +58,7 @@ fn look(sample: Sample<'_>, dialect: &Dialect) -> Option<Vec<Column>> {
         }
         // Record 1 may be a header.
         let Some(columns) = &mut columns else {
-            columns = Some(vec![Column::default(); fields.len()]);
+            columns = Some(vec![ColumnSample::default(); fields.len()]);
             continue;
         };
         if fields.len() != columns.len() {
@@ -80,12 +80,12 @@ fn look(sample: Sample<'_>, dialect: &Dialect) -> Option<Vec<Column>> {
 }
 
 /// Whether the marker spoils a column of another type, and is nowhere among words, where it may be one of them.
-fn means_null(columns: &[Column], marker: usize) -> bool {
+fn means_null(columns: &[ColumnSample], marker: usize) -> bool {
     // No word begins with a backslash.
     let may_be_word = !NULL_MARKERS[marker].starts_with('\\');
     let with_marker = || columns.iter().filter(|column| column.markers[marker] > 0);
-    let is_text = |column: &Column| column.others.decide() == InferredType::Text;
-    let spoils = |column: &Column| column.values >= ENOUGH && !is_text(column);
+    let is_text = |column: &ColumnSample| column.others.decide() == InferredType::Text;
+    let spoils = |column: &ColumnSample| column.values >= ENOUGH && !is_text(column);
     with_marker().any(spoils)
         && !(may_be_word && with_marker().any(|column| column.values > 0 && is_text(column)))
 }

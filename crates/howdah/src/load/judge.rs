@@ -6,7 +6,7 @@ use std::time::Instant;
 use howdah_connect::Connection;
 use howdah_source::{MorselSource, WorkerState};
 
-use super::{Decision, Load};
+use super::{Load, Setup};
 use crate::control::Phase;
 use crate::control::runtime::runtime;
 use crate::encode::Encoder;
@@ -22,7 +22,7 @@ impl Load<'_> {
         &mut self,
         connection: &Connection,
         morsels: MorselSource,
-        decision: &Decision,
+        decision: &Setup,
     ) -> Result<(), Error> {
         let start = Instant::now();
         self.control.enter(Phase::Judging);

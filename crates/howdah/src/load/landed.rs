@@ -7,7 +7,7 @@ use howdah_connect::Connection;
 use howdah_message::Action;
 
 use super::decide::landing::Landing;
-use super::{Decision, Load};
+use super::{Load, Setup};
 use crate::control::lock_watch::LockWatch;
 use crate::error::{Committed, Error, ErrorKind};
 
@@ -19,7 +19,7 @@ impl Load<'_> {
     pub(in crate::load) async fn promote_landed(
         &mut self,
         connection: &Arc<Connection>,
-        decision: &Decision,
+        decision: &Setup,
         landing: &Landing,
     ) -> Result<(), Error> {
         let mut promotion = landing.promotion.clone();
@@ -56,7 +56,7 @@ impl Load<'_> {
     async fn not_promoted(
         &self,
         connection: &Connection,
-        decision: &Decision,
+        decision: &Setup,
         landing: &Landing,
         error: Error,
     ) -> Error {

@@ -19,7 +19,7 @@ use preview::Preview;
 
 use crate::catalog::load_id::LoadId;
 use crate::catalog::name::TableName;
-use crate::catalog::session::Session;
+use crate::catalog::session::SessionSettings;
 use crate::catalog::table::Table;
 use crate::control::Control;
 use crate::control::liveness::server_lost;
@@ -175,7 +175,7 @@ struct Load<'a> {
 #[derive(Clone, Copy)]
 struct Circumstances<'a> {
     connection: &'a Arc<Connection>,
-    session: &'a Session,
+    session: &'a SessionSettings,
     /// The table as the caller names it.
     name: &'a TableName,
     inputs: &'a [Input],
@@ -186,7 +186,7 @@ struct Circumstances<'a> {
 }
 
 /// What was decided before the first row moves.
-struct Decision {
+struct Setup {
     plan: Arc<Plan>,
     table: Table,
     strategy: PublishStrategy,
@@ -285,9 +285,9 @@ impl Load<'_> {
         inputs: &[Input],
         usual: &Arc<Dialect>,
         name: &TableName,
-    ) -> Result<(MorselSource, Decision), Error> {
+    ) -> Result<(MorselSource, Setup), Error> {
         let options = self.options;
-        let session = Session::read(connection).await?;
+        let session = SessionSettings::read(connection).await?;
         self.report.server_version.clone_from(&session.version);
         if usual.default.is_some() && session.version_num < 160_000 {
             return Err(Error::usage(message![

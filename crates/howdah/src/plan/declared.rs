@@ -91,7 +91,7 @@ fn position(table: &Table, named: &str) -> Option<usize> {
     })
 }
 
-struct Found {
+struct DeclaredColumn {
     oid: u32,
     column: Column,
 }
@@ -102,7 +102,7 @@ async fn column_of(
     column: &str,
     type_name: &str,
     rules: &SessionRules,
-) -> Result<Found, Error> {
+) -> Result<DeclaredColumn, Error> {
     let client = connection.client();
     let refused = |error: Error| {
         Error::usage(message![
@@ -156,5 +156,5 @@ async fn column_of(
         has_default: false,
         is_declared: true,
     };
-    Ok(Found { oid, column })
+    Ok(DeclaredColumn { oid, column })
 }

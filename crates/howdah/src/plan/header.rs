@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::options::{HeaderOption, LoadOptions};
 use crate::plan::columns::are_names;
 use crate::plan::header_decision::HeaderDecision;
-use crate::plan::keys::Seen;
+use crate::plan::keys::SeenKeys;
 
 /// The start of the input: record 1, and what the fields below it look like.
 #[derive(Debug, Clone, Default)]
@@ -29,7 +29,7 @@ pub(crate) struct Head {
     /// The names are keys of JSON, and `first` has those of all records that were looked at.
     pub(crate) has_keys: bool,
     /// What their values look like, where all of the input was looked at.
-    pub(crate) seen: Option<Seen>,
+    pub(crate) seen: Option<SeenKeys>,
 }
 
 /// As programs name columns, and people hardly write values.
@@ -79,7 +79,7 @@ impl Head {
     }
 
     /// The same head with what the whole input showed.
-    pub(crate) fn with_types(self, seen: Seen) -> Head {
+    pub(crate) fn with_types(self, seen: SeenKeys) -> Head {
         Head { seen: Some(seen), ..self }
     }
 

@@ -99,14 +99,14 @@ pub(crate) fn choose(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::table::{Hazards, Kind};
+    use crate::catalog::table::{Hazards, RelationKind};
 
     fn keyed() -> Table {
         Table {
             oid: 1,
             schema: "public".into(),
             name: "t".into(),
-            kind: Kind::Table,
+            kind: RelationKind::Table,
             is_logged: true,
             columns: Vec::new(),
             hazards: Hazards(vec!["a unique index or exclusion constraint"]),

@@ -4,7 +4,7 @@ use crate::catalog::inferred_type::InferredType;
 
 /// What was seen of the keys, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct SeenKeys {
     pub(crate) names: Vec<String>,
     pub(crate) types: Vec<InferredType>,
     /// Whether every record has a value that is not null.

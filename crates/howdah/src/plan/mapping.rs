@@ -16,7 +16,7 @@ use crate::options::{ColumnNames, HeaderOption, LoadOptions};
 use crate::plan::columns::{are_names, find_column, mapped, mapped_field};
 use crate::plan::header::Head;
 use crate::plan::header_decision::HeaderDecision;
-use crate::plan::keys::Seen;
+use crate::plan::keys::SeenKeys;
 
 /// The fields of a record and where they go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub(crate) struct KnownKeys {
     /// Neither are any others; otherwise they are errors.
     pub(crate) passes_over: bool,
     /// What the whole input showed, where it was looked at for types.
-    pub(crate) seen: Option<Seen>,
+    pub(crate) seen: Option<SeenKeys>,
 }
 
 /// One field and its column.

@@ -5,14 +5,14 @@ use howdah_message::{Message, Setting, setting};
 use tokio_postgres::types::Type;
 
 use crate::catalog::name::{display, quote};
-use crate::catalog::table::{Kind, Table};
+use crate::catalog::table::{RelationKind, Table};
 use crate::error::Error;
 use crate::options::{ColumnNames, LoadOptions, Mode};
 use crate::plan::columns::find_column;
 use crate::plan::mapping::Mapping;
 
 /// Columns of the table that are all in the input.
-pub(crate) struct Key {
+pub(crate) struct MatchKey {
     /// In the order of their index, else of the table: the same for every load, however the key was named.
     pub(crate) columns: Vec<String>,
     /// Two rows with a NULL in the key can both be there.
@@ -41,17 +41,17 @@ struct Unique {
     nulls_differ: bool,
 }
 
-impl Key {
+impl MatchKey {
     /// The key of `options`, else the primary key, else the only plain unique index.
     ///
     /// # Errors
-    /// As [`Key::search`].
+    /// As [`MatchKey::search`].
     pub(crate) async fn find(
         connection: &Connection,
         table: &Table,
         options: &LoadOptions,
         mapping: &Mapping,
-    ) -> Result<Key, Error> {
+    ) -> Result<MatchKey, Error> {
         let search = Search {
             named: &options.target.key,
             option: setting::KEY,
@@ -65,7 +65,7 @@ impl Key {
             conflicts: matches!(options.target.mode, Mode::Upsert | Mode::Ignore),
         };
         let loaded = |name: &str| mapping.pairs.iter().any(|pair| pair.target == name);
-        Key::search(connection, table, &search, &loaded).await
+        MatchKey::search(connection, table, &search, &loaded).await
     }
 
     /// The key that is named, else the primary key, else the only plain unique index. All its columns must be `loaded`.
@@ -77,9 +77,9 @@ impl Key {
         table: &Table,
         search: &Search<'_>,
         loaded: &(dyn Fn(&str) -> bool + Sync),
-    ) -> Result<Key, Error> {
+    ) -> Result<MatchKey, Error> {
         let conflicts = search.conflicts;
-        if conflicts && !matches!(table.kind, Kind::Table | Kind::Partitioned) {
+        if conflicts && !matches!(table.kind, RelationKind::Table | RelationKind::Partitioned) {
             return Err(Error::usage(message![
                 table.display(),
                 " is not a table: ",
@@ -106,8 +106,10 @@ impl Key {
             check_arbiter(table, search, found.as_ref(), asked.as_deref().unwrap_or_default())?;
         }
         let key = match found {
-            Some(index) => Key { nulls_differ: index.nulls_differ || !conflicts, columns: index.columns },
-            None => Key { columns: asked.unwrap_or_default(), nulls_differ: true },
+            Some(index) => {
+                MatchKey { nulls_differ: index.nulls_differ || !conflicts, columns: index.columns }
+            }
+            None => MatchKey { columns: asked.unwrap_or_default(), nulls_differ: true },
         };
         let missing: Vec<String> =
             key.columns.iter().filter(|name| !loaded(name)).map(|name| display(name)).collect();
@@ -122,7 +124,7 @@ impl Key {
         let nullable =
             |name: &String| table.columns.iter().any(|column| column.name == *name && !column.not_null);
         let nulls_differ = key.nulls_differ && (!conflicts || key.columns.iter().any(nullable));
-        Ok(Key { nulls_differ, ..key })
+        Ok(MatchKey { nulls_differ, ..key })
     }
 
     /// What makes two rows rows of one key; `ordinal` is their number. A NULL equals nothing, not even another NULL, so there

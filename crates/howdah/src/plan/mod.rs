@@ -23,7 +23,7 @@ use howdah_message::{Message, setting};
 use howdah_source::Dialect;
 
 use crate::catalog::name::{quote, quote_literal};
-use crate::catalog::session::Session;
+use crate::catalog::session::SessionSettings;
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::options::{LoadOptions, WritePath};
@@ -65,7 +65,7 @@ pub(crate) enum Judging {
 /// What a plan depends on beside the mapping and the table.
 pub(crate) struct PlanRules<'a> {
     pub(crate) options: &'a LoadOptions,
-    pub(crate) session: &'a Session,
+    pub(crate) session: &'a SessionSettings,
     pub(crate) types: ColumnTypes,
     pub(crate) judging: Judging,
     /// The values had types, and were refused as such: what they are is not to be rounded now.

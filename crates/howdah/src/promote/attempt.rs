@@ -13,13 +13,13 @@ use crate::error::Error;
 const VIOLATIONS: &str = "23";
 
 /// What the steps of a promotion share.
-pub(super) struct Run<'a> {
+pub(super) struct PromotionRun<'a> {
     pub(super) promotion: &'a Promotion,
     pub(super) connection: &'a Arc<Connection>,
     pub(super) control: &'a Control,
 }
 
-impl Run<'_> {
+impl PromotionRun<'_> {
     /// Whether the refusal of a row ends the promotion.
     pub(super) fn ends_with(&self, refusal: &tokio_postgres::Error) -> bool {
         is_violation(refusal) && !self.promotion.rejects_violations

@@ -13,8 +13,8 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::catalog::name::{TableName, display, quote};
-use crate::catalog::session::Session;
-use crate::catalog::table::{Column, Kind, Table};
+use crate::catalog::session::SessionSettings;
+use crate::catalog::table::{Column, RelationKind, Table};
 use crate::control::runtime::runtime;
 use crate::control::stoppable::{cancelled, interruptible};
 use crate::control::{Control, Phase};
@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::error::ReportedError;
 use crate::options::RejectLimit;
 use crate::report::Outcome;
-use attempt::Run;
+use attempt::PromotionRun;
 use howdah_connect::{Connection, Target};
 use howdah_message::{Respell, Spelling};
 use readers::Reader;
@@ -184,7 +184,7 @@ async fn carry_out(
         () = control.cancelled() => return Err(cancelled()),
     };
     let prepared = async {
-        let session = Session::read(&connection).await?;
+        let session = SessionSettings::read(&connection).await?;
         report.server_version.clone_from(&session.version);
         let find = async |name: &TableName| {
             let found = Table::lookup(&connection, name, &session.rules).await?;
@@ -218,7 +218,7 @@ pub(crate) fn rejects_name(landing: &Table) -> TableName {
 
 /// Refuses a landing table that is none, and columns that do not fit, all at once.
 fn check(landing: &Table, into: &Table) -> Result<(), Error> {
-    if landing.kind != Kind::Table {
+    if landing.kind != RelationKind::Table {
         return Err(Error::usage(format!("{} is not a plain table", landing.display()))
             .with_hint("copy it into one: CREATE TABLE … AS SELECT …"));
     }
@@ -276,7 +276,7 @@ impl Promotion {
     /// The server's errors.
     pub(crate) async fn new(
         connection: &Connection,
-        session: &Session,
+        session: &SessionSettings,
         landing: &Table,
         into: &Table,
         names: &[&str],
@@ -340,7 +340,7 @@ impl Promotion {
         control: &Control,
     ) -> Result<Promoted, Error> {
         control.enter(Phase::Promoting);
-        let run = Run { promotion: self, connection, control };
+        let run = PromotionRun { promotion: self, connection, control };
         let promoted = run.promote(target).await.map_err(|error| error.told(connection.last_words()));
         if promoted.is_err() {
             let rollback = connection.client().batch_execute("ROLLBACK");

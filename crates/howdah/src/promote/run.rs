@@ -5,7 +5,7 @@ use std::time::Instant;
 use howdah_connect::Target;
 use howdah_message::setting;
 
-use super::attempt::{Run, is_violation};
+use super::attempt::{PromotionRun, is_violation};
 use super::statements::RejectsTable;
 use super::{Promoted, segments};
 use crate::control::stoppable::{interruptible, stoppable};
@@ -15,7 +15,7 @@ use crate::publish::server_identity::ServerIdentity;
 use crate::send::row_error::is_about_a_row;
 use crate::send::savepoint::Savepoint;
 
-impl Run<'_> {
+impl PromotionRun<'_> {
     /// Everything, in one transaction, which is open when this fails.
     pub(super) async fn promote(&self, target: &Target) -> Result<Promoted, Error> {
         let start = Instant::now();

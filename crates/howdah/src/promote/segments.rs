@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use tokio_postgres::types::Type;
 
-use super::attempt::Run;
+use super::attempt::PromotionRun;
 use super::statements::RejectsTable;
 use crate::error::{Error, ErrorKind};
 use crate::send::bisect::Bisection;
@@ -28,7 +28,7 @@ pub(super) struct Counts {
 /// # Errors
 /// Anything but the refusal of a row; a violation, unless such rows are wanted in `rejects` too.
 pub(super) async fn promote(
-    run: &Run<'_>,
+    run: &PromotionRun<'_>,
     rejects: &RejectsTable,
     filter: &str,
     first: tokio_postgres::Error,
@@ -67,7 +67,7 @@ pub(super) async fn promote(
 
 /// Puts one row into the table for such rows; the savepoint is open and clean.
 async fn reject(
-    run: &Run<'_>,
+    run: &PromotionRun<'_>,
     rejects: &RejectsTable,
     place: &str,
     refusal: &tokio_postgres::Error,
@@ -109,7 +109,7 @@ struct Places {
 }
 
 impl Places {
-    async fn of_landing(run: &Run<'_>) -> Result<Places, Error> {
+    async fn of_landing(run: &PromotionRun<'_>) -> Result<Places, Error> {
         let sql = "select pg_catalog.pg_relation_size($1::pg_catalog.regclass),
                           pg_catalog.current_setting('block_size')::pg_catalog.int8";
         let rows = run.connection.client().query_typed(sql, &[(&run.promotion.landing, Type::TEXT)]).await?;

@@ -13,9 +13,9 @@ use crate::control::liveness::{ANSWER_WITHIN, PATIENCE, lost};
 use crate::control::stoppable::{cancelled, interruptible};
 use crate::error::Error;
 use crate::publish::confirm::confirm;
-use crate::publish::fate::{Account, Fate, Seen, Transaction, ask};
 use crate::publish::late::LateCommits;
 use crate::publish::server_identity::ServerIdentity;
+use crate::publish::transaction_state::{Account, InquiryAnswer, Transaction, TransactionState, ask};
 
 /// A server that restarts is back within seconds; longer than this nobody is kept waiting for the truth.
 const WAIT_FOR_SERVER: Duration = Duration::from_secs(15);
@@ -65,7 +65,7 @@ impl Commit<'_> {
         let transactions = interruptible(first, self.control, try_join_all(open)).await?;
         let late = LateCommits::new(transactions.len());
         let found = self.find_out(&transactions, &late).await;
-        if found.fates.iter().all(|fate| *fate == Fate::Committed) {
+        if found.states.iter().all(|state| *state == TransactionState::Committed) {
             if found.is_by_inquiry {
                 self.control.notice("the answer to COMMIT was lost; the server says that it committed");
             }
@@ -81,7 +81,7 @@ impl Commit<'_> {
             Makes::Rows { table, .. } => Some(*table),
         };
         let account =
-            Account { transactions: &transactions, fates: &found.fates, server: self.server, added_to };
+            Account { transactions: &transactions, states: &found.states, server: self.server, added_to };
         Err(account.explain(failure))
     }
 
@@ -101,9 +101,12 @@ impl Commit<'_> {
 
     /// Sends COMMIT on all connections and waits for the answers. Where one is lost or does not come, the server is asked what
     /// became of the transactions, until that is known or waiting is over.
-    async fn find_out(&self, transactions: &[Transaction], late: &LateCommits) -> Found {
-        let mut found =
-            Found { fates: vec![Fate::Open; transactions.len()], failure: None, is_by_inquiry: false };
+    async fn find_out(&self, transactions: &[Transaction], late: &LateCommits) -> CommitFindings {
+        let mut found = CommitFindings {
+            states: vec![TransactionState::Open; transactions.len()],
+            failure: None,
+            is_by_inquiry: false,
+        };
         let commit =
             |at: usize| async move { (at, self.connections[at].client().batch_execute("COMMIT").await) };
         let mut answers: FuturesUnordered<_> = (0..transactions.len()).map(commit).collect();
@@ -112,13 +115,13 @@ impl Commit<'_> {
         let mut deadline: Option<Instant> = None;
         let mut is_stopped = false;
         let mut has_told = false;
-        while found.fates.contains(&Fate::Open) {
+        while found.states.contains(&TransactionState::Open) {
             tokio::select! {
                 Some((at, answer)) = answers.next(), if !answers.is_empty() => {
-                    found.fates[at] = Fate::told_by(&answer);
+                    found.states[at] = TransactionState::told_by(&answer);
                     if let Err(error) = answer {
                         // The server calls it an administrator's doing whoever ended a session.
-                        let is_ours = late.is_ended(Some(at)) && found.fates[at] == Fate::Open;
+                        let is_ours = late.is_ended(Some(at)) && found.states[at] == TransactionState::Open;
                         found.failure.get_or_insert_with(|| if is_ours { late.failure() } else { error.into() });
                         late.broke(at);
                         inquiry = ask_after(Duration::ZERO);
@@ -131,16 +134,16 @@ impl Commit<'_> {
                     let may_answer = !answers.is_empty() && !is_stopped;
                     inquiry = ask_after(if may_answer { ASK_EVERY } else { ASK_AGAIN });
                     match seen {
-                        Some(Seen::Fates(fates)) => {
+                        Some(InquiryAnswer::States(states)) => {
                             if may_answer {
                                 // COMMIT may take its time, as where it waits for a standby.
                                 deadline = None;
                             }
-                            self.settle(&mut found, &fates);
-                            let open = found.fates.iter().filter(|fate| **fate == Fate::Open).count();
-                            if may_answer && open > 0 && open < found.fates.len() && !has_told {
+                            self.settle(&mut found, &states);
+                            let open = found.states.iter().filter(|state| **state == TransactionState::Open).count();
+                            if may_answer && open > 0 && open < found.states.len() && !has_told {
                                 has_told = true;
-                                let total = found.fates.len();
+                                let total = found.states.len();
                                 self.control.notice(format!(
                                     "{} of {total} connections have committed; COMMIT of the others is waited for",
                                     total - open
@@ -148,8 +151,8 @@ impl Commit<'_> {
                             }
                         }
                         None if may_answer => deadline = sooner(deadline, WAIT_FOR_MACHINE),
-                        Some(Seen::Another) if !may_answer => break,
-                        Some(Seen::Another) | None => {}
+                        Some(InquiryAnswer::Another) if !may_answer => break,
+                        Some(InquiryAnswer::Another) | None => {}
                     }
                 }
                 () = self.control.cancelled(), if !is_stopped => {
@@ -173,10 +176,10 @@ impl Commit<'_> {
         wait: Duration,
         transactions: &'s [Transaction],
         late: &'s LateCommits,
-    ) -> BoxFuture<'s, Option<Seen>> {
+    ) -> BoxFuture<'s, Option<InquiryAnswer>> {
         let asked = async move {
             sleep(wait).await;
-            let to_end = |fates: &[Fate], is_late: &[bool]| late.to_end(fates, is_late);
+            let to_end = |states: &[TransactionState], is_late: &[bool]| late.to_end(states, is_late);
             let asked = timeout(ANSWER_WITHIN, ask(self.target, self.server, transactions, to_end));
             asked.await.ok().and_then(Result::ok)
         };
@@ -185,10 +188,10 @@ impl Commit<'_> {
 
     /// Takes over what the server said of transactions whose COMMIT it has not answered. Their connections are of no use any
     /// more.
-    fn settle(&self, found: &mut Found, fates: &[Fate]) {
-        for ((fate, seen), connection) in found.fates.iter_mut().zip(fates).zip(self.connections) {
-            if *fate == Fate::Open && *seen != Fate::Open {
-                *fate = *seen;
+    fn settle(&self, found: &mut CommitFindings, states: &[TransactionState]) {
+        for ((state, seen), connection) in found.states.iter_mut().zip(states).zip(self.connections) {
+            if *state == TransactionState::Open && *seen != TransactionState::Open {
+                *state = *seen;
                 found.is_by_inquiry = true;
                 connection.abort();
             }
@@ -197,8 +200,8 @@ impl Commit<'_> {
 }
 
 /// What was found out about a commit.
-struct Found {
-    fates: Vec<Fate>,
+struct CommitFindings {
+    states: Vec<TransactionState>,
     /// What went wrong first.
     failure: Option<Error>,
     /// Whether the server had to be asked.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::error::{Error, ErrorKind};
-use crate::publish::fate::Fate;
+use crate::publish::transaction_state::TransactionState;
 
 /// A COMMIT may be so late where none has committed: TCP sends again what was lost for a sixth time after 13 s. What is swallowed
 /// for good must be found out within 30 s.
@@ -19,10 +19,10 @@ const BEHIND_A_BROKEN_CONNECTION: Duration = Duration::from_secs(2);
 /// The COMMITs of one load, from the moment in which they were sent.
 pub(super) struct LateCommits {
     since: Instant,
-    state: Mutex<State>,
+    state: Mutex<LateState>,
 }
 
-struct State {
+struct LateState {
     /// By transaction: when its connection was found broken.
     broken: Vec<Option<Instant>>,
     /// By transaction: whether we ended its session.
@@ -33,7 +33,7 @@ struct State {
 impl LateCommits {
     /// COMMIT is sent now on so many connections.
     pub(super) fn new(count: usize) -> LateCommits {
-        let state = State { broken: vec![None; count], ended: vec![false; count], is_stopped: false };
+        let state = LateState { broken: vec![None; count], ended: vec![false; count], is_stopped: false };
         LateCommits { since: Instant::now(), state: Mutex::new(state) }
     }
 
@@ -49,9 +49,9 @@ impl LateCommits {
 
     /// Which of the transactions in whose sessions COMMIT `is_late` are to be ended now, given what is known of all. They count
     /// as ended by us from here on.
-    pub(super) fn to_end(&self, fates: &[Fate], is_late: &[bool]) -> Vec<bool> {
+    pub(super) fn to_end(&self, states: &[TransactionState], is_late: &[bool]) -> Vec<bool> {
         let mut state = self.state();
-        let others_are_in = fates.contains(&Fate::Committed);
+        let others_are_in = states.contains(&TransactionState::Committed);
         let is_over = |at: usize| match (state.broken[at], others_are_in) {
             _ if state.is_stopped => true,
             (Some(_), false) => true,
@@ -82,7 +82,7 @@ impl LateCommits {
         .with_hint("the network loses what is sent, or delays it: look there, then load again")
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LateState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -90,7 +90,7 @@ impl LateCommits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Fate::{Committed, Open};
+    use TransactionState::{Committed, Open};
 
     fn sent(ago: Duration) -> LateCommits {
         LateCommits { since: Instant::now().checked_sub(ago).unwrap(), ..LateCommits::new(2) }

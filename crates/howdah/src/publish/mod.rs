@@ -3,9 +3,9 @@
 pub(crate) mod commit;
 pub(crate) mod confirm;
 pub(crate) mod creation;
-mod fate;
 mod late;
 pub(crate) mod replace;
 pub(crate) mod server_identity;
 pub(crate) mod staged;
 pub(crate) mod strategy;
+mod transaction_state;

@@ -11,25 +11,25 @@ use tokio_postgres::types::Type;
 
 use crate::catalog::load_id::LoadId;
 use crate::catalog::name::quote;
-use crate::catalog::table::{Kind, Table};
+use crate::catalog::table::{RelationKind, Table};
 use crate::error::{Error, ErrorKind};
 use crate::options::{LoadOptions, Mode};
 use crate::plan::jobs::Jobs;
 use crate::plan::mapping::Mapping;
-use crate::plan::match_key::Key;
+use crate::plan::match_key::MatchKey;
 
 /// What becomes of the staged rows.
 pub(crate) enum Apply {
     /// They are inserted in the order of the input: row-level security keeps COPY out.
     Insert { truncates: bool },
     /// Inserted, or put in the place of the row with their key.
-    Upsert(Key),
+    Upsert(MatchKey),
     /// Inserted unless there is a row with their key.
-    Ignore(Key),
+    Ignore(MatchKey),
     /// Their columns go into the rows with their key.
-    Update(Key),
+    Update(MatchKey),
     /// The rows with their key are deleted.
-    Delete(Key),
+    Delete(MatchKey),
 }
 
 impl Apply {
@@ -44,10 +44,10 @@ impl Apply {
         mapping: &Mapping,
     ) -> Result<Option<Apply>, Error> {
         let apply = match options.target.mode {
-            Mode::Upsert => Apply::Upsert(Key::find(connection, table, options, mapping).await?),
-            Mode::Ignore => Apply::Ignore(Key::find(connection, table, options, mapping).await?),
-            Mode::Update => Apply::Update(Key::find(connection, table, options, mapping).await?),
-            Mode::Delete => Apply::Delete(Key::find(connection, table, options, mapping).await?),
+            Mode::Upsert => Apply::Upsert(MatchKey::find(connection, table, options, mapping).await?),
+            Mode::Ignore => Apply::Ignore(MatchKey::find(connection, table, options, mapping).await?),
+            Mode::Update => Apply::Update(MatchKey::find(connection, table, options, mapping).await?),
+            Mode::Delete => Apply::Delete(MatchKey::find(connection, table, options, mapping).await?),
             Mode::Append | Mode::CreateAppend if table.row_security => Apply::Insert { truncates: false },
             Mode::Truncate if table.row_security => Apply::Insert { truncates: true },
             _ => return Ok(None),
@@ -73,7 +73,7 @@ impl Apply {
         Ok(Some(apply))
     }
 
-    fn key(&self) -> Option<&Key> {
+    fn key(&self) -> Option<&MatchKey> {
         match self {
             Apply::Insert { .. } => None,
             Apply::Upsert(key) | Apply::Ignore(key) | Apply::Update(key) | Apply::Delete(key) => Some(key),
@@ -117,7 +117,7 @@ impl Apply {
 
 /// Where rows are staged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum StageKind {
     /// In a temporary table, which one connection sees.
     Temporary,
     /// In a hidden table in the target's schema, which several can fill.
@@ -127,7 +127,7 @@ enum Place {
 /// A staging table and what is done with it.
 pub(crate) struct Staging {
     id: LoadId,
-    place: Place,
+    place: StageKind,
     schema: String,
     target: String,
     /// What empties it.
@@ -170,8 +170,8 @@ impl Staging {
         let (may_create, may_temp, may_update) =
             rights.first().map_or((false, false, false), |row| (row.get(0), row.get(1), row.get(2)));
         let place = match (jobs.count, may_create, may_temp) {
-            (1, _, true) => Place::Temporary,
-            (_, true, _) => Place::Beside,
+            (1, _, true) => StageKind::Temporary,
+            (_, true, _) => StageKind::Beside,
             (count, false, true) => {
                 *jobs = Jobs {
                     count: 1,
@@ -181,7 +181,7 @@ impl Staging {
                         ", and nobody else sees a temporary one"
                     ]),
                 };
-                Place::Temporary
+                StageKind::Temporary
             }
             (_, false, false) => {
                 return Err(Error::usage("there is no place to stage rows: the role may create neither temporary tables nor tables in the target's schema")
@@ -190,7 +190,7 @@ impl Staging {
         };
         let names: Vec<&str> = mapping.pairs.iter().map(|pair| pair.target.as_str()).collect();
         let mut staging = Staging::at(connection, table, id, place, apply, &names).await?;
-        staging.locks = matches!(table.kind, Kind::Table | Kind::Partitioned) && may_update;
+        staging.locks = matches!(table.kind, RelationKind::Table | RelationKind::Partitioned) && may_update;
         Ok(staging)
     }
 
@@ -206,7 +206,7 @@ impl Staging {
         relation: String,
     ) -> Result<Staging, Error> {
         let apply = Apply::Insert { truncates: false };
-        let staging = Staging::at(connection, table, id, Place::Temporary, apply, names).await?;
+        let staging = Staging::at(connection, table, id, StageKind::Temporary, apply, names).await?;
         Ok(Staging { target: relation, ..staging })
     }
 
@@ -214,7 +214,7 @@ impl Staging {
         connection: &Connection,
         table: &Table,
         id: LoadId,
-        place: Place,
+        place: StageKind,
         apply: Apply,
         names: &[&str],
     ) -> Result<Staging, Error> {
@@ -282,15 +282,15 @@ impl Staging {
 
     /// The load's id, when the staging table must be found and removed after a crash.
     pub(crate) fn hidden_id(&self) -> Option<LoadId> {
-        (self.place == Place::Beside).then_some(self.id)
+        (self.place == StageKind::Beside).then_some(self.id)
     }
 
     /// The bare name and the quoted, qualified name.
     pub(crate) fn relation(&self) -> (String, String) {
         let name = self.id.hidden_name();
         let schema = match self.place {
-            Place::Temporary => "pg_temp".to_owned(),
-            Place::Beside => quote(&self.schema),
+            StageKind::Temporary => "pg_temp".to_owned(),
+            StageKind::Beside => quote(&self.schema),
         };
         let sql = format!("{schema}.{}", quote(&name));
         (name, sql)
@@ -307,8 +307,8 @@ impl Staging {
             }
         };
         match self.place {
-            Place::Temporary => format!("in a temporary table; {why}"),
-            Place::Beside => format!("in an unlogged table that nobody looks for; {why}"),
+            StageKind::Temporary => format!("in a temporary table; {why}"),
+            StageKind::Beside => format!("in an unlogged table that nobody looks for; {why}"),
         }
     }
 }

@@ -60,11 +60,11 @@ pub(crate) struct Rejects {
     /// The inputs whose records were read otherwise.
     others: BTreeMap<Arc<str>, Provenance>,
     existing: Existing,
-    state: Mutex<State>,
+    state: Mutex<FileState>,
 }
 
 #[derive(Default)]
-struct State {
+struct FileState {
     file: Option<BufWriter<File>>,
     count: u64,
 }
@@ -294,7 +294,7 @@ impl Rejects {
         .with_hint(format!("see why in {}", self.path.display()))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, FileState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

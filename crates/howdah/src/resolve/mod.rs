@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_postgres::types::{FromSql, Type};
 
 use crate::catalog::name::quote;
-use crate::encode::question::{Answer, Question, Refusal};
+use crate::encode::question::{Answer, LiteralRefusal, Question};
 use crate::error::{Error, ErrorKind};
 use crate::plan::row_form::RowForm;
 
@@ -20,9 +20,9 @@ const LITERALS_A_QUESTION: usize = 5_000;
 
 /// Asks the server. Cheap to clone; the connection is made with the first question and ends with the last clone.
 #[derive(Clone)]
-pub(crate) struct Resolver(mpsc::Sender<Request>);
+pub(crate) struct Resolver(mpsc::Sender<ResolverRequest>);
 
-struct Request {
+struct ResolverRequest {
     question: Question,
     reply: oneshot::Sender<Result<Vec<Answer>, Error>>,
 }
@@ -31,11 +31,11 @@ impl Resolver {
     /// Its connection has the same settings as the load's: they belong to the role and the database. Runs on the caller's
     /// runtime.
     pub(crate) fn start(target: Target, version_num: i32) -> Resolver {
-        let (requests, mut inbox) = mpsc::channel::<Request>(1);
+        let (requests, mut inbox) = mpsc::channel::<ResolverRequest>(1);
         tokio::spawn(async move {
             let mut connection = None;
             let mut readers = HashMap::new();
-            while let Some(Request { question, reply }) = inbox.recv().await {
+            while let Some(ResolverRequest { question, reply }) = inbox.recv().await {
                 let answers = answer(&mut connection, &mut readers, &target, version_num, &question).await;
                 // Whoever asks again gets a connection that works.
                 connection = connection.filter(|connection: &Connection| !connection.client().is_closed());
@@ -52,7 +52,7 @@ impl Resolver {
     pub(crate) async fn ask(&self, question: Question) -> Result<Vec<Answer>, Error> {
         let gone = || Error::new(ErrorKind::Internal, "the resolver is gone");
         let (reply, answers) = oneshot::channel();
-        self.0.send(Request { question, reply }).await.map_err(|_| gone())?;
+        self.0.send(ResolverRequest { question, reply }).await.map_err(|_| gone())?;
         answers.await.map_err(|_| gone())?
     }
 }
@@ -154,7 +154,7 @@ async fn judge(
         .iter()
         .map(|row| {
             let sqlstate: Option<String> = row.get(0);
-            Some(Answer::Refused(Arc::new(Refusal {
+            Some(Answer::Refused(Arc::new(LiteralRefusal {
                 sqlstate: sqlstate?,
                 message: row.get(1),
                 detail: row.get(2),
@@ -187,7 +187,7 @@ async fn values(
     let rows = connection.client().query_typed(&sql, &[(&literals, Type::TEXT_ARRAY)]).await?;
     rows.iter()
         .map(|row| {
-            let Field(field) = row.try_get(0)?;
+            let RawField(field) = row.try_get(0)?;
             Ok(match form {
                 RowForm::Binary if is_text_only(&field, &row.columns()[0]) => Answer::TextOnly,
                 RowForm::Binary => Answer::Value(field),
@@ -208,7 +208,7 @@ async fn ask_alone(
             found.pop().ok_or_else(|| Error::new(ErrorKind::Internal, "the server did not answer"))
         }
         Err(error) => match error.as_db_error() {
-            Some(db) => Ok(Answer::Refused(Arc::new(Refusal {
+            Some(db) => Ok(Answer::Refused(Arc::new(LiteralRefusal {
                 sqlstate: db.code().code().to_owned(),
                 message: db.message().to_owned(),
                 detail: db.detail().map(str::to_owned),
@@ -231,12 +231,12 @@ fn is_text_only(field: &[u8], column: &tokio_postgres::Column) -> bool {
 }
 
 /// The bytes of any value as a field of a binary row.
-struct Field(Box<[u8]>);
+struct RawField(Box<[u8]>);
 
-impl<'a> FromSql<'a> for Field {
+impl<'a> FromSql<'a> for RawField {
     fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
         let length = i32::try_from(raw.len())?;
-        Ok(Field([&length.to_be_bytes(), raw].concat().into_boxed_slice()))
+        Ok(RawField([&length.to_be_bytes(), raw].concat().into_boxed_slice()))
     }
 
     fn accepts(_: &Type) -> bool {

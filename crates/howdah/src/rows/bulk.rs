@@ -13,7 +13,7 @@ use super::open::{OpenField, OpenRow, resolve};
 use super::row::Row;
 use super::shape::RowShape;
 use crate::catalog::name::TableName;
-use crate::catalog::session::Session;
+use crate::catalog::session::SessionSettings;
 use crate::catalog::table::Table;
 use crate::control::Control;
 use crate::encode::buffers::Buffers;
@@ -55,7 +55,7 @@ pub struct BulkWriter {
     shape: RowShape,
     resolver: Resolver,
     /// Taken out while the server is waited for: what is abandoned then is lost with its COPY, and never half sent.
-    stream: Option<Stream>,
+    stream: Option<OpenCopy>,
     /// Why there is no stream.
     failure: Option<Error>,
     buffers: Buffers,
@@ -63,7 +63,7 @@ pub struct BulkWriter {
     /// Of the row in hand.
     open: Vec<OpenField>,
     /// Rows of the chunk that hold literals which only the server can read.
-    waiting: Vec<Waiting>,
+    waiting: Vec<PendingRow>,
     waiting_bytes: usize,
     /// Taken so far.
     rows: u64,
@@ -72,7 +72,7 @@ pub struct BulkWriter {
 }
 
 /// A row that is not part of its chunk yet.
-struct Waiting {
+struct PendingRow {
     row: OpenRow,
     /// Its number.
     number: u64,
@@ -93,7 +93,7 @@ impl BulkWriter {
         let target = target.clone().with_fallback_application_name(crate::APPLICATION_NAME);
         let connection = Arc::new(target.connect().await?);
         let target = target.pinned_to(&connection);
-        let session = Session::read(&connection).await?;
+        let session = SessionSettings::read(&connection).await?;
         let table = Table::lookup(&connection, &name, &session.rules).await?.ok_or_else(|| {
             Error::no_relation("table", &name)
                 .with_hint("is the name spelled right, and its schema on the search path?")
@@ -102,7 +102,7 @@ impl BulkWriter {
             columns.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
         let shape = RowShape::of(&table, &session.rules, columns.as_deref(), false)?;
         let resolver = Resolver::start(target.clone(), session.version_num);
-        let stream = Stream::start(connection, target, &table, &shape).await?;
+        let stream = OpenCopy::start(connection, target, &table, &shape).await?;
         Ok(BulkWriter {
             shape,
             resolver,
@@ -215,7 +215,7 @@ impl BulkWriter {
         if !self.open.is_empty() {
             let row = OpenRow { bytes: self.chunk.split_off(start), open: std::mem::take(&mut self.open) };
             self.waiting_bytes += row.bytes.len();
-            self.waiting.push(Waiting { row, number: self.rows, at: start });
+            self.waiting.push(PendingRow { row, number: self.rows, at: start });
         }
         self.rows += 1;
     }
@@ -231,7 +231,7 @@ impl BulkWriter {
         }
     }
 
-    async fn send_chunk(&mut self, stream: &mut Stream) -> Result<(), Error> {
+    async fn send_chunk(&mut self, stream: &mut OpenCopy) -> Result<(), Error> {
         let chunk = std::mem::replace(&mut self.chunk, self.buffers.take());
         let waiting = std::mem::take(&mut self.waiting);
         self.waiting_bytes = 0;
@@ -240,7 +240,7 @@ impl BulkWriter {
     }
 
     /// The chunk with the rows that waited, their literals replaced by the server's answers.
-    async fn answered(&self, chunk: Vec<u8>, waiting: Vec<Waiting>) -> Result<Vec<u8>, Error> {
+    async fn answered(&self, chunk: Vec<u8>, waiting: Vec<PendingRow>) -> Result<Vec<u8>, Error> {
         let (places, rows): (Vec<_>, Vec<_>) =
             waiting.into_iter().map(|waiting| ((waiting.at, waiting.number), waiting.row)).unzip();
         let mut out = self.buffers.take();
@@ -273,7 +273,7 @@ impl BulkWriter {
 }
 
 /// The transaction, and the COPY under way in it. Dropped, it is rolled back.
-struct Stream {
+struct OpenCopy {
     /// Before the connection: a COPY that is not finished is failed, and only then the connection closed.
     copy: Option<Copy>,
     connection: Arc<Connection>,
@@ -292,20 +292,20 @@ struct Stream {
     counts_all: bool,
 }
 
-impl Stream {
+impl OpenCopy {
     async fn start(
         connection: Arc<Connection>,
         target: Target,
         table: &Table,
         shape: &RowShape,
-    ) -> Result<Stream, Error> {
+    ) -> Result<OpenCopy, Error> {
         let server = ServerIdentity::read(&connection).await;
         connection.client().batch_execute("BEGIN").await?;
         let sql = format!("COPY {} ({}) FROM STDIN (FORMAT binary)", shape.relation(), shape.column_list());
         let statement = connection.client().prepare(&sql).await?;
         // What the role may not do is said now, and not with the first rows.
         let copy = Copy::start(&connection, &statement, RowForm::Binary).await?;
-        Ok(Stream {
+        Ok(OpenCopy {
             copy: Some(copy),
             connection,
             target,

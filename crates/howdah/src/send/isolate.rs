@@ -13,7 +13,7 @@ use crate::send::context::LoadContext;
 use crate::send::part::{self, RetainedRows, SentChunk};
 use crate::send::row_error::is_about_a_row;
 use crate::send::savepoint;
-use crate::send::write::{Refusal, StatementRunner};
+use crate::send::write::{PartFailure, StatementRunner};
 
 /// What came of rows that were sent again.
 #[derive(Default)]
@@ -33,7 +33,7 @@ pub(crate) async fn isolate_refused_rows(
     context: &LoadContext,
     form: RowForm,
     chunks: &[SentChunk],
-    first: Refusal,
+    first: PartFailure,
 ) -> Result<Isolated, Error> {
     let rows = rows_of(chunks, form)?;
     let connection = runner.connection();
@@ -49,7 +49,7 @@ pub(crate) async fn isolate_refused_rows(
 }
 
 /// One encoded row.
-struct Row<'c> {
+struct ChunkRow<'c> {
     chunk: &'c SentChunk,
     retained: &'c RetainedRows,
     /// Its number in the chunk.
@@ -59,14 +59,19 @@ struct Row<'c> {
 }
 
 /// All rows of `chunks`, in order.
-fn rows_of(chunks: &[SentChunk], form: RowForm) -> Result<Vec<Row<'_>>, Error> {
+fn rows_of(chunks: &[SentChunk], form: RowForm) -> Result<Vec<ChunkRow<'_>>, Error> {
     let mut rows = Vec::new();
     for chunk in chunks {
         let retained = chunk.retained.as_ref().ok_or_else(|| {
             Error::new(ErrorKind::Internal, "the server refused a row of a chunk that was not retained")
         })?;
         let ranges = form.row_ranges(&retained.bytes);
-        rows.extend(ranges.into_iter().enumerate().map(|(at, bytes)| Row { chunk, retained, at, bytes }));
+        rows.extend(ranges.into_iter().enumerate().map(|(at, bytes)| ChunkRow {
+            chunk,
+            retained,
+            at,
+            bytes,
+        }));
     }
     Ok(rows)
 }
@@ -75,13 +80,13 @@ struct Isolation<'a> {
     runner: &'a Arc<StatementRunner>,
     context: &'a LoadContext,
     form: RowForm,
-    rows: Vec<Row<'a>>,
+    rows: Vec<ChunkRow<'a>>,
     accepted: Isolated,
 }
 
 impl Isolation<'_> {
     /// Finds the refused rows among all rows, which the server refused together with `first`.
-    async fn search(&mut self, first: Refusal) -> Result<(), Error> {
+    async fn search(&mut self, first: PartFailure) -> Result<(), Error> {
         // A trigger of the statement, or a table that takes no rows: what is refused without a row is no row's fault.
         if part::named_row(&first, self.context).is_none()
             && let Err(refusal) = self.send(0..0).await?
@@ -110,7 +115,7 @@ impl Isolation<'_> {
     }
 
     /// Where every row commits by itself, the rows before a refused one are in: those behind it are sent.
-    async fn send_the_rest(&mut self, first: Refusal) -> Result<(), Error> {
+    async fn send_the_rest(&mut self, first: PartFailure) -> Result<(), Error> {
         let (mut start, mut result) = (0, Err(first));
         loop {
             let refusal = match result {
@@ -130,7 +135,7 @@ impl Isolation<'_> {
     }
 
     /// Sends rows on top of the open savepoint; the inner error is a refusal. Afterwards the savepoint is open again.
-    async fn send(&mut self, rows: Range<usize>) -> Result<Result<u64, Refusal>, Error> {
+    async fn send(&mut self, rows: Range<usize>) -> Result<Result<u64, PartFailure>, Error> {
         let connection = self.runner.connection();
         match self.send_statement(rows).await? {
             Ok(count) => {
@@ -146,7 +151,7 @@ impl Isolation<'_> {
     }
 
     /// Sends rows as one part; the inner error is the server's refusal.
-    async fn send_statement(&self, rows: Range<usize>) -> Result<Result<u64, Refusal>, Error> {
+    async fn send_statement(&self, rows: Range<usize>) -> Result<Result<u64, PartFailure>, Error> {
         if self.context.control.is_cancelled() {
             return Err(Error::new(ErrorKind::Cancelled, "stopped on request"));
         }
@@ -164,7 +169,7 @@ impl Isolation<'_> {
         Ok(sink.finish().await)
     }
 
-    fn refuse(&self, row: usize, refusal: Refusal) -> Result<(), Error> {
+    fn refuse(&self, row: usize, refusal: PartFailure) -> Result<(), Error> {
         let row = &self.rows[row];
         let error = part::explain(refusal.error, row.chunk.rows.locate(row.at), self.context, 0);
         let Some(rejects) = &self.context.rejects else { return Err(error) };
@@ -173,7 +178,7 @@ impl Isolation<'_> {
     }
 
     /// The bytes of the record that became `row`.
-    fn raw(&self, row: &Row<'_>) -> Result<Vec<u8>, Error> {
+    fn raw(&self, row: &ChunkRow<'_>) -> Result<Vec<u8>, Error> {
         let start = row.chunk.rows.start(row.at);
         start.and_then(|start| row.retained.morsel.raw(start, &self.context.plan.reading.dialect)).ok_or_else(
             || Error::new(ErrorKind::Internal, "the record of a row that the server refused was not found"),

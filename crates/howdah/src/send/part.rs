@@ -14,7 +14,7 @@ use crate::send::context::LoadContext;
 use crate::send::deadlock::deadlock_error;
 use crate::send::row_error::{copy_context, named_column};
 use crate::send::savepoint;
-use crate::send::write::{Refusal, Sink, StatementRunner};
+use crate::send::write::{PartFailure, Sink, StatementRunner};
 
 /// The chunks of one COPY statement. The server reports a bad row when the COPY ends, so a part bounds what is sent in vain
 /// (16 MiB of input), and what a worker must remember to trace an error back to its line.
@@ -81,7 +81,7 @@ impl Part {
     }
 
     /// Ends the part. Returns how many rows the server counted, and the chunks: a refusal may concern a single row of them.
-    pub(crate) async fn finish(self) -> (Result<u64, Refusal>, RowForm, Vec<SentChunk>) {
+    pub(crate) async fn finish(self) -> (Result<u64, PartFailure>, RowForm, Vec<SentChunk>) {
         (self.sink.finish().await, self.form, self.chunks)
     }
 }
@@ -113,7 +113,7 @@ pub(crate) fn row_of_line(chunks: &[SentChunk], line: usize) -> Option<usize> {
 }
 
 /// The row of the part (from 0; for CSV the line) that the server refused, if it told which one.
-pub(crate) fn named_row(refusal: &Refusal, context: &LoadContext) -> Option<usize> {
+pub(crate) fn named_row(refusal: &PartFailure, context: &LoadContext) -> Option<usize> {
     if let Some(rows) = &refusal.rows {
         return (rows.len() == 1).then_some(rows.start);
     }

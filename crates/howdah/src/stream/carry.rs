@@ -11,9 +11,9 @@ use super::arrival::Arrival;
 use super::intake::Intake;
 use super::origin::Source;
 use super::positions::Positions;
-use super::reading::Reading;
-use super::row::{RecordRow, Scratch};
-use super::settle::{Batch, Between, Fate, Sent};
+use super::reading::InputPlan;
+use super::row::{RecordRow, SpellingScratch};
+use super::settle::{FlowControl, RecordGroup, RecordState, SentRecord};
 use super::state_table::SharedTable;
 use super::trace::FileMark;
 use super::watch::StreamWatch;
@@ -35,10 +35,10 @@ pub(super) struct Carrier {
     dialect: Arc<Dialect>,
     writer: Arc<Writer>,
     watch: StreamWatch,
-    batches: Sender<Batch>,
-    between: Arc<Between>,
+    batches: Sender<RecordGroup>,
+    between: Arc<FlowControl>,
     fields: Vec<Field>,
-    scratch: Scratch,
+    scratch: SpellingScratch,
     row: Vec<u8>,
     open: Vec<OpenField>,
     positions: Positions,
@@ -47,7 +47,7 @@ pub(super) struct Carrier {
 }
 
 /// Whether to go on with the next piece.
-enum Next {
+enum Proceed {
     Piece,
     End,
 }
@@ -55,10 +55,10 @@ enum Next {
 impl Carrier {
     pub(super) fn new(
         intake: Intake,
-        found: Reading,
+        found: InputPlan,
         writer: Arc<Writer>,
         watch: StreamWatch,
-        (batches, between): (Sender<Batch>, Arc<Between>),
+        (batches, between): (Sender<RecordGroup>, Arc<FlowControl>),
         table: Option<SharedTable>,
     ) -> Carrier {
         let positions = Positions::new(table, &intake.start, intake.source.at());
@@ -71,7 +71,7 @@ impl Carrier {
             batches,
             between,
             fields: Vec::new(),
-            scratch: Scratch::default(),
+            scratch: SpellingScratch::default(),
             row: Vec::new(),
             open: Vec::new(),
             positions,
@@ -91,12 +91,12 @@ impl Carrier {
             if arrival == Arrival::Truncated {
                 self.tell_of_loss(&name);
             } else if let Some(piece) = self.intake.cutter.cut(arrival == Arrival::End)?
-                && let Next::End = self.piece(piece, file.clone(), on_error)?
+                && let Proceed::End = self.piece(piece, file.clone(), on_error)?
             {
                 return Ok(Ended::Failed);
             }
             if arrival == Arrival::NextFile
-                && let Next::End = self.torn(file.take(), on_error)?
+                && let Proceed::End = self.torn(file.take(), on_error)?
             {
                 return Ok(Ended::Failed);
             }
@@ -135,29 +135,29 @@ impl Carrier {
 
     /// What a file ends with that was put aside, if it is no whole record: nobody will write its end, and half of a record may look
     /// like a whole one.
-    fn torn(&mut self, file: Option<FileMark>, on_error: OnError) -> Result<Next, Error> {
-        let Some(piece) = self.intake.cutter.cut(true)? else { return Ok(Next::Piece) };
+    fn torn(&mut self, file: Option<FileMark>, on_error: OnError) -> Result<Proceed, Error> {
+        let Some(piece) = self.intake.cutter.cut(true)? else { return Ok(Proceed::Piece) };
         let bytes = piece.bytes().len();
         if piece.bytes().trim_ascii().is_empty() {
-            return Ok(Next::Piece);
+            return Ok(Proceed::Piece);
         }
         let said = format!("{} ends within a record", piece.origin.source);
         self.watch.control().notice(format!("{said}, of which {bytes} bytes were read: it is not written"));
         if on_error == OnError::Stop {
-            return Ok(Next::Piece);
+            return Ok(Proceed::Piece);
         }
         let error = Error::new(ErrorKind::Data, "the file ends within the record").with_sqlstate("22P04");
         let span = Span { start: 0, end: bytes, lines_before: 0 };
         self.watch.control().add_rows_read(1);
-        let sent = Sent { span, fate: Fate::Refused(error) };
+        let sent = SentRecord { span, state: RecordState::Refused(error) };
         let base = self.positions.base();
-        self.send(Batch { piece: Arc::new(piece), file, base, records: vec![sent], is_whole: true })
+        self.send(RecordGroup { piece: Arc::new(piece), file, base, records: vec![sent], is_whole: true })
     }
 
-    fn send(&self, batch: Batch) -> Result<Next, Error> {
+    fn send(&self, batch: RecordGroup) -> Result<Proceed, Error> {
         self.between.add(&batch);
         // Where nobody listens any more, the failure has been told.
-        Ok(if self.batches.send(batch).is_ok() { Next::Piece } else { Next::End })
+        Ok(if self.batches.send(batch).is_ok() { Proceed::Piece } else { Proceed::End })
     }
 
     /// The end of a line was overwritten before it was written to the end, or read.
@@ -186,19 +186,24 @@ impl Carrier {
         }
     }
 
-    fn piece(&mut self, piece: Piece, file: Option<FileMark>, on_error: OnError) -> Result<Next, Error> {
+    fn piece(&mut self, piece: Piece, file: Option<FileMark>, on_error: OnError) -> Result<Proceed, Error> {
         let piece = Arc::new(piece);
         let mut sent = Vec::new();
         let result = self.records(&piece, on_error, &mut sent);
         let is_whole = matches!(result, Ok(true));
         self.watch.control().add_rows_read(sent.len() as u64);
         let base = self.positions.base();
-        let heard = self.send(Batch { piece, file, base, records: sent, is_whole })?;
-        Ok(if result? { heard } else { Next::End })
+        let heard = self.send(RecordGroup { piece, file, base, records: sent, is_whole })?;
+        Ok(if result? { heard } else { Proceed::End })
     }
 
     /// Writes the records of a piece; `false`: one of them ends the stream.
-    fn records(&mut self, piece: &Piece, on_error: OnError, sent: &mut Vec<Sent>) -> Result<bool, Error> {
+    fn records(
+        &mut self,
+        piece: &Piece,
+        on_error: OnError,
+        sent: &mut Vec<SentRecord>,
+    ) -> Result<bool, Error> {
         let fields = std::mem::take(&mut self.fields);
         let mut records = Records::new(piece, &self.plan, fields)?;
         while let Some(record) = records.next() {
@@ -207,15 +212,15 @@ impl Carrier {
                 Err(bad) => bad.span,
             };
             let tag = self.positions.tag(piece, span);
-            let fate = match record {
-                _ if self.positions.is_settled(tag.as_ref()) => Fate::Known,
-                Err(bad) => Fate::Refused(bad.error),
+            let state = match record {
+                _ if self.positions.is_settled(tag.as_ref()) => RecordState::Known,
+                Err(bad) => RecordState::Refused(bad.error),
                 Ok(record) => {
                     let row = RecordRow { plan: &self.plan, record: &record, scratch: &self.scratch };
                     self.row.clear();
                     self.open.clear();
                     match self.writer.shape().encode(&row, &mut self.row, &mut self.open) {
-                        Err(error) => Fate::Refused(error),
+                        Err(error) => RecordState::Refused(error),
                         Ok(()) => {
                             let ack = queue(
                                 &self.writer,
@@ -226,15 +231,15 @@ impl Carrier {
                                 &mut self.stopping,
                             );
                             match ack? {
-                                Some(ack) => Fate::Queued(ack),
+                                Some(ack) => RecordState::Queued(ack),
                                 None => return Ok(false),
                             }
                         }
                     }
                 }
             };
-            let ends = matches!(fate, Fate::Refused(_)) && on_error == OnError::Stop;
-            sent.push(Sent { span, fate });
+            let ends = matches!(state, RecordState::Refused(_)) && on_error == OnError::Stop;
+            sent.push(SentRecord { span, state });
             if ends {
                 return Ok(false);
             }
@@ -249,7 +254,7 @@ fn queue(
     writer: &Writer,
     (row, open, tag): (&[u8], &[OpenField], Option<Tag>),
     watch: &StreamWatch,
-    between: &Between,
+    between: &FlowControl,
     source: &mut Source,
     stopping: &mut Option<Instant>,
 ) -> Result<Option<Ack>, Error> {

@@ -13,7 +13,7 @@ use howdah_message::Action;
 
 use super::arrival::{Arrival, cannot_read};
 use super::current::Current;
-use super::growth::{Growth, LOOK_EVERY};
+use super::growth::{GrowthWatch, LOOK_EVERY};
 use super::rotated::{self, Rotated};
 use super::trace::{FileMark, Trace};
 use super::waiting::Waiting;
@@ -35,12 +35,12 @@ pub(super) struct Follow {
 
 /// A file among those that had its name.
 struct Chain {
-    found: Option<Found>,
+    found: Option<FollowedFile>,
     /// Those that are known to have come after it.
     later: Vec<Current>,
 }
 
-struct Found {
+struct FollowedFile {
     file: Current,
     /// Its name says where in the order it is.
     is_ordered: bool,
@@ -139,7 +139,7 @@ impl Follow {
         &mut self,
         held: &mut Vec<u8>,
         waiting: &Waiting,
-        growth: &mut Growth,
+        growth: &mut GrowthWatch,
     ) -> Result<Arrival, Error> {
         let arrival = self.look(held)?;
         if arrival != Arrival::Nothing {
@@ -256,7 +256,7 @@ impl Follow {
                 (elsewhere.map(|(path, mark)| Current::new(&path, mark)), false)
             }
         };
-        let found = found.map(|file| Found { file, is_ordered });
+        let found = found.map(|file| FollowedFile { file, is_ordered });
         let later = files.into_iter().map(|file: Rotated| {
             let mut next = Current::new(&file.path, file.mark);
             next.note(next.end());

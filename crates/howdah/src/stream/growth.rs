@@ -17,7 +17,7 @@ pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
 /// Tells of one directory and one file in it.
-pub(super) struct Growth {
+pub(super) struct GrowthWatch {
     #[cfg(target_os = "linux")]
     words: Option<Words>,
 }
@@ -30,9 +30,9 @@ struct Words {
 }
 
 #[cfg(target_os = "linux")]
-impl Growth {
+impl GrowthWatch {
     /// About what happens in `directory`.
-    pub(super) fn new(waiting: &Waiting, directory: &Path) -> Growth {
+    pub(super) fn new(waiting: &Waiting, directory: &Path) -> GrowthWatch {
         use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
         let words = || {
             let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).ok()?;
@@ -40,7 +40,7 @@ impl Growth {
             inotify.add_watch(directory, names).ok()?;
             Some(Words { told: waiting.listen(&inotify)?, inotify, file: None })
         };
-        Growth { words: words() }
+        GrowthWatch { words: words() }
     }
 
     /// Returns when something has happened to the file or the names, when the waiting is interrupted, or when it is time to look in
@@ -82,9 +82,9 @@ impl Growth {
 }
 
 #[cfg(not(target_os = "linux"))]
-impl Growth {
-    pub(super) fn new(_: &Waiting, _: &Path) -> Growth {
-        Growth {}
+impl GrowthWatch {
+    pub(super) fn new(_: &Waiting, _: &Path) -> GrowthWatch {
+        GrowthWatch {}
     }
 
     pub(super) fn wait(&mut self, waiting: &Waiting, _: Option<&FileMark>, _: bool) -> bool {

@@ -41,14 +41,14 @@ use howdah_message::{Action, setting};
 use intake::{First, Intake, source_name};
 use origin::Source;
 use place::StateFile;
-use reading::Reading;
-use settle::{Between, Kept, Settled, Settler, State};
+use reading::InputPlan;
+use settle::{Bookkeeping, FlowControl, Settled, Settler, StateStore};
 use state_table::{SharedTable, StateTable};
 use trace::FileMark;
 
 use crate::catalog::load_id::LoadId;
 use crate::catalog::name::TableName;
-use crate::catalog::session::Session;
+use crate::catalog::session::SessionSettings;
 use crate::catalog::table::Table;
 use crate::control::Phase;
 use crate::control::runtime::runtime;
@@ -183,12 +183,12 @@ impl Stream<'_> {
             return Ok(());
         };
         let options = reading.clone().format(format);
-        let found = Reading::find_out(&mut intake.cutter, &usual, &table, &session, &options, is_end)?;
+        let found = InputPlan::find_out(&mut intake.cutter, &usual, &table, &session, &options, is_end)?;
         self.tell(&found, &table);
         intake.go_on(&found.dialect, self.watch.control())?;
         self.report.start_offset = intake.start.offset;
         let rejects = self.rejects(&found, &table, &options, intake.start.file.as_ref())?;
-        let mut kept = Kept { rejects, state };
+        let mut kept = Bookkeeping { rejects, state };
         if let (Some(table), Some(mark), false) = (kept.table(), &intake.start.file, intake.is_resumed) {
             intake.start.base = table.enter(mark, 0)?;
         }
@@ -213,13 +213,13 @@ impl Stream<'_> {
     }
 
     /// Looks at the server and the table.
-    fn look(&self, name: &TableName) -> Result<(Session, Table), Error> {
+    fn look(&self, name: &TableName) -> Result<(SessionSettings, Table), Error> {
         let runtime = runtime()?;
         let control = self.watch.control();
         runtime.block_on(async {
             let look = async {
                 let connection = self.target.connect().await?;
-                let session = Session::read(&connection).await?;
+                let session = SessionSettings::read(&connection).await?;
                 let found = Table::lookup(&connection, name, &session.rules).await?;
                 Ok((session, found.ok_or_else(|| reading::no_table(&name.to_string()))?))
             };
@@ -231,7 +231,7 @@ impl Stream<'_> {
     }
 
     /// Where the place is kept. The intake begins there.
-    fn state(&self, intake: &mut Intake, table: &Table) -> Result<Option<State>, Error> {
+    fn state(&self, intake: &mut Intake, table: &Table) -> Result<Option<StateStore>, Error> {
         let (setting, file) = match (&self.options.state, &self.options.state_table) {
             (None, None) => return Ok(None),
             (Some(_), Some(_)) => {
@@ -262,7 +262,7 @@ impl Stream<'_> {
             if let Some(saved) = state.last() {
                 intake.take_up(saved, 0, control)?;
             }
-            return Ok(Some(State::File(Box::new(state))));
+            return Ok(Some(StateStore::File(Box::new(state))));
         }
         let Some(relation) = &self.options.state_table else { return Ok(None) };
         if self.options.writer.delivery == Delivery::AtLeastOnce {
@@ -280,11 +280,11 @@ impl Stream<'_> {
         if let Some(saved) = state.last() {
             intake.take_up(saved, state.base(), control)?;
         }
-        Ok(Some(State::Table(SharedTable::new(state))))
+        Ok(Some(StateStore::Table(SharedTable::new(state))))
     }
 
     /// Puts into the report how records are read, and says what was guessed.
-    fn tell(&mut self, found: &Reading, table: &Table) {
+    fn tell(&mut self, found: &InputPlan, table: &Table) {
         let control = self.watch.control();
         if !found.summary.guessed.is_empty() {
             control.notice(message!["format: ", found.summary.message()]);
@@ -320,7 +320,7 @@ impl Stream<'_> {
 
     fn rejects(
         &self,
-        found: &Reading,
+        found: &InputPlan,
         table: &Table,
         options: &LoadOptions,
         input: Option<&FileMark>,
@@ -351,13 +351,13 @@ impl Stream<'_> {
     fn carry(
         &mut self,
         intake: Intake,
-        found: Reading,
+        found: InputPlan,
         writer: Arc<Writer>,
-        kept: Kept,
+        kept: Bookkeeping,
     ) -> Result<(), Error> {
         self.watch.control().enter(Phase::Loading);
         let (send, batches) = channel();
-        let between = Arc::new(Between::new(intake.waiting.interruption()));
+        let between = Arc::new(FlowControl::new(intake.waiting.interruption()));
         let rejects = kept.rejects.clone();
         let table = kept.table().cloned();
         let settler = Settler::new(kept, self.watch.clone(), between.clone(), intake.start.clone());

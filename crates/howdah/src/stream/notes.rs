@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::writer::{Companion, Entry, Tag};
+use crate::writer::{Entry, Participant, Tag};
 
 /// Nobody has a setting of this name: asking for it is how a statement fails whose stream has lost its place to another, with an
 /// error that no row can bring about.
@@ -43,7 +43,7 @@ impl Notes {
     }
 }
 
-impl Companion for Notes {
+impl Participant for Notes {
     /// The settling side does, once they are in the reject file.
     fn counts_refused(&self) -> bool {
         false

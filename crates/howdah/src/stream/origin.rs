@@ -12,7 +12,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::arrival::{Arrival, cannot_read, read_some};
 use super::follow::Follow;
-use super::growth::{Growth, LOOK_EVERY};
+use super::growth::{GrowthWatch, LOOK_EVERY};
 use super::place::Saved;
 use super::rotated;
 use super::trace::FileMark;
@@ -23,7 +23,7 @@ use crate::error::Error;
 /// An input that goes on.
 pub(super) enum Source {
     Stdin(Stdin),
-    Follow(Box<Follow>, Growth),
+    Follow(Box<Follow>, GrowthWatch),
 }
 
 impl Source {
@@ -33,7 +33,7 @@ impl Source {
     /// See [`Follow::new`].
     pub(super) fn follow(path: &Path, control: &Control, waiting: &Waiting) -> Result<Source, Error> {
         let follow = Box::new(Follow::new(path, control.clone())?);
-        Ok(Source::Follow(follow, Growth::new(waiting, rotated::directory(path))))
+        Ok(Source::Follow(follow, GrowthWatch::new(waiting, rotated::directory(path))))
     }
 
     /// Standard input.

@@ -11,7 +11,7 @@ use howdah_source::text::reading::Sample;
 use howdah_source::text::sniff::{self, Unsaid};
 use howdah_source::{Dialect, Encoding, Piece};
 
-use crate::catalog::session::Session;
+use crate::catalog::session::SessionSettings;
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::infer::header;
@@ -29,7 +29,7 @@ use crate::report::DialectSummary;
 const COMPRESSED: [&str; 6] = ["gz", "bgz", "zst", "zstd", "xz", "bz2"];
 
 /// How records are read and where their fields go.
-pub(super) struct Reading {
+pub(super) struct InputPlan {
     pub(super) plan: Plan,
     pub(super) mapping: Mapping,
     pub(super) dialect: Arc<Dialect>,
@@ -91,7 +91,7 @@ fn compressed() -> Error {
         .with_hint(message!["unpack it on the way: ", Action::StreamOutput("zcat FILE")])
 }
 
-impl Reading {
+impl InputPlan {
     /// Finds out how to read what `cutter` holds, whose first record is there.
     ///
     /// # Errors
@@ -100,10 +100,10 @@ impl Reading {
         cutter: &mut LiveCutter,
         usual: &Arc<Dialect>,
         table: &Table,
-        session: &Session,
+        session: &SessionSettings,
         options: &LoadOptions,
         is_end: bool,
-    ) -> Result<Reading, Error> {
+    ) -> Result<InputPlan, Error> {
         // The rows go through a writer, which has ways of its own.
         let usual_way = options.clone().write_path(WritePath::CopyBinary).freeze(false);
         let options = &usual_way.mode(Mode::Append);
@@ -155,7 +155,7 @@ impl Reading {
         };
         let (plan, _) = Plan::new(dialect.clone(), &mapping, table, &rules)?;
         let summary = DialectSummary::new(&dialect, usual, (Encoding::UTF8, false));
-        Ok(Reading { plan, mapping, dialect, summary })
+        Ok(InputPlan { plan, mapping, dialect, summary })
     }
 }
 

@@ -11,13 +11,13 @@ use crate::rows::{Fields, Row};
 
 /// Memory for values that are spelled otherwise than they stand in the record.
 #[derive(Default)]
-pub(super) struct Scratch(RefCell<(Vec<u8>, Vec<u8>)>);
+pub(super) struct SpellingScratch(RefCell<(Vec<u8>, Vec<u8>)>);
 
 /// A record as a row.
 pub(super) struct RecordRow<'r> {
     pub(super) plan: &'r Plan,
     pub(super) record: &'r Record<'r>,
-    pub(super) scratch: &'r Scratch,
+    pub(super) scratch: &'r SpellingScratch,
 }
 
 impl Row for RecordRow<'_> {

@@ -23,24 +23,24 @@ use crate::writer::Ack;
 const SAVE_EVERY: Duration = Duration::from_millis(200);
 
 /// The records of a piece, as far as they were read.
-pub(super) struct Batch {
+pub(super) struct RecordGroup {
     pub(super) piece: Arc<Piece>,
     pub(super) file: Option<FileMark>,
     /// See [`Place::base`].
     pub(super) base: i64,
-    pub(super) records: Vec<Sent>,
+    pub(super) records: Vec<SentRecord>,
     /// Nothing of the piece is left.
     pub(super) is_whole: bool,
 }
 
 /// A record that was read.
-pub(super) struct Sent {
+pub(super) struct SentRecord {
     pub(super) span: Span,
-    pub(super) fate: Fate,
+    pub(super) state: RecordState,
 }
 
 /// What is known of it.
-pub(super) enum Fate {
+pub(super) enum RecordState {
     /// The writer has its row.
     Queued(Ack),
     /// It is no row.
@@ -50,18 +50,18 @@ pub(super) enum Fate {
 }
 
 /// What is kept of a stream beside its rows.
-pub(super) struct Kept {
+pub(super) struct Bookkeeping {
     /// Records that are no rows.
     pub(super) rejects: Option<Arc<Rejects>>,
     /// How far it is.
-    pub(super) state: Option<State>,
+    pub(super) state: Option<StateStore>,
 }
 
-impl Kept {
+impl Bookkeeping {
     /// The place in the database.
     pub(super) fn table(&self) -> Option<&SharedTable> {
         match &self.state {
-            Some(State::Table(table)) => Some(table),
+            Some(StateStore::Table(table)) => Some(table),
             _ => None,
         }
     }
@@ -74,20 +74,20 @@ impl Kept {
         self.rejects.as_ref().map_or(Ok(()), |rejects| rejects.flush())?;
         match &mut self.state {
             None => Ok(()),
-            Some(State::File(file)) => file.save(place),
-            Some(State::Table(table)) => table.save(place),
+            Some(StateStore::File(file)) => file.save(place),
+            Some(StateStore::Table(table)) => table.save(place),
         }
     }
 }
 
 /// Where a place is kept.
-pub(super) enum State {
+pub(super) enum StateStore {
     File(Box<StateFile>),
     Table(SharedTable),
 }
 
 /// What the reading and the settling side know of each other beside the batches.
-pub(super) struct Between {
+pub(super) struct FlowControl {
     /// There is no point in reading on.
     failed: AtomicBool,
     /// Memory of batches that are not settled.
@@ -96,9 +96,9 @@ pub(super) struct Between {
     interruption: Arc<Notify>,
 }
 
-impl Between {
-    pub(super) fn new(interruption: Arc<Notify>) -> Between {
-        Between { failed: AtomicBool::new(false), held: AtomicUsize::new(0), interruption }
+impl FlowControl {
+    pub(super) fn new(interruption: Arc<Notify>) -> FlowControl {
+        FlowControl { failed: AtomicBool::new(false), held: AtomicUsize::new(0), interruption }
     }
 
     fn fail(&self) {
@@ -115,18 +115,18 @@ impl Between {
     }
 
     /// A batch is on its way.
-    pub(super) fn add(&self, batch: &Batch) {
+    pub(super) fn add(&self, batch: &RecordGroup) {
         self.held.fetch_add(batch.weight(), Ordering::Relaxed);
     }
 }
 
-impl Batch {
+impl RecordGroup {
     /// Bytes, roughly: a stream of single lines has a batch for each.
     fn weight(&self) -> usize {
-        size_of::<Batch>()
+        size_of::<RecordGroup>()
             + size_of::<Piece>()
             + self.piece.bytes().len()
-            + self.records.len() * size_of::<Sent>()
+            + self.records.len() * size_of::<SentRecord>()
     }
 }
 
@@ -143,9 +143,9 @@ pub(super) struct Settled {
 
 /// Waits for acknowledgements.
 pub(super) struct Settler {
-    kept: Kept,
+    kept: Bookkeeping,
     watch: StreamWatch,
-    between: Arc<Between>,
+    between: Arc<FlowControl>,
     settled: Settled,
     saved: Instant,
     /// What is settled is saved.
@@ -154,13 +154,18 @@ pub(super) struct Settler {
 
 impl Settler {
     /// Everything before `place` is settled.
-    pub(super) fn new(kept: Kept, watch: StreamWatch, between: Arc<Between>, place: Place) -> Settler {
+    pub(super) fn new(
+        kept: Bookkeeping,
+        watch: StreamWatch,
+        between: Arc<FlowControl>,
+        place: Place,
+    ) -> Settler {
         let settled = Settled { place, ..Settled::default() };
         Settler { kept, watch, between, settled, saved: Instant::now(), is_saved: true }
     }
 
     /// Settles what comes until nothing more comes.
-    pub(super) fn run(mut self, batches: &Receiver<Batch>) -> Settled {
+    pub(super) fn run(mut self, batches: &Receiver<RecordGroup>) -> Settled {
         loop {
             // Where all is saved, nothing is to be done until something comes.
             let next = match self.is_saved {
@@ -185,15 +190,15 @@ impl Settler {
         self.settled
     }
 
-    fn batch(&mut self, batch: Batch) {
+    fn batch(&mut self, batch: RecordGroup) {
         let origin = &batch.piece.origin;
         let starts: Vec<(usize, u32)> =
             batch.records.iter().map(|sent| (sent.span.start, sent.span.lines_before)).collect();
         for (at, sent) in batch.records.into_iter().enumerate() {
-            let result = match sent.fate {
-                Fate::Queued(ack) => self.wait(&ack).map(|()| true),
-                Fate::Refused(error) => Err(error),
-                Fate::Known => Ok(false),
+            let result = match sent.state {
+                RecordState::Queued(ack) => self.wait(&ack).map(|()| true),
+                RecordState::Refused(error) => Err(error),
+                RecordState::Known => Ok(false),
             };
             match result {
                 Ok(false) => {}

@@ -24,7 +24,7 @@ use crate::control::Control;
 use crate::control::runtime::runtime;
 use crate::control::stoppable::cancelled;
 use crate::error::{Error, ErrorKind};
-use crate::writer::Companion;
+use crate::writer::Participant;
 
 /// How places are written.
 const FORMAT: i32 = 1;
@@ -385,7 +385,7 @@ impl SharedTable {
     }
 
     /// What a writer notes with rows.
-    pub(super) fn companion(&self) -> Arc<dyn Companion> {
+    pub(super) fn companion(&self) -> Arc<dyn Participant> {
         let StateTable { stream, relation, owner, .. } = &*self.lock();
         Arc::new(Notes { stream: stream.clone(), relation: relation.clone(), owner: owner.clone() })
     }

@@ -8,10 +8,10 @@ use crate::writer::{Statistics, Writer};
 
 /// A cloneable handle on one stream.
 #[derive(Clone, Default)]
-pub struct StreamWatch(Arc<Shared>);
+pub struct StreamWatch(Arc<WatchState>);
 
 #[derive(Default)]
-struct Shared {
+struct WatchState {
     control: Control,
     rows: AtomicU64,
     rejected: AtomicU64,

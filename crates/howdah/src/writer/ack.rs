@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use super::returned::ReturnedRow;
-use super::untold::Untold;
+use super::unreported::UnreportedFailures;
 use crate::error::Error;
 
 /// What became of a row. It resolves when the row is durably committed, or with the row's own error; it never hangs: a
@@ -45,14 +45,14 @@ impl Written {
 
 /// What became of the rows of a group, by their numbers. A row that is not named is in.
 #[derive(Default)]
-pub(super) struct Fate {
+pub(super) struct GroupOutcome {
     /// None of them is in.
     pub(super) all_failed: Option<Error>,
     pub(super) failed: BTreeMap<usize, Error>,
     pub(super) returned: BTreeMap<usize, Written>,
 }
 
-impl Fate {
+impl GroupOutcome {
     fn of(&self, row: usize) -> Result<Written, Error> {
         match self.all_failed.as_ref().or_else(|| self.failed.get(&row)) {
             Some(error) => Err(error.clone()),
@@ -64,28 +64,28 @@ impl Fate {
 /// The shared record of some rows, 64 at the most.
 #[derive(Default)]
 pub(super) struct Group {
-    state: Mutex<State>,
+    state: Mutex<GroupState>,
     resolved: Condvar,
-    /// A bit for each row of which nobody has an acknowledgement, and that is not counted among the untold yet.
-    unheard: AtomicU64,
+    /// A bit for each row of which nobody has an acknowledgement, and that is not counted among the unreported failures yet.
+    unclaimed: AtomicU64,
     /// A bit for each row of whose failure a flush has told.
     told: AtomicU64,
-    untold: Arc<Untold>,
+    unreported: Arc<UnreportedFailures>,
 }
 
-enum State {
-    Open(Vec<Waiting>),
-    Resolved(Arc<Fate>),
+enum GroupState {
+    Open(Vec<Listener>),
+    Resolved(Arc<GroupOutcome>),
 }
 
-impl Default for State {
+impl Default for GroupState {
     fn default() -> Self {
-        State::Open(Vec::new())
+        GroupState::Open(Vec::new())
     }
 }
 
 /// Somebody who wants to know.
-struct Waiting {
+struct Listener {
     row: usize,
     tell: Tell,
 }
@@ -97,66 +97,66 @@ enum Tell {
 
 impl Group {
     /// Of a writer that tells of failures of which nobody hears otherwise.
-    pub(super) fn new(untold: Arc<Untold>) -> Group {
-        Group { untold, ..Group::default() }
+    pub(super) fn new(unreported: Arc<UnreportedFailures>) -> Group {
+        Group { unreported, ..Group::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, GroupState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says what became of the rows, once: who comes second is not heard.
-    pub(super) fn resolve(&self, fate: Fate) {
-        let fate = Arc::new(fate);
+    /// ErrorMeaning what became of the rows, once: who comes second is not heard.
+    pub(super) fn resolve(&self, outcome: GroupOutcome) {
+        let outcome = Arc::new(outcome);
         let waiting = {
             let mut state = self.lock();
-            let State::Open(waiting) = &mut *state else { return };
+            let GroupState::Open(waiting) = &mut *state else { return };
             let waiting = std::mem::take(waiting);
-            self.count_untold(&fate);
-            *state = State::Resolved(fate.clone());
+            self.count_unreported(&outcome);
+            *state = GroupState::Resolved(outcome.clone());
             waiting
         };
         self.resolved.notify_all();
-        for Waiting { row, tell } in waiting {
+        for Listener { row, tell } in waiting {
             match tell {
                 Tell::Wake(waker) => waker.wake(),
-                Tell::Call(call) => call(fate.of(row)),
+                Tell::Call(call) => call(outcome.of(row)),
             }
         }
     }
 
     /// Nobody gets an acknowledgement of this row.
-    pub(super) fn leave_unheard(&self, row: usize) {
-        self.unheard.fetch_or(1 << row, Ordering::Relaxed);
+    pub(super) fn leave_unclaimed(&self, row: usize) {
+        self.unclaimed.fetch_or(1 << row, Ordering::Relaxed);
     }
 
     /// Counts the failures of which no acknowledgement will tell, now that this becomes of the rows; each once.
-    pub(super) fn count_untold(&self, fate: &Fate) {
-        let unheard = self.unheard.swap(0, Ordering::Relaxed);
-        if let Some(error) = fate.all_failed.as_ref().filter(|_| unheard != 0) {
-            return self.untold.add(unheard.count_ones(), error);
+    pub(super) fn count_unreported(&self, outcome: &GroupOutcome) {
+        let unclaimed = self.unclaimed.swap(0, Ordering::Relaxed);
+        if let Some(error) = outcome.all_failed.as_ref().filter(|_| unclaimed != 0) {
+            return self.unreported.add(unclaimed.count_ones(), error);
         }
-        for (_, error) in fate.failed.iter().filter(|(row, _)| unheard >> **row & 1 == 1) {
-            self.untold.add(1, error);
+        for (_, error) in outcome.failed.iter().filter(|(row, _)| unclaimed >> **row & 1 == 1) {
+            self.unreported.add(1, error);
         }
     }
 
     /// Nobody will ask the acknowledgement of this row any more.
     fn forget(&self, row: usize) {
-        let fate = match &*self.lock() {
-            State::Open(_) => return self.leave_unheard(row),
-            State::Resolved(fate) => fate.clone(),
+        let outcome = match &*self.lock() {
+            GroupState::Open(_) => return self.leave_unclaimed(row),
+            GroupState::Resolved(outcome) => outcome.clone(),
         };
         let is_told = self.told.load(Ordering::Relaxed) >> row & 1 == 1;
-        if !is_told && let Err(error) = fate.of(row) {
-            self.untold.add(1, &error);
+        if !is_told && let Err(error) = outcome.of(row) {
+            self.unreported.add(1, &error);
         }
     }
 
-    fn fate(&self) -> Option<Arc<Fate>> {
+    fn outcome(&self) -> Option<Arc<GroupOutcome>> {
         match &*self.lock() {
-            State::Resolved(fate) => Some(fate.clone()),
-            State::Open(_) => None,
+            GroupState::Resolved(outcome) => Some(outcome.clone()),
+            GroupState::Open(_) => None,
         }
     }
 
@@ -167,15 +167,15 @@ impl Group {
     }
 
     /// What became of the rows; if it is not known yet, whoever asks for `row` is woken then.
-    fn poll(&self, row: usize, context: &Context<'_>) -> Poll<Arc<Fate>> {
+    fn poll(&self, row: usize, context: &Context<'_>) -> Poll<Arc<GroupOutcome>> {
         match &mut *self.lock() {
-            State::Resolved(fate) => Poll::Ready(fate.clone()),
-            State::Open(waiting) => {
+            GroupState::Resolved(outcome) => Poll::Ready(outcome.clone()),
+            GroupState::Open(waiting) => {
                 let new = context.waker();
                 let knows =
-                    |waiting: &Waiting| matches!(&waiting.tell, Tell::Wake(waker) if waker.will_wake(new));
+                    |waiting: &Listener| matches!(&waiting.tell, Tell::Wake(waker) if waker.will_wake(new));
                 if !waiting.iter().any(|waiting| waiting.row == row && knows(waiting)) {
-                    waiting.push(Waiting { row, tell: Tell::Wake(new.clone()) });
+                    waiting.push(Listener { row, tell: Tell::Wake(new.clone()) });
                 }
                 Poll::Pending
             }
@@ -189,20 +189,20 @@ impl Group {
 
     /// The first failure among the rows, once they are settled: whoever asks is told of it.
     pub(super) fn tell_first_failure(&self) -> Option<Error> {
-        let fate = self.fate()?;
-        let (rows, error) = match &fate.all_failed {
+        let outcome = self.outcome()?;
+        let (rows, error) = match &outcome.all_failed {
             Some(error) => (u64::MAX, error),
-            None => fate.failed.first_key_value().map(|(row, error)| (1 << row, error))?,
+            None => outcome.failed.first_key_value().map(|(row, error)| (1 << row, error))?,
         };
         self.told.fetch_or(rows, Ordering::Relaxed);
         Some(error.clone())
     }
 
-    fn wait_until(&self, deadline: Option<Instant>) -> Option<Arc<Fate>> {
+    fn wait_until(&self, deadline: Option<Instant>) -> Option<Arc<GroupOutcome>> {
         let mut state = self.lock();
         loop {
-            if let State::Resolved(fate) = &*state {
-                return Some(fate.clone());
+            if let GroupState::Resolved(outcome) = &*state {
+                return Some(outcome.clone());
             }
             state = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
                 None => self.resolved.wait(state).unwrap_or_else(PoisonError::into_inner),
@@ -221,9 +221,9 @@ impl Ack {
     }
 
     /// Somebody is told.
-    fn taken(&self, fate: &Fate) -> Result<Written, Error> {
+    fn taken(&self, outcome: &GroupOutcome) -> Result<Written, Error> {
         self.is_taken.store(true, Ordering::Relaxed);
-        fate.of(self.row)
+        outcome.of(self.row)
     }
 
     /// Blocks the thread until it resolves. Not for tasks of an executor: they await.
@@ -231,41 +231,41 @@ impl Ack {
     /// # Errors
     /// The row's own: it is not in the table.
     pub fn wait(self) -> Result<Written, Error> {
-        self.group.wait_until(None).map_or_else(|| Ok(Written::default()), |fate| self.taken(&fate))
+        self.group.wait_until(None).map_or_else(|| Ok(Written::default()), |outcome| self.taken(&outcome))
     }
 
     /// Waits until the row is settled, for `patience` at the most; `None`: it is not settled yet.
-    pub fn wait_for(&self, patience: Duration) -> Option<Result<Written, Error>> {
-        let fate = self.group.wait_until(Instant::now().checked_add(patience))?;
-        Some(self.taken(&fate))
+    pub fn wait_for(&self, budget: Duration) -> Option<Result<Written, Error>> {
+        let outcome = self.group.wait_until(Instant::now().checked_add(budget))?;
+        Some(self.taken(&outcome))
     }
 
     /// What is known now; `None`: nothing yet.
     pub fn try_get(&self) -> Option<Result<Written, Error>> {
-        self.group.fate().map(|fate| self.taken(&fate))
+        self.group.outcome().map(|outcome| self.taken(&outcome))
     }
 
     /// Whether it is known what became of the row. Who asks no more than this is not told of a failure.
     pub fn is_resolved(&self) -> bool {
-        self.group.fate().is_some()
+        self.group.outcome().is_some()
     }
 
     /// What became of the row, if it is known, for showing it: nobody counts as told of a failure.
     pub fn peek(&self) -> Option<Result<Written, Error>> {
-        self.group.fate().map(|fate| fate.of(self.row))
+        self.group.outcome().map(|outcome| outcome.of(self.row))
     }
 
     /// Calls `call` when it resolves, on the writer's thread, which must not be kept; at once where it has.
     pub fn on_resolved(self, call: impl FnOnce(Result<Written, Error>) + Send + 'static) {
         self.is_taken.store(true, Ordering::Relaxed);
-        let fate = match &mut *self.group.lock() {
-            State::Resolved(fate) => fate.clone(),
-            State::Open(waiting) => {
-                waiting.push(Waiting { row: self.row, tell: Tell::Call(Box::new(call)) });
+        let outcome = match &mut *self.group.lock() {
+            GroupState::Resolved(outcome) => outcome.clone(),
+            GroupState::Open(waiting) => {
+                waiting.push(Listener { row: self.row, tell: Tell::Call(Box::new(call)) });
                 return;
             }
         };
-        call(fate.of(self.row));
+        call(outcome.of(self.row));
     }
 }
 
@@ -273,7 +273,7 @@ impl Future for Ack {
     type Output = Result<Written, Error>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.group.poll(self.row, context).map(|fate| self.taken(&fate))
+        self.group.poll(self.row, context).map(|outcome| self.taken(&outcome))
     }
 }
 
@@ -290,15 +290,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_of_a_group_learn_their_own_fate_and_only_the_first_word_counts() {
+    fn rows_of_a_group_learn_their_own_outcome_and_only_the_first_word_counts() {
         let group = Arc::new(Group::default());
         let (told, hears) = std::sync::mpsc::channel();
         Ack::new(group.clone(), 1).on_resolved(move |result| told.send(result.is_err()).unwrap());
         assert!(Ack::new(group.clone(), 0).try_get().is_none());
         assert!(Ack::new(group.clone(), 0).wait_for(Duration::from_millis(1)).is_none());
         let refused = BTreeMap::from([(1, Error::usage("bad"))]);
-        group.resolve(Fate { failed: refused, ..Fate::default() });
-        group.resolve(Fate { all_failed: Some(Error::usage("too late")), ..Fate::default() });
+        group.resolve(GroupOutcome { failed: refused, ..GroupOutcome::default() });
+        group.resolve(GroupOutcome { all_failed: Some(Error::usage("too late")), ..GroupOutcome::default() });
         assert!(hears.recv().unwrap());
         assert!(Ack::new(group.clone(), 0).wait().is_ok());
         assert_eq!(Ack::new(group.clone(), 1).wait().unwrap_err().message(), "bad");
@@ -309,34 +309,34 @@ mod tests {
 
     #[test]
     fn failures_are_told_once_to_whoever_asks_or_else_to_the_writer() {
-        let untold = Arc::new(Untold::default());
-        let group = Arc::new(Group::new(untold.clone()));
+        let unreported = Arc::new(UnreportedFailures::default());
+        let group = Arc::new(Group::new(unreported.clone()));
         let ack = |row| Ack::new(group.clone(), row);
         let (asked, shown, forgotten_late) = (ack(0), ack(1), ack(2));
         drop(ack(3));
         drop(ack(4));
-        group.leave_unheard(5);
+        group.leave_unclaimed(5);
         ack(6).on_resolved(drop);
         let failed =
             (0..4).chain([5, 6]).map(|row| (row, Error::usage(format!("bad {}", row / 2)))).collect();
-        let fate = Fate { failed, ..Fate::default() };
-        group.count_untold(&fate);
-        group.resolve(fate);
+        let outcome = GroupOutcome { failed, ..GroupOutcome::default() };
+        group.count_unreported(&outcome);
+        group.resolve(outcome);
         assert!(asked.try_get().unwrap().is_err());
         assert!(shown.is_resolved() && shown.peek().unwrap().is_err());
         drop(asked);
-        let told = untold.take(1).unwrap();
+        let told = unreported.take(1).unwrap();
         assert_eq!(
             told.message(),
             "2 rows are not in the table, and nobody took their acknowledgements: bad 1"
         );
         assert_eq!(told.detail(), Some("bad 1; bad 2"));
-        assert!(untold.take(1).is_none());
+        assert!(unreported.take(1).is_none());
         drop((shown, forgotten_late));
-        assert!(untold.take(0).unwrap().message().starts_with("2 rows are not in the table"));
+        assert!(unreported.take(0).unwrap().message().starts_with("2 rows are not in the table"));
         let held = ack(0);
         assert_eq!(group.tell_first_failure().unwrap().message(), "bad 0");
         drop(held);
-        assert!(untold.take(0).is_none(), "a flush has told it");
+        assert!(unreported.take(0).is_none(), "a flush has told it");
     }
 }

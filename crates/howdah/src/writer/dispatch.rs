@@ -9,10 +9,10 @@ use futures_util::stream::FuturesUnordered;
 use tracing::Instrument;
 
 use super::Shared;
-use super::ack::Fate;
+use super::ack::GroupOutcome;
 use super::adaptive::{Controller, Limits, Observation};
 use super::ledger::{Forgettable, Tag};
-use super::queue::{Batch, Next, Settling};
+use super::queue::{Batch, DispatchStep, SentSegment};
 use super::sender::{BatchOutcome, BatchSender, Rows};
 use super::session::Session;
 use super::statistics::{Ages, Flushed, Reason};
@@ -28,9 +28,9 @@ const FORGET_EVERY: i64 = 256;
 const TIDYING: Duration = Duration::from_secs(1);
 
 /// Whatever ends the dispatcher, a panic or its runtime included, nobody is left waiting.
-struct Rescue(Arc<Shared>);
+struct CloseOnDrop(Arc<Shared>);
 
-impl Drop for Rescue {
+impl Drop for CloseOnDrop {
     fn drop(&mut self) {
         let unsent = Error::new(ErrorKind::Closed, "the writer ended before the row was sent")
             .with_visible(Committed::No, "the row is not in the table");
@@ -39,20 +39,20 @@ impl Drop for Rescue {
                 .with_visible(Committed::Unknown, "unknown: the row was sent, and no answer had come");
         let lost = self.0.queue.end(&unsent, &under_way);
         self.0.recorder.lost(lost);
-        self.0.ended.resolve(Fate::default());
+        self.0.ended.resolve(GroupOutcome::default());
     }
 }
 
 /// A batch that came back.
 struct Landed {
     sender: BatchSender,
-    settling: Vec<Settling>,
+    settling: Vec<SentSegment>,
     outcome: BatchOutcome,
-    flight: Flight,
+    flight: BatchInFlight,
 }
 
 /// What is noted when a batch is sent.
-struct Flight {
+struct BatchInFlight {
     reason: Reason,
     began: Instant,
     /// Itself included.
@@ -63,7 +63,7 @@ struct Flight {
 
 /// Serves the queue until it is closed and empty.
 pub(super) async fn serve(shared: Arc<Shared>, first: Option<Session>) {
-    let _rescue = Rescue(shared.clone());
+    let _close = CloseOnDrop(shared.clone());
     let resolver = Resolver::start(shared.target.clone(), shared.version_num);
     let mut controller = shared.options.is_adaptive().then(|| Controller::new(&Limits::of(&shared.options)));
     // Senders that were opened once; the one that came back last is used first.
@@ -77,23 +77,23 @@ pub(super) async fn serve(shared: Arc<Shared>, first: Option<Session>) {
         let wake = loop {
             let senders = idle.len() + flying.len();
             match shared.queue.next(Instant::now(), senders) {
-                Next::Take(batch) if shared.options.discard => throw_away(&shared, batch),
-                Next::Take(batch) => {
+                DispatchStep::Take(batch) if shared.options.discard => throw_away(&shared, batch),
+                DispatchStep::Take(batch) => {
                     // There is one: the queue was told how many there are.
                     let sender = idle.pop().unwrap_or_else(|| BatchSender::new(shared.clone(), None));
-                    let flight = Flight::new(&batch, flying.len() + 1);
+                    let flight = BatchInFlight::new(&batch, flying.len() + 1);
                     let span = tracing::debug_span!("howdah_flush", rows = flight.rows, bytes = flight.bytes, reason = ?flight.reason);
                     flying.push(fly(sender, batch, flight, &resolver).instrument(span));
                 }
-                Next::NoSender { wanted } => {
+                DispatchStep::NoSender { wanted } => {
                     // As many again as there are: the first ones come into use while others are made.
                     while opening.len() < senders && senders + tidying.len() + opening.len() < wanted {
                         opening.push(BatchSender::opened(shared.clone()));
                     }
                     break None;
                 }
-                Next::Wait(wake) => break wake,
-                Next::Over => {
+                DispatchStep::Wait(wake) => break wake,
+                DispatchStep::Over => {
                     let finished = async {
                         idle.extend(tidying.by_ref().collect::<Vec<BatchSender>>().await);
                         finish(&shared, &idle).await;
@@ -129,7 +129,7 @@ pub(super) async fn serve(shared: Arc<Shared>, first: Option<Session>) {
 }
 
 /// One batch, from its bytes to its answer.
-async fn fly(mut sender: BatchSender, batch: Batch, flight: Flight, resolver: &Resolver) -> Landed {
+async fn fly(mut sender: BatchSender, batch: Batch, flight: BatchInFlight, resolver: &Resolver) -> Landed {
     let mut open: Vec<(usize, OpenRow)> = Vec::new();
     let mut before = 0;
     for segment in &batch.segments {
@@ -214,38 +214,38 @@ fn settle(
         controller.decision()
     });
     let mut before = 0;
-    let mut fate_of = |segment: &Settling| {
+    let mut outcome_of = |segment: &SentSegment| {
         let (start, end) = (before, before + segment.rows);
         before = end;
         let failed = part_of(&mut outcome.failed, start, end);
-        Fate { all_failed: None, failed, returned: part_of(&mut outcome.returned, start, end) }
+        GroupOutcome { all_failed: None, failed, returned: part_of(&mut outcome.returned, start, end) }
     };
-    let fates: Vec<Fate> = settling.iter().map(&mut fate_of).collect();
+    let outcomes: Vec<GroupOutcome> = settling.iter().map(&mut outcome_of).collect();
     // A flush does not wait for what is settled, and tells of it.
-    settling.iter().zip(&fates).for_each(|(segment, fate)| segment.group.count_untold(fate));
+    settling.iter().zip(&outcomes).for_each(|(segment, outcome)| segment.group.count_unreported(outcome));
     // Room and the next batch first: whoever is told may write again at once.
     shared.queue.settled(&settling, decision);
-    let failures = || fates.iter().flat_map(|fate| fate.failed.values());
+    let failures = || outcomes.iter().flat_map(|outcome| outcome.failed.values());
     let lost = failures().filter(|error| error.kind() == ErrorKind::PartlyCommitted).count();
     shared.recorder.lost(lost);
     note(shared, &settling, (failures().count(), lost), &flight);
-    for (segment, fate) in settling.iter().zip(fates) {
-        segment.group.resolve(fate);
+    for (segment, outcome) in settling.iter().zip(outcomes) {
+        segment.group.resolve(outcome);
     }
     sender
 }
 
-impl Flight {
-    fn new(batch: &Batch, under_way: usize) -> Flight {
+impl BatchInFlight {
+    fn new(batch: &Batch, under_way: usize) -> BatchInFlight {
         let (rows, bytes) = (batch.rows(), batch.bytes());
-        Flight { reason: batch.reason, began: Instant::now(), under_way, rows, bytes }
+        BatchInFlight { reason: batch.reason, began: Instant::now(), under_way, rows, bytes }
     }
 }
 
 /// Counts a flight, of whose rows so many are not in, and of so many of these nobody knows.
-fn note(shared: &Shared, settling: &[Settling], (failed, lost): (usize, usize), flight: &Flight) {
+fn note(shared: &Shared, settling: &[SentSegment], (failed, lost): (usize, usize), flight: &BatchInFlight) {
     let now = Instant::now();
-    let age = |segment: &Settling| Ages {
+    let age = |segment: &SentSegment| Ages {
         rows: segment.rows,
         oldest: now - segment.first,
         youngest: now - segment.last,
@@ -270,12 +270,12 @@ fn part_of<T>(all: &mut BTreeMap<usize, T>, start: usize, end: usize) -> BTreeMa
 
 /// A batch that goes nowhere.
 fn throw_away(shared: &Shared, batch: Batch) {
-    let flight = Flight::new(&batch, 1);
+    let flight = BatchInFlight::new(&batch, 1);
     let (_, settling) = batch.split();
     shared.queue.settled(&settling, None);
     note(shared, &settling, (0, 0), &flight);
     for segment in settling {
-        segment.group.resolve(Fate::default());
+        segment.group.resolve(GroupOutcome::default());
     }
 }
 

@@ -37,8 +37,8 @@ impl Mark {
         format!("/* {} */ {sql}", self.0)
     }
 
-    /// Asks the server over a connection of its own what it makes of the session, and ends ghosts by the way.
-    pub(super) async fn look(&self, target: &Target, ghosts: &[Mark], within: Duration) -> Sign {
+    /// Asks the server over a connection of its own what it makes of the session, and ends abandoned by the way.
+    pub(super) async fn look(&self, target: &Target, abandoned: &[Mark], within: Duration) -> Sign {
         // What is sent waits for us where it is a COPY without rows, or where nothing was begun; ClientWrite: it has an answer
         // that nobody takes.
         let sql = "select a.state = 'active' and a.wait_event is distinct from 'ClientRead'
@@ -49,8 +49,8 @@ impl Mark {
                     order by 2";
         let asked = async {
             let connection = target.connect().await.ok()?;
-            if !ghosts.is_empty() {
-                end(&connection, ghosts).await;
+            if !abandoned.is_empty() {
+                end(&connection, abandoned).await;
             }
             connection.client().query_typed(sql, &[(&&*self.0, Type::TEXT)]).await.ok()
         };
@@ -66,8 +66,8 @@ impl Mark {
 /// has committed, and what it waits for is what was promised.
 pub(super) async fn end(connection: &Connection, given_up: &[Mark]) {
     let sql = "select pg_catalog.pg_terminate_backend(a.pid)
-                 from pg_catalog.pg_stat_activity a join pg_catalog.unnest($1) as ghost(mark)
-                   on pg_catalog.strpos(a.query, ghost.mark) > 0
+                 from pg_catalog.pg_stat_activity a join pg_catalog.unnest($1) as abandoned(mark)
+                   on pg_catalog.strpos(a.query, abandoned.mark) > 0
                 where a.state <> 'idle' and a.wait_event is distinct from 'SyncRep'
                   and a.pid <> pg_catalog.pg_backend_pid()";
     let marks: Vec<&str> = given_up.iter().map(|mark| &*mark.0).collect();

@@ -7,24 +7,24 @@
 
 mod ack;
 mod adaptive;
+mod answer_timeout;
 mod arrivals;
 mod dispatch;
-mod doubts;
 mod durability;
 mod lanes;
 mod ledger;
 mod mark;
 mod options;
-mod patience;
 mod queue;
+mod retry_budget;
 mod returned;
 mod sender;
 mod session;
 mod shared;
-mod silence;
 mod statements;
 mod statistics;
-mod untold;
+mod uncertain_parts;
+mod unreported;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ pub use statistics::{Distribution, Flushes, Latency, Statistics};
 
 use ack::Group;
 use howdah_connect::Target;
-pub(crate) use ledger::{Companion, Entry, Tag};
+pub(crate) use ledger::{Entry, Participant, Tag};
 use queue::NewRow;
 use shared::{Shared, prepare};
 
@@ -99,7 +99,7 @@ impl Writer {
         target: &Target,
         table: &str,
         options: WriterOptions,
-        companion: Option<Arc<dyn Companion>>,
+        companion: Option<Arc<dyn Participant>>,
     ) -> Result<Writer, Error> {
         let internal =
             |error: std::io::Error| Error::new(ErrorKind::Internal, error.to_string()).caused_by(error);
@@ -236,7 +236,7 @@ impl Writer {
     /// number and the first reasons. Else the first failure among rows that were not settled yet, of which their
     /// acknowledgements tell too.
     pub async fn flush(&self) -> Result<(), Error> {
-        let groups = self.shared.queue.hurry();
+        let groups = self.shared.queue.flush();
         for group in &groups {
             group.settled().await;
         }
@@ -248,7 +248,7 @@ impl Writer {
     /// # Errors
     /// As [`Writer::flush`].
     pub fn flush_blocking(&self) -> Result<(), Error> {
-        let groups = self.shared.queue.hurry();
+        let groups = self.shared.queue.flush();
         for group in &groups {
             group.settled_blocking(None);
         }
@@ -257,7 +257,8 @@ impl Writer {
 
     /// What a flush that has waited for these rows tells.
     fn flushed(&self, groups: &[Arc<Group>]) -> Result<(), Error> {
-        let failure = self.untold().or_else(|| groups.iter().find_map(|group| group.tell_first_failure()));
+        let failure =
+            self.unreported().or_else(|| groups.iter().find_map(|group| group.tell_first_failure()));
         failure.map_or(Ok(()), Err)
     }
 
@@ -276,7 +277,7 @@ impl Writer {
         alarm.abort();
         self.shared.stop.notify_one();
         self.shared.ended.settled().await;
-        self.farewell(left)
+        self.finish(left)
     }
 
     /// Like [`Writer::close`], but blocks the thread.
@@ -292,10 +293,10 @@ impl Writer {
         };
         self.shared.stop.notify_one();
         ended.settled_blocking(None);
-        self.farewell(left)
+        self.finish(left)
     }
 
-    fn farewell(&self, left: usize) -> Result<Statistics, Error> {
+    fn finish(&self, left: usize) -> Result<Statistics, Error> {
         let late = (left > 0).then(|| {
             Error::new(
                 ErrorKind::PartlyCommitted,
@@ -303,16 +304,16 @@ impl Writer {
             )
             .with_visible(Committed::Unknown, "those that were acknowledged are in the table")
         });
-        match (late, self.untold()) {
+        match (late, self.unreported()) {
             (None, None) => Ok(self.statistics()),
-            (Some(late), Some(untold)) => Err(late.with_detail(untold.message().to_owned())),
+            (Some(late), Some(unreported)) => Err(late.with_detail(unreported.message().to_owned())),
             (Some(error), None) | (None, Some(error)) => Err(error),
         }
     }
 
     /// Failures of which nobody was told.
-    fn untold(&self) -> Option<Error> {
-        self.shared.untold.take(self.statistics().rows_written)
+    fn unreported(&self) -> Option<Error> {
+        self.shared.unreported.take(self.statistics().rows_written)
     }
 
     /// What happened so far.
@@ -369,8 +370,8 @@ impl Writer {
         match self.shared.options.on_full {
             OnFull::Fail => queue.try_add(&row),
             OnFull::Wait => queue.add_when_free(&row).await,
-            OnFull::WaitFor(patience) => {
-                let mut alarm = self.alarm(patience);
+            OnFull::WaitFor(budget) => {
+                let mut alarm = self.alarm(budget);
                 let added = tokio::select! {
                     biased;
                     added = queue.add_when_free(&row) => added,
@@ -392,7 +393,7 @@ impl Writer {
         match self.shared.options.on_full {
             OnFull::Fail => queue.try_add(row),
             OnFull::Wait => queue.add_blocking(row, None),
-            OnFull::WaitFor(patience) => queue.add_blocking(row, Instant::now().checked_add(patience)),
+            OnFull::WaitFor(budget) => queue.add_blocking(row, Instant::now().checked_add(budget)),
         }
     }
 }

@@ -16,7 +16,7 @@ use tokio_postgres::types::{Kind, Type};
 use tokio_postgres::{Row, Statement};
 
 use super::ack::Written;
-use super::ledger::{Beside, Entry, Ledger};
+use super::ledger::{CommitRecord, Entry, Ledger};
 use super::mark::Mark;
 use super::returned::ReturnedRow;
 use super::statements::Statements;
@@ -40,11 +40,11 @@ pub(super) enum SendMethod {
 }
 
 /// What a session is asked for: one transaction.
-pub(super) enum Request<'r> {
+pub(super) enum TransactionRequest<'r> {
     /// Rows, and what stands beside them; `again`, after an attempt of which no answer came.
-    Rows { rows: &'r [Bytes], method: SendMethod, beside: &'r Beside, again: bool },
+    Rows { rows: &'r [Bytes], method: SendMethod, beside: &'r CommitRecord, again: bool },
     /// What would stand beside rows, without any.
-    Beside(&'r Beside),
+    CommitRecord(&'r CommitRecord),
     /// A commit behind those that were answered before, which leaves nothing in any table.
     Confirm,
     /// That a part of the ledger is void. Where it was noted with its rows, the failure is the ledger's.
@@ -71,7 +71,7 @@ impl From<howdah_connect::Error> for Failure {
 pub(super) type Returned = Vec<(usize, Written)>;
 
 /// The values that statements returned, by the number of the row; a row whose statement returned nothing has none.
-type Found = Vec<(usize, Row)>;
+type NumberedRows = Vec<(usize, Row)>;
 
 pub(super) struct Session {
     connection: Connection,
@@ -112,12 +112,18 @@ impl Session {
     ///
     /// # Errors
     /// See [`Failure`].
-    pub(super) async fn answer(&mut self, request: Request<'_>) -> Result<Returned, Failure> {
+    pub(super) async fn answer(&mut self, request: TransactionRequest<'_>) -> Result<Returned, Failure> {
         match request {
-            Request::Rows { rows, method, beside, again } => self.transact(rows, method, beside, again).await,
-            Request::Beside(beside) => self.commit_alone(beside).await.map(|()| Returned::new()),
-            Request::Confirm => self.confirm().await.map(|()| Returned::new()),
-            Request::Void { ledger, part } => self.void(ledger, part).await.map(|()| Returned::new()),
+            TransactionRequest::Rows { rows, method, beside, again } => {
+                self.transact(rows, method, beside, again).await
+            }
+            TransactionRequest::CommitRecord(beside) => {
+                self.commit_alone(beside).await.map(|()| Returned::new())
+            }
+            TransactionRequest::Confirm => self.confirm().await.map(|()| Returned::new()),
+            TransactionRequest::Void { ledger, part } => {
+                self.void(ledger, part).await.map(|()| Returned::new())
+            }
         }
     }
 
@@ -168,7 +174,7 @@ impl Session {
         &mut self,
         rows: &[Bytes],
         method: SendMethod,
-        beside: &Beside,
+        beside: &CommitRecord,
         again: bool,
     ) -> Result<Returned, Failure> {
         let is_plain = !again && beside.entries.is_empty();
@@ -184,7 +190,7 @@ impl Session {
     ///
     /// # Errors
     /// The server's, or the connection's.
-    async fn commit_alone(&self, beside: &Beside) -> Result<(), Failure> {
+    async fn commit_alone(&self, beside: &CommitRecord) -> Result<(), Failure> {
         let sql = format!("{}; COMMIT", self.begin(beside, true));
         match self.connection.client().batch_execute(&sql).await {
             Ok(()) => Ok(()),
@@ -208,7 +214,7 @@ impl Session {
     async fn void(&self, ledger: &Ledger, part: i64) -> Result<(), Failure> {
         let Some(note) = &self.statements.note else { return Ok(()) };
         let void = note.sql(Ledger::void(part));
-        let part_only = Beside { part: Some(part), ..Beside::default() };
+        let part_only = CommitRecord { part: Some(part), ..CommitRecord::default() };
         let sql = format!("{}; {void}; COMMIT", self.begin(&part_only, true));
         let Err(error) = self.connection.client().batch_execute(&sql).await else { return Ok(()) };
         let failure = self.rolled_back(error).await;
@@ -242,7 +248,7 @@ impl Session {
         &mut self,
         rows: &[Bytes],
         method: SendMethod,
-        beside: &Beside,
+        beside: &CommitRecord,
         again: bool,
     ) -> Result<Returned, Failure> {
         let statements = self.statements.clone();
@@ -282,7 +288,7 @@ impl Session {
             Ok(()) => Ok(()),
             Err(error) => Err(self.rolled_back(error).await),
         };
-        let mut found: Found = Vec::with_capacity(rows.len());
+        let mut found: NumberedRows = Vec::with_capacity(rows.len());
         for (at, answer) in answers.into_iter().enumerate() {
             let answer = answer.map_err(|error| failed((at, error)))?;
             match method {
@@ -295,7 +301,12 @@ impl Session {
     }
 
     /// Rows behind one COPY, one round trip, one transaction.
-    async fn copy(&mut self, rows: &[Bytes], beside: &Beside, again: bool) -> Result<Returned, Failure> {
+    async fn copy(
+        &mut self,
+        rows: &[Bytes],
+        beside: &CommitRecord,
+        again: bool,
+    ) -> Result<Returned, Failure> {
         let statements = self.statements.clone();
         let data = once(Bytes::from_static(&wire::HEADER))
             .chain(rows.iter().cloned())
@@ -351,7 +362,7 @@ impl Session {
     }
 
     /// SQL that begins, and writes what stands beside rows, as one message: all of it happens or nothing.
-    fn begin(&self, beside: &Beside, again: bool) -> String {
+    fn begin(&self, beside: &CommitRecord, again: bool) -> String {
         let mut sql = vec!["BEGIN".to_owned()];
         if let Some((part, note)) = beside.part.zip(self.statements.note.as_ref()) {
             let note = note.sql(part);
@@ -388,7 +399,7 @@ async fn sent(mut sending: Vec<Sending<'_>>) -> Result<Vec<Sending<'_>>, (usize,
     Ok(sending)
 }
 
-fn written(found: Found, statements: &Statements) -> Returned {
+fn written(found: NumberedRows, statements: &Statements) -> Returned {
     let returned = |values| Written::returning(ReturnedRow::new(values, statements.returning));
     found.into_iter().map(|(row, values)| (row, returned(values))).collect()
 }
@@ -407,7 +418,7 @@ fn arrays_of(rows: &[Bytes], statements: &Statements, insert: &Statement) -> Vec
     const TEXT: u32 = 25;
     let width = statements.elements.len();
     let fields: Vec<Field<'_>> = rows.iter().flat_map(|row| fields::of_binary(row)).collect();
-    let array = |(at, element): (usize, &super::statements::Element)| {
+    let array = |(at, element): (usize, &super::statements::UnnestColumn)| {
         let oid = match insert.params().get(at).map(Type::kind) {
             Some(Kind::Array(element)) => element.oid(),
             _ => TEXT,

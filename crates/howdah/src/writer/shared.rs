@@ -9,18 +9,18 @@ use tokio_postgres::types::Type;
 
 use super::ack::Group;
 use super::adaptive::{Controller, Decision, Limits};
-use super::doubts::Doubts;
 use super::durability::{self, Notices};
 use super::lanes::Lanes;
-use super::ledger::{Companion, Ledger};
+use super::ledger::{Ledger, Participant};
 use super::options::{Delivery, OnConflict, WriterOptions};
 use super::queue::Queue;
-use super::session::Session as Carrier;
+use super::session::Session;
 use super::statements::Statements;
 use super::statistics::Recorder;
-use super::untold::Untold;
+use super::uncertain_parts::UncertainParts;
+use super::unreported::UnreportedFailures;
 use crate::catalog::name::TableName;
-use crate::catalog::session::Session;
+use crate::catalog::session::SessionSettings;
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::rows::RowShape;
@@ -34,13 +34,13 @@ pub(super) struct Shared {
     pub(super) statements: Arc<Statements>,
     pub(super) ledger: Option<Ledger>,
     /// Where rows of a key have an order.
-    pub(super) doubts: Option<Doubts>,
+    pub(super) doubts: Option<UncertainParts>,
     /// Who keeps something in step with the rows.
-    pub(super) companion: Option<Arc<dyn Companion>>,
+    pub(super) companion: Option<Arc<dyn Participant>>,
     pub(super) lanes: Lanes,
     pub(super) notices: Notices,
     pub(super) recorder: Recorder,
-    pub(super) untold: Arc<Untold>,
+    pub(super) unreported: Arc<UnreportedFailures>,
     /// Schema-qualified, for SQL.
     pub(super) relation: String,
     pub(super) relation_name: Arc<str>,
@@ -61,15 +61,15 @@ pub(super) async fn prepare(
     target: &Target,
     table: &str,
     options: WriterOptions,
-    companion: Option<Arc<dyn Companion>>,
+    companion: Option<Arc<dyn Participant>>,
     handle: Handle,
-) -> Result<(Arc<Shared>, Carrier), Error> {
+) -> Result<(Arc<Shared>, Session), Error> {
     options.check()?;
     let name = TableName::parse(table)?;
     let target = &target.clone().with_fallback_application_name(crate::APPLICATION_NAME);
     let connection = target.connect().await?;
     // All connections go where the first went, until a failure: then any host of the target will do.
-    let session = Session::read(&connection).await?;
+    let session = SessionSettings::read(&connection).await?;
     let table = Table::lookup(&connection, &name, &session.rules).await?.ok_or_else(|| {
         Error::no_relation("relation", &name).with_hint("a writer does not make tables: CREATE TABLE first")
     })?;
@@ -89,7 +89,7 @@ pub(super) async fn prepare(
         false => Lanes::one(),
     };
     let notices = durability::notices(&connection, &table).await?;
-    let first = Carrier::new(connection, statements.clone(), relation_name.clone());
+    let first = Session::new(connection, statements.clone(), relation_name.clone());
     let decision = match options.is_adaptive() {
         true => Controller::new(&Limits::of(&options)).decision(),
         false => Decision {
@@ -100,19 +100,19 @@ pub(super) async fn prepare(
     };
     let recorder = Recorder::default();
     recorder.decided(decision);
-    let untold = Arc::new(Untold::default());
+    let unreported = Arc::new(UnreportedFailures::default());
     let shared = Shared {
-        queue: Queue::new(&options, decision, lanes.count(), is_ordered, untold.clone()),
+        queue: Queue::new(&options, decision, lanes.count(), is_ordered, unreported.clone()),
         target: target.clone(),
         shape,
         statements,
-        doubts: (is_ordered && ledger.is_some()).then(Doubts::default),
+        doubts: (is_ordered && ledger.is_some()).then(UncertainParts::default),
         ledger,
         companion,
         lanes,
         notices,
         recorder,
-        untold,
+        unreported,
         relation,
         relation_name,
         fingerprint,

@@ -15,7 +15,7 @@ use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::options::ColumnNames;
 use crate::plan::columns::find_column;
-use crate::plan::match_key::{Key, Search};
+use crate::plan::match_key::{MatchKey, Search};
 use crate::rows::RowShape;
 
 /// All of them, as text; a connection prepares what it uses.
@@ -36,7 +36,7 @@ pub(super) struct Statements {
     /// literals.
     pub(super) can_unnest: bool,
     /// What an array is made of.
-    pub(super) elements: Vec<Element>,
+    pub(super) elements: Vec<UnnestColumn>,
     pub(super) note: Option<Note>,
     /// A row's number stands behind the values that come back; otherwise they come in the order of the rows.
     is_numbered: bool,
@@ -49,7 +49,7 @@ pub(super) struct Statements {
 }
 
 /// One column of [`Statements::unnest`].
-pub(super) struct Element {
+pub(super) struct UnnestColumn {
     /// The type without its modifier: that is applied where the value is assigned, as COPY does, and not in a cast, which
     /// cuts silently.
     type_name: String,
@@ -60,7 +60,7 @@ pub(super) struct Element {
     has_arrays: bool,
 }
 
-impl Element {
+impl UnnestColumn {
     /// Its values travel as literals.
     pub(super) fn is_literal(&self) -> bool {
         self.is_array
@@ -104,7 +104,7 @@ impl Statements {
         let names: Vec<String> = shape.columns().iter().map(|column| quote(&column.name)).collect();
         let (relation, list) = (table.sql(), names.join(", "));
         let into = format!("INSERT INTO {relation} ({list}) OVERRIDING SYSTEM VALUE");
-        let parameter = |(at, element): (usize, &Element)| match options.needs_statements() {
+        let parameter = |(at, element): (usize, &UnnestColumn)| match options.needs_statements() {
             true if element.is_literal() => {
                 format!("CAST(${}::pg_catalog.text AS {})", at + 1, element.type_name)
             }
@@ -137,13 +137,13 @@ impl Statements {
                     conflicts: true,
                 };
                 let written = |name: &str| shape.columns().iter().any(|column| column.name == name);
-                let key = Key::search(connection, table, &search, &written).await?;
+                let key = MatchKey::search(connection, table, &search, &written).await?;
                 let rows = rows_sql(&elements, &names);
                 let sql = conflict_sql(&into, &list, &names, &rows, &key, action, &returning);
                 (sql, !returning.is_empty(), key.columns)
             }
         };
-        // Beside it may stand a part of the ledger; what begins with WITH goes on with a comma.
+        // CommitRecord it may stand a part of the ledger; what begins with WITH goes on with a comma.
         let whole = |before: Option<&String>, statement: &str| {
             let before: Vec<&str> = before.into_iter().chain(&guarded).map(String::as_str).collect();
             match (before.is_empty(), statement.strip_prefix("WITH ")) {
@@ -153,7 +153,7 @@ impl Statements {
             }
         };
         let one = format!("{values}{back}");
-        let can_unnest = options.needs_statements() || !elements.iter().any(Element::is_literal);
+        let can_unnest = options.needs_statements() || !elements.iter().any(UnnestColumn::is_literal);
         Ok(Statements {
             copy_name: format!("howdah_copy_{}", LoadId::new()),
             copy: match &guard {
@@ -180,8 +180,8 @@ impl Statements {
 /// It is read under the statement's own lock on the table, so that no ALTER TABLE comes between, and costs nothing: the planner
 /// finds that it is true. It needs no right to read the table. Of elements of arrays and of fields of composite types the
 /// binary format itself names the types.
-fn guard(relation: &str, elements: &[Element], names: &[String]) -> Option<String> {
-    let same = |(element, name): (&Element, &String)| {
+fn guard(relation: &str, elements: &[UnnestColumn], names: &[String]) -> Option<String> {
+    let same = |(element, name): (&UnnestColumn, &String)| {
         let of = if element.is_array { "" } else { "[]" };
         format!("ARRAY[(NULL::{relation}).{name}] OPERATOR(pg_catalog.<@) '{{}}'::{}{of}", element.type_name)
     };
@@ -203,9 +203,9 @@ pub(super) async fn may_drop_rows(connection: &Connection, table: &Table) -> Res
 }
 
 /// The rows as a query: a column each, and their number. In a select list composite elements stay whole.
-fn rows_sql(elements: &[Element], names: &[String]) -> String {
+fn rows_sql(elements: &[UnnestColumn], names: &[String]) -> String {
     let mut columns = Vec::with_capacity(elements.len() + 1);
-    for (at, (Element { type_name, is_array, .. }, name)) in elements.iter().zip(names).enumerate() {
+    for (at, (UnnestColumn { type_name, is_array, .. }, name)) in elements.iter().zip(names).enumerate() {
         let n = at + 1;
         columns.push(if *is_array {
             format!("CAST(pg_catalog.unnest(${n}::pg_catalog.text[]) AS {type_name}) AS {name}")
@@ -237,7 +237,7 @@ fn conflict_sql(
     list: &str,
     names: &[String],
     rows: &str,
-    key: &Key,
+    key: &MatchKey,
     action: OnConflict,
     returning: &[String],
 ) -> String {
@@ -294,7 +294,11 @@ fn returning(table: &Table, options: &WriterOptions) -> Result<Vec<String>, Erro
     Ok(columns)
 }
 
-async fn elements(connection: &Connection, table: &Table, shape: &RowShape) -> Result<Vec<Element>, Error> {
+async fn elements(
+    connection: &Connection,
+    table: &Table,
+    shape: &RowShape,
+) -> Result<Vec<UnnestColumn>, Error> {
     let names: Vec<&str> = shape.columns().iter().map(|column| column.name.as_str()).collect();
     let rows = connection
         .client()
@@ -310,7 +314,7 @@ async fn elements(connection: &Connection, table: &Table, shape: &RowShape) -> R
             &[(&table.oid, Type::OID), (&names, Type::TEXT_ARRAY)],
         )
         .await?;
-    let element = |row: &Row| Element {
+    let element = |row: &Row| UnnestColumn {
         type_name: row.get(0),
         delimiter: row.get::<_, String>(1).bytes().next().unwrap_or(b','),
         is_array: row.get(2),

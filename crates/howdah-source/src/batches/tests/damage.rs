@@ -137,7 +137,7 @@ fn files() -> Vec<(&'static str, BatchFormat, Vec<u8>)> {
 /// Rows, or why there are none.
 fn read(format: BatchFormat, bytes: &[u8]) -> Result<usize, Error> {
     let batches = open(&[memory("x", bytes)], format)?;
-    let (mut state, mut rows) = (WorkerState::default(), 0);
+    let (mut state, mut rows) = (BatchWorker::default(), 0);
     while let Some(batch) = batches.next(&mut state)? {
         rows += batch.rows.num_rows();
     }

@@ -65,7 +65,7 @@ fn the_place_of_a_row_is_counted_from_its_row_group() {
 #[test]
 fn the_last_row_group_keeps_all_lanes_busy() {
     let batches = open(&[memory("a", &grouped(&numbered(0, 20_000), 20_000))], BatchFormat::Parquet).unwrap();
-    let (mut one, mut other) = (WorkerState::default(), WorkerState::default());
+    let (mut one, mut other) = (BatchWorker::default(), BatchWorker::default());
     let first = batches.next(&mut one).unwrap().unwrap();
     let second = batches.next(&mut other).unwrap().unwrap();
     assert_eq!((first.ordinal, second.ordinal), (0, 1));
@@ -228,7 +228,7 @@ fn a_request_to_stop_is_heard_though_no_row_ever_comes() {
             progress.cancel();
         }
     });
-    let error = batches.next(&mut WorkerState::default()).unwrap_err();
+    let error = batches.next(&mut BatchWorker::default()).unwrap_err();
     assert_eq!(error.kind(), crate::ErrorKind::Cancelled);
     stopper.join().unwrap();
 }

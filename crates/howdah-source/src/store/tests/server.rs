@@ -11,7 +11,7 @@ use crate::hive::decoded;
 
 /// What happens to the next request for an object's bytes.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Fault {
+pub(super) enum RequestFault {
     /// This status, and this body.
     Status(u16, &'static str),
     /// The connection ends after so many bytes of the body.
@@ -26,7 +26,7 @@ pub(super) enum Fault {
 struct State {
     /// By bucket and key.
     objects: BTreeMap<String, (Vec<u8>, String)>,
-    faults: VecDeque<Fault>,
+    faults: VecDeque<RequestFault>,
     forbids_head: bool,
     requests: Vec<String>,
     authorization: Option<String>,
@@ -62,7 +62,7 @@ impl Server {
         state.objects.insert(key.to_owned(), (bytes.into(), etag));
     }
 
-    pub(super) fn fail(&self, faults: impl IntoIterator<Item = Fault>) {
+    pub(super) fn fail(&self, faults: impl IntoIterator<Item = RequestFault>) {
         self.state.lock().unwrap().faults.extend(faults);
     }
 
@@ -109,10 +109,10 @@ impl Server {
         let found = state.objects.get(&decoded(path.trim_matches('/'))).cloned();
         drop(state);
         match fault {
-            Some(Fault::Status(status, body)) => {
+            Some(RequestFault::Status(status, body)) => {
                 return answer(stream, &format!("{status} Fault"), &[], body.as_bytes());
             }
-            Some(Fault::Stall) => std::thread::sleep(Duration::from_secs(30)),
+            Some(RequestFault::Stall) => std::thread::sleep(Duration::from_secs(30)),
             _ => {}
         }
         let Some((bytes, etag)) = found else {
@@ -129,14 +129,14 @@ impl Server {
             return head(stream, "200 OK", &[&etag, modified, &length]);
         }
         let range = range.strip_prefix("bytes=").and_then(|range| range.split_once('-'));
-        let range = range.filter(|_| !matches!(fault, Some(Fault::Whole)));
+        let range = range.filter(|_| !matches!(fault, Some(RequestFault::Whole)));
         let Some((start, end)) = range else { return answer(stream, "200 OK", &[&etag, modified], &bytes) };
         let start: usize = start.parse().ok()?;
         let end = end.parse::<usize>().ok()?.min(bytes.len().checked_sub(1)?);
         let place = format!("Content-Range: bytes {start}-{end}/{}", bytes.len());
         let part = bytes.get(start..=end)?;
         match fault {
-            Some(Fault::Cut(after)) => {
+            Some(RequestFault::Cut(after)) => {
                 let length = format!("Content-Length: {}", part.len());
                 head(stream.try_clone().ok()?, "206 Partial Content", &[&etag, modified, &place, &length])?;
                 (&stream).write_all(&part[..after.min(part.len())]).ok()

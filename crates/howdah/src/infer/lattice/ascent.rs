@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// What one piece, or several that follow each other, showed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Growth {
+pub(crate) enum PieceAscent {
     /// No record: a header alone, or refused records.
     Empty,
     /// Growing from the first to the last.
@@ -14,26 +14,26 @@ pub(crate) enum Growth {
     Other,
 }
 
-impl Growth {
+impl PieceAscent {
     /// Takes the next record's field into account.
     #[inline]
     pub(crate) fn see(&mut self, field: Option<&[u8]>) {
-        let (Growth::Empty | Growth::Growing(..)) = *self else { return };
+        let (PieceAscent::Empty | PieceAscent::Growing(..)) = *self else { return };
         let number = field.and_then(|field| std::str::from_utf8(field).ok()?.parse().ok());
         *self = match number {
-            Some(number) => self.then(Growth::Growing(number, number)),
-            None => Growth::Other,
+            Some(number) => self.then(PieceAscent::Growing(number, number)),
+            None => PieceAscent::Other,
         };
     }
 
     /// This growth and the one that follows it.
-    fn then(self, next: Growth) -> Growth {
+    fn then(self, next: PieceAscent) -> PieceAscent {
         match (self, next) {
-            (Growth::Empty, only) | (only, Growth::Empty) => only,
-            (Growth::Growing(first, before), Growth::Growing(after, last)) if before < after => {
-                Growth::Growing(first, last)
+            (PieceAscent::Empty, only) | (only, PieceAscent::Empty) => only,
+            (PieceAscent::Growing(first, before), PieceAscent::Growing(after, last)) if before < after => {
+                PieceAscent::Growing(first, last)
             }
-            _ => Growth::Other,
+            _ => PieceAscent::Other,
         }
     }
 }
@@ -42,12 +42,12 @@ impl Growth {
 #[derive(Debug, Default)]
 pub(crate) struct Ascent {
     /// By the ordinal of the first piece: the ordinal behind the last one, and what they showed.
-    growths: BTreeMap<u64, (u64, Growth)>,
+    growths: BTreeMap<u64, (u64, PieceAscent)>,
 }
 
 impl Ascent {
     /// Takes what the piece `ordinal` showed; each comes once.
-    pub(crate) fn add(&mut self, ordinal: u64, growth: Growth) {
+    pub(crate) fn add(&mut self, ordinal: u64, growth: PieceAscent) {
         let (mut start, mut end, mut whole) = (ordinal, ordinal + 1, growth);
         if let Some((_, (behind, next))) = self.growths.remove_entry(&end) {
             (end, whole) = (behind, whole.then(next));
@@ -62,8 +62,8 @@ impl Ascent {
 
     /// Whether there were records, all of them growing. Every piece must have been added.
     pub(crate) fn holds(&self) -> bool {
-        let whole = self.growths.values().fold(Growth::Empty, |whole, (_, next)| whole.then(*next));
-        matches!(whole, Growth::Growing(..))
+        let whole = self.growths.values().fold(PieceAscent::Empty, |whole, (_, next)| whole.then(*next));
+        matches!(whole, PieceAscent::Growing(..))
     }
 }
 
@@ -74,7 +74,7 @@ mod tests {
     fn ascends(order: &[usize], pieces: &[&[&str]]) -> bool {
         let mut ascent = Ascent::default();
         for &at in order {
-            let mut growth = Growth::Empty;
+            let mut growth = PieceAscent::Empty;
             pieces[at].iter().for_each(|field| growth.see(Some(field.as_bytes()).filter(|f| !f.is_empty())));
             ascent.add(at as u64, growth);
             assert!(ascent.growths.len() <= 2, "neighbours stay apart");

@@ -20,7 +20,7 @@ const SHOWN_CHARS: usize = 40;
 
 /// Where a value stands, so that places of several threads can be compared.
 #[derive(Debug, Clone)]
-pub(crate) struct Spot {
+pub(crate) struct ValuePosition {
     /// The piece, and the record's first byte in it.
     pub(crate) order: (u64, usize),
     pub(crate) location: Location,
@@ -31,7 +31,7 @@ pub(crate) struct Spot {
 pub(super) struct Class {
     types: TypeSet,
     values: u64,
-    first: Spot,
+    first: ValuePosition,
     shown: String,
 }
 
@@ -51,7 +51,12 @@ pub(crate) struct KeptFrom {
 
 /// Counts `value`, which `types` take.
 #[inline]
-pub(super) fn count(classes: &mut Vec<Class>, types: TypeSet, value: &[u8], spot: impl FnOnce() -> Spot) {
+pub(super) fn count(
+    classes: &mut Vec<Class>,
+    types: TypeSet,
+    value: &[u8],
+    spot: impl FnOnce() -> ValuePosition,
+) {
     match classes.iter_mut().find(|class| class.types == types) {
         Some(class) => class.values += 1,
         None => classes.push(Class { types, values: 1, first: spot(), shown: shown(value) }),
@@ -147,9 +152,9 @@ mod tests {
 
     use super::*;
 
-    fn spot(at: usize) -> Spot {
+    fn spot(at: usize) -> ValuePosition {
         let location = Location::of_text(Arc::from("t.csv"), at as u64 + 2, None);
-        Spot { order: (0, at), location }
+        ValuePosition { order: (0, at), location }
     }
 
     /// The values of one column, seen by `threads` in turn.

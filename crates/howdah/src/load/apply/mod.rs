@@ -11,7 +11,7 @@ use tokio_postgres::Row;
 use crate::control::Phase;
 use crate::control::stoppable::stoppable;
 use crate::error::{Error, ErrorKind};
-use crate::load::{Decision, Load};
+use crate::load::{Load, Setup};
 use crate::publish::staged::{Apply, Staging};
 
 /// What a statement did with staged rows.
@@ -39,7 +39,7 @@ impl Load<'_> {
         &mut self,
         connection: &Connection,
         staging: &Staging,
-        decision: &Decision,
+        decision: &Setup,
         staged: u64,
     ) -> Result<u64, Error> {
         let start = Instant::now();

@@ -13,7 +13,7 @@ use crate::control::stoppable::stoppable;
 use crate::encode::chunk::Ordinal;
 use crate::encode::reject::Reject;
 use crate::error::{Error, ErrorKind};
-use crate::load::{Decision, Load};
+use crate::load::{Load, Setup};
 use crate::publish::staged::{Round, Staging};
 use crate::read::queue;
 use crate::rejects::Rejects;
@@ -25,7 +25,7 @@ use crate::send::savepoint::Savepoint;
 const REFUSED_AT_ONCE: usize = 50_000;
 
 /// A refused row.
-pub(super) type Refused = (Ordinal, Error);
+pub(super) type RefusedRow = (Ordinal, Error);
 
 /// Why the record is not told.
 pub(super) const NO_SECOND_LOOK: &str = "only the table itself could see that, and a stream cannot be read again to find the record: save it to a file first";
@@ -53,7 +53,7 @@ impl Load<'_> {
         &self,
         connection: &Connection,
         staging: &Staging,
-        decision: &Decision,
+        decision: &Setup,
     ) -> Result<Applied, Error> {
         self.run_all(connection, &[Savepoint::ROWS.set()]).await?;
         let error = match self.run_apply(connection, staging, &staging.apply_sql()).await? {
@@ -181,7 +181,7 @@ impl Load<'_> {
         &self,
         connection: &Connection,
         staging: &Staging,
-        decision: &Decision,
+        decision: &Setup,
         rejects: &Arc<Rejects>,
     ) -> Result<Applied, Error> {
         // A deferred constraint would speak up when nobody can tell any more which row it means.
@@ -219,7 +219,7 @@ impl Load<'_> {
         round: &Round<'_>,
         total: usize,
         applied: &mut Applied,
-        decision: &Decision,
+        decision: &Setup,
         rejects: &Arc<Rejects>,
     ) -> Result<u64, Error> {
         let mut refused = Vec::new();
@@ -265,7 +265,7 @@ impl Load<'_> {
         round: &Round<'_>,
         at: usize,
         error: tokio_postgres::Error,
-    ) -> Result<Refused, Error> {
+    ) -> Result<RefusedRow, Error> {
         let [place] = self.counts(connection, &round.refuse_sql(at)).await?;
         self.run_all(connection, &[Savepoint::ROWS.renew()]).await?;
         Ok((Ordinal(place), error.into()))
@@ -294,8 +294,8 @@ impl Load<'_> {
     /// Keeps the records of refused rows.
     async fn keep(
         &self,
-        mut refused: Vec<Refused>,
-        decision: &Decision,
+        mut refused: Vec<RefusedRow>,
+        decision: &Setup,
         rejects: &Arc<Rejects>,
     ) -> Result<(), Error> {
         if refused.is_empty() {
@@ -312,7 +312,7 @@ impl Load<'_> {
 /// The records that became the refused rows, which are in order.
 pub(super) fn records(
     morsels: &MorselSource,
-    refused: Vec<Refused>,
+    refused: Vec<RefusedRow>,
     dialect: &Dialect,
 ) -> Result<Vec<Reject>, Error> {
     let changed = || Error::new(ErrorKind::Source, "the input changed while it was loaded");

@@ -10,14 +10,14 @@ use howdah_message::setting;
 use howdah_source::Input;
 use tokio_postgres::types::{ToSql, Type};
 
-use super::refused_rows::{IMMEDIATE, NO_SECOND_LOOK, Refused, records};
+use super::refused_rows::{IMMEDIATE, NO_SECOND_LOOK, RefusedRow, records};
 use crate::catalog::load_id::LoadId;
 use crate::catalog::name::quote;
-use crate::catalog::table::Kind;
+use crate::catalog::table::RelationKind;
 use crate::control::Phase;
 use crate::control::stoppable::cancelled;
 use crate::error::{Error, HiddenNames};
-use crate::load::{Decision, Load};
+use crate::load::{Load, Setup};
 use crate::plan::ColumnTypes;
 use crate::publish::staged::{Round, Staging};
 use crate::publish::strategy::PublishStrategy;
@@ -43,12 +43,7 @@ const SINGLE_COLUMN: &str = "
 
 impl Load<'_> {
     /// The `error` of a load that was rolled back, with the record that it is about where it names none and that can be found.
-    pub(in crate::load) async fn look_again(
-        &self,
-        target: &Target,
-        decision: &Decision,
-        error: Error,
-    ) -> Error {
+    pub(in crate::load) async fn look_again(&self, target: &Target, decision: &Setup, error: Error) -> Error {
         let refusal = std::error::Error::source(&error).and_then(|cause| cause.downcast_ref());
         let is_unnamed = error.location().is_none() && refusal.is_some_and(is_about_a_row);
         // Later on it is the user's own SQL that fails.
@@ -81,7 +76,7 @@ impl Load<'_> {
             ]);
         }
         // What is staged has no place for DEFAULT, and a foreign server may keep what is rolled back here.
-        if decision.plan.reading.dialect.default.is_some() || decision.table.kind == Kind::Foreign {
+        if decision.plan.reading.dialect.default.is_some() || decision.table.kind == RelationKind::Foreign {
             return error;
         }
         self.control.enter(Phase::Judging);
@@ -101,7 +96,7 @@ impl Load<'_> {
     }
 
     /// The first row of the input that the server refuses, on a connection of its own.
-    async fn find_refused(&self, target: &Target, decision: &Decision) -> Result<Option<Error>, Error> {
+    async fn find_refused(&self, target: &Target, decision: &Setup) -> Result<Option<Error>, Error> {
         let connection = tokio::select! {
             connected = target.connect() => Arc::new(connected?),
             () = self.control.cancelled() => return Err(cancelled()),
@@ -122,7 +117,7 @@ impl Load<'_> {
         &self,
         connection: &Arc<Connection>,
         target: &Target,
-        decision: &Decision,
+        decision: &Setup,
     ) -> Result<Option<Error>, Error> {
         let table = &decision.table;
         let (relation, makes) = decision.strategy.judges(table);
@@ -195,7 +190,7 @@ impl Load<'_> {
         staging: &Staging,
         round: &Round<'_>,
         at: usize,
-    ) -> Result<Option<Refused>, Error> {
+    ) -> Result<Option<RefusedRow>, Error> {
         self.run_all(connection, &[Savepoint::BOTTOM.roll_back(), Savepoint::ROWS.set()]).await?;
         if self.try_rows(connection, staging, &round.apply_sql(at..at + 1)).await?.is_err() {
             return Ok(None);

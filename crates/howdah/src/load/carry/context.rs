@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32};
 
 use howdah_connect::Target;
 
-use crate::load::{Decision, Load};
+use crate::load::{Load, Setup};
 use crate::plan::sending::RowStrategy;
 use crate::resolve::Resolver;
 use crate::send::context::LoadContext;
@@ -13,8 +13,8 @@ use crate::send::rate_limit::RateLimit;
 
 impl Load<'_> {
     /// What the workers of this load share.
-    pub(in crate::load) fn context(&self, decision: &Decision, target: &Target) -> LoadContext {
-        let Decision { plan, table, strategy, rejects, .. } = decision;
+    pub(in crate::load) fn context(&self, decision: &Setup, target: &Target) -> LoadContext {
+        let Setup { plan, table, strategy, rejects, .. } = decision;
         let (relation_name, relation) = strategy.relation(table);
         // Elsewhere than in UTF-8, characters of the input may have no place.
         // And a literal that travels unread is judged where it arrives.

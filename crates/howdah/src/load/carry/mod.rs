@@ -21,7 +21,7 @@ use crate::control::{Control, Phase};
 use crate::error::{Error, ErrorKind};
 use crate::infer::columns::merge;
 use crate::infer::lattice::ColumnLattice;
-use crate::load::{Decision, Load};
+use crate::load::{Load, Setup};
 use crate::plan::{ColumnTypes, Plan};
 use crate::publish::commit::{Commit, Makes};
 use crate::publish::server_identity::ServerIdentity;
@@ -43,9 +43,9 @@ impl Load<'_> {
         &mut self,
         connection: &Arc<Connection>,
         morsels: MorselSource,
-        decision: &Decision,
+        decision: &Setup,
     ) -> Result<(), Error> {
-        let Decision { table, strategy, jobs, .. } = decision;
+        let Setup { table, strategy, jobs, .. } = decision;
         let input = InputQueue::new(morsels);
         let target = self.target.pinned_to(connection);
         let context = Arc::new(self.context(decision, &target));
@@ -99,11 +99,11 @@ impl Load<'_> {
         connection: &Arc<Connection>,
         target: &Target,
         input: &Arc<InputQueue>,
-        decision: &Decision,
+        decision: &Setup,
         context: &Arc<LoadContext>,
         workers: &mut WorkerPool,
     ) -> Result<(), Error> {
-        let Decision { plan, table, strategy, jobs, .. } = decision;
+        let Setup { plan, table, strategy, jobs, .. } = decision;
         let alone = jobs.count == 1;
         let server =
             self.interruptible(connection, async { Ok(ServerIdentity::read(connection).await) }).await?;
@@ -222,7 +222,7 @@ impl Load<'_> {
     }
 
     /// Completes the reject file and judges whether the load may go on with so many.
-    pub(super) fn close_rejects(&mut self, decision: &Decision) -> Result<(), Error> {
+    pub(super) fn close_rejects(&mut self, decision: &Setup) -> Result<(), Error> {
         let Some(rejects) = &decision.rejects else { return Ok(()) };
         let closed = rejects.finish(self.control.snapshot().rows_read);
         self.report.rows_rejected = rejects.count();
@@ -348,7 +348,7 @@ async fn clean_up(
     connection: &Connection,
     target: &Target,
     workers: WorkerPool,
-    decision: &Decision,
+    decision: &Setup,
     error: Error,
 ) -> (Error, bool) {
     workers.shutdown();
@@ -390,7 +390,7 @@ async fn clean_up(
 async fn tell_dead_space(
     control: &Control,
     connection: &Connection,
-    decision: &Decision,
+    decision: &Setup,
     size_before: u64,
     error: Error,
 ) -> Error {

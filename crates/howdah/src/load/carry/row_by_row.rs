@@ -9,7 +9,7 @@ use howdah_source::MorselSource;
 use crate::control::Phase;
 use crate::control::lock_watch::LockWatch;
 use crate::error::{Committed, Error, ErrorKind};
-use crate::load::{Decision, Load};
+use crate::load::{Load, Setup};
 use crate::publish::confirm::confirm;
 use crate::read::queue::InputQueue;
 use crate::report::Outcome;
@@ -22,10 +22,10 @@ impl Load<'_> {
         &mut self,
         connection: Arc<Connection>,
         morsels: MorselSource,
-        decision: Decision,
+        decision: Setup,
         commits: &Arc<RowCommits>,
     ) -> Result<(), Error> {
-        let Decision { plan, table, strategy, jobs, .. } = &decision;
+        let Setup { plan, table, strategy, jobs, .. } = &decision;
         let input = InputQueue::new(morsels);
         let target = self.target.pinned_to(&connection);
         let context = Arc::new(self.context(&decision, &target));
@@ -68,7 +68,7 @@ impl Load<'_> {
 
 /// The failure, with what it left in the table. Unless all workers `settled`, or where a connection broke, a row was sent of
 /// which nobody knows.
-fn what_is_in(error: Error, rows: u64, settled: bool, decision: &Decision) -> Error {
+fn what_is_in(error: Error, rows: u64, settled: bool, decision: &Setup) -> Error {
     // A server that ends a session says why (57P01, 25P04); the row that it had may be in all the same.
     let is_lost = match error.sqlstate() {
         Some(state) => sqlstate::ends_the_session(state),

@@ -1,7 +1,7 @@
 //! The decision as a report: what a person reads before the load, and a script after it.
 
-use crate::catalog::session::Session;
-use crate::load::{Decision, Load};
+use crate::catalog::session::SessionSettings;
+use crate::load::{Load, Setup};
 use crate::options::WritePath;
 use crate::plan::ColumnTypes;
 use crate::plan::mapping::Mapping;
@@ -14,12 +14,12 @@ impl Load<'_> {
     /// Puts the plan and what follows from it into the report.
     pub(in crate::load) fn describe(
         &mut self,
-        session: &Session,
-        decision: &Decision,
+        session: &SessionSettings,
+        decision: &Setup,
         mapping: &Mapping,
         dialect: DialectSummary,
     ) {
-        let Decision { plan, table, strategy, jobs, creates, .. } = decision;
+        let Setup { plan, table, strategy, jobs, creates, .. } = decision;
         let (_, relation) = strategy.relation(table);
         let mut statements = self.options.target.before.clone();
         statements.extend(strategy.before(table));

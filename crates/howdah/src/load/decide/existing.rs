@@ -4,7 +4,7 @@ use howdah_connect::Connection;
 use howdah_message::{Message, setting};
 
 use crate::catalog::name::{self, TableName};
-use crate::catalog::session::Session;
+use crate::catalog::session::SessionSettings;
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::load::Load;
@@ -80,7 +80,7 @@ impl Load<'_> {
         &self,
         connection: &Connection,
         name: &TableName,
-        session: &Session,
+        session: &SessionSettings,
     ) -> Result<Option<Table>, Error> {
         let options = self.options;
         let mode = options.target.mode;
@@ -156,7 +156,7 @@ fn missing(name: &TableName, options: &LoadOptions) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::table::{Hazards, Kind};
+    use crate::catalog::table::{Hazards, RelationKind};
 
     #[test]
     fn each_mode_has_one_use_for_a_table_that_is_there_and_one_for_none() {
@@ -181,7 +181,7 @@ mod tests {
             oid: 1,
             schema: "public".into(),
             name: "t".into(),
-            kind: Kind::Table,
+            kind: RelationKind::Table,
             is_logged: true,
             columns: Vec::new(),
             hazards: Hazards::default(),

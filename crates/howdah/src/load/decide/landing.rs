@@ -4,7 +4,7 @@ use howdah_connect::Connection;
 use howdah_message::{Action, setting};
 
 use crate::catalog::name::TableName;
-use crate::catalog::session::Session;
+use crate::catalog::session::SessionSettings;
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::load::Load;
@@ -30,7 +30,7 @@ impl Load<'_> {
     pub(super) async fn plan_landing(
         &self,
         connection: &Connection,
-        session: &Session,
+        session: &SessionSettings,
         mut into: Table,
         mapping: &Mapping,
     ) -> Result<Landing, Error> {

@@ -15,7 +15,7 @@ use howdah_source::{Input, MorselSource};
 
 use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::load::{Circumstances, Decision, Load};
+use crate::load::{Circumstances, Load, Setup};
 use crate::options::{LoadOptions, Mode, OnError, WritePath};
 use crate::plan::declared;
 use crate::plan::force;
@@ -49,7 +49,7 @@ impl Load<'_> {
         existing: Option<Table>,
         found: Circumstances<'_>,
         morsels: &mut MorselSource,
-    ) -> Result<Decision, Error> {
+    ) -> Result<Setup, Error> {
         let options = self.options;
         let Destination { existing, landing, staging, mapping, jobs } =
             self.destination(existing, found).await?;
@@ -89,7 +89,7 @@ impl Load<'_> {
         // Rows that land are meant for the table that they are promoted into.
         let meant = landing.as_ref().map_or(&table, |landing| &landing.into);
         let rejects = self.reject_file(meant, &mapping, found.dialect, found.inputs)?;
-        Ok(Decision {
+        Ok(Setup {
             plan: Arc::new(plan),
             table,
             strategy,

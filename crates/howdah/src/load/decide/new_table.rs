@@ -10,14 +10,14 @@ use howdah_source::MorselSource;
 use super::arrow::created_types;
 use crate::catalog::inferred_type::InferredType;
 use crate::catalog::name::TableName;
-use crate::catalog::table::{self, Column, Hazards, Kind, Table};
+use crate::catalog::table::{self, Column, Hazards, RelationKind, Table};
 use crate::control::Phase;
 use crate::error::Error;
 use crate::infer::columns;
 use crate::infer::lattice::ColumnLattice;
 use crate::load::{Circumstances, Load};
 use crate::options::LoadOptions;
-use crate::plan::keys::Seen;
+use crate::plan::keys::SeenKeys;
 use crate::plan::mapping::{Mapping, Pair};
 use crate::plan::{Plan, PlanRules, declared};
 use crate::publish::creation::{Creation, Findings};
@@ -202,7 +202,7 @@ fn of_text(
         oid: 0,
         schema,
         name: name.table.clone(),
-        kind: Kind::Table,
+        kind: RelationKind::Table,
         is_logged,
         columns: mapping.pairs.iter().map(column).collect(),
         hazards: Hazards::default(),
@@ -213,7 +213,7 @@ fn of_text(
 }
 
 /// Gives the columns of a new table the types that fit all values of their keys; what else was seen of them.
-fn of_keys(table: &mut Table, mapping: &Mapping, seen: &Seen) -> Findings {
+fn of_keys(table: &mut Table, mapping: &Mapping, seen: &SeenKeys) -> Findings {
     let mut findings = Findings::default();
     let of_keys = mapping.pairs.iter().filter(|pair| !pair.is_file_name);
     for pair in of_keys {

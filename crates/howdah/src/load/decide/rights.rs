@@ -6,7 +6,7 @@ use howdah_message::setting;
 use tokio_postgres::types::Type;
 
 use crate::catalog::name;
-use crate::catalog::table::{Kind, Table};
+use crate::catalog::table::{RelationKind, Table};
 use crate::error::{Error, ErrorKind};
 use crate::load::Load;
 use crate::options::Mode;
@@ -64,9 +64,9 @@ impl Load<'_> {
         if !missing.is_empty() {
             let rights: Vec<&str> = missing.iter().map(|row| row.get(0)).collect();
             let kind = match table.kind {
-                Kind::View => "view",
-                Kind::Foreign => "foreign table",
-                Kind::Table | Kind::Partitioned => "table",
+                RelationKind::View => "view",
+                RelationKind::Foreign => "foreign table",
+                RelationKind::Table | RelationKind::Partitioned => "table",
             };
             let message = format!("permission denied for {kind} {}", name::display(&table.name));
             return Err(refused(message).with_hint(format!(
@@ -76,7 +76,7 @@ impl Load<'_> {
                 name::display(self.target.user())
             )));
         }
-        if table.kind == Kind::Foreign && apply.is_none() {
+        if table.kind == RelationKind::Foreign && apply.is_none() {
             takes_rows(connection, table).await?;
         }
         if target.mode == Mode::Truncate { referenced(connection, table).await } else { Ok(()) }

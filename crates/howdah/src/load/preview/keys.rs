@@ -9,12 +9,12 @@ use howdah_source::{Dialect, Input};
 use crate::catalog::table::{Column, Table};
 use crate::control::Phase;
 use crate::error::Error;
-use crate::infer::json_keys::{self, KeyScan, Question};
+use crate::infer::json_keys::{self, KeyQuestion, KeyScan};
 use crate::load::Load;
 use crate::options::{LoadOptions, OnError};
 use crate::plan::columns::is_name;
 use crate::plan::header::Head;
-use crate::plan::keys::Seen;
+use crate::plan::keys::SeenKeys;
 use crate::plan::mapping::{self};
 use crate::read::queue;
 
@@ -58,8 +58,8 @@ impl Load<'_> {
             }
             _ => {
                 let question = match existing {
-                    Some(_) => Question::about_names(dialect, options),
-                    None => Question::about_types(dialect, options, head.first.first()),
+                    Some(_) => KeyQuestion::about_names(dialect, options),
+                    None => KeyQuestion::about_types(dialect, options, head.first.first()),
                 };
                 let seen = self.look_through(inputs, dialect, &question).await?;
                 let is_unseen = |column: &&String| !seen.names.contains(column);
@@ -92,8 +92,8 @@ impl Load<'_> {
         &mut self,
         inputs: &[Input],
         dialect: &Arc<Dialect>,
-        question: &Arc<Question>,
-    ) -> Result<Seen, Error> {
+        question: &Arc<KeyQuestion>,
+    ) -> Result<SeenKeys, Error> {
         let start = Instant::now();
         self.control.enter(Phase::Inferring);
         let peeked = self.control.snapshot().bytes_read;

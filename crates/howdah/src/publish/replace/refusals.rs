@@ -8,7 +8,7 @@ use tokio_postgres::types::Type;
 use super::Twins;
 use super::belongings;
 use crate::catalog::name;
-use crate::catalog::table::{Kind, Table};
+use crate::catalog::table::{RelationKind, Table};
 use crate::error::{Error, ErrorKind};
 
 /// Everything that goes when the table goes (`own`), then what hangs on it or cannot be made again.
@@ -53,7 +53,7 @@ const LOST: &str = "
 
 /// Only plain tables can be exchanged.
 pub(super) fn of_kind(table: &Table) -> Result<(), Error> {
-    if table.kind == Kind::Table {
+    if table.kind == RelationKind::Table {
         return Ok(());
     }
     Err(Error::usage(message![

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Apply, Place, Staging};
+use super::{Apply, StageKind, Staging};
 use crate::catalog::name::quote;
 
 /// Rows to try: at first the last of each key, then those that had given way to one that was refused.
@@ -27,8 +27,8 @@ impl<'a> Round<'a> {
     fn relation(&self) -> String {
         let (name, _) = self.staging.relation();
         let schema = match self.staging.place {
-            Place::Temporary => "pg_temp".to_owned(),
-            Place::Beside => quote(&self.staging.schema),
+            StageKind::Temporary => "pg_temp".to_owned(),
+            StageKind::Beside => quote(&self.staging.schema),
         };
         format!("{schema}.{}", quote(&format!("{name}_{}", self.number)))
     }
@@ -55,8 +55,8 @@ impl<'a> Round<'a> {
             _ => String::new(),
         };
         let kind = match staging.place {
-            Place::Temporary => "TEMP",
-            Place::Beside => "UNLOGGED",
+            StageKind::Temporary => "TEMP",
+            StageKind::Beside => "UNLOGGED",
         };
         let mut statements = vec![
             format!(

@@ -1,8 +1,8 @@
 //! The statements around staged rows. They take rows in the order of the key, so that loads which meet do not deadlock.
 
-use super::{Apply, Place, Staging};
+use super::{Apply, StageKind, Staging};
 use crate::catalog::name::quote;
-use crate::plan::match_key::Key;
+use crate::plan::match_key::MatchKey;
 
 impl Staging {
     /// Makes the staging table.
@@ -13,9 +13,9 @@ impl Staging {
         let (_, relation) = self.relation();
         let columns = columns.join(", ");
         match self.place {
-            Place::Temporary => format!("CREATE TEMP TABLE {relation} ({columns}) ON COMMIT DROP"),
+            StageKind::Temporary => format!("CREATE TEMP TABLE {relation} ({columns}) ON COMMIT DROP"),
             // Autovacuum would only get in the way of the DROP.
-            Place::Beside => {
+            StageKind::Beside => {
                 format!("CREATE UNLOGGED TABLE {relation} ({columns}) WITH (autovacuum_enabled = false)")
             }
         }
@@ -24,7 +24,7 @@ impl Staging {
     /// Removes the staging table, where COMMIT does not.
     pub(crate) fn drop_sql(&self) -> Option<String> {
         let (_, relation) = self.relation();
-        (self.place == Place::Beside).then(|| format!("DROP TABLE {relation}"))
+        (self.place == StageKind::Beside).then(|| format!("DROP TABLE {relation}"))
     }
 
     /// Tells the planner how many rows there are; without it a join could take for ever.
@@ -133,14 +133,14 @@ impl Staging {
         }
     }
 
-    fn assignments(&self, key: &Key, from: &str) -> String {
+    fn assignments(&self, key: &MatchKey, from: &str) -> String {
         let names = self.columns.iter().map(|(name, _)| name).filter(|name| !key.has(name));
         let assignments: Vec<String> = names.map(|name| format!("{0} = {from}.{0}", quote(name))).collect();
         assignments.join(", ")
     }
 
     /// The last row of each key: the others of the input give way to it, in every mode.
-    pub(super) fn last_row_a_key(&self, key: &Key) -> String {
+    pub(super) fn last_row_a_key(&self, key: &MatchKey) -> String {
         let (_, relation) = self.relation();
         let distinction = key.distinction(&quote(&self.ordinal));
         format!(

@@ -42,16 +42,16 @@ impl Names {
 
 /// What a search did.
 #[derive(Debug, Default, PartialEq)]
-struct Found {
+struct SearchRun {
     accepted: Vec<usize>,
     refused: Vec<usize>,
     segments: usize,
 }
 
 /// Searches `rows` rows of a server that refuses every segment with a row of `bad` in it.
-fn search(rows: usize, bad: &BTreeSet<usize>, names: Names, seed: u64) -> Found {
+fn search(rows: usize, bad: &BTreeSet<usize>, names: Names, seed: u64) -> SearchRun {
     let mut random = seed;
-    let mut found = Found::default();
+    let mut found = SearchRun::default();
     let mut search = Bisection::new(rows);
     let mut before = 0;
     while let Some(sent) = search.segment() {
@@ -130,7 +130,7 @@ fn no_pattern_of_bad_rows_costs_a_good_row_or_hides_a_bad_one() {
 #[test]
 fn rows_that_are_all_good_take_one_segment_and_no_rows_take_none() {
     assert_eq!(search(100_000, &BTreeSet::new(), Names::Absent, 0).segments, 1);
-    assert_eq!(search(0, &BTreeSet::new(), Names::Absent, 0), Found::default());
+    assert_eq!(search(0, &BTreeSet::new(), Names::Absent, 0), SearchRun::default());
 }
 
 #[test]

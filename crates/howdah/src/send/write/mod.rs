@@ -25,7 +25,7 @@ use copy::Copy;
 use howdah_connect::Connection;
 use howdah_message::{Mention, Message, setting};
 use howdah_source::Eol;
-use statements::{Element, Statements};
+use statements::{ArrayElement, StatementSink};
 
 /// `interval[]`: a modifier of its elements decides how their literals are read, which only COPY tells the server.
 const INTERVAL_ARRAY: u32 = 1187;
@@ -44,14 +44,14 @@ pub(crate) struct StatementRunner {
     /// Prepared statements, by how many rows they take and in which form.
     prepared: Mutex<HashMap<(usize, RowForm), Statement>>,
     /// What the arrays of `unnest` are made of, once that was looked up.
-    elements: OnceCell<Vec<Element>>,
+    elements: OnceCell<Vec<ArrayElement>>,
     /// The account of rows that commit one by one.
     commits: Option<Arc<RowCommits>>,
 }
 
 /// The server refused a part, or the connection broke.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct PartFailure {
     pub(crate) error: tokio_postgres::Error,
     /// The rows of the refused statement, numbered in the part. `None` for COPY, whose errors name the row.
     pub(crate) rows: Option<Range<usize>>,
@@ -59,9 +59,9 @@ pub(crate) struct Refusal {
     pub(crate) counted: u64,
 }
 
-impl From<tokio_postgres::Error> for Refusal {
+impl From<tokio_postgres::Error> for PartFailure {
     fn from(error: tokio_postgres::Error) -> Self {
-        Refusal { error, rows: None, counted: 0 }
+        PartFailure { error, rows: None, counted: 0 }
     }
 }
 
@@ -70,7 +70,7 @@ pub(crate) enum Sink {
     /// One COPY statement.
     Copy(Copy),
     /// INSERT statements.
-    Statements(Statements),
+    Statements(StatementSink),
 }
 
 impl Sink {
@@ -93,7 +93,7 @@ impl Sink {
     ///
     /// # Errors
     /// The server refused a row, or the connection broke.
-    pub(crate) async fn finish(self) -> Result<u64, Refusal> {
+    pub(crate) async fn finish(self) -> Result<u64, PartFailure> {
         match self {
             Sink::Copy(copy) => Ok(copy.finish().await?),
             Sink::Statements(statements) => statements.finish().await,
@@ -124,7 +124,7 @@ impl StatementRunner {
     /// The server's: it lacks the relation, or the role the right.
     pub(crate) async fn start(self: &Arc<Self>, form: RowForm) -> Result<Sink, tokio_postgres::Error> {
         if !self.plan.sending.write_path.is_copy() {
-            return Ok(Sink::Statements(Statements::new(self.clone(), form)));
+            return Ok(Sink::Statements(StatementSink::new(self.clone(), form)));
         }
         let sql = || self.plan.copy_sql(&self.relation, form);
         let statement = self.prepared(0, form, sql).await?;

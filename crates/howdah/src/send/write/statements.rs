@@ -9,7 +9,7 @@ use tokio_postgres::types::{Kind, ToSql, Type};
 use tokio_postgres::{SimpleQueryMessage, Statement};
 
 use super::fields::{self, Field};
-use super::{Refusal, StatementRunner, array};
+use super::{PartFailure, StatementRunner, array};
 use crate::options::WritePath;
 use crate::plan::Plan;
 use crate::plan::planned_column::INTERVAL_OID;
@@ -26,7 +26,7 @@ const BATCH_BYTES: usize = 8 * 1024 * 1024;
 const TEXT: u32 = 25;
 
 /// What an array for `unnest` is made of.
-pub(super) struct Element {
+pub(super) struct ArrayElement {
     /// The column's type without its modifier: the modifier is applied where the value is assigned, as COPY does, and not in
     /// a cast, which cuts silently.
     type_name: String,
@@ -38,7 +38,7 @@ pub(super) struct Element {
 }
 
 /// The statements that send the rows of one part.
-pub(crate) struct Statements {
+pub(crate) struct StatementSink {
     runner: Arc<StatementRunner>,
     form: RowForm,
     pending: Vec<Bytes>,
@@ -47,13 +47,13 @@ pub(crate) struct Statements {
     done: usize,
     counted: u64,
     /// Rows after a refused one are not sent.
-    refused: Option<Refusal>,
+    refused: Option<PartFailure>,
 }
 
-impl Statements {
+impl StatementSink {
     pub(super) fn new(runner: Arc<StatementRunner>, form: RowForm) -> Self {
         let (pending, pending_bytes) = (Vec::new(), 0);
-        Statements { runner, form, pending, pending_bytes, done: 0, counted: 0, refused: None }
+        StatementSink { runner, form, pending, pending_bytes, done: 0, counted: 0, refused: None }
     }
 
     /// Takes whole rows and sends what fills statements.
@@ -78,10 +78,10 @@ impl Statements {
     ///
     /// # Errors
     /// The first refusal of a statement.
-    pub(super) async fn finish(mut self) -> Result<u64, Refusal> {
+    pub(super) async fn finish(mut self) -> Result<u64, PartFailure> {
         self.flush().await;
         match self.refused {
-            Some(refusal) => Err(Refusal { counted: self.counted, ..refusal }),
+            Some(refusal) => Err(PartFailure { counted: self.counted, ..refusal }),
             None => Ok(self.counted),
         }
     }
@@ -112,7 +112,7 @@ impl Statements {
 }
 
 /// Sends rows; how many the server counted.
-async fn send(runner: &StatementRunner, form: RowForm, rows: &[Bytes]) -> Result<u64, Refusal> {
+async fn send(runner: &StatementRunner, form: RowForm, rows: &[Bytes]) -> Result<u64, PartFailure> {
     let path = runner.plan.sending.write_path;
     let in_flight = match path {
         WritePath::InsertPipelined | WritePath::InsertRewritten => IN_FLIGHT,
@@ -132,13 +132,13 @@ async fn send(runner: &StatementRunner, form: RowForm, rows: &[Bytes]) -> Result
         let prepared = match prepared {
             Ok(prepared) => prepared,
             Err(error) => {
-                refused = Some(Refusal { error, rows: Some(range), counted: 0 });
+                refused = Some(PartFailure { error, rows: Some(range), counted: 0 });
                 break;
             }
         };
         flying.push_back(async move {
             let sent = execute(runner, form, &rows[range.clone()], prepared).await;
-            sent.map_err(|error| Refusal { error, rows: Some(range), counted: 0 })
+            sent.map_err(|error| PartFailure { error, rows: Some(range), counted: 0 })
         });
         start += size;
         if flying.len() >= in_flight
@@ -154,7 +154,7 @@ async fn send(runner: &StatementRunner, form: RowForm, rows: &[Bytes]) -> Result
     refused.map_or(Ok(counted), Err)
 }
 
-fn note(answer: Result<u64, Refusal>, counted: &mut u64, refused: &mut Option<Refusal>) {
+fn note(answer: Result<u64, PartFailure>, counted: &mut u64, refused: &mut Option<PartFailure>) {
     match answer {
         Ok(rows) => *counted += rows,
         Err(refusal) => {
@@ -223,11 +223,11 @@ async fn execute(
 /// One array a column.
 fn transposed<'f>(
     fields: &'f [Field<'f>],
-    elements: &[Element],
+    elements: &[ArrayElement],
     statement: &Statement,
 ) -> Vec<Field<'static>> {
     let width = elements.len();
-    let array = |(at, element): (usize, &Element)| {
+    let array = |(at, element): (usize, &ArrayElement)| {
         let oid = match statement.params().get(at).map(Type::kind) {
             Some(Kind::Array(element)) => element.oid(),
             _ => TEXT,
@@ -242,7 +242,7 @@ fn transposed<'f>(
 }
 
 /// Looks up what the arrays for `unnest` are made of.
-async fn elements(runner: &StatementRunner) -> Result<Vec<Element>, tokio_postgres::Error> {
+async fn elements(runner: &StatementRunner) -> Result<Vec<ArrayElement>, tokio_postgres::Error> {
     let plan = &runner.plan;
     let names: Vec<&String> =
         plan.columns.iter().map(|column| &column.name).chain(&plan.sending.ordinal).collect();
@@ -266,7 +266,7 @@ async fn elements(runner: &StatementRunner) -> Result<Vec<Element>, tokio_postgr
             false => Some((before, after)).filter(|(before, _)| !before.is_empty()),
         };
         let delimiter = row.get::<_, String>(1).bytes().next().unwrap_or(b',');
-        Element { type_name, delimiter, around }
+        ArrayElement { type_name, delimiter, around }
     };
     Ok(rows.iter().zip(expressions(plan, RowForm::Text)).map(element).collect())
 }
@@ -310,10 +310,10 @@ fn literals_sql(plan: &Plan, relation: &str, rows: &[Bytes]) -> String {
 }
 
 /// INSERT of rows that arrive as one array a column. In a select list composite elements stay whole.
-fn unnest_sql(plan: &Plan, relation: &str, elements: &[Element]) -> String {
+fn unnest_sql(plan: &Plan, relation: &str, elements: &[ArrayElement]) -> String {
     let columns: Vec<String> = (1..)
         .zip(elements)
-        .map(|(n, Element { type_name, around, .. })| match around {
+        .map(|(n, ArrayElement { type_name, around, .. })| match around {
             Some((before, after)) => format!("{before}pg_catalog.unnest(${n}::pg_catalog.text[]){after}"),
             None => format!("pg_catalog.unnest(${n}::{type_name}[])"),
         })

@@ -49,7 +49,7 @@ pub(super) const NEAR: Server = Server {
 pub(super) const FAR: Server = Server { away: 6_300e-6, connect: 25e-3, ..NEAR };
 
 /// Who writes.
-pub(super) enum Load {
+pub(super) enum Workload {
     /// So many rows a second at a time, whatever becomes of them.
     Open(Box<dyn Fn(f64) -> f64>),
     /// The same, evenly instead of at random.
@@ -85,9 +85,9 @@ impl Default for Second {
 }
 
 /// Several seconds.
-pub(super) struct Run(pub(super) Vec<Second>);
+pub(super) struct SimulationRun(pub(super) Vec<Second>);
 
-impl Run {
+impl SimulationRun {
     /// Rows acknowledged a second, from one second until another.
     pub(super) fn rate(&self, seconds: std::ops::Range<usize>) -> f64 {
         let rows: u64 = self.0[seconds.clone()].iter().map(|second| second.latencies.len()).sum();
@@ -111,10 +111,10 @@ impl Run {
 }
 
 /// Rows that came at the same time.
-type Rows = VecDeque<(f64, usize)>;
+type TimedRows = VecDeque<(f64, usize)>;
 
-struct Flight {
-    rows: Rows,
+struct SimulatedBatch {
+    rows: TimedRows,
     /// It had to wait for its connection.
     is_first: bool,
     began: f64,
@@ -127,12 +127,12 @@ struct World {
     random: Random,
     now: f64,
     /// Rows that found no room.
-    outside: Rows,
-    queue: Rows,
+    outside: TimedRows,
+    queue: TimedRows,
     waiting: usize,
     /// Connections that are open.
     open: usize,
-    flights: Vec<Flight>,
+    flights: Vec<SimulatedBatch>,
     unsettled: usize,
     arrived: Arrived,
     /// Of the next row that comes evenly.
@@ -140,7 +140,7 @@ struct World {
 }
 
 /// Lets so many seconds pass. `max_age` in seconds is the writer's option.
-pub(super) fn run(server: &Server, load: &Load, how: How, seconds: usize, seed: u64) -> Run {
+pub(super) fn run(server: &Server, load: &Workload, how: How, seconds: usize, seed: u64) -> SimulationRun {
     let max_age = 5e-3;
     let (mut controller, mut decision) = match how {
         How::Fixed(decision) => (None, decision),
@@ -153,8 +153,8 @@ pub(super) fn run(server: &Server, load: &Load, how: How, seconds: usize, seed: 
     let mut world = World {
         random: Random(fastrand::Rng::with_seed(seed)),
         now: 0.0,
-        outside: Rows::new(),
-        queue: Rows::new(),
+        outside: TimedRows::new(),
+        queue: TimedRows::new(),
         waiting: 0,
         // The writer's own, which looked at the table.
         open: 1,
@@ -163,7 +163,7 @@ pub(super) fn run(server: &Server, load: &Load, how: How, seconds: usize, seed: 
         arrived: Arrived::default(),
         fraction: 0.0,
     };
-    let mut run = Run(vec![Second::default(); seconds]);
+    let mut run = SimulationRun(vec![Second::default(); seconds]);
     let steps = (1.0 / STEP).round() as usize;
     for step in 0..seconds * steps {
         world.now = step as f64 * STEP;
@@ -203,23 +203,23 @@ pub(super) fn run(server: &Server, load: &Load, how: How, seconds: usize, seed: 
 }
 
 impl World {
-    fn arrive(&mut self, load: &Load, queue_rows: usize) {
+    fn arrive(&mut self, load: &Workload, queue_rows: usize) {
         let rows = match load {
-            Load::Open(rate) => self.random.poisson(rate(self.now) * STEP),
-            Load::Even(rate) => {
+            Workload::Open(rate) => self.random.poisson(rate(self.now) * STEP),
+            Workload::Even(rate) => {
                 let rows = rate(self.now) * STEP + self.fraction;
                 self.fraction = rows.fract();
                 rows as usize
             }
-            Load::Closed(rows) => rows - self.unsettled - count(&self.outside),
-            Load::Eager { from, .. } if self.now < *from => 0,
-            Load::Eager { rows, rate, .. } => {
+            Workload::Closed(rows) => rows - self.unsettled - count(&self.outside),
+            Workload::Eager { from, .. } if self.now < *from => 0,
+            Workload::Eager { rows, rate, .. } => {
                 let made = rate * STEP + self.fraction;
                 self.fraction = made.fract();
                 let room = queue_rows.min(*rows).saturating_sub(self.unsettled);
                 room.min(made as usize)
             }
-            Load::Endless => queue_rows.saturating_sub(self.unsettled),
+            Workload::Endless => queue_rows.saturating_sub(self.unsettled),
         };
         if rows > 0 {
             self.outside.push_back((self.now, rows));
@@ -246,14 +246,14 @@ impl World {
     }
 
     fn take(&mut self, server: &Server, most: usize) {
-        let mut rows = Rows::new();
+        let mut rows = TimedRows::new();
         let taken = move_rows(&mut self.queue, most, &mut rows);
         self.waiting -= taken;
         let slower = server.slower.map_or(1.0, |(from, times)| if self.now >= from { times } else { 1.0 });
         let swing = (self.random.normal() * server.jitter).exp() * slower;
         let is_first = self.flights.len() == self.open;
         self.open += usize::from(is_first);
-        self.flights.push(Flight {
+        self.flights.push(SimulatedBatch {
             rows,
             is_first,
             began: self.now,
@@ -264,7 +264,7 @@ impl World {
     }
 
     /// Lets the server work for a step. What is done.
-    fn work(&mut self, server: &Server) -> Vec<Flight> {
+    fn work(&mut self, server: &Server) -> Vec<SimulatedBatch> {
         if server.stalls.is_some_and(|(every, lasts)| self.now > every && self.now % every < lasts) {
             return Vec::new();
         }
@@ -282,12 +282,12 @@ impl World {
     }
 }
 
-fn count(rows: &Rows) -> usize {
+fn count(rows: &TimedRows) -> usize {
     rows.iter().map(|(_, rows)| rows).sum()
 }
 
 /// Moves up to `most` of the oldest rows. How many it moved.
-fn move_rows(from: &mut Rows, most: usize, to: &mut Rows) -> usize {
+fn move_rows(from: &mut TimedRows, most: usize, to: &mut TimedRows) -> usize {
     let mut left = most;
     while left > 0
         && let Some((came, rows)) = from.front_mut()

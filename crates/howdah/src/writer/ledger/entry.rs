@@ -26,7 +26,7 @@ impl Entry {
 
 /// What the transaction of a batch leaves beside its rows.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Beside {
+pub(crate) struct CommitRecord {
     /// Its number in the ledger, if there is one.
     pub(crate) part: Option<i64>,
     /// What somebody keeps in step with the rows.
@@ -38,7 +38,7 @@ pub(crate) struct Beside {
 pub(crate) type Tag = std::ops::Range<i64>;
 
 /// Keeps something of its own in the database, in step with a writer's rows.
-pub(crate) trait Companion: Send + Sync {
+pub(crate) trait Participant: Send + Sync {
     /// What a transaction writes that settles rows with these tags: they are in the table with it, or they were refused, or
     /// dropped, and will never be. A batch that is narrowed settles its rows in several transactions, each row in one.
     fn entries(&self, tags: &[Tag]) -> Vec<Entry>;

@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub(crate) use entry::{Beside, Companion, Entry, Tag};
+pub(crate) use entry::{CommitRecord, Entry, Participant, Tag};
 use howdah_connect::Connection;
 
 use crate::catalog::load_id::LoadId;

@@ -36,14 +36,14 @@ fn creation(relation: &str) -> [String; 2] {
 }
 
 /// A ledger that is there.
-struct Found {
+struct ExistingLedger {
     comment: String,
     is_unique: bool,
     is_logged: bool,
 }
 
-impl Found {
-    async fn look(connection: &Connection, relation: &str) -> Result<Option<Found>, Error> {
+impl ExistingLedger {
+    async fn look(connection: &Connection, relation: &str) -> Result<Option<ExistingLedger>, Error> {
         // A key that is deferred, partial or of more columns lets a transaction happen twice.
         let sql = "select coalesce(pg_catalog.obj_description(c.oid, 'pg_class'), ''), c.relpersistence = 'p',
                           exists (select from pg_catalog.pg_index i
@@ -55,7 +55,7 @@ impl Found {
                                          = array['load_id', 'part'])
                      from pg_catalog.pg_class c where c.oid = pg_catalog.to_regclass($1)";
         let rows = connection.client().query_typed(sql, &[(&relation, Type::TEXT)]).await?;
-        Ok(rows.first().map(|row| Found {
+        Ok(rows.first().map(|row| ExistingLedger {
             comment: row.get(0),
             is_logged: row.get(1),
             is_unique: row.get(2),
@@ -98,7 +98,7 @@ impl Found {
 /// The role may not make it, or not write it; it is none that can be relied upon.
 pub(super) async fn open(connection: &Connection, schema: &str) -> Result<(), Error> {
     let relation = relation(schema);
-    match Found::look(connection, &relation).await? {
+    match ExistingLedger::look(connection, &relation).await? {
         Some(found) => found.check(&relation)?,
         None => make(connection, &relation).await?,
     }
@@ -119,7 +119,7 @@ async fn make(connection: &Connection, relation: &str) -> Result<(), Error> {
     // Two that make it at once: one of them finds that it is there, or that its comment was changed just now.
     let meets =
         error.code().is_some_and(|code| ["23505", "42P07", "42710", "XX000", "42501"].contains(&code.code()));
-    if meets && Found::look(connection, relation).await?.is_some_and(|found| found.is_unique) {
+    if meets && ExistingLedger::look(connection, relation).await?.is_some_and(|found| found.is_unique) {
         return Ok(());
     }
     let table = table.replace(" IF NOT EXISTS", "");
@@ -135,7 +135,8 @@ mod tests {
 
     #[test]
     fn a_ledger_of_a_later_format_is_not_written_and_older_ones_are() {
-        let of = |comment: &str| Found { comment: comment.to_owned(), is_unique: true, is_logged: true };
+        let of =
+            |comment: &str| ExistingLedger { comment: comment.to_owned(), is_unique: true, is_logged: true };
         assert_eq!(of("").format(), 1);
         assert_eq!(of("kept by the data team").format(), 1);
         assert_eq!(of("howdah ledger, format 12").format(), 12);

@@ -10,7 +10,7 @@ use crate::writer::ack::Group;
 use crate::writer::lanes::Lane;
 use crate::writer::ledger::Tag;
 use crate::writer::statistics::Reason;
-use crate::writer::untold::Untold;
+use crate::writer::unreported::UnreportedFailures;
 
 /// Rows that share a [`Group`], at the most: few enough that a batch can be cut where it is due, many enough that a row
 /// costs no allocation.
@@ -48,9 +48,9 @@ pub(in crate::writer) struct Segment {
 }
 
 impl Segment {
-    pub(super) fn new(id: u64, lane: usize, now: Instant, untold: Arc<Untold>) -> Segment {
+    pub(super) fn new(id: u64, lane: usize, now: Instant, unreported: Arc<UnreportedFailures>) -> Segment {
         let (bytes, ends, open, tags) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let group = Arc::new(Group::new(untold));
+        let group = Arc::new(Group::new(unreported));
         Segment { id, lane, tags, bytes, ends, open, group, first: now, last: now }
     }
 
@@ -85,12 +85,12 @@ impl Batch {
     }
 
     /// Each row by itself, without copying.
-    pub(in crate::writer) fn split(self) -> (Vec<Bytes>, Vec<Settling>) {
+    pub(in crate::writer) fn split(self) -> (Vec<Bytes>, Vec<SentSegment>) {
         let mut rows = Vec::with_capacity(self.rows());
         let mut settling = Vec::with_capacity(self.segments.len());
         for segment in self.segments {
             let (whole, mut start) = (Bytes::from(segment.bytes), 0);
-            settling.push(Settling {
+            settling.push(SentSegment {
                 id: segment.id,
                 lane: segment.lane,
                 rows: segment.ends.len(),
@@ -109,7 +109,7 @@ impl Batch {
 }
 
 /// A segment of which only the end is awaited.
-pub(in crate::writer) struct Settling {
+pub(in crate::writer) struct SentSegment {
     pub(super) id: u64,
     pub(super) lane: usize,
     pub(in crate::writer) rows: usize,

@@ -8,20 +8,20 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-pub(super) use batch::{Batch, NewRow, Settling};
+pub(super) use batch::{Batch, NewRow, SentSegment};
 use batch::{SEGMENT_BYTES, SEGMENT_ROWS, Segment};
 
-use super::ack::{Ack, Fate, Group};
+use super::ack::{Ack, Group, GroupOutcome};
 use super::adaptive::Decision;
 use super::arrivals::{Arrivals, Arrived};
 use super::lanes::Lane;
 use super::options::WriterOptions;
 use super::statistics::Reason;
-use super::untold::Untold;
+use super::unreported::UnreportedFailures;
 use crate::error::{Error, ErrorKind};
 
 /// What the dispatcher does next.
-pub(super) enum Next {
+pub(super) enum DispatchStep {
     Take(Batch),
     /// A batch is due, and every sender is busy. There may be `wanted` of them.
     NoSender {
@@ -44,14 +44,14 @@ enum Stage {
 }
 
 pub(super) struct Queue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     max_bytes: usize,
     max_age: Duration,
     queue_rows: usize,
     queue_bytes: usize,
     /// A lane has one batch under way at the most.
     is_ordered: bool,
-    untold: Arc<Untold>,
+    unreported: Arc<UnreportedFailures>,
     /// The dispatcher's ear.
     changed: Notify,
     /// Whoever waits for room.
@@ -59,37 +59,37 @@ pub(super) struct Queue {
     room_for_threads: Condvar,
 }
 
-struct State {
+struct QueueState {
     stage: Stage,
-    lanes: Vec<Waiting>,
+    lanes: Vec<LaneRows>,
     /// Rows go over the first lane only from now on, and not before the others are empty: one came that belongs to none.
     is_narrow: bool,
     /// In all lanes.
-    waiting: Load,
+    waiting: Volume,
     /// Those, and what is under way.
-    unsettled: Load,
+    unsettled: Volume,
     groups: BTreeMap<u64, Arc<Group>>,
     next_id: u64,
     flights: usize,
     arrivals: Arrivals,
     decision: Decision,
     /// Segments before this one do not wait for company.
-    hurried: u64,
+    flushed_before: u64,
     /// At so many waiting rows the dispatcher is told.
     wake_at: usize,
 }
 
 /// Rows of a lane that wait.
 #[derive(Default)]
-struct Waiting {
+struct LaneRows {
     full: VecDeque<Segment>,
     filling: Option<Segment>,
     /// In both.
-    load: Load,
+    load: Volume,
     flights: usize,
 }
 
-impl Waiting {
+impl LaneRows {
     /// The oldest segment.
     fn first(&self) -> Option<&Segment> {
         self.full.front().or(self.filling.as_ref())
@@ -102,16 +102,16 @@ impl Waiting {
 
 /// How much of something there is.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
-pub(super) struct Load {
+pub(super) struct Volume {
     pub(super) rows: usize,
     pub(super) bytes: usize,
 }
 
 /// How much there is in a queue, and what came.
-pub(super) struct Loads {
-    pub(super) waiting: Load,
+pub(super) struct QueueVolumes {
+    pub(super) waiting: Volume,
     /// That, and what is under way.
-    pub(super) unsettled: Load,
+    pub(super) unsettled: Volume,
     pub(super) arrived: Arrived,
 }
 
@@ -122,23 +122,23 @@ impl Queue {
         decision: Decision,
         lanes: usize,
         is_ordered: bool,
-        untold: Arc<Untold>,
+        unreported: Arc<UnreportedFailures>,
     ) -> Queue {
         Queue {
             is_ordered,
-            untold,
-            state: Mutex::new(State {
+            unreported,
+            state: Mutex::new(QueueState {
                 stage: Stage::Open,
-                lanes: (0..lanes.max(1)).map(|_| Waiting::default()).collect(),
+                lanes: (0..lanes.max(1)).map(|_| LaneRows::default()).collect(),
                 is_narrow: false,
-                waiting: Load::default(),
-                unsettled: Load::default(),
+                waiting: Volume::default(),
+                unsettled: Volume::default(),
                 groups: BTreeMap::new(),
                 next_id: 0,
                 flights: 0,
                 arrivals: Arrivals::new(Instant::now()),
                 decision,
-                hurried: 0,
+                flushed_before: 0,
                 wake_at: 1,
             }),
             max_bytes: options.max_bytes,
@@ -151,11 +151,11 @@ impl Queue {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn has_room(&self, state: &State, bytes: usize) -> bool {
+    fn has_room(&self, state: &QueueState, bytes: usize) -> bool {
         let load = state.unsettled;
         load.rows == 0
             || load.rows < self.queue_rows.min(state.decision.queue_rows)
@@ -166,7 +166,7 @@ impl Queue {
     ///
     /// # Errors
     /// The queue is full (`None` as the error), or takes no rows any more.
-    fn add(&self, state: &mut State, row: &NewRow<'_>) -> Result<Option<Ack>, Option<Error>> {
+    fn add(&self, state: &mut QueueState, row: &NewRow<'_>) -> Result<Option<Ack>, Option<Error>> {
         if state.stage != Stage::Open {
             return Err(Some(closed()));
         }
@@ -184,7 +184,7 @@ impl Queue {
         let segment = match &mut lane.filling {
             Some(segment) => segment,
             none => {
-                let segment = none.insert(Segment::new(state.next_id, number, now, self.untold.clone()));
+                let segment = none.insert(Segment::new(state.next_id, number, now, self.unreported.clone()));
                 state.next_id += 1;
                 state.groups.insert(segment.id, segment.group.clone());
                 segment
@@ -197,7 +197,7 @@ impl Queue {
         segment.tags.extend(row.tag.clone());
         segment.last = now;
         if !row.wants_ack {
-            segment.group.leave_unheard(number);
+            segment.group.leave_unclaimed(number);
         }
         let ack = row.wants_ack.then(|| Ack::new(segment.group.clone(), number));
         let is_full = number + 1 >= (state.decision.batch_rows / 4).clamp(1, SEGMENT_ROWS)
@@ -281,11 +281,11 @@ impl Queue {
     }
 
     /// What is due now, if there are `senders` senders. A batch that is handed out counts as a flight until it is settled.
-    pub(super) fn next(&self, now: Instant, senders: usize) -> Next {
+    pub(super) fn next(&self, now: Instant, senders: usize) -> DispatchStep {
         let mut state = self.lock();
         let state = &mut *state;
         if state.stage != Stage::Open && state.waiting.rows == 0 && state.flights == 0 {
-            return Next::Over;
+            return DispatchStep::Over;
         }
         state.wake_at = usize::MAX;
         let mut due: Vec<(u64, Instant, usize)> = (0..state.lanes.len())
@@ -295,11 +295,11 @@ impl Queue {
         due.sort_unstable_by_key(|(id, ..)| *id);
         if due.is_empty() {
             state.wake_at = 1;
-            return Next::Wait(None);
+            return DispatchStep::Wait(None);
         }
         // Whoever lands looks again.
         if state.flights >= state.decision.connections {
-            return Next::Wait(None);
+            return DispatchStep::Wait(None);
         }
         let chosen = due.iter().find_map(|(id, first, lane)| {
             let reason = self.reason(state, *id, *first, state.lanes[*lane].load, now)?;
@@ -307,25 +307,32 @@ impl Queue {
         });
         let Some((lane, reason)) = chosen else {
             state.wake_at = state.decision.batch_rows;
-            return Next::Wait(due.iter().map(|(_, first, _)| *first + self.max_age).min());
+            return DispatchStep::Wait(due.iter().map(|(_, first, _)| *first + self.max_age).min());
         };
         if state.flights >= senders {
-            return Next::NoSender { wanted: state.decision.connections };
+            return DispatchStep::NoSender { wanted: state.decision.connections };
         }
-        Next::Take(Batch { segments: self.take(state, lane), reason })
+        DispatchStep::Take(Batch { segments: self.take(state, lane), reason })
     }
 
     /// Whether rows of a lane may go.
-    fn is_free(&self, state: &State, lane: usize) -> bool {
-        let is_single = !state.is_narrow || lane > 0 || state.lanes[1..].iter().all(Waiting::is_idle);
+    fn is_free(&self, state: &QueueState, lane: usize) -> bool {
+        let is_single = !state.is_narrow || lane > 0 || state.lanes[1..].iter().all(LaneRows::is_idle);
         is_single && (!self.is_ordered || state.lanes[lane].flights == 0)
     }
 
     /// Why a batch of a lane goes now, if it does: its oldest segment, since when that waits, and how much does.
-    fn reason(&self, state: &State, id: u64, first: Instant, load: Load, now: Instant) -> Option<Reason> {
+    fn reason(
+        &self,
+        state: &QueueState,
+        id: u64,
+        first: Instant,
+        load: Volume,
+        now: Instant,
+    ) -> Option<Reason> {
         let reason = if state.stage != Stage::Open {
             Reason::Close
-        } else if id < state.hurried {
+        } else if id < state.flushed_before {
             Reason::Flush
         } else if load.rows >= state.decision.batch_rows {
             Reason::Rows
@@ -342,17 +349,17 @@ impl Queue {
     }
 
     /// Whole segments of a lane up to the bounds of a batch, at least one.
-    fn take(&self, state: &mut State, lane: usize) -> Vec<Segment> {
+    fn take(&self, state: &mut QueueState, lane: usize) -> Vec<Segment> {
         let batch_rows = state.decision.batch_rows;
         let lane = &mut state.lanes[lane];
         let mut segments: Vec<Segment> = Vec::new();
-        let mut load = Load::default();
+        let mut load = Volume::default();
         while let Some(segment) = lane.first() {
             let (rows, bytes) = (load.rows + segment.rows(), load.bytes + segment.bytes.len());
             if !segments.is_empty() && (rows > batch_rows || bytes > self.max_bytes) {
                 break;
             }
-            load = Load { rows, bytes };
+            load = Volume { rows, bytes };
             segments.extend(lane.full.pop_front().or_else(|| lane.filling.take()));
         }
         for waiting in [&mut lane.load, &mut state.waiting] {
@@ -365,7 +372,7 @@ impl Queue {
     }
 
     /// A flight is over.
-    pub(super) fn settled(&self, settling: &[Settling], decision: Option<Decision>) {
+    pub(super) fn settled(&self, settling: &[SentSegment], decision: Option<Decision>) {
         let mut state = self.lock();
         state.flights -= 1;
         if let Some(segment) = settling.first() {
@@ -405,9 +412,9 @@ impl Queue {
     }
 
     /// From here on nothing that waits does so for company; everything that is not settled yet.
-    pub(super) fn hurry(&self) -> Vec<Arc<Group>> {
+    pub(super) fn flush(&self) -> Vec<Arc<Group>> {
         let mut state = self.lock();
-        state.hurried = state.next_id;
+        state.flushed_before = state.next_id;
         for lane in &mut state.lanes {
             lane.full.extend(lane.filling.take());
         }
@@ -437,13 +444,13 @@ impl Queue {
             for lane in &mut state.lanes {
                 let (full, filling) = (std::mem::take(&mut lane.full), lane.filling.take());
                 waiting.extend(full.into_iter().chain(filling).map(|segment| segment.group));
-                lane.load = Load::default();
+                lane.load = Volume::default();
             }
-            state.waiting = Load::default();
+            state.waiting = Volume::default();
             (waiting, std::mem::take(&mut state.groups), std::mem::take(&mut state.unsettled).rows)
         };
         let fail = |group: &Group, error: &Error| {
-            group.resolve(Fate { all_failed: Some(error.clone()), ..Fate::default() });
+            group.resolve(GroupOutcome { all_failed: Some(error.clone()), ..GroupOutcome::default() });
         };
         unsent_groups.iter().for_each(|group| fail(group, unsent));
         // Those that were not sent are resolved already, and hear nothing of this.
@@ -453,10 +460,10 @@ impl Queue {
     }
 
     /// What is in it, and what is not settled yet.
-    pub(super) fn load(&self) -> Loads {
+    pub(super) fn load(&self) -> QueueVolumes {
         let state = self.lock();
         let arrived = state.arrivals.until(Instant::now());
-        Loads { waiting: state.waiting, unsettled: state.unsettled, arrived }
+        QueueVolumes { waiting: state.waiting, unsettled: state.unsettled, arrived }
     }
 }
 

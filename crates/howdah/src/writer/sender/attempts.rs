@@ -2,21 +2,21 @@
 
 use bytes::Bytes;
 
-use super::reaction::{Answer, Blame, Doubt, Reaction, Retry, SessionAfter, react};
-use super::{BatchSender, Rows, Trouble};
+use super::reaction::{Blame, FailedAttempt, Reaction, Retry, SessionAfter, Uncertainty, react};
+use super::{AttemptError, BatchSender, Rows};
 use crate::error::{Committed, Error, ErrorKind};
-use crate::writer::ledger::{Beside, Ledger};
+use crate::writer::ledger::{CommitRecord, Ledger};
 use crate::writer::mark;
 use crate::writer::options::Delivery;
-use crate::writer::patience::{Exhausted, Patience};
-use crate::writer::session::{Request, Returned};
+use crate::writer::retry_budget::{Exhausted, RetryBudget};
+use crate::writer::session::{Returned, TransactionRequest};
 
 /// What to do where a prepared statement is gone, which only a pooler brings about.
 const FORGETFUL_POOLER: &str = "a pooler gives each transaction another session: have it keep prepared statements \
                                 (pgbouncer 1.21 and later: max_prepared_statements), or connect past it";
 
 /// Why a transaction failed for good.
-pub(super) enum Refused {
+pub(super) enum SegmentFailure {
     /// The server refused one of its rows, which it may have named.
     Row(Error, Option<usize>),
     /// No row could be sent.
@@ -28,33 +28,33 @@ impl BatchSender {
     pub(super) async fn send_segment(
         &mut self,
         rows: Rows<'_>,
-        patience: &mut Patience,
-    ) -> Result<Returned, Refused> {
+        budget: &mut RetryBudget,
+    ) -> Result<Returned, SegmentFailure> {
         let shared = self.shared.clone();
         self.tried_again = false;
         let part = shared.ledger.as_ref().map(Ledger::part);
         let entries = shared.companion.as_ref().filter(|_| !rows.tags.is_empty());
-        let beside = Beside {
+        let beside = CommitRecord {
             part,
             entries: entries.map(|companion| companion.entries(rows.tags)).unwrap_or_default(),
         };
-        let mut doubt = Doubt::default();
-        let mut sent = self.send_as(rows.bytes, &beside, &mut doubt, patience).await;
+        let mut doubt = Uncertainty::default();
+        let mut sent = self.send_as(rows.bytes, &beside, &mut doubt, budget).await;
         // Before these rows are sent under other numbers, nothing may happen under this one any more.
-        if let (Err(Refused::Row(..)), true, Some(part)) = (&sent, doubt.may_be_in, part) {
+        if let (Err(SegmentFailure::Row(..)), true, Some(part)) = (&sent, doubt.may_be_in, part) {
             match self.make_void(part).await {
                 Ok(true) => {}
                 Ok(false) => sent = Ok(Returned::new()),
-                Err(error) => sent = Err(Refused::All(error)),
+                Err(error) => sent = Err(SegmentFailure::All(error)),
             }
         }
-        self.unknown = part.filter(|_| doubt.may_be_in && matches!(sent, Err(Refused::All(_))));
+        self.unknown = part.filter(|_| doubt.may_be_in && matches!(sent, Err(SegmentFailure::All(_))));
         if let (Some(ledger), Some(part)) = (&shared.ledger, part) {
             ledger.settled(part, doubt.may_be_in);
         }
         if sent.is_ok() {
-            patience.renew();
-            self.ghosts.clear();
+            budget.renew();
+            self.abandoned.clear();
         }
         sent
     }
@@ -63,16 +63,16 @@ impl BatchSender {
     async fn send_as(
         &mut self,
         rows: &[Bytes],
-        beside: &Beside,
-        doubt: &mut Doubt,
-        patience: &mut Patience,
-    ) -> Result<Returned, Refused> {
+        beside: &CommitRecord,
+        doubt: &mut Uncertainty,
+        budget: &mut RetryBudget,
+    ) -> Result<Returned, SegmentFailure> {
         let shared = self.shared.clone();
         let method = self.method(rows.len());
         loop {
             let request = match rows {
-                [] => Request::Beside(beside),
-                rows => Request::Rows { rows, method, beside, again: doubt.again },
+                [] => TransactionRequest::CommitRecord(beside),
+                rows => TransactionRequest::Rows { rows, method, beside, again: doubt.again },
             };
             let trouble = match self.ask(request).await {
                 Ok(returned) => {
@@ -84,9 +84,9 @@ impl BatchSender {
                 Err(trouble) => trouble,
             };
             if let Some(altered) = self.altered(&trouble).await {
-                return Err(Refused::All(unless_it_may_be_in(altered, doubt.may_be_in)));
+                return Err(SegmentFailure::All(unless_it_may_be_in(altered, doubt.may_be_in)));
             }
-            let reaction = react(Answer::of(&trouble, shared.ledger.as_ref()), rows.len(), doubt);
+            let reaction = react(FailedAttempt::of(&trouble, shared.ledger.as_ref()), rows.len(), doubt);
             self.tried_again |= doubt.again;
             let (error, row) = trouble.into_parts();
             match reaction {
@@ -96,15 +96,15 @@ impl BatchSender {
                     return Ok(Returned::new());
                 }
                 Reaction::PrepareAnew => self.session = None,
-                Reaction::RefuseRow => return Err(Refused::Row(self.explained(error), row)),
+                Reaction::RefuseRow => return Err(SegmentFailure::Row(self.explained(error), row)),
                 Reaction::GiveUp { session, suspects_pooler } => {
                     self.leave(session);
                     let error = if suspects_pooler { error.with_hint(FORGETFUL_POOLER) } else { error };
-                    return Err(Refused::All(unless_it_may_be_in(error, doubt.may_be_in)));
+                    return Err(SegmentFailure::All(unless_it_may_be_in(error, doubt.may_be_in)));
                 }
                 Reaction::TryAgain(retry) => {
                     self.prepare_to_retry(&retry, rows.len()).await;
-                    self.pause(error, retry.blame, rows.len(), doubt, patience).await?;
+                    self.pause(error, retry.blame, rows.len(), doubt, budget).await?;
                 }
             }
         }
@@ -122,10 +122,10 @@ impl BatchSender {
     /// Removes what would be in the way of the next attempt at a transaction of so many `rows`.
     async fn prepare_to_retry(&mut self, retry: &Retry, rows: usize) {
         self.leave(retry.session);
-        if retry.ends_ghosts
+        if retry.ends_abandoned
             && let Some(session) = &self.session
         {
-            mark::end(session.connection(), &self.ghosts).await;
+            mark::end(session.connection(), &self.abandoned).await;
         }
         let is_lost = retry.session == SessionAfter::Aborted;
         if is_lost && self.shared.options.delivery == Delivery::AtLeastOnce {
@@ -142,26 +142,28 @@ impl BatchSender {
         error: Error,
         blame: Blame,
         rows: usize,
-        doubt: &Doubt,
-        patience: &mut Patience,
-    ) -> Result<(), Refused> {
-        let fails_alone = match (self.wait(&error, patience).await, blame) {
+        doubt: &Uncertainty,
+        budget: &mut RetryBudget,
+    ) -> Result<(), SegmentFailure> {
+        let fails_alone = match (self.wait(&error, budget).await, blame) {
             (Ok(()), Blame::ARow) => true,
             (Ok(()), Blame::ARowInTheEnd | Blame::Nobody) => return Ok(()),
             (Err(Exhausted { for_good }), Blame::ARow | Blame::ARowInTheEnd) => !for_good && rows > 0,
             (Err(_), Blame::Nobody) => false,
         };
         Err(match fails_alone {
-            true => Refused::Row(error.with_visible(Committed::No, "the row is not in the table"), None),
-            false => Refused::All(unless_it_may_be_in(error, doubt.may_be_in)),
+            true => {
+                SegmentFailure::Row(error.with_visible(Committed::No, "the row is not in the table"), None)
+            }
+            false => SegmentFailure::All(unless_it_may_be_in(error, doubt.may_be_in)),
         })
     }
 
     /// Why rows cannot be written any more, where the trouble may come of a table that was altered, and it was.
-    async fn altered(&self, trouble: &Trouble) -> Option<Error> {
+    async fn altered(&self, trouble: &AttemptError) -> Option<Error> {
         // Types that do not meet, columns and tables that are not there, and bytes that are no value of the type.
         const SIGNS: [&str; 8] = ["42883", "42804", "42703", "42704", "08P01", "22P03", "0A000", "42846"];
-        let (Trouble::Failed(error, _), Some(session)) = (trouble, &self.session) else { return None };
+        let (AttemptError::Failed(error, _), Some(session)) = (trouble, &self.session) else { return None };
         if !SIGNS.contains(&error.sqlstate()?) {
             return None;
         }

@@ -10,18 +10,18 @@ use std::time::Duration;
 
 use super::Shared;
 use super::ack::Written;
+use super::answer_timeout::{AnswerTimeout, Awaited};
 use super::ledger::Tag;
 use super::mark::{self, Mark};
 use super::options::WriterPath;
-use super::patience::{Exhausted, Patience};
-use super::session::{Failure, Request, Returned, SendMethod, Session};
-use super::silence::{Awaited, Silence};
+use super::retry_budget::{Exhausted, RetryBudget};
+use super::session::{Failure, Returned, SendMethod, Session, TransactionRequest};
 use crate::error::{Error, ErrorKind};
 use crate::resolve::Resolver;
 use crate::rows::{self, OpenRow};
 use crate::send::bisect::Bisection;
 use crate::send::row_error::{copy_context, named_column};
-use attempts::{Refused, unless_it_may_be_in};
+use attempts::{SegmentFailure, unless_it_may_be_in};
 use bytes::Bytes;
 
 /// A further connection that could not be opened is not tried again for so long: rows go over the others.
@@ -32,13 +32,13 @@ pub(super) struct BatchSender {
     shared: Arc<Shared>,
     session: Option<Session>,
     /// Sessions that were given up since a batch was last settled: each may still hold locks.
-    ghosts: Vec<Mark>,
+    abandoned: Vec<Mark>,
     /// The part of the last transaction, if it was given up and nobody knows what became of it.
     unknown: Option<i64>,
     /// The last transaction took more than one attempt, or opened the connection: its time says nothing about others.
     tried_again: bool,
-    /// Looks whether an answer can still come; see [`Silence`].
-    silence: Silence,
+    /// Looks whether an answer can still come; see [`AnswerTimeout`].
+    answer_timeout: AnswerTimeout,
 }
 
 /// Rows that are sent, and what each is to whoever keeps something in step with them; nobody does where there are no tags.
@@ -56,7 +56,7 @@ impl Rows<'_> {
 }
 
 /// Why the server's answer to a request is not success.
-enum Trouble {
+enum AttemptError {
     /// There is no connection.
     Unreachable(Error),
     /// None came, and none will.
@@ -65,12 +65,12 @@ enum Trouble {
     Failed(howdah_connect::Error, Option<usize>),
 }
 
-impl Trouble {
+impl AttemptError {
     /// The error, and the row that it names.
     fn into_parts(self) -> (Error, Option<usize>) {
         match self {
-            Trouble::Unreachable(error) | Trouble::Silent(error) => (error, None),
-            Trouble::Failed(error, row) => (Error::from(error), row),
+            AttemptError::Unreachable(error) | AttemptError::Silent(error) => (error, None),
+            AttemptError::Failed(error, row) => (Error::from(error), row),
         }
     }
 }
@@ -88,8 +88,8 @@ pub(super) struct BatchOutcome {
 
 impl BatchSender {
     pub(super) fn new(shared: Arc<Shared>, session: Option<Session>) -> BatchSender {
-        let (ghosts, silence) = (Vec::new(), Silence::default());
-        BatchSender { shared, session, ghosts, unknown: None, tried_again: false, silence }
+        let (abandoned, answer_timeout) = (Vec::new(), AnswerTimeout::default());
+        BatchSender { shared, session, abandoned, unknown: None, tried_again: false, answer_timeout }
     }
 
     /// Opens a further connection and prepares it for rows. `None`, after a pause, if that is not possible now.
@@ -127,10 +127,10 @@ impl BatchSender {
             }
         }
         let mut search = Bisection::new(count);
-        let mut patience = self.patience();
+        let mut budget = self.retry_budget();
         while let Some(segment) = search.segment() {
             let (start, is_all) = (segment.start, segment.len() == count);
-            let sent = self.send_segment(rows.of(segment), &mut patience).await;
+            let sent = self.send_segment(rows.of(segment), &mut budget).await;
             if sent.is_err() {
                 self.note_doubt(lane);
             }
@@ -142,8 +142,8 @@ impl BatchSender {
                         .extend(returned.into_iter().map(|(row, written)| (start + row, written)));
                     search.accepted()
                 }
-                Err(Refused::Row(error, named)) => search.refused(named, error),
-                Err(Refused::All(error)) => {
+                Err(SegmentFailure::Row(error, named)) => search.refused(named, error),
+                Err(SegmentFailure::All(error)) => {
                     outcome.failed.extend((start..count).map(|row| (row, error.clone())));
                     break;
                 }
@@ -170,15 +170,15 @@ impl BatchSender {
         if tags.is_empty() || companion.is_none_or(|companion| !companion.counts_refused()) {
             return Ok(());
         }
-        let mut patience = self.patience();
-        match self.send_segment(Rows { bytes: &[], tags }, &mut patience).await {
+        let mut budget = self.retry_budget();
+        match self.send_segment(Rows { bytes: &[], tags }, &mut budget).await {
             Ok(_) => Ok(()),
-            Err(Refused::All(error) | Refused::Row(error, _)) => Err(error),
+            Err(SegmentFailure::All(error) | SegmentFailure::Row(error, _)) => Err(error),
         }
     }
 
-    fn patience(&self) -> Patience {
-        Patience::new(self.shared.options.retry_for)
+    fn retry_budget(&self) -> RetryBudget {
+        RetryBudget::new(self.shared.options.retry_for)
     }
 
     /// Has the server read the literals that only it can read; the whole rows, or why there is none.
@@ -190,14 +190,14 @@ impl BatchSender {
         resolver: &Resolver,
         rows: &[OpenRow],
     ) -> Result<Vec<Result<Vec<u8>, Error>>, Error> {
-        let mut patience = self.patience();
+        let mut budget = self.retry_budget();
         loop {
             let error = match rows::resolve(resolver, &self.shared.shape, rows.to_vec()).await {
                 Ok(answers) => return Ok(answers),
                 Err(error) if error.is_retryable() => error,
                 Err(error) => return Err(error),
             };
-            if self.wait(&error, &mut patience).await.is_err() {
+            if self.wait(&error, &mut budget).await.is_err() {
                 return Err(unless_it_may_be_in(error, false));
             }
         }
@@ -236,29 +236,29 @@ impl BatchSender {
     }
 
     /// Asks the server for something, over a connection that is opened where there is none, and waits for the answer.
-    async fn ask(&mut self, request: Request<'_>) -> Result<Returned, Trouble> {
-        self.open().await.map_err(Trouble::Unreachable)?;
-        let BatchSender { session: Some(session), silence, shared, ghosts, .. } = self else {
-            return Err(Trouble::Unreachable(Error::new(ErrorKind::Connect, "the connection is gone")));
+    async fn ask(&mut self, request: TransactionRequest<'_>) -> Result<Returned, AttemptError> {
+        self.open().await.map_err(AttemptError::Unreachable)?;
+        let BatchSender { session: Some(session), answer_timeout, shared, abandoned, .. } = self else {
+            return Err(AttemptError::Unreachable(Error::new(ErrorKind::Connect, "the connection is gone")));
         };
         let (mark, traffic) = (session.mark.clone(), session.connection().traffic());
-        let awaited = Awaited { target: &shared.target, traffic: &traffic, mark: &mark, ghosts };
+        let awaited = Awaited { target: &shared.target, traffic: &traffic, mark: &mark, abandoned };
         let answer = tokio::select! {
             answer = session.answer(request) => Some(answer),
-            () = silence.lasts(&awaited) => None,
+            () = answer_timeout.lasts(&awaited) => None,
         };
         match answer {
             Some(Ok(returned)) => {
-                silence.broken();
+                answer_timeout.broken();
                 Ok(returned)
             }
             Some(Err(Failure(error, row))) => {
-                Err(Trouble::Failed(error.told(session.connection().last_words()), row))
+                Err(AttemptError::Failed(error.told(session.connection().last_words()), row))
             }
             None => {
                 let said = format!("{} does not answer any more", shared.target.describe());
                 self.abandon();
-                Err(Trouble::Silent(Error::new(ErrorKind::Connect, said)))
+                Err(AttemptError::Silent(Error::new(ErrorKind::Connect, said)))
             }
         }
     }
@@ -267,7 +267,7 @@ impl BatchSender {
     pub(super) fn abandon(&mut self) {
         if let Some(session) = self.session.take() {
             session.connection().abort();
-            self.ghosts.push(session.mark);
+            self.abandoned.push(session.mark);
         }
     }
 
@@ -285,10 +285,10 @@ impl BatchSender {
                     Session::new(connection, shared.statements.clone(), shared.relation_name.clone());
                 shared.check_unchanged(session.connection()).await?;
                 self.tried_again = true;
-                if !self.ghosts.is_empty() {
+                if !self.abandoned.is_empty() {
                     shared.recorder.reconnected();
                     // In the middle of a batch they hold locks, and have not noticed that nobody listens to them any more.
-                    mark::end(session.connection(), &self.ghosts).await;
+                    mark::end(session.connection(), &self.abandoned).await;
                 }
                 Ok(self.session.insert(session))
             }
@@ -299,8 +299,8 @@ impl BatchSender {
     ///
     /// # Errors
     /// It was tried for long enough.
-    async fn wait(&self, error: &Error, patience: &mut Patience) -> Result<(), Exhausted> {
-        let pause = patience.next_pause()?;
+    async fn wait(&self, error: &Error, budget: &mut RetryBudget) -> Result<(), Exhausted> {
+        let pause = budget.next_pause()?;
         self.shared.recorder.retried();
         tracing::debug!(%error, pause_ms = pause.as_millis(), "a batch is tried again");
         tokio::time::sleep(pause).await;

@@ -4,7 +4,7 @@
 use howdah_connect::sqlstate::{self, Concern};
 use tokio_postgres::error::{Severity, SqlState};
 
-use super::Trouble;
+use super::AttemptError;
 use crate::send::row_error::is_about_a_row;
 use crate::writer::ledger::Ledger;
 
@@ -19,18 +19,18 @@ const LOST: &str = "lost";
 
 /// What is seen of an attempt that did not succeed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answer<'e> {
+pub(super) enum FailedAttempt<'e> {
     /// There is no connection, and trying again helps only if the reason `may_pass`.
     Unreachable { may_pass: bool },
     /// None came, and none will.
     Silent,
     /// An error, with its SQLSTATE, or none; trying again helps if it `may_pass`.
-    Failed { says: Says, sqlstate: &'e str, may_pass: bool },
+    Failed { says: ErrorMeaning, sqlstate: &'e str, may_pass: bool },
 }
 
 /// What an error says of the transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Says {
+pub(super) enum ErrorMeaning {
     /// Its part is in the ledger already.
     InLedger,
     /// One of its rows is bad.
@@ -45,14 +45,14 @@ pub(super) enum Says {
     Gibberish,
 }
 
-impl<'e> Answer<'e> {
+impl<'e> FailedAttempt<'e> {
     /// What is seen of `trouble` by a writer with this `ledger`.
-    pub(super) fn of(trouble: &'e Trouble, ledger: Option<&Ledger>) -> Answer<'e> {
+    pub(super) fn of(trouble: &'e AttemptError, ledger: Option<&Ledger>) -> FailedAttempt<'e> {
         match trouble {
-            Trouble::Unreachable(error) => Answer::Unreachable { may_pass: error.is_retryable() },
-            Trouble::Silent(_) => Answer::Silent,
-            Trouble::Failed(error, _) => Answer::Failed {
-                says: Says::of(error, ledger),
+            AttemptError::Unreachable(error) => FailedAttempt::Unreachable { may_pass: error.is_retryable() },
+            AttemptError::Silent(_) => FailedAttempt::Silent,
+            AttemptError::Failed(error, _) => FailedAttempt::Failed {
+                says: ErrorMeaning::of(error, ledger),
                 sqlstate: error.sqlstate().unwrap_or_default(),
                 may_pass: error.is_retryable(),
             },
@@ -60,16 +60,16 @@ impl<'e> Answer<'e> {
     }
 }
 
-impl Says {
-    fn of(error: &howdah_connect::Error, ledger: Option<&Ledger>) -> Says {
+impl ErrorMeaning {
+    fn of(error: &howdah_connect::Error, ledger: Option<&Ledger>) -> ErrorMeaning {
         if ledger.is_some_and(|ledger| ledger.says_done(error)) {
-            return Says::InLedger;
+            return ErrorMeaning::InLedger;
         }
         if error.as_driver_error().is_some_and(is_about_a_row) {
-            return Says::BadRow;
+            return ErrorMeaning::BadRow;
         }
         if error.kind() == howdah_connect::ErrorKind::Protocol {
-            return Says::Gibberish;
+            return ErrorMeaning::Gibberish;
         }
         // A server that is going down says so in the middle of an answer, and not always in English.
         let goes_on = match error.as_db_error() {
@@ -77,16 +77,16 @@ impl Says {
             None => error.kind() == howdah_connect::ErrorKind::Unsendable,
         };
         match goes_on {
-            false => Says::SessionEnded,
-            true if Ledger::was_waited_for(error) => Says::PartIsHeld,
-            true => Says::NotDone,
+            false => ErrorMeaning::SessionEnded,
+            true if Ledger::was_waited_for(error) => ErrorMeaning::PartIsHeld,
+            true => ErrorMeaning::NotDone,
         }
     }
 }
 
 /// What is not known for sure while a transaction is sent again and again.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Doubt {
+pub(super) struct Uncertainty {
     /// It was sent before.
     pub(super) again: bool,
     /// An attempt was not answered: it may be in, or may arrive yet.
@@ -98,7 +98,7 @@ pub(super) struct Doubt {
     replanned: bool,
 }
 
-impl Doubt {
+impl Uncertainty {
     /// Whether a reason was given so often that it may be a row's.
     fn repeats(&mut self, reason: &str) -> bool {
         let same = self.reason.as_deref() == Some(reason);
@@ -133,7 +133,7 @@ pub(super) enum Reaction {
 pub(super) struct Retry {
     pub(super) session: SessionAfter,
     /// Sessions that were given up hold what it waits for: they are ended first.
-    pub(super) ends_ghosts: bool,
+    pub(super) ends_abandoned: bool,
     pub(super) blame: Blame,
 }
 
@@ -160,39 +160,42 @@ pub(super) enum Blame {
 
 impl Reaction {
     /// It is sent again because of what has to do with no row.
-    const WAIT: Reaction =
-        Reaction::TryAgain(Retry { session: SessionAfter::Kept, ends_ghosts: false, blame: Blame::Nobody });
+    const WAIT: Reaction = Reaction::TryAgain(Retry {
+        session: SessionAfter::Kept,
+        ends_abandoned: false,
+        blame: Blame::Nobody,
+    });
 }
 
 /// What to do about an attempt at a transaction of so many `rows`; notes in `doubt` what is in doubt from now on.
-pub(super) fn react(answer: Answer<'_>, rows: usize, doubt: &mut Doubt) -> Reaction {
+pub(super) fn react(answer: FailedAttempt<'_>, rows: usize, doubt: &mut Uncertainty) -> Reaction {
     match answer {
-        Answer::Unreachable { may_pass: true } => Reaction::WAIT,
-        Answer::Unreachable { may_pass: false } => {
+        FailedAttempt::Unreachable { may_pass: true } => Reaction::WAIT,
+        FailedAttempt::Unreachable { may_pass: false } => {
             Reaction::GiveUp { session: SessionAfter::Kept, suspects_pooler: false }
         }
-        Answer::Silent => {
+        FailedAttempt::Silent => {
             (doubt.again, doubt.may_be_in) = (true, true);
             Reaction::WAIT
         }
-        Answer::Failed { says: Says::InLedger, .. } if doubt.again => Reaction::FoundWritten,
-        Answer::Failed { sqlstate: "0A000", .. } if !doubt.replanned => {
+        FailedAttempt::Failed { says: ErrorMeaning::InLedger, .. } if doubt.again => Reaction::FoundWritten,
+        FailedAttempt::Failed { sqlstate: "0A000", .. } if !doubt.replanned => {
             (doubt.again, doubt.replanned) = (true, true);
             Reaction::PrepareAnew
         }
-        Answer::Failed { says: Says::BadRow, .. } => Reaction::RefuseRow,
+        FailedAttempt::Failed { says: ErrorMeaning::BadRow, .. } => Reaction::RefuseRow,
         // It is none the next time either: a pooler has mixed its sessions up.
-        Answer::Failed { says: Says::Gibberish, .. } => {
+        FailedAttempt::Failed { says: ErrorMeaning::Gibberish, .. } => {
             doubt.may_be_in = true;
             Reaction::GiveUp { session: SessionAfter::Aborted, suspects_pooler: true }
         }
-        Answer::Failed { says: Says::SessionEnded, .. } => {
+        FailedAttempt::Failed { says: ErrorMeaning::SessionEnded, .. } => {
             (doubt.again, doubt.may_be_in) = (true, true);
             let blame = if doubt.repeats(LOST) && rows > 1 { Blame::ARow } else { Blame::ARowInTheEnd };
-            Reaction::TryAgain(Retry { session: SessionAfter::Aborted, ends_ghosts: false, blame })
+            Reaction::TryAgain(Retry { session: SessionAfter::Aborted, ends_abandoned: false, blame })
         }
-        Answer::Failed {
-            says: says @ (Says::InLedger | Says::PartIsHeld | Says::NotDone),
+        FailedAttempt::Failed {
+            says: says @ (ErrorMeaning::InLedger | ErrorMeaning::PartIsHeld | ErrorMeaning::NotDone),
             sqlstate,
             may_pass,
         } => {
@@ -200,25 +203,25 @@ pub(super) fn react(answer: Answer<'_>, rows: usize, doubt: &mut Doubt) -> React
                 let suspects_pooler = sqlstate == "26000";
                 return Reaction::GiveUp { session: SessionAfter::Kept, suspects_pooler };
             }
-            let ends_ghosts = says == Says::PartIsHeld && doubt.again;
-            Reaction::TryAgain(not_done(sqlstate, ends_ghosts, rows, doubt))
+            let ends_abandoned = says == ErrorMeaning::PartIsHeld && doubt.again;
+            Reaction::TryAgain(not_done(sqlstate, ends_abandoned, rows, doubt))
         }
     }
 }
 
 /// The next attempt at what the server did not do, while the session goes on.
-fn not_done(sqlstate: &str, ends_ghosts: bool, rows: usize, doubt: &mut Doubt) -> Retry {
+fn not_done(sqlstate: &str, ends_abandoned: bool, rows: usize, doubt: &mut Uncertainty) -> Retry {
     doubt.again = true;
     let is_read_only = sqlstate == SqlState::READ_ONLY_SQL_TRANSACTION.code();
     let repeats = doubt.repeats(sqlstate);
     let blame = match is_own_fault(sqlstate) {
-        _ if is_read_only || ends_ghosts => Blame::Nobody,
+        _ if is_read_only || ends_abandoned => Blame::Nobody,
         true => Blame::ARow,
         false if repeats && rows > 1 => Blame::ARow,
         false => Blame::ARowInTheEnd,
     };
     let session = if is_read_only { SessionAfter::Left } else { SessionAfter::Kept };
-    Retry { session, ends_ghosts, blame }
+    Retry { session, ends_abandoned, blame }
 }
 
 /// Whether the server says that something is wrong with itself, or with the state that it is in: that does not pass, and may be

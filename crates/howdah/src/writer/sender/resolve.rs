@@ -2,13 +2,13 @@
 
 use tokio_postgres::error::Severity;
 
-use super::attempts::{Refused, unless_it_may_be_in};
-use super::{BatchSender, Trouble};
+use super::attempts::{SegmentFailure, unless_it_may_be_in};
+use super::{AttemptError, BatchSender};
 use crate::error::{Committed, Error, ErrorKind};
-use crate::writer::doubts::Doubtful;
-use crate::writer::ledger::{Beside, Ledger};
+use crate::writer::ledger::{CommitRecord, Ledger};
 use crate::writer::mark;
-use crate::writer::session::Request;
+use crate::writer::session::TransactionRequest;
+use crate::writer::uncertain_parts::UncertainPart;
 
 /// What is known of rows whose transaction is in, where no commit behind it was answered as it should be.
 const NOT_CONFIRMED: &str = "the row is committed, but not known to be as durable as the server promises: its wait for a \
@@ -23,23 +23,23 @@ impl BatchSender {
     pub(super) async fn make_void(&mut self, part: i64) -> Result<bool, Error> {
         let shared = self.shared.clone();
         let Some(ledger) = &shared.ledger else { return Ok(true) };
-        let mut patience = self.patience();
+        let mut budget = self.retry_budget();
         loop {
-            let error = match self.ask(Request::Void { ledger, part }).await {
+            let error = match self.ask(TransactionRequest::Void { ledger, part }).await {
                 Ok(_) => return Ok(true),
-                Err(Trouble::Unreachable(error) | Trouble::Silent(error)) => error,
-                Err(Trouble::Failed(error, _)) if ledger.says_done(&error) => {
+                Err(AttemptError::Unreachable(error) | AttemptError::Silent(error)) => error,
+                Err(AttemptError::Failed(error, _)) if ledger.says_done(&error) => {
                     shared.recorder.found_out();
                     return match self.make_durable().await {
-                        Err(Refused::All(error) | Refused::Row(error, _)) => Err(error),
+                        Err(SegmentFailure::All(error) | SegmentFailure::Row(error, _)) => Err(error),
                         Ok(()) => Ok(false),
                     };
                 }
-                Err(Trouble::Failed(error, _)) => {
+                Err(AttemptError::Failed(error, _)) => {
                     if Ledger::was_waited_for(&error)
                         && let Some(session) = &self.session
                     {
-                        mark::end(session.connection(), &self.ghosts).await;
+                        mark::end(session.connection(), &self.abandoned).await;
                     }
                     let can_go_on = error.as_db_error().is_some_and(|db| {
                         db.parsed_severity() == Some(Severity::Error) && db.code().code() != "25006"
@@ -50,7 +50,7 @@ impl BatchSender {
                     Error::from(error)
                 }
             };
-            if self.wait(&error, &mut patience).await.is_err() {
+            if self.wait(&error, &mut budget).await.is_err() {
                 return Err(unless_it_may_be_in(error, true));
             }
         }
@@ -59,7 +59,7 @@ impl BatchSender {
     /// Notes, where the order of rows counts, that nobody knows what became of the last part.
     pub(super) fn note_doubt(&mut self, lane: usize) {
         if let (Some(doubts), Some(part)) = (&self.shared.doubts, self.unknown.take()) {
-            doubts.add(lane, Doubtful { part, ghosts: self.ghosts.clone() });
+            doubts.add(lane, UncertainPart { part, abandoned: self.abandoned.clone() });
         }
     }
 
@@ -72,9 +72,13 @@ impl BatchSender {
         let shared = self.shared.clone();
         let Some(doubts) = &shared.doubts else { return Ok(false) };
         let unsettled = doubts.of(lane, shared.queue.is_narrow());
-        for (lane, Doubtful { part, ghosts }) in &unsettled {
-            let new = ghosts.iter().filter(|ghost| !self.ghosts.contains(ghost)).cloned().collect::<Vec<_>>();
-            self.ghosts.extend(new);
+        for (lane, UncertainPart { part, abandoned }) in &unsettled {
+            let new = abandoned
+                .iter()
+                .filter(|abandoned| !self.abandoned.contains(abandoned))
+                .cloned()
+                .collect::<Vec<_>>();
+            self.abandoned.extend(new);
             self.make_void(*part).await.map_err(|error| unless_it_may_be_in(error, false))?;
             doubts.settled(*lane, *part);
         }
@@ -92,35 +96,35 @@ impl BatchSender {
     ///
     /// # Errors
     /// None was committed for as long as batches are tried again.
-    pub(super) async fn make_durable(&mut self) -> Result<(), Refused> {
+    pub(super) async fn make_durable(&mut self) -> Result<(), SegmentFailure> {
         let shared = self.shared.clone();
-        let mut patience = self.patience();
+        let mut budget = self.retry_budget();
         loop {
             let answer = match &shared.ledger {
                 // A new number each time: one that is noted already says nothing of its own durability.
                 Some(ledger) => {
                     let part = ledger.part();
-                    let beside = Beside { part: Some(part), entries: Vec::new() };
-                    let answer = self.ask(Request::Beside(&beside)).await;
+                    let beside = CommitRecord { part: Some(part), entries: Vec::new() };
+                    let answer = self.ask(TransactionRequest::CommitRecord(&beside)).await;
                     ledger.settled(part, answer.is_err());
                     answer
                 }
-                None => self.ask(Request::Confirm).await,
+                None => self.ask(TransactionRequest::Confirm).await,
             };
             let error = match answer {
                 Ok(_) if self.wait_was_cut_short() => {
                     Error::new(ErrorKind::Server, "the server's wait for a standby was cut short")
                 }
                 Ok(_) => return Ok(()),
-                Err(Trouble::Unreachable(error) | Trouble::Silent(error)) => error,
-                Err(Trouble::Failed(error, _)) => {
+                Err(AttemptError::Unreachable(error) | AttemptError::Silent(error)) => error,
+                Err(AttemptError::Failed(error, _)) => {
                     self.abandon();
                     Error::from(error)
                 }
             };
-            if self.wait(&error, &mut patience).await.is_err() {
+            if self.wait(&error, &mut budget).await.is_err() {
                 let error = error.of_kind(ErrorKind::PartlyCommitted);
-                return Err(Refused::All(error.with_visible(Committed::Unknown, NOT_CONFIRMED)));
+                return Err(SegmentFailure::All(error.with_visible(Committed::Unknown, NOT_CONFIRMED)));
             }
         }
     }

@@ -2,67 +2,85 @@
 
 use super::*;
 
-fn failed(says: Says, sqlstate: &str) -> Answer<'_> {
+fn failed(says: ErrorMeaning, sqlstate: &str) -> FailedAttempt<'_> {
     let may_pass = ["40001", "40P01", "53300", "57014", "25006", "55P03"].contains(&sqlstate);
-    Answer::Failed { says, sqlstate, may_pass }
+    FailedAttempt::Failed { says, sqlstate, may_pass }
 }
 
-fn again() -> Doubt {
-    Doubt { again: true, ..Doubt::default() }
+fn again() -> Uncertainty {
+    Uncertainty { again: true, ..Uncertainty::default() }
 }
 
 fn give_up(session: SessionAfter, suspects_pooler: bool) -> Reaction {
     Reaction::GiveUp { session, suspects_pooler }
 }
 
-fn try_again(session: SessionAfter, ends_ghosts: bool, blame: Blame) -> Reaction {
-    Reaction::TryAgain(Retry { session, ends_ghosts, blame })
+fn try_again(session: SessionAfter, ends_abandoned: bool, blame: Blame) -> Reaction {
+    Reaction::TryAgain(Retry { session, ends_abandoned, blame })
 }
 
 #[test]
 fn each_answer_has_one_reaction_and_leaves_no_more_doubt_than_it_must() {
     use Blame::{ARow, ARowInTheEnd, Nobody};
-    use Says::{BadRow, Gibberish, InLedger, NotDone, PartIsHeld, SessionEnded};
+    use ErrorMeaning::{BadRow, Gibberish, InLedger, NotDone, PartIsHeld, SessionEnded};
     use SessionAfter::{Aborted, Kept, Left};
     // Two rows; whether the transaction was sent before; then whether it was sent, and whether it may be in.
     for (answer, doubt, reaction, sent, may_be_in) in [
         (
-            Answer::Unreachable { may_pass: true },
-            Doubt::default(),
+            FailedAttempt::Unreachable { may_pass: true },
+            Uncertainty::default(),
             try_again(Kept, false, Nobody),
             false,
             false,
         ),
-        (Answer::Unreachable { may_pass: false }, Doubt::default(), give_up(Kept, false), false, false),
-        (Answer::Silent, Doubt::default(), try_again(Kept, false, Nobody), true, true),
+        (
+            FailedAttempt::Unreachable { may_pass: false },
+            Uncertainty::default(),
+            give_up(Kept, false),
+            false,
+            false,
+        ),
+        (FailedAttempt::Silent, Uncertainty::default(), try_again(Kept, false, Nobody), true, true),
         // The number is another transaction's, unless this one was sent before.
-        (failed(InLedger, "23505"), Doubt::default(), give_up(Kept, false), false, false),
+        (failed(InLedger, "23505"), Uncertainty::default(), give_up(Kept, false), false, false),
         (failed(InLedger, "23505"), again(), Reaction::FoundWritten, true, false),
-        (failed(BadRow, "22P02"), Doubt::default(), Reaction::RefuseRow, false, false),
+        (failed(BadRow, "22P02"), Uncertainty::default(), Reaction::RefuseRow, false, false),
         (failed(BadRow, "22P02"), again(), Reaction::RefuseRow, true, false),
-        (failed(NotDone, "0A000"), Doubt::default(), Reaction::PrepareAnew, true, false),
-        (failed(BadRow, "0A000"), Doubt::default(), Reaction::PrepareAnew, true, false),
-        (failed(Gibberish, ""), Doubt::default(), give_up(Aborted, true), false, true),
+        (failed(NotDone, "0A000"), Uncertainty::default(), Reaction::PrepareAnew, true, false),
+        (failed(BadRow, "0A000"), Uncertainty::default(), Reaction::PrepareAnew, true, false),
+        (failed(Gibberish, ""), Uncertainty::default(), give_up(Aborted, true), false, true),
         (
             failed(SessionEnded, "57P01"),
-            Doubt::default(),
+            Uncertainty::default(),
             try_again(Aborted, false, ARowInTheEnd),
             true,
             true,
         ),
-        (failed(SessionEnded, ""), Doubt::default(), try_again(Aborted, false, ARowInTheEnd), true, true),
+        (
+            failed(SessionEnded, ""),
+            Uncertainty::default(),
+            try_again(Aborted, false, ARowInTheEnd),
+            true,
+            true,
+        ),
         // Before the first attempt nobody else can note the part: some lock of the user's was waited for.
-        (failed(PartIsHeld, "55P03"), Doubt::default(), try_again(Kept, false, ARowInTheEnd), true, false),
+        (
+            failed(PartIsHeld, "55P03"),
+            Uncertainty::default(),
+            try_again(Kept, false, ARowInTheEnd),
+            true,
+            false,
+        ),
         (failed(PartIsHeld, "55P03"), again(), try_again(Kept, true, Nobody), true, false),
-        (failed(NotDone, "40001"), Doubt::default(), try_again(Kept, false, ARowInTheEnd), true, false),
-        (failed(NotDone, "57014"), Doubt::default(), try_again(Kept, false, ARowInTheEnd), true, false),
-        (failed(NotDone, "25006"), Doubt::default(), try_again(Left, false, Nobody), true, false),
-        (failed(NotDone, "XX000"), Doubt::default(), try_again(Kept, false, ARow), true, false),
-        (failed(NotDone, "55000"), Doubt::default(), try_again(Kept, false, ARow), true, false),
-        (failed(NotDone, "42501"), Doubt::default(), give_up(Kept, false), false, false),
-        (failed(NotDone, "26000"), Doubt::default(), give_up(Kept, true), false, false),
+        (failed(NotDone, "40001"), Uncertainty::default(), try_again(Kept, false, ARowInTheEnd), true, false),
+        (failed(NotDone, "57014"), Uncertainty::default(), try_again(Kept, false, ARowInTheEnd), true, false),
+        (failed(NotDone, "25006"), Uncertainty::default(), try_again(Left, false, Nobody), true, false),
+        (failed(NotDone, "XX000"), Uncertainty::default(), try_again(Kept, false, ARow), true, false),
+        (failed(NotDone, "55000"), Uncertainty::default(), try_again(Kept, false, ARow), true, false),
+        (failed(NotDone, "42501"), Uncertainty::default(), give_up(Kept, false), false, false),
+        (failed(NotDone, "26000"), Uncertainty::default(), give_up(Kept, true), false, false),
         // What cannot be sent was not.
-        (failed(NotDone, ""), Doubt::default(), give_up(Kept, false), false, false),
+        (failed(NotDone, ""), Uncertainty::default(), give_up(Kept, false), false, false),
     ] {
         let mut doubt = doubt;
         let said = format!("{answer:?} under {doubt:?}");
@@ -72,9 +90,9 @@ fn each_answer_has_one_reaction_and_leaves_no_more_doubt_than_it_must() {
 }
 
 /// The blame for each of `answers` to a transaction of so many `rows`.
-fn blames(answers: &[Answer<'_>], rows: usize) -> Vec<Blame> {
-    let mut doubt = Doubt::default();
-    let blame = |answer: &Answer<'_>| match react(*answer, rows, &mut doubt) {
+fn blames(answers: &[FailedAttempt<'_>], rows: usize) -> Vec<Blame> {
+    let mut doubt = Uncertainty::default();
+    let blame = |answer: &FailedAttempt<'_>| match react(*answer, rows, &mut doubt) {
         Reaction::TryAgain(retry) => retry.blame,
         other => panic!("{answer:?}: {other:?}"),
     };
@@ -84,8 +102,8 @@ fn blames(answers: &[Answer<'_>], rows: usize) -> Vec<Blame> {
 #[test]
 fn a_row_is_blamed_for_a_reason_that_stays_and_later_for_one_that_befalls_good_rows() {
     use Blame::{ARow, ARowInTheEnd};
-    let (full, met) = (failed(Says::NotDone, "53300"), failed(Says::NotDone, "40P01"));
-    let lost = failed(Says::SessionEnded, "57P01");
+    let (full, met) = (failed(ErrorMeaning::NotDone, "53300"), failed(ErrorMeaning::NotDone, "40P01"));
+    let lost = failed(ErrorMeaning::SessionEnded, "57P01");
     assert_eq!(blames(&[full, full], 2), [ARowInTheEnd, ARow]);
     for mishap in [met, lost] {
         let expected = [ARowInTheEnd, ARowInTheEnd, ARowInTheEnd, ARow];
@@ -97,18 +115,19 @@ fn a_row_is_blamed_for_a_reason_that_stays_and_later_for_one_that_befalls_good_r
 #[test]
 fn a_single_row_is_tried_for_as_long_as_a_batch_unless_the_server_is_at_fault() {
     use Blame::{ARow, ARowInTheEnd};
-    let full = failed(Says::NotDone, "53300");
+    let full = failed(ErrorMeaning::NotDone, "53300");
     assert_eq!(blames(&[full; 3], 1), [ARowInTheEnd; 3]);
-    assert_eq!(blames(&[failed(Says::SessionEnded, ""); 5], 1), [ARowInTheEnd; 5]);
-    assert_eq!(blames(&[failed(Says::NotDone, "58030")], 1), [ARow]);
+    assert_eq!(blames(&[failed(ErrorMeaning::SessionEnded, ""); 5], 1), [ARowInTheEnd; 5]);
+    assert_eq!(blames(&[failed(ErrorMeaning::NotDone, "58030")], 1), [ARow]);
 }
 
 #[test]
 fn statements_are_prepared_anew_once_and_then_the_error_counts() {
-    for (says, then) in
-        [(Says::NotDone, give_up(SessionAfter::Kept, false)), (Says::BadRow, Reaction::RefuseRow)]
-    {
-        let mut doubt = Doubt::default();
+    for (says, then) in [
+        (ErrorMeaning::NotDone, give_up(SessionAfter::Kept, false)),
+        (ErrorMeaning::BadRow, Reaction::RefuseRow),
+    ] {
+        let mut doubt = Uncertainty::default();
         assert_eq!(react(failed(says, "0A000"), 2, &mut doubt), Reaction::PrepareAnew);
         assert_eq!(react(failed(says, "0A000"), 2, &mut doubt), then, "{says:?}");
     }
@@ -116,14 +135,14 @@ fn statements_are_prepared_anew_once_and_then_the_error_counts() {
 
 #[test]
 fn what_may_be_in_stays_in_doubt_whatever_later_attempts_say() {
-    let mut doubt = Doubt::default();
-    react(Answer::Silent, 2, &mut doubt);
+    let mut doubt = Uncertainty::default();
+    react(FailedAttempt::Silent, 2, &mut doubt);
     for later in [
-        Answer::Unreachable { may_pass: false },
-        failed(Says::NotDone, "42501"),
-        failed(Says::BadRow, "22P02"),
-        failed(Says::PartIsHeld, "55P03"),
-        failed(Says::InLedger, "23505"),
+        FailedAttempt::Unreachable { may_pass: false },
+        failed(ErrorMeaning::NotDone, "42501"),
+        failed(ErrorMeaning::BadRow, "22P02"),
+        failed(ErrorMeaning::PartIsHeld, "55P03"),
+        failed(ErrorMeaning::InLedger, "23505"),
     ] {
         react(later, 2, &mut doubt);
         assert!(doubt.may_be_in, "{later:?}");

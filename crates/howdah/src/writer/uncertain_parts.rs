@@ -8,23 +8,23 @@ use super::mark::Mark;
 
 /// The doubts of a writer, by the lane whose rows they are about.
 #[derive(Default)]
-pub(super) struct Doubts(Mutex<BTreeMap<usize, Vec<Doubtful>>>);
+pub(super) struct UncertainParts(Mutex<BTreeMap<usize, Vec<UncertainPart>>>);
 
 /// A part of which an attempt may still arrive, or be in.
 #[derive(Clone)]
-pub(super) struct Doubtful {
+pub(super) struct UncertainPart {
     pub(super) part: i64,
     /// The sessions of its attempts: each may still hold locks.
-    pub(super) ghosts: Vec<Mark>,
+    pub(super) abandoned: Vec<Mark>,
 }
 
-impl Doubts {
-    pub(super) fn add(&self, lane: usize, doubtful: Doubtful) {
+impl UncertainParts {
+    pub(super) fn add(&self, lane: usize, doubtful: UncertainPart) {
         self.with(|lanes| lanes.entry(lane).or_default().push(doubtful));
     }
 
     /// The doubts that rows of a lane wait for, with the lanes they are of; `all`, those of every lane.
-    pub(super) fn of(&self, lane: usize, all: bool) -> Vec<(usize, Doubtful)> {
+    pub(super) fn of(&self, lane: usize, all: bool) -> Vec<(usize, UncertainPart)> {
         let is_meant = |other: &usize| all || *other == lane;
         self.with(|lanes| {
             let meant = lanes.iter().filter(|(lane, _)| is_meant(lane));
@@ -41,16 +41,16 @@ impl Doubts {
         });
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut BTreeMap<usize, Vec<Doubtful>>) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut BTreeMap<usize, Vec<UncertainPart>>) -> T) -> T {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 #[test]
 fn rows_wait_for_the_doubts_of_their_lane_or_of_all() {
-    let doubts = Doubts::default();
+    let doubts = UncertainParts::default();
     for (lane, part) in [(0, 5), (1, 6), (1, 7)] {
-        doubts.add(lane, Doubtful { part, ghosts: vec![Mark::new()] });
+        doubts.add(lane, UncertainPart { part, abandoned: vec![Mark::new()] });
     }
     let parts =
         |lane, all| -> Vec<i64> { doubts.of(lane, all).iter().map(|(_, doubtful)| doubtful.part).collect() };

@@ -7,7 +7,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LAST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Counts from the first failure since something succeeded: a batch that merely takes long has lost nothing of it.
-pub(super) struct Patience {
+pub(super) struct RetryBudget {
     retry_for: Duration,
     failing_since: Option<Instant>,
     pause: Duration,
@@ -20,9 +20,9 @@ pub(super) struct Exhausted {
     pub(super) for_good: bool,
 }
 
-impl Patience {
-    pub(super) fn new(retry_for: Duration) -> Patience {
-        Patience { retry_for, failing_since: None, pause: FIRST_PAUSE }
+impl RetryBudget {
+    pub(super) fn new(retry_for: Duration) -> RetryBudget {
+        RetryBudget { retry_for, failing_since: None, pause: FIRST_PAUSE }
     }
 
     /// Something failed; how long to wait before the next attempt.
@@ -52,12 +52,12 @@ mod tests {
 
     #[test]
     fn pauses_grow_until_patience_is_exhausted_and_start_anew_after_a_success() {
-        let mut patience = Patience::new(Duration::from_secs(60));
-        let pauses: Vec<Duration> = (0..9).map(|_| patience.next_pause().unwrap()).collect();
+        let mut budget = RetryBudget::new(Duration::from_secs(60));
+        let pauses: Vec<Duration> = (0..9).map(|_| budget.next_pause().unwrap()).collect();
         assert!(pauses[0] <= FIRST_PAUSE && pauses[8] > FIRST_PAUSE && pauses[8] <= LAST_PAUSE, "{pauses:?}");
-        patience.renew();
-        assert!(patience.next_pause().unwrap() <= FIRST_PAUSE);
-        let mut none = Patience::new(Duration::ZERO);
+        budget.renew();
+        assert!(budget.next_pause().unwrap() <= FIRST_PAUSE);
+        let mut none = RetryBudget::new(Duration::ZERO);
         assert!(none.next_pause().is_err());
     }
 }

@@ -10,7 +10,7 @@ const REASONS: usize = 3;
 
 /// What nobody was told of yet, of all rows of a writer.
 #[derive(Default)]
-pub(super) struct Untold(Mutex<Failures>);
+pub(super) struct UnreportedFailures(Mutex<Failures>);
 
 #[derive(Default)]
 struct Failures {
@@ -19,7 +19,7 @@ struct Failures {
     reasons: Vec<Error>,
 }
 
-impl Untold {
+impl UnreportedFailures {
     fn lock(&self) -> MutexGuard<'_, Failures> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -41,7 +41,7 @@ impl Untold {
     }
 }
 
-impl Drop for Untold {
+impl Drop for UnreportedFailures {
     fn drop(&mut self) {
         let failures = std::mem::take(&mut *self.lock());
         if let Some(reason) = failures.reasons.first() {
@@ -55,19 +55,19 @@ impl Failures {
     fn told(self, written: u64) -> Option<Error> {
         let first = self.reasons.first()?.clone();
         let committed = first.committed();
-        let fate = match committed {
+        let state = match committed {
             Committed::Unknown => "perhaps not in the table",
             _ => "not in the table",
         };
         let told = match self.rows {
-            1 => first.prefixed(format!("1 row is {fate}, and nobody took its acknowledgement")),
+            1 => first.prefixed(format!("1 row is {state}, and nobody took its acknowledgement")),
             rows => {
                 let mut reasons: Vec<String> = self.reasons.iter().map(in_words).collect();
                 if reasons.len() == REASONS && rows > REASONS as u64 {
                     reasons.push("…".to_owned());
                 }
                 first
-                    .prefixed(format!("{rows} rows are {fate}, and nobody took their acknowledgements"))
+                    .prefixed(format!("{rows} rows are {state}, and nobody took their acknowledgements"))
                     .with_detail(reasons.join("; "))
             }
         };

@@ -18,7 +18,7 @@ pub(crate) struct Transaction {
 
 /// What became of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum TransactionState {
     /// Nobody knows yet.
     Open,
     Committed,
@@ -26,9 +26,9 @@ pub(crate) enum Fate {
 }
 
 /// What the server knows.
-pub(crate) enum Seen {
+pub(crate) enum InquiryAnswer {
     /// For each transaction that was asked for.
-    Fates(Vec<Fate>),
+    States(Vec<TransactionState>),
     /// The server is not the one that gave the numbers: what it knows of them is of no use.
     Another,
 }
@@ -49,22 +49,22 @@ impl Transaction {
     }
 }
 
-impl Fate {
+impl TransactionState {
     /// What the answer to COMMIT tells. Only an ERROR is a refusal: a session that is ended by FATAL may have committed, for
     /// instance while it waited for a standby.
-    pub(crate) fn told_by(answer: &Result<(), tokio_postgres::Error>) -> Fate {
+    pub(crate) fn told_by(answer: &Result<(), tokio_postgres::Error>) -> TransactionState {
         match answer {
-            Ok(()) => Fate::Committed,
+            Ok(()) => TransactionState::Committed,
             Err(error) => match error.as_db_error().and_then(|db| db.parsed_severity()) {
-                Some(Severity::Error) => Fate::RolledBack,
-                _ => Fate::Open,
+                Some(Severity::Error) => TransactionState::RolledBack,
+                _ => TransactionState::Open,
             },
         }
     }
 }
 
-/// Asks the server at `target` for the fates of `transactions`, if it is `server`. Where COMMIT has not arrived, `to_end` says of
-/// which the session is to be ended, from all fates and of which transactions that is so: it could arrive late.
+/// Asks the server at `target` for the states of `transactions`, if it is `server`. Where COMMIT has not arrived, `to_end` says of
+/// which the session is to be ended, from all states and of which transactions that is so: it could arrive late.
 ///
 /// # Errors
 /// There is no answer.
@@ -72,12 +72,12 @@ pub(crate) async fn ask(
     target: &Target,
     server: Option<&ServerIdentity>,
     transactions: &[Transaction],
-    to_end: impl FnOnce(&[Fate], &[bool]) -> Vec<bool>,
-) -> Result<Seen, Error> {
+    to_end: impl FnOnce(&[TransactionState], &[bool]) -> Vec<bool>,
+) -> Result<InquiryAnswer, Error> {
     let connection = target.connect().await?;
     let found = ServerIdentity::read(&connection).await;
     if found.is_none() || found.as_ref() != server {
-        return Ok(Seen::Another);
+        return Ok(InquiryAnswer::Another);
     }
     let ids: Vec<Option<&str>> = transactions.iter().map(|transaction| transaction.id.as_deref()).collect();
     let sql = "select pg_catalog.pg_xact_status(id::xid8), coalesce(a.state = 'idle in transaction', false)
@@ -85,16 +85,17 @@ pub(crate) async fn ask(
                  left join pg_catalog.pg_stat_activity as a on a.backend_xid = id::xid8::xid
                 order by n";
     let rows = connection.client().query_typed(sql, &[(&ids, Type::TEXT_ARRAY)]).await?;
-    let fate = |status: Option<&str>, has_written: bool| match status {
-        Some("committed") => Fate::Committed,
-        Some("aborted") => Fate::RolledBack,
+    let state = |status: Option<&str>, has_written: bool| match status {
+        Some("committed") => TransactionState::Committed,
+        Some("aborted") => TransactionState::RolledBack,
         // What has written nothing is the same either way.
-        None if !has_written => Fate::Committed,
-        _ => Fate::Open,
+        None if !has_written => TransactionState::Committed,
+        _ => TransactionState::Open,
     };
-    let fates: Vec<Fate> = rows.iter().zip(&ids).map(|(row, id)| fate(row.get(0), id.is_some())).collect();
+    let states: Vec<TransactionState> =
+        rows.iter().zip(&ids).map(|(row, id)| state(row.get(0), id.is_some())).collect();
     let is_late: Vec<bool> = rows.iter().map(|row| row.get(1)).collect();
-    let ends = to_end(&fates, &is_late);
+    let ends = to_end(&states, &is_late);
     let ids: Vec<&str> = ids.into_iter().zip(ends).filter_map(|(id, ends)| id.filter(|_| ends)).collect();
     if !ids.is_empty() {
         // Looked at again: COMMIT may have arrived meanwhile.
@@ -104,13 +105,13 @@ pub(crate) async fn ask(
                     where a.state = 'idle in transaction'";
         connection.client().query_typed(sql, &[(&ids, Type::TEXT_ARRAY)]).await?;
     }
-    Ok(Seen::Fates(fates))
+    Ok(InquiryAnswer::States(states))
 }
 
 /// The transactions of a commit that did not simply work, and what became of them.
 pub(crate) struct Account<'a> {
     pub(crate) transactions: &'a [Transaction],
-    pub(crate) fates: &'a [Fate],
+    pub(crate) states: &'a [TransactionState],
     pub(crate) server: Option<&'a ServerIdentity>,
     /// The table to which they added rows, quoted and qualified for SQL; `None`: deleting rows would not undo it.
     pub(crate) added_to: Option<&'a str>,
@@ -119,8 +120,8 @@ pub(crate) struct Account<'a> {
 impl Account<'_> {
     /// `failure`, with what is committed and what is not, how to find out and how to undo it.
     pub(crate) fn explain(&self, failure: Error) -> Error {
-        let (committed, open) = (self.of(Fate::Committed), self.of(Fate::Open));
-        let total = self.fates.len();
+        let (committed, open) = (self.of(TransactionState::Committed), self.of(TransactionState::Open));
+        let total = self.states.len();
         if committed.is_empty() && open.is_empty() {
             return failure.nothing_changed();
         }
@@ -150,7 +151,7 @@ impl Account<'_> {
             let ids: Vec<&str> = list.iter().filter_map(|transaction| transaction.id.as_deref()).collect();
             ids.join(", ")
         };
-        let rolled_back = self.of(Fate::RolledBack);
+        let rolled_back = self.of(TransactionState::RolledBack);
         let told = [("committed", &committed), ("rolled back", &rolled_back), ("unknown", &open)];
         let told = told.iter().filter(|(_, list)| !list.is_empty());
         let told: Vec<String> = told.map(|(word, list)| format!("{word}: {}", ids(list))).collect();
@@ -185,9 +186,9 @@ impl Account<'_> {
             .with_hint(steps.join("; "))
     }
 
-    fn of(&self, fate: Fate) -> Vec<&Transaction> {
-        let pairs = self.transactions.iter().zip(self.fates);
-        pairs.filter(|(_, its)| **its == fate).map(|(transaction, _)| transaction).collect()
+    fn of(&self, state: TransactionState) -> Vec<&Transaction> {
+        let pairs = self.transactions.iter().zip(self.states);
+        pairs.filter(|(_, its)| **its == state).map(|(transaction, _)| transaction).collect()
     }
 }
 
@@ -200,12 +201,12 @@ mod tests {
         Transaction { id: Some(id.to_owned()), xmins }
     }
 
-    fn explained(fates: &[Fate]) -> Error {
+    fn explained(states: &[TransactionState]) -> Error {
         let transactions = [transaction("4294967301", &["5", "7"]), transaction("4294967302", &["6"])];
         let server = ServerIdentity { system: "77".into(), timeline: "00000001".into() };
         let account = Account {
-            transactions: &transactions[..fates.len()],
-            fates,
+            transactions: &transactions[..states.len()],
+            states,
             server: Some(&server),
             added_to: Some("\"s\".\"t\""),
         };
@@ -214,27 +215,27 @@ mod tests {
 
     #[test]
     fn what_is_in_is_told_from_what_may_be() {
-        use Fate::{Committed as In, Open, RolledBack as Out};
-        for (fates, committed, visible) in [
+        use TransactionState::{Committed as In, Open, RolledBack as Out};
+        for (states, committed, visible) in [
             (&[Out, Out][..], Committed::No, "nothing was changed"),
             (&[Open], Committed::Unknown, "unknown: COMMIT was sent, and no answer came"),
             (&[In, Out], Committed::Partly, "the rows of 1 of 2 connections are in \"s\".\"t\"; those of"),
             (&[In, Open], Committed::Partly, "the rows of 1 of 2 connections are in \"s\".\"t\"; of 1 it is"),
             (&[Out, Open], Committed::Unknown, "unknown: COMMIT was sent on 2 connections, and of 1 it"),
         ] {
-            let error = explained(fates);
-            assert_eq!(error.committed(), committed, "{fates:?}");
+            let error = explained(states);
+            assert_eq!(error.committed(), committed, "{states:?}");
             assert!(error.visible().unwrap().starts_with(visible), "{error:?}");
         }
     }
 
     #[test]
     fn the_way_back_names_the_table_and_every_row_of_the_load() {
-        let error = explained(&[Fate::Committed, Fate::RolledBack]);
+        let error = explained(&[TransactionState::Committed, TransactionState::RolledBack]);
         assert_eq!(error.detail(), Some("transactions committed: 4294967301; rolled back: 4294967302"));
         let undo = "to take the rows out again: DELETE FROM \"s\".\"t\" WHERE xmin::text IN ('5', '7')";
         assert_eq!(error.hint(), Some(undo));
-        let hint = explained(&[Fate::Open, Fate::Open]).hint().unwrap().to_owned();
+        let hint = explained(&[TransactionState::Open, TransactionState::Open]).hint().unwrap().to_owned();
         assert!(hint.contains("the system identifier 77 and timeline 00000001: SELECT id"), "{hint}");
         assert!(hint.contains("unnest('{4294967301,4294967302}'::text[])"), "{hint}");
         assert!(hint.ends_with("IN ('5', '7', '6')"), "{hint}");

@@ -25,7 +25,7 @@ const LAST_SECOND_LOOK: Duration = Duration::from_secs(128);
 
 /// Its timer is kept from one transaction to the next: setting it each time wakes the runtime, which makes two system calls.
 #[derive(Default)]
-pub(super) struct Silence {
+pub(super) struct AnswerTimeout {
     timer: Option<Pin<Box<Sleep>>>,
     /// So many connections in a row swallowed what they were given.
     in_vain: u32,
@@ -37,10 +37,10 @@ pub(super) struct Awaited<'a> {
     pub(super) traffic: &'a Traffic,
     pub(super) mark: &'a Mark,
     /// Sessions that were given up: what they hold may be what the server waits for.
-    pub(super) ghosts: &'a [Mark],
+    pub(super) abandoned: &'a [Mark],
 }
 
-impl Silence {
+impl AnswerTimeout {
     /// Returns when no answer is to be expected any more: nothing passes, and the server's machine takes no connection, or
     /// the server waits for us as we wait for it.
     pub(super) async fn lasts(&mut self, awaited: &Awaited<'_>) {
@@ -77,7 +77,7 @@ impl Awaited<'_> {
         if !self.target.answers(SILENCE).await {
             return self.traffic.passed().await == before;
         }
-        let first = self.mark.look(self.target, self.ghosts, SILENCE).await;
+        let first = self.mark.look(self.target, self.abandoned, SILENCE).await;
         if !matches!(first, Sign::Waits(_)) {
             return false;
         }
@@ -88,7 +88,7 @@ impl Awaited<'_> {
                 return false;
             }
         }
-        self.mark.look(self.target, self.ghosts, SILENCE).await == first
+        self.mark.look(self.target, self.abandoned, SILENCE).await == first
             && self.traffic.passed().await == before
     }
 }
