@@ -18,7 +18,7 @@ pub(crate) async fn open(conninfo: &str) -> Result<Connection, Error> {
 }
 
 async fn open_under(conninfo: &str, environment: &Environment) -> Result<Connection, Error> {
-    let options = ConnectOptions { conninfo: Some(conninfo.to_owned()), ..ConnectOptions::default() };
+    let options = ConnectOptions::default().conninfo(conninfo);
     Ok(options.resolve(environment)?.connect().await?)
 }
 

@@ -174,7 +174,7 @@ fn carry_out(order: Order, out: &mut impl Write) -> Result<(u64, WorkerReport), 
                 .skip_columns(skip_columns)
                 .dry_run(dry_run);
             options.writing.rows_per_statement = rows_per_statement.map(in_memory).transpose()?;
-            let connect = ConnectOptions { conninfo: Some(order.conninfo), ..ConnectOptions::default() };
+            let connect = ConnectOptions::default().conninfo(order.conninfo);
             let target = connect.resolve(&Environment::from_process()).map_err(|error| said(error.into()))?;
             await_go(out)?;
             let report =

@@ -112,12 +112,12 @@ fn may_hold_secret(conninfo: &str) -> bool {
 }
 
 fn connect_options(typed: &Connection) -> ConnectOptions {
-    ConnectOptions {
-        conninfo: typed.dbname.clone(),
-        host: typed.host.clone(),
-        port: typed.port.clone(),
-        user: typed.username.clone(),
-    }
+    let mut options = ConnectOptions::default();
+    options.conninfo.clone_from(&typed.dbname);
+    options.host.clone_from(&typed.host);
+    options.port.clone_from(&typed.port);
+    options.user.clone_from(&typed.username);
+    options
 }
 
 #[cfg(test)]

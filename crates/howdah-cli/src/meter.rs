@@ -251,7 +251,8 @@ mod tests {
         let second = |n: u32| start + n * Duration::from_secs(1);
         let mut at = StreamProgress::default();
         assert_eq!(meter.view(&at, second(0)).line(), "waiting: for the first record");
-        at.writer = Some(howdah::writer::Statistics { retries: 2, queued_rows: 7, ..Default::default() });
+        let statistics = at.writer.get_or_insert_default();
+        (statistics.retries, statistics.queued_rows) = (2, 7);
         for n in 1..=10 {
             at.rows = u64::from(n) * 1000;
             meter.view(&at, second(n));

@@ -19,7 +19,7 @@ pub fn own_server(making: impl FnOnce(&Path)) -> Result<(Target, String), Error>
         making(&own.directory());
     }
     let own = own.start().map_err(failed)?;
-    let options = ConnectOptions { conninfo: Some(own.conninfo()), ..ConnectOptions::default() };
+    let options = ConnectOptions::default().conninfo(own.conninfo());
     // Complete in itself: PGOPTIONS or PGSSLMODE are meant for the user's servers, not for ours.
     Ok((options.resolve(&Environment::default())?, own.describe()))
 }

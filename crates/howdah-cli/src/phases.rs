@@ -45,16 +45,18 @@ mod tests {
 
     #[test]
     fn the_phases_stand_in_their_order_and_empty_ones_are_left_out() {
-        let phases = Phases {
-            plan_s: 0.012,
-            load_s: 1.5,
-            read_s: 0.1,
-            encode_s: 0.4,
-            wait_s: 0.99,
-            commit_s: 0.03,
-            ..Phases::default()
-        };
-        let report = Report { phases, elapsed_s: 2.0, client_cpu_s: 0.5, jobs: 2, ..Report::default() };
+        let mut phases = Phases::default();
+        phases.plan_s = 0.012;
+        phases.load_s = 1.5;
+        phases.read_s = 0.1;
+        phases.encode_s = 0.4;
+        phases.wait_s = 0.99;
+        phases.commit_s = 0.03;
+        let mut report = Report::default();
+        report.phases = phases;
+        report.elapsed_s = 2.0;
+        report.client_cpu_s = 0.5;
+        report.jobs = 2;
         assert_eq!(
             text(&report),
             "\

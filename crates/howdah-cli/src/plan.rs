@@ -104,12 +104,10 @@ mod tests {
             staging: Some("in a temporary table; rows are matched by id".into()),
             statements: vec!["CREATE TABLE t (\n  a text\n)".into(), "COMMIT".into()],
         };
-        let report = Report {
-            jobs: 1,
-            jobs_reason: Some("one connection: the table has a unique index".into()),
-            write_path: Some(WritePath::CopyBinary),
-            ..Report::default()
-        };
+        let mut report = Report::default();
+        report.jobs = 1;
+        report.jobs_reason = Some("one connection: the table has a unique index".into());
+        report.write_path = Some(WritePath::CopyBinary);
         assert_eq!(
             text(&plan, &report),
             "\

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use howdah::options::{DateFormat, DialectOptions, Format, HeaderOption, OnError, RejectLimit};
+use howdah::options::{DateFormat, Format, HeaderOption, OnError, RejectLimit};
 use howdah::{Error, LoadOptions};
 
 use crate::args::{Columns, Input, Tolerance};
@@ -49,13 +49,11 @@ pub(crate) fn options(
     of_input.format = format;
     of_input.decimal_comma = input.decimal.as_deref().map(decimal).transpose()?.unwrap_or_default();
     of_input.date_format = input.date_format.as_deref().map(DateFormat::parse).transpose()?;
-    of_input.dialect = DialectOptions {
-        delimiter: byte("--delimiter", &input.delimiter)?,
-        null: input.null.clone(),
-        default: default.cloned(),
-        quote: byte("--quote", &input.quote)?,
-        escape: byte("--escape", &input.escape)?,
-    };
+    of_input.dialect.delimiter = byte("--delimiter", &input.delimiter)?;
+    of_input.dialect.null.clone_from(&input.null);
+    of_input.dialect.default = default.cloned();
+    of_input.dialect.quote = byte("--quote", &input.quote)?;
+    of_input.dialect.escape = byte("--escape", &input.escape)?;
     let of_columns = &mut options.columns;
     of_columns.force_null = list("--force-null", &input.force_null)?;
     of_columns.force_not_null = list("--force-not-null", &input.force_not_null)?;

@@ -27,7 +27,7 @@
 //! # fn ask_for_password() -> String { String::new() }
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Error> {
-//! let options = ConnectOptions { conninfo: Some("postgresql://db1,db2/shop".into()), ..ConnectOptions::default() };
+//! let options = ConnectOptions::default().conninfo("postgresql://db1,db2/shop");
 //! let mut target = options.resolve(&Environment::from_process())?;
 //! let connection = match target.connect().await {
 //!     Err(error) if error.kind() == ErrorKind::PasswordRequired => {

@@ -16,12 +16,13 @@ use crate::target::Target;
 /// ```
 /// use howdah_connect::{ConnectOptions, Environment};
 ///
-/// let options = ConnectOptions { conninfo: Some("postgresql://app@db1,db2/shop".into()), ..ConnectOptions::default() };
+/// let options = ConnectOptions::default().conninfo("postgresql://app@db1,db2/shop");
 /// let target = options.resolve(&Environment::from_pairs([("PGCONNECT_TIMEOUT", "5")]))?;
 /// assert_eq!(target.describe(), r#""shop" on db1:5432 or db2:5432 as "app""#);
 /// # Ok::<(), howdah_connect::Error>(())
 /// ```
 #[derive(Clone, Default)]
+#[non_exhaustive]
 pub struct ConnectOptions {
     /// A URI, a keyword/value string, or the name of a database
     /// ([Connection Strings](https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING)).
@@ -67,6 +68,34 @@ const VARIABLES: [(&str, &str); 25] = [
 const UNSUPPORTED_VARIABLES: [&str; 3] = ["PGMINPROTOCOLVERSION", "PGREQUIREPEER", "PGSSLCRLDIR"];
 
 impl ConnectOptions {
+    /// Sets [`conninfo`](ConnectOptions::conninfo): a URI, a keyword/value string, or the name of a database.
+    #[must_use]
+    pub fn conninfo(mut self, conninfo: impl Into<String>) -> Self {
+        self.conninfo = Some(conninfo.into());
+        self
+    }
+
+    /// Sets [`host`](ConnectOptions::host): names, addresses or socket directories, with commas between them.
+    #[must_use]
+    pub fn host(mut self, host: impl Into<String>) -> Self {
+        self.host = Some(host.into());
+        self
+    }
+
+    /// Sets [`port`](ConnectOptions::port): one number for all hosts, or one for each with commas between them.
+    #[must_use]
+    pub fn port(mut self, port: impl Into<String>) -> Self {
+        self.port = Some(port.into());
+        self
+    }
+
+    /// Sets [`user`](ConnectOptions::user): the role that logs in.
+    #[must_use]
+    pub fn user(mut self, user: impl Into<String>) -> Self {
+        self.user = Some(user.into());
+        self
+    }
+
     /// Whether a server is named at all, here or by `PGHOST`, `PGHOSTADDR`, `PGPORT`, `PGSERVICE` or `PGDATABASE`.
     ///
     /// libpq would connect to a default server otherwise; a program may prefer one of its own.
@@ -118,7 +147,7 @@ impl Target {
     /// # Errors
     /// As of [`ConnectOptions::resolve`].
     pub fn new(conninfo: impl Into<String>) -> Result<Target, Error> {
-        let options = ConnectOptions { conninfo: Some(conninfo.into()), ..ConnectOptions::default() };
+        let options = ConnectOptions::default().conninfo(conninfo);
         options.resolve(&Environment::from_process())
     }
 }

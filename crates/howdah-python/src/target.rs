@@ -21,7 +21,8 @@ impl Chosen {
     /// Neither can be understood, or no server of our own can be had.
     pub(crate) fn by(dsn: Option<String>) -> Result<Chosen, Error> {
         let environment = Environment::from_process();
-        let options = ConnectOptions { conninfo: dsn, ..ConnectOptions::default() };
+        let mut options = ConnectOptions::default();
+        options.conninfo = dsn;
         if !options.is_given(&environment) {
             let (target, server) = own_server(|_| ())?;
             return Ok(Chosen { target, server, notices: Vec::new() });

@@ -6,7 +6,15 @@ use crate::Format;
 use crate::error::Error;
 
 /// COPY's options of the same names. `None` = the format's default.
+///
+/// ```
+/// use howdah_source::DialectOptions;
+///
+/// let options = DialectOptions::default().delimiter(b';').null("NA");
+/// assert_eq!(options.delimiter, Some(b';'));
+/// ```
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct DialectOptions {
     /// One byte between fields; default `,` (CSV), tab (TSV, text).
     pub delimiter: Option<u8>,
@@ -18,6 +26,43 @@ pub struct DialectOptions {
     pub quote: Option<u8>,
     /// The byte that escapes a quote inside quotes; default: the quote itself.
     pub escape: Option<u8>,
+}
+
+impl DialectOptions {
+    /// Sets the byte between fields.
+    #[must_use]
+    pub fn delimiter(mut self, delimiter: u8) -> Self {
+        self.delimiter = Some(delimiter);
+        self
+    }
+
+    /// Sets the string that stands for NULL.
+    #[must_use]
+    pub fn null(mut self, null: impl Into<String>) -> Self {
+        self.null = Some(null.into());
+        self
+    }
+
+    /// Sets [`default`](field@DialectOptions::default), the string that stands for the column's DEFAULT.
+    #[must_use]
+    pub fn default_marker(mut self, marker: impl Into<String>) -> Self {
+        self.default = Some(marker.into());
+        self
+    }
+
+    /// Sets the quote of CSV and TSV.
+    #[must_use]
+    pub fn quote(mut self, quote: u8) -> Self {
+        self.quote = Some(quote);
+        self
+    }
+
+    /// Sets the byte that escapes a quote inside quotes.
+    #[must_use]
+    pub fn escape(mut self, escape: u8) -> Self {
+        self.escape = Some(escape);
+        self
+    }
 }
 
 /// A checked dialect. One byte each for the structural characters, as in COPY.

@@ -61,7 +61,7 @@ fn main() {
 }
 
 fn shape(database: &Database, table: &str) -> RowShape {
-    let options = ConnectOptions { conninfo: Some(database.conninfo()), ..ConnectOptions::default() };
+    let options = ConnectOptions::default().conninfo(database.conninfo());
     let target = options.resolve(&Environment::from_pairs([])).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let bulk = runtime.block_on(BulkWriter::start(&target, table, None)).unwrap();

@@ -46,7 +46,7 @@ impl MeasuredWriter {
         (buffer, offer): (&Buffer, &Offer),
         rows: Vec<Literals>,
     ) -> Result<MeasuredWriter, Error> {
-        let options = ConnectOptions { conninfo: Some(conninfo.to_owned()), ..ConnectOptions::default() };
+        let options = ConnectOptions::default().conninfo(conninfo);
         let target = options.resolve(&Environment::from_process())?;
         let columns = dataset.columns().iter().map(|(name, _)| (*name).to_owned()).collect();
         let options = options_of(buffer, columns);

@@ -77,7 +77,7 @@ impl Host {
                 let server = Box::new(Throwaway::start(&Settings::fast_and_unsafe())?);
                 // Complete in itself: PGOPTIONS and the like are for the user's servers.
                 let target = |conninfo: String| {
-                    let options = ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() };
+                    let options = ConnectOptions::default().conninfo(conninfo);
                     options.resolve(&Environment::default())
                 };
                 let superuser = target(server.conninfo())?;

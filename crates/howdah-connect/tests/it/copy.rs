@@ -11,7 +11,7 @@ use howdah_testkit::waiting::PATIENCE;
 fn on_connection(test: impl AsyncFnOnce(&Database, &mut Connection)) {
     let database = Database::new();
     database.sql("CREATE TABLE t (n int PRIMARY KEY); CREATE TABLE ledger (part bigint)");
-    let options = ConnectOptions { conninfo: Some(database.conninfo()), ..ConnectOptions::default() };
+    let options = ConnectOptions::default().conninfo(database.conninfo());
     let target = options.resolve(&Environment::default()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {

@@ -46,7 +46,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn no_piece_of_a_password_is_shown(text in conninfo()) {
-        let options = ConnectOptions { conninfo: Some(text), ..ConnectOptions::default() };
+        let options = ConnectOptions::default().conninfo(text);
         let environment = Environment::from_pairs([("PGUSER", "somebody"), ("HOME", "/nowhere")]);
         let shown = match options.resolve(&environment) {
             Ok(target) => format!("{} {target:?} {:?}", target.describe(), target.notices()),

@@ -113,7 +113,7 @@ impl Server {
 
     fn options(&self, rest: &str) -> ConnectOptions {
         let conninfo = format!("host=127.0.0.1 port={} user=me {rest}", self.port);
-        ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() }
+        ConnectOptions::default().conninfo(conninfo)
     }
 }
 
@@ -272,7 +272,7 @@ fn refusals_have_their_kind_and_code_and_never_the_password(server: &Server) {
 
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let conninfo = format!("host=127.0.0.1 port={closed} user=me dbname=either password={PASSWORD}");
-    let target = resolve(&ConnectOptions { conninfo: Some(conninfo), ..Default::default() }, &nothing);
+    let target = resolve(&ConnectOptions::default().conninfo(conninfo), &nothing);
     let error = ask(&target, IS_ENCRYPTED).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unreachable);
     let expected = format!("connection to server at \"127.0.0.1\", port {closed} failed: Connection refused");
@@ -286,8 +286,7 @@ fn refusals_have_their_kind_and_code_and_never_the_password(server: &Server) {
     let libpq = String::from_utf8(libpq.stderr).unwrap();
     assert!(libpq.contains(&expected), "{libpq}");
     let broken = format!("host=127.0.0.1 password='{PASSWORD}");
-    let error =
-        ConnectOptions { conninfo: Some(broken), ..Default::default() }.resolve(&nothing).unwrap_err();
+    let error = ConnectOptions::default().conninfo(broken).resolve(&nothing).unwrap_err();
     assert!(!format!("{error} {error:?}").contains(PASSWORD), "{error:?}");
 }
 
@@ -324,12 +323,7 @@ fn the_nearest_word_wins(server: &Server) {
         [("PGHOST", "127.0.0.1"), ("PGPORT", port.as_str()), ("PGDATABASE", "either"), ("PGUSER", "me")];
     assert!(works(&ConnectOptions::default(), Environment::from_pairs(here).with_home(home)));
     // As psql: what the connection string spells out beats -h -p -U, which beat the environment.
-    let nowhere = ConnectOptions {
-        host: Some("/nowhere".into()),
-        port: Some("1".into()),
-        user: Some("nobody".into()),
-        ..with(&right)
-    };
+    let nowhere = with(&right).host("/nowhere").port("1").user("nobody");
     assert!(works(&nowhere, Environment::from_pairs(elsewhere)));
     let psql = Command::new(Path::new(PROGRAMS).join("psql"))
         .env_clear()
@@ -338,11 +332,10 @@ fn the_nearest_word_wins(server: &Server) {
         .output()
         .unwrap();
     assert!(psql.status.success(), "{psql:?}");
-    let options = ConnectOptions {
-        conninfo: Some(format!("dbname=either {right}")),
-        host: Some("127.0.0.1".into()),
-        port: Some(port),
-        user: Some("me".into()),
-    };
+    let options = ConnectOptions::default()
+        .conninfo(format!("dbname=either {right}"))
+        .host("127.0.0.1")
+        .port(port)
+        .user("me");
     assert!(works(&options, Environment::from_pairs(elsewhere)));
 }

@@ -7,6 +7,7 @@ use crate::error::Error;
 
 /// The error inside a report.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct ReportedError {
     /// One line.
     pub message: Message,
@@ -24,6 +25,7 @@ pub struct ReportedError {
 
 /// A place in an input.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct ReportedLocation {
     /// The input.
     pub file: String,

@@ -57,6 +57,7 @@ impl PromoteOptions {
 
 /// The figures of one promotion. Serialises to the JSON report.
 #[derive(Debug, Clone, Default, Serialize)]
+#[non_exhaustive]
 pub struct PromoteReport {
     /// How it ended.
     pub outcome: Outcome,

@@ -18,6 +18,7 @@ pub use outcome::{CommitUnit, CopyFormat, Outcome};
 
 /// The figures of one load. Serialises to the JSON report.
 #[derive(Debug, Clone, Default, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// How it ended.
     pub outcome: Outcome,
@@ -119,6 +120,7 @@ impl Error {
 
 /// Seconds per phase.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
+#[non_exhaustive]
 pub struct Phases {
     /// Reading the input for the types of a new table.
     pub infer_s: f64,

@@ -12,6 +12,7 @@ use crate::writer::{Distribution, Statistics};
 
 /// The figures of one stream. Serialises to the JSON report.
 #[derive(Debug, Clone, Default, Serialize)]
+#[non_exhaustive]
 pub struct StreamReport {
     /// How it ended: [`Outcome::Loaded`] is at the input's end.
     pub outcome: Outcome,
@@ -73,6 +74,7 @@ impl Error {
 
 /// What a stream decided: how records are read, and which column each field fills.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct StreamPlan {
     /// How records are written.
     pub dialect: DialectSummary,
@@ -84,6 +86,7 @@ pub struct StreamPlan {
 
 /// What the writer did.
 #[derive(Debug, Clone, Default, Serialize)]
+#[non_exhaustive]
 pub struct WriterFigures {
     /// Transactions committed.
     pub flushes: u64,
@@ -111,6 +114,7 @@ pub struct WriterFigures {
 
 /// Milliseconds.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
+#[non_exhaustive]
 pub struct LatencyFigures {
     /// The mean.
     pub mean: f64,

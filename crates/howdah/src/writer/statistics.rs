@@ -14,6 +14,7 @@ use super::adaptive::Decision;
 
 /// What a writer has done since it was made.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Statistics {
     /// Rows known to be committed.
     pub rows_written: u64,

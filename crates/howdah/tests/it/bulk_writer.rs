@@ -16,7 +16,7 @@ pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
 }
 
 pub(crate) fn target(database: &Database) -> Target {
-    let options = ConnectOptions { conninfo: Some(database.conninfo()), ..ConnectOptions::default() };
+    let options = ConnectOptions::default().conninfo(database.conninfo());
     options.resolve(&Environment::from_pairs([])).unwrap()
 }
 

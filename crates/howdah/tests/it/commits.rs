@@ -48,7 +48,7 @@ impl Rig {
 
     fn target(&self) -> Target {
         let conninfo = self.proxy.conninfo(&self.database.conninfo());
-        let options = ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() };
+        let options = ConnectOptions::default().conninfo(conninfo);
         options.resolve(&Environment::from_pairs([])).unwrap()
     }
 
@@ -314,7 +314,7 @@ fn another_server_is_not_asked_what_became_of_a_commit() {
     let proxy = FaultProxy::start(first.tcp_address());
     first.sql("CREATE TABLE t (n int)");
     let conninfo = proxy.conninfo(&first.conninfo());
-    let connect = ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() };
+    let connect = ConnectOptions::default().conninfo(conninfo);
     let target = connect.resolve(&Environment::from_pairs([])).unwrap();
     let file = tempfile::NamedTempFile::with_suffix(".csv").unwrap();
     std::fs::write(file.path(), "n\n1\n").unwrap();

@@ -290,7 +290,7 @@ fn a_transaction_that_own_sql_prepares_is_named_with_the_way_out() {
     server.sql("CREATE TABLE t (n int)");
     let file = tempfile::NamedTempFile::with_suffix(".csv").unwrap();
     std::fs::write(file.path(), "n\n1\n").unwrap();
-    let connect = howdah::connect::ConnectOptions { conninfo: Some(server.conninfo()), ..Default::default() };
+    let connect = howdah::connect::ConnectOptions::default().conninfo(server.conninfo());
     let target = connect.resolve(&howdah::connect::Environment::from_pairs([])).unwrap();
     let wanted = options(&file.path().to_string_lossy(), "t").mode(Mode::Append);
     let wanted = wanted.after(["PREPARE TRANSACTION 'it''s mine'"]);

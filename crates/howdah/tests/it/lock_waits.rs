@@ -90,8 +90,8 @@ fn a_wait_that_is_too_long_ends_where_no_further_connection_is_to_be_had() {
              CREATE TABLE t (n int PRIMARY KEY); INSERT INTO t VALUES (0); ALTER TABLE t OWNER TO {role}"
         ));
         let file = database.file("t.csv", "n\n1\n2\n");
-        let conninfo = Some(format!("{} user={role} password=lone", database.conninfo()));
-        let lone = ConnectOptions { conninfo, ..ConnectOptions::default() };
+        let conninfo = format!("{} user={role} password=lone", database.conninfo());
+        let lone = ConnectOptions::default().conninfo(conninfo);
         let lone = lone.resolve(&Environment::from_pairs([])).unwrap();
         let holder = Holder::new(&database, lock);
         let wanted =

@@ -59,7 +59,7 @@ fn a_machine_that_is_gone_ends_the_load_within_thirty_seconds() {
     let server = format!("{}/.s.PGSQL.{}", database.setting("host"), database.setting("port"));
     let (address, end) = dying_machine(server);
     let through = format!("{conninfo} host=127.0.0.1 port={} connect_timeout=60", address.port());
-    let connect = ConnectOptions { conninfo: Some(through), ..ConnectOptions::default() };
+    let connect = ConnectOptions::default().conninfo(through);
     let target = connect.resolve(&Environment::from_pairs([])).unwrap();
     let wanted = options(&big_file(&database), "t").header(HeaderOption::No).mode(Mode::Append).jobs(1);
     let start = Instant::now();
@@ -105,8 +105,8 @@ fn a_machine_that_goes_while_a_statement_runs_is_noticed_in_every_phase() {
             let locked = "LOCK TABLE t IN ACCESS EXCLUSIVE MODE";
             let holder = (phase == "planning").then(|| Holder::new(&database, locked));
             let proxy = FaultProxy::start(database.tcp_address());
-            let conninfo = Some(proxy.conninfo(&database.conninfo()));
-            let connect = ConnectOptions { conninfo, ..ConnectOptions::default() };
+            let conninfo = proxy.conninfo(&database.conninfo());
+            let connect = ConnectOptions::default().conninfo(conninfo);
             let target = connect.resolve(&Environment::from_pairs([])).unwrap();
             let file = database.file("t.csv", "a\nb\n");
             let wanted = options(&file, "t").header(HeaderOption::No).mode(Mode::Append).jobs(1);

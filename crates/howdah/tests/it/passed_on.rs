@@ -16,13 +16,10 @@ fn passed_on(file: &str, table: &str) -> LoadOptions {
 fn every_dialect_stores_what_psql_stores() {
     let database = Database::new();
     database.sql("CREATE TABLE by_psql (n int, s text DEFAULT 'd', x text); CREATE TABLE by_us (LIKE by_psql INCLUDING DEFAULTS)");
-    let bytes = |delimiter: u8, quote: u8, escape: u8| DialectOptions {
-        delimiter: Some(delimiter),
-        quote: Some(quote),
-        escape: Some(escape),
-        ..DialectOptions::default()
+    let bytes = |delimiter: u8, quote: u8, escape: u8| {
+        DialectOptions::default().delimiter(delimiter).quote(quote).escape(escape)
     };
-    let null = |null: &str| DialectOptions { null: Some(null.into()), ..bytes(b',', b'"', b'"') };
+    let null = |null: &str| bytes(b',', b'"', b'"').null(null);
     let forced = |force_null: &[&str], force_not_null: &[&str], dialect: DialectOptions| {
         LoadOptions::default()
             .force_null(force_null.iter().copied())
@@ -30,7 +27,7 @@ fn every_dialect_stores_what_psql_stores() {
             .dialect(dialect)
     };
     let plain = |dialect: DialectOptions| forced(&[], &[], dialect);
-    let default = DialectOptions { default: Some("-".into()), ..bytes(b',', b'"', b'"') };
+    let default = bytes(b',', b'"', b'"').default_marker("-");
     let is_16 = database.sql("SHOW server_version_num").as_str() >= "160000";
     let cases: Vec<(&str, LoadOptions, &str)> = vec![
         ("n,s,x\n1,\"a,\"\"b\n\nc\",\n2,\"\",\\.\n\\N3,x,", plain(null("\\N3")), "HEADER, NULL '\\N3'"),
@@ -39,11 +36,7 @@ fn every_dialect_stores_what_psql_stores() {
             plain(bytes(b';', b'\'', b'\\')),
             "DELIMITER ';', QUOTE '''', ESCAPE '\\'",
         ),
-        (
-            "1\t\"\"\t\n2\tNA\t\"NA\"\n",
-            plain(DialectOptions { delimiter: Some(b'\t'), ..null("NA") }),
-            "DELIMITER E'\\t', NULL 'NA'",
-        ),
+        ("1\t\"\"\t\n2\tNA\t\"NA\"\n", plain(null("NA").delimiter(b'\t')), "DELIMITER E'\\t', NULL 'NA'"),
         ("1,\"\",\n2,,\"\"\n", forced(&["s"], &["x"], null("")), "FORCE_NULL (s), FORCE_NOT_NULL (x)"),
         ("1,\"\",\n2,,\"\"\n", forced(&["*"], &[], null("")), "FORCE_NULL (n, s, x)"),
         ("1,a\u{2028}\"\r\nb\",ü\r\n2,\"\r\",\"\n\"\r\n", plain(null("")), "NULL ''"),
@@ -192,7 +185,7 @@ fn a_dry_run_judges_values_and_shows_the_statement() {
     let database = Database::new();
     database.sql("CREATE TABLE t (n int, s text)");
     let good = database.file("good.csv", "1;a\n");
-    let dialect = DialectOptions { delimiter: Some(b';'), ..DialectOptions::default() };
+    let dialect = DialectOptions::default().delimiter(b';');
     let dry = |file: &str| passed_on(file, "t").dry_run(true).dialect(dialect.clone());
     let statements = load(&database, &dry(&good)).plan.unwrap().statements;
     assert!(statements.iter().any(|sql| sql.contains("FORMAT csv, DELIMITER ';'")), "{statements:?}");

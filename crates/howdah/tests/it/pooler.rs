@@ -60,7 +60,7 @@ impl Pooler {
             std::thread::sleep(Duration::from_millis(20));
         }
         let conninfo = format!("host=127.0.0.1 port={port} user=any dbname={}", database.name());
-        let connect = ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() };
+        let connect = ConnectOptions::default().conninfo(conninfo);
         Some(Pooler { child, port, target: connect.resolve(&Environment::from_pairs([])).unwrap() })
     }
 

@@ -11,7 +11,7 @@ use howdah_testkit::Database;
 /// As the role of least privilege.
 fn target(database: &Database) -> Target {
     let conninfo = format!("{} user=loader_{} password=least", database.conninfo(), database.name());
-    let connect = ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() };
+    let connect = ConnectOptions::default().conninfo(conninfo);
     connect.resolve(&Environment::from_pairs([])).unwrap()
 }
 

@@ -256,7 +256,7 @@ fn a_replacement_gives_no_right_and_takes_none() {
         }
         // A role that may not act for those who granted grants in its own name.
         let conninfo = format!("{} user={owner} password=owns", database.conninfo());
-        let its = ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() };
+        let its = ConnectOptions::default().conninfo(conninfo);
         let its = its.resolve(&Environment::from_pairs([])).unwrap();
         howdah::load(&options(&file, "t").mode(Mode::Replace), &its, &howdah::Control::new()).unwrap();
         let mut granted = before;

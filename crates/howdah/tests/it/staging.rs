@@ -139,7 +139,7 @@ fn the_dry_run_shows_the_statement_and_changes_nothing() {
 /// Loads as a role of few rights.
 fn load_as(database: &Database, role: &str, options: &LoadOptions) -> Result<howdah::Report, howdah::Error> {
     let conninfo = format!("{} options='-c role={role}'", database.conninfo());
-    let connect = howdah::connect::ConnectOptions { conninfo: Some(conninfo), ..Default::default() };
+    let connect = howdah::connect::ConnectOptions::default().conninfo(conninfo);
     let target = connect.resolve(&howdah::connect::Environment::from_pairs([])).unwrap();
     howdah::load(options, &target, &howdah::Control::new())
 }

@@ -22,7 +22,7 @@ impl Rig {
         // As a server is usually set up: loads into it are durable.
         let server = OwnServer::with(Settings::default());
         server.sql("CREATE TABLE t (n int)");
-        let connect = ConnectOptions { conninfo: Some(server.conninfo()), ..ConnectOptions::default() };
+        let connect = ConnectOptions::default().conninfo(server.conninfo());
         let target = connect.resolve(&Environment::from_pairs([])).unwrap();
         let file = tempfile::NamedTempFile::with_suffix(".csv").unwrap();
         std::fs::write(file.path(), "n\n1\n").unwrap();

@@ -81,8 +81,8 @@ fn a_stop_while_the_machine_is_gone_ends_within_two_seconds_in_every_phase() {
         );
         let holder = phase.holder(&database);
         let proxy = FaultProxy::start(database.tcp_address());
-        let conninfo = Some(proxy.conninfo(&database.conninfo()));
-        let connect = ConnectOptions { conninfo, ..ConnectOptions::default() };
+        let conninfo = proxy.conninfo(&database.conninfo());
+        let connect = ConnectOptions::default().conninfo(conninfo);
         let target = connect.resolve(&Environment::from_pairs([])).unwrap();
         let wanted = phase.options(options(&database.file("t.csv", "n\n1\n2\n3\n"), "t"));
         let control = Control::new();

@@ -9,7 +9,7 @@ use howdah_testkit::Database;
 use howdah_testkit::waiting::PATIENCE;
 
 fn target(conninfo: String) -> Target {
-    let options = ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() };
+    let options = ConnectOptions::default().conninfo(conninfo);
     options.resolve(&Environment::default()).unwrap()
 }
 
@@ -40,7 +40,7 @@ fn the_kind_decides_about_the_exit_code_and_the_cause_stays() {
     let error = refused(&target(format!("host=127.0.0.1 port={port} user=nobody dbname=nowhere")));
     assert_eq!(error.kind(), ErrorKind::PasswordRequired, "{error:?}");
 
-    let options = ConnectOptions { conninfo: Some("nonsense=1".to_owned()), ..ConnectOptions::default() };
+    let options = ConnectOptions::default().conninfo("nonsense=1".to_owned());
     let error = Error::from(options.resolve(&Environment::default()).unwrap_err());
     assert_eq!((error.kind(), error.message()), (ErrorKind::Connect, "invalid connection option"));
 }

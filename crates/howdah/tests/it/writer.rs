@@ -372,7 +372,7 @@ fn rows_do_not_wait_for_connections_that_the_server_does_not_give() {
          GRANT CREATE ON SCHEMA public TO single_{name}; GRANT INSERT, SELECT ON t TO single_{name}"
     ));
     let conninfo = format!("{} user=single_{name} password=one", database.conninfo());
-    let connect = ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() };
+    let connect = ConnectOptions::default().conninfo(conninfo);
     let target = connect.resolve(&Environment::from_pairs([])).unwrap();
     let options = WriterOptions::default().connections(4).max_rows(10);
     let writer = Writer::connect_blocking(&target, "t", options).unwrap();

@@ -13,12 +13,11 @@ const VARIABLES: [&str; 2] = ["HOWDAH_CODEGEN_URL", "SQG_POSTGRES_URL"];
 /// Chooses a server; and says, behind its name, which variable named it. `PGHOST` and the like choose none: nobody's data are
 /// needed here, and a server should be touched on purpose.
 pub(super) fn choose(typed: &DescribingServer) -> Result<(Place, String), Error> {
-    let mut options = ConnectOptions {
-        conninfo: typed.dbname.clone(),
-        host: typed.host.clone(),
-        port: typed.port.clone(),
-        user: typed.username.clone(),
-    };
+    let mut options = ConnectOptions::default();
+    options.conninfo.clone_from(&typed.dbname);
+    options.host.clone_from(&typed.host);
+    options.port.clone_from(&typed.port);
+    options.user.clone_from(&typed.username);
     let mut from = String::new();
     if !options.is_given(&Environment::default()) {
         match VARIABLES.into_iter().find_map(|name| Some((name, variable(name)?))) {

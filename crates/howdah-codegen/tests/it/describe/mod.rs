@@ -14,7 +14,7 @@ use howdah_testkit::Database;
 fn in_transaction<T>(database: &Database, work: impl AsyncFnOnce(&Connection) -> T) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let options = ConnectOptions { conninfo: Some(database.conninfo()), ..ConnectOptions::default() };
+        let options = ConnectOptions::default().conninfo(database.conninfo());
         let connection = options.resolve(&Environment::default()).unwrap().connect().await.unwrap();
         connection.client().batch_execute("begin").await.unwrap();
         let answer = work(&connection).await;

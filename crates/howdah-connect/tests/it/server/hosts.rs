@@ -17,7 +17,7 @@ fn both(conninfo: &str, variables: &[(&str, &str)], home: &Path) -> [Option<Stri
     for (name, value) in variables {
         environment = environment.with(name, value);
     }
-    let options = ConnectOptions { conninfo: Some(conninfo.to_owned()), ..ConnectOptions::default() };
+    let options = ConnectOptions::default().conninfo(conninfo);
     let ours = options.resolve(&environment).and_then(|target| ask(&target, sql));
     [psql, ours.ok()]
 }
@@ -139,7 +139,7 @@ fn a_server_that_says_nothing_is_not_waited_for() {
     let port = silent.local_addr().unwrap().port();
     for mode in ["disable", "require"] {
         let conninfo = format!("host=127.0.0.1 port={port} user=me sslmode={mode} connect_timeout=1");
-        let options = ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() };
+        let options = ConnectOptions::default().conninfo(conninfo);
         let began = Instant::now();
         let error = ask(&resolve(&options, &Environment::default()), "select 1").unwrap_err();
         assert!(error.message().ends_with("failed: timeout expired"), "{error:?}");
@@ -155,7 +155,7 @@ fn hosts_are_tried_in_their_order_and_in_any_order_only_where_that_is_asked_for(
     let names = ["/nowhere/a", "/nowhere/b", "/nowhere/c"];
     let first = |rest: &str| {
         let conninfo = format!("host={} user=me {rest}", names.join(","));
-        let options = ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() };
+        let options = ConnectOptions::default().conninfo(conninfo);
         let error = ask(&resolve(&options, &Environment::default()), "select 1").unwrap_err();
         names.into_iter().find(|name| error.message().contains(name)).expect("a host is named")
     };
@@ -183,7 +183,7 @@ fn addresses_of_one_name_are_balanced_too_and_every_session_ends_on_a_server() {
         "host=127.0.0.1,127.0.0.1 port={closed},{} user=me dbname=either load_balance_hosts=random",
         server.port
     );
-    let options = ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() };
+    let options = ConnectOptions::default().conninfo(conninfo);
     for _ in 0..8 {
         assert_eq!(ask(&resolve(&options, &environment), "select 'in'::text").unwrap(), "in");
     }
@@ -224,7 +224,7 @@ fn a_direct_handshake_carries_a_whole_session() {
         let conninfo = |rest: &str| {
             let conninfo =
                 format!("host=localhost hostaddr=127.0.0.1 port={port} user=me dbname=plain_only {rest}");
-            ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() }
+            ConnectOptions::default().conninfo(conninfo)
         };
         let direct = "sslmode=require sslnegotiation=direct";
         let connection = resolve(&conninfo(direct), &environment).connect().await.unwrap();
@@ -253,7 +253,7 @@ fn a_direct_handshake_begins_with_tls_and_says_what_it_wants() {
     let conninfo = format!(
         "host=localhost hostaddr=127.0.0.1 port={port} user=me sslmode=require sslnegotiation=direct"
     );
-    let options = ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() };
+    let options = ConnectOptions::default().conninfo(conninfo);
     ask(&resolve(&options, &Environment::default()), "select 1").unwrap_err();
     let heard = heard.join().unwrap();
     assert_eq!(heard[0], 0x16, "{heard:?}");

@@ -78,7 +78,7 @@ impl Server {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().trim().to_owned();
         let psql = if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) };
         let environment = Environment::from_pairs([("PGPASSWORD", PASSWORD)]).with_home(home);
-        let options = ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() };
+        let options = ConnectOptions::default().conninfo(conninfo);
         let ours = options.resolve(&environment).and_then(|target| ask(&target, IS_ENCRYPTED));
         let shown = |error: Error| format!("{} {}", error.message(), error.hint().unwrap_or_default());
         [psql, ours.map_err(shown)]
@@ -205,7 +205,7 @@ fn the_system_s_trusted_roots_let_their_servers_in_and_no_others() {
         let environment = Environment::from_pairs([("PGPASSWORD", PASSWORD)]);
         let conninfo =
             format!("host=localhost hostaddr=127.0.0.1 port={port} user=me dbname=either sslrootcert=system");
-        let options = ConnectOptions { conninfo: Some(conninfo), ..ConnectOptions::default() };
+        let options = ConnectOptions::default().conninfo(conninfo);
         let target = resolve(&options, &environment);
         return println!("encrypted: {:?}", ask(&target, IS_ENCRYPTED).map_err(|error| error.to_string()));
     }

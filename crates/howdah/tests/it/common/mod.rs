@@ -10,7 +10,7 @@ use howdah_testkit::Database;
 pub(crate) use holder::{GATE, Holder, until_at_the_gate};
 
 pub(crate) fn target(database: &Database) -> Target {
-    let options = ConnectOptions { conninfo: Some(database.conninfo()), ..ConnectOptions::default() };
+    let options = ConnectOptions::default().conninfo(database.conninfo());
     options.resolve(&Environment::from_pairs([])).unwrap()
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn create(table: &str) -> String {
 }
 
 pub(crate) fn target(conninfo: &str) -> Target {
-    let options = ConnectOptions { conninfo: Some(conninfo.to_owned()), ..ConnectOptions::default() };
+    let options = ConnectOptions::default().conninfo(conninfo);
     options.resolve(&Environment::from_pairs([])).unwrap()
 }
 
