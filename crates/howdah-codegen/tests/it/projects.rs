@@ -285,9 +285,16 @@ fn a_key_that_cannot_be_meant_is_told_with_those_that_can() -> Result<(), String
             "another one of the same columns is deferrable",
         ),
     ];
-    let table = "CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false);\nCREATE TYPE r \
-                 AS (x int);\nCREATE TABLE t (a int PRIMARY KEY, b int, c text, p box, r r)";
-    for (index, why) in wrong {
+    // Only ICU, which a server may have been built without, takes different texts for equal.
+    let has_icu = database.sql("SELECT count(*) FROM pg_collation WHERE collname = 'en-x-icu'") == "1";
+    let collation = match has_icu {
+        true => "CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false);\n",
+        false => "",
+    };
+    let table = format!(
+        "{collation}CREATE TYPE r AS (x int);\nCREATE TABLE t (a int PRIMARY KEY, b int, c text, p box, r r)"
+    );
+    for (index, why) in wrong.into_iter().filter(|(index, _)| has_icu || !index.contains("COLLATE ci")) {
         let (message, help) = told(&format!("{table};\n{index}"), ":upsert=i");
         assert_eq!(message, format!("`i` cannot be the key: {why}"));
         assert_eq!(help, "it has t_pkey (a)", "{index}");
