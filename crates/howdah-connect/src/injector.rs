@@ -23,8 +23,9 @@
 //! ([COPY Operations](https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-COPY)), and the driver sends one
 //! right behind the statement of each of its own COPYs: so a CopyInResponse for the driver takes one request back.
 
+use parking_lot::Mutex;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use postgres_protocol::message::frontend;
@@ -75,13 +76,13 @@ pub(crate) enum Verdict {
 impl Slot {
     /// Leaves a COPY, in place of any that was not sent; the ticket, as SQL.
     pub(crate) fn offer(&self, copy: Sealed) -> io::Result<String> {
-        self.lock().copy = Some(copy);
+        self.0.lock().copy = Some(copy);
         self.next_ticket()
     }
 
     /// A new ticket for the COPY that is waiting.
     pub(crate) fn next_ticket(&self) -> io::Result<String> {
-        let mut waiting = self.lock();
+        let mut waiting = self.0.lock();
         waiting.number += 1;
         let sql = format!("-- pipelined COPY {}", waiting.number);
         let mut message = BytesMut::new();
@@ -93,27 +94,23 @@ impl Slot {
 
     /// What became of the last ticket.
     pub(crate) fn verdict(&self) -> Verdict {
-        self.lock().verdict
+        self.0.lock().verdict
     }
 
     /// Takes a COPY back that was not sent. Its ticket is then a comment like any other.
     pub(crate) fn withdraw(&self) {
-        self.lock().copy = None;
+        self.0.lock().copy = None;
     }
 
     /// Why the stream closed the connection, if it did, to be told once.
     pub(crate) fn take_fault(&self) -> Option<&'static str> {
-        self.lock().fault.take()
+        self.0.lock().fault.take()
     }
 
     /// An error that closes the connection.
     fn out_of_step(&self, fault: &'static str) -> io::Error {
-        self.lock().fault = Some(fault);
+        self.0.lock().fault = Some(fault);
         io::Error::new(io::ErrorKind::InvalidData, fault)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -191,11 +188,11 @@ impl ProtocolInjector {
     /// [`fill`](ProtocolInjector::fill) has been written. What [`Disposition::Forward`] allows is to be confirmed by
     /// [`forwarded`](ProtocolInjector::forwarded).
     pub(crate) fn route(&mut self, driver: &[u8]) -> Disposition {
-        if self.open_requests.is_none() || self.withheld.is_empty() && self.slot.lock().copy.is_none() {
+        if self.open_requests.is_none() || self.withheld.is_empty() && self.slot.0.lock().copy.is_none() {
             return Disposition::Forward(driver.len());
         }
         let slot = self.slot.clone();
-        let mut waiting = slot.lock();
+        let mut waiting = slot.0.lock();
         let ticket = waiting.ticket.clone();
         if self.withheld.is_empty() {
             let start = self.before_ticket(driver, &ticket);

@@ -1,6 +1,6 @@
 //! What a server says without being asked, as far as it matters later.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
 
 use tokio_postgres::error::DbError;
 
@@ -24,24 +24,20 @@ impl Said {
     /// The server gives notice of something.
     pub(crate) fn hear(&self, notice: DbError) {
         if notice.file() == Some(SYNCHRONOUS_REPLICATION) {
-            self.heard().standby_warning = Some(notice);
+            self.0.lock().standby_warning = Some(notice);
         }
     }
 
     /// The connection ends with this.
     pub(crate) fn end(&self, words: LastWords) {
-        self.heard().last_words = Some(words);
+        self.0.lock().last_words = Some(words);
     }
 
     pub(crate) fn take_standby_warning(&self) -> Option<DbError> {
-        self.heard().standby_warning.take()
+        self.0.lock().standby_warning.take()
     }
 
     pub(crate) fn last_words(&self) -> Option<LastWords> {
-        self.heard().last_words.clone()
-    }
-
-    fn heard(&self) -> MutexGuard<'_, Heard> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().last_words.clone()
     }
 }

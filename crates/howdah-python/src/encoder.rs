@@ -1,7 +1,7 @@
 //! Rows of Python objects as binary rows, for writers: each value becomes what its column's type makes of it.
 
+use parking_lot::Mutex;
 use std::cell::{Cell, RefCell};
-use std::sync::{Mutex, PoisonError};
 
 use howdah::rows::{FieldWriter, Fields, OpenField, Row, RowShape, Value};
 use howdah::{Error, ErrorKind};
@@ -63,11 +63,11 @@ impl Encoders {
         row: &Bound<'_, PyAny>,
         give: impl FnOnce(&[u8], &[OpenField]) -> R,
     ) -> PyResult<R> {
-        let taken = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let taken = self.idle.lock().pop();
         let mut encoder = taken.unwrap_or_default();
         let given = encoder.encode(self, row).map(|()| give(&encoder.row, &encoder.open));
         if encoder.row.capacity() <= KEPT_BYTES {
-            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut idle = self.idle.lock();
             if idle.len() < KEPT {
                 idle.push(encoder);
             }

@@ -1,7 +1,7 @@
 //! A throwaway PostgreSQL as a Python object, for tests and notebooks.
 
+use parking_lot::Mutex;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 use howdah_cli::server_error;
 use howdah_server::{Settings, Throwaway};
@@ -76,7 +76,7 @@ impl Server {
     }
 
     fn __repr__(&self) -> String {
-        let state = match *self.running.lock().unwrap_or_else(PoisonError::into_inner) {
+        let state = match *self.running.lock() {
             Some(_) => "on port",
             None => "closed, once on port",
         };
@@ -87,7 +87,7 @@ impl Server {
 impl Server {
     /// The server, to be dropped; in a forked child it is the parent's, and left alone.
     fn take(&self) -> Option<Throwaway> {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let running = self.running.lock().take()?;
         if std::process::id() == self.owner {
             return Some(running);
         }

@@ -1,13 +1,14 @@
 //! Waiting for futures of the engine's: a thread waits with the interpreter free and hears signals meanwhile, an event loop
 //! is woken through a socket. The engine's threads never need the interpreter, so none of them can hang or break its end.
 
+use parking_lot::Mutex;
 use std::future::Future;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
@@ -63,23 +64,19 @@ pub(crate) fn in_thread<T: Send + 'static>(
     let (answer, caller) = (done.clone(), thread::current());
     let run = move || {
         let result = catch_unwind(AssertUnwindSafe(work));
-        *lock(&answer) = Some(result.unwrap_or_else(|_| Err(Error::bug())));
+        *answer.lock() = Some(result.unwrap_or_else(|_| Err(Error::bug())));
         caller.unpark();
     };
     if let Err(error) = thread::Builder::new().name(name.to_owned()).spawn(run) {
         return Ok(Err(Error::new(howdah::ErrorKind::Internal, format!("cannot start a thread: {error}"))));
     }
     loop {
-        if let Some(result) = lock(&done).take() {
+        if let Some(result) = done.lock().take() {
             return Ok(result);
         }
         py.detach(|| thread::park_timeout(TICK));
         py.check_signals()?;
     }
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What wakes an event loop: it watches `fileno` and asks who was woken. However many are woken while it is busy, it is
@@ -113,7 +110,7 @@ impl Wakeups {
         // First the rings: who is woken in between rings once more.
         let mut rings = [0; 64];
         while matches!((&self.0.heard).read(&mut rings), Ok(read) if read == rings.len()) {}
-        std::mem::take(&mut *lock(&self.0.woken))
+        std::mem::take(&mut *self.0.woken.lock())
     }
 }
 
@@ -132,7 +129,7 @@ struct Ring {
 impl Wake for Ring {
     fn wake(self: Arc<Self>) {
         let is_first = {
-            let mut woken = lock(&self.bell.woken);
+            let mut woken = self.bell.woken.lock();
             woken.push(self.number);
             woken.len() == 1
         };
@@ -168,7 +165,7 @@ impl Pending {
 impl Pending {
     /// Whether it is over; if not, `wakeups` will name `number` when it is time to ask again.
     fn poll(&self, wakeups: &Wakeups, number: u64) -> bool {
-        let mut progress = lock(&self.0);
+        let mut progress = self.0.lock();
         let Progress::Working(work) = &mut *progress else { return true };
         let waker = wakeups.waker(number);
         match work.as_mut().poll(&mut Context::from_waker(&waker)) {
@@ -182,7 +179,7 @@ impl Pending {
 
     /// What came of it, once it is over.
     fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let progress = std::mem::replace(&mut *lock(&self.0), Progress::Told);
+        let progress = std::mem::replace(&mut *self.0.lock(), Progress::Told);
         match progress {
             Progress::Done(Ok(answer)) => answer(py),
             Progress::Done(Err(error)) => Err(crate::error::raised(py, &error)),

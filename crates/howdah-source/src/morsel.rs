@@ -1,7 +1,7 @@
 //! A morsel: what a worker pulls and encodes in one go. A piece of text, or of a binary COPY file, or a batch of rows that have
 //! types already.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 use howdah_encode::arrow;
 
@@ -123,7 +123,7 @@ impl MorselSource {
     pub fn limited(self, limit: Option<u64>, has_header: bool) -> MorselSource {
         match self {
             MorselSource::Text(cutter) => {
-                let cutter = cutter.into_inner().unwrap_or_else(PoisonError::into_inner);
+                let cutter = cutter.into_inner();
                 MorselSource::text(cutter.limited(limit, has_header))
             }
             MorselSource::Rows(mut batches) => {
@@ -131,7 +131,7 @@ impl MorselSource {
                 MorselSource::Rows(batches)
             }
             MorselSource::Tuples(mut cutter) => {
-                cutter.get_mut().unwrap_or_else(PoisonError::into_inner).limit(limit);
+                cutter.get_mut().limit(limit);
                 MorselSource::Tuples(cutter)
             }
         }
@@ -145,13 +145,13 @@ impl MorselSource {
         match self {
             MorselSource::Text(cutter) => {
                 let spare = std::mem::take(&mut state.spare);
-                let cut = cutter.lock().unwrap_or_else(PoisonError::into_inner).cut(spare);
+                let cut = cutter.lock().cut(spare);
                 Ok(cut?.map(Morsel::Text))
             }
             MorselSource::Rows(batches) => Ok(batches.next(&mut state.batches)?.map(Morsel::Rows)),
             MorselSource::Tuples(cutter) => {
                 let spare = std::mem::take(&mut state.spare);
-                let cut = cutter.lock().unwrap_or_else(PoisonError::into_inner).cut(spare);
+                let cut = cutter.lock().cut(spare);
                 Ok(cut?.map(Morsel::Tuples))
             }
         }

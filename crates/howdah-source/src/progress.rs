@@ -1,7 +1,8 @@
 //! How far reading has come, what there is to say about it, and the wish to stop.
 
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use howdah_message::Message;
 use tokio_util::sync::CancellationToken;
@@ -42,7 +43,7 @@ impl Progress {
 
     /// The input that is being read; `None` before the first is opened.
     pub fn reading(&self) -> Option<Reading> {
-        lock(&self.0.reading).clone()
+        self.0.reading.lock().clone()
     }
 
     /// Asks readers to stop. Safe to call from any thread, any number of times.
@@ -62,12 +63,12 @@ impl Progress {
 
     /// The messages for a person that came up since the last call, such as a guessed encoding.
     pub fn take_notices(&self) -> Vec<Message> {
-        std::mem::take(&mut *lock(&self.0.notices))
+        std::mem::take(&mut *self.0.notices.lock())
     }
 
     /// Adds a message for a person.
     pub fn notice(&self, text: impl Into<Message>) {
-        lock(&self.0.notices).push(text.into());
+        self.0.notices.lock().push(text.into());
     }
 
     /// Counts bytes that were read.
@@ -82,10 +83,6 @@ impl Progress {
 
     /// Says which input is being read from now on.
     pub fn enter_input(&self, reading: Reading) {
-        *lock(&self.0.reading) = Some(reading);
+        *self.0.reading.lock() = Some(reading);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

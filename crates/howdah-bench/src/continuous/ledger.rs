@@ -1,6 +1,6 @@
 //! What became of every row, and how long it took: counted on the thread on which acknowledgements arrive.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -72,7 +72,7 @@ impl Ledger {
     /// Enters that the row that began then is settled now.
     pub(super) fn enter(&self, begin: Instant, settled: Result<(), String>) {
         let now = Instant::now();
-        let mut entries = self.entries();
+        let mut entries = self.entries.lock();
         let took = now.saturating_duration_since(begin);
         entries.times.record(took);
         if self.paced {
@@ -101,7 +101,7 @@ impl Ledger {
     /// # Errors
     /// One of them was refused, or none was settled for too long.
     pub(super) fn wait_for(&self, rows: u64, patience: Duration) -> Result<(), Error> {
-        let mut entries = self.entries();
+        let mut entries = self.entries.lock();
         entries.wanted = Some(rows);
         loop {
             let settled = entries.times.len();
@@ -111,9 +111,7 @@ impl Ledger {
             if settled >= rows {
                 return Ok(());
             }
-            let waited = self.grown.wait_timeout(entries, patience);
-            let (guard, waited) = waited.unwrap_or_else(PoisonError::into_inner);
-            entries = guard;
+            let waited = self.grown.wait_for(&mut entries, patience);
             if waited.timed_out() && entries.times.len() == settled {
                 let left = rows - settled;
                 let text = format!("{left} of {rows} rows were never acknowledged");
@@ -124,7 +122,7 @@ impl Ledger {
 
     /// Everything that was entered.
     pub(super) fn close(&self, pace: Option<&RowSchedule>) -> Observed {
-        let entries = self.entries();
+        let entries = self.entries.lock();
         let width = SLICE.as_secs_f64();
         let moment = |(index, slice): (u32, &Recorder)| Moment {
             at_s: width * (f64::from(index) + 1.0),
@@ -140,9 +138,5 @@ impl Ledger {
             counts: entries.times.counts(),
             course: (0..).zip(&entries.slices).map(moment).filter(|moment| moment.rows > 0).collect(),
         }
-    }
-
-    fn entries(&self) -> MutexGuard<'_, Entries> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

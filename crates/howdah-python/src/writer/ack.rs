@@ -1,8 +1,8 @@
 //! What became of a row, for threads and for event loops.
 
+use parking_lot::Mutex;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::Mutex;
 use std::task::Context;
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use pyo3::sync::PyOnceLock;
 use super::returned;
 use crate::error::raised;
 use crate::fork;
-use crate::wait::{Wakeups, lock, wait};
+use crate::wait::{Wakeups, wait};
 
 /// What became of a row: it is committed, or it is refused. The row is written all the same when it is forgotten,
 /// and a refusal is then raised by `close`, or `flush` before.
@@ -33,7 +33,7 @@ impl Ack {
     }
 
     fn known(&self) -> Option<Result<Written, Error>> {
-        lock(&self.ack).try_get()
+        self.ack.lock().try_get()
     }
 
     fn told<'py>(
@@ -53,7 +53,7 @@ impl Ack {
 impl Ack {
     /// Whether it is known what became of the row.
     fn done(&self) -> bool {
-        lock(&self.ack).is_resolved()
+        self.ack.lock().is_resolved()
     }
 
     /// Waits until the row is committed, and gives the values that were asked for with `returning`.
@@ -71,7 +71,7 @@ impl Ack {
             Some(Ok(patience)) => Instant::now().checked_add(patience),
             Some(Err(_)) => return Err(PyValueError::new_err("timeout is a number of seconds")),
         };
-        let settled = poll_fn(|context| Pin::new(&mut *lock(&self.ack)).poll(context));
+        let settled = poll_fn(|context| Pin::new(&mut *self.ack.lock()).poll(context));
         match wait(py, settled, deadline)? {
             Some(result) => self.told(py, &result),
             None => Err(PyTimeoutError::new_err("nobody knows yet what became of the row")),
@@ -90,11 +90,11 @@ impl Ack {
         }
         fork::check().map_err(|error| raised(py, &error))?;
         let waker = wakeups.waker(number);
-        Ok(Pin::new(&mut *lock(&self.ack)).poll(&mut Context::from_waker(&waker)).is_ready())
+        Ok(Pin::new(&mut *self.ack.lock()).poll(&mut Context::from_waker(&waker)).is_ready())
     }
 
     fn __repr__(&self) -> &'static str {
-        match lock(&self.ack).peek() {
+        match self.ack.lock().peek() {
             None => "<howdah.Ack: under way>",
             Some(Ok(_)) => "<howdah.Ack: committed>",
             Some(Err(_)) => "<howdah.Ack: refused>",

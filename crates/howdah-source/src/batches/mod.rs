@@ -18,8 +18,9 @@ mod scan;
 mod tests;
 mod union_by_name;
 
+use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -206,7 +207,7 @@ impl Batches {
 
     /// A scan that nobody opened, or else the one that the fewest read.
     fn choose(&self) -> Option<Arc<OpenScan>> {
-        let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut work = self.work.lock();
         work.open.retain(|open| !open.is_done());
         match work.waiting.pop_front() {
             Some(scan) => {
@@ -276,7 +277,7 @@ impl Batches {
             self.failure.get_or_insert_with(scan::too_many);
         }
         self.rows = rows;
-        *self.work.get_mut().unwrap_or_else(PoisonError::into_inner) = Work { waiting, open: Vec::new() };
+        *self.work.get_mut() = Work { waiting, open: Vec::new() };
     }
 }
 

@@ -1,7 +1,8 @@
 //! One input of Arrow batches, opened: what its columns are, which parts it can be read in, and the reader of a part.
 
+use parking_lot::Mutex;
 use std::io::Read;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;
@@ -106,7 +107,7 @@ impl ScanInput {
             }
             Content::Stream { opened, columns, .. } => {
                 wanted.clone_into(columns);
-                if let Some(stream) = opened.get_mut().unwrap_or_else(PoisonError::into_inner) {
+                if let Some(stream) = opened.get_mut() {
                     stream.project(wanted);
                 }
                 Ok(())
@@ -166,17 +167,15 @@ impl ScanInput {
                     .map(|reader| PartRows::RowGroup(Box::new(reader)))
             }
             (Content::File(file), Part::Message(at)) => file.read(at, progress).map(PartRows::Message),
-            (Content::Stream { input, opened, columns, .. }, Part::Whole) => {
-                match opened.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                    Some(stream) => Ok(PartRows::Stream(stream)),
-                    None => ArrowStream::open(input.content(progress)?).map(|mut stream| {
-                        stream.project(columns);
-                        PartRows::Stream(stream)
-                    }),
-                }
-            }
+            (Content::Stream { input, opened, columns, .. }, Part::Whole) => match opened.lock().take() {
+                Some(stream) => Ok(PartRows::Stream(stream)),
+                None => ArrowStream::open(input.content(progress)?).map(|mut stream| {
+                    stream.project(columns);
+                    PartRows::Stream(stream)
+                }),
+            },
             (Content::Reader { reader, columns, .. }, Part::Whole) => {
-                let reader = reader.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let reader = reader.lock().take();
                 let reader = reader.ok_or_else(|| "its batches were taken already".to_owned());
                 reader.map(|reader| PartRows::Reader(reader, columns.clone()))
             }

@@ -1,8 +1,9 @@
 //! Scans of the input, each read in order by one reader behind a lock; any number of workers take batches from it.
 
+use parking_lot::Mutex;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{Array, RecordBatch, RecordBatchOptions, StringArray, new_null_array};
 use arrow_cast::{CastOptions, cast_with_options};
@@ -104,7 +105,7 @@ impl OpenScan {
 
     /// The next batch; `None` at the end, and after a failure.
     pub(super) fn next(&self, common: &Common) -> Result<Option<Batch>, Error> {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.running.lock();
         if self.is_done() {
             return Ok(None);
         }

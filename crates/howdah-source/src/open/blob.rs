@@ -1,11 +1,12 @@
 //! An input that can be read at any place: a file, an object of a store, bytes in memory. No length is believed before it
 //! is compared with the input's own.
 
+use parking_lot::Mutex;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 
@@ -76,7 +77,7 @@ impl Blob {
             .collect();
         for (answer, progress, ends) in asked {
             if let Ok(Ok(read)) = answer.wait(progress) {
-                *ends.lock().unwrap_or_else(PoisonError::into_inner) = Some(read);
+                *ends.lock() = Some(read);
             }
         }
     }
@@ -84,7 +85,7 @@ impl Blob {
     /// The object was opened: its ends are not kept.
     pub fn cool(&self) {
         if let Storage::Object { ends, .. } = &self.0.place {
-            *ends.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            *ends.lock() = None;
         }
     }
 
@@ -143,7 +144,7 @@ impl Blob {
             Storage::Memory(bytes) => Ok(bytes.slice(range)),
             Storage::Object { object, progress, ends } => {
                 let range = start..start + length;
-                let known = ends.lock().unwrap_or_else(PoisonError::into_inner);
+                let known = ends.lock();
                 if let Some(bytes) = known.as_ref().and_then(|ends| ends.bytes(&range)) {
                     return Ok(bytes);
                 }
@@ -192,7 +193,7 @@ impl Blob {
 }
 
 fn opened(local: &LocalFile, open: &Mutex<Weak<File>>) -> io::Result<Arc<File>> {
-    let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut open = open.lock();
     if let Some(file) = open.upgrade() {
         return Ok(file);
     }

@@ -11,11 +11,12 @@ pub mod provenance;
 pub mod reject_file;
 pub mod transcode;
 
+use parking_lot::Mutex;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Cursor, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arrow_array::RecordBatchReader;
 use bytes::Bytes;
@@ -73,7 +74,7 @@ impl<T: ?Sized> Once<T> {
     }
 
     fn take(&self, name: &str) -> Result<Box<T>, Error> {
-        let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let taken = self.0.lock().take();
         taken.ok_or_else(|| Error::usage(format!("{name} can be read only once")))
     }
 }
@@ -377,7 +378,7 @@ impl Input {
         };
         if let Some(encoding) = guessed {
             let name = encoding.name();
-            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut told = told.lock();
             if !told.contains(&name) {
                 told.push(name);
                 let input = &self.name;

@@ -1,8 +1,9 @@
 //! A reject file as an input: its JSON lines become the records they hold, behind a header of the columns they were meant
 //! for.
 
+use parking_lot::Mutex;
 use std::io::{self, BufRead, BufReader, Read};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use base64::Engine;
 use serde::Deserialize;
@@ -36,7 +37,7 @@ pub struct LineMap(Arc<Mutex<Vec<(u64, u64)>>>);
 impl LineMap {
     /// The reject file's line for a physical line (both from 1).
     pub fn line(&self, physical: u64) -> u64 {
-        let starts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let starts = self.0.lock();
         match starts.partition_point(|(start, _)| *start <= physical).checked_sub(1) {
             Some(at) => {
                 let (start, line) = starts[at];
@@ -47,7 +48,7 @@ impl LineMap {
     }
 
     fn note(&self, physical: u64, line: u64) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((physical, line));
+        self.0.lock().push((physical, line));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Cleaning up: one deadline for all its steps, however many there are.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -24,21 +24,17 @@ struct CleanUpState {
 impl CleanUp {
     /// Another piece of work begins: an earlier one's failure is over. A stop is for ever.
     pub(super) fn begin(&self) {
-        self.state().begun = None;
+        self.0.lock().begun = None;
     }
 
     /// By when all is to end where somebody has said stop; the first call says when that was.
     pub(super) fn stop(&self) -> Instant {
-        *self.state().stopped.get_or_insert_with(Instant::now) + AFTER_A_STOP
+        *self.0.lock().stopped.get_or_insert_with(Instant::now) + AFTER_A_STOP
     }
 
     /// By when all is to end as long as nobody says stop; the first call begins it.
     pub(super) fn fail(&self) -> Instant {
-        *self.state().begun.get_or_insert_with(Instant::now) + AFTER_A_FAILURE
-    }
-
-    fn state(&self) -> MutexGuard<'_, CleanUpState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.0.lock().begun.get_or_insert_with(Instant::now) + AFTER_A_FAILURE
     }
 }
 

@@ -2,7 +2,8 @@
 //! ends it after `lock_timeout` too, but does not tell who holds the lock: it is left to that only where no further connection
 //! is to be had.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 
 use howdah_connect::{Connection, LockWait, Target};
@@ -61,7 +62,7 @@ impl LockWatch {
 
     /// These backends are the load's, too.
     pub(crate) fn add(&self, pids: impl IntoIterator<Item = i32>) {
-        self.shared.state().pids.extend(pids);
+        self.shared.state.lock().pids.extend(pids);
     }
 
     /// What a transaction of the load begins with, so that its waits end where this watch has no connection.
@@ -72,7 +73,7 @@ impl LockWatch {
 
     /// The error of a load, which is about the lock where this watch ended the wait for one.
     pub(crate) fn explain(&self, error: Error) -> Error {
-        let ended = self.shared.state().ended.clone();
+        let ended = self.shared.state.lock().ended.clone();
         let (lock, holders) = match (error.sqlstate(), ended) {
             (Some("57014"), Some((lock, holders))) => (lock, Some(holders)),
             (Some("55P03"), _) if is_timeout(&error) => ("a lock".to_owned(), None),
@@ -132,28 +133,24 @@ impl Drop for LockWatch {
 }
 
 impl LockWatchShared {
-    fn state(&self) -> MutexGuard<'_, LockWatchState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Looks once, over a connection of its own, which is opened when it is needed.
     async fn look(&self, own: &mut Option<Connection>) -> Result<(), Error> {
         let connection = match own {
             Some(connection) => connection,
             none => none.insert(self.target.connect().await?),
         };
-        let pids = self.state().pids.clone();
+        let pids = self.state.lock().pids.clone();
         let Some(wait) = LockWait::longest(connection.client(), &pids).await? else {
-            self.state().told = None;
+            self.state.lock().told = None;
             return Ok(());
         };
         if self.limit.is_some_and(|limit| wait.seconds >= limit.as_secs_f64()) {
-            self.state().ended.get_or_insert((wait.lock, wait.holders));
+            self.state.lock().ended.get_or_insert((wait.lock, wait.holders));
             let cancel = "select pg_catalog.pg_cancel_backend($1)";
             connection.client().query_typed(cancel, &[(&wait.pid, Type::INT4)]).await?;
         } else if wait.seconds >= WORTH_SAYING_S {
             let said = format!("waiting for {}: {}", wait.lock, wait.holders);
-            let mut state = self.state();
+            let mut state = self.state.lock();
             if state.told.as_ref() != Some(&said) {
                 self.control.notice(Message::from(said.clone()));
                 state.told = Some(said);

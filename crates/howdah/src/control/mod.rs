@@ -7,8 +7,9 @@ pub(crate) mod lock_watch;
 pub(crate) mod runtime;
 pub(crate) mod stoppable;
 
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use clean_up::CleanUp;
 use howdah_message::Message;
@@ -89,7 +90,7 @@ impl Control {
             rows_sent: self.0.rows_sent.load(Ordering::Relaxed),
             bytes_read: self.0.progress.bytes_read(),
             bytes_total: (total > 0).then_some(total),
-            phase: *self.0.phase.lock().unwrap_or_else(std::sync::PoisonError::into_inner),
+            phase: *self.0.phase.lock(),
         }
     }
 
@@ -148,7 +149,7 @@ impl Control {
     }
 
     pub(crate) fn enter(&self, phase: Phase) {
-        *self.0.phase.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = phase;
+        *self.0.phase.lock() = phase;
     }
 
     pub(crate) fn set_bytes_total(&self, total: u64) {

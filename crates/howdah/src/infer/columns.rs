@@ -1,6 +1,7 @@
 //! Finds the types of a new table's columns by reading the whole input on several threads.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use howdah_source::spelling::date::as_spelled;
@@ -66,10 +67,7 @@ pub(crate) fn infer(
                         break;
                     }
                     match observe(piece, &plan, &mut fields, &mut lattices) {
-                        Ok(first_column) => ascent
-                            .lock()
-                            .unwrap_or_else(PoisonError::into_inner)
-                            .add(piece.ordinal, first_column),
+                        Ok(first_column) => ascent.lock().add(piece.ordinal, first_column),
                         Err(error) => {
                             input.fail(piece.ordinal, error);
                             break;
@@ -84,7 +82,7 @@ pub(crate) fn infer(
     let merged = join_all(threads)?;
     match input.take_failure() {
         Some(error) => Err(error),
-        None => Ok((merged, ascent.lock().unwrap_or_else(PoisonError::into_inner).holds())),
+        None => Ok((merged, ascent.lock().holds())),
     }
 }
 

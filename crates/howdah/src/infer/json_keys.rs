@@ -1,8 +1,9 @@
 //! Which keys records have, in the order in which they appear, and which types all of their values fit: what a header and the
 //! lattice are to CSV.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use howdah_encode::json::{Member, Members, ValueKind, is_jsonb, unescape};
 use howdah_message::setting;
@@ -167,7 +168,7 @@ impl KeyScan {
             self.records += 1;
         }
         self.stripped = stripped;
-        question.ascent.lock().unwrap_or_else(PoisonError::into_inner).add(piece.ordinal, ascending);
+        question.ascent.lock().add(piece.ordinal, ascending);
         Ok(())
     }
 
@@ -298,7 +299,7 @@ pub(crate) fn conclude(parts: Vec<KeyScan>) -> Result<SeenKeys, Error> {
         names: keys.iter().map(|key| String::from_utf8_lossy(&key.name).into_owned()).collect(),
         types: keys.iter().map(|key| key.decide()).collect(),
         never_null: keys.iter().map(|key| key.values >= whole.records && key.nulls == 0).collect(),
-        first_ascends: whole.question.ascent.lock().unwrap_or_else(PoisonError::into_inner).holds(),
+        first_ascends: whole.question.ascent.lock().holds(),
     })
 }
 

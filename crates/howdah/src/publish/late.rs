@@ -1,6 +1,6 @@
 //! COMMITs that are late: how long they are waited for, and the sessions that are ended so that they cannot come later still.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -39,18 +39,18 @@ impl LateCommits {
 
     /// The connection of this transaction is broken: whether COMMIT arrived is not said any more.
     pub(super) fn broke(&self, at: usize) {
-        self.state().broken[at].get_or_insert_with(Instant::now);
+        self.state.lock().broken[at].get_or_insert_with(Instant::now);
     }
 
     /// Somebody said stop: nothing is waited for.
     pub(super) fn stop(&self) {
-        self.state().is_stopped = true;
+        self.state.lock().is_stopped = true;
     }
 
     /// Which of the transactions in whose sessions COMMIT `is_late` are to be ended now, given what is known of all. They count
     /// as ended by us from here on.
     pub(super) fn to_end(&self, states: &[TransactionState], is_late: &[bool]) -> Vec<bool> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let others_are_in = states.contains(&TransactionState::Committed);
         let is_over = |at: usize| match (state.broken[at], others_are_in) {
             _ if state.is_stopped => true,
@@ -68,7 +68,7 @@ impl LateCommits {
 
     /// Whether we ended the session of this transaction; of any, where none is given.
     pub(super) fn is_ended(&self, at: Option<usize>) -> bool {
-        let state = self.state();
+        let state = self.state.lock();
         at.map_or_else(|| state.ended.contains(&true), |at| state.ended[at])
     }
 
@@ -80,10 +80,6 @@ impl LateCommits {
             format!("COMMIT did not reach the server within {waited} s: howdah ended its session, so that it cannot arrive later"),
         )
         .with_hint("the network loses what is sent, or delays it: look there, then load again")
-    }
-
-    fn state(&self) -> MutexGuard<'_, LateState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,8 +1,9 @@
 //! What reading threads share: the input, from which each pulls a morsel when it is free. If several fail, the failure that
 //! comes first in the input wins.
 
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use howdah_source::{Cutter, Morsel, MorselSource, Piece, WorkerState};
@@ -42,7 +43,7 @@ impl InputQueue {
     /// Notes why the morsel `ordinal` cannot be loaded, and ends the queue.
     pub(crate) fn fail(&self, ordinal: u64, error: Error) {
         self.stop.store(true, Ordering::Relaxed);
-        let mut failure = lock(&self.failure);
+        let mut failure = self.failure.lock();
         if failure.as_ref().is_none_or(|(earlier, _)| ordinal < *earlier) {
             *failure = Some((ordinal, error));
         }
@@ -60,12 +61,8 @@ impl InputQueue {
 
     /// Takes the failure that comes first in the input, of those noted so far.
     pub(crate) fn take_failure(&self) -> Option<Error> {
-        lock(&self.failure).take().map(|(_, error)| error)
+        self.failure.lock().take().map(|(_, error)| error)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Shows the whole input to `observers`, each on a thread of its own: every piece to one of them. The observers in the end.

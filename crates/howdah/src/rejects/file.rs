@@ -1,11 +1,12 @@
 //! The reject file: one line of JSON a record, with the record's bytes, its place and the reason.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use base64::Engine;
 use howdah_message::setting;
@@ -86,7 +87,7 @@ impl Rejects {
         let state = Mutex::default();
         let rejects = Rejects { path: path.to_owned(), limit, provenance, others, existing, state };
         if asked {
-            rejects.lock().file = Some(rejects.open()?);
+            rejects.state.lock().file = Some(rejects.open()?);
         }
         Ok(rejects)
     }
@@ -99,7 +100,7 @@ impl Rejects {
         if rejects.is_empty() {
             return Ok(());
         }
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.file.is_none() {
             state.file = Some(self.open()?);
         }
@@ -131,7 +132,7 @@ impl Rejects {
 
     /// How many were refused so far.
     pub(crate) fn count(&self) -> u64 {
-        self.lock().count
+        self.state.lock().count
     }
 
     /// The file, once a record was refused.
@@ -144,7 +145,7 @@ impl Rejects {
     /// # Errors
     /// It cannot be written.
     pub(crate) fn flush(&self) -> Result<(), Error> {
-        match &mut self.lock().file {
+        match &mut self.state.lock().file {
             Some(file) => file.flush().map_err(|error| self.cannot_write(error)),
             None => Ok(()),
         }
@@ -155,7 +156,7 @@ impl Rejects {
     /// # Errors
     /// As [`Rejects::add`].
     pub(crate) fn finish(&self, rows_read: u64) -> Result<(), Error> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if let Some(file) = &mut state.file {
             file.flush().map_err(|error| self.cannot_write(error))?;
         }
@@ -292,10 +293,6 @@ impl Rejects {
             ],
         )
         .with_hint(format!("see why in {}", self.path.display()))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, FileState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

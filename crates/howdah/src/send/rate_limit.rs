@@ -1,6 +1,6 @@
 //! The most bytes a second that a load sends, all connections together: others use the server too.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
@@ -26,7 +26,7 @@ impl RateLimit {
 
     /// When so many bytes may go. A time that nobody used is lost: there are no bursts behind a pause.
     fn reserve(&self, bytes: usize, now: Instant) -> Instant {
-        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = self.next.lock();
         let at = now.max(*next);
         *next = at + Duration::from_secs_f64(bytes as f64 / self.bytes_per_second);
         at

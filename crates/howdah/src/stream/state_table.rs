@@ -4,8 +4,9 @@
 //! Batches commit out of order, so what they note are ranges. A table has one row a stream, with an owner, and rows of ranges that
 //! are gathered into it now and then. Offsets count on from file to file: a file has a base, which is noted before its first record.
 
+use parking_lot::Mutex;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use howdah_connect::{Connection, Target};
@@ -359,16 +360,12 @@ impl SharedTable {
         SharedTable(Arc::new(Mutex::new(table)))
     }
 
-    fn lock(&self) -> MutexGuard<'_, StateTable> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// See [`StateTable::enter`].
     ///
     /// # Errors
     /// See there.
     pub(super) fn enter(&self, mark: &FileMark, at: i64) -> Result<i64, Error> {
-        self.lock().enter(mark, at)
+        self.0.lock().enter(mark, at)
     }
 
     /// See [`StateTable::save`].
@@ -376,22 +373,22 @@ impl SharedTable {
     /// # Errors
     /// See there.
     pub(super) fn save(&self, place: &Place) -> Result<(), Error> {
-        self.lock().save(place)
+        self.0.lock().save(place)
     }
 
     /// What was settled behind the place when it was opened, in order.
     pub(super) fn settled(&self) -> Vec<Range<i64>> {
-        self.lock().settled().to_vec()
+        self.0.lock().settled().to_vec()
     }
 
     /// What a writer notes with rows.
     pub(super) fn companion(&self) -> Arc<dyn Participant> {
-        let StateTable { stream, relation, owner, .. } = &*self.lock();
+        let StateTable { stream, relation, owner, .. } = &*self.0.lock();
         Arc::new(Notes { stream: stream.clone(), relation: relation.clone(), owner: owner.clone() })
     }
 
     /// What ended a writer, in words about places where it was one.
     pub(super) fn explained(&self, error: Error) -> Error {
-        if error.message().contains(LOST) { self.lock().taken() } else { error }
+        if error.message().contains(LOST) { self.0.lock().taken() } else { error }
     }
 }

@@ -1,10 +1,11 @@
 //! Acknowledgements: what became of a row, for whoever asks. Rows that were gathered together share one record.
 
+use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -101,15 +102,11 @@ impl Group {
         Group { unreported, ..Group::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, GroupState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// ErrorMeaning what became of the rows, once: who comes second is not heard.
     pub(super) fn resolve(&self, outcome: GroupOutcome) {
         let outcome = Arc::new(outcome);
         let waiting = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             let GroupState::Open(waiting) = &mut *state else { return };
             let waiting = std::mem::take(waiting);
             self.count_unreported(&outcome);
@@ -143,7 +140,7 @@ impl Group {
 
     /// Nobody will ask the acknowledgement of this row any more.
     fn forget(&self, row: usize) {
-        let outcome = match &*self.lock() {
+        let outcome = match &*self.state.lock() {
             GroupState::Open(_) => return self.leave_unclaimed(row),
             GroupState::Resolved(outcome) => outcome.clone(),
         };
@@ -154,7 +151,7 @@ impl Group {
     }
 
     fn outcome(&self) -> Option<Arc<GroupOutcome>> {
-        match &*self.lock() {
+        match &*self.state.lock() {
             GroupState::Resolved(outcome) => Some(outcome.clone()),
             GroupState::Open(_) => None,
         }
@@ -168,7 +165,7 @@ impl Group {
 
     /// What became of the rows; if it is not known yet, whoever asks for `row` is woken then.
     fn poll(&self, row: usize, context: &Context<'_>) -> Poll<Arc<GroupOutcome>> {
-        match &mut *self.lock() {
+        match &mut *self.state.lock() {
             GroupState::Resolved(outcome) => Poll::Ready(outcome.clone()),
             GroupState::Open(waiting) => {
                 let new = context.waker();
@@ -199,18 +196,16 @@ impl Group {
     }
 
     fn wait_until(&self, deadline: Option<Instant>) -> Option<Arc<GroupOutcome>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if let GroupState::Resolved(outcome) = &*state {
                 return Some(outcome.clone());
             }
-            state = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
-                None => self.resolved.wait(state).unwrap_or_else(PoisonError::into_inner),
-                Some(Duration::ZERO) => return None,
-                Some(left) => {
-                    self.resolved.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
-                }
-            };
+            match deadline {
+                None => self.resolved.wait(&mut state),
+                Some(deadline) if deadline <= Instant::now() => return None,
+                Some(deadline) => _ = self.resolved.wait_until(&mut state, deadline),
+            }
         }
     }
 }
@@ -258,7 +253,7 @@ impl Ack {
     /// Calls `call` when it resolves, on the writer's thread, which must not be kept; at once where it has.
     pub fn on_resolved(self, call: impl FnOnce(Result<Written, Error>) + Send + 'static) {
         self.is_taken.store(true, Ordering::Relaxed);
-        let outcome = match &mut *self.group.lock() {
+        let outcome = match &mut *self.group.state.lock() {
             GroupState::Resolved(outcome) => outcome.clone(),
             GroupState::Open(waiting) => {
                 waiting.push(Listener { row: self.row, tell: Tell::Call(Box::new(call)) });

@@ -4,8 +4,8 @@ mod prometheus;
 #[cfg(test)]
 mod tests;
 
+use parking_lot::Mutex;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
@@ -274,13 +274,9 @@ const KEPT: usize = 8;
 pub(super) struct Recorder(Mutex<Statistics>);
 
 impl Recorder {
-    fn lock(&self) -> MutexGuard<'_, Statistics> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A transaction was committed.
     pub(super) fn flushed(&self, flush: &Flushed<'_>) {
-        let mut statistics = self.lock();
+        let mut statistics = self.0.lock();
         *statistics.flushes.of(flush.reason) += 1;
         statistics.rows_written += count(flush.rows);
         statistics.rows_refused += count(flush.refused);
@@ -293,37 +289,37 @@ impl Recorder {
 
     /// Rows were refused before they were queued, or all of a transaction's.
     pub(super) fn refused(&self, rows: usize) {
-        self.lock().rows_refused += count(rows);
+        self.0.lock().rows_refused += count(rows);
     }
 
     /// Rows were given up.
     pub(super) fn lost(&self, rows: usize) {
-        self.lock().rows_lost += count(rows);
+        self.0.lock().rows_lost += count(rows);
     }
 
     /// A transaction is tried again.
     pub(super) fn retried(&self) {
-        self.lock().retries += 1;
+        self.0.lock().retries += 1;
     }
 
     /// A connection was opened in the place of a lost one.
     pub(super) fn reconnected(&self) {
-        self.lock().reconnections += 1;
+        self.0.lock().reconnections += 1;
     }
 
     /// It was found out whether a commit happened whose answer was lost.
     pub(super) fn found_out(&self) {
-        self.lock().ambiguous_commits += 1;
+        self.0.lock().ambiguous_commits += 1;
     }
 
     /// What holds for batches from now on.
     pub(super) fn decided(&self, decision: Decision) {
-        self.lock().decision = decision;
+        self.0.lock().decision = decision;
     }
 
     /// So many rows and bytes are not settled.
     pub(super) fn queued(&self, rows: usize, bytes: usize) {
-        let mut statistics = self.lock();
+        let mut statistics = self.0.lock();
         statistics.queued_rows = rows;
         statistics.queued_bytes = bytes;
         statistics.peak_queued_rows = statistics.peak_queued_rows.max(rows);
@@ -333,7 +329,7 @@ impl Recorder {
     /// All of it, with what is not settled now.
     pub(super) fn snapshot(&self, queued_rows: usize, queued_bytes: usize) -> Statistics {
         self.queued(queued_rows, queued_bytes);
-        self.lock().clone()
+        self.0.lock().clone()
     }
 }
 

@@ -1,8 +1,8 @@
 //! Parts that were given up while nobody knew what became of them. Where the order of rows counts, none of their lane's rows
 //! is sent before they are void: an attempt that arrives after those would put older values in their place.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
 use super::mark::Mark;
 
@@ -42,7 +42,7 @@ impl UncertainParts {
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut BTreeMap<usize, Vec<UncertainPart>>) -> T) -> T {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.0.lock())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Failures of rows of which nobody was told: rows that were sent without an acknowledgement, and those whose acknowledgement
 //! was dropped unread. [`Writer::flush`](super::Writer::flush) and [`Writer::close`](super::Writer::close) tell of them.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
 
 use crate::error::{Committed, Error};
 
@@ -20,13 +20,9 @@ struct Failures {
 }
 
 impl UnreportedFailures {
-    fn lock(&self) -> MutexGuard<'_, Failures> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// So many rows failed for this reason.
     pub(super) fn add(&self, rows: u32, reason: &Error) {
-        let mut failures = self.lock();
+        let mut failures = self.0.lock();
         failures.rows += u64::from(rows);
         let says_the_same = |known: &Error| in_words(known) == in_words(reason);
         if failures.reasons.len() < REASONS && !failures.reasons.iter().any(says_the_same) {
@@ -36,14 +32,14 @@ impl UnreportedFailures {
 
     /// Tells of them, once; the writer has written so many rows.
     pub(super) fn take(&self, written: u64) -> Option<Error> {
-        let failures = std::mem::take(&mut *self.lock());
+        let failures = std::mem::take(&mut *self.0.lock());
         failures.told(written)
     }
 }
 
 impl Drop for UnreportedFailures {
     fn drop(&mut self) {
-        let failures = std::mem::take(&mut *self.lock());
+        let failures = std::mem::take(&mut *self.0.lock());
         if let Some(reason) = failures.reasons.first() {
             tracing::warn!(rows = failures.rows, %reason, "rows are not in the table, and nobody asked what became of them");
         }

@@ -1,7 +1,8 @@
 //! Pages of one Parquet column chunk, of which every size is checked before its decoder allocates for it.
 
+use parking_lot::Mutex;
 use std::io::{self, Read};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
 use parquet::basic::{Compression, Encoding, Type};
@@ -74,7 +75,7 @@ impl Chunk {
 
     fn bytes(&self, start: u64, length: u64) -> io::Result<Bytes> {
         let this = &*self.0;
-        let mut whole = this.whole.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut whole = this.whole.lock();
         if whole.is_none() && this.end - this.start <= SMALL_CHUNK_BYTES {
             *whole = Some(self.read(this.start, this.end - this.start)?);
         }
@@ -103,7 +104,7 @@ impl Chunk {
             let bytes = self.bytes(start, window)?;
             if let Some(sizes) = thrift::page_sizes(&bytes) {
                 check_sizes(sizes, self.0.compression).map_err(io::Error::other)?;
-                *self.0.sizes.lock().unwrap_or_else(PoisonError::into_inner) = sizes;
+                *self.0.sizes.lock() = sizes;
                 return Ok(bytes);
             }
             if window == left {
@@ -209,7 +210,7 @@ impl Pages {
     fn next_page(&mut self) -> Result<Option<Page>> {
         let Some(mut page) = self.inner.get_next_page()? else { return Ok(None) };
         if let Some(unpacker) = self.unpacker {
-            let sizes = *self.chunk.0.sizes.lock().unwrap_or_else(PoisonError::into_inner);
+            let sizes = *self.chunk.0.sizes.lock();
             unpacker.unpack(&mut page, u64::try_from(sizes.unpacked)?)?;
         }
         self.check(&page)?;

@@ -1,10 +1,11 @@
 //! A server for tests: objects under `/BUCKET/KEY` with ranges, ETags and S3's listing; and faults on request.
 
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::hive::decoded;
@@ -57,27 +58,27 @@ impl Server {
     }
 
     pub(super) fn put(&self, key: &str, bytes: impl Into<Vec<u8>>) {
-        let mut state = self.state.lock().unwrap();
+        let mut state = self.state.lock();
         let etag = format!("\"{}-{}\"", key.len(), state.requests.len());
         state.objects.insert(key.to_owned(), (bytes.into(), etag));
     }
 
     pub(super) fn fail(&self, faults: impl IntoIterator<Item = RequestFault>) {
-        self.state.lock().unwrap().faults.extend(faults);
+        self.state.lock().faults.extend(faults);
     }
 
     pub(super) fn forbid_head(&self) {
-        self.state.lock().unwrap().forbids_head = true;
+        self.state.lock().forbids_head = true;
     }
 
     /// Requests so far, each its method, target and range.
     pub(super) fn requests(&self) -> Vec<String> {
-        self.state.lock().unwrap().requests.clone()
+        self.state.lock().requests.clone()
     }
 
     /// Who the last request said it was from.
     pub(super) fn authorization(&self) -> Option<String> {
-        self.state.lock().unwrap().authorization.clone()
+        self.state.lock().authorization.clone()
     }
 
     fn serve(&self, stream: TcpStream) -> Option<()> {
@@ -92,7 +93,7 @@ impl Server {
         let (method, target) = (words.next()?, words.next()?);
         let range = headers.get("range").cloned().unwrap_or_default();
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let mut state = self.state.lock().unwrap();
+        let mut state = self.state.lock();
         state.authorization = headers.get("authorization").cloned();
         state.requests.push(format!("{method} {target} {range}").trim().to_owned());
         if query.contains("list-type=2") {

@@ -8,7 +8,7 @@ mod new_table;
 mod reject_file;
 mod rights;
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use howdah_message::Message;
 use howdah_source::{Input, MorselSource};
@@ -220,7 +220,7 @@ fn make_plan(
         }
         MorselSource::Tuples(cutter) => {
             plan.take_tuples();
-            cutter.get_mut().unwrap_or_else(PoisonError::into_inner).expect(plan.columns.len());
+            cutter.get_mut().expect(plan.columns.len());
             Ok((plan, None))
         }
     }

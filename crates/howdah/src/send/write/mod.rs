@@ -5,9 +5,10 @@ pub(crate) mod copy;
 pub(crate) mod fields;
 mod statements;
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use tokio::sync::OnceCell;
@@ -138,7 +139,7 @@ impl StatementRunner {
         form: RowForm,
         sql: impl FnOnce() -> String,
     ) -> Result<Statement, tokio_postgres::Error> {
-        let known = || self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.prepared.lock();
         let found = known().get(&(rows, form)).cloned();
         if let Some(statement) = found {
             return Ok(statement);

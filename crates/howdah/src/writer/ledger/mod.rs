@@ -7,11 +7,12 @@
 mod entry;
 mod table;
 
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) use entry::{CommitRecord, Entry, Participant, Tag};
 use howdah_connect::Connection;
@@ -73,14 +74,14 @@ impl Ledger {
     /// The number of a transaction; it keeps it however often it is sent.
     pub(super) fn part(&self) -> i64 {
         let part = self.next.fetch_add(1, Ordering::Relaxed);
-        self.parts().under_way.insert(part);
+        self.parts.lock().under_way.insert(part);
         part
     }
 
     /// A transaction is settled: its part will not be sent again. An attempt that may still be under way `is_late`: should it
     /// arrive one day, it must find the part noted.
     pub(super) fn settled(&self, part: i64, is_late: bool) {
-        let mut parts = self.parts();
+        let mut parts = self.parts.lock();
         parts.under_way.remove(&part);
         if is_late {
             parts.late.insert(part);
@@ -90,7 +91,7 @@ impl Ledger {
     /// The parts that will not be sent again and are still in the table, if they are as many as that: they are the caller's to
     /// remove.
     pub(super) fn forgettable(&self, enough: i64) -> Option<Forgettable> {
-        let mut parts = self.parts();
+        let mut parts = self.parts.lock();
         let end = parts.under_way.first().copied();
         let end = end.unwrap_or_else(|| self.next.load(Ordering::Relaxed));
         let start = parts.forgotten;
@@ -102,15 +103,11 @@ impl Ledger {
 
     /// All parts of a writer that has ended. After a crash of the server some that were removed before may be there again.
     pub(super) fn remains(&self) -> Forgettable {
-        let parts = self.parts();
+        let parts = self.parts.lock();
         Forgettable {
             parts: 0..i64::MAX,
             except: parts.late.iter().chain(&parts.under_way).copied().collect(),
         }
-    }
-
-    fn parts(&self) -> MutexGuard<'_, Parts> {
-        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The statement that notes a part.

@@ -2,8 +2,9 @@
 
 mod batch;
 
+use parking_lot::{Condvar, Mutex};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
@@ -151,10 +152,6 @@ impl Queue {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, QueueState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn has_room(&self, state: &QueueState, bytes: usize) -> bool {
         let load = state.unsettled;
         load.rows == 0
@@ -227,7 +224,7 @@ impl Queue {
     /// # Errors
     /// The queue is full, or takes no rows any more.
     pub(super) fn try_add(&self, row: &NewRow<'_>) -> Result<Option<Ack>, Error> {
-        self.add(&mut self.lock(), row).map_err(|error| error.unwrap_or_else(full))
+        self.add(&mut self.state.lock(), row).map_err(|error| error.unwrap_or_else(full))
     }
 
     /// Adds a row as soon as there is room.
@@ -235,13 +232,13 @@ impl Queue {
     /// # Errors
     /// The queue takes no rows any more.
     pub(super) async fn add_when_free(&self, row: &NewRow<'_>) -> Result<Option<Ack>, Error> {
-        let added = self.add(&mut self.lock(), row);
+        let added = self.add(&mut self.state.lock(), row);
         let Err(None) = added else { return added.map_err(|error| error.unwrap_or_else(full)) };
         loop {
             let freed = self.room.notified();
             tokio::pin!(freed);
             freed.as_mut().enable();
-            let added = self.add(&mut self.lock(), row);
+            let added = self.add(&mut self.state.lock(), row);
             match added {
                 Err(None) => freed.await,
                 Ok(ack) => {
@@ -263,26 +260,24 @@ impl Queue {
         row: &NewRow<'_>,
         deadline: Option<Instant>,
     ) -> Result<Option<Ack>, Error> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             match self.add(&mut state, row) {
                 Ok(ack) => return Ok(ack),
                 Err(Some(error)) => return Err(error),
                 Err(None) => {}
             }
-            state = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
-                None => self.room_for_threads.wait(state).unwrap_or_else(PoisonError::into_inner),
-                Some(Duration::ZERO) => return Err(full()),
-                Some(left) => {
-                    self.room_for_threads.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
-                }
-            };
+            match deadline {
+                None => self.room_for_threads.wait(&mut state),
+                Some(deadline) if deadline <= Instant::now() => return Err(full()),
+                Some(deadline) => _ = self.room_for_threads.wait_until(&mut state, deadline),
+            }
         }
     }
 
     /// What is due now, if there are `senders` senders. A batch that is handed out counts as a flight until it is settled.
     pub(super) fn next(&self, now: Instant, senders: usize) -> DispatchStep {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let state = &mut *state;
         if state.stage != Stage::Open && state.waiting.rows == 0 && state.flights == 0 {
             return DispatchStep::Over;
@@ -373,7 +368,7 @@ impl Queue {
 
     /// A flight is over.
     pub(super) fn settled(&self, settling: &[SentSegment], decision: Option<Decision>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.flights -= 1;
         if let Some(segment) = settling.first() {
             state.lanes[segment.lane].flights -= 1;
@@ -408,12 +403,12 @@ impl Queue {
 
     /// Whether rows of all lanes go over the first.
     pub(super) fn is_narrow(&self) -> bool {
-        self.lock().is_narrow
+        self.state.lock().is_narrow
     }
 
     /// From here on nothing that waits does so for company; everything that is not settled yet.
     pub(super) fn flush(&self) -> Vec<Arc<Group>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.flushed_before = state.next_id;
         for lane in &mut state.lanes {
             lane.full.extend(lane.filling.take());
@@ -424,7 +419,7 @@ impl Queue {
 
     /// Takes no more rows; whether it did until now.
     pub(super) fn close(&self) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let was_open = state.stage == Stage::Open;
         if was_open {
             state.stage = Stage::Closing;
@@ -438,7 +433,7 @@ impl Queue {
     /// Ends at once: rows that were not sent get one error, those under way another. How many they are.
     pub(super) fn end(&self, unsent: &Error, under_way: &Error) -> usize {
         let (unsent_groups, groups, rows) = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.stage = Stage::Ended;
             let mut waiting = Vec::new();
             for lane in &mut state.lanes {
@@ -461,7 +456,7 @@ impl Queue {
 
     /// What is in it, and what is not settled yet.
     pub(super) fn load(&self) -> QueueVolumes {
-        let state = self.lock();
+        let state = self.state.lock();
         let arrived = state.arrivals.until(Instant::now());
         QueueVolumes { waiting: state.waiting, unsettled: state.unsettled, arrived }
     }
