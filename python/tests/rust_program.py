@@ -39,11 +39,11 @@ def compiled(modules: Iterable[Sql], programs: dict[str, str]) -> Path:
     return Path(target) / "debug" / "generated"
 
 
-def run(program: Path, name: str, database: Database) -> list[str]:
+def run(program: Path, name: str, database: Database, *arguments: str) -> list[str]:
     """Run a program with a database, and give the lines that it prints."""
     environment = os.environ | {"HOWDAH_DSN": database.dsn}
     done = subprocess.run(
-        [program, name], env=environment, capture_output=True, text=True, check=False, timeout=300
+        [program, name, *arguments], env=environment, capture_output=True, text=True, check=False, timeout=300
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.split("\n")[:-1]

@@ -9,6 +9,7 @@ from generated import ROOT, Sql, Type, builtin, column, own
 from rust_program import BUILD, cargo, compiled, run
 from test_generated_appenders import HOSTILE, double, hostile
 from test_generated_java import DATES, JAVA_LITERALS, faults, queries
+from test_generated_lines import VALUE, check, lines
 from test_generated_types import LITERALS, MADE, OWN, TYPES, binary_of, psycopg, quoted
 
 RUST_LITERALS = LITERALS | {
@@ -355,7 +356,7 @@ def program() -> Path:
         "word_calls.rs": words(),
     }  # fmt: skip
     programs = {name: text for name, (_, text) in made.items()}
-    return compiled([*(code for code, _ in made.values()), *faults(), hostile(), queries()], programs)
+    return compiled([*(code for code, _ in made.values()), *faults(), hostile(), lines(), queries()], programs)
 
 
 def test_a_value_of_any_type_is_changed_on_its_way_through_rust(program: Path, database: Database) -> None:
@@ -411,6 +412,10 @@ def test_a_statement_gives_something_else_or_the_connection_stops(program: Path,
     assert run(program, "statements", database) == []
 
 
+def test_rust_runs_another_statement_than_that_of_the_combination(program: Path, database: Database) -> None:
+    check(database, lambda: run(program, "optional_lines", database, VALUE), list)
+
+
 def test_a_hostile_name_becomes_rust(program: Path, database: Database) -> None:
     name, labels = double(HOSTILE), ["happy", "Happy", "", HOSTILE, "class", "None", "mro"]
     listed = ", ".join(map(quoted, labels))
@@ -435,7 +440,7 @@ def test_a_word_or_an_escape_of_rust_becomes_code(program: Path, database: Datab
 
 @pytest.mark.usefixtures("program")
 def test_generated_rust_is_laid_out_as_rustfmt_would_not() -> None:
-    names = ["shop", "hostile", "queries", "refused", "toomuch", "words", "faults_text", "howdah_postgres"]
+    names = ["shop", "hostile", "lines", "queries", "refused", "toomuch", "words", "faults_text", "howdah_postgres"]
     files = [str(BUILD / "src" / f"{name}.rs") for name in names]
     command = ["rustfmt", "--check", "--edition", "2024", *files]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

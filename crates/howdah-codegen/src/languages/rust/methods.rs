@@ -8,26 +8,36 @@ use super::words::parameter_scope;
 use super::{About, Row, Writer, layout, literal};
 use crate::languages::method::{self, Form};
 use crate::languages::rows::RowOf;
-use crate::languages::{literal::sql_comment, names};
-use crate::model::{Fragment, Kind, Statement};
+use crate::languages::{dynamic, literal::sql_comment, names};
+use crate::model::{Fragment, Kind, Role, Statement};
 
-struct Parameter {
-    name: String,
-    ty: RustType,
-    nullable: bool,
+/// What names of a statement's functions end with; the last, of one that makes calls.
+const ENDINGS: [&str; 4] = ["", "_stream", "_batch", "_call"];
+
+/// What a caller gives.
+pub(super) struct Parameter<'m> {
+    pub(super) name: String,
+    pub(super) ty: RustType,
+    pub(super) nullable: bool,
+    pub(super) role: &'m Role,
 }
 
 /// What a statement's functions are made of.
-struct Parts<'m> {
-    statement: &'m Statement,
-    name: String,
-    /// The constant of its text.
-    text: String,
-    parameters: Vec<Parameter>,
-    /// The parameters as they are numbered in the text.
-    used: Vec<usize>,
-    row: Row,
+pub(super) struct Parts<'m> {
+    pub(super) statement: &'m Statement,
+    pub(super) name: String,
+    text: Text,
+    pub(super) parameters: Vec<Parameter<'m>>,
+    pub(super) row: Row,
     documentation: Vec<String>,
+}
+
+/// The text of a statement.
+enum Text {
+    /// A constant, by its name, and the parameters as they are numbered in it.
+    Fixed(String, Vec<usize>),
+    /// A function joins it.
+    Joined,
 }
 
 impl<'m> Writer<'m> {
@@ -42,20 +52,20 @@ impl<'m> Writer<'m> {
         let mut functions = Vec::new();
         for (statement, owner) in module.statements.iter().zip(owners) {
             let wanted = names::snake(&statement.name, "sql");
-            let given = members.give_all(&wanted, &["", "_stream", "_batch"]);
+            let is_fixed = dynamic::is_fixed(statement);
+            let endings: &[&str] = if is_fixed { &ENDINGS[..3] } else { &ENDINGS };
+            let given = members.give_all(&wanted, endings);
             let name = given.name;
             if given.collided {
                 let of = &statement.name;
                 self.warn(format!("{wanted} is also something else's name: {of} is called {name}"));
             }
-            let (sql, used) = self.sql(statement);
-            let text = self.constant_names.give(&(names::screaming(&name, "sql") + "_SQL")).name;
-            self.constants.push(layout::constant(&format!("const {text}: &str ="), &literal::text(&sql)));
+            let text = if is_fixed { self.constant(statement, &name) } else { Text::Joined };
             let row = self.row(statement, owner, tables, &mut named);
             let documentation = method::documentation(statement);
             let documentation = documentation.map(|line| literal::documentation(&line)).collect();
             let parameters = self.parameters(statement);
-            let parts = Parts { statement, name, text, parameters, used, row, documentation };
+            let parts = Parts { statement, name, text, parameters, row, documentation };
             functions.push(parts.function());
             if Form::of(statement) == Form::All {
                 functions.push(parts.stream());
@@ -63,6 +73,9 @@ impl<'m> Writer<'m> {
             if method::is_batched(statement) {
                 let record = self.parameters_struct(&parts);
                 functions.push(parts.batch(&record));
+            }
+            if !is_fixed {
+                functions.push(parts.call(&self.opening(statement)));
             }
         }
         functions
@@ -106,12 +119,16 @@ impl<'m> Writer<'m> {
         }
     }
 
-    fn parameters(&mut self, statement: &Statement) -> Vec<Parameter> {
+    fn parameters(&mut self, statement: &'m Statement) -> Vec<Parameter<'m>> {
         let mut scope = parameter_scope();
         let parameters = statement.parameters.iter().map(|parameter| Parameter {
             name: scope.give(&names::snake(&parameter.name, "parameter")).name,
-            ty: self.types.of(&parameter.ty),
+            ty: match &parameter.role {
+                Role::Choice { options } => self.choice(statement, parameter, options),
+                Role::Value | Role::Switch => self.types.of(&parameter.ty),
+            },
             nullable: parameter.nullable,
+            role: &parameter.role,
         });
         parameters.collect()
     }
@@ -127,15 +144,28 @@ impl<'m> Writer<'m> {
         name
     }
 
-    /// The statement: every parameter is read as the type that was described.
-    fn sql(&self, statement: &Statement) -> (String, Vec<usize>) {
+    /// Declares the constant of a fixed text.
+    fn constant(&mut self, statement: &Statement, function: &str) -> Text {
+        let (sql, used) = self.sql(statement);
+        let name = self.constant_names.give(&(names::screaming(function, "sql") + "_SQL")).name;
+        self.constants.push(layout::constant(&format!("const {name}: &str ="), &literal::text(&sql)));
+        Text::Fixed(name, used)
+    }
+
+    /// What begins the text of a statement, for those who look at a server.
+    fn opening(&self, statement: &Statement) -> String {
         let (module, name) = (sql_comment(&self.module.name), sql_comment(&statement.name));
-        let mut sql = format!("/* {module}.{name} */ ");
+        format!("/* {module}.{name} */ ")
+    }
+
+    /// A fixed text: every parameter is read as the type that was described.
+    fn sql(&self, statement: &Statement) -> (String, Vec<usize>) {
+        let mut sql = self.opening(statement);
         let mut used = Vec::new();
         for fragment in &statement.sql {
             match fragment {
                 Fragment::Text(text) => sql.push_str(text),
-                // Statements that have these are refused before.
+                // Texts that have these are joined.
                 Fragment::Optional { .. } | Fragment::Choice(_) => {}
                 Fragment::Parameter(index) => {
                     let Some(described) = statement.parameters.get(*index) else { continue };
@@ -173,14 +203,22 @@ impl Parts<'_> {
         }
     }
 
-    /// Binds the parameters and runs the statement.
-    fn body(&self, indent: &str, run: &str, text: &str, of: &str) -> Vec<String> {
+    /// Runs the statement.
+    fn body(&self, run: &str) -> Vec<String> {
+        match &self.text {
+            Text::Fixed(constant, used) => self.bound("    ", run, constant, used, ""),
+            Text::Joined => self.called(run),
+        }
+    }
+
+    /// Binds the parameters of a fixed text and runs it.
+    fn bound(&self, indent: &str, run: &str, text: &str, used: &[usize], of: &str) -> Vec<String> {
         let mut lines = Vec::new();
         let mut arguments = vec!["db".to_owned(), text.to_owned()];
-        if self.used.is_empty() {
+        if used.is_empty() {
             arguments.push("&[]".to_owned());
         } else {
-            let values = self.used.iter().filter_map(|index| self.parameters.get(*index));
+            let values = used.iter().filter_map(|index| self.parameters.get(*index));
             let values = values.map(|p| format!("&pg::Param(&{of}{})", p.name)).collect::<Vec<_>>();
             let before = format!("{indent}let parameters: pg::Parameters<'_> = &[");
             lines.push(layout::array(&before, &values, "];"));
@@ -205,7 +243,7 @@ impl Parts<'_> {
         Function {
             documentation: self.documentation.clone(),
             head: self.head("", self.signature(), &self.result()),
-            body: self.body("    ", self.run(), &self.text, ""),
+            body: self.body(self.run()),
         }
     }
 
@@ -213,26 +251,32 @@ impl Parts<'_> {
         Function {
             documentation: self.documentation.clone(),
             head: self.head("_stream", self.signature(), &format!("pg::Rows<{}>", self.row.ty)),
-            body: self.body("    ", "stream", &self.text, ""),
+            body: self.body("stream"),
         }
     }
 
     fn batch(&self, record: &str) -> Function {
         let items = vec![format!("batch: impl IntoIterator<Item = {record}>")];
-        let mut body = vec![
-            layout::call(
-                "    let statement = &pg::prepare(",
-                &["db".to_owned(), self.text.clone()],
-                ").await?;",
-            ),
-            "    let statements = batch.into_iter().map(|item| async move {".to_owned(),
-        ];
-        body.extend(self.body("        ", self.run(), "statement", "item."));
-        body.extend(["    });".to_owned(), "    pg::pipelined(statements).await".to_owned()]);
+        let body = match &self.text {
+            Text::Fixed(constant, used) => self.prepared(constant, used),
+            Text::Joined => self.one_by_one(),
+        };
         Function {
             documentation: self.documentation.clone(),
             head: self.head("_batch", items, &format!("Vec<{}>", self.result())),
             body,
         }
+    }
+
+    /// Prepares a fixed text, and runs it for each item.
+    fn prepared(&self, text: &str, used: &[usize]) -> Vec<String> {
+        let arguments = ["db".to_owned(), text.to_owned()];
+        let mut body = vec![
+            layout::call("    let statement = &pg::prepare(", &arguments, ").await?;"),
+            "    let statements = batch.into_iter().map(|item| async move {".to_owned(),
+        ];
+        body.extend(self.bound("        ", self.run(), "statement", used, "item."));
+        body.extend(["    });".to_owned(), "    pg::pipelined(statements).await".to_owned()]);
+        body
     }
 }

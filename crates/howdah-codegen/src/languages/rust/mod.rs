@@ -1,5 +1,6 @@
 //! Rust with tokio-postgres: a function a statement, and the structs that they take and give.
 
+mod joined;
 mod layout;
 mod literal;
 mod methods;
@@ -10,7 +11,7 @@ mod words;
 use minijinja::value::{Serde, Value};
 
 use self::types::Types;
-use self::view::{Appender, Field, Struct, View};
+use self::view::{Appender, Choice, Field, Struct, View};
 use self::words::{KEYWORDS, type_scope, value_scope};
 use super::rows::{self, RowOf};
 use super::{File, Generated, Options, names};
@@ -28,6 +29,7 @@ const SUPPORT: &[(&str, &str)] = support!(
     "howdah_postgres/codec.rs",
     "howdah_postgres/containers.rs",
     "howdah_postgres/copy.rs",
+    "howdah_postgres/joined.rs",
     "howdah_postgres/numeric.rs",
     "howdah_postgres/range.rs",
     "howdah_postgres/time.rs"
@@ -48,6 +50,7 @@ struct Row {
 struct Writer<'m> {
     module: &'m Module,
     types: Types<'m>,
+    choices: Vec<Choice>,
     structs: Vec<Struct>,
     constants: Vec<String>,
     constant_names: names::Scope,
@@ -74,6 +77,7 @@ pub(crate) fn generate(
     let mut writer = Writer {
         module,
         types: Types::new(model, type_scope()),
+        choices: Vec::new(),
         structs: Vec::new(),
         constants: Vec::new(),
         constant_names: value_scope(),
@@ -90,6 +94,7 @@ pub(crate) fn generate(
         documentation: literal::documentation(&module.files.join(", ")),
         enums: writer.types.enums,
         composites: writer.types.composites,
+        choices: writer.choices,
         structs: writer.structs,
         constants: writer.constants,
         functions,

@@ -10,6 +10,7 @@ pub(super) struct View {
     pub(super) documentation: String,
     pub(super) enums: Vec<Enum>,
     pub(super) composites: Vec<Composite>,
+    pub(super) choices: Vec<Choice>,
     pub(super) structs: Vec<Struct>,
     pub(super) constants: Vec<String>,
     pub(super) functions: Vec<Function>,
@@ -32,6 +33,14 @@ pub(super) struct Label {
     pub(super) name: String,
     /// `Self::Happy => "happy",`.
     pub(super) arm: String,
+}
+
+/// The texts of which a parameter is one.
+#[derive(Debug, Serialize)]
+pub(super) struct Choice {
+    pub(super) name: String,
+    pub(super) documentation: String,
+    pub(super) labels: Vec<Label>,
 }
 
 /// A composite type.
