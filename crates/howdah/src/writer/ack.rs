@@ -102,7 +102,7 @@ impl Group {
         Group { unreported, ..Group::default() }
     }
 
-    /// ErrorMeaning what became of the rows, once: who comes second is not heard.
+    /// Says what became of the rows, once: who comes second is not heard.
     pub(super) fn resolve(&self, outcome: GroupOutcome) {
         let outcome = Arc::new(outcome);
         let waiting = {
@@ -230,8 +230,8 @@ impl Ack {
     }
 
     /// Waits until the row is settled, for `patience` at the most; `None`: it is not settled yet.
-    pub fn wait_for(&self, budget: Duration) -> Option<Result<Written, Error>> {
-        let outcome = self.group.wait_until(Instant::now().checked_add(budget))?;
+    pub fn wait_for(&self, patience: Duration) -> Option<Result<Written, Error>> {
+        let outcome = self.group.wait_until(Instant::now().checked_add(patience))?;
         Some(self.taken(&outcome))
     }
 

@@ -37,7 +37,7 @@ impl Mark {
         format!("/* {} */ {sql}", self.0)
     }
 
-    /// Asks the server over a connection of its own what it makes of the session, and ends abandoned by the way.
+    /// Asks the server over a connection of its own what it makes of the session, and ends abandoned sessions by the way.
     pub(super) async fn look(&self, target: &Target, abandoned: &[Mark], within: Duration) -> Sign {
         // What is sent waits for us where it is a COPY without rows, or where nothing was begun; ClientWrite: it has an answer
         // that nobody takes.

@@ -143,7 +143,7 @@ impl Statements {
                 (sql, !returning.is_empty(), key.columns)
             }
         };
-        // CommitRecord it may stand a part of the ledger; what begins with WITH goes on with a comma.
+        // Beside it may stand a part of the ledger; what begins with WITH goes on with a comma.
         let whole = |before: Option<&String>, statement: &str| {
             let before: Vec<&str> = before.into_iter().chain(&guarded).map(String::as_str).collect();
             match (before.is_empty(), statement.strip_prefix("WITH ")) {

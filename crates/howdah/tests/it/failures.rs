@@ -228,7 +228,8 @@ fn a_time_limit_of_the_servers_is_named() {
 fn the_hidden_table_goes_though_the_first_connection_was_ended() {
     let database = Database::new();
     let file = database.file("t.csv", format!("n\n{}", "1\n".repeat(500_000)));
-    let wanted = options(&file, "new").mode(Mode::Create).jobs(2).max_rate(50_000);
+    // Slow enough to be met while it is under way.
+    let wanted = options(&file, "new").mode(Mode::Create).jobs(2).max_rate(5_000);
     let error = std::thread::scope(|threads| {
         let loading = threads.spawn(|| try_load(&database, &wanted).unwrap_err());
         database.until(
