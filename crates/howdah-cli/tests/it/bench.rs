@@ -187,7 +187,7 @@ fn a_given_server_is_measured_and_its_settings_are_left_alone() {
 #[test]
 fn a_slow_method_loads_a_first_part_and_is_marked() {
     let directory = tempdir().unwrap();
-    let run = ["run", "five-paths", "--rows", "200000", "--repeat", "1", "--max-seconds", "0.4", "-o", "out"];
+    let run = ["run", "five-paths", "--rows", "200000", "--repeat", "1", "--max-seconds", "1.5", "-o", "out"];
     let method = ["--section", "ladder", "--method", "one commit"];
     let output = bench(directory.path(), &[&run[..], &method].concat());
     assert!(output.status.success(), "{}", said(&output));

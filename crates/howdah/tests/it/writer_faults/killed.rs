@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, TrySendError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -37,18 +37,38 @@ fn child() {
         }
     });
     for number in 0_i64.. {
-        let mut failures = 0;
-        loop {
-            match writer.try_write(&(1, number, "some words")) {
-                Ok(ack) => break acks.send((number, ack)).unwrap(),
-                Err(error) => assert_eq!(error.kind(), ErrorKind::QueueFull),
+        let ack = until_there_is_room(|| match writer.try_write(&(1, number, "some words")) {
+            Ok(ack) => Some(ack),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::QueueFull);
+                None
             }
-            failures += 1;
-            if failures % 100 == 0 {
-                println!("{WORD}full");
+        });
+        // Rows behind one that waits may be acknowledged: they are said behind it.
+        let mut unsaid = Some((number, ack));
+        until_there_is_room(|| match acks.try_send(unsaid.take()?) {
+            Ok(()) => Some(()),
+            Err(TrySendError::Full(again)) => {
+                unsaid = Some(again);
+                None
             }
-            thread::sleep(Duration::from_millis(1));
+            Err(TrySendError::Disconnected(_)) => panic!("a row was refused"),
+        });
+    }
+}
+
+/// Tries again and again, and says that there is no room where that goes on.
+fn until_there_is_room<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
+    let mut failures = 0;
+    loop {
+        if let Some(done) = attempt() {
+            return done;
         }
+        failures += 1;
+        if failures % 100 == 0 {
+            println!("{WORD}full");
+        }
+        thread::sleep(Duration::from_millis(1));
     }
 }
 
