@@ -76,6 +76,8 @@
 //!
 //! A [`BulkWriter`] puts a program's rows, or Arrow batches, into one COPY: all of them are committed, or none.
 //!
+//! Both have a [guide].
+//!
 //! # Streams, and tables of text
 //!
 //! [`stream`](stream::stream) carries lines that come without an end (a pipe, a growing file) through a [`Writer`].
@@ -100,6 +102,7 @@ mod catalog;
 pub mod control;
 mod encode;
 pub mod error;
+pub mod guide;
 mod infer;
 mod load;
 pub mod options;

@@ -29,8 +29,3 @@ pub(crate) use open::{OpenRow, resolve};
 pub use row::{Fields, Row};
 pub use shape::{RowColumn, RowShape};
 pub use value::{Element, Literal, Uuid, Value};
-
-/// The guide's code compiles.
-#[cfg(doctest)]
-#[doc = include_str!("../../../../docs/writer.md")]
-struct Guide;

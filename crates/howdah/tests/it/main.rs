@@ -15,6 +15,7 @@ mod date_formats;
 mod decimals;
 mod detection;
 mod encodings;
+mod examples;
 mod existing_tables;
 mod failures;
 mod forced_nulls;
