@@ -11,6 +11,8 @@ from generated import ROOT, Sql, write
 from require import missing
 
 PROJECT = Path(__file__).parent / "rust"
+PROGRAMS = PROJECT / "programs"
+"""Programs that have a build of their own: each is a `main.rs`."""
 BUILD = ROOT / "build" / "codegen"
 """The same place each time, so that nothing is left in the target folder."""
 
@@ -37,6 +39,16 @@ def compiled(modules: Iterable[Sql], programs: dict[str, str]) -> Path:
     assert done.returncode == 0, done.stderr
     target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
     return Path(target) / "debug" / "generated"
+
+
+def lint(*modules: str) -> None:
+    """Check what was compiled last as its users may: by clippy, with all that it has, and by rustfmt."""
+    done = cargo("clippy")
+    assert (done.returncode, done.stderr) == (0, "")
+    files = [str(BUILD / "src" / f"{module}.rs") for module in modules]
+    command = ["rustfmt", "--check", "--edition", "2024", *files]
+    unlike = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (unlike.returncode, unlike.stdout, unlike.stderr) == (0, "", "")
 
 
 def run(program: Path, name: str, database: Database) -> list[str]:

@@ -4,10 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use super::about;
 use super::names::Scope;
-use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::model::{Fragment, Kind, Module, Parameter, Role, Statement};
+use crate::model::{Fragment, Parameter, Role, Statement};
 
 /// Pieces that are there together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,24 +126,11 @@ pub(crate) fn option_names(options: &[String], case: fn(&str, &str) -> String) -
     wanted.map(|name| scope.give(&name).name).collect()
 }
 
-/// What keeps a module from becoming code of a language that cannot join texts.
-pub(crate) fn refused(module: &Module, generator: &str) -> Vec<Diagnostic> {
-    let varying = module.statements.iter().filter(|statement| !is_fixed(statement));
-    let refuse = |statement: &Statement| {
-        let message = format!("optional lines and choices are not there yet for {generator}");
-        let kind = if statement.kind == Kind::Query { "QUERY" } else { "EXEC" };
-        let block = format!("{kind} {}", statement.name);
-        about(Code::NotSupported, Severity::Error, message, &statement.file, statement.line, block)
-    };
-    varying.map(refuse).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Step, option_names, parts, refused};
-    use crate::diagnostic::Code;
+    use super::{Step, option_names, parts};
     use crate::languages::names::screaming;
-    use crate::model::{Fragment, Kind, Module, Statement};
+    use crate::model::{Fragment, Kind, Statement};
 
     fn names(options: &[&str]) -> Vec<String> {
         option_names(&options.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), screaming)
@@ -175,24 +160,6 @@ mod tests {
             parameters: Vec::new(),
             columns: Vec::new(),
         }
-    }
-
-    #[test]
-    fn a_language_that_cannot_join_texts_refuses_each_statement_by_name() {
-        let fixed = statement(vec![Fragment::Text("a".into()), Fragment::Parameter(0)]);
-        let line = statement(vec![Fragment::Optional { parameter: 0, sql: Vec::new() }]);
-        let module = Module {
-            name: "m".into(),
-            files: Vec::new(),
-            statements: vec![fixed, line, statement(vec![Fragment::Choice(0)])],
-            tables: Vec::new(),
-            migrations: Vec::new(),
-        };
-        let told = refused(&module, "x/postgres");
-        assert_eq!(told.len(), 2);
-        assert_eq!(told[0].code, Code::NotSupported);
-        assert_eq!(told[0].message, "optional lines and choices are not there yet for x/postgres");
-        assert_eq!(told[0].place.as_ref().map(|place| place.line), Some(7));
     }
 
     #[test]

@@ -77,12 +77,6 @@ impl Generator {
         }
     }
 
-    /// Whether its code joins texts: optional lines and choices.
-    #[must_use]
-    pub fn joins(self) -> bool {
-        matches!(self, Self::PythonPsycopg | Self::JavaJdbc | Self::TypescriptPg | Self::GoPgx)
-    }
-
     /// Whether its code writes rows by a key: `:upsert` and `:ignore`.
     #[must_use]
     pub fn upserts(self) -> bool {
@@ -118,15 +112,11 @@ pub fn generate(
     generator: Generator,
     options: &Options,
 ) -> Result<Generated, Vec<Diagnostic>> {
-    let mut refused = Vec::new();
-    if !generator.joins() {
-        refused.extend(dynamic::refused(module, generator.name()));
-    }
     if !generator.upserts() {
-        refused.extend(upsert::refused(module, generator.name()));
-    }
-    if !refused.is_empty() {
-        return Err(refused);
+        let refused = upsert::refused(module, generator.name());
+        if !refused.is_empty() {
+            return Err(refused);
+        }
     }
     match generator {
         Generator::PythonPsycopg => python::generate(model, module, options),

@@ -1,5 +1,6 @@
 //! Rust with tokio-postgres: a function a statement, and the structs that they take and give.
 
+mod joins;
 mod layout;
 mod literal;
 mod methods;
@@ -28,6 +29,7 @@ const SUPPORT: &[(&str, &str)] = support!(
     "howdah_postgres/codec.rs",
     "howdah_postgres/containers.rs",
     "howdah_postgres/copy.rs",
+    "howdah_postgres/joined.rs",
     "howdah_postgres/numeric.rs",
     "howdah_postgres/range.rs",
     "howdah_postgres/time.rs"

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::layout;
+use super::{layout, literal};
 
 /// A file.
 #[derive(Debug, Serialize)]
@@ -16,6 +16,7 @@ pub(super) struct View {
     pub(super) appenders: Vec<Appender>,
 }
 
+/// A type of the database, or what callers choose of.
 #[derive(Debug, Serialize)]
 pub(super) struct Enum {
     pub(super) name: String,
@@ -23,8 +24,21 @@ pub(super) struct Enum {
     /// `pub const ALL …`.
     pub(super) all: String,
     pub(super) labels: Vec<Label>,
-    /// `const NAME …`, its type's name.
-    pub(super) constant: String,
+    /// `const NAME …`, the name of its type in the database, if it has one there.
+    pub(super) constant: Option<String>,
+}
+
+impl Enum {
+    pub(super) fn new(
+        name: String,
+        documentation: String,
+        labels: Vec<Label>,
+        constant: Option<String>,
+    ) -> Self {
+        let values = labels.iter().map(|label| format!("Self::{}", label.name)).collect::<Vec<_>>();
+        let all = layout::array("    pub const ALL: &'static [Self] = &[", &values, "];");
+        Self { name, documentation, all, labels, constant }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -32,6 +46,12 @@ pub(super) struct Label {
     pub(super) name: String,
     /// `Self::Happy => "happy",`.
     pub(super) arm: String,
+}
+
+impl Label {
+    pub(super) fn new(name: String, text: &str) -> Self {
+        Self { arm: layout::arm(&format!("Self::{name}"), &literal::word(text)), name }
+    }
 }
 
 /// A composite type.

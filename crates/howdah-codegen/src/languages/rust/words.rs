@@ -39,7 +39,7 @@ const TYPES: &[&str] = &[
 ];
 /// Macros are in no scope of names; the names of primitive types are, of types.
 const MENTIONED: &[&str] =
-    &["batch", "db", "fields", "item", "parameters", "row", "rows", "statement", "statements"];
+    &["batch", "db", "fields", "item", "joined", "parameters", "row", "rows", "statement", "statements"];
 
 /// The names of a file's types.
 pub(super) fn type_scope() -> Scope {
