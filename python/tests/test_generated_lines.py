@@ -323,4 +323,4 @@ def test_rust_runs_another_statement_than_that_of_the_combination(database: Data
     text = (rust_program.PROGRAMS / "lines.rs").read_text()
     program = rust_program.compiled([lines()], {"main.rs": text})
     rust_program.lint("lines", "howdah_postgres")
-    check(database, lambda: rust_program.run(program, VALUE, database), list)
+    check(database, lambda: rust_program.run(program, database, VALUE), list)

@@ -365,7 +365,7 @@ def test_a_value_of_any_type_is_changed_on_its_way_through_rust(program: Path, d
         rows = ", ".join(f"({n}, {value})" for n, value in enumerate(values))
         sql += f"INSERT INTO src_{stem} VALUES {rows};\n"
     database.sql(sql)
-    wrong = run(program, "round_trip", database)
+    wrong = run(program, database, "round_trip")
     compare = ""
     for stem, *_ in cases():
         # Of a composite value that has only nulls, IS NULL is true.
@@ -385,12 +385,12 @@ def test_a_value_of_any_type_is_changed_on_its_way_through_rust(program: Path, d
 
 def test_a_value_that_rust_cannot_hold_is_changed_and_not_refused(program: Path, database: Database) -> None:
     database.sql(MADE)
-    assert run(program, "read_refused", database) == []
+    assert run(program, database, "read_refused") == []
 
 
 def test_a_value_that_its_type_cannot_hold_is_changed_by_rust(program: Path, database: Database) -> None:
     database.sql("".join(f"CREATE TABLE t{n} (v {name});" for n, name in enumerate(TOO_MUCH)))
-    assert run(program, "write_too_much", database) == []
+    assert run(program, database, "write_too_much") == []
     for number in range(len(TOO_MUCH)):
         assert database.value(f"SELECT count(*) FROM t{number}") == "0"
 
@@ -401,13 +401,13 @@ def test_an_appender_that_ends_early_leaves_rows_or_keeps_the_connection(
 ) -> None:
     last = "int" if form == "binary" else "point"
     database.sql(f"CREATE TABLE t (a int PRIMARY KEY, b date, c {last})")
-    assert run(program, f"appending_{form}", database) == []
+    assert run(program, database, f"appending_{form}") == []
     assert database.value("SELECT count(*) FROM t") == "0"
 
 
 def test_a_statement_gives_something_else_or_the_connection_stops(program: Path, database: Database) -> None:
     database.sql("CREATE TABLE t (a int, b text)")
-    assert run(program, "statements", database) == []
+    assert run(program, database, "statements") == []
 
 
 def test_a_hostile_name_becomes_rust(program: Path, database: Database) -> None:
@@ -419,7 +419,7 @@ def test_a_hostile_name_becomes_rust(program: Path, database: Database) -> None:
         CREATE TABLE {name}.{name} ({name} {name}.{double(HOSTILE + "1")},
             self {name}.{double(HOSTILE + "2")}, int int, pg text,
             "a b" date, a_b int[])""")
-    assert run(program, "hostile_names", database) == []
+    assert run(program, database, "hostile_names") == []
 
 
 def test_a_word_or_an_escape_of_rust_becomes_code(program: Path, database: Database) -> None:
@@ -427,7 +427,7 @@ def test_a_word_or_an_escape_of_rust_becomes_code(program: Path, database: Datab
     database.sql("".join(
         f'CREATE TYPE "{kind["name"]}" AS ENUM ({", ".join(map(quoted, kind["labels"]))});' for kind in code.types  # noqa: E501
     ))  # fmt: skip
-    given = run(program, "words", database)
+    given = run(program, database, "words")
     texts = [s["sql"][0]["text"] for s in code.statements if s["name"].startswith("same")]
     assert given == [value for text in texts for value in database.sql(text)]
 

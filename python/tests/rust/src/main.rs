@@ -9,6 +9,7 @@ mod statements;
 mod faults_binary;
 mod faults_text;
 mod hostile;
+mod howdah_migrate;
 mod howdah_postgres;
 mod queries;
 mod read_refused;

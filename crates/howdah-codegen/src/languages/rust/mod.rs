@@ -4,6 +4,7 @@ mod joins;
 mod layout;
 mod literal;
 mod methods;
+mod migrate;
 mod types;
 mod view;
 mod words;
@@ -14,7 +15,7 @@ use self::types::Types;
 use self::view::{Appender, Field, Struct, View};
 use self::words::{KEYWORDS, type_scope, value_scope};
 use super::rows::{self, RowOf};
-use super::{File, Generated, Options, names};
+use super::{File, Generated, Options, migrations, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Model, Module, Table, TypeRef};
 
@@ -34,7 +35,10 @@ const SUPPORT: &[(&str, &str)] = support!(
     "howdah_postgres/range.rs",
     "howdah_postgres/time.rs"
 );
-const TEMPLATES: &[(&str, &str)] = &[("module.rs", include_str!("../../../templates/rust/module.jinja"))];
+const TEMPLATES: &[(&str, &str)] = &[
+    ("module.rs", include_str!("../../../templates/rust/module.jinja")),
+    ("migrate.rs", include_str!("../../../templates/rust/migrate.jinja")),
+];
 /// Modules that the code mentions.
 const MODULES: &[&str] = &["howdah_migrate", "howdah_postgres", "lib", "main"];
 
@@ -70,7 +74,7 @@ struct About<'m> {
 pub(crate) fn generate(
     model: &Model,
     module: &Module,
-    _options: &Options,
+    options: &Options,
 ) -> Result<Generated, Vec<Diagnostic>> {
     let owners = rows::owners(module)?;
     let mut writer = Writer {
@@ -83,6 +87,8 @@ pub(crate) fn generate(
         errors: Vec::new(),
     };
     let mut members = value_scope();
+    let migrates = migrations::wanted(module, options);
+    let steps = migrates.then(|| writer.steps(model, &mut members));
     let (tables, appenders) = writer.tables(&owners, &mut members);
     let functions = writer.functions(&owners, &tables, &mut members);
     if !writer.errors.is_empty() {
@@ -96,6 +102,7 @@ pub(crate) fn generate(
         constants: writer.constants,
         functions,
         appenders,
+        migrations: steps,
     };
     let text = super::render(TEMPLATES, "module.rs", Value::from(Serde(&view)))?;
     let name = names::snake(&module.name, "sql");
@@ -105,6 +112,9 @@ pub(crate) fn generate(
     files.extend(
         SUPPORT.iter().map(|(path, text)| File { path: (*path).to_owned(), text: (*text).to_owned() }),
     );
+    if migrates {
+        files.push(File { path: "howdah_migrate.rs".to_owned(), text: migrate::runner()? });
+    }
     Ok(Generated { files, warnings: writer.warnings })
 }
 

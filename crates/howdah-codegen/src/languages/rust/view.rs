@@ -14,6 +14,17 @@ pub(super) struct View {
     pub(super) constants: Vec<String>,
     pub(super) functions: Vec<Function>,
     pub(super) appenders: Vec<Appender>,
+    pub(super) migrations: Option<Steps>,
+}
+
+/// The steps of a module.
+#[derive(Debug, Serialize)]
+pub(super) struct Steps {
+    /// The constant that holds them.
+    pub(super) lines: Vec<String>,
+    /// The function that applies them, up to the brace, and what it calls.
+    pub(super) head: String,
+    pub(super) call: String,
 }
 
 /// A type of the database, or what callers choose of.
