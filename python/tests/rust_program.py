@@ -11,6 +11,8 @@ from generated import ROOT, Sql, write
 from require import missing
 
 PROJECT = Path(__file__).parent / "rust"
+PROGRAMS = PROJECT / "programs"
+"""Programs that have a build of their own: each is a `main.rs`."""
 BUILD = ROOT / "build" / "codegen"
 """The same place each time, so that nothing is left in the target folder."""
 
@@ -23,14 +25,16 @@ def cargo(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=BUILD, env=environment, capture_output=True, text=True, check=False)
 
 
-def compiled(modules: Iterable[Sql], programs: dict[str, str]) -> Path:
-    """Compile modules with programs, without a warning. Give the program that has them all."""
+def compiled(modules: Iterable[Sql], programs: dict[str, str], generated: Path | None = None) -> Path:
+    """Compile modules or generated code with programs, without a warning. Give what has them all."""
     shutil.rmtree(BUILD, ignore_errors=True)
     shutil.copytree(PROJECT, BUILD)
     if cargo("metadata", "--format-version=1").returncode != 0:
         missing("crates", "the crates of generated Rust are not there: make rust-crates")
     sources = BUILD / "src"
     write(modules, "rust/postgres", sources)
+    if generated is not None:
+        shutil.copytree(generated, sources, dirs_exist_ok=True)
     for name, text in programs.items():
         (sources / name).write_text(text)
     done = cargo("build")
@@ -39,11 +43,21 @@ def compiled(modules: Iterable[Sql], programs: dict[str, str]) -> Path:
     return Path(target) / "debug" / "generated"
 
 
-def run(program: Path, name: str, database: Database, *arguments: str) -> list[str]:
+def lint(*modules: str) -> None:
+    """Check what was compiled last as its users may: by clippy, with all that it has, and by rustfmt."""
+    done = cargo("clippy")
+    assert (done.returncode, done.stderr) == (0, "")
+    files = [str(BUILD / "src" / f"{module}.rs") for module in modules]
+    command = ["rustfmt", "--check", "--edition", "2024", *files]
+    unlike = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (unlike.returncode, unlike.stdout, unlike.stderr) == (0, "", "")
+
+
+def run(program: Path, database: Database, *arguments: str) -> list[str]:
     """Run a program with a database, and give the lines that it prints."""
     environment = os.environ | {"HOWDAH_DSN": database.dsn}
     done = subprocess.run(
-        [program, name, *arguments], env=environment, capture_output=True, text=True, check=False, timeout=300
+        [program, *arguments], env=environment, capture_output=True, text=True, check=False, timeout=300
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.split("\n")[:-1]

@@ -12,6 +12,7 @@ from typing import Any
 import go_program
 import node_program
 import pytest
+import rust_program
 from conftest import Database
 from generated import ROOT, Sql, builtin, column, line, parameter, write
 from java_program import PROGRAMS, compiled, run
@@ -100,6 +101,14 @@ def lines() -> Sql:
         parameters=[
             parameter("changed", builtin("bool"), nullable=False, role="switch"),
             parameter("place", builtin("bool"), nullable=False, role="switch"),
+        ],
+    )  # fmt: skip
+    # The server takes both places for one value, or refuses it.
+    code.statement(
+        "twice", ["SELECT n % 1 + ", 0, " AS v FROM items", line(1, " WHERE id > 0"), " GROUP BY n % 1 + ", 0],  # noqa: E501
+        pluck=True, batch=True, columns=[column("v", number)],
+        parameters=[
+            parameter("by", number), parameter("few", builtin("bool"), nullable=False, role="switch"),
         ],
     )  # fmt: skip
     return code
@@ -308,3 +317,10 @@ def test_typescript_runs_another_statement_than_that_of_the_combination(
     code = node_program.compiled(tmp_path, programs)
     texts = json.dumps({"ops": OPERATORS, "sorts": SORTS, "rows": [literal(text) for text in TEXTS]})
     check(database, lambda: node_program.run(code, "optionallines.js", database, VALUE, texts), list)
+
+
+def test_rust_runs_another_statement_than_that_of_the_combination(database: Database) -> None:
+    text = (rust_program.PROGRAMS / "lines.rs").read_text()
+    program = rust_program.compiled([lines()], {"main.rs": text})
+    rust_program.lint("lines", "howdah_postgres")
+    check(database, lambda: rust_program.run(program, database, VALUE), list)

@@ -4,6 +4,7 @@ import asyncio
 import importlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from types import ModuleType
 import go_program
 import node_program
 import pytest
+import rust_program
 from conftest import Database
 from generated import Sql, write
 from java_program import PROGRAMS, compiled, driver, run
@@ -41,6 +43,9 @@ sql:
       - generator: typescript/postgres
         output: typescript/
         config: {migrations: true}
+      - generator: rust/postgres
+        output: rust/
+        config: {migrations: true}
 """
 STEPS = [
     "-- MIGRATE 1\nCREATE TABLE users (id bigint);\nINSERT INTO users SELECT 7 % 4;\n",
@@ -50,7 +55,9 @@ STEPS = [
 PROGRAM = (PROGRAMS / "Migrating.java").read_text()
 GO_PROGRAM = (go_program.PROGRAMS / "migrating" / "main.go").read_text()
 NODE_PROGRAMS = {name: (node_program.PROGRAMS / name).read_text() for name in ("check.ts", "migrating.ts")}
+RUST_PROGRAM = (rust_program.PROGRAMS / "migrating.rs").read_text()
 Runner = Callable[[Path, Database], int]
+Run = Callable[..., list[str]]
 
 
 @pytest.fixture(scope="module")
@@ -146,6 +153,19 @@ def typescript(folder: Path) -> Path:
     return sources / "out"
 
 
+def by_rust(folder: Path, database: Database) -> int:
+    (line,) = rust_program.run(rust(folder), database)
+    return int(line)
+
+
+def rust(folder: Path) -> Path:
+    """Compile the Rust of a folder, once."""
+    program = folder / "program"
+    if not program.exists():
+        shutil.copy(rust_program.compiled([], {"main.rs": RUST_PROGRAM}, folder / "rust"), program)
+    return program
+
+
 RUNNERS: list[Runner] = [
     by_command,
     by_python,
@@ -154,6 +174,7 @@ RUNNERS: list[Runner] = [
     by_typescript,
     by_typescript_pool,
     by_go,
+    by_rust,
 ]
 
 
@@ -208,6 +229,9 @@ def test_drift_is_told_by_all(folders: list[Path], database: Database) -> None:
         (line,) = node_program.run(typescript(folders[2]), "migrating.js", database)
         assert line.startswith("MigrationError ")
         assert told in line
+        (line,) = rust_program.run(rust(folders[2]), database)
+        assert line.startswith("MigrationError ")
+        assert told in line
         database.sql("TRUNCATE howdah_migrations; INSERT INTO howdah_migrations TABLE kept; DROP TABLE kept")
     older = module(folders[1]).Shop
     with psycopg.connect(database.dsn) as connection:
@@ -222,6 +246,9 @@ def test_drift_is_told_by_all(folders: list[Path], database: Database) -> None:
     (line,) = node_program.run(typescript(folders[1]), "migrating.js", database)
     assert "this program is older" in line
     assert node_program.run(typescript(folders[1]), "migrating.js", database, "newer") == ["0"]
+    (line,) = rust_program.run(rust(folders[1]), database)
+    assert "this program is older" in line
+    assert rust_program.run(rust(folders[1]), database, "newer") == ["0"]
 
 
 def test_the_steps_of_sqg_are_taken_over_by_all(folders: list[Path], database: Database) -> None:
@@ -332,50 +359,68 @@ def test_names_of_steps_are_no_code(database: Database, tmp_path: Path) -> None:
     assert database.value("SELECT encode(convert_to(b, 'UTF8'), 'hex') FROM a") == HOSTILE.encode().hex()
 
 
-def in_node(code: Sql, folder: Path) -> Path:
-    """Compile the TypeScript of a module with the program that migrates."""
+def in_node(code: Sql, folder: Path) -> Run:
+    """Compile the TypeScript of a module with the program that migrates, and give what runs it."""
     write([code], "typescript/postgres", folder)
-    return node_program.compiled(folder, NODE_PROGRAMS)
+    compiled = node_program.compiled(folder, NODE_PROGRAMS)
+    return lambda database, *arguments: node_program.run(compiled, "migrating.js", database, *arguments)
 
 
-def test_a_refused_statement_leaves_nothing_of_its_step_in_typescript(
-    shop: Sql, database: Database, tmp_path: Path
+def in_rust(code: Sql, _: Path) -> Run:
+    """Compile the Rust of a module with the program that migrates, and give what runs it."""
+    program = rust_program.compiled([code], {"main.rs": RUST_PROGRAM})
+    rust_program.lint("shop", "howdah_migrate")
+    return lambda database, *arguments: rust_program.run(program, database, *arguments)
+
+
+Made = Callable[[Sql, Path], Run]
+BOTH = pytest.mark.parametrize("made", [in_node, in_rust])
+
+
+@BOTH
+def test_a_refused_statement_leaves_nothing_of_its_step_of_a_client_or_pool(
+    made: Made, shop: Sql, database: Database, tmp_path: Path
 ) -> None:
     shop.migration("2", "CREATE TABLE c (d int)", "INSERT INTO c VALUES (oops)")
-    code = in_node(shop, tmp_path)
+    run = made(shop, tmp_path)
     for way in ("client", "pool"):
-        (line,) = node_program.run(code, "migrating.js", database, way)
+        (line,) = run(database, way)
         assert line == 'MigrationError 42703 MIGRATE 2 (a.sql:2): column "oops" does not exist'
         assert database.sql("SELECT id, to_regclass('c') FROM howdah_migrations") == ["1|∅"]
 
 
-def test_a_failed_step_without_a_transaction_keeps_the_lock_of_a_node_client(
-    shop: Sql, database: Database, tmp_path: Path
+@BOTH
+def test_a_failed_step_without_a_transaction_keeps_the_lock_of_a_client(
+    made: Made, shop: Sql, database: Database, tmp_path: Path
 ) -> None:
     shop.migration("2", "INSERT INTO a VALUES (1), (1)")
     shop.migration("3", "CREATE UNIQUE INDEX CONCURRENTLY i ON a (b)", alone=True)
-    code = in_node(shop, tmp_path)
-    (line,) = node_program.run(code, "migrating.js", database)
+    run = made(shop, tmp_path)
+    (line,) = run(database)
     assert line.startswith("MigrationError 23505 MIGRATE 3 (a.sql:3): could not create unique index")
     states = database.sql("SELECT state FROM howdah_migrations ORDER BY position")
     assert states == ["done", "done", "started"]
-    (line,) = node_program.run(code, "migrating.js", database, "pool")
+    (line,) = run(database, "pool")
     assert "nobody saw its end" in line
 
 
-def test_a_node_client_in_a_transaction_is_migrated(shop: Sql, database: Database, tmp_path: Path) -> None:
-    (line,) = node_program.run(in_node(shop, tmp_path), "migrating.js", database, "begun")
+@BOTH
+def test_a_client_in_a_transaction_is_migrated(
+    made: Made, shop: Sql, database: Database, tmp_path: Path
+) -> None:
+    (line,) = made(shop, tmp_path)(database, "begun")
     assert line == "MigrationError the connection is in a transaction, and steps have their own"
     assert database.value("SELECT to_regclass('howdah_migrations')") == "∅"
 
 
+@BOTH
 def test_settings_of_a_step_reach_other_users_of_a_pool(
-    shop: Sql, database: Database, tmp_path: Path
+    made: Made, shop: Sql, database: Database, tmp_path: Path
 ) -> None:
     shop.migration("2", "SET lock_timeout = '7s'", "SET search_path = pg_catalog", "SET ROLE pg_monitor")
     shop.migration("3", "CREATE TABLE d (e int)")
-    code = in_node(shop, tmp_path)
-    assert node_program.run(code, "migrating.js", database, "pool") == ["3"]
+    run = made(shop, tmp_path)
+    assert run(database, "pool") == ["3"]
     assert (
         database.value(
             "SELECT relowner::regrole = current_user::regrole FROM pg_class WHERE oid = 'public.d'::regclass"
@@ -384,25 +429,49 @@ def test_settings_of_a_step_reach_other_users_of_a_pool(
     )
 
 
-def test_a_schema_or_a_name_of_a_step_becomes_typescript(database: Database, tmp_path: Path) -> None:
+@BOTH
+def test_a_schema_or_a_name_of_a_step_becomes_code(made: Made, database: Database, tmp_path: Path) -> None:
     code = Sql("shop")
     code.migration(HOSTILE, f"CREATE TABLE a AS SELECT '{HOSTILE}' AS b, 7 % 4 AS \"$1\"")
-    folder = in_node(code, tmp_path)
+    run = made(code, tmp_path)
     database.sql('CREATE SCHEMA "$& {sqg} $\'"')
     arguments = ["client", HOSTILE, 'SET search_path = "$& {sqg} $\'"']
-    assert node_program.run(folder, "migrating.js", database, *arguments) == ["1"]
+    assert run(database, *arguments) == ["1"]
     hexed = "SELECT encode(convert_to({}, 'UTF8'), 'hex') FROM \"$& {{sqg}} $'\".{}"
     for text, table in (("b", "a"), ("id", "howdah_migrations"), ("project", "howdah_migrations")):
         assert database.value(hexed.format(text, table)) == HOSTILE.encode().hex()
-    assert node_program.run(folder, "migrating.js", database, *arguments) == ["0"]
+    assert run(database, *arguments) == ["0"]
 
 
-def test_node_runners_at_once_apply_a_step_twice(shop: Sql, database: Database, tmp_path: Path) -> None:
+@BOTH
+def test_runners_of_one_program_apply_a_step_twice(
+    made: Made, shop: Sql, database: Database, tmp_path: Path
+) -> None:
     for number in range(2, 20):
         alone = number % 5 == 0
         sql = f"CREATE INDEX CONCURRENTLY i{number} ON a (b)" if alone else f"CREATE TABLE t{number} (a int)"
         shop.migration(str(number), sql, alone=alone)
-    lines = node_program.run(in_node(shop, tmp_path), "migrating.js", database, "together")
+    lines = made(shop, tmp_path)(database, "together")
     assert sum(map(int, lines)) == 19
     assert len(lines) == 4
     assert database.value("SELECT count(*) FROM howdah_migrations WHERE state = 'done'") == "19"
+
+
+def test_a_future_of_rust_that_is_dropped_keeps_a_lock_or_half_a_step(
+    shop: Sql, database: Database, tmp_path: Path
+) -> None:
+    shop.migration("2", "CREATE TABLE c (d int)", "LOCK TABLE a")
+    shop.migration("3", "CREATE INDEX CONCURRENTLY i ON a (b)", alone=True)
+    run = in_rust(shop, tmp_path)
+    lock = "SELECT pg_advisory_xact_lock(hashtextextended('howdah migrations test', 0))"
+    with psycopg.connect(database.dsn) as other:
+        other.execute(lock)
+        assert run(database, "cancelled") == ["cancelled"]
+        assert database.value("SELECT to_regclass('howdah_migrations')") == "∅"
+    with psycopg.connect(database.dsn) as other:
+        assert run(database, "newer") == ["3"]
+        database.sql("DELETE FROM howdah_migrations WHERE id <> '1'; DROP TABLE c; DROP INDEX i")
+        other.execute("LOCK TABLE a IN ROW EXCLUSIVE MODE")
+        assert run(database, "cancelled") == ["cancelled"]
+        assert database.sql("SELECT id, to_regclass('c') FROM howdah_migrations") == ["1|∅"]
+    assert run(database) == ["2"]

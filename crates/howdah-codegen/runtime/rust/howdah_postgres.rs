@@ -37,7 +37,7 @@ pub use containers::{
 };
 pub(crate) use containers::{composite, enumeration, readable_composite};
 pub use copy::{AppendRow, Appender, RowWriter, append_all};
-pub use joined::Joined;
+pub use joined::{Calls, Joined};
 pub use numeric::Numeric;
 pub use range::Range;
 pub use time::{Interval, TimeTz};

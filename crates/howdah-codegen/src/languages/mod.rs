@@ -82,12 +82,6 @@ impl Generator {
     pub fn upserts(self) -> bool {
         matches!(self, Self::PythonPsycopg | Self::JavaJdbc)
     }
-
-    /// Whether its code can apply migrations.
-    #[must_use]
-    pub fn migrates(self) -> bool {
-        matches!(self, Self::PythonPsycopg | Self::JavaJdbc | Self::TypescriptPg | Self::GoPgx)
-    }
 }
 
 /// What a configuration says of a generator.

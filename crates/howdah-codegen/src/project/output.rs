@@ -36,7 +36,6 @@ fn generator(output: &Output) -> Result<Generator, Box<Diagnostic>> {
     let wanted = |key: Option<bool>| key == Some(true);
     let missing = [
         ("observer", wanted(output.options.observer)),
-        ("migrations", wanted(output.options.migrations) && !generator.migrates()),
         ("timestamps", output.options.text_timestamps.is_some() && generator != Generator::TypescriptPg),
     ];
     for (key, missing) in missing {

@@ -85,9 +85,11 @@ fn the_rust_of_hostile_names_changes_unseen() -> Result<(), Box<dyn std::error::
     let support = ["codec", "containers", "copy", "joined", "numeric", "range", "time"];
     let support = support.map(|name| format!("howdah_postgres/{name}.rs"));
     assert_eq!(paths[..2], ["hostile.rs", "howdah_postgres.rs"]);
-    assert_eq!(paths[2..], support);
+    assert_eq!(paths[2..support.len() + 2], support);
+    assert_eq!(paths.last(), Some(&"howdah_migrate.rs"));
     insta::assert_snapshot!(generated.files[0].text);
     insta::assert_snapshot!(warnings(&generated));
+    insta::assert_snapshot!("rust_migrate", generated.files.last().ok_or("no file")?.text);
     Ok(())
 }
 

@@ -172,7 +172,8 @@ fn the_engines_rooms_import_only_those_below_them() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("../howdah/src");
     let imports = imports(&src);
     let floor = |name: &str| ROOMS.iter().position(|room| *room == name);
-    for (room, imported) in &imports {
+    // A page of the documentation imports nothing.
+    for (room, imported) in imports.iter().filter(|(room, _)| *room != "guide") {
         let own = floor(room).unwrap_or_else(|| panic!("{room} has no floor: name it in ROOMS"));
         for below in imported.iter().filter_map(|name| floor(name)) {
             assert!(below < own, "{room} imports {}, which stands above it", ROOMS[below]);

@@ -1,4 +1,5 @@
-//! What the programs share.
+//! What the programs share. None of them needs all of it.
+#![allow(dead_code)]
 
 use std::error::Error;
 use std::fmt::{Debug, Display};
@@ -40,7 +41,6 @@ pub fn refused<T: Debug, E: Display>(what: impl Display, why: &str, given: Resul
     }
 }
 
-#[cfg_attr(clippy, allow(dead_code))]
 /// All of it is told, whatever goes wrong.
 pub fn done(what: impl Display, outcome: Outcome) {
     if let Err(error) = outcome {

@@ -4,14 +4,13 @@
 mod appending;
 mod check;
 mod hostile_names;
-mod optional_lines;
 mod statements;
 
 mod faults_binary;
 mod faults_text;
 mod hostile;
+mod howdah_migrate;
 mod howdah_postgres;
-mod lines;
 mod queries;
 mod read_refused;
 mod refused;
@@ -35,7 +34,6 @@ async fn main() -> Outcome {
         "appending_binary" => appending::binary::run().await,
         "appending_text" => appending::text::run().await,
         "hostile_names" => hostile_names::run().await,
-        "optional_lines" => optional_lines::run().await,
         "read_refused" => read_refused::run().await,
         #[cfg(not(clippy))]
         "round_trip" => round_trip::run().await,

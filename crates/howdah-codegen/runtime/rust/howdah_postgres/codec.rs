@@ -98,15 +98,15 @@ pub(super) fn item<T: Encode + ?Sized>(
 }
 
 /// A value that is given to a statement.
-pub struct Param<T>(pub T);
+pub struct Param<'a, T: ?Sized>(pub &'a T);
 
-impl<T> fmt::Debug for Param<T> {
+impl<T: ?Sized> fmt::Debug for Param<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Param(…)")
     }
 }
 
-impl<T: Encode> ToSql for Param<T> {
+impl<T: Encode + ?Sized> ToSql for Param<'_, T> {
     fn to_sql(
         &self,
         ty: &Type,
@@ -493,7 +493,7 @@ macro_rules! driver {
             }
 
             fn accepts(ty: &$pg::Type) -> bool {
-                <$pg::Param<&Self> as $pg::ToSql>::accepts(ty)
+                <$pg::Param<'_, Self> as $pg::ToSql>::accepts(ty)
             }
 
             fn encode_format(&self, ty: &$pg::Type) -> $pg::Format {

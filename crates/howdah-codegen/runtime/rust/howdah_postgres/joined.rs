@@ -1,57 +1,130 @@
-//! Calls whose text is joined from constants: what callers give decides which, and is never among them.
+//! Texts that are joined from constants: what callers give decides which, and is not among them.
 
+use std::collections::HashMap;
 use std::fmt;
 
-use tokio_postgres::types::ToSql;
+use bytes::BytesMut;
+use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::{GenericClient, Statement};
 
 use super::codec::{Encode, Param};
+use super::{BoxedError, Error};
 
-/// A text that grows, and the values of the parameters that have a place in it.
-#[derive(Default)]
+/// A value of a joined text, which has it for as long as it runs.
+struct Kept<T>(T);
+
+impl<T> fmt::Debug for Kept<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Kept(…)")
+    }
+}
+
+impl<T: Encode> ToSql for Kept<T> {
+    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, BoxedError> {
+        Param(&self.0).to_sql(ty, out)
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        Param::<T>::accepts(ty)
+    }
+
+    fn encode_format(&self, ty: &Type) -> Format {
+        Param(&self.0).encode_format(ty)
+    }
+
+    to_sql_checked!();
+}
+
+/// A text with the values of its parameters.
+#[derive(Debug)]
 pub struct Joined<'a> {
     sql: String,
-    values: Vec<Box<dyn ToSql + Send + Sync + 'a>>,
-    /// The parameters, in the order of their places.
-    placed: Vec<usize>,
+    /// The parameters as they are numbered in the text, each by its place among those of the function.
+    numbers: Vec<usize>,
+    values: Vec<Box<dyn ToSql + Sync + Send + 'a>>,
 }
 
 impl<'a> Joined<'a> {
-    /// Joins a text.
+    /// Begins a text.
+    pub fn new(sql: &'static str) -> Self {
+        Self {
+            sql: sql.to_owned(),
+            numbers: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
+    /// Joins a constant.
     pub fn add(&mut self, sql: &'static str) {
         self.sql.push_str(sql);
     }
 
-    /// Joins the place of a parameter, which the server reads as a `ty`. However often it is there, its value goes
-    /// once.
-    pub fn place<T>(&mut self, parameter: usize, ty: &'static str, value: T)
-    where
-        T: Encode + Send + Sync + 'a,
-    {
-        let known = self.placed.iter().position(|placed| *placed == parameter);
-        let place = known.unwrap_or_else(|| {
-            self.placed.push(parameter);
-            self.values.push(Box::new(Param(value)));
-            self.placed.len() - 1
+    /// Joins the number of a parameter, which is read as a type. Its value goes once.
+    pub fn bind<T: Encode + Sync + Send + 'a>(&mut self, place: usize, value: T, ty: &'static str) {
+        let known = self.numbers.iter().position(|bound| *bound == place);
+        let index = known.unwrap_or_else(|| {
+            self.numbers.push(place);
+            self.values.push(Box::new(Kept(value)));
+            self.numbers.len() - 1
         });
-        self.sql.push_str(&format!("(${}::{ty})", place + 1));
+        self.sql.push_str(&format!("(${}::{ty})", index + 1));
     }
 
     /// The text.
     pub fn sql(&self) -> &str {
-        self.sql.trim_end()
+        &self.sql
     }
 
-    /// The values, in the order of their places.
+    /// The values in the order of their numbers.
     pub fn parameters(&self) -> Vec<&(dyn ToSql + Sync)> {
-        let values = self.values.iter();
-        values
+        self.values
+            .iter()
             .map(|value| &**value as &(dyn ToSql + Sync))
             .collect()
     }
 }
 
-impl fmt::Debug for Joined<'_> {
+/// The texts of a batch, each of which is prepared once.
+pub struct Calls<'a, C> {
+    db: &'a C,
+    known: HashMap<String, Statement>,
+    prepared: Vec<(Statement, Joined<'a>)>,
+}
+
+impl<C> fmt::Debug for Calls<'_, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Joined").field(&self.sql).finish()
+        f.debug_struct("Calls")
+            .field("prepared", &self.prepared.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a, C: GenericClient> Calls<'a, C> {
+    /// None as yet.
+    pub fn new(db: &'a C) -> Self {
+        Self {
+            db,
+            known: HashMap::new(),
+            prepared: Vec::new(),
+        }
+    }
+
+    /// Adds a text, and prepares it if it is the first of its kind.
+    pub async fn add(&mut self, joined: Joined<'a>) -> Result<(), Error> {
+        let statement = if let Some(known) = self.known.get(joined.sql()) {
+            known.clone()
+        } else {
+            let statement = self.db.prepare(joined.sql()).await?;
+            let sql = joined.sql().to_owned();
+            self.known.insert(sql, statement.clone());
+            statement
+        };
+        self.prepared.push((statement, joined));
+        Ok(())
+    }
+
+    /// All of them in their order.
+    pub fn prepared(self) -> Vec<(Statement, Joined<'a>)> {
+        self.prepared
     }
 }

@@ -45,7 +45,9 @@ pub(super) fn call(before: &str, arguments: &[String], behind: &str) -> String {
 /// An array, with the indentation before it: `    let a = &[` … `];`.
 pub(super) fn array(before: &str, elements: &[String], behind: &str) -> String {
     let list = elements.join(", ");
-    if one_line(&list, before, behind, LIST) {
+    // A single text of several lines stays beside the brackets.
+    let is_text = elements.len() == 1 && list.contains('\n');
+    if is_text || one_line(&list, before, behind, LIST) {
         return format!("{before}{list}{behind}");
     }
     if elements.iter().any(|element| element.width() > SHORT) {
@@ -96,14 +98,19 @@ pub(super) fn arm(pattern: &str, value: &str) -> String {
 
 /// A constant that is a string.
 pub(super) fn constant(before: &str, literal: &str) -> String {
+    assigned(before, literal, ";")
+}
+
+/// A string behind its name, with what ends it: `id:` … `,`.
+pub(super) fn assigned(before: &str, literal: &str, end: &str) -> String {
     let first = literal.lines().next().unwrap_or_default();
-    let end = usize::from(first.len() == literal.len());
+    let behind = usize::from(first.len() == literal.len());
     let indent = before.len() - before.trim_start().len();
     // A text that is too long for any line stays where it is.
-    let fits = |indent: usize| indent + first.width() + end <= WIDTH;
+    let fits = |indent: usize| indent + first.width() + behind <= WIDTH;
     if fits(before.width() + 1) || !fits(indent + 4) {
-        format!("{before} {literal};")
+        format!("{before} {literal}{end}")
     } else {
-        format!("{before}\n{}{literal};", " ".repeat(indent + 4))
+        format!("{before}\n{}{literal}{end}", " ".repeat(indent + 4))
     }
 }

@@ -13,6 +13,12 @@ pub(super) fn text(text: &str) -> String {
     escaped(text, true)
 }
 
+/// A part of a text: on one line, if it is no more than one with line ends around it.
+pub(super) fn part(part: &str) -> String {
+    let is_line = part.contains('\n') && !part.trim().contains('\n');
+    if is_line { word(part) } else { text(part) }
+}
+
 /// A string in double quotes, on one line.
 pub(super) fn word(text: &str) -> String {
     escaped(text, false)

@@ -5,39 +5,66 @@ use std::collections::BTreeMap;
 use super::types::RustType;
 use super::view::{Field, Function, Struct};
 use super::words::parameter_scope;
-use super::{About, Row, Writer, layout, literal};
+use super::{About, Row, Writer, joins, layout, literal};
+use crate::languages::dynamic;
 use crate::languages::method::{self, Form};
 use crate::languages::rows::RowOf;
-use crate::languages::{dynamic, literal::sql_comment, names};
+use crate::languages::{literal::sql_comment, names};
 use crate::model::{Fragment, Kind, Role, Statement};
 
-/// What names of a statement's functions end with; the last, of one that makes calls.
-const ENDINGS: [&str; 4] = ["", "_stream", "_batch", "_call"];
-
-/// What a caller gives.
-pub(super) struct Parameter<'m> {
+pub(super) struct Parameter {
     pub(super) name: String,
-    pub(super) ty: RustType,
+    /// Its type, which is borrowed.
+    pub(super) declared: String,
     pub(super) nullable: bool,
-    pub(super) role: &'m Role,
+    pub(super) sent: Sent,
 }
 
-/// What a statement's functions are made of.
-pub(super) struct Parts<'m> {
-    pub(super) statement: &'m Statement,
-    pub(super) name: String,
-    text: Text,
-    pub(super) parameters: Vec<Parameter<'m>>,
-    pub(super) row: Row,
-    documentation: Vec<String>,
+/// What becomes of a parameter.
+pub(super) enum Sent {
+    /// The server gets it, and reads it as the type `sql`.
+    Value { ty: RustType, sql: String },
+    /// It decides whether lines are there.
+    Switch,
+    /// It is one of an enum, which has the text.
+    Choice,
+}
+
+impl Parameter {
+    /// What a struct of parameters has for it.
+    fn field(&self) -> Field {
+        match &self.sent {
+            Sent::Value { ty, .. } => Field::new(self.name.clone(), &ty.owned(self.nullable)),
+            Sent::Switch | Sent::Choice => Field::new(self.name.clone(), &self.declared),
+        }
+    }
+
+    /// It as an argument, from a place such as `item.`.
+    fn given(&self, of: &str) -> String {
+        let place = format!("{of}{}", self.name);
+        match &self.sent {
+            Sent::Value { ty, .. } if !of.is_empty() => ty.borrow(&place, self.nullable),
+            _ => place,
+        }
+    }
 }
 
 /// The text of a statement.
 enum Text {
-    /// A constant, by its name, and the parameters as they are numbered in it.
-    Fixed(String, Vec<usize>),
-    /// A function joins it.
-    Joined,
+    /// A constant, and the parameters as they are numbered in it.
+    Fixed { constant: String, used: Vec<usize> },
+    /// It depends on the parameters: a function joins it.
+    Joined { function: String },
+}
+
+/// What a statement's functions are made of.
+struct Parts<'m> {
+    statement: &'m Statement,
+    name: String,
+    text: Text,
+    parameters: Vec<Parameter>,
+    row: Row,
+    documentation: Vec<String>,
 }
 
 impl<'m> Writer<'m> {
@@ -52,19 +79,26 @@ impl<'m> Writer<'m> {
         let mut functions = Vec::new();
         for (statement, owner) in module.statements.iter().zip(owners) {
             let wanted = names::snake(&statement.name, "sql");
-            let is_fixed = dynamic::is_fixed(statement);
-            let endings: &[&str] = if is_fixed { &ENDINGS[..3] } else { &ENDINGS };
-            let given = members.give_all(&wanted, endings);
+            let varies = !dynamic::is_fixed(statement);
+            let endings = ["", "_stream", "_batch", "_joined"];
+            let given = members.give_all(&wanted, &endings[..endings.len() - usize::from(!varies)]);
             let name = given.name;
             if given.collided {
                 let of = &statement.name;
                 self.warn(format!("{wanted} is also something else's name: {of} is called {name}"));
             }
-            let text = if is_fixed { self.constant(statement, &name) } else { Text::Joined };
+            let joined = varies.then(|| format!("{name}_joined"));
             let row = self.row(statement, owner, tables, &mut named);
             let documentation = method::documentation(statement);
             let documentation = documentation.map(|line| literal::documentation(&line)).collect();
-            let parameters = self.parameters(statement);
+            let parameters = self.parameters(statement, &name, joined.as_deref());
+            let text = match joined {
+                Some(function) => {
+                    functions.push(self.join(statement, &function, &parameters));
+                    Text::Joined { function }
+                }
+                None => self.fixed(statement, &name),
+            };
             let parts = Parts { statement, name, text, parameters, row, documentation };
             functions.push(parts.function());
             if Form::of(statement) == Form::All {
@@ -73,9 +107,6 @@ impl<'m> Writer<'m> {
             if method::is_batched(statement) {
                 let record = self.parameters_struct(&parts);
                 functions.push(parts.batch(&record));
-            }
-            if !is_fixed {
-                functions.push(parts.call(&self.opening(statement)));
             }
         }
         functions
@@ -119,24 +150,36 @@ impl<'m> Writer<'m> {
         }
     }
 
-    fn parameters(&mut self, statement: &'m Statement) -> Vec<Parameter<'m>> {
+    /// Parameters, of which none hides the function that joins the text.
+    fn parameters(&mut self, statement: &Statement, function: &str, joined: Option<&str>) -> Vec<Parameter> {
         let mut scope = parameter_scope();
-        let parameters = statement.parameters.iter().map(|parameter| Parameter {
-            name: scope.give(&names::snake(&parameter.name, "parameter")).name,
-            ty: match &parameter.role {
-                Role::Choice { options } => self.choice(statement, parameter, options),
-                Role::Value | Role::Switch => self.types.of(&parameter.ty),
-            },
-            nullable: parameter.nullable,
-            role: &parameter.role,
-        });
-        parameters.collect()
+        if let Some(name) = joined {
+            scope.give(name);
+        }
+        let mut parameters = Vec::new();
+        for (index, parameter) in statement.parameters.iter().enumerate() {
+            let name = scope.give(&names::snake(&parameter.name, "parameter")).name;
+            let mut nullable = parameter.nullable;
+            let (declared, sent) = match &parameter.role {
+                Role::Value => {
+                    let ty = self.types.of(&parameter.ty);
+                    (ty.borrowed(nullable), Sent::Value { ty, sql: parameter.ty.sql.clone() })
+                }
+                Role::Switch => ("bool".to_owned(), Sent::Switch),
+                Role::Choice { options } => {
+                    nullable &= joins::can_be_left_out(statement, index);
+                    let ty = self.choice(statement, &parameter.name, options, function);
+                    (if nullable { format!("Option<{ty}>") } else { ty }, Sent::Choice)
+                }
+            };
+            parameters.push(Parameter { name, declared, nullable, sent });
+        }
+        parameters
     }
 
     fn parameters_struct(&mut self, parts: &Parts<'_>) -> String {
         let name = self.types.scope.give(&(names::pascal(&parts.name, "sql") + "Parameters")).name;
-        let fields = parts.parameters.iter();
-        let fields = fields.map(|p| Field::new(p.name.clone(), &p.ty.owned(p.nullable)));
+        let fields = parts.parameters.iter().map(Parameter::field);
         let Statement { name: of, file, line, .. } = parts.statement;
         let documentation = literal::documentation(&format!("Parameters of {of}. {file}:{line}"));
         let fields = fields.collect();
@@ -144,22 +187,14 @@ impl<'m> Writer<'m> {
         name
     }
 
-    /// Declares the constant of a fixed text.
-    fn constant(&mut self, statement: &Statement, function: &str) -> Text {
-        let (sql, used) = self.sql(statement);
-        let name = self.constant_names.give(&(names::screaming(function, "sql") + "_SQL")).name;
-        self.constants.push(layout::constant(&format!("const {name}: &str ="), &literal::text(&sql)));
-        Text::Fixed(name, used)
-    }
-
     /// What begins the text of a statement, for those who look at a server.
-    fn opening(&self, statement: &Statement) -> String {
+    pub(super) fn opening(&self, statement: &Statement) -> String {
         let (module, name) = (sql_comment(&self.module.name), sql_comment(&statement.name));
         format!("/* {module}.{name} */ ")
     }
 
-    /// A fixed text: every parameter is read as the type that was described.
-    fn sql(&self, statement: &Statement) -> (String, Vec<usize>) {
+    /// The constant of a fixed statement: every parameter is read as the type that was described.
+    fn fixed(&mut self, statement: &Statement, name: &str) -> Text {
         let mut sql = self.opening(statement);
         let mut used = Vec::new();
         for fragment in &statement.sql {
@@ -177,7 +212,10 @@ impl<'m> Writer<'m> {
                 }
             }
         }
-        (sql.trim_end().to_owned(), used)
+        let constant = self.constant_names.give(&(names::screaming(name, "sql") + "_SQL")).name;
+        let sql = literal::text(sql.trim_end());
+        self.constants.push(layout::constant(&format!("const {constant}: &str ="), &sql));
+        Text::Fixed { constant, used }
     }
 }
 
@@ -191,7 +229,7 @@ impl Parts<'_> {
 
     fn signature(&self) -> Vec<String> {
         let parameters = self.parameters.iter();
-        parameters.map(|p| format!("{}: {}", p.name, p.ty.borrowed(p.nullable))).collect()
+        parameters.map(|p| format!("{}: {}", p.name, p.declared)).collect()
     }
 
     /// What one run of the statement gives.
@@ -203,32 +241,41 @@ impl Parts<'_> {
         }
     }
 
-    /// Runs the statement.
-    fn body(&self, run: &str) -> Vec<String> {
-        match &self.text {
-            Text::Fixed(constant, used) => self.bound("    ", run, constant, used, ""),
-            Text::Joined => self.called(run),
-        }
-    }
-
-    /// Binds the parameters of a fixed text and runs it.
-    fn bound(&self, indent: &str, run: &str, text: &str, used: &[usize], of: &str) -> Vec<String> {
-        let mut lines = Vec::new();
-        let mut arguments = vec!["db".to_owned(), text.to_owned()];
-        if used.is_empty() {
-            arguments.push("&[]".to_owned());
-        } else {
-            let values = used.iter().filter_map(|index| self.parameters.get(*index));
-            let values = values.map(|p| format!("&pg::Param(&{of}{})", p.name)).collect::<Vec<_>>();
-            let before = format!("{indent}let parameters: pg::Parameters<'_> = &[");
-            lines.push(layout::array(&before, &values, "];"));
-            arguments.push("parameters".to_owned());
-        }
+    /// Runs a statement whose parameters are at hand.
+    fn call(&self, indent: &str, run: &str, sql: &str, parameters: &str) -> String {
+        let mut arguments = ["db", sql, parameters].map(str::to_owned).to_vec();
         if !self.row.read.is_empty() {
             arguments.push(self.row.read.clone());
         }
-        lines.push(layout::call(&format!("{indent}pg::{run}("), &arguments, ").await"));
-        lines
+        layout::call(&format!("{indent}pg::{run}("), &arguments, ").await")
+    }
+
+    /// Binds the parameters and runs the statement.
+    fn body(&self, run: &str) -> Vec<String> {
+        match &self.text {
+            Text::Fixed { constant, used } => self.bound("    ", run, constant, used, ""),
+            Text::Joined { function } => vec![
+                self.joined("    ", function, ""),
+                "    let parameters = joined.parameters();".to_owned(),
+                self.call("    ", run, "joined.sql()", "&parameters"),
+            ],
+        }
+    }
+
+    /// A fixed statement, with parameters from a place such as `item.`.
+    fn bound(&self, indent: &str, run: &str, sql: &str, used: &[usize], of: &str) -> Vec<String> {
+        let values = used.iter().filter_map(|index| self.parameters.get(*index));
+        let values = values.map(|p| format!("&pg::Param(&{of}{})", p.name)).collect::<Vec<_>>();
+        if values.is_empty() {
+            return vec![self.call(indent, run, sql, "&[]")];
+        }
+        let before = format!("{indent}let parameters: pg::Parameters<'_> = &[");
+        vec![layout::array(&before, &values, "];"), self.call(indent, run, sql, "parameters")]
+    }
+
+    fn joined(&self, indent: &str, function: &str, of: &str) -> String {
+        let given = self.parameters.iter().map(|p| p.given(of)).collect::<Vec<_>>();
+        layout::call(&format!("{indent}let joined = {function}("), &given, ");")
     }
 
     fn run(&self) -> &'static str {
@@ -257,26 +304,40 @@ impl Parts<'_> {
 
     fn batch(&self, record: &str) -> Function {
         let items = vec![format!("batch: impl IntoIterator<Item = {record}>")];
-        let body = match &self.text {
-            Text::Fixed(constant, used) => self.prepared(constant, used),
-            Text::Joined => self.one_by_one(),
+        let mut body = match &self.text {
+            Text::Fixed { constant, used } => self.fixed_batch(constant, used),
+            Text::Joined { function } => self.joined_batch(function),
         };
+        body.push("    pg::pipelined(statements).await".to_owned());
         Function {
             documentation: self.documentation.clone(),
             head: self.head("_batch", items, &format!("Vec<{}>", self.result())),
             body,
         }
     }
-
-    /// Prepares a fixed text, and runs it for each item.
-    fn prepared(&self, text: &str, used: &[usize]) -> Vec<String> {
-        let arguments = ["db".to_owned(), text.to_owned()];
+    fn fixed_batch(&self, constant: &str, used: &[usize]) -> Vec<String> {
+        let prepared = ["db".to_owned(), constant.to_owned()];
         let mut body = vec![
-            layout::call("    let statement = &pg::prepare(", &arguments, ").await?;"),
+            layout::call("    let statement = &pg::prepare(", &prepared, ").await?;"),
             "    let statements = batch.into_iter().map(|item| async move {".to_owned(),
         ];
         body.extend(self.bound("        ", self.run(), "statement", used, "item."));
-        body.extend(["    });".to_owned(), "    pg::pipelined(statements).await".to_owned()]);
+        body.push("    });".to_owned());
+        body
+    }
+
+    /// All texts are prepared before one runs: what waits for its text would be overtaken by what is behind it.
+    /// No closure makes the futures, since the compiler does not see that those of borrowed values can be sent.
+    fn joined_batch(&self, function: &str) -> Vec<String> {
+        let mut body = Vec::new();
+        let mut add = |lines: &[&str]| body.extend(lines.iter().map(|line| (*line).to_owned()));
+        add(&["    let batch = batch.into_iter().collect::<Vec<_>>();"]);
+        add(&["    let mut calls = pg::Calls::new(db);", "    for item in &batch {"]);
+        add(&[&self.joined("        ", function, "item."), "        calls.add(joined).await?;", "    }"]);
+        add(&["    let mut statements = Vec::new();"]);
+        add(&["    for (statement, joined) in calls.prepared() {", "        statements.push(async move {"]);
+        add(&["            let parameters = joined.parameters();"]);
+        add(&[&self.call("            ", self.run(), "&statement", "&parameters"), "        });", "    }"]);
         body
     }
 }

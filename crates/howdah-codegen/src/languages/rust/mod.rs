@@ -1,9 +1,10 @@
 //! Rust with tokio-postgres: a function a statement, and the structs that they take and give.
 
-mod joined;
+mod joins;
 mod layout;
 mod literal;
 mod methods;
+mod migrate;
 mod types;
 mod view;
 mod words;
@@ -11,10 +12,10 @@ mod words;
 use minijinja::value::{Serde, Value};
 
 use self::types::Types;
-use self::view::{Appender, Choice, Field, Struct, View};
+use self::view::{Appender, Field, Struct, View};
 use self::words::{KEYWORDS, type_scope, value_scope};
 use super::rows::{self, RowOf};
-use super::{File, Generated, Options, names};
+use super::{File, Generated, Options, migrations, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Model, Module, Table, TypeRef};
 
@@ -34,7 +35,10 @@ const SUPPORT: &[(&str, &str)] = support!(
     "howdah_postgres/range.rs",
     "howdah_postgres/time.rs"
 );
-const TEMPLATES: &[(&str, &str)] = &[("module.rs", include_str!("../../../templates/rust/module.jinja"))];
+const TEMPLATES: &[(&str, &str)] = &[
+    ("module.rs", include_str!("../../../templates/rust/module.jinja")),
+    ("migrate.rs", include_str!("../../../templates/rust/migrate.jinja")),
+];
 /// Modules that the code mentions.
 const MODULES: &[&str] = &["howdah_migrate", "howdah_postgres", "lib", "main"];
 
@@ -50,7 +54,6 @@ struct Row {
 struct Writer<'m> {
     module: &'m Module,
     types: Types<'m>,
-    choices: Vec<Choice>,
     structs: Vec<Struct>,
     constants: Vec<String>,
     constant_names: names::Scope,
@@ -71,13 +74,12 @@ struct About<'m> {
 pub(crate) fn generate(
     model: &Model,
     module: &Module,
-    _options: &Options,
+    options: &Options,
 ) -> Result<Generated, Vec<Diagnostic>> {
     let owners = rows::owners(module)?;
     let mut writer = Writer {
         module,
         types: Types::new(model, type_scope()),
-        choices: Vec::new(),
         structs: Vec::new(),
         constants: Vec::new(),
         constant_names: value_scope(),
@@ -85,6 +87,8 @@ pub(crate) fn generate(
         errors: Vec::new(),
     };
     let mut members = value_scope();
+    let migrates = migrations::wanted(module, options);
+    let steps = migrates.then(|| writer.steps(model, &mut members));
     let (tables, appenders) = writer.tables(&owners, &mut members);
     let functions = writer.functions(&owners, &tables, &mut members);
     if !writer.errors.is_empty() {
@@ -94,11 +98,11 @@ pub(crate) fn generate(
         documentation: literal::documentation(&module.files.join(", ")),
         enums: writer.types.enums,
         composites: writer.types.composites,
-        choices: writer.choices,
         structs: writer.structs,
         constants: writer.constants,
         functions,
         appenders,
+        migrations: steps,
     };
     let text = super::render(TEMPLATES, "module.rs", Value::from(Serde(&view)))?;
     let name = names::snake(&module.name, "sql");
@@ -108,6 +112,9 @@ pub(crate) fn generate(
     files.extend(
         SUPPORT.iter().map(|(path, text)| File { path: (*path).to_owned(), text: (*text).to_owned() }),
     );
+    if migrates {
+        files.push(File { path: "howdah_migrate.rs".to_owned(), text: migrate::runner()? });
+    }
     Ok(Generated { files, warnings: writer.warnings })
 }
 

@@ -33,6 +33,16 @@ impl RustType {
     pub(super) fn borrowed(&self, nullable: bool) -> String {
         optional(&self.borrowed, nullable)
     }
+
+    /// A field as a parameter.
+    pub(super) fn borrow(&self, field: &str, nullable: bool) -> String {
+        match (self.borrowed.strip_prefix('&'), nullable) {
+            (None, _) => field.to_owned(),
+            (Some(_), false) => format!("&{field}"),
+            (Some(whole), true) if whole == self.owned => format!("{field}.as_ref()"),
+            (Some(_), true) => format!("{field}.as_deref()"),
+        }
+    }
 }
 
 fn optional(ty: &str, nullable: bool) -> String {
@@ -162,20 +172,10 @@ impl<'m> Types<'m> {
     fn enumeration(&mut self, name: &TypeName, labels: &[String]) -> RustType {
         let given = self.scope.give(&names::pascal(&name.name, "enum")).name;
         let mut scope = label_scope();
-        let labels = labels.iter().map(|label| {
-            let name = scope.give(&names::pascal(label, "label")).name;
-            let arm = layout::arm(&format!("Self::{name}"), &literal::word(label));
-            Label { name, arm }
-        });
-        let labels = labels.collect::<Vec<_>>();
-        let values = labels.iter().map(|label| format!("Self::{}", label.name)).collect::<Vec<_>>();
-        self.enums.push(Enum {
-            name: given.clone(),
-            documentation: shown(name),
-            all: layout::array("    pub const ALL: &'static [Self] = &[", &values, "];"),
-            labels,
-            constant: constant(name),
-        });
+        let labels =
+            labels.iter().map(|label| Label::new(scope.give(&names::pascal(label, "label")).name, label));
+        let documentation = format!("The labels of {}.", shown(name));
+        self.enums.push(Enum::new(given.clone(), documentation, labels.collect(), Some(constant(name))));
         RustType::new(&given, &given)
     }
 

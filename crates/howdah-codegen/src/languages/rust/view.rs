@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::layout;
+use super::{layout, literal};
 
 /// A file.
 #[derive(Debug, Serialize)]
@@ -10,13 +10,24 @@ pub(super) struct View {
     pub(super) documentation: String,
     pub(super) enums: Vec<Enum>,
     pub(super) composites: Vec<Composite>,
-    pub(super) choices: Vec<Choice>,
     pub(super) structs: Vec<Struct>,
     pub(super) constants: Vec<String>,
     pub(super) functions: Vec<Function>,
     pub(super) appenders: Vec<Appender>,
+    pub(super) migrations: Option<Steps>,
 }
 
+/// The steps of a module.
+#[derive(Debug, Serialize)]
+pub(super) struct Steps {
+    /// The constant that holds them.
+    pub(super) lines: Vec<String>,
+    /// The function that applies them, up to the brace, and what it calls.
+    pub(super) head: String,
+    pub(super) call: String,
+}
+
+/// A type of the database, or what callers choose of.
 #[derive(Debug, Serialize)]
 pub(super) struct Enum {
     pub(super) name: String,
@@ -24,8 +35,21 @@ pub(super) struct Enum {
     /// `pub const ALL …`.
     pub(super) all: String,
     pub(super) labels: Vec<Label>,
-    /// `const NAME …`, its type's name.
-    pub(super) constant: String,
+    /// `const NAME …`, the name of its type in the database, if it has one there.
+    pub(super) constant: Option<String>,
+}
+
+impl Enum {
+    pub(super) fn new(
+        name: String,
+        documentation: String,
+        labels: Vec<Label>,
+        constant: Option<String>,
+    ) -> Self {
+        let values = labels.iter().map(|label| format!("Self::{}", label.name)).collect::<Vec<_>>();
+        let all = layout::array("    pub const ALL: &'static [Self] = &[", &values, "];");
+        Self { name, documentation, all, labels, constant }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -35,12 +59,10 @@ pub(super) struct Label {
     pub(super) arm: String,
 }
 
-/// The texts of which a parameter is one.
-#[derive(Debug, Serialize)]
-pub(super) struct Choice {
-    pub(super) name: String,
-    pub(super) documentation: String,
-    pub(super) labels: Vec<Label>,
+impl Label {
+    pub(super) fn new(name: String, text: &str) -> Self {
+        Self { arm: layout::arm(&format!("Self::{name}"), &literal::word(text)), name }
+    }
 }
 
 /// A composite type.

@@ -38,20 +38,8 @@ const TYPES: &[&str] = &[
     "Vec",
 ];
 /// Macros are in no scope of names; the names of primitive types are, of types.
-const MENTIONED: &[&str] = &[
-    "batch",
-    "call",
-    "db",
-    "fields",
-    "item",
-    "parameters",
-    "result",
-    "results",
-    "row",
-    "rows",
-    "statement",
-    "statements",
-];
+const MENTIONED: &[&str] =
+    &["batch", "db", "fields", "item", "joined", "parameters", "row", "rows", "statement", "statements"];
 
 /// The names of a file's types.
 pub(super) fn type_scope() -> Scope {
