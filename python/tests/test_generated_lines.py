@@ -244,6 +244,7 @@ def test_a_hostile_text_of_a_choice_becomes_code(code: Generated, connection: Co
     ]
     assert shop.hostile_batch([(None, member) for member in kind]) == TEXTS
     assert [shop.operators(class_=member) for member in code.OperatorsClass] == [True, False]
+    assert [*shop.twice(by=7, few=True), *shop.twice(by=8)] == [7, 8]
     assert [shop.nobody(changed_=a, place=b) for a in (False, True) for b in (False, True)] == [1, 3, 2, 4]
 
 

@@ -72,6 +72,7 @@ await find(lines, all);
 await move(lines, all);
 await hostile(lines, value, texts.rows);
 check.like("operators", await lines.operators("?"), true);
+check.like("twice", [...(await lines.twice(7, true)), ...(await lines.twice(8, false))], [7, 8]);
 check.like("nobody", [await lines.nobody(false, false), await lines.nobody(true, true)], [1, 4]);
 check.like("moved", await lines.movedItem(4, 2, false), 4);
 check.like("not moved", await lines.movedItem(4, 2, true), undefined);

@@ -105,6 +105,8 @@ const LITERALS: CustomTypesConfig = {
 export class Joined {
   #text = "";
   readonly #values: (string | null)[] = [];
+  /** The numbers of the parameters that have a place. */
+  readonly #places = new Map<number, number>();
 
   get text(): string {
     return this.#text;
@@ -119,9 +121,11 @@ export class Joined {
     this.#text += constant;
   }
 
-  /** Adds the place of a value, which is read as a type. */
-  bind(literal: string | null, type: string): void {
-    this.#text += `($${this.#values.push(literal)}::${type})`;
+  /** Adds the place of a parameter, which is read as a type. However often it is there, it has one number. */
+  bind(parameter: number, literal: string | null, type: string): void {
+    const place = this.#places.get(parameter) ?? this.#values.push(literal);
+    this.#places.set(parameter, place);
+    this.#text += `($${place}::${type})`;
   }
 
   /** Adds the one of some constants that a caller picks: no other text reaches the server. */

@@ -134,6 +134,9 @@ func main() {
 	move(ctx, q)
 	hostile(ctx, q, os.Args[1])
 	that("operators", *must(q.Operators(ctx, lines.OperatorsClassX3f)))
+	seven := int32(7)
+	twice := must(q.Twice(ctx, lines.TwiceParams{By: &seven, Few: true}))
+	that(fmt.Sprint("twice ", twice), len(twice) == 1 && *twice[0] == seven)
 	for i, expected := range []int32{1, 3, 2, 4} {
 		sum := must(q.Nobody(ctx, lines.NobodyParams{Changed: i > 1, Place: i%2 == 1}))
 		that(fmt.Sprint("nobody ", i, ": ", *sum), *sum == expected)

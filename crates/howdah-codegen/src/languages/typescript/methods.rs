@@ -279,7 +279,7 @@ fn added(statement: &Statement, fragments: &[&Fragment], parameters: &[Parameter
         Fragment::Parameter(index) => {
             let (parameter, described) = (parameters.get(*index)?, statement.parameters.get(*index)?);
             let written = parameter.written(&parameter.name)?;
-            Some(format!("joined.bind({written}, {});", literal::string(&described.ty.sql)))
+            Some(format!("joined.bind({index}, {written}, {});", literal::string(&described.ty.sql)))
         }
         // Not among the fragments of one step.
         Fragment::Choice(_) | Fragment::Optional { .. } => None,
