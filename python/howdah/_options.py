@@ -109,11 +109,11 @@ class Options(TypedDict, total=False):
     ]
     reject_limit: Annotated[
         int | str | None,
-        'The most records that may be ignored: a number, or a share "5%". Default: all.',
+        'The most records that may be rejected: a number, or a share "5%". Default: all.',
     ]
     rejects: Annotated[
         Place | None,
-        "Where ignored records go. Default: TABLE.LOAD_ID.rejects.jsonl in the working directory.",
+        "Where rejected records go. Default: TABLE.LOAD_ID.rejects.jsonl in the working directory.",
     ]
     overwrite_rejects: Annotated[
         bool | None, "Empty the file of rejects if it holds something. Default: False, refuse to."

@@ -8,7 +8,7 @@ pub(crate) const DONE: u8 = 0;
 pub(crate) const FAILED: u8 = 1;
 /// The request was wrong, or no connection came about.
 pub(crate) const USAGE: u8 = 2;
-/// Loaded, and some records ignored; or a dry run that would ignore some.
+/// Loaded, and some records rejected; or a dry run that would reject some.
 pub(crate) const SOME_REJECTED: u8 = 3;
 /// More records would have been ignored than allowed; nothing loaded.
 pub(crate) const TOO_MANY_REJECTS: u8 = 4;

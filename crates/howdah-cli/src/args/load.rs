@@ -20,7 +20,7 @@ Examples:
   howdah load people.1f2e.rejects.jsonl             load that file again, corrected
 
 Exit codes: 0 done, 1 failed and nothing changed, 2 usage or connection, 3 loaded with some
-records ignored, 4 too many of them and nothing loaded, 5 partly committed, 130 or 143 interrupted.";
+records rejected, 4 too many of them and nothing loaded, 5 partly committed, 130 or 143 interrupted.";
 
 /// Over the options that say how records are read.
 pub(crate) const INPUT_HEADING: &str = "Input (COPY's names and meanings)";
@@ -145,11 +145,11 @@ pub(crate) struct Input {
     #[arg(long, value_name = "BYTE", allow_hyphen_values = true)]
     pub(crate) escape: Option<String>,
 
-    /// Columns in which NULL may stand in quotes: a,b, * [default: none]
+    /// Columns in which a quoted NULL marker is NULL, too: a,b, * [default: none]
     #[arg(long, value_name = "LIST")]
     pub(crate) force_null: Option<String>,
 
-    /// Columns in which nothing means NULL: a,b, * [default: none]
+    /// Columns in which no field is NULL, not even an empty one: a,b, * [default: none]
     #[arg(long, value_name = "LIST")]
     pub(crate) force_not_null: Option<String>,
 }
@@ -215,15 +215,15 @@ pub(crate) struct FileColumns {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Bad records")]
 pub(crate) struct Tolerance {
-    /// stop at a record that is no row, or ignore it
+    /// A bad record: stop, or ignore (reject it, load the others)
     #[arg(long, value_name = "WHAT", default_value = "stop", hide_possible_values = true, value_parser = word!(OnError))]
     pub(crate) on_error: OnError,
 
-    /// Most records that may be ignored, or per cent of all [default: any]
+    /// Most records that may be rejected, or per cent of all [default: any]
     #[arg(long, value_name = "N|P%")]
     pub(crate) reject_limit: Option<String>,
 
-    /// Where ignored records go [default: TABLE.LOAD_ID.rejects.jsonl, here]
+    /// Where rejected records go [default: TABLE.LOAD_ID.rejects.jsonl, here]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) rejects: Option<PathBuf>,
 

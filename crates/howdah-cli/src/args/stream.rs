@@ -20,7 +20,7 @@ Examples:
 
 A signal stops the reading; what was read is written, then it ends. The same signal again ends at
 once. Exit codes: 0 the input has ended and all is written, 1 failed and nothing changed, 2 usage
-or connection, 3 all written with some records ignored, 4 too many of them, 5 failed and rows are
+or connection, 3 all written with some records rejected, 4 too many of them, 5 failed and rows are
 written, 130 or 143 stopped by a signal with everything written that was read.";
 
 /// Write CSV, TSV, COPY text or NDJSON into a table as it comes: from a pipe, or a file that grows.
