@@ -1,6 +1,6 @@
 //! Statements whose text depends on what callers give: the enums that they choose by, and the functions that join texts.
 
-use super::methods::{Parameter, Sent};
+use super::parameters::{Parameter, Sent};
 use super::view::{Enum, Function, Label};
 use super::words::label_scope;
 use super::{Writer, layout, literal};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::types::RustType;
-use super::view::{Field, Function, Struct};
+use super::parameters::{Parameter, Sent};
+use super::view::{Function, Struct};
 use super::words::parameter_scope;
 use super::{About, Row, Writer, joins, layout, literal};
 use crate::languages::dynamic;
@@ -11,43 +11,6 @@ use crate::languages::method::{self, Form};
 use crate::languages::rows::RowOf;
 use crate::languages::{literal::sql_comment, names};
 use crate::model::{Fragment, Kind, Role, Statement};
-
-pub(super) struct Parameter {
-    pub(super) name: String,
-    /// Its type, which is borrowed.
-    pub(super) declared: String,
-    pub(super) nullable: bool,
-    pub(super) sent: Sent,
-}
-
-/// What becomes of a parameter.
-pub(super) enum Sent {
-    /// The server gets it, and reads it as the type `sql`.
-    Value { ty: RustType, sql: String },
-    /// It decides whether lines are there.
-    Switch,
-    /// It is one of an enum, which has the text.
-    Choice,
-}
-
-impl Parameter {
-    /// What a struct of parameters has for it.
-    fn field(&self) -> Field {
-        match &self.sent {
-            Sent::Value { ty, .. } => Field::new(self.name.clone(), &ty.owned(self.nullable)),
-            Sent::Switch | Sent::Choice => Field::new(self.name.clone(), &self.declared),
-        }
-    }
-
-    /// It as an argument, from a place such as `item.`.
-    fn given(&self, of: &str) -> String {
-        let place = format!("{of}{}", self.name);
-        match &self.sent {
-            Sent::Value { ty, .. } if !of.is_empty() => ty.borrow(&place, self.nullable),
-            _ => place,
-        }
-    }
-}
 
 /// The text of a statement.
 enum Text {
@@ -315,6 +278,7 @@ impl Parts<'_> {
             body,
         }
     }
+
     fn fixed_batch(&self, constant: &str, used: &[usize]) -> Vec<String> {
         let prepared = ["db".to_owned(), constant.to_owned()];
         let mut body = vec![

@@ -5,6 +5,7 @@ mod layout;
 mod literal;
 mod methods;
 mod migrate;
+mod parameters;
 mod types;
 mod view;
 mod words;
