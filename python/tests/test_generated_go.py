@@ -173,11 +173,11 @@ TOO_MUCH = {
         "toomuch.Range[int32]{LowerInclusive: true}", "toomuch.Range[int32]{Empty: true, UpperInclusive: true}",  # noqa: E501
     ],
     "int4[]": [
-        "toomuch.Array[int32]{Dims: []toomuch.Dimension{{2, 1}}}",
-        "toomuch.Array[int32]{Elements: make([]*int32, 3), Dims: []toomuch.Dimension{{2, 1}, {2, 1}}}",
-        "toomuch.Array[int32]{Elements: make([]*int32, 1), Dims: []toomuch.Dimension{{1, 2147483647}}}",
+        "toomuch.Array[int32]{Dims: []toomuch.Dimension{{Length: 2, LowerBound: 1}}}",
+        "toomuch.Array[int32]{Elements: make([]*int32, 3), Dims: []toomuch.Dimension{{Length: 2, LowerBound: 1}, {Length: 2, LowerBound: 1}}}",  # noqa: E501
+        "toomuch.Array[int32]{Elements: make([]*int32, 1), Dims: []toomuch.Dimension{{Length: 1, LowerBound: 2147483647}}}",  # noqa: E501
         "toomuch.Array[int32]{Elements: make([]*int32, 1), Dims: make([]toomuch.Dimension, 7)}",
-        "toomuch.Array[int32]{Dims: []toomuch.Dimension{{0, 1}}}",
+        "toomuch.Array[int32]{Dims: []toomuch.Dimension{{Length: 0, LowerBound: 1}}}",
     ],
     "date[]": [f"toomuch.ArrayOf(time.Date(2000, 1, 1, 1, 0, 0, 0, {UTC})"],
     "text[]": ['toomuch.ArrayOf("\\x00")'],
