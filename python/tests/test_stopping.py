@@ -280,9 +280,10 @@ def test_many_calls_leave_nothing_behind(database: Database) -> None:
     if not os.path.exists("/proc/self/statm"):  # noqa: PTH110
         missing("proc", "there is no /proc")
     database.sql("CREATE TABLE t (id int)")
-    calls(100)
+    # What the allocator keeps of threads that overlap grows for a while; what leaks grows for ever.
+    calls(400)
     pages, files, threads = usage()
-    calls(900)
+    calls(600)
     # Threads that have sent their last word may still be on their way out.
     end = time.monotonic() + 60
     while usage()[1] > files or usage()[2] > threads:
@@ -290,4 +291,4 @@ def test_many_calls_leave_nothing_behind(database: Database) -> None:
         time.sleep(0.01)
     more_pages = usage()[0]
     grown = (more_pages - pages) * os.sysconf("SC_PAGE_SIZE")
-    assert grown < 8_000_000, f"{grown} bytes in 9,000 calls"
+    assert grown < 8_000_000, f"{grown} bytes in 6,000 calls"
