@@ -145,11 +145,11 @@ pub(crate) struct Input {
     #[arg(long, value_name = "BYTE", allow_hyphen_values = true)]
     pub(crate) escape: Option<String>,
 
-    /// Columns in which a quoted NULL marker is NULL, too: a,b, * [default: none]
+    /// Columns where a quoted NULL marker is NULL: a,b, * [default: none]
     #[arg(long, value_name = "LIST")]
     pub(crate) force_null: Option<String>,
 
-    /// Columns in which no field is NULL, not even an empty one: a,b, * [default: none]
+    /// Columns where no field is NULL: a,b, * [default: none]
     #[arg(long, value_name = "LIST")]
     pub(crate) force_not_null: Option<String>,
 }
@@ -215,7 +215,7 @@ pub(crate) struct FileColumns {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Bad records")]
 pub(crate) struct Tolerance {
-    /// A bad record: stop, or ignore (reject it, load the others)
+    /// stop at a bad record, or ignore: reject it and go on
     #[arg(long, value_name = "WHAT", default_value = "stop", hide_possible_values = true, value_parser = word!(OnError))]
     pub(crate) on_error: OnError,
 
