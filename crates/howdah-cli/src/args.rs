@@ -25,7 +25,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 #[cfg(feature = "bench")]
 pub(crate) use bench::{Bench, BenchAction, BenchRun};
 pub(crate) use codegen::{
-    Codegen, CodegenAction, CodegenCheck, CodegenExplain, CodegenGenerate, DescribingServer,
+    Codegen, CodegenAction, CodegenCheck, CodegenExplain, CodegenGenerate, CodegenInit, DescribingServer,
     ExplainedProject, MessagesArg, Project,
 };
 #[cfg(feature = "bench")]

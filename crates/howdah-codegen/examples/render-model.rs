@@ -18,6 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let model: Model = serde_json::from_str(&fs::read_to_string(model)?)?;
     let generator = Generator::named(generator).ok_or("no such generator")?;
     let options = Options {
+        template: None,
         package: given.iter().find_map(|option| option.strip_prefix("package=")).map(str::to_owned),
         text_timestamps: given.iter().any(|option| option == "text-timestamps"),
         migrations: true,

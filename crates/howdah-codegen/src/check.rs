@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place};
+use crate::languages::{Template, template};
 use crate::schema::{self, Schema};
 use crate::source::{self, Block, BlockKind};
 use crate::sql_file::load;
@@ -25,6 +26,8 @@ pub struct Checked {
     pub schema: Schema,
     /// The files of each group of the configuration, in its order.
     pub groups: Vec<Vec<Source>>,
+    /// The user's templates.
+    pub templates: Vec<Template>,
     /// What is worth a warning, and the texts for messages to come.
     pub diagnostics: Diagnostics,
 }
@@ -71,10 +74,36 @@ pub fn check(config: &Config) -> Result<Checked, Diagnostics> {
         diagnostics.extend(duplicates(&sources));
         groups.push(sources);
     }
+    let templates = templates(config, &mut diagnostics);
     if diagnostics.errors() > 0 {
         return Err(diagnostics);
     }
-    Ok(Checked { schema, groups, diagnostics })
+    Ok(Checked { schema, groups, templates, diagnostics })
+}
+
+/// Reads the user's templates, each once.
+fn templates(config: &Config, diagnostics: &mut Diagnostics) -> Vec<Template> {
+    let mut read: Vec<Template> = Vec::new();
+    for named in config.templates() {
+        if read.iter().any(|before| before.file == named.path) {
+            continue;
+        }
+        match std::fs::read_to_string(config.folder.join(&named.path)) {
+            Ok(text) => {
+                diagnostics.remember(&named.path, &text);
+                let template = Template { file: named.path.clone(), text };
+                diagnostics.extend(template::check(&template));
+                read.push(template);
+            }
+            Err(error) => {
+                let message = format!("`{}` cannot be read: {error}", named.path);
+                let nowhere = Place { file: named.path.clone(), line: 1, column: 1, length: 1 };
+                let place = named.place.clone().unwrap_or(nowhere);
+                diagnostics.extend(vec![Diagnostic::error(Code::FileNotFound, place, message)]);
+            }
+        }
+    }
+    read
 }
 
 /// What shares a name with a block of its kind: methods of one class, or steps of one history.

@@ -1,5 +1,6 @@
 //! What a project wants: `howdah.yaml`, `sqg.yaml` as SQG's users have it, or the options of a command line.
 
+mod entry;
 mod generator;
 mod output;
 mod schema;
@@ -54,8 +55,10 @@ pub struct Named {
 /// Code of one language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
-    /// With its driver, one of [`GENERATORS`].
-    pub generator: &'static str,
+    /// What makes it.
+    pub maker: Maker,
+    /// The user's template of a module's file, instead of the generator's.
+    pub template: Option<Named>,
     /// A file, or with `/` at its end a folder; `None` is standard output.
     pub output: Option<String>,
     /// The name of the class or module, if it is not that of the file.
@@ -64,6 +67,15 @@ pub struct Output {
     pub options: Options,
     /// Where it stands in the configuration, if there is one.
     pub place: Option<Place>,
+}
+
+/// What makes code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Maker {
+    /// With its driver, one of [`GENERATORS`].
+    Generator(&'static str),
+    /// A program of the user's: its name or path, and its arguments.
+    Program(Vec<String>),
 }
 
 /// `config:` of a generator.
@@ -93,13 +105,19 @@ pub struct Direct {
 }
 
 impl Config {
-    /// Whether a file is one of the project's: its configuration, SQL or schema, by whatever path.
+    /// Whether a file is one of the project's: its configuration, SQL or a template, by whatever path.
     pub(crate) fn reads(&self, path: &Path) -> bool {
         let Ok(path) = path.canonicalize() else { return false };
         let named = self.groups.iter().flat_map(|group| group.files.iter().map(|file| file.path.as_str()));
+        let named = named.chain(self.templates().map(|template| template.path.as_str()));
         let own = ["howdah.yaml", "sqg.yaml"].into_iter().chain(named).map(|name| self.folder.join(name));
         let given = self.text.iter().map(|(name, _)| PathBuf::from(name));
         own.chain(given).any(|read| read.canonicalize().is_ok_and(|read| read == path))
+    }
+
+    /// The user's templates.
+    pub(crate) fn templates(&self) -> impl Iterator<Item = &Named> {
+        self.groups.iter().flat_map(|group| &group.outputs).filter_map(|output| output.template.as_ref())
     }
 
     /// The configuration of a folder, if it has one: the first of [`NAMES`] that is there.
@@ -215,7 +233,8 @@ impl Config {
                 groups: vec![Group {
                     files: direct.files.into_iter().map(|path| Named { path, place: None }).collect(),
                     outputs: vec![Output {
-                        generator,
+                        maker: Maker::Generator(generator),
+                        template: None,
                         output: direct.output,
                         name: direct.name,
                         // SQG's package where nobody can name one.
@@ -300,73 +319,9 @@ fn group(node: Node, reader: &mut Reader<'_>) -> Group {
         }
     }
     let outputs = reader.list(outputs, "`gen`", &place);
-    Group { files: named, outputs: outputs.into_iter().filter_map(|node| output(node, reader)).collect() }
-}
-
-fn output(node: Node, reader: &mut Reader<'_>) -> Option<Output> {
-    let place = node.place.clone();
-    let [generator, output, name, template, command, config] = reader.keys(
-        node,
-        "an entry of `gen`",
-        ["generator", "output", "name", "template", "command", "config"],
-    );
-    for (key, node) in [("template", template), ("command", command)] {
-        if let Some(node) = node {
-            not_yet(reader, node.place, &format!("`{key}` is not there yet"));
-        }
-    }
-    let name = name.and_then(|node| reader.text(node, "`name`")).map(|(name, _)| name);
-    let output = match output {
-        Some(node) => reader.text(node, "`output`").map(|(path, _)| path),
-        None => {
-            reader.wrong(&place, "`output` is missing").suggestion =
-                Some("write a folder, `output: generated/`, or a file".to_owned());
-            None
-        }
-    };
-    let options = options(config, reader);
-    let Some(node) = generator else {
-        reader.wrong(&place, "`generator` is missing").suggestion =
-            Some(format!("there are {}", GENERATORS.join(", ")));
-        return None;
-    };
-    let (text, place) = reader.text(node, "`generator`")?;
-    if generator::is_elsewhere(&text) {
-        let message = format!("`{text}` is for another database and is passed over");
-        let told = Diagnostic::warning(Code::InvalidGenerator, place, message);
-        reader.diagnostics.push(told.help("there is only PostgreSQL; SQG generates it"));
-        return None;
-    }
-    match generator::find(&text) {
-        Ok(generator) => Some(Output { generator, output, name, options, place: Some(place) }),
-        Err((message, help)) => {
-            reader.diagnostics.push(Diagnostic::error(Code::InvalidGenerator, place, message).help(help));
-            None
-        }
-    }
-}
-
-fn options(node: Option<Node>, reader: &mut Reader<'_>) -> Options {
-    let Some(node) = node else { return Options::default() };
-    let [package, migrations, observer, timestamps] =
-        reader.keys(node, "`config`", ["package", "migrations", "observer", "timestamps"]);
-    let text_timestamps = timestamps.and_then(|node| {
-        let (word, place) = reader.text(node, "`timestamps`")?;
-        match word.as_str() {
-            "string" => Some(true),
-            "date" => Some(false),
-            _ => {
-                let message = "`timestamps` is neither `date` nor `string`";
-                reader.diagnostics.push(Diagnostic::error(Code::ConfigValidationError, place, message));
-                None
-            }
-        }
-    });
-    Options {
-        package: package.and_then(|node| reader.text(node, "`package`")).map(|(package, _)| package),
-        migrations: reader.switch(migrations, "`migrations`"),
-        observer: reader.switch(observer, "`observer`"),
-        text_timestamps,
+    Group {
+        files: named,
+        outputs: outputs.into_iter().filter_map(|node| entry::entry(node, reader)).collect(),
     }
 }
 

@@ -6,6 +6,7 @@ pub mod check;
 pub mod config;
 pub mod describe;
 pub mod diagnostic;
+pub mod example;
 pub mod languages;
 pub mod migrate;
 pub mod model;

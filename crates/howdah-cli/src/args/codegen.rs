@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use howdah_codegen::languages::Generator;
 
 const EXAMPLES: &str = "\
 The server is a throwaway one, made for it; PGHOST and the like are not looked at. -d names another
@@ -10,11 +11,13 @@ The server is a throwaway one, made for it; PGHOST and the like are not looked a
 scratch database or a transaction that is rolled back. QUERY and EXEC are never run.
 
 Examples:
+  howdah codegen init example               a small project that runs, and how to run it
   howdah codegen syntax                     how SQL is annotated, on one screen
   howdah codegen check                      howdah.yaml or sqg.yaml of this folder, without a server
   howdah codegen generate db                the configuration in db/
   howdah codegen generate --check           is all code as the files say? for CI
   howdah codegen explain user_by_name       types, what can be null, and why
+  howdah codegen template go > my.jinja     a start for code of another layout
   howdah codegen generate --generator python/postgres --file users.sql --output app/
 
 Exit codes: 0 done, and nothing is wrong (there may be warnings), 1 something is wrong with the
@@ -30,6 +33,9 @@ pub(crate) struct Codegen {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CodegenAction {
+    /// Write a small project that runs, and print the commands that run it
+    #[command(after_help = EXAMPLES)]
+    Init(CodegenInit),
     /// Say all that is wrong with configuration and SQL files; no server is asked
     #[command(after_help = EXAMPLES)]
     Check(CodegenCheck),
@@ -39,8 +45,34 @@ pub(crate) enum CodegenAction {
     /// Print parameters and columns of statements and tables: types, what can be null, and why
     #[command(after_help = EXAMPLES)]
     Explain(Box<CodegenExplain>),
+    /// Print the template of a language's code, as a start for `template:` of a configuration
+    #[command(after_help = EXAMPLES)]
+    Template(CodegenTemplate),
     /// Print how SQL is annotated: a file that is an example of everything
     Syntax,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CodegenInit {
+    /// The folder to write to; it is made where there is none [default: the current one]
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
+
+    /// The language of the program and of the code that is generated for it:
+    /// python/postgres, java/postgres, typescript/postgres, go/postgres, rust/postgres
+    #[arg(long, value_name = "NAME", default_value = "python/postgres", hide_possible_values = true)]
+    pub(crate) generator: GeneratorArg,
+
+    /// Write over files that are there [default: write nothing, and name them]
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CodegenTemplate {
+    /// The language: python, java, typescript, go, rust
+    #[arg(value_name = "LANGUAGE", hide_possible_values = true)]
+    pub(crate) language: GeneratorArg,
 }
 
 #[derive(Debug, Args)]
@@ -143,6 +175,33 @@ pub(crate) struct DescribingServer {
     /// User name
     #[arg(long = "username", short = 'U', value_name = "USER")]
     pub(crate) username: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GeneratorArg {
+    #[value(name = "python/postgres", aliases = ["python", "python/postgres/psycopg"])]
+    Python,
+    #[value(name = "java/postgres", aliases = ["java", "java/postgres/jdbc"])]
+    Java,
+    #[value(name = "typescript/postgres", aliases = ["typescript", "typescript/postgres/pg"])]
+    Typescript,
+    #[value(name = "go/postgres", aliases = ["go", "go/postgres/pgx"])]
+    Go,
+    #[value(name = "rust/postgres", aliases = ["rust", "rust/postgres/tokio-postgres"])]
+    Rust,
+}
+
+impl GeneratorArg {
+    /// What it names.
+    pub(crate) fn generator(self) -> Generator {
+        match self {
+            Self::Python => Generator::PythonPsycopg,
+            Self::Java => Generator::JavaJdbc,
+            Self::Typescript => Generator::TypescriptPg,
+            Self::Go => Generator::GoPgx,
+            Self::Rust => Generator::RustTokioPostgres,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,5 +1,7 @@
 //! `howdah codegen`: one function an action.
 
+mod init;
+mod programs;
 pub(super) mod project;
 mod server;
 
@@ -19,15 +21,21 @@ use crate::args::{
 use crate::exit;
 use crate::figures::{counted, visible, visible_lines};
 use crate::render::Console;
+use programs::Programs;
 use project::Refused;
 
 /// Does what was asked, and returns the exit code.
 pub(crate) fn run(args: &Codegen) -> u8 {
     let console = Console::new(false);
     match &args.action {
+        CodegenAction::Init(args) => init::run(args, console),
         CodegenAction::Check(args) => checked(args, console),
         CodegenAction::Generate(args) => generate(args, console),
         CodegenAction::Explain(args) => explained(args, console),
+        CodegenAction::Template(args) => {
+            console.result(args.language.generator().template().trim_end());
+            exit::DONE
+        }
         CodegenAction::Syntax => {
             console.result(SYNTAX.trim_end());
             exit::DONE
@@ -84,7 +92,12 @@ fn generated(args: &CodegenGenerate, console: Console) -> Result<u8, Refused> {
         console.result(&serde_json::to_string_pretty(&model).unwrap_or_default());
         return Ok(exit::DONE);
     }
-    let planned = match output::plan(&config, &model) {
+    let mut programs = Programs::new(console);
+    let planned = output::plan(&config, &checked, &model, &mut programs);
+    if let Some(code) = programs.stopped() {
+        return Ok(code);
+    }
+    let planned = match planned {
         Ok(planned) => planned,
         Err(errors) => {
             diagnostics.extend(errors);

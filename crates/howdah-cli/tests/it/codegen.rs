@@ -1,5 +1,9 @@
 //! `howdah codegen` as a person and a script see it: exit codes, streams, messages, files.
 
+mod command;
+mod init;
+mod template;
+
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 

@@ -65,6 +65,10 @@ fn bash_completes_commands_options_and_their_values() {
         ("howdah stream --on-conflict ", "ignore\nupdate"),
         ("howdah stream --table t --state-", "--state-table"),
         ("howdah codegen check --format ", "text\njson\ngithub"),
+        (
+            "howdah codegen init --generator ",
+            "python/postgres\njava/postgres\ntypescript/postgres\ngo/postgres\nrust/postgres",
+        ),
         ("howdah migrate st", "status"),
         ("howdah server st", "start\nstop\nstatus"),
         ("howdah completions ", "-?\n--help\nbash\nzsh\nfish"),

@@ -10,10 +10,11 @@ mod names;
 mod python;
 mod rows;
 mod rust;
+pub(crate) mod template;
 mod typescript;
 mod upsert;
 
-use minijinja::{Environment, UndefinedBehavior, syntax::SyntaxConfig, value::Value};
+pub use template::Template;
 
 use crate::diagnostic::{Code, Diagnostic, Place, Severity};
 use crate::model::{Model, Module};
@@ -77,6 +78,18 @@ impl Generator {
         }
     }
 
+    /// The template of a module's file, as a start of the user's own.
+    #[must_use]
+    pub fn template(self) -> String {
+        match self {
+            Self::PythonPsycopg => python::TEMPLATES.whole(),
+            Self::JavaJdbc => java::TEMPLATES.whole(),
+            Self::TypescriptPg => typescript::TEMPLATES.whole(),
+            Self::GoPgx => go::TEMPLATES.whole(),
+            Self::RustTokioPostgres => rust::TEMPLATES.whole(),
+        }
+    }
+
     /// Whether its code writes rows by a key: `:upsert` and `:ignore`.
     #[must_use]
     pub fn upserts(self) -> bool {
@@ -91,6 +104,8 @@ pub struct Options {
     pub package: Option<String>,
     /// The code applies the module's migrations.
     pub migrations: bool,
+    /// Lays the module's file out instead of ours.
+    pub template: Option<Template>,
     /// A timestamptz is a text instead of the language's own type, which holds less.
     pub text_timestamps: bool,
 }
@@ -119,35 +134,6 @@ pub fn generate(
         Generator::GoPgx => go::generate(model, module, options),
         Generator::RustTokioPostgres => rust::generate(model, module, options),
     }
-}
-
-/// Lays a view out.
-fn render(
-    sources: &'static [(&'static str, &'static str)],
-    first: &str,
-    view: Value,
-) -> Result<String, Vec<Diagnostic>> {
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
-    let told = |error: minijinja::Error| {
-        vec![Diagnostic {
-            severity: Severity::Error,
-            code: Code::TemplateError,
-            message: error.to_string(),
-            suggestion: None,
-            place: None,
-            block: None,
-            sqlstate: None,
-        }]
-    };
-    let syntax =
-        SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
-    environment.set_syntax(syntax.map_err(told)?);
-    for (name, source) in sources {
-        environment.add_template(name, source).map_err(told)?;
-    }
-    environment.get_template(first).and_then(|template| template.render(view)).map_err(told)
 }
 
 /// A message about a block.

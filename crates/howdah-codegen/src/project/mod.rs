@@ -9,6 +9,7 @@ mod key;
 pub(crate) mod migration;
 pub mod output;
 pub(crate) mod permitted;
+pub mod program;
 mod statement;
 mod steps;
 mod table;

@@ -4,9 +4,11 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::config::{Config, Output, below};
+use super::program::{self, Surroundings};
+use crate::check::Checked;
+use crate::config::{Config, Maker, Output, below};
 use crate::diagnostic::{Code, Diagnostic, Place, Severity};
-use crate::languages::{Generator, Options, generate};
+use crate::languages::{File, Generated, Generator, Options, generate};
 use crate::model::{Model, Module};
 
 /// What generators made of a model.
@@ -24,12 +26,15 @@ pub struct Planned {
 #[must_use]
 pub fn unsupported(config: &Config) -> Vec<Diagnostic> {
     let outputs = config.groups.iter().flat_map(|group| &group.outputs);
-    outputs.filter_map(|output| generator(output).err().map(|error| *error)).collect()
+    let named = outputs.filter_map(|output| match output.maker {
+        Maker::Generator(name) => generator(name, output).err(),
+        Maker::Program(_) => None,
+    });
+    named.map(|error| *error).collect()
 }
 
-fn generator(output: &Output) -> Result<Generator, Box<Diagnostic>> {
+fn generator(name: &str, output: &Output) -> Result<Generator, Box<Diagnostic>> {
     let not_yet = |what: String| Box::new(unplaced(Code::NotSupported, what, output.place.clone()));
-    let name = output.generator;
     let Some(generator) = Generator::named(name) else {
         return Err(not_yet(format!("the generator `{name}` is not there yet")));
     };
@@ -46,17 +51,31 @@ fn generator(output: &Output) -> Result<Generator, Box<Diagnostic>> {
     Ok(generator)
 }
 
-/// Generates the code of a project.
+/// Generates the code of a project; programs that the configuration names are run for it.
 ///
 /// # Errors
 ///
 /// All that keeps it from becoming code, or from being written where it is to be.
-pub fn plan(config: &Config, model: &Model) -> Result<Planned, Vec<Diagnostic>> {
+pub fn plan(
+    config: &Config,
+    checked: &Checked,
+    model: &Model,
+    surroundings: &mut dyn Surroundings,
+) -> Result<Planned, Vec<Diagnostic>> {
     let mut planned = Planned::default();
     let mut errors = Vec::new();
     for (group, module) in config.groups.iter().zip(&model.modules) {
         for output in &group.outputs {
-            if let Err(mut wrong) = one(config, output, model, module, &mut planned) {
+            let module =
+                Module { name: output.name.clone().unwrap_or_else(|| module.name.clone()), ..module.clone() };
+            let made = match &output.maker {
+                Maker::Generator(name) => generated(name, output, checked, model, &module).map(|made| {
+                    planned.warnings.extend(made.warnings);
+                    made.files
+                }),
+                Maker::Program(command) => answered(command, config, output, model, module, surroundings),
+            };
+            if let Err(mut wrong) = made.and_then(|files| placed(config, output, files, &mut planned)) {
                 errors.append(&mut wrong);
             }
         }
@@ -64,29 +83,55 @@ pub fn plan(config: &Config, model: &Model) -> Result<Planned, Vec<Diagnostic>> 
     if errors.is_empty() { Ok(planned) } else { Err(errors) }
 }
 
-fn one(
-    config: &Config,
+/// What a generator of ours makes of a module.
+fn generated(
+    name: &str,
     output: &Output,
+    checked: &Checked,
     model: &Model,
     module: &Module,
-    planned: &mut Planned,
-) -> Result<(), Vec<Diagnostic>> {
-    let generator = generator(output).map_err(|error| vec![*error])?;
-    let module =
-        Module { name: output.name.clone().unwrap_or_else(|| module.name.clone()), ..module.clone() };
+) -> Result<Generated, Vec<Diagnostic>> {
+    let generator = generator(name, output).map_err(|error| vec![*error])?;
+    let named = output.template.as_ref().map(|template| &template.path);
     let options = Options {
         package: output.options.package.clone(),
         migrations: output.options.migrations == Some(true),
+        template: checked.templates.iter().find(|known| named == Some(&known.file)).cloned(),
         text_timestamps: output.options.text_timestamps == Some(true),
     };
-    let generated = generate(model, &module, generator, &options)?;
-    planned.warnings.extend(generated.warnings);
+    generate(model, module, generator, &options)
+}
+
+/// The files that a program of the user's makes of a module.
+fn answered(
+    command: &[String],
+    config: &Config,
+    output: &Output,
+    model: &Model,
+    module: Module,
+    surroundings: &mut dyn Surroundings,
+) -> Result<Vec<File>, Vec<Diagnostic>> {
+    let model = Model { modules: vec![module], ..model.clone() };
+    program::run(command, &config.folder, &model, surroundings).map_err(|wrong| {
+        let message = format!("`{}` {wrong}", command.first().map_or("", String::as_str));
+        vec![unplaced(Code::CommandFailed, message, output.place.clone())]
+    })
+}
+
+/// Gives files their places below an output.
+fn placed(
+    config: &Config,
+    output: &Output,
+    files: Vec<File>,
+    planned: &mut Planned,
+) -> Result<(), Vec<Diagnostic>> {
     let Some(named) = &output.output else {
-        planned.printed.extend(generated.files.into_iter().take(1).map(|file| file.text));
+        planned.printed.extend(files.into_iter().take(1).map(|file| file.text));
         return Ok(());
     };
     let target = config.folder.join(named);
-    let is_folder = named.ends_with('/') || target.is_dir();
+    // A program names all of its files.
+    let is_folder = named.ends_with('/') || target.is_dir() || matches!(output.maker, Maker::Program(_));
     let wrong = |message: String| vec![unplaced(Code::ConfigValidationError, message, output.place.clone())];
     let (folder, first) = if is_folder {
         (target.as_path(), None)
@@ -95,7 +140,7 @@ fn one(
         let name = name.ok_or_else(|| wrong(format!("`{named}` names no file")))?;
         (target.parent().unwrap_or(Path::new("")), Some(name.to_owned()))
     };
-    for (index, file) in generated.files.into_iter().enumerate() {
+    for (index, file) in files.into_iter().enumerate() {
         let name = first.clone().filter(|_| index == 0).unwrap_or(file.path);
         let path = below(folder, &name).map_err(wrong)?;
         if config.reads(&path) {

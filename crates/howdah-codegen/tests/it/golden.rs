@@ -1,9 +1,14 @@
 //! The text of generated code, of a model in which every name wants to be code.
 
-use howdah_codegen::languages::{Generated, Generator, Options, generate};
+use howdah_codegen::languages::{Generated, Generator, Options, Template, generate};
 use howdah_codegen::model::Model;
 
 fn generated(generator: Generator) -> Result<Generated, Box<dyn std::error::Error>> {
+    by(generator, None)
+}
+
+/// The code that a template lays out.
+fn by(generator: Generator, template: Option<Template>) -> Result<Generated, Box<dyn std::error::Error>> {
     let mut model: Model = serde_json::from_str(include_str!("fixtures/hostile.json"))?;
     if !generator.upserts() {
         for table in model.modules.iter_mut().flat_map(|module| &mut module.tables) {
@@ -11,7 +16,8 @@ fn generated(generator: Generator) -> Result<Generated, Box<dyn std::error::Erro
         }
     }
     let module = model.modules.first().ok_or("no module")?;
-    let options = Options { package: Some("app.db".into()), migrations: true, ..Options::default() };
+    let options =
+        Options { package: Some("app.db".into()), migrations: true, template, ..Options::default() };
     Ok(generate(&model, module, generator, &options).map_err(|e| format!("{e:?}"))?)
 }
 
@@ -110,5 +116,17 @@ fn a_column_that_rust_cannot_read_is_generated() -> Result<(), Box<dyn std::erro
     );
     assert_eq!(error.suggestion.as_deref(), Some("cast it in the statement: \"ip\"::text"));
     assert_eq!(error.place.map(|place| (place.file, place.line)), Some(("a.sql".to_owned(), 3)));
+    Ok(())
+}
+
+#[test]
+fn the_template_that_is_printed_lays_the_same_code_out() -> Result<(), Box<dyn std::error::Error>> {
+    use Generator::{GoPgx, JavaJdbc, PythonPsycopg, RustTokioPostgres, TypescriptPg};
+    for generator in [PythonPsycopg, JavaJdbc, TypescriptPg, GoPgx, RustTokioPostgres] {
+        let text = generator.template();
+        assert!(!text.contains("{% include"), "{generator:?}");
+        let template = Template { file: "my.jinja".to_owned(), text };
+        assert_eq!(by(generator, Some(template))?, generated(generator)?, "{generator:?}");
+    }
     Ok(())
 }

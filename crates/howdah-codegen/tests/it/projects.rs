@@ -1,14 +1,33 @@
 //! Projects as servers describe them: models, messages with their places, and that nothing stays.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use howdah_codegen::check::check;
 use howdah_codegen::config::{Config, Direct};
 use howdah_codegen::model::{Model, Role};
+use howdah_codegen::project::program::Surroundings;
 use howdah_codegen::project::{Failure, Place, explain, model, output};
 use howdah_connect::Target;
 use howdah_testkit::Database;
+
+/// What projects without a program need around them.
+struct Nothing;
+
+impl Surroundings for Nothing {
+    fn environment(&self) -> Vec<(OsString, OsString)> {
+        Vec::new()
+    }
+
+    fn begins(&mut self, _: &[String]) {}
+
+    fn said(&mut self, _: &str) {}
+
+    fn is_stopped(&self) -> bool {
+        false
+    }
+}
 
 /// Describes a file's SQL; its messages as text, if it is wrong.
 fn described(sql: &str, place: &Place) -> Result<(Model, String), String> {
@@ -59,7 +78,8 @@ fn a_project_becomes_a_model_and_code() -> Result<(), String> {
     assert!(named.starts_with("PostgreSQL ") && named.ends_with(", throwaway"), "{named}");
     let texts = explain::names(&model).into_iter().filter_map(|name| explain::explain(&model, name));
     insta::assert_snapshot!("project_explained", texts.collect::<Vec<_>>().join("\n"));
-    let planned = output::plan(&config, &model).map_err(|errors| format!("{errors:?}"))?;
+    let planned =
+        output::plan(&config, &checked, &model, &mut Nothing).map_err(|errors| format!("{errors:?}"))?;
     let module = planned.files.iter().find(|(path, _)| path.ends_with("generated/shop.py"));
     insta::assert_snapshot!("project_python", module.map(|(_, text)| text.as_str()).unwrap_or_default());
     Ok(())
@@ -84,7 +104,8 @@ fn typescript_of(config: &str) -> Result<String, String> {
     let checked = check(&config).map_err(|wrong| wrong.text())?;
     let (model, _) = model(&config, &checked, &Place::Throwaway, &mut |_| {})
         .map_err(|failure| failure.diagnostics().text())?;
-    let planned = output::plan(&config, &model).map_err(|errors| format!("{errors:?}"))?;
+    let planned =
+        output::plan(&config, &checked, &model, &mut Nothing).map_err(|errors| format!("{errors:?}"))?;
     let module = planned.files.into_iter().find(|(path, _)| path.ends_with("out/shop.ts"));
     module.map(|(_, text)| text).ok_or_else(|| "no shop.ts".to_owned())
 }

@@ -5,12 +5,11 @@ mod types;
 mod view;
 mod words;
 
-use minijinja::value::{Serde, Value};
-
 use self::types::Types;
 use self::view::{Appender, Binder, Constant, EnumClass, Field, Joiner, Reader, Record, Upsert, View};
 use self::words::{IMPORTED, class_scope, component_scope, constant_scope, mentions, method_scope};
 use super::rows::{self, RowOf};
+use super::template::Templates;
 use super::upsert::{self, Conflict, Staged};
 use super::{File, Generated, Options, literal, migrations, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
@@ -22,11 +21,13 @@ const SUPPORT: &[(&str, &str)] = &[
     ("HowdahCopy.java", include_str!("../../../runtime/java/HowdahCopy.java")),
 ];
 const UPSERT: &str = include_str!("../../../runtime/java/HowdahUpsert.java");
-const TEMPLATES: &[(&str, &str)] = &[
-    ("class.java", include_str!("../../../templates/java/class.jinja")),
-    ("methods.java", include_str!("../../../templates/java/methods.jinja")),
-    ("HowdahMigrate.java", include_str!("../../../templates/java/HowdahMigrate.jinja")),
-];
+pub(super) const TEMPLATES: Templates = Templates {
+    first: ("class.java", include_str!("../../../templates/java/class.jinja")),
+    others: &[
+        ("methods.java", include_str!("../../../templates/java/methods.jinja")),
+        ("HowdahMigrate.java", include_str!("../../../templates/java/HowdahMigrate.jinja")),
+    ],
+};
 /// A method of Java takes 255 words of arguments, of which `this` is one.
 const MOST_WORDS: usize = 254;
 
@@ -115,7 +116,7 @@ pub(crate) fn generate(
         appenders,
         migrations: steps,
     };
-    let body = super::render(TEMPLATES, "class.java", Value::from(Serde(&view)))?;
+    let body = TEMPLATES.module(model, options, &view)?;
     let mut files =
         vec![File { path: format!("{class}.java"), text: head(options, &body) + body.trim_end() + "\n" }];
     files.extend(
@@ -127,7 +128,7 @@ pub(crate) fn generate(
     if migrates {
         let lines = |text: &str| literal::java_lines(text, "        ");
         let contract = migrations::contract(|_| "?".to_owned(), literal::java, lines, Vec::<()>::new());
-        let text = super::render(TEMPLATES, "HowdahMigrate.java", Value::from(Serde(&contract)))?;
+        let text = TEMPLATES.other("HowdahMigrate.java", &contract)?;
         files.push(File { path: "HowdahMigrate.java".to_owned(), text: package(options) + &text });
     }
     Ok(Generated { files, warnings: writer.warnings })

@@ -4,11 +4,10 @@ mod methods;
 mod types;
 mod view;
 
-use minijinja::value::{Serde, Value};
-
 use self::types::Types;
 use self::view::{Appender, Assigned, Builder, Choice, Class, Face, Field, Maker, Runner, Upsert, View};
 use super::rows::{self, RowOf};
+use super::template::Templates;
 use super::upsert::{self, Conflict, Staged};
 use super::{File, Generated, Options, literal, migrations, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
@@ -17,11 +16,13 @@ use crate::model::{Kind, Model, Module, Table};
 const SUPPORT: &str = include_str!("../../../runtime/python/howdah_psycopg.py");
 const COPY: &str = include_str!("../../../runtime/python/howdah_copy.py");
 const UPSERT: &str = include_str!("../../../runtime/python/howdah_upsert.py");
-const TEMPLATES: &[(&str, &str)] = &[
-    ("module.py", include_str!("../../../templates/python/module.jinja")),
-    ("class.py", include_str!("../../../templates/python/class.jinja")),
-    ("migrate.py", include_str!("../../../templates/python/migrate.jinja")),
-];
+pub(super) const TEMPLATES: Templates = Templates {
+    first: ("module.py", include_str!("../../../templates/python/module.jinja")),
+    others: &[
+        ("class.py", include_str!("../../../templates/python/class.jinja")),
+        ("migrate.py", include_str!("../../../templates/python/migrate.jinja")),
+    ],
+};
 
 const KEYWORDS: &[&str] = &[
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",
@@ -142,7 +143,7 @@ pub(crate) fn generate(
         faces: faces(class, async_class),
         methods,
     };
-    let text = super::render(TEMPLATES, "module.py", Value::from(Serde(&view)))?;
+    let text = TEMPLATES.module(model, options, &view)?;
     let file = |path: &str, text: String| File { path: path.to_owned(), text };
     let name = names::snake(&module.name, "sql");
     let name = if KEYWORDS.contains(&name.as_str()) { name + "_" } else { name };
@@ -161,7 +162,7 @@ pub(crate) fn generate(
     if migrates {
         let contract =
             migrations::contract(|_| "%s".to_owned(), literal::python, literal::python_lines, runners());
-        let text = super::render(TEMPLATES, "migrate.py", Value::from(Serde(&contract)))?;
+        let text = TEMPLATES.other("migrate.py", &contract)?;
         files.push(file("howdah_migrate.py", text));
     }
     Ok(Generated { files, warnings: writer.warnings })

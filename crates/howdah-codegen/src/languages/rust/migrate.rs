@@ -1,11 +1,9 @@
 //! Migrations in Rust: the steps of a module as constants, and the file that applies them.
 
-use minijinja::value::{Serde, Value};
-
 use super::view::Steps;
 use super::{TEMPLATES, Writer, layout, literal};
 use crate::diagnostic::Diagnostic;
-use crate::languages::{migrations, names, render};
+use crate::languages::{migrations, names};
 use crate::model::Model;
 
 impl Writer<'_> {
@@ -67,5 +65,5 @@ pub(super) fn runner() -> Result<String, Vec<Diagnostic>> {
     }
     contract.lock = literal::word(&contract.lock);
     contract.isolation = literal::word(&contract.isolation);
-    render(TEMPLATES, "migrate.rs", Value::from(Serde(&contract)))
+    TEMPLATES.other("migrate.rs", &contract)
 }

@@ -10,12 +10,11 @@ mod types;
 mod view;
 mod words;
 
-use minijinja::value::{Serde, Value};
-
 use self::types::Types;
 use self::view::{Appender, Field, Struct, View};
 use self::words::{KEYWORDS, type_scope, value_scope};
 use super::rows::{self, RowOf};
+use super::template::Templates;
 use super::{File, Generated, Options, migrations, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Model, Module, Table, TypeRef};
@@ -36,10 +35,10 @@ const SUPPORT: &[(&str, &str)] = support!(
     "howdah_postgres/range.rs",
     "howdah_postgres/time.rs"
 );
-const TEMPLATES: &[(&str, &str)] = &[
-    ("module.rs", include_str!("../../../templates/rust/module.jinja")),
-    ("migrate.rs", include_str!("../../../templates/rust/migrate.jinja")),
-];
+pub(super) const TEMPLATES: Templates = Templates {
+    first: ("module.rs", include_str!("../../../templates/rust/module.jinja")),
+    others: &[("migrate.rs", include_str!("../../../templates/rust/migrate.jinja"))],
+};
 /// Modules that the code mentions.
 const MODULES: &[&str] = &["howdah_migrate", "howdah_postgres", "lib", "main"];
 
@@ -105,7 +104,7 @@ pub(crate) fn generate(
         appenders,
         migrations: steps,
     };
-    let text = super::render(TEMPLATES, "module.rs", Value::from(Serde(&view)))?;
+    let text = TEMPLATES.module(model, options, &view)?;
     let name = names::snake(&module.name, "sql");
     let taken = KEYWORDS.contains(&name.as_str()) || MODULES.contains(&name.as_str());
     let name = if taken { name + "_" } else { name };

@@ -6,12 +6,11 @@ mod types;
 mod view;
 mod words;
 
-use minijinja::value::{Serde, Value};
-
 use self::types::Types;
 use self::view::{Appender, Constant, Field, Interface, Join, Reader, View};
 use self::words::{file_scope, member_scope, property_scope};
 use super::rows::{self, RowOf};
+use super::template::Templates;
 use super::{File, Generated, Options, migrations, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Model, Module, Table, TypeRef};
@@ -22,11 +21,13 @@ const SUPPORT: &[(&str, &str)] = &[
     ("howdah_time.ts", include_str!("../../../runtime/typescript/howdah_time.ts")),
     ("howdah_copy.ts", include_str!("../../../runtime/typescript/howdah_copy.ts")),
 ];
-const TEMPLATES: &[(&str, &str)] = &[
-    ("module.ts", include_str!("../../../templates/typescript/module.jinja")),
-    ("class.ts", include_str!("../../../templates/typescript/class.jinja")),
-    ("migrate.ts", include_str!("../../../templates/typescript/migrate.jinja")),
-];
+pub(super) const TEMPLATES: Templates = Templates {
+    first: ("module.ts", include_str!("../../../templates/typescript/module.jinja")),
+    others: &[
+        ("class.ts", include_str!("../../../templates/typescript/class.jinja")),
+        ("migrate.ts", include_str!("../../../templates/typescript/migrate.jinja")),
+    ],
+};
 
 /// A row, or the value of its only column.
 #[derive(Debug, Clone, Default)]
@@ -90,7 +91,7 @@ pub(crate) fn generate(
         appenders,
         migrations: steps,
     };
-    let text = super::render(TEMPLATES, "module.ts", Value::from(Serde(&view)))?;
+    let text = TEMPLATES.module(model, options, &view)?;
     let file = |path: &str, text: String| File { path: path.to_owned(), text };
     let name = names::snake(&module.name, "sql");
     let mut files = vec![file(&format!("{name}.ts"), text)];
@@ -98,7 +99,7 @@ pub(crate) fn generate(
     if migrates {
         let faces = Vec::<()>::new();
         let contract = migrations::contract(|n| format!("${n}"), literal::string, literal::lines, faces);
-        let text = super::render(TEMPLATES, "migrate.ts", Value::from(Serde(&contract)))?;
+        let text = TEMPLATES.other("migrate.ts", &contract)?;
         files.push(file("howdah_migrate.ts", text));
     }
     Ok(Generated { files, warnings: writer.warnings })
