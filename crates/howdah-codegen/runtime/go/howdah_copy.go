@@ -146,14 +146,14 @@ func appendTo[T any](ctx context.Context, conn *pgx.Conn, t *table[T], rows iter
 			w.form = textRow
 		}
 	}
-	sql := t.target + " FROM STDIN (FORMAT text)"
+	sql := t.target + " (FORMAT text)"
 	if w.form == binaryRow {
 		known, err := findOids(ctx, conn, t.types)
 		if err != nil {
 			return 0, err
 		}
 		w.known = known
-		sql = t.target + " FROM STDIN (FORMAT binary)"
+		sql = t.target + " (FORMAT binary)"
 		w.out = append(w.out, "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"...)
 	}
 	c := beginCopy(ctx, conn, sql)

@@ -197,10 +197,39 @@ export async function inTransaction<T>(db: Queryable, work: (client: ClientBase)
   }
 }
 
+/** Does work in a transaction of its own, or below a savepoint of the client's: work that fails leaves nothing behind. */
+export async function atomically<T>(db: Queryable, work: (client: ClientBase) => Promise<T>): Promise<T> {
+  const held = await hold(db);
+  try {
+    const { client } = held;
+    return await (isInside(client) ? savepoint(client, work) : inTransaction(client, work));
+  } finally {
+    held.release();
+  }
+}
+
+async function savepoint<T>(client: ClientBase, work: (client: ClientBase) => Promise<T>): Promise<T> {
+  await client.query("SAVEPOINT howdah");
+  try {
+    const result = await work(client);
+    await client.query("RELEASE SAVEPOINT howdah");
+    return result;
+  } catch (error) {
+    // What failed first is told. Where this fails, the transaction has failed or is gone.
+    await client.query("ROLLBACK TO SAVEPOINT howdah; RELEASE SAVEPOINT howdah").catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Whether the client is in a transaction, which may have failed. */
+function isInside(client: ClientBase): boolean {
+  const status = client.getTransactionStatus();
+  return status === "T" || status === "E";
+}
+
 /** Begins a transaction, if the client is in none. */
 async function begin(client: ClientBase): Promise<boolean> {
-  const status = client.getTransactionStatus();
-  if (status === "T" || status === "E") {
+  if (isInside(client)) {
     return false;
   }
   await client.query("BEGIN");

@@ -93,7 +93,7 @@ impl Generator {
     /// Whether its code writes rows by a key: `:upsert` and `:ignore`.
     #[must_use]
     pub fn upserts(self) -> bool {
-        matches!(self, Self::PythonPsycopg | Self::JavaJdbc)
+        matches!(self, Self::PythonPsycopg | Self::JavaJdbc | Self::TypescriptPg | Self::GoPgx)
     }
 }
 

@@ -30,6 +30,22 @@ pub(crate) enum Conflict {
     Nothing,
 }
 
+impl Conflict {
+    /// What the method's documentation says: what it does, and what it gives.
+    pub(crate) fn documentation(self) -> [&'static str; 2] {
+        match self {
+            Self::Update => [
+                "Inserts rows, or updates those whose key is there; of several with one key the last counts.",
+                "Gives the number of rows inserted or updated.",
+            ],
+            Self::Nothing => [
+                "Inserts the rows whose key is not there yet; of several with one key the first counts.",
+                "Gives the number of rows inserted.",
+            ],
+        }
+    }
+}
+
 /// The texts of one method.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Staged {

@@ -101,9 +101,12 @@ pub(super) struct RowType {
     pub(super) value: bool,
 }
 
-/// What a TABLE's append needs.
+/// What writes the rows of a TABLE.
 #[derive(Debug, Serialize)]
 pub(super) struct Table {
+    /// There is an append; else there are upserts only.
+    pub(super) appends: bool,
+    pub(super) upserts: Vec<Upsert>,
     pub(super) name: String,
     pub(super) row: String,
     pub(super) target: String,
@@ -111,6 +114,20 @@ pub(super) struct Table {
     pub(super) fields: Vec<Field>,
     pub(super) method: String,
     pub(super) documentation: Vec<String>,
+}
+
+/// `:upsert` or `:ignore`.
+#[derive(Debug, Serialize)]
+pub(super) struct Upsert {
+    pub(super) method: String,
+    pub(super) documentation: Vec<String>,
+    /// The variable with what is run.
+    pub(super) name: String,
+    pub(super) create: String,
+    pub(super) copy: String,
+    pub(super) place: String,
+    pub(super) write: String,
+    pub(super) drop: String,
 }
 
 /// What methods of a statement take, and what becomes of it.

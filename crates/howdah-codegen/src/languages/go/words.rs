@@ -1,6 +1,6 @@
 //! Go's words, the names of the support files, and identifiers as Go programs write them.
 
-use super::{MIGRATE, SUPPORT};
+use super::{MIGRATE, SUPPORT, UPSERT};
 use crate::languages::names::{self, Scope};
 
 const KEYWORDS: &[&str] = &[
@@ -94,7 +94,7 @@ const BUILT_FOR: &[&str] = &[
 /// The names of a package, of which the support files have some.
 pub(super) fn package_scope() -> Scope {
     let mut scope = Scope::new(&[KEYWORDS, MENTIONED]);
-    for text in SUPPORT.iter().map(|(_, text)| *text).chain([MIGRATE]) {
+    for text in SUPPORT.iter().map(|(_, text)| *text).chain([MIGRATE, UPSERT]) {
         for name in declared(text) {
             scope.give(name);
         }

@@ -10,7 +10,7 @@ use self::view::{Appender, Binder, Constant, EnumClass, Field, Joiner, Reader, R
 use self::words::{IMPORTED, class_scope, component_scope, constant_scope, mentions, method_scope};
 use super::rows::{self, RowOf};
 use super::template::Templates;
-use super::upsert::{self, Conflict, Staged};
+use super::upsert::{self, Staged};
 use super::{File, Generated, Options, literal, migrations, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Model, Module, Table, TypeRef};
@@ -222,19 +222,9 @@ impl Writer<'_> {
     ) -> Upsert {
         let lines = |text: &str| literal::java_lines(text, "        ");
         let name = format!("{}_{}", table.name, texts.verb);
-        let documentation = match texts.conflict {
-            Conflict::Update => {
-                "Inserts rows, or updates those whose key is there; of several with one key the last counts. \
-             Gives the number of rows inserted or updated."
-            }
-            Conflict::Nothing => {
-                "Inserts the rows whose key is not there yet; of several with one key the first counts. \
-             Gives the number of rows inserted."
-            }
-        };
         Upsert {
             method: members.give(&(texts.verb.to_owned() + &names::pascal(&table.name, "table"))).name,
-            documentation: format!("{documentation} {place}"),
+            documentation: format!("{} {place}", texts.conflict.documentation().join(" ")),
             name: self.types.fields.give(&names::screaming(&name, "table")).name,
             create: lines(&texts.create),
             copy: lines(&format!("{} {form}", texts.copy)),

@@ -7,10 +7,11 @@ mod view;
 mod words;
 
 use self::types::Types;
-use self::view::{Appender, Constant, Field, Interface, Join, Reader, View};
+use self::view::{Appender, Constant, Field, Interface, Join, Reader, Upsert, View};
 use self::words::{file_scope, member_scope, property_scope};
 use super::rows::{self, RowOf};
 use super::template::Templates;
+use super::upsert::{self, Staged};
 use super::{File, Generated, Options, migrations, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Model, Module, Table, TypeRef};
@@ -21,6 +22,7 @@ const SUPPORT: &[(&str, &str)] = &[
     ("howdah_time.ts", include_str!("../../../runtime/typescript/howdah_time.ts")),
     ("howdah_copy.ts", include_str!("../../../runtime/typescript/howdah_copy.ts")),
 ];
+const UPSERT: &str = include_str!("../../../runtime/typescript/howdah_upsert.ts");
 pub(super) const TEMPLATES: Templates = Templates {
     first: ("module.ts", include_str!("../../../templates/typescript/module.jinja")),
     others: &[
@@ -88,6 +90,7 @@ pub(crate) fn generate(
         readers: writer.readers,
         joins: writer.joins,
         methods,
+        upserts: appenders.iter().any(|appender| !appender.upserts.is_empty()),
         appenders,
         migrations: steps,
     };
@@ -96,6 +99,9 @@ pub(crate) fn generate(
     let name = names::snake(&module.name, "sql");
     let mut files = vec![file(&format!("{name}.ts"), text)];
     files.extend(SUPPORT.iter().map(|(path, text)| file(path, (*text).to_owned())));
+    if module.tables.iter().any(Table::upserts) {
+        files.push(file("howdah_upsert.ts", UPSERT.to_owned()));
+    }
     if migrates {
         let faces = Vec::<()>::new();
         let contract = migrations::contract(|n| format!("${n}"), literal::string, literal::lines, faces);
@@ -106,7 +112,7 @@ pub(crate) fn generate(
 }
 
 impl Writer<'_> {
-    /// The interfaces of tables' rows, for those that write or read them, and the appenders.
+    /// The interfaces of tables' rows, for those that write or read them, and what writes them.
     fn tables(&mut self, owners: &[RowOf], members: &mut names::Scope) -> (Vec<Option<Row>>, Vec<Appender>) {
         let mut appenders = Vec::new();
         let mut rows = Vec::new();
@@ -114,7 +120,7 @@ impl Writer<'_> {
             let read = owners.contains(&RowOf::Table(index));
             let columns = table.columns.iter().filter(|column| column.written);
             let columns = columns.map(|c| (c.name.clone(), c.ty.clone(), c.nullable)).collect::<Vec<_>>();
-            if columns.is_empty() || !(table.appender || read) {
+            if columns.is_empty() || !(table.appender || table.upserts() || read) {
                 rows.push(None);
                 continue;
             }
@@ -122,7 +128,7 @@ impl Writer<'_> {
             let documentation =
                 format!("A row of {}.{}. {}:{}", table.schema, table.table, table.file, table.line);
             let row = self.interface(&wanted, &documentation, &columns, read);
-            if table.appender {
+            if table.appender || table.upserts() {
                 appenders.push(self.appender(table, &row, members));
             }
             rows.push(Some(row));
@@ -142,14 +148,17 @@ impl Writer<'_> {
         });
         let puts = puts.collect();
         let binary = types.iter().all(|ty| ty.binary);
+        let form = if binary { "(FORMAT binary)" } else { "(FORMAT text)" };
         let columns = written.iter().map(|column| quoted(&column.name)).collect::<Vec<_>>().join(", ");
-        let copy = format!(
-            "COPY {}.{} ({columns}) FROM STDIN (FORMAT {})",
-            quoted(&table.schema),
-            quoted(&table.table),
-            if binary { "binary" } else { "text" }
-        );
+        let copy =
+            format!("COPY {}.{} ({columns}) FROM STDIN {form}", quoted(&table.schema), quoted(&table.table));
+        let documentation = literal::documentation(&format!("{}:{}", table.file, table.line));
         Appender {
+            appends: table.appender,
+            upserts: upsert::staged(self.module, table)
+                .into_iter()
+                .map(|texts| self.upsert(&texts, (table, form), &documentation, members))
+                .collect(),
             row: row.name.clone(),
             target: self.types.scope.give(&(names::screaming(&table.name, "table") + "_TABLE")).name,
             copy: literal::string(&copy),
@@ -157,9 +166,30 @@ impl Writer<'_> {
             columns: written.iter().map(|column| literal::string(&column.name)).collect(),
             codecs: types.into_iter().map(|ty| ty.codec).collect(),
             puts,
-            documentation: literal::documentation(&format!("{}:{}", table.file, table.line)),
+            documentation,
             create: members.give(&format!("create{stem}Appender")).name,
             insert: members.give(&format!("bulkInsert{stem}Row")).name,
+        }
+    }
+
+    fn upsert(
+        &mut self,
+        texts: &Staged,
+        (table, form): (&Table, &str),
+        place: &str,
+        members: &mut names::Scope,
+    ) -> Upsert {
+        let name = names::screaming(&format!("{}_{}", table.name, texts.verb), "table");
+        let [does, gives] = texts.conflict.documentation();
+        Upsert {
+            method: members.give(&(texts.verb.to_owned() + &names::pascal(&table.name, "table"))).name,
+            documentation: [does.to_owned(), format!("{gives} {place}")],
+            name: self.types.scope.give(&name).name,
+            create: literal::lines(&texts.create),
+            copy: literal::string(&format!("{} {form}", texts.copy)),
+            place: literal::string(&texts.place),
+            write: literal::lines(&texts.write),
+            drop: literal::string(&texts.drop),
         }
     }
 

@@ -20,6 +20,8 @@ pub(crate) struct View {
     pub(crate) joins: Vec<Join>,
     pub(crate) methods: Vec<Method>,
     pub(crate) appenders: Vec<Appender>,
+    /// There are upserts, too.
+    pub(crate) upserts: bool,
     pub(crate) migrations: Option<Migrations>,
 }
 
@@ -102,9 +104,12 @@ pub(crate) struct Method {
     pub(crate) reader: String,
 }
 
-/// What a TABLE's appender needs.
+/// What writes the rows of a TABLE.
 #[derive(Debug, Serialize)]
 pub(crate) struct Appender {
+    /// There is an appender; else there are upserts only.
+    pub(crate) appends: bool,
+    pub(crate) upserts: Vec<Upsert>,
     pub(crate) row: String,
     pub(crate) target: String,
     pub(crate) copy: String,
@@ -115,4 +120,18 @@ pub(crate) struct Appender {
     pub(crate) documentation: String,
     pub(crate) create: String,
     pub(crate) insert: String,
+}
+
+/// `:upsert` or `:ignore`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Upsert {
+    pub(crate) method: String,
+    pub(crate) documentation: [String; 2],
+    /// The constant with what is run.
+    pub(crate) name: String,
+    pub(crate) create: String,
+    pub(crate) copy: String,
+    pub(crate) place: String,
+    pub(crate) write: String,
+    pub(crate) drop: String,
 }

@@ -57,8 +57,9 @@ const KEYWORDS: &[&str] = &[
     "yield",
 ];
 /// What methods mention besides.
-const MENTIONED: &[&str] =
-    &["batch", "codec", "copy", "item", "joined", "migrate", "options", "pg", "row", "rows", "shop"];
+const MENTIONED: &[&str] = &[
+    "batch", "codec", "copy", "item", "joined", "migrate", "options", "pg", "row", "rows", "shop", "staged",
+];
 /// Types that the file mentions or that readers know.
 const TYPES: &[&str] = &[
     "Array",
