@@ -44,8 +44,8 @@ def cases() -> list[tuple[str, str, str, dict[str, str]]]:
     return made
 
 
-def upserts() -> Sql:
-    """Give what reads rows of a source and writes them by their key."""
+def upserts(*, points: str = "p") -> Sql:
+    """Give what reads rows of a source, with their points, and writes them by their key."""
     code = Sql("upserts")
     for name, key, _, columns in cases():
         _, names, distinct = KEYS[key]
@@ -53,9 +53,12 @@ def upserts() -> Sql:
         index: dict[str, Any] = {"name": f"{name}_key", "columns": names, "nulls_distinct": distinct}
         code.table(name, kinds, upsert=index, ignore=index, appender=name == "one_text")
         batch = {"name": "batch", "type": builtin("int4"), "nullable": False, "why": ""}
+        listed = ", ".join(columns)
+        if columns.get("p") == "point" and points != "p":
+            listed, kinds = listed.replace("p,", f"{points},"), kinds | {"p": builtin("text")}
         code.statement(
             f"source_{name}",
-            [f"SELECT {', '.join(columns)} FROM src_{name} WHERE batch = ", 0, " ORDER BY n"],
+            [f"SELECT {listed} FROM src_{name} WHERE batch = ", 0, " ORDER BY n"],
             parameters=[batch],
             columns=[column(each, kind) for each, kind in kinds.items()],
         )

@@ -1,4 +1,4 @@
-"""Generated upserts of Go and TypeScript: what those of Python and Java show, by programs."""
+"""Generated upserts of Go, TypeScript and Rust: what those of Python and Java show, by programs."""
 
 import json
 from collections.abc import Callable
@@ -7,6 +7,7 @@ from pathlib import Path
 import go_program
 import node_program
 import pytest
+import rust_program
 from conftest import Database
 from generated import write
 from test_generated_appenders import HOSTILE
@@ -23,7 +24,11 @@ from test_generated_upserts import (
 )
 
 Run = Callable[..., list[str]]
-MODES = {"go": ("conn", "tx", "pool"), "typescript": ("client", "transaction", "pool")}
+MODES = {
+    "go": ("conn", "tx", "pool"),
+    "typescript": ("client", "transaction", "pool"),
+    "rust": ("transaction",),
+}
 
 
 def filled(program: str, lines: list[str]) -> str:
@@ -64,6 +69,24 @@ def in_typescript(folder: Path) -> Run:
     return lambda *given: node_program.run(code, "upserting.js", *given)
 
 
+def in_rust(_: Path) -> Run:
+    lines = []
+    for name, _, _, columns in cases():
+        fields = ", ".join(f"{column}: row.{column}" for column in columns)
+        if columns.get("p") == "point":
+            fields = fields.replace("row.p", "row.p.map(howdah_postgres::Literal)")
+        for batch, verb in STEPS:
+            lines.append("    let mut tx = client.transaction().await?;")
+            lines.append(f"    let rows = q::source_{name}(&tx, {batch}).await?;")
+            lines.append(f"    let rows = rows.into_iter().map(|row| q::{pascal(name)}Row {{ {fields} }});")
+            lines.append(f'    println!("{{}}", q::{verb}_{name}(&mut tx, rows).await?);')
+            lines.append("    tx.commit().await?;")
+    text = filled((rust_program.PROGRAMS / "upserting.rs").read_text(), lines)
+    built = rust_program.compiled([upserts(points="p::text AS p"), hostile_upserts()], {"main.rs": text})
+    rust_program.lint("upserts", "hostile", "howdah_postgres")
+    return lambda database, task, _: rust_program.run(built, database, task, HOSTILE)
+
+
 @pytest.fixture(scope="module")
 def programs() -> dict[str, Run]:
     return {}
@@ -73,7 +96,7 @@ def programs() -> dict[str, Run]:
 def program(language: str, programs: dict[str, Run], tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Build the program of a language once."""
     if language not in programs:
-        build = in_go if language == "go" else in_typescript
+        build = {"go": in_go, "typescript": in_typescript, "rust": in_rust}[language]
         programs[language] = build(tmp_path_factory.mktemp(language))
     return programs[language]
 
@@ -101,7 +124,7 @@ def test_an_upsert_that_ends_early_leaves_rows_or_a_table_or_spoils_the_transact
     database.sql(tables() + "ALTER TABLE one_binary ADD CHECK (c < 100); CREATE TABLE log (a int)")
     assert program(database, "faults", mode) == []
     assert database.sql("SELECT a, b, c FROM one_binary") == ["1|b|2"]
-    assert database.value("SELECT count(*) FROM log") == {"go": "5", "typescript": "6"}[language]
+    assert database.value("SELECT count(*) FROM log") == {"go": "5", "typescript": "6", "rust": "4"}[language]
     assert database.value("SELECT count(*) FROM one_text") == "0"
     assert database.value(LEFT) == "0"
 

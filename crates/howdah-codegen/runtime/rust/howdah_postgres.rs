@@ -17,6 +17,7 @@ mod joined;
 mod numeric;
 mod range;
 mod time;
+mod upsert;
 
 use std::fmt;
 use std::pin::Pin;
@@ -36,11 +37,12 @@ pub use containers::{
     put_record, put_row, take_label, take_record,
 };
 pub(crate) use containers::{composite, enumeration, readable_composite};
-pub use copy::{AppendRow, Appender, RowWriter, append_all};
+pub use copy::{AppendRow, Appender, RowWriter, WriteRow, append_all};
 pub use joined::{Calls, Joined};
 pub use numeric::Numeric;
 pub use range::Range;
 pub use time::{Interval, TimeTz};
+pub use upsert::{Staged, upsert};
 
 /// How many statements of a batch are on their way at the same time.
 const PIPELINED: usize = 256;

@@ -89,12 +89,6 @@ impl Generator {
             Self::RustTokioPostgres => rust::TEMPLATES.whole(),
         }
     }
-
-    /// Whether its code writes rows by a key: `:upsert` and `:ignore`.
-    #[must_use]
-    pub fn upserts(self) -> bool {
-        matches!(self, Self::PythonPsycopg | Self::JavaJdbc | Self::TypescriptPg | Self::GoPgx)
-    }
 }
 
 /// What a configuration says of a generator.
@@ -121,12 +115,6 @@ pub fn generate(
     generator: Generator,
     options: &Options,
 ) -> Result<Generated, Vec<Diagnostic>> {
-    if !generator.upserts() {
-        let refused = upsert::refused(module, generator.name());
-        if !refused.is_empty() {
-            return Err(refused);
-        }
-    }
     match generator {
         Generator::PythonPsycopg => python::generate(model, module, options),
         Generator::JavaJdbc => java::generate(model, module, options),

@@ -10,9 +10,7 @@
 //!
 //! Whatever fails before the end is followed by a rollback to the savepoint, or of the own transaction. The stage goes with it.
 
-use super::about;
 use super::literal::sql_comment;
-use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Key, Module, Table};
 
 /// The stage's schema.
@@ -129,21 +127,9 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// What keeps a module from becoming code of a language that has no `:upsert` and `:ignore`.
-pub(crate) fn refused(module: &Module, generator: &str) -> Vec<Diagnostic> {
-    let refuse = |table: &Table| {
-        let name = if table.upsert.is_some() { "upsert" } else { "ignore" };
-        let message = format!("`:{name}` is not there yet for {generator}");
-        let block = format!("TABLE {}", table.name);
-        about(Code::NotSupported, Severity::Error, message, &table.file, table.line, block)
-    };
-    module.tables.iter().filter(|table| table.upserts()).map(refuse).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Staged, refused, staged};
-    use crate::diagnostic::Code;
+    use super::{Staged, staged};
     use crate::model::{Key, Module, Table, TableColumn, TypeName, TypeRef};
 
     fn table(columns: &[&str], key: Key) -> Table {
@@ -218,15 +204,5 @@ mod tests {
         );
         assert!(upsert.write.contains(&format!("ORDER BY {same}, \"place\" DESC\n")), "{}", upsert.write);
         assert!(upsert.write.ends_with("ON CONFLICT (\"b\", \"a\") DO NOTHING"), "{}", upsert.write);
-    }
-
-    #[test]
-    fn a_language_that_has_no_upsert_refuses_each_table_by_name() {
-        let plain = Table { upsert: None, ignore: None, ..table(&["a"], key(&["a"], false)) };
-        let told = refused(&module(vec![plain, table(&["a"], key(&["a"], false))]), "x/postgres");
-        assert_eq!(told.len(), 1);
-        assert_eq!((told[0].code, told[0].block.as_deref()), (Code::NotSupported, Some("TABLE t")));
-        assert_eq!(told[0].message, "`:upsert` is not there yet for x/postgres");
-        assert_eq!(told[0].place.as_ref().map(|place| place.line), Some(7));
     }
 }

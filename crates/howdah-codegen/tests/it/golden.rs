@@ -9,12 +9,7 @@ fn generated(generator: Generator) -> Result<Generated, Box<dyn std::error::Erro
 
 /// The code that a template lays out.
 fn by(generator: Generator, template: Option<Template>) -> Result<Generated, Box<dyn std::error::Error>> {
-    let mut model: Model = serde_json::from_str(include_str!("fixtures/hostile.json"))?;
-    if !generator.upserts() {
-        for table in model.modules.iter_mut().flat_map(|module| &mut module.tables) {
-            (table.upsert, table.ignore) = (None, None);
-        }
-    }
+    let model: Model = serde_json::from_str(include_str!("fixtures/hostile.json"))?;
     let module = model.modules.first().ok_or("no module")?;
     let options =
         Options { package: Some("app.db".into()), migrations: true, template, ..Options::default() };
@@ -87,7 +82,7 @@ fn the_go_of_hostile_names_changes_unseen() -> Result<(), Box<dyn std::error::Er
 fn the_rust_of_hostile_names_changes_unseen() -> Result<(), Box<dyn std::error::Error>> {
     let generated = generated(Generator::RustTokioPostgres)?;
     let paths = generated.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>();
-    let support = ["codec", "containers", "copy", "joined", "numeric", "range", "time"];
+    let support = ["codec", "containers", "copy", "joined", "numeric", "range", "time", "upsert"];
     let support = support.map(|name| format!("howdah_postgres/{name}.rs"));
     assert_eq!(paths[..2], ["hostile.rs", "howdah_postgres.rs"]);
     assert_eq!(paths[2..support.len() + 2], support);

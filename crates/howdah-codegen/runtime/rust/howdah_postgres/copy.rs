@@ -17,17 +17,21 @@ const PART: usize = 1 << 16;
 /// The signature of binary COPY, no flags, no extension.
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
-/// A row of a table that can be appended.
-pub trait AppendRow {
-    /// `COPY … FROM STDIN`.
-    const COPY: &'static str;
-    /// A statement with the same columns, which is only described.
-    const SELECT: &'static str;
+/// A row of a table that can be written.
+pub trait WriteRow {
     /// All columns have a binary form.
     const BINARY: bool;
 
     /// Writes the columns in their order.
     fn put(&self, row: &mut RowWriter<'_>) -> Result<(), Refused>;
+}
+
+/// A row of a table that can be appended.
+pub trait AppendRow: WriteRow {
+    /// `COPY … FROM STDIN`.
+    const COPY: &'static str;
+    /// A statement with the same columns, which is only described.
+    const SELECT: &'static str;
 }
 
 /// What takes the columns of a row.
@@ -103,16 +107,27 @@ impl<R> fmt::Debug for Appender<'_, R> {
 }
 
 impl<'a, R: AppendRow> Appender<'a, R> {
-    /// Begins a COPY.
+    /// Begins a COPY into the table of the rows.
     pub async fn new(db: &'a Transaction<'_>) -> Result<Self, Error> {
+        Self::begin(db, R::SELECT, R::COPY).await
+    }
+}
+
+impl<'a, R: WriteRow> Appender<'a, R> {
+    /// Begins a COPY. The statement beside it has the same columns, and is only described.
+    pub(super) async fn begin(
+        db: &'a Transaction<'_>,
+        select: &str,
+        copy: &str,
+    ) -> Result<Self, Error> {
         // The driver finds out the types of the columns, and what these are made of.
-        let described = db.prepare(R::SELECT).await?;
+        let described = db.prepare(select).await?;
         let types = described
             .columns()
             .iter()
             .map(|column| column.type_().clone())
             .collect();
-        let sink = db.copy_in(R::COPY).await?;
+        let sink = db.copy_in(copy).await?;
         let mut buffer = BytesMut::with_capacity(2 * PART);
         if R::BINARY {
             buffer.put_slice(HEADER);

@@ -11,10 +11,11 @@ mod view;
 mod words;
 
 use self::types::Types;
-use self::view::{Appender, Field, Struct, View};
+use self::view::{Appender, Field, Struct, Upsert, View};
 use self::words::{KEYWORDS, type_scope, value_scope};
 use super::rows::{self, RowOf};
 use super::template::Templates;
+use super::upsert::{self, Staged};
 use super::{File, Generated, Options, migrations, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Model, Module, Table, TypeRef};
@@ -33,7 +34,8 @@ const SUPPORT: &[(&str, &str)] = support!(
     "howdah_postgres/joined.rs",
     "howdah_postgres/numeric.rs",
     "howdah_postgres/range.rs",
-    "howdah_postgres/time.rs"
+    "howdah_postgres/time.rs",
+    "howdah_postgres/upsert.rs"
 );
 pub(super) const TEMPLATES: Templates = Templates {
     first: ("module.rs", include_str!("../../../templates/rust/module.jinja")),
@@ -119,7 +121,7 @@ pub(crate) fn generate(
 }
 
 impl<'m> Writer<'m> {
-    /// The structs of tables' rows, for those that write or read them, and the appenders.
+    /// The structs of tables' rows, for those that write or read them, and what writes them.
     fn tables(&mut self, owners: &[RowOf], members: &mut names::Scope) -> (Vec<Option<Row>>, Vec<Appender>) {
         let mut appenders = Vec::new();
         let mut rows = Vec::new();
@@ -127,7 +129,7 @@ impl<'m> Writer<'m> {
             let read = owners.contains(&RowOf::Table(index));
             let columns = table.columns.iter().filter(|column| column.written);
             let columns = columns.map(|c| (c.name.clone(), c.ty.clone(), c.nullable)).collect::<Vec<_>>();
-            if columns.is_empty() || !(table.appender || read) {
+            if columns.is_empty() || !(table.appender || table.upserts() || read) {
                 rows.push(None);
                 continue;
             }
@@ -135,7 +137,7 @@ impl<'m> Writer<'m> {
             let of = format!("{}.{}", table.schema, table.table);
             let about = About { file: &table.file, line: table.line, of: &of };
             let row = self.row_struct(&wanted, about, &columns, read);
-            if table.appender {
+            if table.appender || table.upserts() {
                 appenders.push(self.appender(table, &row, members));
             }
             rows.push(Some(row));
@@ -161,13 +163,19 @@ impl<'m> Writer<'m> {
         let select = format!("SELECT {columns} FROM {target}");
         let create = members.give(&format!("{stem}_appender")).name;
         let append = members.give(&format!("append_{stem}")).name;
+        let documentation = literal::documentation(&format!("{}:{}", table.file, table.line));
         Appender {
+            appends: table.appender,
+            upserts: upsert::staged(self.module, table)
+                .into_iter()
+                .map(|texts| self.upsert(&texts, &stem, (row, &columns, format), &documentation, members))
+                .collect(),
             row: row.ty.clone(),
             copy: layout::constant("    const COPY: &'static str =", &literal::text(&copy)),
             select: layout::constant("    const SELECT: &'static str =", &literal::text(&select)),
             binary,
             puts,
-            documentation: literal::documentation(&format!("{}:{}", table.file, table.line)),
+            documentation,
             create_head: layout::head(
                 &format!("pub async fn {create}<'a>("),
                 &["db: &'a pg::Transaction<'_>".to_owned()],
@@ -181,6 +189,58 @@ impl<'m> Writer<'m> {
                 ],
                 ") -> Result<u64, pg::Error> {",
             ),
+        }
+    }
+
+    fn upsert(
+        &mut self,
+        texts: &Staged,
+        stem: &str,
+        (row, columns, format): (&Row, &str, &str),
+        at: &str,
+        members: &mut names::Scope,
+    ) -> Upsert {
+        let name =
+            self.constant_names.give(&names::screaming(&format!("{stem}_{}", texts.verb), "table")).name;
+        let method = members.give(&format!("{}_{stem}", texts.verb)).name;
+        let place = quoted(&texts.place);
+        let select = format!("SELECT {columns}, {place} FROM {}.{}", upsert::SCHEMA, upsert::STAGE);
+        // rustfmt leaves a text of several lines behind its field's name.
+        let field = |name: &str, literal: &str| {
+            if literal.contains('\n') {
+                return format!("    {name}: {literal},");
+            }
+            layout::assigned(&format!("    {name}:"), literal, ",")
+        };
+        let [does, gives] = texts.conflict.documentation();
+        Upsert {
+            fields: vec![
+                field("create", &literal::text(&texts.create)),
+                field("select", &literal::text(&select)),
+                field("copy", &literal::text(&format!("{} (FORMAT {format})", texts.copy))),
+                field("place", &literal::word(&texts.place)),
+                field("write", &literal::text(&texts.write)),
+                field("drop", &literal::text(&texts.drop)),
+            ],
+            documentation: [
+                does.to_owned(),
+                String::new(),
+                format!("All of it is done or nothing: the transaction goes on either way. {gives} {at}"),
+            ],
+            head: layout::head(
+                &format!("pub async fn {method}("),
+                &[
+                    "db: &mut pg::Transaction<'_>".to_owned(),
+                    format!("rows: impl IntoIterator<Item = {}>", row.ty),
+                ],
+                ") -> Result<u64, pg::Error> {",
+            ),
+            call: layout::call(
+                "    pg::upsert(",
+                &["db", &format!("&{name}"), "rows"].map(str::to_owned),
+                ").await",
+            ),
+            name,
         }
     }
 

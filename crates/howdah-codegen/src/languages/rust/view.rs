@@ -108,9 +108,12 @@ pub(super) struct Function {
     pub(super) body: Vec<String>,
 }
 
-/// What a TABLE's appender needs.
+/// What writes the rows of a TABLE.
 #[derive(Debug, Serialize)]
 pub(super) struct Appender {
+    /// There is an appender; else there are upserts only.
+    pub(super) appends: bool,
+    pub(super) upserts: Vec<Upsert>,
     pub(super) row: String,
     pub(super) copy: String,
     pub(super) select: String,
@@ -119,4 +122,15 @@ pub(super) struct Appender {
     pub(super) documentation: String,
     pub(super) create_head: String,
     pub(super) append_head: String,
+}
+
+/// `:upsert` or `:ignore`.
+#[derive(Debug, Serialize)]
+pub(super) struct Upsert {
+    /// The constant with what is run, and its fields.
+    pub(super) name: String,
+    pub(super) fields: Vec<String>,
+    pub(super) documentation: [String; 3],
+    pub(super) head: String,
+    pub(super) call: String,
 }
