@@ -71,7 +71,8 @@ def in_typescript(folder: Path) -> Run:
 
 def in_rust(_: Path) -> Run:
     lines = []
-    for name, _, _, columns in cases():
+    for case in cases():
+        name, columns = case[0], case[3]
         fields = ", ".join(f"{column}: row.{column}" for column in columns)
         if columns.get("p") == "point":
             fields = fields.replace("row.p", "row.p.map(howdah_postgres::Literal)")
