@@ -272,6 +272,12 @@ func withConn(ctx context.Context, db DBTX, work func(*pgx.Conn) error) error {
 	switch db := db.(type) {
 	case *pgx.Conn:
 		return work(db)
+	case pgx.Tx:
+		// Once it is over, its connection may be somebody else's, which only calls of its own tell. This one sends nothing.
+		if err := db.SendBatch(ctx, &pgx.Batch{}).Close(); err != nil {
+			return err
+		}
+		return work(db.Conn())
 	case interface{ Conn() *pgx.Conn }:
 		if conn := db.Conn(); conn != nil {
 			return work(conn)
