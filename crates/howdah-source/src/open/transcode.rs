@@ -256,7 +256,8 @@ mod tests {
             prop_assert_eq!(decode(&utf16, "UTF-16LE", 7), text.as_bytes());
             let (bytes, _, _) = encoding_rs::GB18030.encode(&text);
             // The characters that two editions of the standard place differently do not all come back.
-            prop_assume!(!bytes.contains(&0xFE) && !text.contains('\u{e5e5}'));
+            let is_moved = |c| matches!(c, '\u{e5e5}' | '\u{e78d}'..='\u{e796}');
+            prop_assume!(!bytes.contains(&0xFE) && !text.contains(is_moved));
             prop_assert_eq!(decode(&bytes, "GB18030", 7), text.as_bytes());
         }
     }
