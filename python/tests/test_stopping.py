@@ -283,7 +283,7 @@ def test_many_calls_leave_nothing_behind(database: Database) -> None:
     calls(100)
     pages, files, threads = usage()
     # What the allocator keeps of threads that overlap grows now and then; what leaks grows every time.
-    growth = []
+    growth: list[int] = []
     while not growth or growth[-1] > 1_000_000:
         assert len(growth) < 8, f"each 3,000 calls took more memory: {growth} bytes"
         calls(300)
