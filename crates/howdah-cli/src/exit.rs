@@ -14,6 +14,8 @@ pub(crate) const SOME_REJECTED: u8 = 3;
 pub(crate) const TOO_MANY_REJECTS: u8 = 4;
 /// Some rows are in and some are not, or nobody knows.
 pub(crate) const PARTLY_COMMITTED: u8 = 5;
+/// Greater than this: ended by a signal.
+pub(crate) const SIGNALLED: u8 = 128;
 /// Ended by SIGINT (128 + 2), also when a password prompt was left with Ctrl-C.
 pub(crate) const INTERRUPTED: u8 = 130;
 
@@ -36,7 +38,7 @@ pub(crate) fn without_output(code: u8) -> u8 {
 
 /// The shells' convention: 128 + the signal's number.
 pub(crate) fn of_signal(signal: u8) -> u8 {
-    128_u8.saturating_add(signal)
+    SIGNALLED.saturating_add(signal)
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ Examples:
   howdah codegen check                      howdah.yaml or sqg.yaml of this folder, without a server
   howdah codegen generate db                the configuration in db/
   howdah codegen generate --check           is all code as the files say? for CI
+  howdah codegen generate --watch           again after every change, until Ctrl-C
   howdah codegen explain user_by_name       types, what can be null, and why
   howdah codegen template go > my.jinja     a start for code of another layout
   howdah codegen generate --generator python/postgres --file users.sql --output app/
@@ -94,6 +95,10 @@ pub(crate) struct CodegenGenerate {
     /// Write nothing; fail if something would change [default: write]
     #[arg(long, conflicts_with = "emit")]
     pub(crate) check: bool,
+
+    /// Go on: write the code again whenever a file changes that it is made of [default: once]
+    #[arg(long, conflicts_with_all = ["check", "emit", "format"])]
+    pub(crate) watch: bool,
 
     /// Print this and write nothing: model, as JSON [default: write code]
     #[arg(long, value_name = "WHAT", hide_possible_values = true, conflicts_with = "format")]

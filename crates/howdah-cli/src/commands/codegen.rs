@@ -1,27 +1,26 @@
 //! `howdah codegen`: one function an action.
 
+mod generate;
 mod init;
 mod programs;
 pub(super) mod project;
 mod server;
+mod watch;
 
 use std::path::Path;
 
-use howdah::{Error, ErrorKind};
+use howdah::Error;
 use howdah_codegen::check::{Checked, check};
 use howdah_codegen::config::Config;
 use howdah_codegen::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use howdah_codegen::model::Model;
-use howdah_codegen::project::{Failure, explain, output};
+use howdah_codegen::project::{Failure, Place, explain};
 use howdah_codegen::source::SYNTAX;
 
-use crate::args::{
-    Codegen, CodegenAction, CodegenCheck, CodegenExplain, CodegenGenerate, DescribingServer, MessagesArg,
-};
+use crate::args::{Codegen, CodegenAction, CodegenCheck, CodegenExplain, DescribingServer, MessagesArg};
 use crate::exit;
 use crate::figures::{counted, visible, visible_lines};
 use crate::render::Console;
-use programs::Programs;
 use project::Refused;
 
 /// Does what was asked, and returns the exit code.
@@ -30,7 +29,8 @@ pub(crate) fn run(args: &Codegen) -> u8 {
     match &args.action {
         CodegenAction::Init(args) => init::run(args, console),
         CodegenAction::Check(args) => checked(args, console),
-        CodegenAction::Generate(args) => generate(args, console),
+        CodegenAction::Generate(args) if args.watch => watch::run(args, console),
+        CodegenAction::Generate(args) => generate::run(args, None, console),
         CodegenAction::Explain(args) => explained(args, console),
         CodegenAction::Template(args) => {
             console.result(args.language.generator().template().trim_end());
@@ -63,85 +63,6 @@ fn checked(args: &CodegenCheck, console: Console) -> u8 {
     }
 }
 
-fn generate(args: &CodegenGenerate, console: Console) -> u8 {
-    let format = args.project.format;
-    generated(args, console).unwrap_or_else(|refused| refused.tell(format, console))
-}
-
-fn generated(args: &CodegenGenerate, console: Console) -> Result<u8, Refused> {
-    let format = args.project.format;
-    let config = project::read(args.place.as_deref(), &args.project)?;
-    let prints = config.groups.iter().flat_map(|group| &group.outputs).any(|output| output.output.is_none());
-    if prints && (args.check || format != MessagesArg::Text) && args.emit.is_none() {
-        let error =
-            Error::usage("the code goes to standard output").with_hint("name a folder: --output DIR/");
-        console.error(&error);
-        return Ok(exit::USAGE);
-    }
-    let mut checked = checks(&config)?;
-    if args.emit.is_none() {
-        let unsupported = output::unsupported(&config);
-        if !unsupported.is_empty() {
-            checked.diagnostics.extend(unsupported);
-            return Err(Refused::of(checked.diagnostics));
-        }
-    }
-    let (model, mut diagnostics) = described(&config, &checked, &args.server, console)?;
-    if args.emit.is_some() {
-        tell(&diagnostics, MessagesArg::Text, console);
-        console.result(&serde_json::to_string_pretty(&model).unwrap_or_default());
-        return Ok(exit::DONE);
-    }
-    let mut programs = Programs::new(console);
-    let planned = output::plan(&config, &checked, &model, &mut programs);
-    if let Some(code) = programs.stopped() {
-        return Ok(code);
-    }
-    let planned = match planned {
-        Ok(planned) => planned,
-        Err(errors) => {
-            diagnostics.extend(errors);
-            return Err(Refused::of(diagnostics));
-        }
-    };
-    diagnostics.extend(planned.warnings.clone());
-    let unwritten = |error: std::io::Error| {
-        console.error(&Error::new(ErrorKind::Source, format!("no code was written: {error}")));
-        Ok(exit::FAILED)
-    };
-    if args.check {
-        match planned.stale() {
-            Ok(stale) => diagnostics.extend(stale),
-            Err(error) => return unwritten(error),
-        }
-        let fresh = diagnostics.errors() == 0;
-        tell(&diagnostics, format, console);
-        if fresh && format == MessagesArg::Text {
-            console.say(&format!("{} up to date", files(planned.files.len())));
-        }
-        return Ok(if fresh { exit::DONE } else { exit::FAILED });
-    }
-    let written = match planned.write() {
-        Ok(written) => written,
-        Err(error) => return unwritten(error),
-    };
-    tell(&diagnostics, format, console);
-    for text in &planned.printed {
-        console.result(text.trim_end());
-    }
-    if format == MessagesArg::Text && !planned.files.is_empty() {
-        for path in &written {
-            console.say(&format!("written {}", visible(&path.to_string_lossy())));
-        }
-        console.say(&format!(
-            "{} written, {} unchanged",
-            files(written.len()),
-            planned.files.len() - written.len()
-        ));
-    }
-    Ok(exit::DONE)
-}
-
 fn explained(args: &CodegenExplain, console: Console) -> u8 {
     explanation(args, console).unwrap_or_else(|refused| refused.tell(MessagesArg::Text, console))
 }
@@ -149,7 +70,7 @@ fn explained(args: &CodegenExplain, console: Console) -> u8 {
 fn explanation(args: &CodegenExplain, console: Console) -> Result<u8, Refused> {
     let config = project::read_explained(&args.project)?;
     let checked = checks(&config)?;
-    let (model, diagnostics) = described(&config, &checked, &args.server, console)?;
+    let (model, diagnostics) = described(&config, &checked, (&args.server, None), console)?;
     tell(&diagnostics, MessagesArg::Text, console);
     let names = explain::names(&model);
     let wanted = args.name.as_deref().map_or_else(|| names.clone(), |name| vec![name]);
@@ -170,11 +91,11 @@ fn checks(config: &Config) -> Result<Checked, Refused> {
     check(config).map_err(Refused::of)
 }
 
-/// Describes a project on the server that was typed, which is named first.
+/// Describes a project on the server that was typed, else on a throwaway one, which may stand ready. It is named first.
 fn described(
     config: &Config,
     checked: &Checked,
-    typed: &DescribingServer,
+    (typed, ready): (&DescribingServer, Option<&Place>),
     console: Console,
 ) -> Result<(Model, Diagnostics), Refused> {
     let unusable = |error: Error| {
@@ -190,7 +111,7 @@ fn described(
         }]);
         Refused { diagnostics, code: exit::USAGE }
     };
-    let (place, from) = server::choose(typed).map_err(unusable)?;
+    let (place, from) = server::choose(typed, ready).map_err(unusable)?;
     let mut named = |server: &str| {
         console.labelled("server", &format!("{server}{from}"));
         name_schema(checked, console);
@@ -225,10 +146,6 @@ fn tell(diagnostics: &Diagnostics, format: MessagesArg, console: Console) {
             }
         }
     }
-}
-
-fn files(count: usize) -> String {
-    counted(number(count), "file", "files")
 }
 
 fn number(count: usize) -> u64 {

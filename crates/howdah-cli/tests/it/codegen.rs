@@ -3,6 +3,7 @@
 mod command;
 mod init;
 mod template;
+mod watch;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

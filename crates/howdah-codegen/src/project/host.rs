@@ -3,6 +3,8 @@
 //! On a server of the user's, each group of files gets a scratch database, if the role may make one, else a transaction that
 //! is rolled back. A scratch database whose program was killed has no sessions: the next run removes it.
 
+use std::sync::Arc;
+
 use howdah_connect::{ConnectOptions, Connection, Environment, Target};
 use howdah_server::{Settings, Throwaway};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -16,6 +18,8 @@ use super::trouble::Trouble;
 pub enum Place {
     /// One that is made for it, and removed.
     Throwaway,
+    /// A throwaway one that stands ready, and that nobody has described anything on: steps leave roles behind.
+    Ready(Arc<Throwaway>),
     /// One of the user's.
     Server(Box<Target>),
 }
@@ -33,7 +37,7 @@ const ATTEMPTS: u32 = 5;
 pub(super) enum Host {
     Throwaway {
         /// Stops the server when it goes.
-        server: Box<Throwaway>,
+        server: Arc<Throwaway>,
         superuser: Box<Target>,
         role: Box<Target>,
     },
@@ -65,16 +69,30 @@ pub(super) enum Kind {
     },
 }
 
+impl Place {
+    /// A throwaway server, started ahead of the description that needs it.
+    ///
+    /// # Errors
+    ///
+    /// It does not start.
+    pub fn ready() -> Result<Self, howdah_server::Error> {
+        Throwaway::start(&Settings::fast_and_unsafe()).map(|server| Self::Ready(Arc::new(server)))
+    }
+}
+
 impl Host {
     /// `is_there`: the tables are in the database that is named.
     pub(super) async fn open(place: &Place, is_there: bool) -> Result<Self, Trouble> {
         match place {
-            Place::Throwaway if is_there => {
+            Place::Throwaway | Place::Ready(_) if is_there => {
                 let message = "`schema: database` describes a database, and none is named";
                 Err(Trouble::of(message.to_owned(), Some("name it: -d CONNINFO")))
             }
-            Place::Throwaway => {
-                let server = Box::new(Throwaway::start(&Settings::fast_and_unsafe())?);
+            Place::Throwaway | Place::Ready(_) => {
+                let server = match place {
+                    Place::Ready(server) => Arc::clone(server),
+                    _ => Arc::new(Throwaway::start(&Settings::fast_and_unsafe())?),
+                };
                 // Complete in itself: PGOPTIONS and the like are for the user's servers.
                 let target = |conninfo: String| {
                     let options = ConnectOptions::default().conninfo(conninfo);

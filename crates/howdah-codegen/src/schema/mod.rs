@@ -15,7 +15,7 @@ pub use left::{Left, LeftOut};
 
 use std::fmt::Write as _;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::config::{self, Config, Named, SchemaFiles, Tool};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Lines, Place};
@@ -121,6 +121,19 @@ fn is_off(conf: &str, key: &str) -> bool {
     conf.lines()
         .filter_map(|line| line.split_once('='))
         .any(|(name, value)| name.trim() == key && value.trim().eq_ignore_ascii_case("false"))
+}
+
+/// What `schema:` names, and the files in its folders; nothing is read.
+pub(crate) fn dependencies(config: &Config) -> Vec<PathBuf> {
+    let config::Schema::Files(entries) = &config.schema else { return Vec::new() };
+    let mut all = Vec::new();
+    for entry in entries {
+        all.push(config.folder.join(&entry.path.path));
+        if let Ok(listed) = folder::list(&config.folder, &entry.path.path) {
+            all.extend(listed.files.iter().map(|file| config.folder.join(&file.shown)));
+        }
+    }
+    all
 }
 
 /// Reads all that `schema:` names.

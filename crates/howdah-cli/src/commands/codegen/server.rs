@@ -10,9 +10,9 @@ use crate::conceal;
 /// What stands for `-d`, ours before SQG's.
 const VARIABLES: [&str; 2] = ["HOWDAH_CODEGEN_URL", "SQG_POSTGRES_URL"];
 
-/// Chooses a server; and says, behind its name, which variable named it. `PGHOST` and the like choose none: nobody's data are
+/// Chooses a server, of throwaway ones the one that stands ready; and says, behind its name, which variable named it. `PGHOST` and the like choose none: nobody's data are
 /// needed here, and a server should be touched on purpose.
-pub(super) fn choose(typed: &DescribingServer) -> Result<(Place, String), Error> {
+pub(super) fn choose(typed: &DescribingServer, ready: Option<&Place>) -> Result<(Place, String), Error> {
     let mut options = ConnectOptions::default();
     options.conninfo.clone_from(&typed.dbname);
     options.host.clone_from(&typed.host);
@@ -25,7 +25,7 @@ pub(super) fn choose(typed: &DescribingServer) -> Result<(Place, String), Error>
                 options.conninfo = Some(value);
                 from = format!(", from {name}");
             }
-            None => return Ok((Place::Throwaway, from)),
+            None => return Ok((ready.cloned().unwrap_or(Place::Throwaway), from)),
         }
     } else if let Some(conninfo) = &typed.dbname {
         conceal::password_of(conninfo);
