@@ -271,24 +271,28 @@ impl Persistent {
     fn stop_locked(&self) -> Result<bool> {
         let data_dir = self.data_dir();
         let started = Instant::now();
-        let mut signalled = None;
+        let mut signalled: Option<(Pid, Option<PathBuf>)> = None;
         loop {
-            let (pid, socket_dir) = match postmaster::observe(&data_dir)? {
-                State::Down | State::Stale => break,
-                State::Changing(pid) => (pid, None),
-                State::Ready(postmaster) => (postmaster.pid, Some(postmaster.socket_dir)),
+            let (pid, socket_dir) = match (postmaster::observe(&data_dir)?, &signalled) {
+                // Its lock file goes before it does.
+                (State::Down | State::Stale, Some((pid, _))) if postmaster::is_server_of(*pid, &data_dir) => {
+                    (*pid, None)
+                }
+                (State::Down | State::Stale, _) => break,
+                (State::Changing(pid), _) => (pid, None),
+                (State::Ready(postmaster), _) => (postmaster.pid, Some(postmaster.socket_dir)),
             };
             if signalled.is_none() {
                 // Fast shutdown: sessions are ended, everything is written.
                 postmaster::signal(pid, Signal::INT)?;
-                signalled = Some(socket_dir);
+                signalled = Some((pid, socket_dir));
             }
             if started.elapsed() > PATIENCE {
                 return Err(slow(data_dir, pid, "stopping"));
             }
             thread::sleep(POLL);
         }
-        let Some(socket_dir) = signalled else { return Ok(false) };
+        let Some((_, socket_dir)) = signalled else { return Ok(false) };
         if let Some(directory) = socket_dir.filter(|directory| !directory.starts_with(&self.base)) {
             // The short directory in /tmp: empty now.
             let _ = fs::remove_dir(directory);

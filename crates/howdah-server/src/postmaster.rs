@@ -97,7 +97,7 @@ fn same_directory(one: &Path, other: &Path) -> bool {
 }
 
 /// Whether a living process was started as the server of `data_dir`, by its command line and its owner.
-fn is_server_of(pid: Pid, data_dir: &Path) -> bool {
+pub(crate) fn is_server_of(pid: Pid, data_dir: &Path) -> bool {
     let process = PathBuf::from(format!("/proc/{}", pid.as_raw_nonzero()));
     let Ok(command) = fs::read(process.join("cmdline")) else {
         return !Path::new("/proc/self/cmdline").exists() && ps_names(pid, data_dir);
