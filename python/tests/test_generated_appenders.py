@@ -1,8 +1,9 @@
 """Generated appenders: whatever ends one early, none of its rows are there, and the connection goes on."""
 
+import asyncio
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -272,6 +273,93 @@ def test_a_stream_that_is_left_early_undoes_what_ran_meanwhile(
     for size in (0, -1):
         with pytest.raises(psycopg.DataError, match="fetch_size"):
             next(early.numbers_stream(fetch_size=size))
+
+
+@pytest.fixture
+def beside(database: Database, tmp_path: Path) -> Generated:
+    """A table, and a statement of each form beside its appender."""
+    database.sql("CREATE TABLE t (a int PRIMARY KEY)")
+    code = Sql("beside")
+    number = builtin("int4")
+    columns = [column("i", number, nullable=False)]
+    code.statement("numbers", ["SELECT i FROM generate_series(1, 100) i"], columns=columns)
+    code.statement("first", ["SELECT 1 AS i"], columns=columns, one=True)
+    code.statement("add", ["INSERT INTO t VALUES (", 0, ")"], kind="exec", batch=True, parameters=[
+        {"name": "a", "type": number, "nullable": False, "why": ""}
+    ])  # fmt: skip
+    code.table("t", {"a": number})
+    return code.load(tmp_path)
+
+
+@pytest.mark.parametrize("autocommit", [True, False])
+def test_a_statement_beside_an_open_appender_waits_for_ever(
+    beside: Generated, database: Database, *, autocommit: bool
+) -> None:
+    with psycopg.connect(database.dsn, autocommit=autocommit) as connection:
+        shop = beside.Beside(connection)
+        statements = [
+            shop.first, shop.numbers, lambda: shop.add(1), lambda: shop.add_batch([1]),
+            lambda: next(shop.numbers_stream()), lambda: shop.create_t_appender().__enter__(),
+            lambda: shop.bulk_insert_t_rows([]),
+        ]  # fmt: skip
+        for statement in statements:
+            with shop.create_t_appender() as appender:
+                appender.append(beside.TRow(1))
+                with pytest.raises(psycopg.ProgrammingError, match="an appender is open on this connection"):
+                    statement()
+                # The appender goes on.
+                appender.append(beside.TRow(2))
+            connection.rollback()
+            assert connection.execute("DELETE FROM t").rowcount == (2 if autocommit else 0)
+            connection.rollback()
+        # Between two rows that are fetched, rows may be appended.
+        for row in shop.numbers_stream(fetch_size=7):
+            assert shop.bulk_insert_t_rows([beside.TRow(row.i)]) == 1
+        assert left(connection) == 100
+
+
+@pytest.mark.parametrize("autocommit", [True, False])
+def test_a_stream_that_goes_on_beside_an_open_appender_waits_for_ever(
+    beside: Generated, database: Database, *, autocommit: bool
+) -> None:
+    def run(shop: Generated) -> None:
+        rows = shop.numbers_stream(fetch_size=7)
+        next(rows)
+        with shop.create_t_appender() as appender:
+            for row in rows:
+                appender.append(beside.TRow(row.i))
+
+    with psycopg.connect(database.dsn, autocommit=autocommit) as connection:
+        shop = beside.Beside(connection)
+        with pytest.raises(psycopg.ProgrammingError, match="an appender is open on this connection"):
+            run(shop)
+        connection.rollback()
+        assert left(connection) == 0
+        assert shop.bulk_insert_t_rows([beside.TRow(1)]) == 1
+
+
+def test_a_stream_that_goes_on_beside_an_open_appender_waits_for_ever_in_asyncio(
+    beside: Generated, database: Database
+) -> None:
+    async def appended(shop: Generated, rows: AsyncIterator[Generated]) -> None:
+        async with shop.create_t_appender() as appender:
+            with pytest.raises(psycopg.ProgrammingError, match="an appender is open on this connection"):
+                await shop.first()
+            async for row in rows:
+                await appender.append(beside.TRow(row.i))
+
+    async def run() -> None:
+        async with await psycopg.AsyncConnection.connect(database.dsn, autocommit=True) as connection:
+            shop = beside.AsyncBeside(connection)
+            rows = shop.numbers_stream(fetch_size=7)
+            await anext(rows)
+            with pytest.raises(psycopg.ProgrammingError, match="an appender is open on this connection"):
+                await appended(shop, rows)
+            assert (await shop.first()).i == 1
+            assert await shop.bulk_insert_t_rows([beside.TRow(1)]) == 1
+
+    asyncio.run(run())
+    assert database.value("SELECT count(*) FROM t") == "1"
 
 
 def test_rows_of_equal_shape_have_classes_of_their_own(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 from conftest import Database
-from generated import Sql, Type, builtin, column, own
+from generated import Sql, Type, builtin, column, own, parameter
 from java_program import PROGRAMS, compiled, run
 from test_generated_appenders import HOSTILE, double, hostile
 from test_generated_types import LITERALS, MADE, OWN, TYPES, binary_of, psycopg, quoted
@@ -232,11 +232,21 @@ final class WriteTooMuch {{
 
 
 def faults() -> list[Sql]:
-    """Give tables whose appenders go in binary and as text."""
+    """Give tables whose appenders go in binary and as text, and statements that are run beside them."""
     made = []
     for name, last in (("binary", "int4"), ("text", "point")):
         code = Sql(f"faults_{name}")
         code.table("t", {"a": builtin("int4"), "b": builtin("date"), "c": builtin(last)})
+        number = builtin("int4")
+        text = ["SELECT i FROM generate_series(1, 3000) i"]
+        code.statement("numbers", text, columns=[column("i", number, nullable=False)])
+        code.statement(
+            "add",
+            ["INSERT INTO t VALUES (", 0, ")"],
+            kind="exec",
+            batch=True,
+            parameters=[parameter("a", number)],
+        )
         made.append(code)
     return made
 

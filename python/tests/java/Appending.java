@@ -1,6 +1,7 @@
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Iterator;
+import java.util.List;
 import java.util.function.IntFunction;
 
 /**
@@ -187,6 +188,8 @@ final class Appending {
         });
         left(connection, 0);
 
+        beside(binary, connection);
+
         forget(binary, connection);
         Thread collecting = new Thread(() -> {
             while (!Thread.currentThread().isInterrupted()) {
@@ -200,6 +203,37 @@ final class Appending {
         } finally {
             collecting.interrupt();
         }
+    }
+
+    /** pgjdbc would let a statement wait for the end of the COPY, and for ever. */
+    private static void beside(boolean binary, Connection connection) throws SQLException {
+        FaultsBinary shop = new FaultsBinary(connection);
+        List<Check.Give<?>> statements = List.of(
+            shop::numbers,
+            shop::numbersStream,
+            () -> shop.add(1),
+            () -> shop.addBatch(List.of(new FaultsBinary.AddParameters(1))),
+            shop::createTAppender,
+            () -> shop.bulkInsertTRow(List.of()));
+        for (Check.Give<?> statement : statements) {
+            try (var appender = open(binary, connection)) {
+                appender.append(1);
+                Check.refused("a statement beside an appender", "an appender is open", statement);
+                appender.append(2);
+            }
+            left(connection, 0);
+        }
+        Check.refused("a stream beside an appender", "an appender is open", () -> {
+            try (var numbers = shop.numbersStream(); var appender = open(binary, connection)) {
+                for (var iterator = numbers.iterator(); iterator.hasNext();) {
+                    appender.append(iterator.next().i());
+                }
+                return appender.finish();
+            } catch (HowdahJdbc.UncheckedSqlException failure) {
+                throw failure.getCause();
+            }
+        });
+        left(connection, 0);
     }
 
     private static void forget(boolean binary, Connection connection) throws SQLException {

@@ -64,13 +64,16 @@ public final class HowdahCopy {
     }
 
     static <T> Appender<T> open(Connection connection, Target<T> target) throws SQLException {
+        HowdahJdbc.checkVacant(connection);
         Map<HowdahCodec<?>, Integer> oids = new IdentityHashMap<>();
         if (target.binary()) {
             for (HowdahCodec<?> codec : target.codecs()) {
                 ask(connection, codec, oids);
             }
         }
-        return new Appender<>(target, oids, connection.unwrap(PGConnection.class).getCopyAPI().copyIn(target.copy()));
+        CopyIn copy = connection.unwrap(PGConnection.class).getCopyAPI().copyIn(target.copy());
+        HowdahJdbc.occupy(connection, copy);
+        return new Appender<>(target, oids, copy);
     }
 
     /** Asks for the OIDs that values of a type name in their binary form. */

@@ -3,19 +3,25 @@ import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
+import java.lang.ref.Reference;
+import java.lang.ref.WeakReference;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Spliterator;
 import java.util.Spliterators;
+import java.util.WeakHashMap;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
+import org.postgresql.copy.CopyOperation;
 
 /**
  * What generated classes share: values that Java lacks, and how statements are run.
@@ -89,8 +95,33 @@ public final class HowdahJdbc {
         void bind(T values) throws SQLException;
     }
 
-    /** Prepares a statement whose results come as text: pgjdbc does not ask for binary ones if they can be updated. */
+    /** The last COPY that was begun on a connection. */
+    private static final Map<Connection, Reference<CopyOperation>> COPIES =
+        Collections.synchronizedMap(new WeakHashMap<>());
+
+    /** Notes that a COPY has begun: until its end, statements of generated code are refused on the connection. */
+    static void occupy(Connection connection, CopyOperation copy) {
+        COPIES.put(connection, new WeakReference<>(copy));
+    }
+
+    /** Refuses a statement beside an open appender: pgjdbc would wait for the end of the COPY, and for ever. */
+    static void checkVacant(Connection connection) throws SQLException {
+        Reference<CopyOperation> copy = COPIES.get(connection);
+        CopyOperation open = copy == null ? null : copy.get();
+        if (open != null && open.isActive()) {
+            throw new SQLException(
+                "an appender is open on this connection: finish it first, or use another connection", "55006");
+        }
+    }
+
     static PreparedStatement prepare(Connection connection, String sql) throws SQLException {
+        checkVacant(connection);
+        return connection.prepareStatement(sql);
+    }
+
+    /** Prepares a statement whose results come as text: pgjdbc does not ask for binary ones if they can be updated. */
+    static PreparedStatement prepareText(Connection connection, String sql) throws SQLException {
+        checkVacant(connection);
         return connection.prepareStatement(
             sql, ResultSet.TYPE_FORWARD_ONLY, ResultSet.CONCUR_UPDATABLE, ResultSet.CLOSE_CURSORS_AT_COMMIT);
     }
@@ -138,6 +169,7 @@ public final class HowdahJdbc {
      */
     static <T> Stream<T> stream(Connection connection, String sql, Bind<PreparedStatement> bind, Read<T> read)
         throws SQLException {
+        checkVacant(connection);
         boolean own = connection.getAutoCommit();
         if (own) {
             connection.setAutoCommit(false);
@@ -174,7 +206,7 @@ public final class HowdahJdbc {
         }
 
         void open(String sql, Bind<PreparedStatement> bind) throws SQLException {
-            statement = prepare(connection, sql);
+            statement = prepareText(connection, sql);
             statement.setFetchSize(FETCH_SIZE);
             bind.bind(statement);
             row = statement.executeQuery();
@@ -188,6 +220,8 @@ public final class HowdahJdbc {
             }
             T value;
             try {
+                // The next row may have to be fetched.
+                checkVacant(connection);
                 if (!row.next()) {
                     close();
                     return false;

@@ -35,6 +35,7 @@ final class HowdahUpsert<T> {
 
     /** Gives the number of rows that were changed. Without autocommit, the transaction is the connection's. */
     long write(Connection connection, Iterable<T> rows) throws SQLException {
+        HowdahJdbc.checkVacant(connection);
         boolean own = connection.getAutoCommit();
         if (own) {
             connection.setAutoCommit(false);

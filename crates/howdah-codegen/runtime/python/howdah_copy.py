@@ -91,6 +91,7 @@ class Appender(Generic[T]):
     """Appends rows to a table by COPY, in a `with` block, within the connection's transaction.
 
     The end of the block sends the last rows; every other way out of it cancels the COPY, and no row of it is there.
+    Until then the connection takes no other statement.
     """
 
     def __init__(
@@ -106,8 +107,10 @@ class Appender(Generic[T]):
         self._context: contextlib.AbstractContextManager[psycopg.Copy] | None = None
 
     def __enter__(self) -> Self:
+        pg.check_vacant(self._cursor.connection)
         self._context = self._cursor.copy(self._rows.copy)
         self._copy = self._context.__enter__()
+        pg.occupy(self._cursor.connection, self)
         if self._rows.binary:
             try:
                 self._copy.set_types(self._rows.oids)
@@ -137,10 +140,17 @@ class Appender(Generic[T]):
         self._end(None)
         return self._rows.counted(self._cursor.rowcount)
 
+    def abandon(self, error: Exception) -> None:
+        """Cancel the COPY; from now on the appender has failed."""
+        self._rows.failure = self._rows.failure or error
+        self._literals = self._rows.refuse
+        self._end(error)
+
     def _end(self, error: BaseException | None) -> None:
         if self._context is None:
             return
         context, self._context = self._context, None
+        pg.vacate(self._cursor.connection)
         context.__exit__(type(error) if error else None, error, error.__traceback__ if error else None)
 
     def __exit__(
@@ -162,6 +172,7 @@ class AsyncAppender(Generic[T]):
     """Appends rows to a table by COPY, in an `async with` block, within the connection's transaction.
 
     The end of the block sends the last rows; every other way out of it cancels the COPY, and no row of it is there.
+    Until then the connection takes no other statement.
     """
 
     def __init__(
@@ -177,8 +188,10 @@ class AsyncAppender(Generic[T]):
         self._context: contextlib.AbstractAsyncContextManager[psycopg.AsyncCopy] | None = None
 
     async def __aenter__(self) -> Self:
+        pg.check_vacant(self._cursor.connection)
         self._context = self._cursor.copy(self._rows.copy)
         self._copy = await self._context.__aenter__()
+        pg.occupy(self._cursor.connection, self)
         if self._rows.binary:
             try:
                 self._copy.set_types(self._rows.oids)
@@ -208,10 +221,17 @@ class AsyncAppender(Generic[T]):
         await self._end(None)
         return self._rows.counted(self._cursor.rowcount)
 
+    async def abandon(self, error: Exception) -> None:
+        """Cancel the COPY; from now on the appender has failed."""
+        self._rows.failure = self._rows.failure or error
+        self._literals = self._rows.refuse
+        await self._end(error)
+
     async def _end(self, error: BaseException | None) -> None:
         if self._context is None:
             return
         context, self._context = self._context, None
+        pg.vacate(self._cursor.connection)
         await context.__aexit__(type(error) if error else None, error, error.__traceback__ if error else None)
 
     async def __aexit__(

@@ -15,9 +15,10 @@ import itertools
 import json
 import re
 import struct
+import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Generic, LiteralString, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, LiteralString, Protocol, TypeAlias, TypeVar, cast
 from uuid import UUID
 
 import psycopg
@@ -36,6 +37,7 @@ from psycopg.types.range import Range
 
 if TYPE_CHECKING:
     from psycopg.abc import AdaptContext, Buffer
+    from psycopg.rows import AsyncRowFactory, RowFactory
 
 T = TypeVar("T")
 Inet: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address | ipaddress.IPv4Interface | ipaddress.IPv6Interface
@@ -518,8 +520,52 @@ def rows(make: Make[T]) -> Callable[[Any], Make[T]]:
     return lambda _: make
 
 
+AnyConnection: TypeAlias = "psycopg.Connection[Any] | psycopg.AsyncConnection[Any]"
+
+
+class Occupant(Protocol):
+    """An open appender: until its end its connection takes nothing else."""
+
+    def abandon(self, error: Exception) -> Any:
+        """Cancel the COPY."""
+
+
+_occupied: weakref.WeakKeyDictionary[AnyConnection, weakref.ref[Occupant]] = weakref.WeakKeyDictionary()
+
+
+def occupy(connection: AnyConnection, occupant: Occupant) -> None:
+    """Note that an appender is open: until `vacate`, generated code refuses to run statements on the connection."""
+    _occupied[connection] = weakref.ref(occupant)
+
+
+def vacate(connection: AnyConnection) -> None:
+    """Note that there is no appender any more."""
+    _occupied.pop(connection, None)
+
+
+def _occupant(connection: AnyConnection) -> Occupant | None:
+    occupant = _occupied.get(connection)
+    return occupant() if occupant else None
+
+
+def _beside() -> psycopg.ProgrammingError:
+    return psycopg.ProgrammingError(
+        "an appender is open on this connection: finish it first, or use another connection"
+    )
+
+
+def check_vacant(connection: AnyConnection) -> None:
+    """Refuse a statement beside an open appender: psycopg would wait for the end of the COPY, and for ever."""
+    if _occupant(connection) is not None:
+        raise _beside()
+
+
 class Cursor(psycopg.Cursor[T]):
     """A cursor with the adapters of generated code."""
+
+    def __init__(self, connection: psycopg.Connection[Any], *, row_factory: RowFactory[T]) -> None:
+        check_vacant(connection)
+        super().__init__(connection, row_factory=row_factory)
 
     @property
     def adapters(self) -> AdaptersMap:
@@ -528,6 +574,10 @@ class Cursor(psycopg.Cursor[T]):
 
 class AsyncCursor(psycopg.AsyncCursor[T]):
     """A cursor with the adapters of generated code."""
+
+    def __init__(self, connection: psycopg.AsyncConnection[Any], *, row_factory: AsyncRowFactory[T]) -> None:
+        check_vacant(connection)
+        super().__init__(connection, row_factory=row_factory)
 
     @property
     def adapters(self) -> AdaptersMap:
@@ -551,12 +601,14 @@ _numbers = itertools.count(1)
 
 def together(connection: psycopg.Connection[Any]) -> contextlib.AbstractContextManager[object]:
     """Make one transaction of statements, each of which would be its own."""
+    check_vacant(connection)
     idle = connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE
     return connection.transaction() if idle else contextlib.nullcontext()
 
 
 def async_together(connection: psycopg.AsyncConnection[Any]) -> contextlib.AbstractAsyncContextManager[object]:
     """Make one transaction of statements, each of which would be its own."""
+    check_vacant(connection)
     idle = connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE
     return connection.transaction() if idle else contextlib.nullcontext()
 
@@ -571,15 +623,20 @@ def stream(
 ) -> Iterator[T]:
     """Read rows by a cursor of the server, in a transaction, which is committed if the reader leaves early."""
     _check_fetch_size(fetch_size)
+    check_vacant(connection)
     idle = connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE
     with (
         connection.transaction() if idle else contextlib.nullcontext(),
         _ServerCursor(connection, f"howdah_{next(_numbers)}", row_factory=rows(make)) as cursor,
     ):
-        cursor.itersize = fetch_size
         cursor.execute(query, parameters)
         try:
-            yield from cursor
+            while batch := cursor.fetchmany(fetch_size):
+                yield from batch
+                # A cursor of the server can neither go on beside it nor be closed.
+                if (occupant := _occupant(connection)) is not None:
+                    occupant.abandon(error := _beside())
+                    raise error
         except GeneratorExit:
             # What else ran in the transaction was told to have worked.
             return
@@ -590,15 +647,19 @@ async def async_stream(
 ) -> AsyncIterator[T]:
     """Read rows by a cursor of the server, in a transaction, which is committed if the reader leaves early."""
     _check_fetch_size(fetch_size)
+    check_vacant(connection)
     idle = connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE
     async with (
         connection.transaction() if idle else contextlib.nullcontext(),
         _AsyncServerCursor(connection, f"howdah_{next(_numbers)}", row_factory=rows(make)) as cursor,
     ):
-        cursor.itersize = fetch_size
         await cursor.execute(query, parameters)
         try:
-            async for row in cursor:
-                yield row
+            while batch := await cursor.fetchmany(fetch_size):
+                for row in batch:
+                    yield row
+                if (occupant := _occupant(connection)) is not None:
+                    await occupant.abandon(error := _beside())
+                    raise error
         except GeneratorExit:
             return

@@ -117,9 +117,9 @@ impl Writer<'_> {
             text,
             item_text,
             prepare: if row.plain {
-                "connection.prepareStatement("
-            } else {
                 "HowdahJdbc.prepare(connection, "
+            } else {
+                "HowdahJdbc.prepareText(connection, "
             },
             documentation: method::documentation(statement)
                 .map(|line| literal::java_documentation(&line))
