@@ -77,6 +77,7 @@ codes! {
     ResultConflict "RESULT_CONFLICT" Generating "Rows of different columns share a name.",
     TemplateError "TEMPLATE_ERROR" Reading "A template cannot be read or laid out.",
     CommandFailed "COMMAND_FAILED" Generating "A program of `command` failed, or its answer cannot be used.",
+    ForeignFile "FOREIGN_FILE" Generating "A file that was not generated is where code is to go.",
     StaleOutput "STALE_OUTPUT" Generating "A file is not what would be generated now.",
     MigrationDrift "MIGRATION_DRIFT" Describing "A database's migrations are not those of the files.",
     DatabaseNotInitialized "DATABASE_NOT_INITIALIZED" Never "The database was asked before it was there.",

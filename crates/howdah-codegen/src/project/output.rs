@@ -147,6 +147,11 @@ fn placed(
             let message = format!("`{}` is what is read: it would be lost", path.display());
             return Err(wrong(message));
         }
+        if says_generated(file.text.as_bytes()) && is_written_by_hand(&path) {
+            let message = format!("`{}` is there and does not say that it is generated", path.display());
+            let error = unplaced(Code::ForeignFile, message, output.place.clone());
+            return Err(vec![error.help("it would be lost: move it away, or name another `output`")]);
+        }
         match planned.files.iter().find(|(before, _)| *before == path) {
             None => planned.files.push((path, file.text)),
             Some((_, text)) if *text == file.text => {}
@@ -158,6 +163,19 @@ fn placed(
         }
     }
     Ok(())
+}
+
+/// Whether a file says near its beginning that it is generated, as ours do, SQG's, and those of most generators. What a user's
+/// template or program makes need not say so.
+fn says_generated(text: &[u8]) -> bool {
+    const BEGINNING: usize = 2000;
+    let text = text.get(..BEGINNING).unwrap_or(text);
+    String::from_utf8_lossy(text).to_lowercase().contains("generated")
+}
+
+/// Whether a file holds something that no generator wrote.
+fn is_written_by_hand(path: &Path) -> bool {
+    std::fs::read(path).is_ok_and(|text| !text.trim_ascii().is_empty() && !says_generated(&text))
 }
 
 impl Planned {
