@@ -26,7 +26,7 @@ ARGS ?=
 ROWS ?= 1000000
 EVENTS := build/github-events-$(ROWS).csv
 
-.PHONY: help run test test-rust test-python test-steady test-promises oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer picture java-driver node-driver go-driver rust-crates
+.PHONY: help run test test-rust test-python test-steady test-promises oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer bench-codegen picture java-driver node-driver go-driver rust-crates
 
 help: ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -126,6 +126,11 @@ bench-python: .venv/ready ## Measure tables of polars, pandas and pyarrow beside
 bench-python-writer: .venv/ready ## Measure how many rows a second Python hands to a writer (ARGS='--rounds 5', …)
 	$(BIN)/maturin develop --release --quiet
 	$(BIN)/python bench/writer.py $(ARGS)
+
+bench-codegen: .venv/ready ## Measure generated code beside code by hand in five languages (ARGS='--only java --rows 300000', …)
+	$(CARGO) build --release --locked -p howdah-cli
+	$(BIN)/maturin develop --release --quiet
+	$(BIN)/python bench/codegen/run.py --howdah $(RELEASE)/howdah $(ARGS)
 
 picture: ## Draw README's picture again from the published raw runs
 	$(PYTHON) bench/picture.py
