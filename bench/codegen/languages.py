@@ -51,7 +51,16 @@ def java(folder: Path) -> list[str]:
     return ["java", "-cp", path, "SensorProgram"]
 
 
-LANGUAGES: dict[str, Callable[[Path], list[str]]] = {"python": python, "java": java}
+def go(folder: Path) -> list[str]:
+    """Build with the versions that the tests of generated Go have."""
+    _want("go")
+    for name in ("go.mod", "go.sum"):
+        shutil.copy(ROOT / "crates" / "howdah-codegen" / "tests" / "go" / name, folder)
+    _run(folder, "go", "build", "-o", "program", ".", GOFLAGS="-mod=mod", GOTOOLCHAIN="local")
+    return [str(folder / "program")]
+
+
+LANGUAGES: dict[str, Callable[[Path], list[str]]] = {"python": python, "java": java, "go": go}
 """They give the command that runs the program."""
 
 
