@@ -92,18 +92,18 @@ class Sql:
             "migrations": self.migrations,
         }  # fmt: skip
 
-    def write(self, folder: Path) -> Path:
+    def write(self, folder: Path, *options: str) -> Path:
         """Generate its Python in a folder, and give the module's path."""
-        write([self], "python/postgres", folder)
+        write([self], "python/postgres", folder, *options)
         return folder / f"{self.name}.py"
 
-    def load(self, folder: Path) -> ModuleType:
+    def load(self, folder: Path, *options: str) -> ModuleType:
         """Generate its code and import it."""
-        self.write(folder)
+        self.write(folder, *options)
         if str(folder) not in sys.path:
             sys.path.insert(0, str(folder))
         importlib.invalidate_caches()
-        for name in (self.name, "howdah_copy", "howdah_migrate", "howdah_psycopg"):
+        for name in (self.name, "howdah_copy", "howdah_migrate", "howdah_observer", "howdah_psycopg"):
             sys.modules.pop(name, None)
         return importlib.import_module(self.name)
 

@@ -1,7 +1,7 @@
 //! Renders a model for tests of generated code: `render-model MODEL GENERATOR FOLDER [OPTION…]` writes the files of all
 //! modules there.
 //!
-//! An option is `package=NAME`, or `text-timestamps`, which is `config: {timestamps: string}`.
+//! An option is `package=NAME`, or `text-timestamps`, which is `config: {timestamps: string}`, or `observer`.
 
 use std::{env, error::Error, fs, path::Path};
 
@@ -22,6 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         package: given.iter().find_map(|option| option.strip_prefix("package=")).map(str::to_owned),
         text_timestamps: given.iter().any(|option| option == "text-timestamps"),
         migrations: true,
+        observer: given.iter().any(|option| option == "observer"),
     };
     for module in &model.modules {
         let generated =

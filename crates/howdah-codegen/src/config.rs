@@ -115,27 +115,6 @@ impl Config {
         own.chain(given).any(|read| read.canonicalize().is_ok_and(|read| read == path))
     }
 
-    /// Everything that the code depends on: the configuration, SQL files, folders of a schema with their files, templates, and
-    /// what of the words of a `command` are files. What is not there is among them, since it may come.
-    #[must_use]
-    pub fn dependencies(&self) -> Vec<PathBuf> {
-        let own = self.text.iter().map(|(name, _)| name.as_str());
-        let files = self.groups.iter().flat_map(|group| group.files.iter().map(|file| file.path.as_str()));
-        let templates = self.templates().map(|template| template.path.as_str());
-        let named = own.chain(files).chain(templates).map(|name| self.folder.join(name));
-        let outputs = self.groups.iter().flat_map(|group| &group.outputs);
-        let words = outputs.flat_map(|output| match &output.maker {
-            Maker::Program(words) => words.as_slice(),
-            Maker::Generator(_) => &[],
-        });
-        let programs = words.map(|word| self.folder.join(word)).filter(|path| path.is_file());
-        let schema = crate::schema::dependencies(self);
-        let mut all = named.chain(programs).chain(schema).collect::<Vec<_>>();
-        all.sort();
-        all.dedup();
-        all
-    }
-
     /// The user's templates.
     pub(crate) fn templates(&self) -> impl Iterator<Item = &Named> {
         self.groups.iter().flat_map(|group| &group.outputs).filter_map(|output| output.template.as_ref())

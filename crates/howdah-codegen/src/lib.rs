@@ -4,6 +4,7 @@
 mod bookkeeping;
 pub mod check;
 pub mod config;
+pub mod dependencies;
 pub mod describe;
 pub mod diagnostic;
 pub mod example;

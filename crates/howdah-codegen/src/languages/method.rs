@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::rows;
-use crate::model::{Kind, Statement};
+use super::{literal, rows};
+use crate::model::{Kind, Module, Statement};
 
 /// What a method gives, by which templates lay it out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -36,6 +36,16 @@ pub(crate) fn is_streamed(statement: &Statement) -> bool {
 /// Whether a method for many sets of parameters stands beside it. One without parameters has nothing to repeat.
 pub(crate) fn is_batched(statement: &Statement) -> bool {
     statement.batch && !statement.parameters.is_empty()
+}
+
+/// The name by which the server's views of activity and observers know it: `shop.get_user`.
+pub(crate) fn label(module: &Module, name: &str) -> String {
+    format!("{}.{}", literal::sql_comment(&module.name), literal::sql_comment(name))
+}
+
+/// The comment that begins its text, for those who look at a server.
+pub(crate) fn opening(module: &Module, statement: &Statement) -> String {
+    format!("/* {} */ ", label(module, &statement.name))
 }
 
 /// The lines above its header, and where that stands.

@@ -100,6 +100,8 @@ pub struct Options {
     pub migrations: bool,
     /// Lays the module's file out instead of ours.
     pub template: Option<Template>,
+    /// The program hears of every call.
+    pub observer: bool,
     /// A timestamptz is a text instead of the language's own type, which holds less.
     pub text_timestamps: bool,
 }

@@ -34,19 +34,23 @@ pub fn unsupported(config: &Config) -> Vec<Diagnostic> {
 }
 
 fn generator(name: &str, output: &Output) -> Result<Generator, Box<Diagnostic>> {
-    let not_yet = |what: String| Box::new(unplaced(Code::NotSupported, what, output.place.clone()));
+    let not_supported = |what: String| unplaced(Code::NotSupported, what, output.place.clone());
     let Some(generator) = Generator::named(name) else {
-        return Err(not_yet(format!("the generator `{name}` is not there yet")));
+        return Err(Box::new(not_supported(format!("the generator `{name}` is not there yet"))));
     };
-    let wanted = |key: Option<bool>| key == Some(true);
-    let missing = [
-        ("observer", wanted(output.options.observer)),
-        ("timestamps", output.options.text_timestamps.is_some() && generator != Generator::TypescriptPg),
-    ];
-    for (key, missing) in missing {
-        if missing {
-            return Err(not_yet(format!("`{key}` of `{name}` is not there yet")));
-        }
+    let instead = match generator {
+        Generator::GoPgx => Some("pgx tells a tracer of every query: `pgx.ConnConfig.Tracer`"),
+        Generator::RustTokioPostgres => Some("write spans around calls, with the crate tracing for instance"),
+        _ => None,
+    };
+    if let Some(instead) = instead.filter(|_| output.options.observer == Some(true)) {
+        let message = format!("`observer` is not for `{name}`");
+        return Err(Box::new(not_supported(message).help(instead)));
+    }
+    if output.options.text_timestamps.is_some() && generator != Generator::TypescriptPg {
+        return Err(Box::new(not_supported(format!(
+            "`timestamps` is not for `{name}`, whose type holds all of one"
+        ))));
     }
     Ok(generator)
 }
@@ -96,6 +100,7 @@ fn generated(
     let options = Options {
         package: output.options.package.clone(),
         migrations: output.options.migrations == Some(true),
+        observer: output.options.observer == Some(true),
         template: checked.templates.iter().find(|known| named == Some(&known.file)).cloned(),
         text_timestamps: output.options.text_timestamps == Some(true),
     };

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use howdah_codegen::config::Config;
+use howdah_codegen::dependencies::dependencies;
 use howdah_codegen::project::Place;
 
 use super::{generate, number, project, server};
@@ -69,7 +70,7 @@ fn stamps(args: &CodegenGenerate, config: Option<&Config>) -> BTreeMap<PathBuf, 
         Some(_) => None,
         None => Config::locate(place.unwrap_or(Path::new(""))).ok(),
     };
-    let made_of = config.map(Config::dependencies).unwrap_or_default();
+    let made_of = config.map(dependencies).unwrap_or_default();
     file.into_iter().chain(made_of).map(|path| (path.clone(), stamp(&path))).collect()
 }
 

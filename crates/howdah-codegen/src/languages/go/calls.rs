@@ -6,7 +6,7 @@ use super::types::padded;
 use super::view::{Arguments, Call, Choice, Field, Struct, Variable};
 use super::words::{self, exported, lower};
 use crate::languages::dynamic::{self, Step};
-use crate::languages::literal::sql_comment;
+use crate::languages::method;
 use crate::languages::names;
 use crate::model::{self, Fragment, Role, Statement};
 
@@ -177,7 +177,7 @@ impl Writer<'_> {
 
     fn joined(&self, statement: &Statement, parameters: &[Parameter<'_>]) -> Vec<String> {
         let mut body = Body { lines: vec!["var j joined".to_owned()], ..Body::default() };
-        body.text = self.opening(statement);
+        body.text = method::opening(self.module, statement);
         for part in dynamic::parts(statement) {
             let decides = part.when.and_then(|index| parameters.get(index));
             if let Some(decides) = decides {
@@ -209,7 +209,7 @@ impl Writer<'_> {
 
     /// The text of a fixed statement as pgx takes it: every parameter is read as the type that was described.
     fn sql(&self, statement: &Statement) -> String {
-        let mut sql = self.opening(statement);
+        let mut sql = method::opening(self.module, statement);
         for fragment in &statement.sql {
             match fragment {
                 Fragment::Text(text) => sql.push_str(text),
@@ -222,11 +222,5 @@ impl Writer<'_> {
             }
         }
         literal::lines(sql.trim_end())
-    }
-
-    /// What begins the text of a statement, for those who look at a server.
-    fn opening(&self, statement: &Statement) -> String {
-        let (module, name) = (sql_comment(&self.module.name), sql_comment(&statement.name));
-        format!("/* {module}.{name} */ ")
     }
 }

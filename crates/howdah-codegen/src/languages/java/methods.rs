@@ -83,7 +83,7 @@ impl Writer<'_> {
             false => {
                 let text = self.types.fields.give(&(names::screaming(&name, "sql") + "_SQL")).name;
                 let fragments = statement.sql.iter().collect::<Vec<_>>();
-                let value = self.opening(statement) + &sql(statement, &fragments);
+                let value = method::opening(self.module, statement) + &sql(statement, &fragments);
                 let value = literal::java_lines(value.trim_end(), "        ");
                 self.texts.push(Constant { ty: "String".into(), name: text.clone(), value });
                 (text.clone(), text)
@@ -109,6 +109,7 @@ impl Writer<'_> {
         Method {
             stream: format!("{name}Stream"),
             batch: format!("{name}Batch"),
+            label: literal::java(&method::label(self.module, &statement.name)),
             form: Form::of(statement),
             streamed: method::is_streamed(statement),
             batched,
@@ -216,7 +217,7 @@ impl Writer<'_> {
     fn joined(&mut self, statement: &Statement, parameters: &[Parameter], stem: &str) -> (String, String) {
         let mut lines = vec![format!(
             "StringBuilder sql = new StringBuilder({});",
-            literal::java(&self.opening(statement))
+            literal::java(&method::opening(self.module, statement))
         )];
         for part in dynamic::parts(statement) {
             let decides = part.when.and_then(|index| parameters.get(index));
@@ -250,12 +251,6 @@ impl Writer<'_> {
         let item_call = format!("{name}({})", join(&|p| format!("item.{}()", p.name)));
         self.joiners.push(Joiner { name, signature: join(&Parameter::declared), statements: lines });
         (call, item_call)
-    }
-
-    /// What begins the text of a statement, for those who look at a server.
-    fn opening(&self, statement: &Statement) -> String {
-        let (module, name) = (literal::sql_comment(&self.module.name), literal::sql_comment(&statement.name));
-        format!("/* {module}.{name} */ ")
     }
 
     fn parameters_record(&mut self, statement: &Statement, stem: &str, parameters: &[Parameter]) -> String {

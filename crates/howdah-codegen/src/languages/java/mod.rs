@@ -11,7 +11,7 @@ use self::words::{IMPORTED, class_scope, component_scope, constant_scope, mentio
 use super::rows::{self, RowOf};
 use super::template::Templates;
 use super::upsert::{self, Staged};
-use super::{File, Generated, Options, literal, migrations, names};
+use super::{File, Generated, Options, literal, method, migrations, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Model, Module, Table, TypeRef};
 
@@ -21,6 +21,7 @@ const SUPPORT: &[(&str, &str)] = &[
     ("HowdahCopy.java", include_str!("../../../runtime/java/HowdahCopy.java")),
 ];
 const UPSERT: &str = include_str!("../../../runtime/java/HowdahUpsert.java");
+const OBSERVER: &str = include_str!("../../../runtime/java/HowdahObserver.java");
 pub(super) const TEMPLATES: Templates = Templates {
     first: ("class.java", include_str!("../../../templates/java/class.jinja")),
     others: &[
@@ -115,6 +116,7 @@ pub(crate) fn generate(
         methods,
         appenders,
         migrations: steps,
+        observed: options.observer,
     };
     let body = TEMPLATES.module(model, options, &view)?;
     let mut files =
@@ -124,6 +126,9 @@ pub(crate) fn generate(
     );
     if module.tables.iter().any(Table::upserts) {
         files.push(File { path: "HowdahUpsert.java".to_owned(), text: package(options) + UPSERT });
+    }
+    if options.observer {
+        files.push(File { path: "HowdahObserver.java".to_owned(), text: package(options) + OBSERVER });
     }
     if migrates {
         let lines = |text: &str| literal::java_lines(text, "        ");
@@ -205,6 +210,7 @@ impl Writer<'_> {
             puts,
             create: members.give(&format!("create{stem}Appender")).name,
             insert: members.give(&format!("bulkInsert{stem}Row")).name,
+            label: literal::java(&method::label(self.module, &table.name)),
             upserts: upsert::staged(self.module, table)
                 .into_iter()
                 .map(|texts| self.upsert(texts, (table, form), &documentation, members))
@@ -222,7 +228,9 @@ impl Writer<'_> {
     ) -> Upsert {
         let lines = |text: &str| literal::java_lines(text, "        ");
         let name = format!("{}_{}", table.name, texts.verb);
+        let label = method::label(self.module, &format!("{}_{}", texts.verb, table.name));
         Upsert {
+            label: literal::java(&label),
             method: members.give(&(texts.verb.to_owned() + &names::pascal(&table.name, "table"))).name,
             documentation: format!("{} {place}", texts.conflict.documentation().join(" ")),
             name: self.types.fields.give(&names::screaming(&name, "table")).name,

@@ -22,6 +22,8 @@ pub(crate) struct View {
     pub(crate) methods: Vec<Method>,
     pub(crate) appenders: Vec<Appender>,
     pub(crate) migrations: Option<Migrations>,
+    /// The program hears of every call.
+    pub(crate) observed: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -91,6 +93,8 @@ pub(crate) struct Joiner {
 #[derive(Debug, Serialize)]
 pub(crate) struct Method {
     pub(crate) name: String,
+    /// How observers know it: `"shop.get_user"`.
+    pub(crate) label: String,
     pub(crate) stream: String,
     pub(crate) batch: String,
     /// Which of the template's forms lays it out.
@@ -140,12 +144,16 @@ pub(crate) struct Appender {
     pub(crate) documentation: String,
     pub(crate) create: String,
     pub(crate) insert: String,
+    /// How observers know it: `"shop.users"`.
+    pub(crate) label: String,
 }
 
 /// `:upsert` or `:ignore`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Upsert {
     pub(crate) method: String,
+    /// How observers know it: `"shop.upsert_users"`.
+    pub(crate) label: String,
     pub(crate) documentation: String,
     /// The constant of its texts.
     pub(crate) name: String,

@@ -79,6 +79,7 @@ const CLASSES: &[&str] = &[
     "HowdahCopy",
     "HowdahJdbc",
     "HowdahMigrate",
+    "HowdahObserver",
     "HowdahUpsert",
     "Integer",
     "Iterable",

@@ -82,6 +82,7 @@ impl Writer<'_> {
         let values = sent.map(|p| format!("{}: {}", literal::python(&p.name), p.value)).collect::<Vec<_>>();
         let hints = parameters.iter().map(|p| p.hint.as_str()).collect::<Vec<_>>().join(", ");
         Method {
+            label: literal::python(&method::label(self.module, &statement.name)),
             raw: format!("{name}_raw"),
             stream: format!("{name}_stream"),
             batch: format!("{name}_batch"),
@@ -207,8 +208,7 @@ impl Writer<'_> {
 
     /// The expression of the text that runs: a constant, or a call of a function that joins some.
     fn text(&mut self, statement: &Statement, parameters: &[Parameter], given: String) -> String {
-        let (module, name) = (literal::sql_comment(&self.module.name), literal::sql_comment(&statement.name));
-        let opening = format!("/* {module}.{name} */ ");
+        let opening = method::opening(self.module, statement);
         let parts = dynamic::parts(statement);
         if dynamic::is_fixed(statement) {
             let fragments = statement.sql.iter().collect::<Vec<_>>();

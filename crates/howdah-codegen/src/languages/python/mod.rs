@@ -9,13 +9,14 @@ use self::view::{Appender, Assigned, Builder, Choice, Class, Face, Field, Maker,
 use super::rows::{self, RowOf};
 use super::template::Templates;
 use super::upsert::{self, Conflict, Staged};
-use super::{File, Generated, Options, literal, migrations, names};
+use super::{File, Generated, Options, literal, method, migrations, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Kind, Model, Module, Table};
 
 const SUPPORT: &str = include_str!("../../../runtime/python/howdah_psycopg.py");
 const COPY: &str = include_str!("../../../runtime/python/howdah_copy.py");
 const UPSERT: &str = include_str!("../../../runtime/python/howdah_upsert.py");
+const OBSERVER: &str = include_str!("../../../runtime/python/howdah_observer.py");
 pub(super) const TEMPLATES: Templates = Templates {
     first: ("module.py", include_str!("../../../templates/python/module.jinja")),
     others: &[
@@ -116,6 +117,9 @@ pub(crate) fn generate(
             members.give(name);
         }
     }
+    if options.observer {
+        members.give("observer");
+    }
     let (tables, appenders) = writer.tables(&owners, &mut members);
     let methods = writer.methods(&owners, &tables, &mut members);
     let steps = migrates.then(|| {
@@ -142,6 +146,7 @@ pub(crate) fn generate(
         migrations: steps,
         faces: faces(class, async_class),
         methods,
+        observed: options.observer,
     };
     let text = TEMPLATES.module(model, options, &view)?;
     let file = |path: &str, text: String| File { path: path.to_owned(), text };
@@ -158,6 +163,9 @@ pub(crate) fn generate(
     ];
     if module.tables.iter().any(Table::upserts) {
         files.push(file("howdah_upsert.py", shared(UPSERT)));
+    }
+    if options.observer {
+        files.push(file("howdah_observer.py", OBSERVER.to_owned()));
     }
     if migrates {
         let contract =
@@ -212,6 +220,7 @@ fn faces(name: String, async_name: String) -> Vec<Face> {
             runner: "Runner",
             together: "pg.together",
             asynchronous: "",
+            observed: "Call",
             wait: "",
         },
         Face {
@@ -227,6 +236,7 @@ fn faces(name: String, async_name: String) -> Vec<Face> {
             runner: "AsyncRunner",
             together: "pg.async_together",
             asynchronous: "async ",
+            observed: "AsyncCall",
             wait: "await ",
         },
     ]
@@ -283,15 +293,17 @@ impl Writer<'_> {
             expression: format!("({values},)"),
             create: members.give(&format!("create_{stem}_appender")).name,
             insert: members.give(&format!("bulk_insert_{stem}_rows")).name,
+            label: literal::python(&method::label(self.module, &table.name)),
             upserts: upsert::staged(self.module, table)
                 .into_iter()
-                .map(|texts| self.upsert(texts, &stem, &documentation, members))
+                .map(|texts| self.upsert(texts, table, &documentation, members))
                 .collect(),
             documentation,
         }
     }
 
-    fn upsert(&mut self, texts: Staged, stem: &str, place: &str, members: &mut names::Scope) -> Upsert {
+    fn upsert(&mut self, texts: Staged, table: &Table, place: &str, members: &mut names::Scope) -> Upsert {
+        let stem = names::snake(&table.name, "table");
         let documentation = match texts.conflict {
             Conflict::Update => {
                 "Insert rows, or update those whose key is there; of several with one key the last counts. \
@@ -303,6 +315,7 @@ impl Writer<'_> {
             }
         };
         Upsert {
+            label: literal::python(&method::label(self.module, &format!("{}_{}", texts.verb, table.name))),
             method: members.give(&format!("{}_{stem}", texts.verb)).name,
             documentation: format!("{documentation} {place}"),
             name: self.types.scope.give(&format!("_{stem}_{}", texts.verb).to_ascii_uppercase()).name,
@@ -433,6 +446,9 @@ impl Writer<'_> {
         }
         if migrates {
             standard.push(support(options, "howdah_migrate", "migrate"));
+        }
+        if options.observer {
+            standard.push(support(options, "howdah_observer", "_observed"));
         }
         standard.push(support(options, "howdah_psycopg", "pg"));
         if appenders.iter().any(|appender| !appender.upserts.is_empty()) {

@@ -24,6 +24,8 @@ pub(crate) struct View {
     pub(crate) migrations: Option<Migrations>,
     pub(crate) faces: Vec<Face>,
     pub(crate) methods: Vec<Method>,
+    /// The program hears of every call.
+    pub(crate) observed: bool,
 }
 
 /// `NAME = value`.
@@ -109,12 +111,16 @@ pub(crate) struct Appender {
     pub(crate) documentation: String,
     pub(crate) create: String,
     pub(crate) insert: String,
+    /// How observers know it: `"shop.users"`.
+    pub(crate) label: String,
 }
 
 /// `:upsert` or `:ignore`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Upsert {
     pub(crate) method: String,
+    /// How observers know it: `"shop.upsert_users"`.
+    pub(crate) label: String,
     pub(crate) documentation: String,
     /// The constant of its texts.
     pub(crate) name: String,
@@ -143,6 +149,8 @@ pub(crate) struct Face {
     /// What makes one transaction of the statements of a batch.
     pub(crate) together: &'static str,
     pub(crate) asynchronous: &'static str,
+    /// The name of its kind of decorators.
+    pub(crate) observed: &'static str,
     pub(crate) wait: &'static str,
 }
 
@@ -150,6 +158,8 @@ pub(crate) struct Face {
 #[derive(Debug, Serialize)]
 pub(crate) struct Method {
     pub(crate) name: String,
+    /// How observers know it: `"shop.get_user"`.
+    pub(crate) label: String,
     pub(crate) raw: String,
     pub(crate) stream: String,
     pub(crate) batch: String,

@@ -5,6 +5,7 @@ use super::view::{Enum, Function, Label};
 use super::words::label_scope;
 use super::{Writer, layout, literal};
 use crate::languages::dynamic::{self, Step};
+use crate::languages::method;
 use crate::languages::names;
 use crate::model::{Fragment, Statement};
 
@@ -40,7 +41,12 @@ impl Writer<'_> {
 
     /// The function that joins the text of a statement from constants.
     pub(super) fn join(&self, statement: &Statement, name: &str, parameters: &[Parameter]) -> Function {
-        let mut body = Body { parameters, lines: Vec::new(), text: self.opening(statement), indent: "    " };
+        let mut body = Body {
+            parameters,
+            lines: Vec::new(),
+            text: method::opening(self.module, statement),
+            indent: "    ",
+        };
         for part in dynamic::parts(statement) {
             let decides = part.when.and_then(|index| parameters.get(index));
             let Some(condition) = decides.and_then(condition) else {

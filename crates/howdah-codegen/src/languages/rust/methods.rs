@@ -8,8 +8,8 @@ use super::words::parameter_scope;
 use super::{About, Row, Writer, joins, layout, literal};
 use crate::languages::dynamic;
 use crate::languages::method::{self, Form};
+use crate::languages::names;
 use crate::languages::rows::RowOf;
-use crate::languages::{literal::sql_comment, names};
 use crate::model::{Fragment, Kind, Role, Statement};
 
 /// The text of a statement.
@@ -150,15 +150,9 @@ impl<'m> Writer<'m> {
         name
     }
 
-    /// What begins the text of a statement, for those who look at a server.
-    pub(super) fn opening(&self, statement: &Statement) -> String {
-        let (module, name) = (sql_comment(&self.module.name), sql_comment(&statement.name));
-        format!("/* {module}.{name} */ ")
-    }
-
     /// The constant of a fixed statement: every parameter is read as the type that was described.
     fn fixed(&mut self, statement: &Statement, name: &str) -> Text {
-        let mut sql = self.opening(statement);
+        let mut sql = method::opening(self.module, statement);
         let mut used = Vec::new();
         for fragment in &statement.sql {
             match fragment {

@@ -8,8 +8,8 @@ use super::words::parameter_scope;
 use super::{Row, Writer, literal};
 use crate::languages::dynamic::{self, Step};
 use crate::languages::method::{self, Form};
+use crate::languages::names;
 use crate::languages::rows::RowOf;
-use crate::languages::{literal as shared, names};
 use crate::model::{Fragment, Kind, Role, Statement};
 
 struct Parameter {
@@ -94,6 +94,7 @@ impl Writer<'_> {
         Method {
             stream: format!("{name}Stream"),
             batch: format!("{name}Batch"),
+            label: literal::string(&method::label(self.module, &statement.name)),
             form: Form::of(statement),
             streamed: method::is_streamed(statement),
             batched,
@@ -210,7 +211,8 @@ impl Writer<'_> {
 
     /// Declares the function that joins the text of a statement from constants.
     fn join(&mut self, statement: &Statement, name: &str, parameters: &[Parameter]) {
-        let mut lines = vec![format!("joined.add({});", literal::string(&self.opening(statement)))];
+        let mut lines =
+            vec![format!("joined.add({});", literal::string(&method::opening(self.module, statement)))];
         for part in dynamic::parts(statement) {
             let decides = part.when.and_then(|index| parameters.get(index));
             let indent = if decides.is_some() { "  " } else { "" };
@@ -248,15 +250,9 @@ impl Writer<'_> {
         name
     }
 
-    /// The comment by which the server's views of activity show the statement.
-    fn opening(&self, statement: &Statement) -> String {
-        let (module, name) = (shared::sql_comment(&self.module.name), shared::sql_comment(&statement.name));
-        format!("/* {module}.{name} */ ")
-    }
-
     /// A fixed statement as the server takes it: every parameter is read as the type that was described.
     fn sql(&self, statement: &Statement) -> String {
-        let mut sql = self.opening(statement);
+        let mut sql = method::opening(self.module, statement);
         for fragment in &statement.sql {
             match fragment {
                 Fragment::Text(text) => sql.push_str(text),

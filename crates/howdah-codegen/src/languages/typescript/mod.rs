@@ -12,7 +12,7 @@ use self::words::{file_scope, member_scope, property_scope};
 use super::rows::{self, RowOf};
 use super::template::Templates;
 use super::upsert::{self, Staged};
-use super::{File, Generated, Options, migrations, names};
+use super::{File, Generated, Options, method, migrations, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Model, Module, Table, TypeRef};
 
@@ -23,6 +23,7 @@ const SUPPORT: &[(&str, &str)] = &[
     ("howdah_copy.ts", include_str!("../../../runtime/typescript/howdah_copy.ts")),
 ];
 const UPSERT: &str = include_str!("../../../runtime/typescript/howdah_upsert.ts");
+const OBSERVER: &str = include_str!("../../../runtime/typescript/howdah_observer.ts");
 pub(super) const TEMPLATES: Templates = Templates {
     first: ("module.ts", include_str!("../../../templates/typescript/module.jinja")),
     others: &[
@@ -93,6 +94,7 @@ pub(crate) fn generate(
         upserts: appenders.iter().any(|appender| !appender.upserts.is_empty()),
         appenders,
         migrations: steps,
+        observed: options.observer,
     };
     let text = TEMPLATES.module(model, options, &view)?;
     let file = |path: &str, text: String| File { path: path.to_owned(), text };
@@ -101,6 +103,9 @@ pub(crate) fn generate(
     files.extend(SUPPORT.iter().map(|(path, text)| file(path, (*text).to_owned())));
     if module.tables.iter().any(Table::upserts) {
         files.push(file("howdah_upsert.ts", UPSERT.to_owned()));
+    }
+    if options.observer {
+        files.push(file("howdah_observer.ts", OBSERVER.to_owned()));
     }
     if migrates {
         let faces = Vec::<()>::new();
@@ -169,6 +174,7 @@ impl Writer<'_> {
             documentation,
             create: members.give(&format!("create{stem}Appender")).name,
             insert: members.give(&format!("bulkInsert{stem}Row")).name,
+            label: literal::string(&method::label(self.module, &table.name)),
         }
     }
 
@@ -181,7 +187,9 @@ impl Writer<'_> {
     ) -> Upsert {
         let name = names::screaming(&format!("{}_{}", table.name, texts.verb), "table");
         let [does, gives] = texts.conflict.documentation();
+        let label = method::label(self.module, &format!("{}_{}", texts.verb, table.name));
         Upsert {
+            label: literal::string(&label),
             method: members.give(&(texts.verb.to_owned() + &names::pascal(&table.name, "table"))).name,
             documentation: [does.to_owned(), format!("{gives} {place}")],
             name: self.types.scope.give(&name).name,

@@ -23,6 +23,8 @@ pub(crate) struct View {
     /// There are upserts, too.
     pub(crate) upserts: bool,
     pub(crate) migrations: Option<Migrations>,
+    /// The program hears of every call.
+    pub(crate) observed: bool,
 }
 
 /// An enum or a domain: `export type Mood = "happy" | "sad";`.
@@ -76,6 +78,8 @@ pub(crate) struct Join {
 #[derive(Debug, Serialize)]
 pub(crate) struct Method {
     pub(crate) name: String,
+    /// How observers know it: `"shop.get_user"`.
+    pub(crate) label: String,
     pub(crate) stream: String,
     pub(crate) batch: String,
     /// Which of the template's forms lays it out.
@@ -120,12 +124,16 @@ pub(crate) struct Appender {
     pub(crate) documentation: String,
     pub(crate) create: String,
     pub(crate) insert: String,
+    /// How observers know it: `"shop.users"`.
+    pub(crate) label: String,
 }
 
 /// `:upsert` or `:ignore`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Upsert {
     pub(crate) method: String,
+    /// How observers know it: `"shop.upsert_users"`.
+    pub(crate) label: String,
     pub(crate) documentation: [String; 2],
     /// The constant with what is run.
     pub(crate) name: String,

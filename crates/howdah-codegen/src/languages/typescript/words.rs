@@ -58,7 +58,8 @@ const KEYWORDS: &[&str] = &[
 ];
 /// What methods mention besides.
 const MENTIONED: &[&str] = &[
-    "batch", "codec", "copy", "item", "joined", "migrate", "options", "pg", "row", "rows", "shop", "staged",
+    "batch", "codec", "copy", "item", "joined", "migrate", "observed", "options", "pg", "row", "rows",
+    "shop", "staged",
 ];
 /// Types that the file mentions or that readers know.
 const TYPES: &[&str] = &[

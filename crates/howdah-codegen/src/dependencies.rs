@@ -1,0 +1,26 @@
+//! Which files the code of a project is made of, to see when one of them changes.
+
+use std::path::PathBuf;
+
+use crate::config::{Config, Maker};
+use crate::schema;
+
+/// The configuration, SQL files, folders of a schema with their files, templates, and what of the words of a `command` are
+/// files. What is not there is among them, since it may come.
+#[must_use]
+pub fn dependencies(config: &Config) -> Vec<PathBuf> {
+    let own = config.text.iter().map(|(name, _)| name.as_str());
+    let files = config.groups.iter().flat_map(|group| group.files.iter().map(|file| file.path.as_str()));
+    let templates = config.templates().map(|template| template.path.as_str());
+    let named = own.chain(files).chain(templates).map(|name| config.folder.join(name));
+    let outputs = config.groups.iter().flat_map(|group| &group.outputs);
+    let words = outputs.flat_map(|output| match &output.maker {
+        Maker::Program(words) => words.as_slice(),
+        Maker::Generator(_) => &[],
+    });
+    let programs = words.map(|word| config.folder.join(word)).filter(|path| path.is_file());
+    let mut all = named.chain(programs).chain(schema::dependencies(config)).collect::<Vec<_>>();
+    all.sort();
+    all.dedup();
+    all
+}
