@@ -1,4 +1,4 @@
-"""Generated classes with an observer: it hears of every call, its rows and its error, alike in each language."""
+"""Generated classes with an observer: it hears of every call, its rows and its error, in each language."""
 
 import asyncio
 import contextlib
