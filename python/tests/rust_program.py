@@ -32,7 +32,9 @@ def compiled(modules: Iterable[Sql], programs: dict[str, str], generated: Path |
     if cargo("metadata", "--format-version=1").returncode != 0:
         missing("crates", "the crates of generated Rust are not there: make rust-crates")
     sources = BUILD / "src"
-    write(modules, "rust/postgres", sources)
+    modules = list(modules)
+    if modules:
+        write(modules, "rust/postgres", sources)
     if generated is not None:
         shutil.copytree(generated, sources, dirs_exist_ok=True)
     for name, text in programs.items():
