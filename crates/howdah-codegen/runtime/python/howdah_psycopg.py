@@ -448,16 +448,20 @@ class _InetBinaryDumper(Dumper):
         return bytes([2 if obj.version == 4 else 3, length, 0, len(packed)]) + packed
 
 
+_BRACKET = ord("[")
+
+
 def _bounded(inner: Any) -> type[Loader]:
     """Refuse arrays with other bounds: a list would lose them."""
 
+    # No subclass of it: psycopg's C calls its own loaders past what a subclass overrides.
     class ArrayLoader(Loader):
         def __init__(self, oid: int, context: AdaptContext | None = None) -> None:
             super().__init__(oid, context)
             self._load = inner(oid, context).load
 
         def load(self, data: Buffer) -> Any:
-            _check_bounds(bytes(data[:1]) == b"[")
+            _check_bounds(data[0] == _BRACKET)
             return self._load(data)
 
     return ArrayLoader

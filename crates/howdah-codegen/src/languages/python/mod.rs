@@ -357,6 +357,7 @@ impl Writer<'_> {
             values.push(methods::read(&ty, &format!("row[{index}]"), *nullable));
         }
         let hints = fields.iter().map(|field| field.hint.clone()).collect::<Vec<_>>().join(", ");
+        let as_they_come = values.iter().enumerate().all(|(index, value)| *value == format!("row[{index}]"));
         let values = values.join(", ");
         let stem = names::snake(&name, "row");
         let documentation = literal::python_documentation(documentation);
@@ -370,7 +371,9 @@ impl Writer<'_> {
         if read {
             class.maker = self.types.scope.give(&format!("_{stem}")).name;
             class.raw_maker = self.types.scope.give(&format!("_{stem}_raw")).name;
-            let value = format!("{}({values})", class.name);
+            // Python takes a row apart faster than it takes ten values out of it.
+            let arguments = if as_they_come { "*row" } else { values.as_str() };
+            let value = format!("{}({arguments})", class.name);
             self.makers.push(Maker { name: class.maker.clone(), hint: class.name.clone(), value });
             let (hint, name) = (class.raw_hint.clone(), class.raw_maker.clone());
             self.makers.push(Maker { name, hint, value: format!("({values},)") });
