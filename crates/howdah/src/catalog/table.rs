@@ -80,9 +80,14 @@ const PAGE: i32 = 8192;
 /// So many columns of a new table may be more than fits a page.
 pub(crate) const WIDE: usize = 400;
 
-/// What makes two connections that insert into one table wait for each other.
+/// What makes two connections that insert into one table wait for each other, or miss each other's rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Hazards(pub(crate) Vec<&'static str>);
+pub(crate) struct Hazards {
+    /// A unique index or exclusion constraint: only rows of which one would be refused meet there.
+    pub(crate) keys: bool,
+    /// What good rows may meet in.
+    pub(crate) of_good_rows: Vec<&'static str>,
+}
 
 impl Table {
     /// Empties the table. Tables that inherit from it keep their rows: COPY fills this one alone.
@@ -131,7 +136,9 @@ impl Table {
                                                        where e.oid = t.typelem and e.typtype in ('c', 'd')))),
                         array(select relid from pg_catalog.pg_partition_tree(c.oid) union select c.oid)::oid[],
                         exists(select from pg_catalog.pg_constraint k
-                               where k.conrelid = c.oid and k.contype = 'f' and k.confrelid = c.oid),
+                               where k.conrelid = c.oid and k.contype = 'f'
+                                 and (k.confrelid = c.oid
+                                      or k.confrelid in (select relid from pg_catalog.pg_partition_ancestors(c.oid)))),
                         pg_catalog.row_security_active(c.oid)
                    from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
                   where c.oid = pg_catalog.to_regclass($1)",
@@ -160,24 +167,28 @@ impl Table {
                                 where indrelid = any($1) and (indisunique or indisexclusion)),
                         exists(select from pg_catalog.pg_trigger
                                 where tgrelid = any($1) and not tgisinternal and tgenabled <> 'D'
-                                  and tgtype & 1 = 1 and tgtype & 4 = 4)",
-                &[(&family, Type::OID_ARRAY)],
+                                  and tgtype & 1 = 1 and tgtype & 4 = 4),
+                        exists(select from pg_catalog.pg_trigger
+                                where tgrelid = $2 and not tgisinternal and tgenabled <> 'D'
+                                  and tgtype & 1 = 0 and tgtype & 4 = 4)",
+                &[(&family, Type::OID_ARRAY), (&oid, Type::OID)],
             )
             .await?;
-        let (unique, has_row_triggers) = flags.first().map_or((true, true), |row| (row.get(0), row.get(1)));
+        let (keys, has_row_triggers, has_statement_triggers) =
+            flags.first().map_or((true, true, true), |row| (row.get(0), row.get(1), row.get(2)));
         if kind == RelationKind::View && !has_row_triggers {
             return Err(Error::usage(format!("{name} is a view without an INSTEAD OF INSERT trigger"))
                 .with_sqlstate("42809")
                 .with_hint("load into the table behind the view"));
         }
-        let mut hazards = Hazards::default();
+        let mut hazards = Hazards { keys, of_good_rows: Vec::new() };
         for (present, text) in [
-            (unique, "a unique index or exclusion constraint"),
             (has_row_triggers, "a row trigger"),
+            (has_statement_triggers, "a statement trigger"),
             (row.get(7), "a foreign key to itself"),
         ] {
             if present {
-                hazards.0.push(text);
+                hazards.of_good_rows.push(text);
             }
         }
         Ok(Some(Table {

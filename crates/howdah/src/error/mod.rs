@@ -197,6 +197,13 @@ impl Error {
         self
     }
 
+    /// The constraint or unique index that a row violates.
+    #[must_use]
+    pub(crate) fn with_constraint(mut self, constraint: &str) -> Self {
+        self.0.constraint = Some(constraint.to_owned());
+        self
+    }
+
     /// The server's DETAIL, or ours.
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<Message>) -> Self {

@@ -31,6 +31,7 @@ pub(crate) fn choose(
     cores: usize,
     staged: bool,
 ) -> Result<Jobs, Error> {
+    let tolerates = options.tolerance.on_error == OnError::Ignore;
     let only_one = if options.writing.freeze {
         Some(Message::from("FREEZE works only in the transaction that makes or empties the table"))
     } else if options.target.mode == Mode::Truncate && table.is_some() && !staged {
@@ -48,14 +49,11 @@ pub(crate) fn choose(
     };
     let hazards = table
         .filter(|_| !staged)
-        .filter(|_| options.target.mode != Mode::Replace || options.tolerance.on_error == OnError::Ignore)
+        .filter(|_| options.target.mode != Mode::Replace || tolerates)
         // Rows that commit at once keep others waiting for moments.
-        .filter(|_| {
-            !options.writing.write_path.commits_rows() || options.tolerance.on_error == OnError::Ignore
-        });
-    let hazards = hazards.map(|table| table.hazards.0.join(" and ")).filter(|hazards| !hazards.is_empty());
-    let key_first =
-        table.is_none() && !options.target.key.is_empty() && options.tolerance.on_error == OnError::Ignore;
+        .filter(|_| !options.writing.write_path.commits_rows() || tolerates);
+    let hazards = hazards.map(|table| hazards_of(table, tolerates)).filter(|hazards| !hazards.is_empty());
+    let key_first = table.is_none() && !options.target.key.is_empty() && tolerates;
     let hazards = hazards.or(key_first.then(|| "a primary key".to_owned()));
     if options.writing.jobs == Some(0) {
         return Err(Error::usage(message![setting::JOBS, " must be at least 1"]));
@@ -66,9 +64,7 @@ pub(crate) fn choose(
                 .with_hint(message!["leave ", setting::JOBS, " out, or use ", setting::JOBS.number(1)]))
         }
         // Which of two rows with one key is refused would depend on which connection sent it first.
-        (Some(asked), None)
-            if asked > 1 && options.tolerance.on_error == OnError::Ignore && hazards.is_some() =>
-        {
+        (Some(asked), None) if asked > 1 && tolerates && hazards.is_some() => {
             let reason = message![
                 "one connection instead of {asked}: the table has ",
                 hazards.unwrap_or_default(),
@@ -82,8 +78,15 @@ pub(crate) fn choose(
         (None, Some(reason)) => Ok(Jobs { count: 1, reason: Some(message!["one connection: ", reason]) }),
         (None, None) => {
             if let Some(hazards) = hazards {
-                let reason =
-                    message!["one connection: the table has {hazards}; several could wait for each other"];
+                let reason = if tolerates {
+                    message![
+                        "one connection: the table has {hazards}, and ",
+                        setting::ON_ERROR.word("ignore"),
+                        " refuses the later of two rows"
+                    ]
+                } else {
+                    message!["one connection: the table has {hazards}; several could wait for each other"]
+                };
                 return Ok(Jobs { count: 1, reason: Some(reason) });
             }
             let most = cores.clamp(1, DEFAULT_MOST);
@@ -96,12 +99,20 @@ pub(crate) fn choose(
     }
 }
 
+/// What connections that insert into `table` could meet in. In a key meet only rows of which one is refused: without
+/// tolerance the load fails, whichever that is.
+fn hazards_of(table: &Table, tolerates: bool) -> String {
+    let keys = (table.hazards.keys && tolerates).then_some("a unique index or exclusion constraint");
+    let all: Vec<&str> = keys.into_iter().chain(table.hazards.of_good_rows.iter().copied()).collect();
+    all.join(" and ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::catalog::table::{Hazards, RelationKind};
 
-    fn keyed() -> Table {
+    fn table(hazards: Hazards) -> Table {
         Table {
             oid: 1,
             schema: "public".into(),
@@ -109,19 +120,37 @@ mod tests {
             kind: RelationKind::Table,
             is_logged: true,
             columns: Vec::new(),
-            hazards: Hazards(vec!["a unique index or exclusion constraint"]),
+            hazards,
             can_refuse_rows: true,
             has_row_triggers: false,
             row_security: false,
         }
     }
 
+    fn keyed() -> Table {
+        table(Hazards { keys: true, of_good_rows: Vec::new() })
+    }
+
+    fn with_a_trigger() -> Table {
+        table(Hazards { keys: true, of_good_rows: vec!["a row trigger"] })
+    }
+
     #[test]
-    fn a_keyed_table_is_filled_by_one_connection_unless_asked_otherwise() {
+    fn only_rows_of_which_one_is_refused_meet_in_a_key() {
+        let strict = LoadOptions::default();
+        assert_eq!(choose(&strict, Some(&keyed()), None, 8, false).unwrap().count, DEFAULT_MOST);
+        let tolerant = LoadOptions::default().on_error(OnError::Ignore);
+        assert_eq!(choose(&tolerant, Some(&keyed()), None, 8, false).unwrap().count, 1);
+        assert_eq!(choose(&tolerant.jobs(4), Some(&keyed()), None, 8, false).unwrap().count, 1);
+    }
+
+    #[test]
+    fn a_table_with_a_trigger_is_filled_by_one_connection_unless_asked_otherwise() {
         let options = LoadOptions::default();
-        assert_eq!(choose(&options, Some(&keyed()), None, 8, false).unwrap().count, 1);
+        assert_eq!(choose(&options, Some(&with_a_trigger()), None, 8, false).unwrap().count, 1);
         let asked = LoadOptions::default().jobs(4);
-        assert_eq!(choose(&asked, Some(&keyed()), None, 8, false).unwrap(), Jobs { count: 4, reason: None });
+        let chosen = choose(&asked, Some(&with_a_trigger()), None, 8, false).unwrap();
+        assert_eq!(chosen, Jobs { count: 4, reason: None });
         assert_eq!(choose(&options, None, None, 8, false).unwrap().count, DEFAULT_MOST);
     }
 

@@ -1,13 +1,14 @@
 //! What the workers of a load share.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32};
+use std::sync::atomic::AtomicBool;
 
 use crate::control::Control;
 use crate::error::HiddenNames;
 use crate::plan::Plan;
 use crate::rejects::Rejects;
 use crate::resolve::Resolver;
+use crate::send::deadlock::MutualWaits;
 use crate::send::rate_limit::RateLimit;
 use crate::send::row_commits::RowCommits;
 
@@ -21,8 +22,7 @@ pub(crate) struct LoadContext {
     /// What users call it, and what belongs to it.
     pub(crate) hidden_names: HiddenNames,
     pub(crate) control: Control,
-    /// The backend whose statement the deadlock watcher cancelled; 0 while there is none.
-    pub(crate) deadlocked: AtomicI32,
+    pub(crate) waits: MutualWaits,
     /// Asks the server about literals that the codecs are unsure of.
     pub(crate) resolver: Resolver,
     /// Set once a column turns up most of whose literals only the server can decide.

@@ -1,7 +1,8 @@
-//! The deadlock watcher: finds workers of one load that wait for each other. PostgreSQL cannot detect that deadlock, since
-//! the worker that holds the lock waits for the load to end and not for the server. Both would wait forever.
+//! Workers of one load that wait for each other. PostgreSQL sees no deadlock where the worker that holds the lock waits for
+//! the load to end and not for the server: both would wait forever. The watcher finds them.
 
-use std::sync::atomic::Ordering;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
 
 use howdah_connect::Connection;
@@ -10,57 +11,90 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 
 use crate::error::{Error, ErrorKind};
-use crate::send::context::LoadContext;
 
 /// A worker counts as blocked when two checks in a row find it waiting, so within a second. `pg_blocking_pids` takes the
 /// lock manager's locks for a moment, which nobody notices at two checks a second.
 const CHECK_EVERY: Duration = Duration::from_millis(500);
 
-/// Checks until the load ends whether one of the backends `pids` waits for another, and cancels the statement of the first
-/// that does. Its backend is noted in [`LoadContext::deadlocked`].
-///
-/// # Errors
-/// The server's; otherwise this never returns.
-pub(crate) async fn watch_for_deadlocks(
-    connection: &Connection,
-    pids: Vec<i32>,
-    context: &LoadContext,
-) -> Result<std::convert::Infallible, Error> {
-    let mut before = None;
-    loop {
-        tokio::time::sleep(CHECK_EVERY).await;
-        let rows = connection
-            .client()
-            .query_typed(
-                "select pid from pg_catalog.unnest($1::int4[]) as pid where pg_catalog.pg_blocking_pids(pid) && $1::int4[]",
-                &[(&pids, Type::INT4_ARRAY)],
-            )
-            .await?;
-        let waiting: Option<i32> = rows.first().map(|row| row.get(0));
-        if let Some(pid) = waiting
-            && before == waiting
-            && context.deadlocked.load(Ordering::Relaxed) == 0
-        {
-            context.deadlocked.store(pid, Ordering::Relaxed);
-            connection
-                .client()
-                .query_typed("select pg_catalog.pg_cancel_backend($1)", &[(&pid, Type::INT4)])
-                .await?;
+/// The first of the backends `$1` that waits for another of them. Locks that are let go before the transaction ends, as
+/// those by which a table grows, are waited for all the time.
+const WAITING: &str = "
+    select pid from pg_catalog.unnest($1::int4[]) as pid
+     where pg_catalog.pg_blocking_pids(pid) && $1::int4[]
+       and exists(select from pg_catalog.pg_locks l
+                   where l.pid = pid.pid and not l.granted and l.locktype not in ('extend', 'page'))";
+
+/// What is known of waits among the workers of a load.
+#[derive(Debug, Default)]
+pub(crate) struct MutualWaits {
+    /// The workers' backends.
+    pids: OnceLock<Vec<i32>>,
+    /// The backend whose statement the watcher cancelled; 0 while there is none.
+    cancelled: AtomicI32,
+    /// A worker failed because it waited for another.
+    was_found: AtomicBool,
+}
+
+impl MutualWaits {
+    /// Checks until the load ends whether one of the workers, whose backends are `pids`, waits for another, and cancels the
+    /// statement of the first that does.
+    ///
+    /// # Errors
+    /// The server's; otherwise this never returns.
+    pub(crate) async fn watch(
+        &self,
+        connection: &Connection,
+        pids: Vec<i32>,
+    ) -> Result<std::convert::Infallible, Error> {
+        let pids = self.pids.get_or_init(|| pids);
+        let mut before = None;
+        loop {
+            tokio::time::sleep(CHECK_EVERY).await;
+            let rows = connection.client().query_typed(WAITING, &[(pids, Type::INT4_ARRAY)]).await?;
+            let waiting: Option<i32> = rows.first().map(|row| row.get(0));
+            if let Some(pid) = waiting
+                && before == waiting
+                && self.cancelled.load(Ordering::Relaxed) == 0
+            {
+                self.cancelled.store(pid, Ordering::Relaxed);
+                let sql = "select pg_catalog.pg_cancel_backend($1)";
+                connection.client().query_typed(sql, &[(&pid, Type::INT4)]).await?;
+            }
+            before = waiting;
         }
-        before = waiting;
+    }
+
+    /// The violation behind an `error` of backend `pid`: its statement was cancelled because it waited for another worker,
+    /// or the server found a circle of such waits. `None` for any other error.
+    pub(crate) fn explain(&self, error: &tokio_postgres::Error, pid: i32) -> Option<Error> {
+        let db = error.as_db_error()?;
+        let is_ours = match db.code() {
+            &SqlState::QUERY_CANCELED => self.cancelled.load(Ordering::Relaxed) == pid,
+            &SqlState::T_R_DEADLOCK_DETECTED => {
+                let pids = self.pids.get().map(Vec::as_slice).unwrap_or_default();
+                is_circle_of(pids, db.detail().unwrap_or_default())
+            }
+            _ => false,
+        };
+        is_ours.then(|| {
+            self.was_found.store(true, Ordering::Relaxed);
+            violation_behind(db.where_().unwrap_or_default())
+        })
+    }
+
+    /// Whether a worker failed because it waited for another.
+    pub(crate) fn was_found(&self) -> bool {
+        self.was_found.load(Ordering::Relaxed)
     }
 }
 
-/// The violation behind a statement of backend `pid` that the deadlock watcher cancelled; `None` for any other error.
-pub(crate) fn deadlock_error(
-    error: &tokio_postgres::Error,
-    context: &LoadContext,
-    pid: i32,
-) -> Option<Error> {
-    let db = error.as_db_error()?;
-    let cancelled_by_us =
-        context.deadlocked.load(Ordering::Relaxed) == pid && db.code() == &SqlState::QUERY_CANCELED;
-    cancelled_by_us.then(|| violation_behind(db.where_().unwrap_or_default()))
+/// Whether all who wait in a deadlock are among `pids`. In each language of the server a line of the `detail` ends with the
+/// process that is waited for: `Process 7 waits for ShareLock on transaction 11; blocked by process 8.`
+fn is_circle_of(pids: &[i32], detail: &str) -> bool {
+    let mut blocking = detail.lines().map(|line| {
+        line.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse::<i32>().ok()).next_back()
+    });
+    !detail.is_empty() && blocking.all(|pid| pid.is_some_and(|pid| pids.contains(&pid)))
 }
 
 /// The violation that made two workers wait for each other, as the CONTEXT of the cancelled statement shows it.
@@ -79,6 +113,7 @@ fn violation_behind(context: &str) -> Error {
             format!("duplicate key value violates unique constraint {index:?}: two rows of this load have the same key"),
         )
         .with_sqlstate("23505")
+        .with_constraint(index)
         .with_detail("the other row was sent on another connection of the same load, which is why the server waited instead of refusing");
     }
     if context.contains("while checking exclusion constraint") {
@@ -99,11 +134,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_deadlock_with_somebody_else_is_none_of_ours() {
+        let detail = "Process 7 waits for ShareLock on transaction 11; blocked by process 8.\n\
+                      Process 8 waits for ShareLock on transaction 12; blocked by process 7.";
+        assert!(is_circle_of(&[7, 8, 9], detail));
+        assert!(!is_circle_of(&[7, 9], detail));
+        assert!(!is_circle_of(&[7, 8], ""));
+    }
+
+    #[test]
     fn a_wait_inside_a_unique_index_is_called_a_duplicate_key() {
         let error =
             violation_behind("while inserting index tuple (0,5) in relation \"t_pkey\"\nCOPY t, line 3");
-        assert_eq!(error.sqlstate(), Some("23505"));
-        assert!(error.message().contains("t_pkey"));
+        assert_eq!((error.sqlstate(), error.constraint()), (Some("23505"), Some("t_pkey")));
         assert_eq!(violation_behind("COPY t, line 3").sqlstate(), Some("55P03"));
     }
 }

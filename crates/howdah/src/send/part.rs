@@ -11,7 +11,6 @@ use crate::encode::chunk::{Chunk, RowOrigins};
 use crate::error::{Error, ErrorKind, Location};
 use crate::plan::row_form::RowForm;
 use crate::send::context::LoadContext;
-use crate::send::deadlock::deadlock_error;
 use crate::send::row_error::{copy_context, named_column};
 use crate::send::savepoint;
 use crate::send::write::{PartFailure, Sink, StatementRunner};
@@ -132,7 +131,7 @@ pub(crate) fn explain(
     let at = error.as_db_error().and_then(|db| db.where_()).map(str::to_owned);
     // No row is to blame for a session that ended.
     let is_refusal = error.as_db_error().is_some_and(|db| db.parsed_severity() == Some(Severity::Error));
-    let mut out = deadlock_error(&error, context, pid).unwrap_or_else(|| error.into());
+    let mut out = context.waits.explain(&error, pid).unwrap_or_else(|| error.into());
     if let Some(location) = location.filter(|_| is_refusal) {
         out = out.at(location).of_kind(ErrorKind::Data);
     }

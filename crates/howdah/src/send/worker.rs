@@ -11,7 +11,6 @@ use crate::error::Error;
 use crate::infer::lattice::ColumnLattice;
 use crate::plan::row_form::RowForm;
 use crate::send::context::LoadContext;
-use crate::send::deadlock::deadlock_error;
 use crate::send::isolate::isolate_refused_rows;
 use crate::send::part::{self, Part};
 use crate::send::row_error::is_about_a_row;
@@ -73,7 +72,7 @@ impl Worker {
             return Ok(Sent { lattices, ..self.sent });
         }
         let checked = self.connection.client().batch_execute("SET CONSTRAINTS ALL IMMEDIATE").await;
-        checked.map_err(|error| deadlock_error(&error, context, self.pid).unwrap_or_else(|| error.into()))?;
+        checked.map_err(|error| context.waits.explain(&error, self.pid).unwrap_or_else(|| error.into()))?;
         Ok(Sent { lattices, ..self.sent })
     }
 

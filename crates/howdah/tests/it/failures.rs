@@ -134,7 +134,6 @@ fn one_key_at_both_ends_of_a_file_does_not_hang_the_load() {
             assert_eq!(database.sql(&format!("SELECT count(*) FROM {table}")), "0");
         }
     }
-    assert_eq!(load(&database, &options(&file, "t").limit(300_000)).jobs, 1);
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod failures;
 mod forced_nulls;
 mod header_guesses;
 mod json_cutting;
+mod keyed_tables;
 mod lock_waits;
 mod lost_peer;
 mod made_files;

@@ -3,7 +3,7 @@
 //! rolled back.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32};
+use std::sync::atomic::AtomicBool;
 
 use howdah_connect::{Connection, Target};
 use howdah_message::setting;
@@ -24,6 +24,7 @@ use crate::publish::strategy::PublishStrategy;
 use crate::read::queue::{self, InputQueue};
 use crate::resolve::Resolver;
 use crate::send::context::LoadContext;
+use crate::send::deadlock::MutualWaits;
 use crate::send::pool::WorkerPool;
 use crate::send::row_error::is_about_a_row;
 use crate::send::savepoint::Savepoint;
@@ -43,13 +44,24 @@ const SINGLE_COLUMN: &str = "
 
 impl Load<'_> {
     /// The `error` of a load that was rolled back, with the record that it is about where it names none and that can be found.
-    pub(in crate::load) async fn look_again(&self, target: &Target, decision: &Setup, error: Error) -> Error {
+    /// Where a worker `waited` for another it names the row that waited, which may be either of two.
+    pub(in crate::load) async fn look_again(
+        &self,
+        target: &Target,
+        decision: &Setup,
+        waited: bool,
+        error: Error,
+    ) -> Error {
         let refusal = std::error::Error::source(&error).and_then(|cause| cause.downcast_ref());
         let is_unnamed = error.location().is_none() && refusal.is_some_and(is_about_a_row);
         // Later on it is the user's own SQL that fails.
         let is_of_rows = matches!(self.control.snapshot().phase, Phase::Loading | Phase::Indexing);
         let is_staged = matches!(decision.strategy, PublishStrategy::Staged(_));
-        if !is_unnamed || !is_of_rows || is_staged || decision.rejects.is_some() || decision.landing.is_some()
+        if !(is_unnamed || waited)
+            || !is_of_rows
+            || is_staged
+            || decision.rejects.is_some()
+            || decision.landing.is_some()
         {
             return error;
         }
@@ -58,7 +70,9 @@ impl Load<'_> {
             " finds the record, keeps it in a file and loads the others"
         ];
         if !self.inputs.iter().all(Input::is_rewindable) {
-            return if decision.plan.types == ColumnTypes::Observed {
+            return if waited {
+                error
+            } else if decision.plan.types == ColumnTypes::Observed {
                 error.with_hint(NO_SECOND_LOOK)
             } else {
                 error.with_hint(message![
@@ -82,7 +96,7 @@ impl Load<'_> {
         self.control.enter(Phase::Judging);
         self.control.begin();
         match self.find_refused(target, decision).await {
-            Ok(Some(found)) if is_same(&found, &error) => {
+            Ok(Some(found)) if is_same(&found, &error) || waited && is_conflict(&found) => {
                 let (committed, visible) = (error.committed(), error.visible().unwrap_or_default());
                 let found = found.with_visible(committed, visible);
                 match error.hint() {
@@ -137,7 +151,7 @@ impl Load<'_> {
             relation_name,
             hidden_names: HiddenNames::default(),
             control: self.control.clone(),
-            deadlocked: AtomicI32::new(0),
+            waits: MutualWaits::default(),
             resolver: Resolver::start(target.clone(), decision.server_version_num),
             dense: Arc::new(AtomicBool::new(false)),
             rejects: None,
@@ -164,7 +178,7 @@ impl Load<'_> {
         let column = self.single_column(connection, &refusal).await?;
         let mut refused = vec![self.refuse(connection, &round, at, refusal).await?];
         // Of two rows that cannot both be there, either may be the wrong one.
-        if matches!(refused[0].1.sqlstate(), Some("23505" | "23P01")) {
+        if is_conflict(&refused[0].1) {
             refused.extend(self.first_alike(connection, &staging, &round, at).await?);
             refused.reverse();
         }
@@ -217,6 +231,11 @@ impl Load<'_> {
         let asking = connection.client().query_typed(SINGLE_COLUMN, &parameters);
         Ok(self.stoppable(connection, asking).await?.first().map(|row| row.get(0)))
     }
+}
+
+/// Whether a row cannot be there beside another.
+fn is_conflict(error: &Error) -> bool {
+    matches!(error.sqlstate(), Some("23505" | "23P01"))
 }
 
 /// Whether the load failed for what was `found`: nothing else may be told of it. What triggers say of a row judges it by what

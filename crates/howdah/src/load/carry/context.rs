@@ -1,7 +1,7 @@
 //! What the workers of a load share.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32};
+use std::sync::atomic::AtomicBool;
 
 use howdah_connect::Target;
 
@@ -9,6 +9,7 @@ use crate::load::{Load, Setup};
 use crate::plan::sending::RowStrategy;
 use crate::resolve::Resolver;
 use crate::send::context::LoadContext;
+use crate::send::deadlock::MutualWaits;
 use crate::send::rate_limit::RateLimit;
 
 impl Load<'_> {
@@ -27,7 +28,7 @@ impl Load<'_> {
             relation_name,
             hidden_names: strategy.hidden_names(table),
             control: self.control.clone(),
-            deadlocked: AtomicI32::new(0),
+            waits: MutualWaits::default(),
             resolver: Resolver::start(target.clone(), decision.server_version_num),
             dense: Arc::new(AtomicBool::new(false)),
             rejects: rejects.clone(),

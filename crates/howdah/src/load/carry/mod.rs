@@ -29,7 +29,6 @@ use crate::publish::strategy::{self, PublishStrategy};
 use crate::read::queue::InputQueue;
 use crate::report::{CopyFormat, Durability, Outcome};
 use crate::send::context::LoadContext;
-use crate::send::deadlock::watch_for_deadlocks;
 use crate::send::pool::WorkerPool;
 use crate::send::timings::Timings;
 use crate::send::worker::Sent;
@@ -84,7 +83,7 @@ impl Load<'_> {
             return Err(error);
         }
         let (error, is_clean) = clean_up(self.control, connection, &target, workers, decision, error).await;
-        let mut error = self.look_again(&target, decision, error).await;
+        let mut error = self.look_again(&target, decision, context.waits.was_found(), error).await;
         if is_clean {
             error = tell_dead_space(self.control, connection, decision, size_before, error).await;
         }
@@ -210,7 +209,7 @@ impl Load<'_> {
                 1 => std::future::pending().await,
                 // A row that waits for another's commit waits for moments.
                 _ if context.commits.is_some() => std::future::pending().await,
-                _ => watch_for_deadlocks(connection, pids, context).await,
+                _ => context.waits.watch(connection, pids).await,
             }
         };
         tokio::select! {
