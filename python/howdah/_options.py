@@ -135,6 +135,10 @@ class Options(TypedDict, total=False):
     freeze: Annotated[
         bool | None, "COPY FREEZE, into a table made or truncated by this load. Default: False."
     ]
+    sort: Annotated[
+        str | None,
+        "The order of rows within 16 MiB of input: 'auto', 'none', or a B-tree index. Default: 'auto'.",
+    ]
     max_rate: Annotated[int | None, "The most bytes a second that are sent to the server. Default: no limit."]
     lock_timeout: Annotated[
         float | None, "Seconds that a statement may wait for a lock of another session. Default: no limit."

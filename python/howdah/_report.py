@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from howdah import _native
@@ -54,6 +54,8 @@ class LoadReport:
     commit: str
     """``all`` together, or each ``row`` by itself."""
     parts: int
+    sorted_parts: dict[str, int] = field(default_factory=dict)
+    """How many parts were sent in the order of which index."""
     durability: str
     phases: dict[str, float]
     """Seconds per phase."""

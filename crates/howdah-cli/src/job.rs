@@ -50,6 +50,7 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
     options.target.key = key.unwrap_or_default();
     let writing = &mut options.writing;
     writing.jobs = args.writing.jobs.map(usize::from);
+    writing.sort = args.writing.sort.parse()?;
     writing.write_path = match args.writing.write_path {
         WritePathArg::CopyBinary => WritePath::CopyBinary,
         WritePathArg::CopyText => WritePath::CopyText,
@@ -117,7 +118,7 @@ mod tests {
     use crate::spelling::Terminal;
     use clap::Parser;
     use howdah::message::Respell;
-    use howdah::options::{Format, HeaderOption, OnError, OnNul, RejectLimit};
+    use howdah::options::{Format, HeaderOption, OnError, OnNul, RejectLimit, Sort};
 
     fn parse(line: &[&str]) -> Load {
         match Cli::try_parse_from([&["howdah", "load"], line].concat()).unwrap().command {
@@ -162,6 +163,8 @@ mod tests {
             "text",
             "--mode",
             "truncate",
+            "--sort",
+            "\"auto\"",
             "--jobs",
             "4",
             "--write-path",
@@ -292,6 +295,7 @@ mod tests {
             (Some(RejectLimit::Percent(2.5)), Some("bad.jsonl".into()))
         );
         assert_eq!((writing.write_path, writing.jobs), (WritePath::CopyText, Some(4)));
+        assert_eq!(writing.sort, Sort::By("auto".into()));
         assert_eq!(
             (writing.landing_table.unwrap().to_string().as_str(), writing.keep_landing),
             ("\"s\".\"l\"", true)

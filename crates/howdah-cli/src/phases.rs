@@ -2,7 +2,7 @@
 
 use howdah::report::Report;
 
-use crate::figures::{seconds, whole};
+use crate::figures::{seconds, visible, whole};
 
 /// A phase shorter than this has nothing to tell, unless every load has it.
 const WORTH_SAYING: f64 = 0.0005;
@@ -35,6 +35,9 @@ pub(crate) fn text(report: &Report) -> String {
         seconds(report.elapsed_s),
         seconds(report.client_cpu_s)
     ));
+    for (index, parts) in &report.sorted_parts {
+        out.push_str(&format!("  {parts} of {} parts were sorted by {}\n", report.parts, visible(index)));
+    }
     out
 }
 
@@ -57,6 +60,8 @@ mod tests {
         report.elapsed_s = 2.0;
         report.client_cpu_s = 0.5;
         report.jobs = 2;
+        report.parts = 9;
+        report.sorted_parts.insert("t_pkey".into(), 7);
         assert_eq!(
             text(&report),
             "\
@@ -68,6 +73,7 @@ where the time went
     sending and waiting for the server         0.99 s   50 %
   commit                                      0.030 s    2 %
   in all                                       2.00 s, 0.50 s of CPU in this process
+  7 of 9 parts were sorted by t_pkey
 "
         );
     }

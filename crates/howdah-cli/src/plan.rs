@@ -23,6 +23,14 @@ pub(crate) fn text(plan: &PlanSummary, report: &Report) -> String {
     if let Some(path) = report.write_path {
         out.push_str(&format!("  write path: {path}\n"));
     }
+    match plan.sort.as_slice() {
+        [] => {}
+        [index] => out.push_str(&format!("  sorted: 16 MiB at a time, by {}\n", visible(index))),
+        indexes => out.push_str(&format!(
+            "  sorted: 16 MiB at a time, by the one that pays most of {}\n",
+            visible(&indexes.join(", "))
+        )),
+    }
     if report.commit == Some(CommitUnit::Row) {
         out.push_str("  commit: each row by itself; a failure leaves the rows before it in the table\n");
     }
@@ -101,6 +109,7 @@ mod tests {
             ],
             unfilled: vec!["id: identity".into()],
             create_table: Some("CREATE TABLE people (\n    name text\n);".into()),
+            sort: vec!["t_pkey".into(), "t_at".into()],
             staging: Some("in a temporary table; rows are matched by id".into()),
             statements: vec!["CREATE TABLE t (\n  a text\n)".into(), "COMMIT".into()],
         };
@@ -122,6 +131,7 @@ plan for public.people (made by this load)
     id: identity
   jobs: one connection: the table has a unique index
   write path: copy-binary
+  sorted: 16 MiB at a time, by the one that pays most of t_pkey, t_at
   staging: in a temporary table; rows are matched by id
   the table:
 

@@ -163,6 +163,7 @@ settings! {
     ROWS_PER_STATEMENT = "rows_per_statement",
     SKIP_COLUMNS = "skip_columns",
     SKIP_LINES = "skip_lines",
+    SORT = "sort",
     STATE = "state",
     STATE_TABLE = "state_table",
     TABLE = "table",

@@ -84,6 +84,7 @@ fn set(options: &mut LoadOptions, given: &Argument<'_, '_>) -> Result<(), Error>
         "keep_landing" => options.writing.keep_landing = given.flag()?,
         "rows_per_statement" => options.writing.rows_per_statement = Some(given.within(1, 1_000_000)?),
         "freeze" => options.writing.freeze = given.flag()?,
+        "sort" => options.writing.sort = given.text()?.parse()?,
         "max_rate" => options.writing.max_rate = Some(given.within(1, 1 << 50)? as u64),
         "lock_timeout" => options.writing.lock_timeout = Some(given.seconds()?),
         "before" => options.target.before = given.names()?,

@@ -252,6 +252,10 @@ pub(crate) struct Writing {
     #[arg(long, short = 'j', value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 
+    /// Order of rows within 16 MiB: auto, none, an index [default: auto]
+    #[arg(long, value_name = "ORDER", default_value = "auto", hide_default_value = true)]
+    pub(crate) sort: String,
+
     /// How rows travel: docs/write-paths.md
     #[arg(long, value_name = "PATH", default_value = "copy-binary", hide_possible_values = true)]
     pub(crate) write_path: WritePathArg,

@@ -1,5 +1,6 @@
 //! What the server says of itself: names, types, tables, and the settings of a session.
 
+pub(crate) mod indexes;
 pub(crate) mod inferred_type;
 pub(crate) mod load_id;
 pub mod name;

@@ -37,6 +37,7 @@ use crate::rejects::Rejects;
 use crate::report::usage::Usage;
 use crate::report::{CommitUnit, Outcome, Report, advice};
 use crate::send::row_commits::RowCommits;
+use crate::send::sort::SortRule;
 use crate::send::write;
 
 /// Carries the inputs that `options` name into a table of `target`. Blocks until the load is over; stop it with
@@ -197,6 +198,8 @@ struct Setup {
     rejects: Option<Arc<Rejects>>,
     /// Where rows land as text first: `table` is then the landing table.
     landing: Option<Landing>,
+    /// In which order the rows of a part are sent.
+    sort: SortRule,
     /// Where every row commits by itself.
     commits: Option<Arc<RowCommits>>,
 }

@@ -9,6 +9,7 @@ use crate::catalog::name::TableName;
 pub(crate) mod json;
 mod mode;
 mod reject_limit;
+mod sort;
 mod write_path;
 
 pub use howdah_encode::arrow::Allowed;
@@ -16,6 +17,7 @@ pub use howdah_encode::arrow::Allowed;
 pub use howdah_source::{DateFormat, DialectOptions, Encoding, Format};
 pub use mode::Mode;
 pub use reject_limit::RejectLimit;
+pub use sort::Sort;
 pub use write_path::WritePath;
 
 groups! {
@@ -113,6 +115,8 @@ groups! {
             jobs: maybe usize,
             /// The write path; default [`WritePath::CopyBinary`].
             write_path: one WritePath,
+            /// The order in which the rows of a part (16 MiB of input) are sent; default [`Sort::Auto`].
+            sort: one Sort,
             /// Rows in one statement where the write path leaves that open; default: 1,000, or 5,000 for
             /// [`WritePath::Unnest`], or 128 for [`WritePath::InsertRewritten`].
             rows_per_statement: maybe usize,

@@ -16,6 +16,7 @@ pub(crate) mod planned_column;
 pub(crate) mod reading;
 pub(crate) mod row_form;
 pub(crate) mod sending;
+pub(crate) mod sort_key;
 
 use std::sync::Arc;
 

@@ -4,6 +4,8 @@ pub(crate) mod advice;
 mod outcome;
 pub(crate) mod usage;
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 pub use crate::catalog::session::Durability;
@@ -72,6 +74,9 @@ pub struct Report {
     pub commit: Option<CommitUnit>,
     /// COPY statements run.
     pub parts: u64,
+    /// How many of them sent rows in the order of an index, by its name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub sorted_parts: BTreeMap<String, u64>,
     /// What a crash of the server right after the commit costs. `None`: it did not come to a plan.
     #[serde(serialize_with = "or_empty")]
     pub durability: Option<Durability>,
@@ -167,6 +172,9 @@ pub struct PlanSummary {
     /// Where rows wait before a statement applies them, and why; most go straight into the table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub staging: Option<String>,
+    /// In whose order the rows of a part may be sent: indexes of the table.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sort: Vec<String>,
     /// The statements, in order, that will be or were run.
     pub statements: Vec<String>,
 }

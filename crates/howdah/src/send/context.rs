@@ -11,6 +11,7 @@ use crate::resolve::Resolver;
 use crate::send::deadlock::MutualWaits;
 use crate::send::rate_limit::RateLimit;
 use crate::send::row_commits::RowCommits;
+use crate::send::sort::SortRule;
 
 /// The plan of a load, its target, and the state that its workers have in common.
 pub(crate) struct LoadContext {
@@ -31,6 +32,8 @@ pub(crate) struct LoadContext {
     pub(crate) rejects: Option<Arc<Rejects>>,
     /// Whether a row that the server refuses is isolated, so that the others of its part get in.
     pub(crate) isolates_rows: bool,
+    /// In which order the rows of a part are sent.
+    pub(crate) sort: SortRule,
     /// The most bytes a second; `None`: as many as the server takes.
     pub(crate) rate: Option<RateLimit>,
     /// The account of rows that commit one by one. `None`: each worker has one transaction.

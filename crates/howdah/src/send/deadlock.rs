@@ -68,9 +68,9 @@ impl MutualWaits {
     /// or the server found a circle of such waits. `None` for any other error.
     pub(crate) fn explain(&self, error: &tokio_postgres::Error, pid: i32) -> Option<Error> {
         let db = error.as_db_error()?;
-        let is_ours = match db.code() {
-            &SqlState::QUERY_CANCELED => self.cancelled.load(Ordering::Relaxed) == pid,
-            &SqlState::T_R_DEADLOCK_DETECTED => {
+        let is_ours = match *db.code() {
+            SqlState::QUERY_CANCELED => self.cancelled.load(Ordering::Relaxed) == pid,
+            SqlState::T_R_DEADLOCK_DETECTED => {
                 let pids = self.pids.get().map(Vec::as_slice).unwrap_or_default();
                 is_circle_of(pids, db.detail().unwrap_or_default())
             }

@@ -10,6 +10,7 @@ pub(crate) mod rate_limit;
 pub(crate) mod row_commits;
 pub(crate) mod row_error;
 pub(crate) mod savepoint;
+pub(crate) mod sort;
 pub(crate) mod timings;
 pub(crate) mod worker;
 pub(crate) mod write;

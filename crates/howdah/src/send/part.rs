@@ -19,6 +19,9 @@ use crate::send::write::{PartFailure, Sink, StatementRunner};
 /// (16 MiB of input), and what a worker must remember to trace an error back to its line.
 const PART_CHUNKS: usize = 32;
 
+/// The bytes of rows after which a part that is sorted ends, however few its chunks: they are all in memory.
+const SORTED_BYTES: usize = 32 * 1024 * 1024;
+
 /// The chunks of one statement if they are retained until the server has accepted them (4 MiB of input).
 const RETAINED_PART_CHUNKS: usize = 8;
 
@@ -43,6 +46,25 @@ pub(crate) struct Part {
     sink: Sink,
     pub(crate) form: RowForm,
     pub(crate) chunks: Vec<SentChunk>,
+    /// Where the rows were sorted: the number of each, in the order of the input.
+    pub(crate) order: Option<Vec<u32>>,
+}
+
+/// What was sent in a part that has ended.
+pub(crate) struct SentRows {
+    pub(crate) form: RowForm,
+    pub(crate) chunks: Vec<SentChunk>,
+    order: Option<Vec<u32>>,
+}
+
+impl SentRows {
+    /// The place in the input of the row that was the `row`-th (from 0) to be sent.
+    pub(crate) fn locate(&self, row: usize) -> Option<Location> {
+        match &self.order {
+            Some(order) => locate(&self.chunks, usize::try_from(*order.get(row)?).ok()?),
+            None => locate(&self.chunks, row),
+        }
+    }
 }
 
 impl Part {
@@ -58,7 +80,7 @@ impl Part {
         if context.uses_savepoints() {
             savepoint::set(runner.connection()).await?;
         }
-        Ok(Part { sink: runner.start(form).await?, form, chunks: Vec::new() })
+        Ok(Part { sink: runner.start(form).await?, form, chunks: Vec::new(), order: None })
     }
 
     /// Sends a chunk. With the `morsel` from which it was made it is retained until the part ends.
@@ -79,10 +101,24 @@ impl Part {
             || (retained && bytes().sum::<usize>() > RETAINED_BYTES)
     }
 
-    /// Ends the part. Returns how many rows the server counted, and the chunks: a refusal may concern a single row of them.
-    pub(crate) async fn finish(self) -> (Result<u64, PartFailure>, RowForm, Vec<SentChunk>) {
-        (self.sink.finish().await, self.form, self.chunks)
+    /// Sends rows of `chunks` that are noted by themselves.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub(crate) async fn feed(&mut self, rows: Bytes) -> Result<(), Error> {
+        Ok(self.sink.feed(rows).await?)
     }
+
+    /// Ends the part. Returns how many rows the server counted, and what was sent: a refusal may concern a single row of it.
+    pub(crate) async fn finish(self) -> (Result<u64, PartFailure>, SentRows) {
+        let sent = SentRows { form: self.form, chunks: self.chunks, order: self.order };
+        (self.sink.finish().await, sent)
+    }
+}
+
+/// Whether `chunks`, which are to be sorted, make a part.
+pub(crate) fn is_enough(chunks: &[Chunk]) -> bool {
+    chunks.len() >= PART_CHUNKS || chunks.iter().map(|chunk| chunk.bytes.len()).sum::<usize>() > SORTED_BYTES
 }
 
 /// The place in the input of row `row` (from 0) of a part of `chunks`.

@@ -1,20 +1,23 @@
 //! A worker of a load: one connection that sends chunks, part by part, in one transaction.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use howdah_connect::Connection;
 use howdah_message::setting;
 use howdah_source::{Morsel, WorkerState};
 
-use crate::encode::chunk::Chunk;
+use crate::encode::chunk::{Chunk, RowOrigins};
 use crate::error::Error;
 use crate::infer::lattice::ColumnLattice;
 use crate::plan::row_form::RowForm;
 use crate::send::context::LoadContext;
 use crate::send::isolate::isolate_refused_rows;
-use crate::send::part::{self, Part};
+use crate::send::part::{self, Part, SentChunk};
 use crate::send::row_error::is_about_a_row;
 use crate::send::savepoint;
+use crate::send::sort::{self, SortRule};
 use crate::send::timings::Timings;
 use crate::send::write::StatementRunner;
 
@@ -26,6 +29,8 @@ pub(crate) struct Worker {
     pid: i32,
     /// The part under way.
     part: Option<Part>,
+    /// Chunks that wait until they are a part, whose rows are then sorted.
+    unsorted: Vec<Chunk>,
     sent: Sent,
 }
 
@@ -36,6 +41,8 @@ pub(crate) struct Sent {
     pub(crate) rows: u64,
     /// Parts that were finished.
     pub(crate) parts: u64,
+    /// Of these, the ones that were sorted, by index.
+    pub(crate) sorted: BTreeMap<String, u64>,
     /// Whether rows were sent in binary.
     pub(crate) binary: bool,
     /// Whether rows were sent as text.
@@ -52,7 +59,14 @@ impl Worker {
     /// Starts on an open connection, in a transaction.
     pub(crate) fn new(connection: Arc<Connection>, pid: i32, context: &LoadContext) -> Self {
         let runner = StatementRunner::new(connection.clone(), context);
-        Worker { connection, runner: Arc::new(runner), pid, part: None, sent: Sent::default() }
+        Worker {
+            connection,
+            runner: Arc::new(runner),
+            pid,
+            part: None,
+            unsorted: Vec::new(),
+            sent: Sent::default(),
+        }
     }
 
     /// Finishes the last part and checks deferred constraints. The transaction stays open.
@@ -67,6 +81,7 @@ impl Worker {
         context: &LoadContext,
         lattices: Vec<ColumnLattice>,
     ) -> Result<Sent, Error> {
+        self.send_sorted(context).await?;
         self.finish_part(context).await?;
         if context.commits.is_some() {
             return Ok(Sent { lattices, ..self.sent });
@@ -99,6 +114,14 @@ impl Worker {
         if rows == 0 {
             return Ok(());
         }
+        if form == RowForm::Binary && context.sort != SortRule::None {
+            self.unsorted.push(chunk);
+            if part::is_enough(&self.unsorted) {
+                self.send_sorted(context).await?;
+            }
+            return Ok(());
+        }
+        self.send_sorted(context).await?;
         if self.part.as_ref().is_some_and(|part| part.form != form || part.is_full(context.isolates_rows)) {
             self.finish_part(context).await?;
         }
@@ -119,9 +142,43 @@ impl Worker {
         Ok(())
     }
 
+    /// Sends the chunks that wait as a part of their own, sorted.
+    async fn send_sorted(&mut self, context: &LoadContext) -> Result<(), Error> {
+        if self.unsorted.is_empty() {
+            return Ok(());
+        }
+        self.finish_part(context).await?;
+        let (bytes, rows): (Vec<_>, Vec<_>) =
+            self.unsorted.drain(..).map(|chunk| (chunk.bytes, chunk.rows)).unzip();
+        let counts: Vec<u64> = rows.iter().map(RowOrigins::len).collect();
+        let sorted = sort::sort(&context.sort, &bytes);
+        let mut part = Part::start(&self.runner, RowForm::Binary, context).await?;
+        self.sent.binary = true;
+        let as_they_came = bytes.iter().cloned().zip(counts);
+        let buffers: Box<dyn Iterator<Item = (Bytes, u64)> + Send> = match &sorted {
+            Some(sorted) => Box::new(sorted.buffers()),
+            None => Box::new(as_they_came),
+        };
+        for (buffer, count) in buffers {
+            if let Some(rate) = &context.rate {
+                rate.admit(buffer.len()).await;
+            }
+            part.feed(buffer).await?;
+            context.control.add_rows_sent(count);
+        }
+        part.chunks = rows.into_iter().map(|rows| SentChunk { rows, retained: None }).collect();
+        if let Some(sorted) = sorted {
+            let index = context.sort.keys()[sorted.by].index.clone();
+            *self.sent.sorted.entry(index).or_default() += 1;
+            part.order = Some(sorted.order);
+        }
+        self.part = Some(part);
+        self.finish_part(context).await
+    }
+
     async fn finish_part(&mut self, context: &LoadContext) -> Result<(), Error> {
         let Some(part) = self.part.take() else { return Ok(()) };
-        let (finished, form, chunks) = part.finish().await;
+        let (finished, sent) = part.finish().await;
         self.sent.parts += 1;
         self.sent.rows += match finished {
             Ok(rows) => {
@@ -131,18 +188,19 @@ impl Worker {
                 rows
             }
             Err(refusal) if context.isolates_rows && is_about_a_row(&refusal.error) => {
-                let isolated = isolate_refused_rows(&self.runner, context, form, &chunks, refusal).await?;
+                let isolated =
+                    isolate_refused_rows(&self.runner, context, sent.form, &sent.chunks, refusal).await?;
                 self.sent.subtransactions.extend(isolated.subtransactions);
                 isolated.rows
             }
             Err(refusal) => {
                 let row = part::named_row(&refusal, context);
-                let row = match form {
-                    RowForm::Csv(_) => row.and_then(|line| part::row_of_line(&chunks, line)),
+                let row = match sent.form {
+                    RowForm::Csv(_) => row.and_then(|line| part::row_of_line(&sent.chunks, line)),
                     _ => row,
                 };
                 let row = row.or_else(|| refusal.rows.as_ref().map(|rows| rows.start));
-                let location = row.and_then(|row| part::locate(&chunks, row));
+                let location = row.and_then(|row| sent.locate(row));
                 let among = refusal.rows.map_or(1, |rows| rows.len());
                 let error = part::explain(refusal.error, location, context, self.pid);
                 return Err(match error.hint() {

@@ -50,6 +50,7 @@ mod rejects;
 mod replace;
 mod row_commits;
 mod sessions;
+mod sorted_parts;
 mod staging;
 mod standbys;
 mod stopping;

@@ -28,6 +28,7 @@ use crate::send::deadlock::MutualWaits;
 use crate::send::pool::WorkerPool;
 use crate::send::row_error::is_about_a_row;
 use crate::send::savepoint::Savepoint;
+use crate::send::sort::SortRule;
 
 /// A row that others lock is not worth waiting for: the load has failed.
 const SHORT_WAIT: &str = "SET LOCAL lock_timeout = '2s'";
@@ -157,6 +158,7 @@ impl Load<'_> {
             rejects: None,
             isolates_rows: false,
             rate: None,
+            sort: SortRule::default(),
             commits: None,
         });
         let input = InputQueue::new(self.supply_again(&plan).await?);

@@ -34,6 +34,7 @@ impl Load<'_> {
             rejects: rejects.clone(),
             isolates_rows: rejects.is_some() && can_refuse,
             rate: self.options.writing.max_rate.map(RateLimit::new),
+            sort: decision.sort.clone(),
             commits: decision.commits.clone(),
         }
     }

@@ -233,6 +233,9 @@ impl Load<'_> {
     pub(super) fn account(&mut self, sent: &[Sent], table: &Table) -> Result<u64, Error> {
         let rows: u64 = sent.iter().map(|sent| sent.rows).sum();
         self.report.parts = sent.iter().map(|sent| sent.parts).sum();
+        for (index, parts) in sent.iter().flat_map(|sent| &sent.sorted) {
+            *self.report.sorted_parts.entry(index.clone()).or_default() += parts;
+        }
         let timings: Timings = sent.iter().map(|sent| sent.timings).sum();
         let mean = |sum: Duration| sum.as_secs_f64() / sent.len().max(1) as f64;
         let phases = &mut self.report.phases;

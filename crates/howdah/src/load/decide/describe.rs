@@ -102,6 +102,7 @@ impl Load<'_> {
                 PublishStrategy::Staged(staging) => Some(staging.reason()),
                 _ => None,
             },
+            sort: decision.sort.keys().iter().map(|key| key.index.clone()).collect(),
             create_table: strategy.creation().filter(|_| is_new).map(|creation| creation.script(table)),
             statements,
         });

@@ -7,6 +7,7 @@ pub(super) mod landing;
 mod new_table;
 mod reject_file;
 mod rights;
+mod sort;
 
 use std::sync::Arc;
 
@@ -83,6 +84,7 @@ impl Load<'_> {
             Some(staging) => PublishStrategy::Staged(staging),
             None => self.strategy(found, &table, creation, jobs.count).await?,
         };
+        let sort = self.sort(found.connection, &table, &plan, &strategy).await?;
         if let Some(reason) = reason {
             self.control.notice(message!["rows travel as text, which the server parses: ", reason]);
         }
@@ -99,6 +101,7 @@ impl Load<'_> {
             server_is_utf8: found.session.encoding == "UTF8",
             rejects,
             landing,
+            sort,
             commits: options.writing.write_path.commits_rows().then(Arc::default),
         })
     }
