@@ -212,7 +212,7 @@ final class Appending {
             shop::numbers,
             shop::numbersStream,
             () -> shop.add(1),
-            () -> shop.addBatch(List.of(new FaultsBinary.AddParameters(1))),
+            () -> shop.addBatch(List.of(1)),
             shop::createTAppender,
             () -> shop.bulkInsertTRow(List.of()));
         for (Check.Give<?> statement : statements) {

@@ -31,10 +31,10 @@ final class HostileNames {
             Check.that("import_", q.import_(HOSTILE).equals(written));
             Check.that("get", q.get(HOSTILE).equals(written.get(0)));
             Check.that("get_2", q.get_2(HOSTILE).equals(written));
-            var batch = List.of(new Hostile.GetParameters(HOSTILE), new Hostile.GetParameters(null));
+            var batch = Arrays.asList(HOSTILE, null);
             Check.that("getBatch", q.getBatch(batch).equals(List.of(written.get(0), written.get(0))));
             Check.that("one", q.one(HOSTILE).equals(new Hostile.OneResult(HOSTILE)));
-            int[] counts = q.do_Batch(List.of(new Hostile.DoParameters("a"), new Hostile.DoParameters("b")));
+            int[] counts = q.do_Batch(List.of("a", "b"));
             Check.that("do_Batch", counts.length == 2);
         }
     }

@@ -9,15 +9,15 @@ final class OptionalLines {
     private OptionalLines() {
     }
 
-    private static List<Lines.FindItemsParameters> combinations() {
-        List<Lines.FindItemsParameters> all = new ArrayList<>();
+    private static List<Lines.FindItemsParams> combinations() {
+        List<Lines.FindItemsParams> all = new ArrayList<>();
         for (String kind : new String[] {"a", null}) {
             for (Integer least : new Integer[] {3, null}) {
                 for (boolean present : new boolean[] {true, false}) {
                     for (var op : Lines.FindItemsOp.values()) {
-                        all.add(new Lines.FindItemsParameters(kind, least, 4, present, op, null));
+                        all.add(new Lines.FindItemsParams(kind, least, 4, present, op, null));
                         for (var sort : Lines.FindItemsSort.values()) {
-                            all.add(new Lines.FindItemsParameters(kind, least, 4, present, op, sort));
+                            all.add(new Lines.FindItemsParams(kind, least, 4, present, op, sort));
                         }
                     }
                 }
@@ -50,13 +50,13 @@ final class OptionalLines {
 
     private static void move(Lines lines) throws SQLException {
         List<Integer> counts = new ArrayList<>();
-        List<Lines.MoveItemsParameters> batch = new ArrayList<>();
+        List<Lines.MoveItemsParams> batch = new ArrayList<>();
         for (var each : combinations()) {
             int by = counts.size() + batch.size();
             if (by < 20) {
                 counts.add(lines.moveItems(each.kind(), each.least(), each.span(), each.present(), by));
             } else {
-                batch.add(new Lines.MoveItemsParameters(each.kind(), each.least(), each.span(), each.present(), by));
+                batch.add(new Lines.MoveItemsParams(each.kind(), each.least(), each.span(), each.present(), by));
             }
         }
         Arrays.stream(lines.moveItemsBatch(batch)).forEach(counts::add);
@@ -69,7 +69,7 @@ final class OptionalLines {
                 print(lines.hostile(sql, text));
             }
         }
-        var batch = Arrays.stream(Lines.HostileRows.values()).map(text -> new Lines.HostileParameters(null, text));
+        var batch = Arrays.stream(Lines.HostileRows.values()).map(text -> new Lines.HostileParams(null, text));
         lines.hostileBatch(batch.toList()).forEach(OptionalLines::print);
     }
 

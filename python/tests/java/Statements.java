@@ -23,14 +23,14 @@ final class Statements {
         Check.that("operators", q.operators("a").equals(List.of("?'?")));
         Check.that("operators of null", q.operators(null).isEmpty());
         Check.that("add", q.add(1, "x") == 1);
-        int[] counts = q.addBatch(List.of(new Queries.AddParameters(2, null), new Queries.AddParameters(3, "?")));
+        int[] counts = q.addBatch(List.of(new Queries.AddParams(2, null), new Queries.AddParams(3, "?")));
         Check.that("addBatch", Arrays.equals(counts, new int[] {1, 1}));
         Check.that("addReturning", q.addReturning(4, "\u20ac").b().equals("\u20ac"));
         var added = q.addReturningBatch(
-            List.of(new Queries.AddReturningParameters(5, null), new Queries.AddReturningParameters(6, "\n")));
+            List.of(new Queries.AddReturningParams(5, null), new Queries.AddReturningParams(6, "\n")));
         Check.that("addReturningBatch", added.size() == 2 && added.get(0).b() == null && added.get(1).a() == 6);
         Check.that("touch", q.touch(1) == 0);
-        Check.that("touchBatch", q.touchBatch(List.of(new Queries.TouchParameters(1))).length == 1);
+        Check.that("touchBatch", q.touchBatch(List.of(1)).length == 1);
         Check.that("twice", q.twice(4, "c").equals(new Queries.Item(8, "c")));
         Check.that("allItems", q.allItems().size() == 6 && q.allItems().get(1).b() == null);
         Check.that("count", q.count() == 6);

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, cast
 
@@ -133,6 +133,11 @@ class Appender(Generic[T]):
             raise blamed from error
         self._rows.appended += 1
 
+    def append_many(self, rows: Iterable[T]) -> None:
+        """Append rows, as `append` does each of them."""
+        for row in rows:
+            self.append(row)
+
     def finish(self) -> int:
         """Send the last rows, and give their number as the server counted it."""
         if self._rows.failure is not None:
@@ -213,6 +218,11 @@ class AsyncAppender(Generic[T]):
                 raise
             raise blamed from error
         self._rows.appended += 1
+
+    async def append_many(self, rows: Iterable[T]) -> None:
+        """Append rows, as `append` does each of them."""
+        for row in rows:
+            await self.append(row)
 
     async def finish(self) -> int:
         """Send the last rows, and give their number as the server counted it."""

@@ -25,10 +25,10 @@ final class Observing {
             Check.that("no row", seen.first(0) == null);
             Check.that("one more", seen.add(7) == 1);
             Check.refused("a key that is there", "duplicate key", () -> seen.add(7));
-            Check.that("a batch", seen.addBatch(List.of(new Seen.AddParameters(8), new Seen.AddParameters(9))).length == 2);
-            var firsts = List.of(new Seen.FirstParameters(1), new Seen.FirstParameters(0), new Seen.FirstParameters(1));
+            Check.that("a batch", seen.addBatch(List.of(8, 9)).length == 2);
+            var firsts = List.of(1, 0, 1);
             Check.that("a batch of rows", seen.firstBatch(firsts).size() == 3);
-            Check.that("a batch of several", seen.untilBatch(List.of(new Seen.UntilParameters(2), new Seen.UntilParameters(3))).size() == 2);
+            Check.that("a batch of several", seen.untilBatch(List.of(2, 3)).size() == 2);
             Check.that("a text that varies", seen.varied(true).size() == 2);
             Check.that("appended", seen.bulkInsertTRow(rows(10, 12)) == 3);
             Check.refused("a bad row", "duplicate key", () -> seen.bulkInsertTRow(rows(10, 12)));

@@ -95,7 +95,7 @@ impl Writer<'_> {
         let bound = parameters.iter().enumerate().filter(|(index, _)| is_bound(statement, *index));
         let bound = bound.map(|(_, parameter)| parameter).collect::<Vec<_>>();
         let arguments = bound.iter().map(|p| format!(", {}", p.name)).collect();
-        let item_arguments = bound.iter().map(|p| format!(", item.{}()", p.name)).collect();
+        let item_arguments = bound.iter().map(|p| format!(", {}", item(&parameters, p))).collect();
         let statements =
             if varies { counted(statement, &parameters) } else { places(statement, &parameters) };
         self.binders.push(Binder {
@@ -104,8 +104,11 @@ impl Writer<'_> {
             statements,
         });
         let batched = method::is_batched(statement);
-        let record =
-            if batched { self.parameters_record(statement, &stem, &parameters) } else { String::new() };
+        let items = match parameters.as_slice() {
+            _ if !batched => String::new(),
+            [parameter] => parameter.ty.name.clone(),
+            several => self.parameters_record(statement, &stem, several),
+        };
         Method {
             stream: format!("{name}Stream"),
             batch: format!("{name}Batch"),
@@ -128,7 +131,7 @@ impl Writer<'_> {
             signature: signature.join(", "),
             bind,
             arguments,
-            parameters: record,
+            parameters: items,
             item_arguments,
             ty: row.name,
             declared: row.declared,
@@ -248,13 +251,13 @@ impl Writer<'_> {
             deciding.iter().map(|parameter| each(parameter)).collect::<Vec<_>>().join(", ")
         };
         let call = format!("{name}({})", join(&|p| p.name.clone()));
-        let item_call = format!("{name}({})", join(&|p| format!("item.{}()", p.name)));
+        let item_call = format!("{name}({})", join(&|p| item(parameters, p)));
         self.joiners.push(Joiner { name, signature: join(&Parameter::declared), statements: lines });
         (call, item_call)
     }
 
     fn parameters_record(&mut self, statement: &Statement, stem: &str, parameters: &[Parameter]) -> String {
-        let name = self.types.classes.give(&format!("{stem}Parameters")).name;
+        let name = self.types.classes.give(&format!("{stem}Params")).name;
         let fields = parameters.iter().map(|parameter| Field {
             name: parameter.name.clone(),
             declared: parameter.ty.declared(parameter.nullable),
@@ -268,6 +271,14 @@ impl Writer<'_> {
         self.check_size(&record, &statement.file, statement.line, &statement.name);
         self.records.push(record);
         name
+    }
+}
+
+/// A parameter of an item of a batch: a component of its record, or the item where there is only one.
+fn item(parameters: &[Parameter], parameter: &Parameter) -> String {
+    match parameters {
+        [_] => "item".to_owned(),
+        _ => format!("item.{}()", parameter.name),
     }
 }
 

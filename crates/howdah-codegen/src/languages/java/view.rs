@@ -117,7 +117,7 @@ pub(crate) struct Method {
     pub(crate) bind: String,
     /// `, id`: what is bound.
     pub(crate) arguments: String,
-    /// The record of a batch's parameters.
+    /// An item of a batch: a record of parameters, or the only one.
     pub(crate) parameters: String,
     /// `, item.id()`.
     pub(crate) item_arguments: String,

@@ -282,8 +282,13 @@ impl Writer<'_> {
         let values = fields.iter().map(|field| format!("row.{}", field.name)).collect::<Vec<_>>().join(", ");
         let screaming = stem.to_ascii_uppercase();
         let documentation = literal::python_documentation(&format!("{}:{}", table.file, table.line));
+        let name = match table.appender {
+            true => self.types.scope.give(&(names::pascal(&table.name, "table") + "Appender")).name,
+            false => String::new(),
+        };
         Appender {
             appends: table.appender,
+            name,
             table: self.types.scope.give(&format!("_{screaming}_TABLE")).name,
             columns: self.types.scope.give(&format!("_{screaming}_COLUMNS")).name,
             values: self.types.scope.give(&format!("_{stem}_values")).name,
@@ -395,6 +400,7 @@ impl Writer<'_> {
 
     fn imports(&self, methods: &[view::Method], appenders: &[Appender], options: &Options) -> Vec<String> {
         let migrates = migrations::wanted(self.module, options);
+        let appends = appenders.iter().any(|appender| appender.appends);
         let queries = self.module.statements.iter().any(|s| s.kind == Kind::Query && !methods.is_empty());
         let arrays = methods
             .iter()
@@ -431,7 +437,7 @@ impl Writer<'_> {
                 "Final",
             ),
             (!self.builders.is_empty(), "LiteralString"),
-            (!self.types.aliases.is_empty(), "TypeAlias"),
+            (appends || !self.types.aliases.is_empty(), "TypeAlias"),
         ];
         let typing =
             typing.iter().filter(|(used, _)| *used).map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
@@ -444,7 +450,7 @@ impl Writer<'_> {
         let multi = self.types.imports.iter().filter(|import| import.contains("psycopg.types"));
         standard.extend(multi.map(|import| (*import).to_owned()));
         standard.push(String::new());
-        if appenders.iter().any(|appender| appender.appends) {
+        if appends {
             standard.push(support(options, "howdah_copy", "copy"));
         }
         if migrates {

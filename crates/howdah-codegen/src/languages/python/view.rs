@@ -101,6 +101,8 @@ pub(crate) struct Appender {
     /// There is an appender; else there are upserts only.
     pub(crate) appends: bool,
     pub(crate) upserts: Vec<Upsert>,
+    /// The name of the appender's type.
+    pub(crate) name: String,
     pub(crate) table: String,
     pub(crate) values: String,
     pub(crate) columns: String,
