@@ -27,6 +27,19 @@ from pg_catalog.pg_attribute a join pg_catalog.pg_type t on t.oid = a.atttypid
 left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
 where a.attrelid = pg_catalog.to_regclass($1) and a.attnum > 0 and not a.attisdropped order by a.attnum";
 
+/// The name in what stands below a header: the name itself, or the statement `TABLE name`.
+fn name(written: &str) -> &str {
+    match written.split_at_checked("table".len()) {
+        Some((word, name))
+            if word.eq_ignore_ascii_case("table")
+                && name.starts_with(|c: char| c.is_whitespace() || c == '"') =>
+        {
+            name.trim_start()
+        }
+        _ => written,
+    }
+}
+
 /// Describes a table, and says which types it mentions. `None`: something is wrong with it, which was told.
 pub(super) async fn describe(
     client: &Client,
@@ -35,7 +48,7 @@ pub(super) async fn describe(
     told: &mut Vec<Diagnostic>,
 ) -> Result<Option<(Table, Vec<u32>)>, Trouble> {
     let text = BlockText::new(&block.body, &[]);
-    let written = text.sql.trim();
+    let written = name(text.sql.trim());
     let named = if written.is_empty() { block.name.as_str() } else { written };
     let place = block.body.first().map_or_else(|| block.place.clone(), |piece| piece.place_of(0));
     let rows = client.query_typed(FIND, &[(&named, Type::TEXT)]).await?;
@@ -159,4 +172,25 @@ async fn unknown(client: &Client, named: &str, error: Diagnostic) -> Result<Diag
         None => None,
     };
     Ok(Diagnostic { message: format!("there is no table `{named}`"), suggestion, ..error })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name;
+
+    #[test]
+    fn a_statement_that_shows_a_table_names_it() {
+        for (written, named) in [
+            ("Table app.users", "app.users"),
+            ("TABLE\n\"a\"", "\"a\""),
+            ("table\"a\"", "\"a\""),
+            ("tables", "tables"),
+            ("table.users", "table.users"),
+            ("\"table\"", "\"table\""),
+            ("ta", "ta"),
+            ("", ""),
+        ] {
+            assert_eq!(name(written), named, "{written}");
+        }
+    }
 }

@@ -398,7 +398,7 @@ impl Parser<'_> {
         match kind {
             BlockKind::Table => {
                 if let Some(first) = first.filter(|_| !is_table(tokens, self.text)) {
-                    let help = "write a name (`app.users`) or nothing below a TABLE";
+                    let help = "write a name (`app.users`), `TABLE app.users;` or nothing below a TABLE";
                     self.error(Code::SqlParseError, first.start, first.end, "this names no table")
                         .suggestion = Some(help.to_owned());
                 }
@@ -482,15 +482,22 @@ impl Parser<'_> {
     }
 }
 
-/// A name, or names with dots between them.
+/// A name, or names with dots between them; or the statement `TABLE name`, which runs elsewhere too.
 fn is_table(tokens: &[Token], text: &str) -> bool {
+    let tokens = tokens.iter().filter(|token| !token.is_trivia()).collect::<Vec<_>>();
+    let is_name = |token: &Token| matches!(token.kind, Kind::Word | Kind::QuotedName);
+    let named = match tokens.as_slice() {
+        [word, name @ ..]
+            if word.text(text).eq_ignore_ascii_case("table")
+                && name.first().is_some_and(|next| is_name(next)) =>
+        {
+            name
+        }
+        all => all,
+    };
     let mut name = true;
-    for token in tokens.iter().filter(|token| !token.is_trivia()) {
-        let fits = match token.kind {
-            Kind::Word | Kind::QuotedName => name,
-            Kind::Other => !name && token.text(text) == ".",
-            _ => false,
-        };
+    for token in named {
+        let fits = if name { is_name(token) } else { token.text(text) == "." };
         if !fits {
             return false;
         }

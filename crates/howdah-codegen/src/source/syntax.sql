@@ -7,7 +7,7 @@ CREATE TABLE users (id bigint PRIMARY KEY, name text NOT NULL, email text);
 -- For describing only: rows, here, or as BASELINE a schema that others own. Migrations of another
 -- tool and dumps are named in howdah.yaml: `schema: [db/migrations/]`.
 -- TESTDATA some
-INSERT INTO users VALUES (1, 'Ada', NULL);
+INSERT INTO users VALUES (1, 'Ada', 'ada@example.org');
 
 -- Rows (:all), at most one (:one), or the values of the only column (:pluck); :result=User
 -- names the row. Comments directly above a header document the method.
@@ -17,8 +17,8 @@ SELECT id, name, email FROM users WHERE name = ${name};
 
 -- The number of changed rows; :batch takes many parameters at once. `null` allows null.
 -- EXEC add_user :batch
-@set id = 1
-@set name = 'Ada'
+@set id = 2
+@set name = 'Bob'
 @set email = null
 INSERT INTO users VALUES (${id}, ${name}, ${email});
 
@@ -40,6 +40,7 @@ SELECT id, name, email FROM users WHERE true
   AND email IS NOT NULL --? reachable
 ORDER BY ${sort};
 
--- A table to write by binary COPY; its name stands below, if it is not the block's. Of rows whose
--- key is there, :upsert updates and :ignore leaves them; :upsert=users_pkey names the key.
+-- A table to write by binary COPY; its name stands below, as `TABLE name;`, if it is not the
+-- block's. Of rows whose key is there, :upsert updates and :ignore leaves them;
+-- :upsert=users_pkey names the key.
 -- TABLE users :appender :upsert
