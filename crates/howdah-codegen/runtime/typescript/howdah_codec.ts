@@ -64,7 +64,14 @@ export class Codec<T> {
   /** Reads a column. */
   getOrNull(row: Row, index: number, column: string): T | null {
     const literal = row[index];
-    return literal === null || literal === undefined ? null : about(`column ${column}`, () => this.load(literal));
+    if (literal === null || literal === undefined) {
+      return null;
+    }
+    try {
+      return this.load(literal);
+    } catch (error) {
+      throw about(`column ${column}`, error);
+    }
   }
 
   /** Writes a parameter that cannot be null. */
@@ -72,7 +79,11 @@ export class Codec<T> {
     if (value === null || value === undefined) {
       throw new ValueError(`parameter ${parameter}: it cannot be null`);
     }
-    return about(`parameter ${parameter}`, () => this.dump(value));
+    try {
+      return this.dump(value);
+    } catch (error) {
+      throw about(`parameter ${parameter}`, error);
+    }
   }
 
   /** Writes a parameter. */
@@ -81,12 +92,8 @@ export class Codec<T> {
   }
 }
 
-function about<R>(what: string, work: () => R): R {
-  try {
-    return work();
-  } catch (error) {
-    throw error instanceof ValueError ? new ValueError(`${what}: ${error.message}`) : error;
-  }
+function about(what: string, error: unknown): unknown {
+  return error instanceof ValueError ? new ValueError(`${what}: ${error.message}`) : error;
 }
 
 /** A type of pg_catalog. */
@@ -127,7 +134,11 @@ function checked(name: string, oid: number, check: (value: string) => unknown, e
 }
 
 function texts(name: string, oid: number): Codec<string> {
-  return builtin(name, oid, (literal) => literal, text, (out, value) => out.text(text(value)));
+  return builtin(name, oid, (literal) => literal, text, (out, value) => {
+    if (typeof value !== "string" || !out.ascii(value)) {
+      out.text(text(value));
+    }
+  });
 }
 
 function integer(name: string, oid: number, least: number, most: number, encode: (out: Encoder, value: number) => void): Codec<number> {
@@ -203,6 +214,40 @@ function uuid(value: string): string {
   return digits;
 }
 
+/** What each unit is as a digit of base 16; 16 says that it is none. */
+const DIGITS = Uint8Array.from({ length: 128 }, (_, unit) => {
+  const digit = "0123456789abcdef".indexOf(String.fromCharCode(unit).toLowerCase());
+  return digit < 0 ? 16 : digit;
+});
+const DASH = 45;
+
+function encodeUuid(out: Encoder, value: string): void {
+  if (typeof value !== "string") {
+    throw wanted("a string", value);
+  }
+  let count = 0;
+  let byte = 0;
+  for (let i = 0; i < value.length; i += 1) {
+    const unit = value.charCodeAt(i);
+    if (unit === DASH) {
+      continue;
+    }
+    const digit = DIGITS[unit] ?? 16;
+    if (digit > 15 || count === 32) {
+      throw wanted("a UUID", value);
+    }
+    byte = (byte << 4) | digit;
+    count += 1;
+    if (count % 2 === 0) {
+      out.i1(byte);
+      byte = 0;
+    }
+  }
+  if (count !== 32) {
+    throw wanted("a UUID", value);
+  }
+}
+
 interface Decimal {
   readonly sign: number;
   /** In groups of four. */
@@ -238,7 +283,45 @@ function decimal(value: string): Decimal {
   return { sign: sign === "-" ? 0x4000 : 0, groups: digits === "" ? [] : groups, weight: digits === "" ? 0 : weight, scale };
 }
 
+/** The most digits of a number whose groups are counted without strings. */
+const WHOLE = 12;
+const FRACTION = 8;
+const PLAIN = new RegExp(`^(-?)(\\d{1,${WHOLE}})(?:\\.(\\d{1,${FRACTION}}))?$`);
+
+/** Writes a number of a few digits, or says that it is none. */
+function encodeShortDecimal(out: Encoder, value: string): boolean {
+  const found = PLAIN.exec(value);
+  if (found === null) {
+    return false;
+  }
+  const [, sign, digits, behind = ""] = found;
+  const whole = Number(digits);
+  const fraction = Number(behind) * 10 ** (FRACTION - behind.length);
+  const groups = [
+    Math.floor(whole / 1e8), Math.floor(whole / 1e4) % 1e4, whole % 1e4, Math.floor(fraction / 1e4), fraction % 1e4,
+  ];
+  let first = 0;
+  let end = groups.length;
+  while (first < end && groups[first] === 0) {
+    first += 1;
+  }
+  while (end > first && groups[end - 1] === 0) {
+    end -= 1;
+  }
+  out.i2(end - first);
+  out.i2(first === end ? 0 : 2 - first);
+  out.i2(sign === "-" && first < end ? 0x4000 : 0);
+  out.i2(behind.length);
+  for (let at = first; at < end; at += 1) {
+    out.i2(groups[at] ?? 0);
+  }
+  return true;
+}
+
 function encodeDecimal(out: Encoder, value: string): void {
+  if (encodeShortDecimal(out, value)) {
+    return;
+  }
   const { sign, groups, weight, scale } = decimal(value);
   [groups.length, weight, sign, scale, ...groups].forEach((number) => out.i2(number));
 }
@@ -271,7 +354,7 @@ export const JSON_: Codec<Json> = json("json", 114, []);
 export const JSONB: Codec<Json> = json("jsonb", 3802, [1]);
 export const BYTEA: Codec<Buffer> = builtin("bytea", 17, loadBytes, (value) => `\\x${buffer(value).toString("hex")}`,
   (out, value) => out.bytes(buffer(value)));
-export const UUID: Codec<string> = checked("uuid", 2950, uuid, (out, value) => out.bytes(Buffer.from(uuid(text(value)), "hex")));
+export const UUID: Codec<string> = checked("uuid", 2950, uuid, encodeUuid);
 export const DATE: Codec<string> = checked("date", 1082, time.days, (out, value) => out.i4(time.days(text(value))));
 export const TIME: Codec<string> = checked("time", 1083, time.micros, (out, value) => out.i8(time.micros(text(value))));
 export const TIMETZ: Codec<string> = checked("timetz", 1266, time.microsWithZone, (out, value) => {
@@ -285,7 +368,19 @@ export const TIMESTAMP: Codec<string> = checked("timestamp", 1114, (value) => ti
 export const TIMESTAMPTZ_TEXT: Codec<string> = checked("timestamptz", 1184, (value) => time.timestamp(value, true),
   (out, value) => out.i8(time.timestamp(text(value), true)));
 export const TIMESTAMPTZ: Codec<Date> = builtin("timestamptz", 1184, time.toDate, time.dumpDate,
-  (out, value) => out.i8(time.fromDate(value)));
+  encodeDate);
+
+function encodeDate(out: Encoder, value: Date): void {
+  const micros = time.microsOfDate(value);
+  if (typeof micros === "bigint") {
+    out.i8(micros);
+  } else {
+    const high = Math.floor(micros / 2 ** 32);
+    out.i4(high);
+    out.i4(micros - high * 2 ** 32);
+  }
+}
+
 export const INTERVAL: Codec<Interval> = builtin("interval", 1186, time.loadInterval, time.dumpInterval, (out, value) => {
   const { months, days, microseconds } = time.checkInterval(value);
   out.i8(microseconds);
@@ -331,6 +426,10 @@ function loadArray<T>(element: Codec<T>, delimiter: string, literal: string): (T
   if (literal.startsWith("[")) {
     throw new ValueError("an array that does not begin at 1 has no place in JavaScript's");
   }
+  if (isPlain(literal)) {
+    const items = literal === "{}" ? [] : literal.slice(1, -1).split(delimiter);
+    return items.map((item) => (item === "NULL" ? null : element.load(item)));
+  }
   const scanner = new Scanner(literal, 1);
   const inside = (): (T | null)[] => {
     const items: unknown[] = [];
@@ -352,10 +451,18 @@ function loadArray<T>(element: Codec<T>, delimiter: string, literal: string): (T
   return inside();
 }
 
+/** Whether an array's literal has one dimension, and nothing in it is quoted. */
+function isPlain(literal: string): boolean {
+  return literal.lastIndexOf("{") === 0 && literal.endsWith("}") && !literal.includes('"') && !literal.includes("\\");
+}
+
 /** Gives the lengths of all dimensions: items are arrays of one length, or none is an array. */
 function shape(value: readonly unknown[]): number[] {
   if (!Array.isArray(value)) {
     throw wanted("an array", value);
+  }
+  if (!value.some(Array.isArray)) {
+    return [value.length];
   }
   // A hole of an array is no null.
   const items: readonly unknown[] = Array.from(value);

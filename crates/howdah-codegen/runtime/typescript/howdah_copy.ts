@@ -346,6 +346,13 @@ async function ask(client: ClientBase, codecs: readonly Codec<any>[]): Promise<M
 
 const ESCAPES: Readonly<Record<string, string>> = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r" };
 
+/** Of longer texts, the call of a method that is not JavaScript's costs less than a loop. */
+const SHORT = 32;
+
+function viewOf(bytes: Buffer): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
 /** The bytes of rows: binary COPY, or its text. */
 export class Encoder {
   /** The column that was begun last, from 1. */
@@ -354,7 +361,8 @@ export class Encoder {
   readonly #binary: boolean;
   readonly #columns: number;
   readonly #oids: ReadonlyMap<Codec<any>, number>;
-  #bytes = Buffer.allocUnsafe(2 * PART);
+  #bytes: Buffer = Buffer.allocUnsafe(2 * PART);
+  #view = viewOf(this.#bytes);
   #row = 0;
 
   constructor(binary: boolean, columns: number, oids: ReadonlyMap<Codec<any>, number>) {
@@ -394,7 +402,7 @@ export class Encoder {
   /** Gives what is complete; pg copies it before another row is begun. */
   take(): Buffer {
     const taken = this.#bytes.subarray(0, this.size);
-    this.#bytes = Buffer.allocUnsafe(2 * PART);
+    this.#keep(Buffer.allocUnsafe(2 * PART));
     this.size = 0;
     return taken;
   }
@@ -431,8 +439,11 @@ export class Encoder {
     const length = this.size;
     this.i4(0);
     codec.encode(this, value);
-    // Buffers refuse numbers that do not fit.
-    this.#bytes.writeInt32BE(this.size - length - 4, length);
+    const written = this.size - length - 4;
+    if (written > 0x7fff_ffff) {
+      throw new Error(`a value has ${written} bytes, and a row of COPY 2 GiB at the most`);
+    }
+    this.#view.setInt32(length, written);
   }
 
   oid(codec: Codec<any>): number {
@@ -441,37 +452,60 @@ export class Encoder {
 
   i1(value: number): void {
     this.#need(1);
-    this.size = this.#bytes.writeUInt8(value, this.size);
+    this.#view.setUint8(this.size, value);
+    this.size += 1;
   }
 
   i2(value: number): void {
     this.#need(2);
-    this.size = value < 0 ? this.#bytes.writeInt16BE(value, this.size) : this.#bytes.writeUInt16BE(value, this.size);
+    this.#view.setInt16(this.size, value);
+    this.size += 2;
   }
 
   i4(value: number): void {
     this.#need(4);
-    this.size = value < 0 ? this.#bytes.writeInt32BE(value, this.size) : this.#bytes.writeUInt32BE(value, this.size);
+    this.#view.setInt32(this.size, value);
+    this.size += 4;
   }
 
   i8(value: bigint): void {
     this.#need(8);
-    this.size = this.#bytes.writeBigInt64BE(value, this.size);
+    this.#view.setBigInt64(this.size, value);
+    this.size += 8;
   }
 
   f4(value: number): void {
     this.#need(4);
-    this.size = this.#bytes.writeFloatBE(value, this.size);
+    this.#view.setFloat32(this.size, value);
+    this.size += 4;
   }
 
   f8(value: number): void {
     this.#need(8);
-    this.size = this.#bytes.writeDoubleBE(value, this.size);
+    this.#view.setFloat64(this.size, value);
+    this.size += 8;
   }
 
   bytes(value: Buffer): void {
     this.#need(value.length);
     this.size += value.copy(this.#bytes, this.size);
+  }
+
+  /** Writes a text if it is short and of ASCII without character 0; its check costs nothing then. */
+  ascii(value: string): boolean {
+    if (value.length > SHORT) {
+      return false;
+    }
+    this.#need(SHORT);
+    for (let i = 0; i < value.length; i += 1) {
+      const unit = value.charCodeAt(i);
+      if (unit === 0 || unit > 127) {
+        return false;
+      }
+      this.#bytes[this.size + i] = unit;
+    }
+    this.size += value.length;
+    return true;
   }
 
   /** Writes a text that a codec has checked, as UTF-8. */
@@ -485,7 +519,12 @@ export class Encoder {
     if (this.#bytes.length - this.size < more) {
       const larger = Buffer.allocUnsafe(Math.max(this.size + more, 2 * this.#bytes.length));
       this.#bytes.copy(larger, 0, 0, this.size);
-      this.#bytes = larger;
+      this.#keep(larger);
     }
+  }
+
+  #keep(bytes: Buffer): void {
+    this.#bytes = bytes;
+    this.#view = viewOf(bytes);
   }
 }
