@@ -145,13 +145,13 @@ def refused() -> tuple[Sql, str]:
             text: list[str | int] = [f"SELECT {quoted(literal)}::{kind['sql']}"]
             query = f"q{number}x{place}"
             code.statement(query, text, one=True, pluck=True, columns=[column("v", kind)])
-            lines.append(f'            Check.refused("{name} {literal}", "", q::{query});\n')
+            lines.append(f'            Check.refusedTwice("{name} {literal}", "", q::{query});\n')
     code.statement(
         "nothing", ["SELECT NULL::int AS v"], columns=[column("v", builtin("int4"), nullable=False)]
     )
     code.statement("none", ["SELECT NULL AS v"], columns=[column("v", builtin("text"), nullable=False)])
     lines += [
-        f'            Check.refused("{name}", "column v is null", q::{name});\n'
+        f'            Check.refusedTwice("{name}", "column v is null", q::{name});\n'
         for name in ("nothing", "none")
     ]
     program = f"""

@@ -44,6 +44,12 @@ final class Check {
         }
     }
 
+    /** A result must be refused, as text, and then in binary. */
+    static void refusedTwice(String what, String why, Give<?> give) {
+        refused(what, why, give);
+        refused(what + " again", why, give);
+    }
+
     /** It must be refused with an {@link SQLException} that says why. */
     static void refused(String what, String why, Give<?> give) {
         try {

@@ -70,12 +70,14 @@ final class HowdahCodec<T> {
     private final Load<T> load;
     private final Dump<T> dump;
     private final Encode<T> encode;
+    /** From the binary form; null where pgjdbc is never to ask for it. */
+    private final HowdahBinary.Decode<T> decode;
     private final Get<T> get;
     private final Bind<T> bind;
 
     private HowdahCodec(
         String schema, String name, boolean array, int oid, List<HowdahCodec<?>> parts, Load<T> load, Dump<T> dump,
-        Encode<T> encode, Get<T> get, Bind<T> bind) {
+        Encode<T> encode, HowdahBinary.Decode<T> decode, Get<T> get, Bind<T> bind) {
         this.schema = schema;
         this.name = name;
         this.array = array;
@@ -84,41 +86,70 @@ final class HowdahCodec<T> {
         this.load = load;
         this.dump = dump;
         this.encode = encode;
+        this.decode = decode;
         this.get = get;
         this.bind = bind;
     }
 
     /** A type that pgjdbc reads and writes without loss. */
     private static <T> HowdahCodec<T> plain(
-        String name, int oid, Load<T> load, Dump<T> dump, Encode<T> encode, Get<T> get, Bind<T> bind) {
-        return new HowdahCodec<>("pg_catalog", name, false, oid, List.of(), load, dump, encode, get, bind);
+        String name, int oid, Load<T> load, Dump<T> dump, Encode<T> encode, HowdahBinary.Decode<T> decode, Get<T> get,
+        Bind<T> bind) {
+        return new HowdahCodec<>("pg_catalog", name, false, oid, List.of(), load, dump, encode, decode, get, bind);
+    }
+
+    /** A built-in type that is written as its literal, and read as that or in its binary form. */
+    private static <T> HowdahCodec<T> builtin(
+        String name, int oid, Load<T> load, Dump<T> dump, Encode<T> encode, HowdahBinary.Decode<T> decode) {
+        return new HowdahCodec<>("pg_catalog", name, false, oid, List.of(), load, dump, encode, decode,
+            either(oid, load, decode), HowdahCodec.<T>asLiteral(dump));
     }
 
     /** A type that is read and written as its literal. */
     private static <T> HowdahCodec<T> literal(
         String schema, String name, boolean array, int oid, List<HowdahCodec<?>> parts, Load<T> load, Dump<T> dump,
         Encode<T> encode) {
-        Get<T> get = (row, column) -> {
+        return new HowdahCodec<>(
+            schema, name, array, oid, parts, load, dump, encode, null, asText(load), asLiteral(dump));
+    }
+
+    private static <T> Get<T> asText(Load<T> load) {
+        return (row, column) -> {
             String literal = row.getString(column);
             return literal == null ? null : load.load(literal);
         };
-        Bind<T> bind = (statement, place, value) -> statement.setObject(place, dump.dump(value), Types.OTHER);
-        return new HowdahCodec<>(schema, name, array, oid, parts, load, dump, encode, get, bind);
+    }
+
+    /** As it comes: a statement's first results are text, and so are those of a column that has another type now. */
+    private static <T> Get<T> either(int oid, Load<T> load, HowdahBinary.Decode<T> decode) {
+        Get<T> text = asText(load);
+        return (row, column) -> {
+            if (!HowdahBinary.is(oid, row, column)) {
+                return text.get(row, column);
+            }
+            byte[] bytes = row.getBytes(column);
+            return bytes == null ? null : decode.decode(bytes, 0, bytes.length);
+        };
+    }
+
+    private static <T> Bind<T> asLiteral(Dump<T> dump) {
+        return (statement, place, value) -> statement.setObject(place, dump.dump(value), Types.OTHER);
     }
 
     private static HowdahCodec<String> texts(String name, int oid) {
-        return plain(name, oid, text -> text, HowdahCodec::checked, HowdahCopy.Encoder::text, ResultSet::getString,
-            (statement, place, value) -> statement.setString(place, checked(value)));
+        return plain(name, oid, text -> text, HowdahCodec::checked, HowdahCopy.Encoder::text, HowdahBinary::text,
+            ResultSet::getString, (statement, place, value) -> statement.setString(place, checked(value)));
     }
 
-    private static HowdahCodec<String> json(String name, int oid, Encode<String> encode) {
-        return plain(name, oid, text -> text, HowdahCodec::checked, encode, ResultSet::getString,
+    private static HowdahCodec<String> json(
+        String name, int oid, Encode<String> encode, HowdahBinary.Decode<String> decode) {
+        return plain(name, oid, text -> text, HowdahCodec::checked, encode, decode, ResultSet::getString,
             (statement, place, value) -> statement.setObject(place, checked(value), Types.OTHER));
     }
 
     /** The same, of a domain. */
     HowdahCodec<T> named(String otherSchema, String otherName) {
-        return new HowdahCodec<>(otherSchema, otherName, false, 0, parts, load, dump, encode, get, bind);
+        return new HowdahCodec<>(otherSchema, otherName, false, 0, parts, load, dump, encode, decode, get, bind);
     }
 
     /** Reads a column that can be null. */
@@ -208,6 +239,18 @@ final class HowdahCodec<T> {
         return new SQLDataException(why, "22000");
     }
 
+    static SQLDataException noSuchValue(String text) {
+        return new SQLDataException("Java has no such value: " + text, "22008");
+    }
+
+    static SQLDataException otherBound() {
+        return refused("an array that does not begin at 1 has no place in a List");
+    }
+
+    static SQLDataException severalDimensions() {
+        return refused("an array of several dimensions has no place in a List");
+    }
+
     private static final LocalDate FIRST_DATE = LocalDate.of(-4713, 11, 24);
     private static final LocalDate LAST_DATE = LocalDate.of(5_874_897, 12, 31);
     private static final LocalDate LAST_TIMESTAMP = LocalDate.of(294_276, 12, 31);
@@ -215,62 +258,70 @@ final class HowdahCodec<T> {
     private static final long DAY = 86_400_000_000L;
 
     static final HowdahCodec<Boolean> BOOL = plain("bool", 16, "t"::equals, value -> value ? "t" : "f",
-        (out, value) -> out.i1(value ? 1 : 0), ResultSet::getBoolean, PreparedStatement::setBoolean);
+        (out, value) -> out.i1(value ? 1 : 0), (bytes, at, length) -> bytes[at] != 0, ResultSet::getBoolean,
+        PreparedStatement::setBoolean);
     static final HowdahCodec<Short> INT2 = plain("int2", 21, Short::valueOf, Object::toString,
-        (out, value) -> out.i2(value), ResultSet::getShort, PreparedStatement::setShort);
+        (out, value) -> out.i2(value), (bytes, at, length) -> HowdahBinary.i2(bytes, at), ResultSet::getShort,
+        PreparedStatement::setShort);
     static final HowdahCodec<Integer> INT4 = plain("int4", 23, Integer::valueOf, Object::toString,
-        (out, value) -> out.i4(value), ResultSet::getInt, PreparedStatement::setInt);
+        (out, value) -> out.i4(value), (bytes, at, length) -> HowdahBinary.i4(bytes, at), ResultSet::getInt,
+        PreparedStatement::setInt);
     static final HowdahCodec<Long> INT8 = plain("int8", 20, Long::valueOf, Object::toString,
-        (out, value) -> out.i8(value), ResultSet::getLong, PreparedStatement::setLong);
+        (out, value) -> out.i8(value), (bytes, at, length) -> HowdahBinary.i8(bytes, at), ResultSet::getLong,
+        PreparedStatement::setLong);
     static final HowdahCodec<Long> OID = plain("oid", 26, Long::valueOf, value -> Long.toString(oid(value)),
-        (out, value) -> out.i4((int) oid(value)), ResultSet::getLong,
+        (out, value) -> out.i4((int) oid(value)),
+        (bytes, at, length) -> Integer.toUnsignedLong(HowdahBinary.i4(bytes, at)), ResultSet::getLong,
         (statement, place, value) -> statement.setObject(place, Long.toString(oid(value)), Types.OTHER));
     static final HowdahCodec<Float> FLOAT4 = plain("float4", 700, Float::valueOf, Object::toString,
-        (out, value) -> out.i4(Float.floatToIntBits(value)), ResultSet::getFloat,
+        (out, value) -> out.i4(Float.floatToIntBits(value)),
+        (bytes, at, length) -> Float.intBitsToFloat(HowdahBinary.i4(bytes, at)), ResultSet::getFloat,
         (statement, place, value) -> statement.setObject(place, value.toString(), Types.OTHER));
     static final HowdahCodec<Double> FLOAT8 = plain("float8", 701, Double::valueOf, Object::toString,
-        (out, value) -> out.i8(Double.doubleToLongBits(value)), ResultSet::getDouble, PreparedStatement::setDouble);
-    static final HowdahCodec<BigDecimal> NUMERIC = literal("pg_catalog", "numeric", false, 1700, List.of(),
-        HowdahCodec::loadNumeric, HowdahCodec::dumpNumeric, HowdahCodec::encodeNumeric);
+        (out, value) -> out.i8(Double.doubleToLongBits(value)),
+        (bytes, at, length) -> Double.longBitsToDouble(HowdahBinary.i8(bytes, at)), ResultSet::getDouble,
+        PreparedStatement::setDouble);
+    static final HowdahCodec<BigDecimal> NUMERIC = builtin("numeric", 1700, HowdahCodec::loadNumeric,
+        HowdahCodec::dumpNumeric, HowdahCodec::encodeNumeric, HowdahBinary::numeric);
     static final HowdahCodec<String> TEXT = texts("text", 25);
     static final HowdahCodec<String> VARCHAR = texts("varchar", 1043);
     static final HowdahCodec<String> BPCHAR = texts("bpchar", 1042);
     static final HowdahCodec<String> NAME = texts("name", 19);
-    static final HowdahCodec<String> JSON = json("json", 114, HowdahCopy.Encoder::text);
+    static final HowdahCodec<String> JSON = json("json", 114, HowdahCopy.Encoder::text, HowdahBinary::text);
     static final HowdahCodec<String> JSONB = json("jsonb", 3802, (out, value) -> {
         out.i1(1);
         out.text(value);
-    });
+    }, HowdahBinary::jsonb);
     static final HowdahCodec<byte[]> BYTEA = plain("bytea", 17, HowdahCodec::loadBytes,
-        value -> "\\x" + HexFormat.of().formatHex(value), HowdahCopy.Encoder::bytes, ResultSet::getBytes,
-        PreparedStatement::setBytes);
+        value -> "\\x" + HexFormat.of().formatHex(value), HowdahCopy.Encoder::bytes, HowdahBinary::bytes,
+        ResultSet::getBytes, PreparedStatement::setBytes);
     static final HowdahCodec<UUID> UUID_ = plain("uuid", 2950, UUID::fromString, UUID::toString, (out, value) -> {
         out.i8(value.getMostSignificantBits());
         out.i8(value.getLeastSignificantBits());
-    }, (row, column) -> row.getObject(column, UUID.class), PreparedStatement::setObject);
-    static final HowdahCodec<LocalDate> DATE = literal("pg_catalog", "date", false, 1082, List.of(),
-        text -> new Clock(text).date(), HowdahCodec::dumpDate,
-        (out, value) -> out.i4(Math.toIntExact(date(value).toEpochDay() - EPOCH_DAY)));
-    static final HowdahCodec<LocalTime> TIME = literal("pg_catalog", "time", false, 1083, List.of(),
-        text -> new Clock(text).time(), HowdahCodec::dumpTime, (out, value) -> out.i8(micros(value)));
-    static final HowdahCodec<OffsetTime> TIMETZ = literal("pg_catalog", "timetz", false, 1266, List.of(),
-        text -> new Clock(text).offsetTime(),
+    }, HowdahBinary::uuid, (row, column) -> row.getObject(column, UUID.class), PreparedStatement::setObject);
+    static final HowdahCodec<LocalDate> DATE = builtin("date", 1082, text -> new Clock(text).date(),
+        HowdahCodec::dumpDate, (out, value) -> out.i4(Math.toIntExact(date(value).toEpochDay() - EPOCH_DAY)),
+        HowdahBinary::date);
+    static final HowdahCodec<LocalTime> TIME = builtin("time", 1083, text -> new Clock(text).time(),
+        HowdahCodec::dumpTime, (out, value) -> out.i8(micros(value)), HowdahBinary::time);
+    static final HowdahCodec<OffsetTime> TIMETZ = builtin("timetz", 1266, text -> new Clock(text).offsetTime(),
         value -> dumpTime(value.toLocalTime()) + zone(value.getOffset()).getId(), (out, value) -> {
             out.i8(micros(value.toLocalTime()));
             out.i4(-zone(value.getOffset()).getTotalSeconds());
-        });
-    static final HowdahCodec<LocalDateTime> TIMESTAMP = literal("pg_catalog", "timestamp", false, 1114, List.of(),
+        }, HowdahBinary::offsetTime);
+    static final HowdahCodec<LocalDateTime> TIMESTAMP = builtin("timestamp", 1114,
         text -> new Clock(text).dateTime(), value -> dumpDateTime(value, ""),
-        (out, value) -> out.i8(micros(value)));
-    static final HowdahCodec<OffsetDateTime> TIMESTAMPTZ = literal("pg_catalog", "timestamptz", false, 1184,
-        List.of(), text -> new Clock(text).offsetDateTime(), value -> dumpDateTime(utc(value), "+00"),
-        (out, value) -> out.i8(micros(utc(value))));
-    static final HowdahCodec<HowdahJdbc.Interval> INTERVAL = literal("pg_catalog", "interval", false, 1186,
-        List.of(), HowdahCodec::loadInterval, HowdahCodec::dumpInterval, (out, value) -> {
+        (out, value) -> out.i8(micros(value)), HowdahBinary::dateTime);
+    static final HowdahCodec<OffsetDateTime> TIMESTAMPTZ = builtin("timestamptz", 1184,
+        text -> new Clock(text).offsetDateTime(), value -> dumpDateTime(utc(value), "+00"),
+        (out, value) -> out.i8(micros(utc(value))),
+        (bytes, at, length) -> HowdahBinary.dateTime(bytes, at, length).atOffset(ZoneOffset.UTC));
+    static final HowdahCodec<HowdahJdbc.Interval> INTERVAL = builtin("interval", 1186,
+        HowdahCodec::loadInterval, HowdahCodec::dumpInterval, (out, value) -> {
             out.i8(value.microseconds());
             out.i4(value.days());
             out.i4(value.months());
-        });
+        }, HowdahBinary::interval);
     /** A type without a mapping. */
     static final HowdahCodec<String> LITERAL = literal("pg_catalog", "unknown", false, 705, List.of(),
         text -> text, HowdahCodec::checked, (out, value) -> {
@@ -475,7 +526,7 @@ final class HowdahCodec<T> {
                 throw new SQLDataException("Java has no such value: " + text, "22008", failure);
             }
             if (at != text.length()) {
-                throw refused("Java has no such value: " + text);
+                throw noSuchValue(text);
             }
             return value;
         }
@@ -621,12 +672,18 @@ final class HowdahCodec<T> {
             }
             out.set4(flags, nulls ? 1 : 0);
         };
-        return literal(element.schema, element.name, true, 0, List.of(element), load, dump, encode);
+        int oid = HowdahBinary.arrayOid(element.oid);
+        if (oid == 0) {
+            return literal(element.schema, element.name, true, 0, List.of(element), load, dump, encode);
+        }
+        HowdahBinary.Decode<List<T>> decode = (bytes, at, length) -> HowdahBinary.array(bytes, at, element.decode);
+        return new HowdahCodec<>(element.schema, element.name, true, 0, List.of(element), load, dump, encode, decode,
+            either(oid, load, decode), asLiteral(dump));
     }
 
     private static <T> List<T> loadArray(HowdahCodec<T> element, char delimiter, String text) throws SQLException {
         if (text.startsWith("[")) {
-            throw refused("an array that does not begin at 1 has no place in a List");
+            throw otherBound();
         }
         List<T> list = new ArrayList<>();
         Scanner scanner = new Scanner(text, 1);
@@ -635,7 +692,7 @@ final class HowdahCodec<T> {
         }
         do {
             if (scanner.peek() == '{') {
-                throw refused("an array of several dimensions has no place in a List");
+                throw severalDimensions();
             }
             String token = scanner.token(delimiter, '}');
             list.add(!scanner.quoted && token.equals("NULL") ? null : element.load(token));

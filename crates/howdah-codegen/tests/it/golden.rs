@@ -37,7 +37,8 @@ fn the_code_of_hostile_names_changes_unseen() -> Result<(), Box<dyn std::error::
 fn the_java_of_hostile_names_changes_unseen() -> Result<(), Box<dyn std::error::Error>> {
     let generated = generated(Generator::JavaJdbc)?;
     let paths = generated.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>();
-    let support = ["Jdbc", "Codec", "Copy", "Upsert", "Migrate"].map(|name| format!("Howdah{name}.java"));
+    let support =
+        ["Jdbc", "Binary", "Codec", "Copy", "Upsert", "Migrate"].map(|name| format!("Howdah{name}.java"));
     assert_eq!((paths[0], &paths[1..]), ("Hostile.java", &support.each_ref().map(String::as_str)[..]));
     for file in &generated.files {
         assert!(file.text.is_ascii(), "{}: javac reads it in the encoding of its machine", file.path);
@@ -45,7 +46,7 @@ fn the_java_of_hostile_names_changes_unseen() -> Result<(), Box<dyn std::error::
     }
     insta::assert_snapshot!(generated.files[0].text);
     insta::assert_snapshot!(warnings(&generated));
-    insta::assert_snapshot!("java_migrate", generated.files[5].text);
+    insta::assert_snapshot!("java_migrate", generated.files[6].text);
     Ok(())
 }
 

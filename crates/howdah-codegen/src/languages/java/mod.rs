@@ -17,6 +17,7 @@ use crate::model::{Model, Module, Table, TypeRef};
 
 const SUPPORT: &[(&str, &str)] = &[
     ("HowdahJdbc.java", include_str!("../../../runtime/java/HowdahJdbc.java")),
+    ("HowdahBinary.java", include_str!("../../../runtime/java/HowdahBinary.java")),
     ("HowdahCodec.java", include_str!("../../../runtime/java/HowdahCodec.java")),
     ("HowdahCopy.java", include_str!("../../../runtime/java/HowdahCopy.java")),
 ];
@@ -40,7 +41,7 @@ struct Row {
     /// With its annotation, as the result that may be none.
     declared: String,
     reader: String,
-    /// pgjdbc reads all its columns without loss.
+    /// All its columns are read without loss in whatever form pgjdbc asks for.
     plain: bool,
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct JavaType {
     pub(crate) primitive: Option<(&'static str, &'static str)>,
     /// The expression of its codec.
     pub(crate) codec: String,
-    /// pgjdbc reads it without loss, as text and in binary.
+    /// It is read without loss in whatever form pgjdbc asks for.
     pub(crate) plain: bool,
     /// There is a binary form of it for COPY.
     pub(crate) binary: bool,
@@ -61,34 +61,34 @@ pub(crate) struct Types<'m> {
     pub(crate) codecs: Vec<Constant>,
 }
 
-/// The class, its primitive type with what reads it, the codec, whether pgjdbc reads it without loss.
-type Builtin = (&'static str, Option<(&'static str, &'static str)>, &'static str, bool);
+/// The class, its primitive type with what reads it, the codec.
+type Builtin = (&'static str, Option<(&'static str, &'static str)>, &'static str);
 
 /// A type of `pg_catalog` that has a mapping. The others are their literals.
 fn builtin(name: &str) -> Option<Builtin> {
     Some(match name {
-        "bool" => ("Boolean", Some(("boolean", "getBoolean")), "BOOL", true),
-        "int2" => ("Short", Some(("short", "getShort")), "INT2", true),
-        "int4" => ("Integer", Some(("int", "getInt")), "INT4", true),
-        "int8" => ("Long", Some(("long", "getLong")), "INT8", true),
-        "oid" => ("Long", Some(("long", "getLong")), "OID", true),
-        "float4" => ("Float", Some(("float", "getFloat")), "FLOAT4", true),
-        "float8" => ("Double", Some(("double", "getDouble")), "FLOAT8", true),
-        "numeric" => ("BigDecimal", None, "NUMERIC", false),
-        "text" => ("String", None, "TEXT", true),
-        "varchar" => ("String", None, "VARCHAR", true),
-        "bpchar" => ("String", None, "BPCHAR", true),
-        "name" => ("String", None, "NAME", true),
-        "json" => ("String", None, "JSON", true),
-        "jsonb" => ("String", None, "JSONB", true),
-        "bytea" => ("byte[]", None, "BYTEA", true),
-        "uuid" => ("UUID", None, "UUID_", true),
-        "date" => ("LocalDate", None, "DATE", false),
-        "time" => ("LocalTime", None, "TIME", false),
-        "timetz" => ("OffsetTime", None, "TIMETZ", false),
-        "timestamp" => ("LocalDateTime", None, "TIMESTAMP", false),
-        "timestamptz" => ("OffsetDateTime", None, "TIMESTAMPTZ", false),
-        "interval" => ("HowdahJdbc.Interval", None, "INTERVAL", false),
+        "bool" => ("Boolean", Some(("boolean", "getBoolean")), "BOOL"),
+        "int2" => ("Short", Some(("short", "getShort")), "INT2"),
+        "int4" => ("Integer", Some(("int", "getInt")), "INT4"),
+        "int8" => ("Long", Some(("long", "getLong")), "INT8"),
+        "oid" => ("Long", Some(("long", "getLong")), "OID"),
+        "float4" => ("Float", Some(("float", "getFloat")), "FLOAT4"),
+        "float8" => ("Double", Some(("double", "getDouble")), "FLOAT8"),
+        "numeric" => ("BigDecimal", None, "NUMERIC"),
+        "text" => ("String", None, "TEXT"),
+        "varchar" => ("String", None, "VARCHAR"),
+        "bpchar" => ("String", None, "BPCHAR"),
+        "name" => ("String", None, "NAME"),
+        "json" => ("String", None, "JSON"),
+        "jsonb" => ("String", None, "JSONB"),
+        "bytea" => ("byte[]", None, "BYTEA"),
+        "uuid" => ("UUID", None, "UUID_"),
+        "date" => ("LocalDate", None, "DATE"),
+        "time" => ("LocalTime", None, "TIME"),
+        "timetz" => ("OffsetTime", None, "TIMETZ"),
+        "timestamp" => ("LocalDateTime", None, "TIMESTAMP"),
+        "timestamptz" => ("OffsetDateTime", None, "TIMESTAMPTZ"),
+        "interval" => ("HowdahJdbc.Interval", None, "INTERVAL"),
         _ => return None,
     })
 }
@@ -134,7 +134,8 @@ impl<'m> Types<'m> {
         let delimiter = if *name == catalog("box") { ';' } else { ',' };
         let stem = format!("{}_ARRAY", stem(&element.codec));
         let value = format!("HowdahCodec.arrayOf({}, '{delimiter}')", element.codec);
-        self.made(&stem, format!("List<{}>", element.name), value, element.binary)
+        let made = self.made(&stem, format!("List<{}>", element.name), value, element.binary);
+        JavaType { plain: element.plain, ..made }
     }
 
     /// A codec that the file makes, once.
@@ -163,9 +164,9 @@ impl<'m> Types<'m> {
     }
 
     fn of_catalog(&mut self, name: &TypeName) -> JavaType {
-        if let Some((class, primitive, codec, plain)) = builtin(&name.name) {
+        if let Some((class, primitive, codec)) = builtin(&name.name) {
             let codec = format!("HowdahCodec.{codec}");
-            return JavaType { name: class.into(), primitive, codec, plain, binary: true };
+            return JavaType { name: class.into(), primitive, codec, plain: true, binary: true };
         }
         let Some((range, subtype)) = builtin_range(&name.name) else { return literal_of_it() };
         if range == name.name {
@@ -215,7 +216,8 @@ impl<'m> Types<'m> {
         let documentation = shown(name);
         self.enums.push(EnumClass { name: class.clone(), documentation, labels });
         let value = format!("HowdahCodec.enumOf({}, {class}::fromValue, {class}::getValue)", literals(name));
-        self.made(&names::screaming(&name.name, "enum"), class, value, true)
+        let made = self.made(&names::screaming(&name.name, "enum"), class, value, true);
+        JavaType { plain: true, ..made }
     }
 
     fn composite(&mut self, name: &TypeName, fields: Vec<(String, JavaType)>) -> JavaType {

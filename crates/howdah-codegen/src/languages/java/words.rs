@@ -75,6 +75,7 @@ const CLASSES: &[&str] = &[
     "Exception",
     "Float",
     "FunctionalInterface",
+    "HowdahBinary",
     "HowdahCodec",
     "HowdahCopy",
     "HowdahJdbc",
