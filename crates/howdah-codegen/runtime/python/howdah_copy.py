@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar, cast
+from typing import Any, Generic, NoReturn, Self, TypeVar, cast
 
 import psycopg
 from psycopg import sql
@@ -16,6 +16,7 @@ from psycopg.pq import Format
 import howdah_psycopg as pg
 
 T = TypeVar("T")
+_OUTSIDE = "the appender takes rows inside of its `with` block, until it is finished"
 
 
 class AppendError(psycopg.DataError):
@@ -122,21 +123,31 @@ class Appender(Generic[T]):
     def append(self, row: T) -> None:
         """Append a row. A value that its column does not take raises `AppendError`, and nothing will be there."""
         if self._context is None:
-            raise psycopg.ProgrammingError("the appender takes rows inside of its `with` block, until it is finished")
+            raise psycopg.ProgrammingError(_OUTSIDE)
         try:
             self._copy.write_row(self._literals(row))
         except Exception as error:
-            blamed = self._rows.blame(row, error)
-            self._literals = self._rows.refuse
-            if blamed is error:
-                raise
-            raise blamed from error
+            self._raise(row, error)
         self._rows.appended += 1
 
     def append_many(self, rows: Iterable[T]) -> None:
-        """Append rows, as `append` does each of them."""
+        """Append rows: the same as `append` of each, with less work between them."""
+        if self._context is None:
+            raise psycopg.ProgrammingError(_OUTSIDE)
+        write = self._copy.write_row
         for row in rows:
-            self.append(row)
+            try:
+                write(self._literals(row))
+            except Exception as error:
+                self._raise(row, error)
+            self._rows.appended += 1
+
+    def _raise(self, row: T, error: Exception) -> NoReturn:
+        blamed = self._rows.blame(row, error)
+        self._literals = self._rows.refuse
+        if blamed is error:
+            raise blamed
+        raise blamed from error
 
     def finish(self) -> int:
         """Send the last rows, and give their number as the server counted it."""
@@ -208,21 +219,31 @@ class AsyncAppender(Generic[T]):
     async def append(self, row: T) -> None:
         """Append a row. A value that its column does not take raises `AppendError`, and nothing will be there."""
         if self._context is None:
-            raise psycopg.ProgrammingError("the appender takes rows inside of its `with` block, until it is finished")
+            raise psycopg.ProgrammingError(_OUTSIDE)
         try:
             await self._copy.write_row(self._literals(row))
         except Exception as error:
-            blamed = self._rows.blame(row, error)
-            self._literals = self._rows.refuse
-            if blamed is error:
-                raise
-            raise blamed from error
+            self._raise(row, error)
         self._rows.appended += 1
 
     async def append_many(self, rows: Iterable[T]) -> None:
-        """Append rows, as `append` does each of them."""
+        """Append rows: the same as `append` of each, with less work between them."""
+        if self._context is None:
+            raise psycopg.ProgrammingError(_OUTSIDE)
+        write = self._copy.write_row
         for row in rows:
-            await self.append(row)
+            try:
+                await write(self._literals(row))
+            except Exception as error:
+                self._raise(row, error)
+            self._rows.appended += 1
+
+    def _raise(self, row: T, error: Exception) -> NoReturn:
+        blamed = self._rows.blame(row, error)
+        self._literals = self._rows.refuse
+        if blamed is error:
+            raise blamed
+        raise blamed from error
 
     async def finish(self) -> int:
         """Send the last rows, and give their number as the server counted it."""

@@ -534,21 +534,22 @@ class Occupant(Protocol):
         """Cancel the COPY."""
 
 
-_occupied: weakref.WeakKeyDictionary[AnyConnection, weakref.ref[Occupant]] = weakref.WeakKeyDictionary()
+_occupied: dict[int, weakref.ref[Occupant]] = {}
+"""By the ids of connections: an appender has its connection, so that no other one gets the id while it is there."""
 
 
 def occupy(connection: AnyConnection, occupant: Occupant) -> None:
     """Note that an appender is open: until `vacate`, generated code refuses to run statements on the connection."""
-    _occupied[connection] = weakref.ref(occupant)
+    _occupied[id(connection)] = weakref.ref(occupant)
 
 
 def vacate(connection: AnyConnection) -> None:
     """Note that there is no appender any more."""
-    _occupied.pop(connection, None)
+    _occupied.pop(id(connection), None)
 
 
 def _occupant(connection: AnyConnection) -> Occupant | None:
-    occupant = _occupied.get(connection)
+    occupant = _occupied.get(id(connection))
     return occupant() if occupant else None
 
 
