@@ -90,36 +90,42 @@ type reader struct {
 }
 
 func get[T any](r *reader, c *codec[T]) T {
-	var zero T
-	value := getNull(r, c)
-	if r.err == nil && value == nil {
+	value, there := take(r, c)
+	if r.err == nil && !there {
 		r.err = errors.New("it is null, and said not to be")
 	}
-	if value == nil {
-		return zero
-	}
-	return *value
+	return value
 }
 
 func getNull[T any](r *reader, c *codec[T]) *T {
-	if r.err != nil {
+	value, there := take(r, c)
+	if !there {
 		return nil
+	}
+	// Only what is returned by its address costs an allocation.
+	kept := value
+	return &kept
+}
+
+// take gives the value of the next field, unless it is null or refused.
+func take[T any](r *reader, c *codec[T]) (value T, there bool) {
+	if r.err != nil {
+		return value, false
 	}
 	if r.next >= len(r.values) {
 		r.err = errors.New("it is missing")
-		return nil
+		return value, false
 	}
 	source := r.values[r.next]
 	r.next++
 	if source == nil {
-		return nil
+		return value, false
 	}
-	value, err := c.decode(source)
-	if err != nil {
-		r.err = err
-		return nil
+	if value, r.err = c.decode(source); r.err != nil {
+		var zero T
+		return zero, false
 	}
-	return &value
+	return value, true
 }
 
 // execute runs a statement, and gives the number of rows that it changed.

@@ -76,12 +76,19 @@ func decodeArray[T any](source []byte, element *codec[T]) (Array[T], error) {
 	if depth > maxDims || len(source) < 8*int(depth) {
 		return value, errShort
 	}
+	count := 1
 	for ; depth > 0; depth-- {
 		length, lower := binary.BigEndian.Uint32(source), binary.BigEndian.Uint32(source[4:])
 		value.Dims = append(value.Dims, Dimension{int32(length), int32(lower)})
 		source = source[8:]
+		// Each element has its length before it: a count that does not fit costs no memory.
+		count = min(count*int(length), len(source)/4)
 	}
-	value.Elements = []*T{}
+	if len(source) == 0 {
+		count = 0
+	}
+	value.Elements = make([]*T, 0, count)
+	items := make([]T, 0, count)
 	for len(source) > 0 {
 		part, rest, err := field(source)
 		if err != nil {
@@ -96,7 +103,8 @@ func decodeArray[T any](source []byte, element *codec[T]) (Array[T], error) {
 		if err != nil {
 			return value, fmt.Errorf("element %d: %w", len(value.Elements)+1, err)
 		}
-		value.Elements = append(value.Elements, &item)
+		items = append(items, item)
+		value.Elements = append(value.Elements, &items[len(items)-1])
 	}
 	_, err := dimensions(value)
 	return value, err

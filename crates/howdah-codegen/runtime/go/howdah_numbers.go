@@ -1,6 +1,7 @@
 // This file reads and writes numeric, which no type of Go holds with its scale.
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ func decodeNumeric(source []byte) (Numeric, error) {
 		return "", fmt.Errorf("a numeric of %d groups in %d bytes", count, len(groups))
 	}
 	sign, scale := binary.BigEndian.Uint16(source[4:]), int(binary.BigEndian.Uint16(source[6:]))
-	var text strings.Builder
+	text := make([]byte, 0, 4*max(weight+1, 1)+scale+6)
 	switch sign {
 	case numericNaN:
 		return "NaN", nil
@@ -36,30 +37,33 @@ func decodeNumeric(source []byte) (Numeric, error) {
 	case numericNegInfinity:
 		return "-Infinity", nil
 	case numericNegative:
-		text.WriteByte('-')
+		text = append(text, '-')
 	}
-	group := func(place int) string {
-		if place < 0 || place >= count {
-			return "0000"
+	group := func(place int) {
+		digits := uint16(0)
+		if place >= 0 && place < count {
+			digits = binary.BigEndian.Uint16(groups[2*place:])
 		}
-		return fmt.Sprintf("%04d", binary.BigEndian.Uint16(groups[2*place:]))
+		text = append(text, byte('0'+digits/1000%10), byte('0'+digits/100%10), byte('0'+digits/10%10), byte('0'+digits%10))
 	}
-	var whole, fraction strings.Builder
+	start := len(text)
 	for place := 0; place <= weight; place++ {
-		whole.WriteString(group(place))
+		group(place)
 	}
-	digits := strings.TrimLeft(whole.String(), "0")
-	if digits == "" {
-		digits = "0"
+	whole := bytes.TrimLeft(text[start:], "0")
+	if len(whole) == 0 {
+		whole = []byte("0")
 	}
-	text.WriteString(digits)
+	text = append(text[:start], whole...)
 	if scale > 0 {
-		for place := weight + 1; fraction.Len() < scale; place++ {
-			fraction.WriteString(group(place))
+		text = append(text, '.')
+		end := len(text) + scale
+		for place := weight + 1; len(text) < end; place++ {
+			group(place)
 		}
-		text.WriteString("." + fraction.String()[:scale])
+		text = text[:end]
 	}
-	return Numeric(text.String()), nil
+	return Numeric(text), nil
 }
 
 // decimal takes the text of a number apart.
