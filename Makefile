@@ -136,6 +136,7 @@ picture: ## Draw README's picture again from the published raw runs
 	$(PYTHON) bench/picture.py
 
 contenders: .venv/ready ## Install other people's ways of loading into build/contenders, and say which can run
+	$(MATURIN)
 	$(BIN)/python bench/contenders/setup.py
 
 java-driver: build/java/ready ## pgjdbc from Maven's registry into build/java, for the tests of generated Java

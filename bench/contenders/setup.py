@@ -5,6 +5,7 @@ Run by `make contenders`. Nothing fails where a toolchain is missing: its conten
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
@@ -20,6 +21,9 @@ VENV = BUILD / "venv"
 JARS = BUILD / "jars"
 CLASSES = BUILD / "classes"
 PGX = BUILD / "pgx"
+GENERATED = BUILD / "generated"
+# Makes the code of contenders that have some made.
+HOWDAH = os.environ.get("HOWDAH", str(Path(sys.executable).parent / "howdah"))
 
 # What stands in contender.toml for places that setup makes.
 PLACES = {
@@ -27,11 +31,13 @@ PLACES = {
     "jars": str(JARS),
     "classpath": f"{CLASSES}:{JARS}/*",
     "pgx": str(PGX),
+    "generated": str(GENERATED),
 }
 # Said of a contender whose file says nothing else.
 DEFAULTS: dict[str, Any] = {
     "kind": "load",
     "inputs": ["csv"],
+    "datasets": [],
     "connections": "one",
     "transaction": "one",
     "durability": "durable",
@@ -52,6 +58,16 @@ INSTALLATIONS = {
     "Go": [["go", "build", "-o", str(PGX), "."]],
     "shell": [],
 }
+
+
+@functools.cache
+def generate() -> str | None:
+    """Have howdah make code in a copy of the folder `generated`; say why where that fails."""
+    shutil.rmtree(GENERATED, ignore_errors=True)
+    shutil.copytree(HERE / "generated", GENERATED)
+    said, wrong = run([HOWDAH, "--version"], GENERATED)
+    (GENERATED / "version").write_text(said)
+    return wrong or run([HOWDAH, "codegen", "generate", "."], GENERATED)[1]
 
 
 def run(command: list[str], directory: Path) -> tuple[str, str | None]:
@@ -89,6 +105,14 @@ def prepare(directory: Path, description: dict[str, Any]) -> str | None:
     return reason
 
 
+def build(entry: dict[str, Any], directory: Path) -> str | None:
+    """Make what one contender alone needs; say why where that fails."""
+    reason = generate() if entry.get("build") else None
+    for command in entry.get("build", []):
+        reason = reason or run([part.format(**PLACES) for part in command], directory)[1]
+    return reason
+
+
 def contenders(*, install: bool = False) -> list[dict[str, Any]]:
     """Describe every contender: what its file says, how to run it, its version or why it cannot run."""
     found = []
@@ -97,11 +121,13 @@ def contenders(*, install: bool = False) -> list[dict[str, Any]]:
         failure = prepare(file.parent, description) if install else None
         for entry in description["contender"]:
             reason = failure or missing(description | entry, install=install)
+            if install and not reason:
+                reason = build(entry, file.parent)
             said, wrong = run([argument.format(**PLACES) for argument in entry["version"]], file.parent)
             reason = reason or wrong
             found.append(
                 DEFAULTS
-                | {key: value for key, value in entry.items() if key not in {"commands", "packages"}}
+                | {key: value for key, value in entry.items() if key not in {"commands", "packages", "build"}}
                 | {
                     "language": description["language"],
                     "directory": str(file.parent),

@@ -2,7 +2,9 @@
 
 import de.bytefish.pgbulkinsert.row.SimpleRow;
 import de.bytefish.pgbulkinsert.row.SimpleRowWriter;
+import java.math.BigDecimal;
 import java.sql.Connection;
+import java.util.UUID;
 import org.apache.commons.csv.CSVRecord;
 import org.postgresql.PGConnection;
 
@@ -36,6 +38,16 @@ final class BulkInsert {
         switch (type) {
             case "text" -> row.setText(place, field);
             case "jsonb" -> row.setJsonb(place, field);
+            case "uuid" -> row.setUUID(place, isNull ? null : UUID.fromString(field));
+            case "numeric(10,2)" -> row.setNumeric(place, isNull ? null : new BigDecimal(field));
+            case "text[]" -> {
+                if (isNull) {
+                    row.setText(place, null); // setTextArray takes no null
+                } else {
+                    row.setTextArray(place, Contract.texts(field));
+                }
+            }
+            case "smallint" -> row.setShort(place, isNull ? null : Short.valueOf(field));
             case "integer" -> row.setInteger(place, isNull ? null : Integer.valueOf(field));
             case "bigint" -> row.setLong(place, isNull ? null : Long.valueOf(field));
             case "double precision" -> row.setDouble(place, isNull ? null : Double.valueOf(field));

@@ -12,8 +12,11 @@ import java.sql.SQLException;
 import java.time.OffsetDateTime;
 import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeFormatterBuilder;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.commons.csv.CSVFormat;
@@ -39,6 +42,9 @@ final class Contract {
             .append(DateTimeFormatter.ISO_LOCAL_DATE).appendPattern("[ ]['T']")
             .append(DateTimeFormatter.ISO_LOCAL_TIME).appendOffset("+HH:mm", "Z").toFormatter();
 
+    private static final Pattern ELEMENT = Pattern.compile("\"((?:[^\"\\\\]|\\\\.)*)\"|([^,{}]+)", Pattern.DOTALL);
+    private static final Pattern ESCAPED = Pattern.compile("\\\\(.)", Pattern.DOTALL);
+
     /** A connection in a transaction. pgjdbc takes user and password as properties. */
     static Connection connect(String... options) throws SQLException {
         URI url = URI.create(System.getenv("CONTENDER_URL"));
@@ -63,6 +69,22 @@ final class Contract {
 
     static OffsetDateTime moment(String text) {
         return OffsetDateTime.parse(text, MOMENT);
+    }
+
+    /** The elements of an array's literal, {a,"b c",NULL}. */
+    static List<String> texts(String literal) {
+        List<String> texts = new ArrayList<>();
+        Matcher matcher = ELEMENT.matcher(literal);
+        while (matcher.find()) {
+            String bare = matcher.group(2);
+            String quoted = matcher.group(1);
+            if (bare == null) {
+                texts.add(quoted.indexOf('\\') < 0 ? quoted : ESCAPED.matcher(quoted).replaceAll("$1"));
+            } else {
+                texts.add(bare.equals("NULL") ? null : bare);
+            }
+        }
+        return texts;
     }
 
     static void go() throws IOException {

@@ -4,24 +4,42 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import sys
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+ELEMENT = re.compile(r'"((?:[^"\\]|\\.)*)"|([^,{}]+)', re.DOTALL)
+
+
+def texts(literal: str) -> list[str | None]:
+    """Give the elements of an array's literal, `{a,"b c",NULL}`."""
+    return [
+        None if bare == "NULL" else bare or re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
+        for quoted, bare in ELEMENT.findall(literal)
+    ]
+
 
 # A field of text to the Python value that drivers take for a column of that type. A document stays text.
 PARSERS: dict[str, Callable[[str], Any]] = {
     "text": str,
     "jsonb": str,
+    "smallint": int,
     "integer": int,
     "bigint": int,
     "double precision": float,
+    "numeric(10,2)": Decimal,
     "boolean": lambda field: field in {"true", "t"},
     "timestamptz": datetime.fromisoformat,
+    "uuid": UUID,
+    "text[]": texts,
 }
 
 

@@ -12,7 +12,7 @@ def load(task: Task) -> int:
     with psycopg.connect(task.url) as connection, connection.cursor() as cursor:
         go()
         with cursor.copy(f"COPY {task.table} ({task.names}) FROM STDIN (FORMAT binary)") as copy:
-            copy.set_types(list(task.columns.values()))
+            copy.set_types([type_.partition("(")[0] for type_ in task.columns.values()])
             for row in task.values():
                 copy.write_row(row)
         return int(cursor.rowcount)  # leaving the connection commits, or fails

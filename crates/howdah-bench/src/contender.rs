@@ -38,6 +38,9 @@ pub struct Contender {
     pub version: String,
     /// Endings of the files that it takes.
     pub inputs: Vec<String>,
+    /// The names of data sets that it can load; empty where it takes any.
+    #[serde(default)]
+    pub datasets: Vec<String>,
     /// The connections that it can load over.
     pub connections: Connections,
     /// The rows that it commits at once.
@@ -176,11 +179,14 @@ pub fn installed(file: &Path) -> Result<Vec<Contender>, Error> {
 }
 
 impl Contender {
-    /// Returns the reason why it cannot load such a file on this machine, if it cannot.
+    /// Returns the reason why it cannot load such a file of this data set on this machine, if it cannot.
     #[must_use]
-    pub fn obstacle(&self, input: &Path) -> Option<String> {
+    pub fn obstacle(&self, dataset: Dataset, input: &Path) -> Option<String> {
         if !self.available {
             return Some(self.reason.clone().unwrap_or_else(|| "why it cannot run is not known".to_owned()));
+        }
+        if !self.datasets.is_empty() && !self.datasets.iter().any(|name| name == dataset.name()) {
+            return Some(format!("it knows no {}, only {}", dataset.name(), self.datasets.join(" and ")));
         }
         let ending = input.extension().unwrap_or_default().to_string_lossy();
         let takes = self.inputs.iter().any(|input| *input == ending);
@@ -210,7 +216,7 @@ impl Contender {
     /// # Errors
     /// It cannot run here, or did not get so far.
     pub fn start(&self, task: &Task, patience: Duration) -> Result<Process, Error> {
-        if let Some(obstacle) = self.obstacle(task.input) {
+        if let Some(obstacle) = self.obstacle(task.dataset, task.input) {
             return Err(Error::Usage(format!("{} cannot be run: {obstacle}", self.name)));
         }
         if (self.kind == Kind::Service) != task.service.is_some() {
@@ -374,8 +380,13 @@ mod tests {
         let parquet = directory.path().join("rows.parquet");
         let error = contender.start(&task(&parquet), PATIENCE).unwrap_err().to_string();
         assert!(error.contains("parquet") && error.contains("csv"), "{error}");
+        let csv = Path::new("x.csv");
+        contender.datasets = vec!["readings".to_owned()];
+        let reason = contender.obstacle(Dataset::SensorReadings, csv).unwrap();
+        assert_eq!(reason, "it knows no sensor-readings, only readings");
+        assert_eq!(contender.obstacle(Dataset::Readings, csv), None);
         (contender.available, contender.reason) = (false, Some("there is no such toolchain".to_owned()));
-        assert_eq!(contender.obstacle(Path::new("x.csv")).unwrap(), "there is no such toolchain");
+        assert_eq!(contender.obstacle(Dataset::Readings, csv).unwrap(), "there is no such toolchain");
         let missing = installed(&directory.path().join("nothing.json")).unwrap_err().to_string();
         assert!(missing.contains("make contenders"), "{missing}");
         std::fs::write(directory.path().join("old.json"), "{\"contenders\": [{}]}").unwrap();

@@ -202,7 +202,7 @@ fn start(
     let input = if parquet { prepare::input(cell, rows, Some("parquet"))? } else { rows.csv.to_owned() };
     let batch = cell.rows_per_statement().unwrap_or(BATCH);
     let task = Task { url: &url, table: TABLE, dataset, input: &input, batch, connections, service };
-    if let Some(obstacle) = contender.obstacle(task.input) {
+    if let Some(obstacle) = contender.obstacle(dataset, task.input) {
         return Err(NoFigure::Skipped(obstacle));
     }
     record.conditions.version = Some(contender.version.clone());

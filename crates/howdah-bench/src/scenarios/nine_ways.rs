@@ -30,6 +30,16 @@ const PUBLISHED: [Published; 45] = published_at(
     ],
 );
 
+/// Series, and names in `bench/contenders`: other people's ways, and the appenders that howdah generates.
+const TOOLS: [(&str, &str); 6] = [
+    ("DuckDB", "duckdb"),
+    ("Arrow, DuckDB", "arrow-duckdb"),
+    ("PgBulkInsert", "pgbulkinsert"),
+    ("psycopg, COPY binary", "psycopg-copy-binary"),
+    ("generated Java", "generated-java"),
+    ("generated Python", "generated-python"),
+];
+
 pub(super) const SCENARIO: Scenario = Scenario {
     name: NAME,
     title: "Nine ways, from a hundred rows to a million",
@@ -60,7 +70,8 @@ pub(super) const SCENARIO: Scenario = Scenario {
         super::NEW_LOG_FILES,
         "The study's COPY CSV builds the whole text in memory first. Its factor of two for binary is nearly reached \
          without that: errata.",
-        "The study's nine ways are here howdah's own, and two tools: the libraries that the study measured stand in peers.",
+        "The study's nine ways are here howdah's own, and two tools: the libraries that the study measured stand in peers. \
+         PgBulkInsert, psycopg and generated code stand beside them, in a JVM or an interpreter that is new each run.",
         "The study's rows hold no NULL, no quote and no character beyond ASCII.",
         "At a hundred rows a run lasts a few milliseconds; look at the spread before the median.",
     ],
@@ -83,7 +94,7 @@ fn cells(scale: &Scale) -> Vec<Cell> {
             load("COPY binary", "copy-binary"),
             cell("no-op", Method::Load(Loading::nothing())),
         ]);
-        for (series, name) in [("DuckDB", "duckdb"), ("Arrow, DuckDB", "arrow-duckdb")] {
+        for (series, name) in TOOLS {
             cells.push(cell(series, Method::Contender { name, connections: 1, parquet: false }));
         }
     }

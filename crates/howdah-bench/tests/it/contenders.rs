@@ -41,7 +41,7 @@ fn services_that_can_run_store_each_row_once_and_tell_what_it_took() {
     let buffer = Buffer::fixed(continuous::Path::Copy, 4, 50, 2.0);
     let steps = vec![Step { rows_per_s: 8_000.0, seconds: 0.1 }, Step { rows_per_s: 6_000.0, seconds: 0.2 }];
     for contender in contenders.iter().filter(|contender| contender.kind == Kind::Service) {
-        if let Some(obstacle) = contender.obstacle(&input) {
+        if let Some(obstacle) = contender.obstacle(dataset, &input) {
             eprintln!("{} is not tested: {obstacle}", contender.name);
             continue;
         }
@@ -96,7 +96,7 @@ fn contenders_that_can_run_load_the_same_rows_and_are_measured() {
         service: None,
     };
     for contender in contenders.iter().filter(|contender| contender.kind == Kind::Load) {
-        if let Some(obstacle) = contender.obstacle(&input) {
+        if let Some(obstacle) = contender.obstacle(dataset, &input) {
             eprintln!("{} is not tested: {obstacle}", contender.name);
             continue;
         }
