@@ -205,6 +205,40 @@ where
         .transpose()
 }
 
+/// Runs a statement in one round trip, since it tells its parameters' types, and gives the number of rows that it
+/// changed.
+pub async fn execute_typed<C: GenericClient>(
+    db: &C,
+    sql: &str,
+    types: &[Type],
+    parameters: Parameters<'_>,
+) -> Result<u64, Error> {
+    Ok(db.execute_typed(sql, &typed(types, parameters)).await?)
+}
+
+/// Gives the first row, or none, in one round trip, since the statement tells its parameters' types.
+pub async fn one_typed<C: GenericClient, T>(
+    db: &C,
+    sql: &str,
+    types: &[Type],
+    parameters: Parameters<'_>,
+    read: Read<T>,
+) -> Result<Option<T>, Error> {
+    db.query_typed(sql, &typed(types, parameters))
+        .await?
+        .first()
+        .map(read)
+        .transpose()
+}
+
+fn typed<'a>(types: &[Type], parameters: Parameters<'a>) -> Vec<(&'a (dyn ToSql + Sync), Type)> {
+    parameters
+        .iter()
+        .copied()
+        .zip(types.iter().cloned())
+        .collect()
+}
+
 /// Gives all rows.
 pub async fn all<C, S, T>(
     db: &C,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::parameters::{Parameter, Sent};
 use super::view::{Function, Struct};
 use super::words::parameter_scope;
-use super::{About, Row, Writer, joins, layout, literal};
+use super::{About, Row, Writer, joins, layout, literal, types};
 use crate::languages::dynamic;
 use crate::languages::method::{self, Form};
 use crate::languages::names;
@@ -14,8 +14,8 @@ use crate::model::{Fragment, Kind, Role, Statement};
 
 /// The text of a statement.
 enum Text {
-    /// A constant, and the parameters as they are numbered in it.
-    Fixed { constant: String, used: Vec<usize> },
+    /// A constant, and the parameters as they are numbered in it; their types where it runs without being prepared.
+    Fixed { constant: String, used: Vec<usize>, types: Option<String> },
     /// It depends on the parameters: a function joins it.
     Joined { function: String },
 }
@@ -150,6 +150,18 @@ impl<'m> Writer<'m> {
         name
     }
 
+    /// The constant of the types that a statement tells the server, if it does.
+    fn types_constant(&mut self, statement: &Statement, name: &str, used: &[usize]) -> Option<String> {
+        let types = told_types(statement, used)?;
+        if types.is_empty() {
+            return Some("&[]".to_owned());
+        }
+        let constant = self.constant_names.give(&(names::screaming(name, "sql") + "_TYPES")).name;
+        let before = format!("const {constant}: &[pg::Type] = &[");
+        self.constants.push(layout::array(&before, &types, "];"));
+        Some(constant)
+    }
+
     /// The constant of a fixed statement: every parameter is read as the type that was described.
     fn fixed(&mut self, statement: &Statement, name: &str) -> Text {
         let mut sql = method::opening(self.module, statement);
@@ -172,8 +184,20 @@ impl<'m> Writer<'m> {
         let constant = self.constant_names.give(&(names::screaming(name, "sql") + "_SQL")).name;
         let sql = literal::text(sql.trim_end());
         self.constants.push(layout::constant(&format!("const {constant}: &str ="), &sql));
-        Text::Fixed { constant, used }
+        let types = self.types_constant(statement, name, &used);
+        Text::Fixed { constant, used, types }
     }
+}
+
+/// The types of parameters that the driver knows by itself, of a statement that runs in one round trip with them.
+///
+/// While the driver asks what a column's type is, it does not read the rows that have arrived: many rows and a table
+/// that has changed would wait for ever. So only statements with few rows run so.
+fn told_types(statement: &Statement, used: &[usize]) -> Option<Vec<String>> {
+    let few = statement.kind == Kind::Exec
+        || statement.one && statement.columns.iter().all(|c| c.ty.name.schema == "pg_catalog");
+    let parameters = used.iter().filter_map(|index| statement.parameters.get(*index));
+    parameters.map(|parameter| types::constant_of(&parameter.ty)).collect::<Option<_>>().filter(|_| few)
 }
 
 impl Parts<'_> {
@@ -199,8 +223,9 @@ impl Parts<'_> {
     }
 
     /// Runs a statement whose parameters are at hand.
-    fn call(&self, indent: &str, run: &str, sql: &str, parameters: &str) -> String {
-        let mut arguments = ["db", sql, parameters].map(str::to_owned).to_vec();
+    fn call(&self, indent: &str, run: &str, given: &[&str]) -> String {
+        let mut arguments = vec!["db".to_owned()];
+        arguments.extend(given.iter().map(|argument| (*argument).to_owned()));
         if !self.row.read.is_empty() {
             arguments.push(self.row.read.clone());
         }
@@ -210,24 +235,27 @@ impl Parts<'_> {
     /// Binds the parameters and runs the statement.
     fn body(&self, run: &str) -> Vec<String> {
         match &self.text {
-            Text::Fixed { constant, used } => self.bound("    ", run, constant, used, ""),
+            Text::Fixed { constant, used, types: Some(types) } => {
+                self.bound("    ", &format!("{run}_typed"), &[constant, types], used, "")
+            }
+            Text::Fixed { constant, used, types: None } => self.bound("    ", run, &[constant], used, ""),
             Text::Joined { function } => vec![
                 self.joined("    ", function, ""),
                 "    let parameters = joined.parameters();".to_owned(),
-                self.call("    ", run, "joined.sql()", "&parameters"),
+                self.call("    ", run, &["joined.sql()", "&parameters"]),
             ],
         }
     }
 
     /// A fixed statement, with parameters from a place such as `item.`.
-    fn bound(&self, indent: &str, run: &str, sql: &str, used: &[usize], of: &str) -> Vec<String> {
+    fn bound(&self, indent: &str, run: &str, sql: &[&str], used: &[usize], of: &str) -> Vec<String> {
         let values = used.iter().filter_map(|index| self.parameters.get(*index));
         let values = values.map(|p| format!("&pg::Param(&{of}{})", p.name)).collect::<Vec<_>>();
         if values.is_empty() {
-            return vec![self.call(indent, run, sql, "&[]")];
+            return vec![self.call(indent, run, &[sql, &["&[]"]].concat())];
         }
         let before = format!("{indent}let parameters: pg::Parameters<'_> = &[");
-        vec![layout::array(&before, &values, "];"), self.call(indent, run, sql, "parameters")]
+        vec![layout::array(&before, &values, "];"), self.call(indent, run, &[sql, &["parameters"]].concat())]
     }
 
     fn joined(&self, indent: &str, function: &str, of: &str) -> String {
@@ -262,7 +290,7 @@ impl Parts<'_> {
     fn batch(&self, record: &str) -> Function {
         let items = vec![format!("batch: impl IntoIterator<Item = {record}>")];
         let mut body = match &self.text {
-            Text::Fixed { constant, used } => self.fixed_batch(constant, used),
+            Text::Fixed { constant, used, .. } => self.fixed_batch(constant, used),
             Text::Joined { function } => self.joined_batch(function),
         };
         body.push("    pg::pipelined(statements).await".to_owned());
@@ -279,7 +307,7 @@ impl Parts<'_> {
             layout::call("    let statement = &pg::prepare(", &prepared, ").await?;"),
             "    let statements = batch.into_iter().map(|item| async move {".to_owned(),
         ];
-        body.extend(self.bound("        ", self.run(), "statement", used, "item."));
+        body.extend(self.bound("        ", self.run(), &["statement"], used, "item."));
         body.push("    });".to_owned());
         body
     }
@@ -295,7 +323,11 @@ impl Parts<'_> {
         add(&["    let mut statements = Vec::new();"]);
         add(&["    for (statement, joined) in calls.prepared() {", "        statements.push(async move {"]);
         add(&["            let parameters = joined.parameters();"]);
-        add(&[&self.call("            ", self.run(), "&statement", "&parameters"), "        });", "    }"]);
+        add(&[
+            &self.call("            ", self.run(), &["&statement", "&parameters"]),
+            "        });",
+            "    }",
+        ]);
         body
     }
 }

@@ -85,6 +85,14 @@ fn builtin(name: &str) -> Option<RustType> {
     }
 }
 
+/// The driver's constant for a type of `pg_catalog` that has a mapping, or an array of it.
+pub(super) fn constant_of(ty: &TypeRef) -> Option<String> {
+    let TypeName { schema, name } = &ty.name;
+    let known = schema == "pg_catalog" && builtin(name).is_some();
+    let array = if ty.array { "_ARRAY" } else { "" };
+    known.then(|| format!("pg::Type::{}{array}", name.to_uppercase()))
+}
+
 /// The subtype of a range or a multirange of `pg_catalog`, and whether it is the latter.
 fn builtin_range(name: &str) -> Option<(&'static str, bool)> {
     let (stem, several) = match name.strip_suffix("multirange") {
