@@ -1,12 +1,13 @@
 //! Renders a model for tests of generated code: `render-model MODEL GENERATOR FOLDER [OPTION…]` writes the files of all
 //! modules there.
 //!
-//! An option is `package=NAME`, or `text-timestamps`, which is `config: {timestamps: string}`, or `observer`.
+//! An option is `package=NAME`, or `text-timestamps`, which is `config: {timestamps: string}`, or `observer`, or
+//! `types=JSON`, which is `config: {types: …}`.
 
-use std::{env, error::Error, fs, path::Path};
+use std::{collections::BTreeMap, env, error::Error, fs, path::Path};
 
 use howdah_codegen::{
-    languages::{Generator, Options, generate},
+    languages::{CustomType, Generator, Options, generate},
     model::Model,
 };
 
@@ -23,7 +24,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         text_timestamps: given.iter().any(|option| option == "text-timestamps"),
         migrations: true,
         observer: given.iter().any(|option| option == "observer"),
+        types: types(given)?,
     };
+    if let Some(refused) = generator.refused(&options.types).first() {
+        return Err(refused.message.clone().into());
+    }
     for module in &model.modules {
         let generated =
             generate(&model, module, generator, &options).map_err(|errors| format!("{errors:?}"))?;
@@ -34,4 +39,21 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     Ok(())
+}
+
+/// The types of the user's that `types=JSON` has.
+fn types(options: &[String]) -> Result<Vec<CustomType>, Box<dyn Error>> {
+    let Some(json) = options.iter().find_map(|option| option.strip_prefix("types=")) else {
+        return Ok(Vec::new());
+    };
+    let entries: BTreeMap<String, BTreeMap<String, String>> = serde_json::from_str(json)?;
+    let types = entries.into_iter().map(|(of, mut said)| CustomType {
+        of,
+        name: said.remove("type").unwrap_or_default(),
+        imports: said.remove("import").into_iter().collect(),
+        decode: said.remove("decode"),
+        encode: said.remove("encode"),
+        place: None,
+    });
+    Ok(types.collect())
 }

@@ -4,6 +4,7 @@ mod entry;
 mod generator;
 mod output;
 mod schema;
+mod types;
 
 pub use generator::GENERATORS;
 pub use output::below;
@@ -12,6 +13,7 @@ pub use schema::{Schema, SchemaFiles, Tool};
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, Severity};
+use crate::languages::CustomType;
 use crate::yaml::{self, Node, Origin, Reader, Value};
 
 /// The names of configurations that are looked for, in this order.
@@ -89,6 +91,8 @@ pub struct Options {
     pub observer: Option<bool>,
     /// `timestamps: string`: a timestamptz is a text, in languages whose own type holds less.
     pub text_timestamps: Option<bool>,
+    /// Types of the user's own that stand for some of the server's.
+    pub types: Vec<CustomType>,
 }
 
 /// A project without a configuration: `--generator`, `--file`, `--output`, `--name`.
@@ -285,7 +289,9 @@ fn project(node: Node, folder: &Path, reader: &mut Reader<'_>) -> Config {
         reader.diagnostics.push(Diagnostic::warning(Code::NotSupported, sources.place, message));
     }
     if let Some(node) = types {
-        not_yet(reader, node.place, "`types` is not there yet");
+        reader
+            .wrong(&node.place, "`types` is part of `config` of an entry of `gen`: each language has its own")
+            .suggestion = Some("write `config: {types: {numeric: {type: Decimal}}}` there".to_owned());
     }
     let schema = schema::schema(schema, reader);
     let listed = reader.list(sql, "`sql`", &place);
@@ -323,8 +329,4 @@ fn group(node: Node, reader: &mut Reader<'_>) -> Group {
         files: named,
         outputs: outputs.into_iter().filter_map(|node| entry::entry(node, reader)).collect(),
     }
-}
-
-fn not_yet(reader: &mut Reader<'_>, place: Place, message: &str) {
-    reader.diagnostics.push(Diagnostic::error(Code::NotSupported, place, message));
 }

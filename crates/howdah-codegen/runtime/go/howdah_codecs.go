@@ -126,6 +126,26 @@ func domainOf[T any](base *codec[T], schema, name string) *codec[T] {
 	return &made
 }
 
+// mapped makes the codec of a type of the user's, which stands for another.
+func mapped[A, B any](base *codec[A], maker func(A) B, taker func(B) A) *codec[B] {
+	return &codec[B]{
+		base.typ,
+		func(source []byte) (made B, err error) {
+			value, err := base.decode(source)
+			if err == nil {
+				made = maker(value)
+			}
+			return made, err
+		},
+		func(out []byte, value B, known oids) ([]byte, error) {
+			return base.encode(out, taker(value), known)
+		},
+		func(out []byte, value B) ([]byte, error) {
+			return base.literal(out, taker(value))
+		},
+	}
+}
+
 // sized tells what has not the length of its type.
 func sized(source []byte, length int) error {
 	if len(source) != length {

@@ -152,6 +152,40 @@ final class HowdahCodec<T> {
         return new HowdahCodec<>(otherSchema, otherName, false, 0, parts, load, dump, encode, decode, get, bind);
     }
 
+    /** What makes a value of a type of the user's, or of it. */
+    interface Convert<A, B> {
+        B convert(A value) throws Exception;
+    }
+
+    /** The same, whose values are of a type of the user's. */
+    static <A, B> HowdahCodec<B> mapped(HowdahCodec<A> base, Convert<A, B> make, Convert<B, A> take) {
+        HowdahBinary.Decode<B> decode = base.decode == null
+            ? null : (bytes, at, length) -> converted(make, base.decode.decode(bytes, at, length));
+        return new HowdahCodec<>(base.schema, base.name, base.array, base.oid, base.parts,
+            literal -> converted(make, base.load(literal)), value -> base.dump(converted(take, value)),
+            (out, value) -> base.encode(out, converted(take, value)), decode,
+            (row, column) -> {
+                A value = base.getOrNull(row, column);
+                return value == null ? null : converted(make, value);
+            },
+            (statement, place, value) -> base.bind.bind(statement, place, converted(take, value)));
+    }
+
+    private static <A, B> B converted(Convert<A, B> convert, A value) throws SQLException {
+        B made;
+        try {
+            made = convert.convert(value);
+        } catch (SQLException | RuntimeException failure) {
+            throw failure;
+        } catch (Exception failure) {
+            throw new SQLDataException("a value is not converted: " + failure.getMessage(), "22000", failure);
+        }
+        if (made == null) {
+            throw refused("a value that is not null was converted to null");
+        }
+        return made;
+    }
+
     /** Reads a column that can be null. */
     @HowdahJdbc.Nullable T getOrNull(ResultSet row, int column) throws SQLException {
         T value = get.get(row, column);

@@ -261,6 +261,12 @@ def array_of(element: Codec[T], delimiter: str = ",") -> Codec[list[T | None]]:
     return Codec(load, dump, by_oid.array_oid if by_oid and element in _BINARY_ELEMENTS else 0)
 
 
+def each(make: Callable[[Any], Any], values: Sequence[Any]) -> list[Any]:
+    """Make something of each element of an array that is not null, in whatever list of lists it is."""
+    # A tuple can be an element.
+    return [None if item is None else each(make, item) if type(item) is list else make(item) for item in values]
+
+
 def _check_bounds(other: bool) -> None:
     if other:
         raise DataError("an array that does not begin at 1 has no place in a Python list")

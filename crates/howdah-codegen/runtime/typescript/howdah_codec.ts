@@ -92,6 +92,38 @@ export class Codec<T> {
   }
 }
 
+/** The same, whose values are of a type of the user's. */
+export function mapped<A, B>(base: Codec<A>, make: (value: A) => B, take: (value: B) => A): Codec<B> {
+  const { schema, name, array, oid, parts } = base;
+  return new Codec<B>({
+    schema, name, array, oid, parts,
+    load: (literal) => converted(make, base.load(literal)),
+    dump: (value) => base.dump(converted(take, value)),
+    encode: (out, value) => base.encode(out, converted(take, value)),
+  });
+}
+
+function converted<A, B>(convert: (value: A) => B, value: A): B {
+  const made = convert(value);
+  if (made === null || made === undefined) {
+    throw new ValueError("a value that is not null was converted to null");
+  }
+  return made;
+}
+
+/** The same, as the element of an array: one that is an array itself would be taken for a dimension. */
+export function single<T>(base: Codec<T>): Codec<T> {
+  const { schema, name, array, oid, parts, dump, encode } = base;
+  const load = (literal: string): T => {
+    const value = base.load(literal);
+    if (Array.isArray(value)) {
+      throw new ValueError("an element of an array was converted to an array");
+    }
+    return value;
+  };
+  return new Codec<T>({ schema, name, array, oid, parts, load, dump, encode });
+}
+
 function about(what: string, error: unknown): unknown {
   return error instanceof ValueError ? new ValueError(`${what}: ${error.message}`) : error;
 }

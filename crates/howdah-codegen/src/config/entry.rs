@@ -1,6 +1,6 @@
 //! An entry of `gen`: what makes code, where the code goes, and what the maker is told.
 
-use super::{GENERATORS, Maker, Named, Options, Output, generator};
+use super::{GENERATORS, Maker, Named, Options, Output, generator, types};
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::yaml::{Node, Reader, Value};
 
@@ -96,8 +96,8 @@ fn words(node: Node, reader: &mut Reader<'_>) -> Vec<String> {
 
 fn options(node: Option<Node>, reader: &mut Reader<'_>) -> Options {
     let Some(node) = node else { return Options::default() };
-    let [package, migrations, observer, timestamps] =
-        reader.keys(node, "`config`", ["package", "migrations", "observer", "timestamps"]);
+    let [package, migrations, observer, timestamps, types] =
+        reader.keys(node, "`config`", ["package", "migrations", "observer", "timestamps", "types"]);
     let text_timestamps = timestamps.and_then(|node| {
         let (word, place) = reader.text(node, "`timestamps`")?;
         match word.as_str() {
@@ -115,5 +115,6 @@ fn options(node: Option<Node>, reader: &mut Reader<'_>) -> Options {
         migrations: reader.switch(migrations, "`migrations`"),
         observer: reader.switch(observer, "`observer`"),
         text_timestamps,
+        types: types::types(types, reader),
     }
 }

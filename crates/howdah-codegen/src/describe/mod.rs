@@ -50,6 +50,8 @@ pub struct Parameter {
     pub nullable: bool,
     /// Why, for people.
     pub because: String,
+    /// The only column of a table or view that it is written to or compared with.
+    pub origin: Option<Origin>,
 }
 
 /// A column of a result.
@@ -89,9 +91,6 @@ async fn inquire(client: &Client, sql: &str, wishes: &[Wish]) -> Result<Describe
     // The server finds a type for every parameter of the unknown one.
     let statement = client.prepare_typed(sql, &asked).await?;
     let types = Types::read_modified(client, &mentioned(&statement)).await?;
-    let places: Vec<origins::Place> =
-        statement.columns().iter().filter_map(|column| column.table_oid().zip(column.column_id())).collect();
-    let origins = origins::read(client, &places).await?;
     let mut described = Described { parameters: Vec::new(), columns: Vec::new() };
     for (index, ty) in statement.params().iter().enumerate() {
         described.parameters.push(Parameter {
@@ -100,12 +99,22 @@ async fn inquire(client: &Client, sql: &str, wishes: &[Wish]) -> Result<Describe
             ty: types.modified((ty.oid(), -1))?,
             nullable: false,
             because: String::new(),
+            origin: None,
         });
     }
     let written: Vec<&str> = described.parameters.iter().map(|parameter| parameter.ty.sql.as_str()).collect();
     let nulls = nulls::judge(client, sql, &written, statement.columns().len()).await?;
-    for (parameter, verdict) in described.parameters.iter_mut().zip(nulls.parameters) {
+    let given = nulls
+        .places
+        .into_iter()
+        .map(|place| place.and_then(|(table, column)| Some((table, i16::try_from(column).ok()?))));
+    let given = given.collect::<Vec<Option<origins::Place>>>();
+    let shown = statement.columns().iter().filter_map(|column| column.table_oid().zip(column.column_id()));
+    let places = shown.chain(given.iter().flatten().copied()).collect::<Vec<_>>();
+    let origins = origins::read(client, &places).await?;
+    for ((parameter, verdict), place) in described.parameters.iter_mut().zip(nulls.parameters).zip(given) {
         (parameter.nullable, parameter.because) = (verdict.nullable, verdict.because);
+        parameter.origin = place.and_then(|place| origins.get(&place).cloned());
     }
     for (column, verdict) in statement.columns().iter().zip(nulls.columns) {
         let place = column.table_oid().zip(column.column_id());

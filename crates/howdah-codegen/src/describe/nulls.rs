@@ -4,7 +4,7 @@ use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
 use super::{Error, facts, savepoint};
-use crate::tree::{Judge, Node, Value, Verdict, judge_parameters, parse};
+use crate::tree::{Judge, Node, Place, Value, Verdict, judge_parameters, parse, places};
 
 /// Functions take no more.
 const MOST_PARAMETERS: usize = 100;
@@ -17,6 +17,8 @@ where proname = 'howdah_describe' and pronamespace = pg_catalog.pg_my_temp_schem
 pub(super) struct Nulls {
     pub(super) parameters: Vec<Verdict>,
     pub(super) columns: Vec<Verdict>,
+    /// The only column that each parameter is written to or compared with.
+    pub(super) places: Vec<Option<Place>>,
 }
 
 /// Judges a statement that was prepared: it is one, and its parameters have these types, as SQL writes them.
@@ -29,6 +31,7 @@ pub(super) async fn judge(
     let unknown = |because: String| Nulls {
         parameters: vec![Verdict::never("nothing tells it to be null"); types.len()],
         columns: vec![Verdict::nullable(because); columns],
+        places: vec![None; types.len()],
     };
     if types.len() > MOST_PARAMETERS {
         return Ok(unknown(format!("a statement of more than {MOST_PARAMETERS} parameters is not analysed")));
@@ -53,7 +56,11 @@ pub(super) async fn judge(
     if judged.len() != columns {
         judged = vec![Verdict::nullable("not judged"); columns];
     }
-    Ok(Nulls { parameters: judge_parameters(query, types.len(), &catalog), columns: judged })
+    Ok(Nulls {
+        parameters: judge_parameters(query, types.len(), &catalog),
+        columns: judged,
+        places: places(query, types.len(), &catalog),
+    })
 }
 
 /// The statement as the server analysed it.

@@ -133,7 +133,8 @@ impl Types {
         let mut elements = BTreeMap::new();
         for row in &rows {
             let name = TypeName { schema: get(row, 3)?, name: get(row, 4)? };
-            let reference = TypeRef { name: name.clone(), array: get(row, 5)?, sql: get(row, 6)? };
+            let reference =
+                TypeRef { name: name.clone(), array: get(row, 5)?, sql: get(row, 6)?, custom: None };
             self.references.insert((get(row, 0)?, get(row, 1)?), reference);
             elements.insert(get(row, 2)?, name);
         }

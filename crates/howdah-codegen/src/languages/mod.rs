@@ -1,5 +1,6 @@
 //! Code from a model: a view of names, types and literals, made here, and templates that only lay it out.
 
+mod custom;
 mod dynamic;
 mod go;
 mod java;
@@ -14,6 +15,7 @@ pub(crate) mod template;
 mod typescript;
 mod upsert;
 
+pub use custom::CustomType;
 pub use template::Template;
 
 use crate::diagnostic::{Code, Diagnostic, Place, Severity};
@@ -78,6 +80,12 @@ impl Generator {
         }
     }
 
+    /// What is wrong with types of the user's in this language, whatever they stand for.
+    #[must_use]
+    pub fn refused(self, types: &[CustomType]) -> Vec<Diagnostic> {
+        types.iter().filter_map(|ty| custom::refused(self, ty)).collect()
+    }
+
     /// The template of a module's file, as a start of the user's own.
     #[must_use]
     pub fn template(self) -> String {
@@ -104,6 +112,8 @@ pub struct Options {
     pub observer: bool,
     /// A timestamptz is a text instead of the language's own type, which holds less.
     pub text_timestamps: bool,
+    /// Types of the user's own that stand for some of the server's.
+    pub types: Vec<CustomType>,
 }
 
 /// Generates a module's code.
@@ -117,6 +127,7 @@ pub fn generate(
     generator: Generator,
     options: &Options,
 ) -> Result<Generated, Vec<Diagnostic>> {
+    let (model, module) = &custom::applied(model, module, &options.types)?;
     match generator {
         Generator::PythonPsycopg => python::generate(model, module, options),
         Generator::JavaJdbc => java::generate(model, module, options),

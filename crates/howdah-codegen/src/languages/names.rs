@@ -67,6 +67,7 @@ pub(crate) fn begun(name: String, prefix: &str) -> String {
 pub(crate) struct Scope {
     taken: BTreeSet<String>,
     reserved: &'static [&'static [&'static str]],
+    avoided: BTreeSet<String>,
 }
 
 /// A name that a scope gave.
@@ -81,7 +82,12 @@ pub(crate) struct Given {
 impl Scope {
     /// A scope in which these lists of words are no names.
     pub(crate) fn new(reserved: &'static [&'static [&'static str]]) -> Self {
-        Self { taken: BTreeSet::new(), reserved }
+        Self { taken: BTreeSet::new(), reserved, avoided: BTreeSet::new() }
+    }
+
+    /// Makes more words no names.
+    pub(crate) fn avoid(&mut self, words: BTreeSet<String>) {
+        self.avoided.extend(words);
     }
 
     /// Gives `wanted`, with `_` behind it if it is a word of the language, with a number if it is taken.
@@ -108,7 +114,7 @@ impl Scope {
     }
 
     fn is_reserved(&self, name: &str) -> bool {
-        self.reserved.iter().any(|words| words.contains(&name))
+        self.avoided.contains(name) || self.reserved.iter().any(|words| words.contains(&name))
     }
 }
 

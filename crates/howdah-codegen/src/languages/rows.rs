@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::languages::{about, dynamic};
-use crate::model::{Fragment, Kind, Module, Statement, Table, TypeName};
+use crate::model::{Custom, Fragment, Kind, Module, Statement, Table, TypeName, TypeRef};
 
 /// Names, types and nullability of columns, in order. Equal shapes are the same row.
-pub(crate) type Shape = Vec<(String, TypeName, bool, bool)>;
+pub(crate) type Shape = Vec<(String, TypeName, bool, Option<Custom>, bool)>;
 
 /// Whose row a statement returns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,13 +22,17 @@ pub(crate) enum RowOf {
 
 /// The shape of a statement's rows.
 pub(crate) fn shape(statement: &Statement) -> Shape {
-    statement.columns.iter().map(|c| (c.name.clone(), c.ty.name.clone(), c.ty.array, c.nullable)).collect()
+    statement.columns.iter().map(|c| of_column(&c.name, &c.ty, c.nullable)).collect()
 }
 
 /// The shape of the rows that are written to a table.
 pub(crate) fn table_shape(table: &Table) -> Shape {
     let written = table.columns.iter().filter(|column| column.written);
-    written.map(|c| (c.name.clone(), c.ty.name.clone(), c.ty.array, c.nullable)).collect()
+    written.map(|c| of_column(&c.name, &c.ty, c.nullable)).collect()
+}
+
+fn of_column(name: &str, ty: &TypeRef, nullable: bool) -> (String, TypeName, bool, Option<Custom>, bool) {
+    (name.to_owned(), ty.name.clone(), ty.array, ty.custom, nullable)
 }
 
 /// Says whose row each statement of a module returns, in order.

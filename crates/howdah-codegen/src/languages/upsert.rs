@@ -134,7 +134,7 @@ mod tests {
 
     fn table(columns: &[&str], key: Key) -> Table {
         let name = TypeName { schema: "pg_catalog".into(), name: "int4".into() };
-        let ty = TypeRef { name, array: false, sql: "integer".into() };
+        let ty = TypeRef { name, array: false, sql: "integer".into(), custom: None };
         let column = |name: &&str| TableColumn {
             name: (*name).to_owned(),
             ty: ty.clone(),

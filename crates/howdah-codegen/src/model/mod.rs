@@ -9,7 +9,7 @@ mod types;
 pub use statement::{
     Column, Fragment, Key, Kind, Migration, Origin, Parameter, Role, Statement, Table, TableColumn,
 };
-pub use types::{Definition, Field, TypeKind, TypeName, TypeRef};
+pub use types::{Custom, Definition, Field, TypeKind, TypeName, TypeRef};
 
 use serde::{Deserialize, Serialize};
 

@@ -89,6 +89,9 @@ pub struct Parameter {
     pub nullable: bool,
     /// Why, for people: `tested by IS NULL`.
     pub why: String,
+    /// The only table's column that it is written to or compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 /// What becomes of what a caller gives.

@@ -22,6 +22,18 @@ pub struct TypeRef {
     pub array: bool,
     /// As SQL writes it, schema-qualified and quoted where it is not built in: `numeric(10,2)`, `public.mood[]`.
     pub sql: String,
+    /// What stands for it in the code of one generator, which no model says.
+    #[serde(skip)]
+    pub custom: Option<Custom>,
+}
+
+/// A type of the user's that stands for one of the server's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Custom {
+    /// Its index among those of the generator.
+    pub index: usize,
+    /// It stands for all of an array, and not for each element.
+    pub whole: bool,
 }
 
 /// A type that is not built in.

@@ -93,6 +93,9 @@ fn parameter(
             error.help(format!("write `${{{name}}}::{ty}`, or `params: {{{name}: {ty}}}` in the header")),
         ));
     }
+    if before.origin != found.origin {
+        before.origin = None;
+    }
     if found.nullable && !before.nullable {
         (before.nullable, before.because) = (true, format!("{name}: {}", found.because));
     }

@@ -30,7 +30,13 @@ pub fn unsupported(config: &Config) -> Vec<Diagnostic> {
         Maker::Generator(name) => generator(name, output).err(),
         Maker::Program(_) => None,
     });
-    named.map(|error| *error).collect()
+    let untyped =
+        config.groups.iter().flat_map(|group| &group.outputs).flat_map(|output| match output.maker {
+            Maker::Generator(name) => Generator::named(name)
+                .map_or_else(Vec::new, |generator| generator.refused(&output.options.types)),
+            Maker::Program(_) => Vec::new(),
+        });
+    named.map(|error| *error).chain(untyped).collect()
 }
 
 fn generator(name: &str, output: &Output) -> Result<Generator, Box<Diagnostic>> {
@@ -103,6 +109,7 @@ fn generated(
         observer: output.options.observer == Some(true),
         template: checked.templates.iter().find(|known| named == Some(&known.file)).cloned(),
         text_timestamps: output.options.text_timestamps == Some(true),
+        types: output.options.types.clone(),
     };
     generate(model, module, generator, &options)
 }

@@ -228,6 +228,7 @@ fn parameter(name: &str, found: &mut Vec<describe::Parameter>, block: &Block) ->
             role: Role::Choice { options },
             nullable: decides,
             why: why.to_owned(),
+            origin: None,
         });
     }
     if !block.is_variable(name) {
@@ -237,6 +238,7 @@ fn parameter(name: &str, found: &mut Vec<describe::Parameter>, block: &Block) ->
             role: Role::Switch,
             nullable: false,
             why: "its lines are there when it is true".to_owned(),
+            origin: None,
         });
     }
     let at = found.iter().position(|found| found.name == name)?;
@@ -249,12 +251,12 @@ fn parameter(name: &str, found: &mut Vec<describe::Parameter>, block: &Block) ->
         None if null => (true, format!("`@set {name} = null`")),
         None => (found.nullable, found.because),
     };
-    Some(Parameter { name: found.name, ty: found.ty, role: Role::Value, nullable, why })
+    Some(Parameter { name: found.name, ty: found.ty, role: Role::Value, nullable, why, origin: found.origin })
 }
 
 fn builtin(name: &str, sql: &str) -> TypeRef {
     let name = TypeName { schema: "pg_catalog".to_owned(), name: name.to_owned() };
-    TypeRef { name, array: false, sql: sql.to_owned() }
+    TypeRef { name, array: false, sql: sql.to_owned(), custom: None }
 }
 
 fn column(found: describe::Column) -> Column {

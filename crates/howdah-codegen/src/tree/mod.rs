@@ -7,6 +7,7 @@ mod catalog;
 mod expression;
 mod functions;
 mod parameters;
+mod places;
 mod query;
 mod read;
 mod scope;
@@ -15,6 +16,7 @@ mod verdict;
 
 pub(crate) use catalog::{Catalog, Function, Named, Relation};
 pub(crate) use parameters::judge as judge_parameters;
+pub(crate) use places::{Place, places};
 pub(crate) use query::Judge;
 pub(crate) use read::{Node, Value, parse};
 pub(crate) use verdict::Verdict;

@@ -104,7 +104,7 @@ impl Uses {
 }
 
 /// What is written for a column: an expression, or those that VALUES or a query has in its place.
-fn sources<'n>(written: &'n Node, relations: &[&'n Node]) -> Vec<&'n Node> {
+pub(super) fn sources<'n>(written: &'n Node, relations: &[&'n Node]) -> Vec<&'n Node> {
     let variable = bare(written);
     if variable.tag != "VAR" || variable.number("varlevelsup") != Some(0) {
         return vec![written];

@@ -1,6 +1,6 @@
 //! The text of generated code, of a model in which every name wants to be code.
 
-use howdah_codegen::languages::{Generated, Generator, Options, Template, generate};
+use howdah_codegen::languages::{CustomType, Generated, Generator, Options, Template, generate};
 use howdah_codegen::model::Model;
 
 fn generated(generator: Generator) -> Result<Generated, Box<dyn std::error::Error>> {
@@ -122,6 +122,50 @@ fn the_template_that_is_printed_lays_the_same_code_out() -> Result<(), Box<dyn s
         assert!(!text.contains("{% include"), "{generator:?}");
         let template = Template { file: "my.jinja".to_owned(), text };
         assert_eq!(by(generator, Some(template))?, generated(generator)?, "{generator:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn types_of_the_users_stand_for_those_of_columns() -> Result<(), Box<dyn std::error::Error>> {
+    let model: Model = serde_json::from_str(include_str!("fixtures/own_types.json"))?;
+    let module = model.modules.first().ok_or("no module")?;
+    let entry = |of: &str, name: &str, import: &str, decode: &str, encode: &str| CustomType {
+        of: of.into(),
+        name: name.into(),
+        imports: vec![import.into()],
+        decode: Some(decode.into()),
+        encode: Some(encode.into()),
+        place: None,
+    };
+    let cases = [
+        (
+            Generator::PythonPsycopg,
+            entry("users.id", "UserId", "from ids import UserId", "UserId({})", "{}.value"),
+            entry("numeric", "Cents", "from ids import Cents", "Cents.of({})", "{}.amount()"),
+        ),
+        (
+            Generator::JavaJdbc,
+            entry("users.id", "UserId", "app.UserId", "new UserId({})", "{}.value()"),
+            entry("numeric", "Cents", "app.Cents", "Cents.of({})", "{}.amount()"),
+        ),
+        (
+            Generator::TypescriptPg,
+            entry("users.id", "UserId", "import { UserId } from \"./ids.js\"", "new UserId({})", "{}.value"),
+            entry("numeric", "Cents", "import { Cents } from \"./ids.js\"", "Cents.of({})", "{}.amount()"),
+        ),
+        (
+            Generator::GoPgx,
+            entry("users.id", "ids.UserID", "example.com/ids", "ids.UserID({})", "int64({})"),
+            entry("numeric", "money.Cents", "money example.com/m", "money.Of({})", "{}.Amount()"),
+        ),
+    ];
+    for (generator, id, amount) in cases {
+        let options = Options { types: vec![id, amount], ..Options::default() };
+        let generated = generate(&model, module, generator, &options).map_err(|e| format!("{e:?}"))?;
+        assert_eq!(generated.warnings, []);
+        let language = generator.name().split('/').next().unwrap_or_default();
+        insta::assert_snapshot!(format!("own_types_{language}"), generated.files[0].text);
     }
     Ok(())
 }

@@ -87,27 +87,33 @@ fn a_project_becomes_a_model_and_code() -> Result<(), String> {
 
 /// The TypeScript of a table with a moment, by a howdah.yaml with a `config`.
 fn typescript_of(config: &str) -> Result<String, String> {
+    let sql = "-- MIGRATE 1\nCREATE TABLE t (at timestamptz);\n\n-- QUERY moments\nSELECT at FROM t;\n";
+    code_of("typescript/postgres", sql, config, "shop.ts")
+}
+
+/// The module's file of a howdah.yaml with a `config`.
+fn code_of(generator: &str, sql: &str, config: &str, file: &str) -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let write = |name: &str, text: &str| {
         std::fs::write(folder.path().join(name), text).map_err(|error| error.to_string())
     };
-    write(
-        "shop.sql",
-        "-- MIGRATE 1\nCREATE TABLE t (at timestamptz);\n\n-- QUERY moments\nSELECT at FROM t;\n",
-    )?;
-    let output = format!("{{generator: typescript/postgres, output: out/, config: {{{config}}}}}");
+    write("shop.sql", sql)?;
+    let output = format!("{{generator: {generator}, output: out/, config: {{{config}}}}}");
     write(
         "howdah.yaml",
         &format!("version: 1\nname: shop\nsql:\n  - files: [shop.sql]\n    gen: [{output}]\n"),
     )?;
     let config = Config::read(&folder.path().join("howdah.yaml")).map_err(|wrong| wrong.text())?;
+    if let Some(refused) = output::unsupported(&config).first() {
+        return Err(refused.message.clone());
+    }
     let checked = check(&config).map_err(|wrong| wrong.text())?;
     let (model, _) = model(&config, &checked, &Place::Throwaway, &mut |_| {})
         .map_err(|failure| failure.diagnostics().text())?;
     let planned =
         output::plan(&config, &checked, &model, &mut Nothing).map_err(|errors| format!("{errors:?}"))?;
-    let module = planned.files.into_iter().find(|(path, _)| path.ends_with("out/shop.ts"));
-    module.map(|(_, text)| text).ok_or_else(|| "no shop.ts".to_owned())
+    let module = planned.files.into_iter().find(|(path, _)| path.ends_with(file));
+    module.map(|(_, text)| text).ok_or_else(|| format!("no {file}"))
 }
 
 #[test]
@@ -119,6 +125,51 @@ fn timestamps_of_a_howdah_yaml_change_nothing_in_typescript() -> Result<(), Stri
     let refused = typescript_of("timestamps: moment").err().unwrap_or_default();
     assert!(refused.contains("`timestamps` is neither `date` nor `string`"), "{refused}");
     Ok(())
+}
+
+#[test]
+fn a_type_of_the_users_stands_where_its_column_or_type_does() -> Result<(), String> {
+    let types = "types: {t.id: {type: Id, import: from app import Id, decode: 'Id({})', encode: '{}.n'}, \
+                 \"text[]\": {type: Words}, name: {type: Name, decode: 'Name({})'}}";
+    insta::assert_snapshot!("types_python", python_of(types)?);
+    for (wrong, said) in [
+        ("t.ids: {type: A}", "no type and no column `t.ids` in what is generated here"),
+        ("numric: {type: A}", "perhaps you meant `numeric`"),
+        ("t.i: {type: A}", "perhaps you meant `t.id`"),
+        ("int8: {type: A}, bigint: {type: B}", "`bigint` is what `int8` is already"),
+        ("a.b.c.d: {type: A}", "`a.b.c.d` is no name of a type or a column"),
+        ("int8: {typ: A}", "perhaps you meant `type`"),
+        ("int8: {import: a}", "`type` of `int8` of `types` is missing"),
+        ("int8: {type: A, decode: A}", "`decode` has no `{}`"),
+        ("int8: {type: \"A\\nB\"}", "`type` is one line of code"),
+    ] {
+        let told = python_of(&format!("types: {{{wrong}}}")).err().unwrap_or_default();
+        assert!(told.contains(said), "{wrong}: {told}");
+    }
+    Ok(())
+}
+
+/// The Python of a table's columns, of a project with `config`.
+fn python_of(config: &str) -> Result<String, String> {
+    let sql = "-- MIGRATE 1\nCREATE TABLE t (id bigint PRIMARY KEY, name varchar(9), words text[], n bigint);\n\n-- QUERY \
+               one :one\n@set id = 1\n@set n = 2\nSELECT * FROM t WHERE id = ${id} AND n + 1 > ${n};\n-- EXEC \
+               rename\n@set id = 1\n@set name = 'a'\nUPDATE t SET name = ${name}, n = n + ${id} WHERE id = \
+               ${id};\n-- QUERY below :pluck\n@set id = 1\nSELECT n FROM t WHERE EXISTS (SELECT FROM t u WHERE u.n = \
+               t.n AND t.id < ${id});\n-- QUERY both :pluck\n@set id = 1\nSELECT id FROM t WHERE id = ${id} OR n = \
+               ${id};\n-- TABLE t :appender\n";
+    code_of("python/postgres", sql, config, "shop.py")
+}
+
+#[test]
+fn a_language_says_which_types_of_the_users_it_refuses() {
+    let told = |generator: &str, entry: &str| {
+        let sql = "-- QUERY one\nSELECT 1::numeric AS n;\n";
+        code_of(generator, sql, &format!("types: {{numeric: {entry}}}"), "").expect_err("it is refused")
+    };
+    let java = told("java/postgres", "{type: Cents, decode: 'new Cents({})'}");
+    assert!(java.contains("`numeric` of `types` needs `decode` and `encode`"), "{java}");
+    let rust = told("rust/postgres", "{type: Cents}");
+    assert!(rust.contains("`types` is not for `rust/postgres/tokio-postgres` yet"), "{rust}");
 }
 
 #[test]

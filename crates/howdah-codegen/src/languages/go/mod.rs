@@ -13,7 +13,7 @@ use self::words::{exported, lower};
 use super::rows::{self, RowOf};
 use super::template::Templates;
 use super::upsert::{self, Staged};
-use super::{File, Generated, Options, migrations, names};
+use super::{File, Generated, Options, custom, migrations, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Kind, Model, Module, Table as ModelTable, TypeRef};
 
@@ -84,7 +84,9 @@ pub(crate) fn generate(
     options: &Options,
 ) -> Result<Generated, Vec<Diagnostic>> {
     let package = words::package(options.package.as_deref().unwrap_or(&module.name));
-    let mut types = Types::new(model, words::package_scope());
+    let mut scope = words::package_scope();
+    custom::reserve(&options.types, &mut scope);
+    let mut types = Types::new(model, &options.types, scope);
     let faces = model.modules.iter().map(|each| Faces::new(model, each, &mut types.scope));
     let faces = faces.collect::<Vec<_>>();
     let shared = shared_types(model, &mut types, &package)?;
@@ -138,7 +140,7 @@ fn shared_types(
     package: &str,
 ) -> Result<Option<File>, Vec<Diagnostic>> {
     for definition in &model.types {
-        types.of(&TypeRef { name: definition.name.clone(), array: false, sql: String::new() });
+        types.of(&TypeRef { name: definition.name.clone(), array: false, sql: String::new(), custom: None });
     }
     let view = TypesView {
         package: package.to_owned(),
@@ -168,6 +170,11 @@ fn imports(types: &Types<'_>, standard: &[&str], others: &[&str]) -> Vec<String>
         all.push(String::new());
     }
     all.extend(others.iter().map(|path| format!("\"{path}\"")));
+    let own = types.custom_imports.iter().filter(|line| !all.contains(line)).cloned().collect::<Vec<_>>();
+    if !own.is_empty() && !all.is_empty() {
+        all.push(String::new());
+    }
+    all.extend(own);
     all
 }
 

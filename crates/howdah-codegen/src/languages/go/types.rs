@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::literal;
 use super::view::{Alias, Composite, Enum, Field, Struct, Variable};
 use super::words::{exported, lower};
-use crate::languages::names;
-use crate::model::{Definition, Model, TypeKind, TypeName, TypeRef};
+use crate::languages::{CustomType, names};
+use crate::model::{Custom, Definition, Model, TypeKind, TypeName, TypeRef};
 
 /// A type as Go code mentions it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,12 +30,15 @@ impl GoType {
 /// The types of a package: what was declared for those that the model has, and codecs that files make for themselves.
 pub(super) struct Types<'m> {
     definitions: BTreeMap<&'m TypeName, &'m Definition>,
+    custom: &'m [CustomType],
     known: BTreeMap<TypeName, GoType>,
     constants: BTreeMap<String, String>,
     /// Names of the package.
     pub(super) scope: names::Scope,
     /// What the file imports for names of types.
     pub(super) imports: BTreeSet<&'static str>,
+    /// What the file imports for the user's types: `ids "example.com/app/ids"`.
+    pub(super) custom_imports: BTreeSet<String>,
     /// In the order in which they were first mentioned, what they are made of first.
     pub(super) enums: Vec<Enum>,
     pub(super) aliases: Vec<Alias>,
@@ -91,8 +94,10 @@ fn builtin_range(name: &str) -> Option<(&'static str, bool)> {
 }
 
 impl<'m> Types<'m> {
-    pub(super) fn new(model: &'m Model, scope: names::Scope) -> Self {
+    pub(super) fn new(model: &'m Model, custom: &'m [CustomType], scope: names::Scope) -> Self {
         Self {
+            custom,
+            custom_imports: BTreeSet::new(),
             definitions: model.types.iter().map(|definition| (&definition.name, definition)).collect(),
             known: BTreeMap::new(),
             constants: BTreeMap::new(),
@@ -107,8 +112,37 @@ impl<'m> Types<'m> {
 
     /// Gives the type of a place.
     pub(super) fn of(&mut self, ty: &TypeRef) -> GoType {
-        let element = self.scalar(&ty.name);
-        if ty.array { self.array(&ty.name, element) } else { element }
+        match ty.custom.and_then(|custom| Some((custom, self.custom.get(custom.index)?))) {
+            None => {
+                let element = self.scalar(&ty.name);
+                if ty.array { self.array(&ty.name, element) } else { element }
+            }
+            Some((Custom { whole: false, .. }, own)) if ty.array => {
+                let element = self.scalar(&ty.name);
+                let element = self.custom(own, element);
+                self.array(&ty.name, element)
+            }
+            Some((_, own)) => {
+                let plain = self.of(&TypeRef { custom: None, ..ty.clone() });
+                self.custom(own, plain)
+            }
+        }
+    }
+
+    /// A type of the user's, which stands for another.
+    fn custom(&mut self, own: &CustomType, ty: GoType) -> GoType {
+        self.mention(&ty);
+        self.custom_imports.extend(own.imports.iter().map(|import| imported(import)));
+        let through = |made: Option<String>| made.unwrap_or_else(|| "value".to_owned());
+        let (make, take) = (through(own.decoded("value")), through(own.encoded("value")));
+        let value = format!(
+            "mapped({codec}, func(value {base}) {name} {{ return {make} }}, func(value {name}) {base} {{ return {take} }})",
+            codec = ty.codec,
+            base = ty.name,
+            name = own.name,
+        );
+        let codec = self.constant(&lower(&exported(&own.stem(), "type")), value);
+        GoType { name: own.name.clone(), codec, text: ty.text, imports: BTreeSet::new() }
     }
 
     /// The codecs that are there.
@@ -121,6 +155,7 @@ impl<'m> Types<'m> {
         self.constants.clone_from(known);
         self.codecs.clear();
         self.imports.clear();
+        self.custom_imports.clear();
     }
 
     /// Notes what a file needs to mention a type.
@@ -291,6 +326,15 @@ pub(super) fn padded(mut fields: Vec<Field>) -> Vec<Field> {
 
 fn text() -> GoType {
     GoType { name: "string".into(), codec: "literalCodec".into(), text: true, imports: BTreeSet::new() }
+}
+
+/// A line among the imports, from `ids example.com/app/ids`, with quotes or without.
+fn imported(import: &str) -> String {
+    let line = import.trim_start_matches("import ").replace('"', "");
+    match line.trim().rsplit_once(' ') {
+        Some((alias, path)) => format!("{} \"{path}\"", alias.trim()),
+        None => format!("\"{}\"", line.trim()),
+    }
 }
 
 /// A type's schema and name as arguments.

@@ -1,10 +1,10 @@
 //! PostgreSQL's types in Java: the class of a value, and the codec that reads and writes it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::view::{Constant, EnumClass, Field, Label, Record};
-use crate::languages::{literal, names};
-use crate::model::{Definition, Model, TypeKind, TypeName, TypeRef};
+use crate::languages::{CustomType, literal, names};
+use crate::model::{Custom, Definition, Model, TypeKind, TypeName, TypeRef};
 
 /// A type as Java code mentions it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +49,7 @@ impl JavaType {
 /// The types of one file: what was declared for those that it mentions.
 pub(crate) struct Types<'m> {
     definitions: BTreeMap<&'m TypeName, &'m Definition>,
+    custom: &'m [CustomType],
     known: BTreeMap<TypeName, JavaType>,
     known_constants: BTreeMap<String, String>,
     /// Names of nested classes.
@@ -59,6 +60,8 @@ pub(crate) struct Types<'m> {
     pub(crate) enums: Vec<EnumClass>,
     pub(crate) composites: Vec<Record>,
     pub(crate) codecs: Vec<Constant>,
+    /// What the file imports for the user's types.
+    pub(crate) imports: BTreeSet<String>,
 }
 
 /// The class, its primitive type with what reads it, the codec.
@@ -111,8 +114,15 @@ fn catalog(name: &str) -> TypeName {
 }
 
 impl<'m> Types<'m> {
-    pub(crate) fn new(model: &'m Model, classes: names::Scope, fields: names::Scope) -> Self {
+    pub(crate) fn new(
+        model: &'m Model,
+        custom: &'m [CustomType],
+        classes: names::Scope,
+        fields: names::Scope,
+    ) -> Self {
         Self {
+            custom,
+            imports: BTreeSet::new(),
             definitions: model.types.iter().map(|definition| (&definition.name, definition)).collect(),
             known: BTreeMap::new(),
             known_constants: BTreeMap::new(),
@@ -126,8 +136,37 @@ impl<'m> Types<'m> {
 
     /// Gives the type of a place, and declares what it needs.
     pub(crate) fn of(&mut self, ty: &TypeRef) -> JavaType {
-        let element = self.scalar(&ty.name);
-        if ty.array { self.array(&ty.name, &element) } else { element }
+        match ty.custom.and_then(|custom| Some((custom, self.custom.get(custom.index)?))) {
+            None => {
+                let element = self.scalar(&ty.name);
+                if ty.array { self.array(&ty.name, &element) } else { element }
+            }
+            Some((Custom { whole: false, .. }, own)) if ty.array => {
+                let element = self.scalar(&ty.name);
+                let element = self.custom(own, &element);
+                self.array(&ty.name, &element)
+            }
+            Some((_, own)) => {
+                let plain = self.of(&TypeRef { custom: None, ..ty.clone() });
+                self.custom(own, &plain)
+            }
+        }
+    }
+
+    /// A type of the user's, which stands for another.
+    fn custom(&mut self, own: &CustomType, ty: &JavaType) -> JavaType {
+        let line =
+            |import: &String| import.trim_start_matches("import ").trim_end_matches(';').trim().to_owned();
+        self.imports.extend(own.imports.iter().map(line));
+        let through = |made: Option<String>| made.unwrap_or_else(|| "value".to_owned());
+        let value = format!(
+            "HowdahCodec.mapped({}, value -> {}, value -> {})",
+            ty.codec,
+            through(own.decoded("value")),
+            through(own.encoded("value"))
+        );
+        let made = self.made(&names::screaming(&own.stem(), "type"), own.name.clone(), value, ty.binary);
+        JavaType { plain: ty.plain, ..made }
     }
 
     fn array(&mut self, name: &TypeName, element: &JavaType) -> JavaType {

@@ -13,15 +13,35 @@ use crate::model::{self, Fragment, Kind, Role, Statement};
 
 /// Reads a value that psycopg gave.
 pub(super) fn read(ty: &PyType, value: &str, nullable: bool) -> String {
-    match (ty.read, nullable) {
+    let plain = match (ty.read, nullable && ty.decode.is_none()) {
         (true, _) => value.to_owned(),
         (false, true) => format!("{}.value({value})", ty.codec),
         (false, false) => format!("{}.load({value})", ty.codec),
+    };
+    converted(ty.decode.as_deref(), &plain, value, nullable)
+}
+
+/// Writes a value of a row, as the codec takes it.
+pub(super) fn encoded(ty: &PyType, value: &str, nullable: bool) -> String {
+    converted(ty.encode.as_deref(), value, value, nullable)
+}
+
+/// Makes one value of another, where neither is null.
+fn converted(call: Option<&str>, plain: &str, value: &str, nullable: bool) -> String {
+    match call.map(|call| call.replace("{}", plain)) {
+        None => plain.to_owned(),
+        Some(made) if nullable => format!("None if {value} is None else {made}"),
+        Some(made) => made,
     }
 }
 
 /// Writes a parameter.
 fn written(ty: &PyType, name: &str, nullable: bool) -> String {
+    if let Some(encode) = &ty.encode {
+        let plain = encode.replace("{}", name);
+        let made = if ty.written { plain } else { format!("{}.dump({plain})", ty.codec) };
+        return if nullable { format!("None if {name} is None else {made}") } else { made };
+    }
     match (ty.written, nullable) {
         (true, _) => name.to_owned(),
         (false, true) => format!("{}.literal({name})", ty.codec),

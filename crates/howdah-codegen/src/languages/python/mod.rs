@@ -9,7 +9,7 @@ use self::view::{Appender, Assigned, Builder, Choice, Class, Face, Field, Maker,
 use super::rows::{self, RowOf};
 use super::template::Templates;
 use super::upsert::{self, Conflict, Staged};
-use super::{File, Generated, Options, literal, method, migrations, names};
+use super::{File, Generated, Options, custom, literal, method, migrations, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Kind, Model, Module, Table};
 
@@ -98,11 +98,12 @@ pub(crate) fn generate(
 ) -> Result<Generated, Vec<Diagnostic>> {
     let owners = rows::owners(module)?;
     let mut scope = names::Scope::new(&[KEYWORDS, HINTED, IMPORTED]);
+    custom::reserve(&options.types, &mut scope);
     let class = scope.give_all(&names::pascal(&module.name, "sql"), &[""]).name;
     let async_class = scope.give(&format!("Async{class}")).name;
     let mut writer = Writer {
         module,
-        types: Types::new(model, scope),
+        types: Types::new(model, &options.types, scope),
         rows: Vec::new(),
         makers: Vec::new(),
         texts: Vec::new(),
@@ -120,6 +121,8 @@ pub(crate) fn generate(
     if options.observer {
         members.give("observer");
     }
+    // A method of such a name would stand for it in the hints behind it.
+    members.avoid(writer.types.words());
     let (tables, appenders) = writer.tables(&owners, &mut members);
     let methods = writer.methods(&owners, &tables, &mut members);
     let steps = migrates.then(|| {
@@ -138,6 +141,7 @@ pub(crate) fn generate(
         composites: writer.types.composites,
         rows: writer.rows,
         codecs: writer.types.codecs,
+        converters: writer.types.converters,
         texts: writer.texts,
         choices: writer.choices,
         builders: writer.builders,
@@ -273,13 +277,17 @@ impl Writer<'_> {
 
     fn appender(&mut self, table: &Table, class: &RowClass, members: &mut names::Scope) -> Appender {
         let stem = names::snake(&table.name, "table");
-        let pairs = table.columns.iter().filter(|column| column.written).map(|column| Assigned {
-            name: literal::python(&column.name),
-            value: self.types.of(&column.ty).codec,
-        });
+        let written = table.columns.iter().filter(|column| column.written).collect::<Vec<_>>();
+        let types = written.iter().map(|column| self.types.of(&column.ty)).collect::<Vec<_>>();
+        let pairs = written.iter().zip(&types);
+        let pairs = pairs
+            .map(|(column, ty)| Assigned { name: literal::python(&column.name), value: ty.codec.clone() });
         let pairs = pairs.collect();
         let fields = self.rows.iter().find(|row| row.name == class.name).map_or(&[][..], |row| &row.fields);
-        let values = fields.iter().map(|field| format!("row.{}", field.name)).collect::<Vec<_>>().join(", ");
+        let values = fields.iter().zip(written.iter().zip(&types)).map(|(field, (column, ty))| {
+            methods::encoded(ty, &format!("row.{}", field.name), column.nullable)
+        });
+        let values = values.collect::<Vec<_>>().join(", ");
         let screaming = stem.to_ascii_uppercase();
         let documentation = literal::python_documentation(&format!("{}:{}", table.file, table.line));
         let name = match table.appender {
@@ -347,6 +355,7 @@ impl Writer<'_> {
             self.warn(message);
         }
         let mut scope = field_scope();
+        scope.avoid(self.types.words());
         let mut fields = Vec::new();
         let mut values = Vec::new();
         for (index, (column, ty, nullable)) in columns.iter().enumerate() {
@@ -446,6 +455,7 @@ impl Writer<'_> {
             standard.push("from uuid import UUID".to_owned());
         }
         standard.push(String::new());
+        standard.extend(self.types.custom_imports.iter().cloned());
         standard.push("import psycopg".to_owned());
         let multi = self.types.imports.iter().filter(|import| import.contains("psycopg.types"));
         standard.extend(multi.map(|import| (*import).to_owned()));

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::view::{Alias, Assigned, Class, EnumClass, Field, Label};
-use crate::languages::{literal, names};
-use crate::model::{Definition, Model, TypeKind, TypeName, TypeRef};
+use super::view::{Alias, Assigned, Class, Converter, EnumClass, Field, Label};
+use crate::languages::{CustomType, custom, literal, names};
+use crate::model::{Custom, Definition, Model, TypeKind, TypeName, TypeRef};
 
 /// A type as Python code mentions it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,11 +19,16 @@ pub(crate) struct PyType {
     pub(crate) read: bool,
     /// psycopg writes it as the right literal without help.
     pub(crate) written: bool,
+    /// The call that makes a value of the user's type of the codec's, `{}`, which is not null.
+    pub(crate) decode: Option<String>,
+    /// The call that makes the codec's value of one of the user's, `{}`, which is not null.
+    pub(crate) encode: Option<String>,
 }
 
 /// The types of one file: what was declared for those that it mentions.
 pub(crate) struct Types<'m> {
     definitions: BTreeMap<&'m TypeName, &'m Definition>,
+    custom: &'m [CustomType],
     known: BTreeMap<TypeName, PyType>,
     constants: BTreeMap<String, String>,
     /// What the file imports for its hints.
@@ -35,6 +40,10 @@ pub(crate) struct Types<'m> {
     pub(crate) composites: Vec<Class>,
     pub(crate) aliases: Vec<Alias>,
     pub(crate) codecs: Vec<Assigned>,
+    /// What makes values of the user's types, and of them.
+    pub(crate) converters: Vec<Converter>,
+    /// What the file imports for the user's types.
+    pub(crate) custom_imports: BTreeSet<String>,
 }
 
 const DATETIME: &str = "import datetime as dt";
@@ -96,8 +105,11 @@ const RANGE: &str = "from psycopg.types.range import Range";
 const MULTIRANGE: &str = "from psycopg.types.multirange import Multirange";
 
 impl<'m> Types<'m> {
-    pub(crate) fn new(model: &'m Model, scope: names::Scope) -> Self {
+    pub(crate) fn new(model: &'m Model, custom: &'m [CustomType], scope: names::Scope) -> Self {
         Self {
+            custom,
+            converters: Vec::new(),
+            custom_imports: BTreeSet::new(),
             definitions: model.types.iter().map(|definition| (&definition.name, definition)).collect(),
             known: BTreeMap::new(),
             constants: BTreeMap::new(),
@@ -112,8 +124,54 @@ impl<'m> Types<'m> {
 
     /// Gives the type of a place, and declares what it needs.
     pub(crate) fn of(&mut self, ty: &TypeRef) -> PyType {
-        let element = self.scalar(&ty.name);
-        if ty.array { self.array(&ty.name, element) } else { element }
+        let plain = TypeRef { custom: None, ..ty.clone() };
+        match ty.custom.and_then(|custom| Some((custom, self.custom.get(custom.index)?))) {
+            None => {
+                let element = self.scalar(&ty.name);
+                if ty.array { self.array(&ty.name, element) } else { element }
+            }
+            Some((Custom { whole: false, .. }, own)) if ty.array => {
+                let (array, element) = (self.of(&plain), TypeRef { array: false, ..plain });
+                let element = self.of(&element);
+                each(array, self.custom(own, element))
+            }
+            Some((_, own)) => {
+                let plain = self.of(&plain);
+                self.custom(own, plain)
+            }
+        }
+    }
+
+    /// The names of types that fields of classes would hide.
+    pub(crate) fn words(&self) -> BTreeSet<String> {
+        self.custom.iter().flat_map(custom::CustomType::words).collect()
+    }
+
+    /// A type of the user's, which stands for another.
+    fn custom(&mut self, own: &CustomType, ty: PyType) -> PyType {
+        self.custom_imports.extend(own.imports.iter().cloned());
+        let stem = names::snake(&own.stem(), "type");
+        let decoded = own.decoded("value");
+        let decode = decoded.map(|made| self.converter(&format!("as_{stem}"), &ty.hint, &own.name, made));
+        let encoded = own.encoded("value");
+        let encode = encoded.map(|made| self.converter(&format!("of_{stem}"), &own.name, &ty.hint, made));
+        PyType { hint: own.name.clone(), parameter: own.name.clone(), decode, encode, ..ty }
+    }
+
+    /// A call of a function that the file has, once.
+    fn converter(&mut self, wanted: &str, of: &str, hint: &str, value: String) -> String {
+        let known =
+            self.converters.iter().find(|c| (c.of.as_str(), c.hint.as_str(), &c.value) == (of, hint, &value));
+        let name = match known {
+            Some(known) => known.name.clone(),
+            None => {
+                let name = self.scope.give(&format!("_{wanted}")).name;
+                let (of, hint) = (of.to_owned(), hint.to_owned());
+                self.converters.push(Converter { name: name.clone(), of, hint, value });
+                name
+            }
+        };
+        format!("{name}({{}})")
     }
 
     fn array(&mut self, name: &TypeName, element: PyType) -> PyType {
@@ -133,6 +191,8 @@ impl<'m> Types<'m> {
             codec,
             read: read && !is_list,
             written: false,
+            decode: None,
+            encode: None,
         }
     }
 
@@ -165,6 +225,8 @@ impl<'m> Types<'m> {
                 codec: codec.into(),
                 read: true,
                 written,
+                decode: None,
+                encode: None,
             };
         }
         let Some((subtype, several)) = builtin_range(name) else { return text() };
@@ -207,7 +269,7 @@ impl<'m> Types<'m> {
         let documentation = literal::python_documentation(&format!("The labels of {}.", shown(name)));
         self.enums.push(EnumClass { name: class.clone(), documentation, labels });
         let codec = self.constant(&names::screaming(&class, "enum"), format!("pg.enum_of({class})"));
-        PyType { hint: class.clone(), parameter: class, codec, read: false, written: true }
+        made(class, codec, true)
     }
 
     fn domain(&mut self, name: &TypeName, base: &TypeRef) -> PyType {
@@ -235,7 +297,7 @@ impl<'m> Types<'m> {
         self.composites.push(Class { name: class.clone(), documentation, fields });
         let codec =
             self.constant(&names::screaming(&class, "type"), format!("pg.composite_of({class}, {codecs})"));
-        PyType { hint: class.clone(), parameter: class, codec, read: false, written: false }
+        made(class, codec, false)
     }
 
     fn range(&mut self, bound: &PyType) -> PyType {
@@ -243,7 +305,7 @@ impl<'m> Types<'m> {
         let stem = format!("{}_RANGE", bound.codec.trim_start_matches("pg.").trim_matches('_'));
         let codec = self.constant(&stem, format!("pg.range_of({})", bound.codec));
         let hint = format!("Range[{}]", bound.hint);
-        PyType { hint: hint.clone(), parameter: hint, codec, read: false, written: false }
+        made(hint, codec, false)
     }
 
     fn multirange(&mut self, range: &PyType) -> PyType {
@@ -251,7 +313,7 @@ impl<'m> Types<'m> {
         let stem = format!("{}_SET", range.codec.trim_matches('_'));
         let codec = self.constant(&stem, format!("pg.multirange_of({})", range.codec));
         let hint = format!("Multi{}", range.hint.replacen('R', "r", 1));
-        PyType { hint: hint.clone(), parameter: hint, codec, read: false, written: false }
+        made(hint, codec, false)
     }
 }
 
@@ -262,6 +324,28 @@ fn text() -> PyType {
         codec: "pg.LITERAL".into(),
         read: true,
         written: true,
+        decode: None,
+        encode: None,
+    }
+}
+
+/// A type with a codec of the file's.
+fn made(hint: String, codec: String, written: bool) -> PyType {
+    PyType { parameter: hint.clone(), hint, codec, read: false, written, decode: None, encode: None }
+}
+
+/// An array, each element of which is the user's.
+fn each(array: PyType, element: PyType) -> PyType {
+    let through = |call: &Option<String>| {
+        let function = call.as_ref().map(|call| call.trim_end_matches("({})"));
+        function.map(|function| format!("pg.each({function}, {{}})"))
+    };
+    PyType {
+        decode: through(&element.decode),
+        encode: through(&element.encode),
+        hint: format!("list[{} | None]", element.hint),
+        parameter: format!("Sequence[{} | None]", element.hint),
+        ..array
     }
 }
 

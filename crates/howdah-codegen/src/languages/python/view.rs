@@ -16,6 +16,7 @@ pub(crate) struct View {
     pub(crate) composites: Vec<Class>,
     pub(crate) rows: Vec<Class>,
     pub(crate) codecs: Vec<Assigned>,
+    pub(crate) converters: Vec<Converter>,
     pub(crate) texts: Vec<Assigned>,
     pub(crate) choices: Vec<Choice>,
     pub(crate) builders: Vec<Builder>,
@@ -50,6 +51,16 @@ pub(crate) struct Builder {
     /// `role: str | None`.
     pub(crate) signature: String,
     pub(crate) lines: Vec<String>,
+}
+
+/// A function between a type of the user's and that for which it stands.
+#[derive(Debug, Serialize)]
+pub(crate) struct Converter {
+    pub(crate) name: String,
+    /// The hint of what it takes.
+    pub(crate) of: String,
+    pub(crate) hint: String,
+    pub(crate) value: String,
 }
 
 /// A domain.

@@ -12,7 +12,7 @@ use self::words::{file_scope, member_scope, property_scope};
 use super::rows::{self, RowOf};
 use super::template::Templates;
 use super::upsert::{self, Staged};
-use super::{File, Generated, Options, method, migrations, names};
+use super::{File, Generated, Options, custom, method, migrations, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Model, Module, Table, TypeRef};
 
@@ -58,10 +58,11 @@ pub(crate) fn generate(
 ) -> Result<Generated, Vec<Diagnostic>> {
     let owners = rows::owners(module)?;
     let mut scope = file_scope();
+    custom::reserve(&options.types, &mut scope);
     let class = scope.give(&names::pascal(&module.name, "sql")).name;
     let mut writer = Writer {
         module,
-        types: Types::new(model, scope, options.text_timestamps),
+        types: Types::new(model, &options.types, scope, options.text_timestamps),
         rows: Vec::new(),
         readers: Vec::new(),
         texts: Vec::new(),
@@ -85,6 +86,7 @@ pub(crate) fn generate(
         documentation: literal::documentation(&module.files.join(", ")),
         class,
         has_codecs: has_parameters || !writer.readers.is_empty() || !appenders.is_empty(),
+        imports: writer.types.imports,
         aliases: writer.types.aliases,
         interfaces,
         constants,

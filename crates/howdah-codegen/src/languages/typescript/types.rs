@@ -1,12 +1,12 @@
 //! PostgreSQL's types in TypeScript: the type of a value, and the codec that reads and writes it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::literal;
 use super::view::{Alias, Constant, Field, Interface};
 use super::words::property_scope;
-use crate::languages::names;
-use crate::model::{Definition, Model, TypeKind, TypeName, TypeRef};
+use crate::languages::{CustomType, names};
+use crate::model::{Custom, Definition, Model, TypeKind, TypeName, TypeRef};
 
 /// A type as TypeScript code mentions it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +43,7 @@ impl TsType {
 /// The types of one file: what was declared for those that it mentions.
 pub(crate) struct Types<'m> {
     definitions: BTreeMap<&'m TypeName, &'m Definition>,
+    custom: &'m [CustomType],
     known: BTreeMap<TypeName, TsType>,
     known_constants: BTreeMap<String, String>,
     text_timestamps: bool,
@@ -52,6 +53,8 @@ pub(crate) struct Types<'m> {
     pub(crate) aliases: Vec<Alias>,
     pub(crate) composites: Vec<Interface>,
     pub(crate) codecs: Vec<Constant>,
+    /// What the file imports for the user's types.
+    pub(crate) imports: BTreeSet<String>,
 }
 
 /// A type of `pg_catalog` that has a mapping, with its codec. The others are their literals.
@@ -101,8 +104,15 @@ fn catalog(name: &str) -> TypeName {
 }
 
 impl<'m> Types<'m> {
-    pub(crate) fn new(model: &'m Model, scope: names::Scope, text_timestamps: bool) -> Self {
+    pub(crate) fn new(
+        model: &'m Model,
+        custom: &'m [CustomType],
+        scope: names::Scope,
+        text_timestamps: bool,
+    ) -> Self {
         Self {
+            custom,
+            imports: BTreeSet::new(),
             definitions: model.types.iter().map(|definition| (&definition.name, definition)).collect(),
             known: BTreeMap::new(),
             known_constants: BTreeMap::new(),
@@ -116,8 +126,39 @@ impl<'m> Types<'m> {
 
     /// Gives the type of a place, and declares what it needs.
     pub(crate) fn of(&mut self, ty: &TypeRef) -> TsType {
-        let element = self.scalar(&ty.name);
-        if ty.array { self.array(&ty.name, element) } else { element }
+        match ty.custom.and_then(|custom| Some((custom, self.custom.get(custom.index)?))) {
+            None => {
+                let element = self.scalar(&ty.name);
+                if ty.array { self.array(&ty.name, element) } else { element }
+            }
+            Some((Custom { whole: false, .. }, own)) if ty.array => {
+                let element = self.scalar(&ty.name);
+                let element = self.custom(own, &element);
+                // An array among the elements would be taken for a dimension.
+                let codec = format!("codec.single({})", element.codec);
+                let element = TsType { codec, ..element };
+                self.array(&ty.name, element)
+            }
+            Some((_, own)) => {
+                let plain = self.of(&TypeRef { custom: None, ..ty.clone() });
+                self.custom(own, &plain)
+            }
+        }
+    }
+
+    /// A type of the user's, which stands for another.
+    fn custom(&mut self, own: &CustomType, ty: &TsType) -> TsType {
+        self.imports.extend(own.imports.iter().map(|import| import.trim_end_matches(';').to_owned() + ";"));
+        let through = |made: Option<String>| made.unwrap_or_else(|| "value".to_owned());
+        let value = format!(
+            "codec.mapped<{}, {}>({}, (value) => {}, (value) => {})",
+            ty.name,
+            own.name,
+            ty.codec,
+            through(own.decoded("value")),
+            through(own.encoded("value"))
+        );
+        self.made(&names::screaming(&own.stem(), "type"), own.name.clone(), value, ty.binary)
     }
 
     fn array(&mut self, name: &TypeName, element: TsType) -> TsType {
@@ -246,6 +287,7 @@ fn literal_of_it() -> TsType {
 }
 
 fn stem(codec: &str) -> &str {
+    let codec = codec.trim_start_matches("codec.single(").trim_end_matches(')');
     codec.trim_start_matches("codec.").trim_end_matches('_').trim_end_matches("_CODEC")
 }
 

@@ -1,5 +1,7 @@
 //! What the TypeScript template lays out: names, types, literals and expressions, all decided.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use crate::languages::method::Form;
@@ -13,6 +15,8 @@ pub(crate) struct View {
     pub(crate) class: String,
     /// The file mentions codecs.
     pub(crate) has_codecs: bool,
+    /// Lines for the user's types.
+    pub(crate) imports: BTreeSet<String>,
     pub(crate) aliases: Vec<Alias>,
     pub(crate) interfaces: Vec<Interface>,
     pub(crate) constants: Vec<Constant>,
