@@ -62,9 +62,9 @@ INSTALLATIONS = {
 
 @functools.cache
 def generate() -> str | None:
-    """Have howdah make code in a copy of the folder `generated`; say why where that fails."""
+    """Have howdah make code in a copy of the folder `codegen`; say why where that fails."""
     shutil.rmtree(GENERATED, ignore_errors=True)
-    shutil.copytree(HERE / "generated", GENERATED)
+    shutil.copytree(HERE / "codegen", GENERATED)
     said, wrong = run([HOWDAH, "--version"], GENERATED)
     (GENERATED / "version").write_text(said)
     return wrong or run([HOWDAH, "codegen", "generate", "."], GENERATED)[1]
