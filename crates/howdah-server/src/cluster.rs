@@ -23,10 +23,11 @@ use std::time::{Duration, Instant};
 use crate::account::Account;
 use crate::binaries::Binaries;
 use crate::error::{Error, Result};
+use crate::machine::Machine;
 use crate::port;
 use crate::postmaster::{self, Postmaster, State};
 use crate::secret;
-use crate::settings::Settings;
+use crate::settings::{CHOSEN, Settings};
 use crate::watchdog::CLOSE_INHERITED;
 
 /// The superuser and the database that every server of ours has.
@@ -136,10 +137,29 @@ impl Cluster {
         check("initdb --sync-only", &output, output.status.success())
     }
 
-    /// Appends to `postgresql.conf`.
+    /// Appends `settings` to `postgresql.conf`.
     pub(crate) fn configure(&self, settings: &Settings) -> Result<()> {
-        let lines = settings.to_conf()?;
-        let conf = self.data_dir().join("postgresql.conf");
+        self.append(&settings.to_conf()?)
+    }
+
+    /// Appends settings that suit loads, by what this machine has.
+    pub(crate) fn configure_for_loads(&self) -> Result<()> {
+        let settings = Settings::for_loads(Machine::of(&self.root));
+        self.append(&format!("{CHOSEN}\n{}", settings.to_conf()?))
+    }
+
+    /// The settings that were chosen for loads, each as `name value`; none where it was not so.
+    pub(crate) fn chosen_settings(&self) -> Vec<String> {
+        let conf = std::fs::read_to_string(self.configuration()).unwrap_or_default();
+        Settings::chosen(&conf)
+    }
+
+    fn configuration(&self) -> PathBuf {
+        self.data_dir().join("postgresql.conf")
+    }
+
+    fn append(&self, lines: &str) -> Result<()> {
+        let conf = self.configuration();
         OpenOptions::new()
             .append(true)
             .open(&conf)

@@ -10,6 +10,7 @@ mod binaries;
 mod cache;
 mod cluster;
 mod error;
+mod machine;
 mod persistent;
 mod places;
 mod port;

@@ -235,6 +235,7 @@ impl Persistent {
         // If we fail or are killed, it ends initdb and removes what there is; after the rename it finds nothing to do.
         let watchdog = Watchdog::start(&cluster.root)?;
         cluster.initialise(&format!("CREATE DATABASE {NAME}"), watchdog.process_group())?;
+        cluster.configure_for_loads()?;
         cluster.sync(watchdog.process_group())?;
         let root = self.directory();
         fs::rename(&cluster.root, &root)

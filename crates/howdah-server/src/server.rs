@@ -16,6 +16,7 @@ pub struct Server {
     data_dir: PathBuf,
     postmaster: Postmaster,
     password: String,
+    chosen_settings: Vec<String>,
 }
 
 impl Server {
@@ -26,8 +27,14 @@ impl Server {
             bin_dir: cluster.binaries.bin_dir.clone(),
             data_dir: cluster.data_dir(),
             password: cluster.password()?,
+            chosen_settings: cluster.chosen_settings(),
             postmaster,
         })
+    }
+
+    /// The settings that were chosen for it when it was made, each as `name value`; `ALTER SYSTEM` may have changed them.
+    pub fn chosen_settings(&self) -> &[String] {
+        &self.chosen_settings
     }
 
     /// Key/value connection string through the Unix socket, the fastest way; it contains the password.

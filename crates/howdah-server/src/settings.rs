@@ -3,6 +3,14 @@
 use std::fmt::Write;
 
 use crate::error::{Error, Result};
+use crate::machine::Machine;
+
+const MB: u64 = 1 << 20;
+const GB: u64 = 1 << 30;
+
+/// Stands above the lines of [`Settings::for_loads`] in `postgresql.conf`.
+pub(crate) const CHOSEN: &str =
+    "# Chosen by howdah for loads, from the memory and the disk there were. ALTER SYSTEM has the last word.";
 
 /// Settings that differ from PostgreSQL's defaults. Empty by default, so that a benchmark measures what people run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,6 +30,33 @@ impl Settings {
     /// For tests that end servers by force: what was committed survives the death of any process, if not of the machine.
     pub fn safe_from_crashes() -> Self {
         Settings::new().with("fsync", "off").with("full_page_writes", "off")
+    }
+
+    /// For a server that takes loads, by what `machine` has; as durable as PostgreSQL's defaults. The write-ahead log may grow
+    /// (by default a load of a few GB checkpoints all the time, and writes each page anew into the log after each), its files
+    /// are used again, indexes find their pages in memory, and are built there.
+    pub(crate) fn for_loads(machine: Machine) -> Settings {
+        let mut settings = Settings::new();
+        if let Some(free) = machine.free_disk {
+            let log = (free / 10).clamp(GB, 8 * GB);
+            settings = settings
+                .with("max_wal_size", format!("{}MB", log / MB))
+                .with("min_wal_size", format!("{}MB", log / 4 / MB))
+                .with("checkpoint_timeout", "30min");
+        }
+        if let Some(memory) = machine.memory {
+            settings = settings
+                .with("shared_buffers", format!("{}MB", (memory / 8).clamp(128 * MB, GB) / MB))
+                .with("maintenance_work_mem", format!("{}MB", (memory / 32).clamp(64 * MB, GB / 2) / MB));
+        }
+        settings
+    }
+
+    /// Those of [`Settings::for_loads`] that stand in `conf`, the text of a `postgresql.conf`, as `name value`.
+    pub(crate) fn chosen(conf: &str) -> Vec<String> {
+        let lines = conf.split_once(CHOSEN).map_or("", |(_, lines)| lines).lines().skip(1);
+        let lines = lines.map_while(|line| line.split_once(" = "));
+        lines.map(|(name, value)| format!("{name} {}", value.trim_matches('\''))).collect()
     }
 
     /// One more setting; a later one of the same name wins.
@@ -63,6 +98,30 @@ mod tests {
     fn a_value_cannot_smuggle_in_another_setting() {
         let settings = Settings::new().with("cluster_name", "a'b\\c\nfsync = off");
         assert_eq!(settings.to_conf().unwrap(), "cluster_name = 'a''b\\\\c\\nfsync = off'\n");
+    }
+
+    #[test]
+    fn a_server_for_loads_takes_what_there_is_and_no_more_than_it_can_use() {
+        let chosen = |memory, free_disk| {
+            let settings = Settings::for_loads(Machine { memory, free_disk });
+            Settings::chosen(&format!("# before\n{CHOSEN}\n{}", settings.to_conf().unwrap()))
+        };
+        assert_eq!(
+            chosen(Some(24 * GB), Some(40 * GB)),
+            [
+                "max_wal_size 4096MB",
+                "min_wal_size 1024MB",
+                "checkpoint_timeout 30min",
+                "shared_buffers 1024MB",
+                "maintenance_work_mem 512MB"
+            ]
+        );
+        // PostgreSQL's defaults, where there is little.
+        let little = chosen(Some(GB / 2), Some(2 * GB));
+        assert_eq!(little[0], "max_wal_size 1024MB");
+        assert_eq!(little[3..], ["shared_buffers 128MB", "maintenance_work_mem 64MB"]);
+        assert_eq!(chosen(None, None), Vec::<String>::new());
+        assert_eq!(Settings::chosen("fsync = off\n"), Vec::<String>::new());
     }
 
     #[test]

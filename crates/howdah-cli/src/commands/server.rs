@@ -66,7 +66,10 @@ fn status_line(status: &Status) -> String {
         Status::Changing { directory } => {
             format!("starting or stopping: {}", visible(&directory.display().to_string()))
         }
-        Status::Running(server) => line(server),
+        Status::Running(server) => match server.chosen_settings() {
+            [] => line(server),
+            chosen => format!("{}\nsettings: {}", line(server), visible(&chosen.join(", "))),
+        },
     }
 }
 

@@ -40,6 +40,18 @@ fn data_survive_a_stop_and_the_connection_string_stays() {
     ask(&first, &first.conninfo(), "CREATE TABLE kept AS SELECT 42 AS n");
     assert!(matches!(ours.0.status().unwrap(), Status::Running(server) if server.pid() == first.pid()));
     assert_eq!(ours.start().pid(), first.pid());
+    // What was chosen for it is what it has, and does not take durability from it.
+    for setting in first.chosen_settings() {
+        let (name, value) = setting.split_once(' ').unwrap();
+        let differs = format!("SELECT pg_size_bytes(current_setting('{name}')) <> pg_size_bytes('{value}')");
+        if name != "checkpoint_timeout" {
+            assert_eq!(ask(&first, &first.conninfo(), &differs), "f", "{setting}");
+        }
+    }
+    let names: Vec<&str> = first.chosen_settings().iter().filter_map(|s| s.split(' ').next()).collect();
+    assert!(names.contains(&"max_wal_size") && names.contains(&"shared_buffers"), "{names:?}");
+    let safe = "SELECT current_setting('fsync') || current_setting('full_page_writes') || current_setting('synchronous_commit')";
+    assert_eq!(ask(&first, &first.conninfo(), safe), "ononon");
 
     assert!(ours.0.stop().unwrap());
     assert!(matches!(ours.0.status().unwrap(), Status::Stopped { .. }));

@@ -32,7 +32,7 @@ impl BtreeIndex {
                                   on a.attrelid = x.indrelid and a.attnum = x.indkey[at] and a.attnum > 0
                                order by at),
                         (select sum(pg_catalog.pg_relation_size(relid)) from
-                            (select relid from pg_catalog.pg_partition_tree(i.oid) union select i.oid))::int8
+                            (select relid from pg_catalog.pg_partition_tree(i.oid) union select i.oid) as family)::int8
                             / pg_catalog.current_setting('block_size')::int8
                    from pg_catalog.pg_index x
                    join pg_catalog.pg_class i on i.oid = x.indexrelid

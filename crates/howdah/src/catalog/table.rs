@@ -83,6 +83,8 @@ pub(crate) const WIDE: usize = 400;
 /// What makes two connections that insert into one table wait for each other, or miss each other's rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Hazards {
+    /// A foreign key whose parents may be rows of the load.
+    pub(crate) refers_to_itself: bool,
     /// A unique index or exclusion constraint: only rows of which one would be refused meet there.
     pub(crate) keys: bool,
     /// What good rows may meet in.
@@ -135,10 +137,13 @@ impl Table {
                                             or exists(select from pg_catalog.pg_type e
                                                        where e.oid = t.typelem and e.typtype in ('c', 'd')))),
                         array(select relid from pg_catalog.pg_partition_tree(c.oid) union select c.oid)::oid[],
+                        -- From it or a partition, to what is of the same tree.
                         exists(select from pg_catalog.pg_constraint k
-                               where k.conrelid = c.oid and k.contype = 'f'
-                                 and (k.confrelid = c.oid
-                                      or k.confrelid in (select relid from pg_catalog.pg_partition_ancestors(c.oid)))),
+                                where k.contype = 'f'
+                                  and k.conrelid in (select relid from pg_catalog.pg_partition_tree(c.oid) union select c.oid)
+                                  and k.confrelid in (select relid from pg_catalog.pg_partition_ancestors(c.oid) union
+                                                      select relid from pg_catalog.pg_partition_tree(c.oid) union
+                                                      select c.oid)),
                         pg_catalog.row_security_active(c.oid)
                    from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
                   where c.oid = pg_catalog.to_regclass($1)",
@@ -170,22 +175,32 @@ impl Table {
                                   and tgtype & 1 = 1 and tgtype & 4 = 4),
                         exists(select from pg_catalog.pg_trigger
                                 where tgrelid = $2 and not tgisinternal and tgenabled <> 'D'
-                                  and tgtype & 1 = 0 and tgtype & 4 = 4)",
+                                  and tgtype & 1 = 0 and tgtype & 4 = 4),
+                        -- Functions in C make values, those in other languages may write rows to make them.
+                        exists(select from pg_catalog.pg_attrdef d
+                                 join pg_catalog.pg_depend p on p.classid = 'pg_catalog.pg_attrdef'::regclass and p.objid = d.oid
+                                 join pg_catalog.pg_proc f on f.oid = p.refobjid
+                                 join pg_catalog.pg_language l on l.oid = f.prolang
+                                where d.adrelid = $2 and p.refclassid = 'pg_catalog.pg_proc'::regclass
+                                  and f.provolatile = 'v' and l.lanname not in ('c', 'internal'))",
                 &[(&family, Type::OID_ARRAY), (&oid, Type::OID)],
             )
             .await?;
-        let (keys, has_row_triggers, has_statement_triggers) =
-            flags.first().map_or((true, true, true), |row| (row.get(0), row.get(1), row.get(2)));
+        let (keys, has_row_triggers, has_statement_triggers, runs_functions) = flags
+            .first()
+            .map_or((true, true, true, true), |row| (row.get(0), row.get(1), row.get(2), row.get(3)));
         if kind == RelationKind::View && !has_row_triggers {
             return Err(Error::usage(format!("{name} is a view without an INSTEAD OF INSERT trigger"))
                 .with_sqlstate("42809")
                 .with_hint("load into the table behind the view"));
         }
-        let mut hazards = Hazards { keys, of_good_rows: Vec::new() };
+        let refers_to_itself = row.get(7);
+        let mut hazards = Hazards { refers_to_itself, keys, of_good_rows: Vec::new() };
         for (present, text) in [
             (has_row_triggers, "a row trigger"),
             (has_statement_triggers, "a statement trigger"),
-            (row.get(7), "a foreign key to itself"),
+            (runs_functions, "a default that runs a function"),
+            (refers_to_itself, "a foreign key to itself"),
         ] {
             if present {
                 hazards.of_good_rows.push(text);

@@ -128,11 +128,11 @@ mod tests {
     }
 
     fn keyed() -> Table {
-        table(Hazards { keys: true, of_good_rows: Vec::new() })
+        table(Hazards { keys: true, ..Hazards::default() })
     }
 
     fn with_a_trigger() -> Table {
-        table(Hazards { keys: true, of_good_rows: vec!["a row trigger"] })
+        table(Hazards { keys: true, of_good_rows: vec!["a row trigger"], ..Hazards::default() })
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub(crate) struct LoadContext {
     pub(crate) hidden_names: HiddenNames,
     pub(crate) control: Control,
     pub(crate) waits: MutualWaits,
+    /// A row was refused in a part that was sorted: others that come before it in the input may be wrong too.
+    pub(crate) refused_in_sorted: AtomicBool,
     /// Asks the server about literals that the codecs are unsure of.
     pub(crate) resolver: Resolver,
     /// Set once a column turns up most of whose literals only the server can decide.

@@ -16,13 +16,19 @@ use crate::error::{Error, ErrorKind};
 /// lock manager's locks for a moment, which nobody notices at two checks a second.
 const CHECK_EVERY: Duration = Duration::from_millis(500);
 
-/// The first of the backends `$1` that waits for another of them. Locks that are let go before the transaction ends, as
-/// those by which a table grows, are waited for all the time.
+/// The first of the backends `$1` that waits for another of them, and the session through which it does: that waits for the
+/// other. Locks that are let go before the transaction ends, as those by which a table grows, are waited for all the time.
 const WAITING: &str = "
-    select pid from pg_catalog.unnest($1::int4[]) as pid
-     where pg_catalog.pg_blocking_pids(pid) && $1::int4[]
-       and exists(select from pg_catalog.pg_locks l
-                   where l.pid = pid.pid and not l.granted and l.locktype not in ('extend', 'page'))";
+    with recursive waits (pid, blocker, through) as (
+        select worker, blocker, null::int4
+          from pg_catalog.unnest($1::int4[]) as worker, pg_catalog.unnest(pg_catalog.pg_blocking_pids(worker)) as blocker
+         where exists(select from pg_catalog.pg_locks l
+                       where l.pid = worker and not l.granted and l.locktype not in ('extend', 'page'))
+        union
+        select w.pid, further, coalesce(w.through, w.blocker)
+          from waits w, pg_catalog.unnest(pg_catalog.pg_blocking_pids(w.blocker)) as further
+         where w.blocker <> all ($1::int4[]))
+    select pid, through from waits where blocker = any ($1::int4[]) order by through nulls first, pid limit 1";
 
 /// What is known of waits among the workers of a load.
 #[derive(Debug, Default)]
@@ -31,7 +37,9 @@ pub(crate) struct MutualWaits {
     pids: OnceLock<Vec<i32>>,
     /// The backend whose statement the watcher cancelled; 0 while there is none.
     cancelled: AtomicI32,
-    /// A worker failed because it waited for another.
+    /// The session through which it waits for another worker; 0 where it does so itself.
+    through: AtomicI32,
+    /// A worker failed because it waited for another itself.
     was_found: AtomicBool,
 }
 
@@ -51,11 +59,12 @@ impl MutualWaits {
         loop {
             tokio::time::sleep(CHECK_EVERY).await;
             let rows = connection.client().query_typed(WAITING, &[(pids, Type::INT4_ARRAY)]).await?;
-            let waiting: Option<i32> = rows.first().map(|row| row.get(0));
-            if let Some(pid) = waiting
+            let waiting: Option<(i32, Option<i32>)> = rows.first().map(|row| (row.get(0), row.get(1)));
+            if let Some((pid, through)) = waiting
                 && before == waiting
                 && self.cancelled.load(Ordering::Relaxed) == 0
             {
+                self.through.store(through.unwrap_or(0), Ordering::Relaxed);
                 self.cancelled.store(pid, Ordering::Relaxed);
                 let sql = "select pg_catalog.pg_cancel_backend($1)";
                 connection.client().query_typed(sql, &[(&pid, Type::INT4)]).await?;
@@ -76,13 +85,16 @@ impl MutualWaits {
             }
             _ => false,
         };
+        if is_ours && let through @ 1.. = self.through.load(Ordering::Relaxed) {
+            return Some(through_another(through));
+        }
         is_ours.then(|| {
             self.was_found.store(true, Ordering::Relaxed);
             violation_behind(db.where_().unwrap_or_default())
         })
     }
 
-    /// Whether a worker failed because it waited for another.
+    /// Whether a worker failed because it waited for another, not through a session of somebody else.
     pub(crate) fn was_found(&self) -> bool {
         self.was_found.load(Ordering::Relaxed)
     }
@@ -95,6 +107,18 @@ fn is_circle_of(pids: &[i32], detail: &str) -> bool {
         line.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse::<i32>().ok()).next_back()
     });
     !detail.is_empty() && blocking.all(|pid| pid.is_some_and(|pid| pids.contains(&pid)))
+}
+
+/// A deadlock of which session `through` is a part, which is none of the load's.
+fn through_another(through: i32) -> Error {
+    let message = format!(
+        "deadlock with process {through}: a connection of this load waits for it, and it waits for another one"
+    );
+    Error::new(ErrorKind::Server, message).with_sqlstate("40P01").with_hint(message![
+        "try again when that is done, or load with ",
+        setting::JOBS.number(1),
+        ", which waits its turn"
+    ])
 }
 
 /// The violation that made two workers wait for each other, as the CONTEXT of the cancelled statement shows it.

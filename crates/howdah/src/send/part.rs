@@ -19,6 +19,9 @@ use crate::send::write::{PartFailure, Sink, StatementRunner};
 /// (16 MiB of input), and what a worker must remember to trace an error back to its line.
 const PART_CHUNKS: usize = 32;
 
+/// The rows after which a part that is sorted ends: beside each stand 60 bytes of keys and places.
+const SORTED_ROWS: u64 = 256 * 1024;
+
 /// The bytes of rows after which a part that is sorted ends, however few its chunks: they are all in memory.
 const SORTED_BYTES: usize = 32 * 1024 * 1024;
 
@@ -58,6 +61,11 @@ pub(crate) struct SentRows {
 }
 
 impl SentRows {
+    /// Whether rows were not sent in the order of the input.
+    pub(crate) fn is_sorted(&self) -> bool {
+        self.order.is_some()
+    }
+
     /// The place in the input of the row that was the `row`-th (from 0) to be sent.
     pub(crate) fn locate(&self, row: usize) -> Option<Location> {
         match &self.order {
@@ -118,7 +126,9 @@ impl Part {
 
 /// Whether `chunks`, which are to be sorted, make a part.
 pub(crate) fn is_enough(chunks: &[Chunk]) -> bool {
-    chunks.len() >= PART_CHUNKS || chunks.iter().map(|chunk| chunk.bytes.len()).sum::<usize>() > SORTED_BYTES
+    chunks.len() >= PART_CHUNKS
+        || chunks.iter().map(|chunk| chunk.bytes.len()).sum::<usize>() > SORTED_BYTES
+        || chunks.iter().map(|chunk| chunk.rows.len()).sum::<u64>() > SORTED_ROWS
 }
 
 /// The place in the input of row `row` (from 0) of a part of `chunks`.

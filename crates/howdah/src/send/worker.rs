@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use howdah_connect::Connection;
@@ -194,6 +195,9 @@ impl Worker {
                 isolated.rows
             }
             Err(refusal) => {
+                if sent.is_sorted() {
+                    context.refused_in_sorted.store(true, Ordering::Relaxed);
+                }
                 let row = part::named_row(&refusal, context);
                 let row = match sent.form {
                     RowForm::Csv(_) => row.and_then(|line| part::row_of_line(&sent.chunks, line)),

@@ -76,12 +76,20 @@ fn a_key_alone_does_not_leave_one_connection() {
              FOR EACH STATEMENT EXECUTE FUNCTION tally();
          CREATE TABLE tree (id int, parent int, name text, PRIMARY KEY (id, parent)) PARTITION BY LIST (parent);
          CREATE TABLE leaf PARTITION OF tree FOR VALUES IN (0);
-         ALTER TABLE tree ADD FOREIGN KEY (id, parent) REFERENCES tree"
+         ALTER TABLE tree ADD FOREIGN KEY (id, parent) REFERENCES tree;
+         CREATE TABLE siblings (id int PRIMARY KEY, parent int, name text) PARTITION BY RANGE (id);
+         CREATE TABLE low PARTITION OF siblings FOR VALUES FROM (0) TO (200000);
+         CREATE TABLE high PARTITION OF siblings DEFAULT;
+         CREATE FUNCTION next() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN 1; END';
+         CREATE TABLE numbered (id int PRIMARY KEY, parent int, name text, n bigint DEFAULT next());
+         ALTER TABLE high ADD FOREIGN KEY (parent) REFERENCES low (id)"
     ));
     for (table, reason) in [
         ("counted", "a statement trigger"),
         ("tree", "a foreign key to itself"),
         ("leaf", "a foreign key to itself"),
+        ("siblings", "a foreign key to itself"),
+        ("numbered", "a default that runs a function"),
     ] {
         let report = load(&database, &options(&file, table));
         assert_eq!(report.jobs, 1, "{table}");

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use howdah::connect::{ConnectOptions, Environment};
-use howdah::options::{Mode, WritePath};
+use howdah::options::{Mode, Sort, WritePath};
 use howdah::{Committed, Control};
 use howdah_testkit::Database;
 use howdah_testkit::waiting::{PATIENCE, until};
@@ -40,6 +40,30 @@ fn who_holds_up_a_load_is_said() {
         assert_eq!(load.join().unwrap().unwrap().rows, 2);
         assert_eq!(database.sql("SELECT count(*) FROM t"), "2");
     }
+}
+
+#[test]
+fn a_deadlock_through_a_session_of_somebody_else_ends_the_load() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int PRIMARY KEY, v text)");
+    let rows: String = (0..60_000).map(|n| format!("{n},some text beside it\n")).collect();
+    let file = database.file("t.csv", format!("n,v\n-1,waits\n{rows}"));
+    let mut holder = Holder::new(&database, "INSERT INTO t VALUES (-1)");
+    let wanted = options(&file, "t").mode(Mode::Append).jobs(2).sort(Sort::None);
+    let target = target(&database);
+    let load = std::thread::spawn(move || howdah::load(&wanted, &target, &Control::new()));
+    // One connection waits for the session, the other has sent the rest and waits for the end of the load.
+    database.until(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+            AND query LIKE 'SET CONSTRAINTS%' AND state = 'idle in transaction'",
+        "1",
+    );
+    holder.tell("INSERT INTO t VALUES (59999)");
+    let error = load.join().unwrap().unwrap_err();
+    assert_eq!((error.sqlstate(), error.committed()), (Some("40P01"), Committed::No), "{error:?}");
+    assert!(error.message().starts_with("deadlock with process ") && error.is_retryable(), "{error:?}");
+    holder.release();
+    assert_eq!(database.sql("SELECT count(*) FROM t"), "0");
 }
 
 #[test]

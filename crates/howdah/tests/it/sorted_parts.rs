@@ -2,12 +2,14 @@
 //! sorted it is said.
 
 use std::fmt::Write;
+use std::io::Cursor;
 
 use howdah::options::{Mode, OnError, Sort, WritePath};
-use howdah::{ErrorKind, LoadOptions};
+use howdah::source::Input;
+use howdah::{Control, ErrorKind, LoadOptions, load_inputs};
 use howdah_testkit::Database;
 
-use crate::common::{load, options, try_load};
+use crate::common::{load, options, target, try_load};
 
 /// Numbers from 0 to `count`, without an order.
 fn scattered(count: usize) -> impl Iterator<Item = usize> {
@@ -88,6 +90,22 @@ fn the_index_is_chosen_by_what_rows_and_indexes_are() {
 }
 
 #[test]
+fn an_index_that_is_empty_counts_as_what_it_becomes() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (id int PRIMARY KEY)");
+    let csv: String = scattered(5000).map(|n| format!("{n}\n")).collect();
+    let file = database.file("small.csv", format!("id\n{csv}"));
+    assert!(load(&database, &options(&file, "t")).sorted_parts.is_empty());
+    // A stream may be large.
+    database.sql("TRUNCATE t");
+    let stream = Input::reader("made", Box::new(Cursor::new(format!("id\n{csv}").into_bytes())));
+    let report =
+        load_inputs(vec![stream], &options(&file, "t"), &target(&database), &Control::new()).unwrap();
+    assert_eq!(report.sorted_parts.into_iter().map(|(index, _)| index).collect::<Vec<_>>(), ["t_pkey"]);
+    assert_eq!(database.sql("SELECT count(*) FROM t"), "5000");
+}
+
+#[test]
 fn a_row_that_is_refused_is_named_by_its_place_in_the_input() {
     let database = Database::new();
     let mut csv = String::from("id,n\n");
@@ -99,6 +117,19 @@ fn a_row_that_is_refused_is_named_by_its_place_in_the_input() {
     let error = try_load(&database, &by(&file, "t_pkey")).unwrap_err();
     let line = error.location().and_then(|at| at.line);
     assert_eq!((error.sqlstate(), line), (Some("23514"), Some(4323)), "{error:?}");
+
+    // Two wrong records, of which the second comes first in the order of the index; and a key that another index has.
+    let two = csv.replacen("\n2,1\n", "\n2,-1\n", 1);
+    let first = two.lines().position(|line| line.ends_with(",-1")).unwrap() as u64 + 1;
+    let file = database.file("two.csv", two);
+    let error = try_load(&database, &by(&file, "t_pkey").jobs(1)).unwrap_err();
+    assert_eq!(error.location().and_then(|at| at.line), Some(first), "{error:?}");
+    database.sql("CREATE TABLE u (id int PRIMARY KEY, n int UNIQUE)");
+    let file = database.file("other.csv", "id,n\n9,7\n8,1\n1,7\n");
+    let wanted = by(&file, "u_pkey").table(howdah::name::TableName::parse("u").unwrap());
+    let error = try_load(&database, &wanted).unwrap_err();
+    assert_eq!(error.location().and_then(|at| at.line), Some(4), "{error:?}");
+    assert!(error.detail().unwrap().contains("line 2 "), "{error:?}");
 
     let file = database.file("twice.csv", format!("{}5,7\n", csv.replace(",-1", ",1")));
     let error = try_load(&database, &by(&file, "t_pkey").jobs(1)).unwrap_err();

@@ -45,12 +45,13 @@ const SINGLE_COLUMN: &str = "
 
 impl Load<'_> {
     /// The `error` of a load that was rolled back, with the record that it is about where it names none and that can be found.
-    /// Where a worker `waited` for another it names the row that waited, which may be either of two.
+    /// Where rows were not judged in the order of the input it names one of those that are wrong, and perhaps not the first:
+    /// it `is_out_of_order`.
     pub(in crate::load) async fn look_again(
         &self,
         target: &Target,
         decision: &Setup,
-        waited: bool,
+        is_out_of_order: bool,
         error: Error,
     ) -> Error {
         let refusal = std::error::Error::source(&error).and_then(|cause| cause.downcast_ref());
@@ -58,7 +59,7 @@ impl Load<'_> {
         // Later on it is the user's own SQL that fails.
         let is_of_rows = matches!(self.control.snapshot().phase, Phase::Loading | Phase::Indexing);
         let is_staged = matches!(decision.strategy, PublishStrategy::Staged(_));
-        if !(is_unnamed || waited)
+        if !(is_unnamed || is_out_of_order)
             || !is_of_rows
             || is_staged
             || decision.rejects.is_some()
@@ -71,7 +72,7 @@ impl Load<'_> {
             " finds the record, keeps it in a file and loads the others"
         ];
         if !self.inputs.iter().all(Input::is_rewindable) {
-            return if waited {
+            return if is_out_of_order {
                 error
             } else if decision.plan.types == ColumnTypes::Observed {
                 error.with_hint(NO_SECOND_LOOK)
@@ -97,7 +98,15 @@ impl Load<'_> {
         self.control.enter(Phase::Judging);
         self.control.begin();
         match self.find_refused(target, decision).await {
-            Ok(Some(found)) if is_same(&found, &error) || waited && is_conflict(&found) => {
+            // Parents that come later in the input are missing where rows are tried piecemeal.
+            Ok(Some(found))
+                if decision.table.hazards.refers_to_itself
+                    && error.sqlstate() == Some("23503")
+                    && found.detail() != error.detail() =>
+            {
+                error
+            }
+            Ok(Some(found)) if is_same(&found, &error) || is_out_of_order && is_conflict(&found) => {
                 let (committed, visible) = (error.committed(), error.visible().unwrap_or_default());
                 let found = found.with_visible(committed, visible);
                 match error.hint() {
@@ -153,6 +162,7 @@ impl Load<'_> {
             hidden_names: HiddenNames::default(),
             control: self.control.clone(),
             waits: MutualWaits::default(),
+            refused_in_sorted: AtomicBool::new(false),
             resolver: Resolver::start(target.clone(), decision.server_version_num),
             dense: Arc::new(AtomicBool::new(false)),
             rejects: None,

@@ -29,6 +29,7 @@ impl Load<'_> {
             hidden_names: strategy.hidden_names(table),
             control: self.control.clone(),
             waits: MutualWaits::default(),
+            refused_in_sorted: AtomicBool::new(false),
             resolver: Resolver::start(target.clone(), decision.server_version_num),
             dense: Arc::new(AtomicBool::new(false)),
             rejects: rejects.clone(),

@@ -5,6 +5,7 @@ mod own_sql;
 mod row_by_row;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use howdah_connect::{Connection, Target};
@@ -83,7 +84,8 @@ impl Load<'_> {
             return Err(error);
         }
         let (error, is_clean) = clean_up(self.control, connection, &target, workers, decision, error).await;
-        let mut error = self.look_again(&target, decision, context.waits.was_found(), error).await;
+        let is_out_of_order = context.waits.was_found() || context.refused_in_sorted.load(Ordering::Relaxed);
+        let mut error = self.look_again(&target, decision, is_out_of_order, error).await;
         if is_clean {
             error = tell_dead_space(self.control, connection, decision, size_before, error).await;
         }

@@ -84,7 +84,7 @@ impl Load<'_> {
             Some(staging) => PublishStrategy::Staged(staging),
             None => self.strategy(found, &table, creation, jobs.count).await?,
         };
-        let sort = self.sort(found.connection, &table, &plan, &strategy).await?;
+        let sort = self.sort(found, &table, &plan, &strategy).await?;
         if let Some(reason) = reason {
             self.control.notice(message!["rows travel as text, which the server parses: ", reason]);
         }

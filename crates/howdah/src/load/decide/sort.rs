@@ -1,19 +1,25 @@
 //! The order in which the rows of a part are sent: that of an index which they meet, where there is one.
 
-use howdah_connect::Connection;
 use howdah_message::{Message, setting};
 
 use crate::catalog::indexes::BtreeIndex;
 use crate::catalog::name;
 use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::load::Load;
-use crate::options::{Mode, OnError, Sort, WritePath};
+use crate::load::{Circumstances, Load};
+use crate::options::{OnError, Sort, WritePath};
 use crate::plan::Plan;
 use crate::plan::row_form::RowForm;
 use crate::plan::sort_key::SortKey;
 use crate::publish::strategy::PublishStrategy;
 use crate::send::sort::SortRule;
+
+/// The bytes of input that fill a page (8 KiB) of an index: its entry is a quarter of a row's text, more or less. While rows
+/// come it is half as large as in the end, in the middle.
+const BYTES_PER_PAGE: u64 = 4 * 8192;
+
+/// What a stream is taken for.
+const UNKNOWN_BYTES: u64 = 1 << 30;
 
 impl Load<'_> {
     /// Decides in which order rows are sent.
@@ -22,7 +28,7 @@ impl Load<'_> {
     /// A usage error: the index that was asked for is not there, or rows cannot be sorted by it.
     pub(in crate::load) async fn sort(
         &self,
-        connection: &Connection,
+        found: Circumstances<'_>,
         table: &Table,
         plan: &Plan,
         strategy: &PublishStrategy,
@@ -37,10 +43,13 @@ impl Load<'_> {
                 _ => Ok(SortRule::None),
             };
         }
-        let indexes = BtreeIndex::of(connection, table).await?;
+        let mut indexes = BtreeIndex::of(found.connection, table).await?;
+        let growth = found.bytes.unwrap_or(UNKNOWN_BYTES) / BYTES_PER_PAGE;
+        indexes.iter_mut().for_each(|index| index.pages += growth / 2);
         let Sort::By(wanted) = asked else {
-            let keys = indexes.iter().filter_map(|index| SortKey::new(index, &plan.columns)).collect();
-            return Ok(SortRule::Best(keys));
+            let keys: Vec<SortKey> =
+                indexes.iter().filter_map(|index| SortKey::new(index, &plan.columns)).collect();
+            return Ok(if keys.is_empty() { SortRule::None } else { SortRule::Best(keys) });
         };
         let Some(index) = indexes.iter().find(|index| index.name == *wanted) else {
             let names: Vec<String> = indexes.iter().map(|index| name::display(&index.name)).collect();
@@ -80,9 +89,7 @@ impl Load<'_> {
                 " judges them in the order of the input"
             ]);
         }
-        // An index that is empty has no pages to look for.
-        let is_emptied = options.target.mode == Mode::Truncate && options.writing.sort == Sort::Auto;
-        is_emptied.then(|| "the table is emptied".into())
+        None
     }
 }
 

@@ -39,6 +39,11 @@ impl Holder {
         Holder::new(database, "SELECT pg_advisory_lock(7)")
     }
 
+    /// Has it run `sql` too, and does not wait for that.
+    pub(crate) fn tell(&mut self, sql: &str) {
+        writeln!(self.0.stdin.as_mut().unwrap(), "{sql};").unwrap();
+    }
+
     /// Lets go of everything.
     pub(crate) fn release(mut self) {
         drop(self.0.stdin.take());
