@@ -166,45 +166,11 @@ impl Table {
                     .with_hint("rows can be loaded into tables, partitioned tables, foreign tables, and views with an INSTEAD OF INSERT trigger"));
             }
         };
-        let flags = client
-            .query_typed(
-                "select exists(select from pg_catalog.pg_index
-                                where indrelid = any($1) and (indisunique or indisexclusion)),
-                        exists(select from pg_catalog.pg_trigger
-                                where tgrelid = any($1) and not tgisinternal and tgenabled <> 'D'
-                                  and tgtype & 1 = 1 and tgtype & 4 = 4),
-                        exists(select from pg_catalog.pg_trigger
-                                where tgrelid = $2 and not tgisinternal and tgenabled <> 'D'
-                                  and tgtype & 1 = 0 and tgtype & 4 = 4),
-                        -- Functions in C make values, those in other languages may write rows to make them.
-                        exists(select from pg_catalog.pg_attrdef d
-                                 join pg_catalog.pg_depend p on p.classid = 'pg_catalog.pg_attrdef'::regclass and p.objid = d.oid
-                                 join pg_catalog.pg_proc f on f.oid = p.refobjid
-                                 join pg_catalog.pg_language l on l.oid = f.prolang
-                                where d.adrelid = $2 and p.refclassid = 'pg_catalog.pg_proc'::regclass
-                                  and f.provolatile = 'v' and l.lanname not in ('c', 'internal'))",
-                &[(&family, Type::OID_ARRAY), (&oid, Type::OID)],
-            )
-            .await?;
-        let (keys, has_row_triggers, has_statement_triggers, runs_functions) = flags
-            .first()
-            .map_or((true, true, true, true), |row| (row.get(0), row.get(1), row.get(2), row.get(3)));
+        let (hazards, has_row_triggers) = hazards(connection, oid, &family, row.get(7)).await?;
         if kind == RelationKind::View && !has_row_triggers {
             return Err(Error::usage(format!("{name} is a view without an INSTEAD OF INSERT trigger"))
                 .with_sqlstate("42809")
                 .with_hint("load into the table behind the view"));
-        }
-        let refers_to_itself = row.get(7);
-        let mut hazards = Hazards { refers_to_itself, keys, of_good_rows: Vec::new() };
-        for (present, text) in [
-            (has_row_triggers, "a row trigger"),
-            (has_statement_triggers, "a statement trigger"),
-            (runs_functions, "a default that runs a function"),
-            (refers_to_itself, "a foreign key to itself"),
-        ] {
-            if present {
-                hazards.of_good_rows.push(text);
-            }
         }
         Ok(Some(Table {
             oid,
@@ -252,6 +218,52 @@ impl Table {
         let found = client.query_typed(&format!("select exists(select from {})", self.sql()), &[]).await?;
         Ok(found.first().map(|row| row.get(0)))
     }
+}
+
+/// What connections that insert into table `oid`, whose partitions are the `family`, could meet in; and whether row triggers
+/// run on INSERT.
+async fn hazards(
+    connection: &Connection,
+    oid: u32,
+    family: &[u32],
+    refers_to_itself: bool,
+) -> Result<(Hazards, bool), Error> {
+    let flags = connection
+        .client()
+        .query_typed(
+            "select exists(select from pg_catalog.pg_index
+                            where indrelid = any($1) and (indisunique or indisexclusion)),
+                    exists(select from pg_catalog.pg_trigger
+                            where tgrelid = any($1) and not tgisinternal and tgenabled <> 'D'
+                              and tgtype & 1 = 1 and tgtype & 4 = 4),
+                    exists(select from pg_catalog.pg_trigger
+                            where tgrelid = $2 and not tgisinternal and tgenabled <> 'D'
+                              and tgtype & 1 = 0 and tgtype & 4 = 4),
+                    -- Functions in C make values, those in other languages may write rows to make them.
+                    exists(select from pg_catalog.pg_attrdef d
+                             join pg_catalog.pg_depend p on p.classid = 'pg_catalog.pg_attrdef'::regclass and p.objid = d.oid
+                             join pg_catalog.pg_proc f on f.oid = p.refobjid
+                             join pg_catalog.pg_language l on l.oid = f.prolang
+                            where d.adrelid = $2 and p.refclassid = 'pg_catalog.pg_proc'::regclass
+                              and f.provolatile = 'v' and l.lanname not in ('c', 'internal'))",
+            &[(&family, Type::OID_ARRAY), (&oid, Type::OID)],
+        )
+        .await?;
+    let (keys, has_row_triggers, has_statement_triggers, runs_functions) = flags
+        .first()
+        .map_or((true, true, true, true), |row| (row.get(0), row.get(1), row.get(2), row.get(3)));
+    let mut hazards = Hazards { refers_to_itself, keys, of_good_rows: Vec::new() };
+    for (present, text) in [
+        (has_row_triggers, "a row trigger"),
+        (has_statement_triggers, "a statement trigger"),
+        (runs_functions, "a default that runs a function"),
+        (refers_to_itself, "a foreign key to itself"),
+    ] {
+        if present {
+            hazards.of_good_rows.push(text);
+        }
+    }
+    Ok((hazards, has_row_triggers))
 }
 
 async fn columns(connection: &Connection, oid: u32, rules: &SessionRules) -> Result<Vec<Column>, Error> {

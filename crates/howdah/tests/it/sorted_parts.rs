@@ -101,7 +101,7 @@ fn an_index_that_is_empty_counts_as_what_it_becomes() {
     let stream = Input::reader("made", Box::new(Cursor::new(format!("id\n{csv}").into_bytes())));
     let report =
         load_inputs(vec![stream], &options(&file, "t"), &target(&database), &Control::new()).unwrap();
-    assert_eq!(report.sorted_parts.into_iter().map(|(index, _)| index).collect::<Vec<_>>(), ["t_pkey"]);
+    assert_eq!(report.sorted_parts.into_keys().collect::<Vec<_>>(), ["t_pkey"]);
     assert_eq!(database.sql("SELECT count(*) FROM t"), "5000");
 }
 
