@@ -27,7 +27,7 @@ impl BtreeIndex {
             .query_typed(
                 "select i.relname::text,
                         array(select a.attname::text
-                                from generate_series(0, x.indnkeyatts - 1) as at
+                                from pg_catalog.generate_series(0, x.indnkeyatts - 1) as at
                                 left join pg_catalog.pg_attribute a
                                   on a.attrelid = x.indrelid and a.attnum = x.indkey[at] and a.attnum > 0
                                order by at),

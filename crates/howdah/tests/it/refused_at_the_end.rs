@@ -183,6 +183,22 @@ fn a_duplicate_that_a_unique_index_finds_in_the_end_is_named_with_its_like() {
 }
 
 #[test]
+fn a_parent_that_comes_later_in_the_input_is_not_called_missing() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (id int PRIMARY KEY, b int REFERENCES t)");
+    // More than are tried at once.
+    let rows: String = (0..60_000).map(|id| format!("{id},{}\n", 59_999 - id)).collect();
+    let good = database.file("good.csv", format!("id,b\n{rows}"));
+    assert_eq!(try_load(&database, &options(&good, "t")).unwrap().0.rows, 60_000);
+    database.sql("TRUNCATE t");
+    let file = database.file("data.csv", format!("id,b\n{rows}999999,888888\n"));
+    let error = refused(&database, &options(&file, "t"), "a parent that is nowhere");
+    assert_eq!(error.sqlstate(), Some("23503"), "{error:?}");
+    assert!(error.detail().unwrap().contains("(b)=(888888)"), "{error:?}");
+    assert!(error.location().is_none_or(|at| at.line == Some(60_002)), "{error:?}");
+}
+
+#[test]
 fn what_cannot_be_looked_for_says_why() {
     let database = Database::new();
     parents(&database);
