@@ -49,6 +49,28 @@ impl CustomType {
     }
 }
 
+/// Where a type of the user's stands in the type of a column or parameter.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Standing<'t> {
+    /// Nowhere: it is the server's.
+    Nowhere,
+    /// For each element of an array.
+    ForElements(&'t CustomType),
+    /// For all of it.
+    ForAll(&'t CustomType),
+}
+
+impl<'t> Standing<'t> {
+    /// In `ty`, of the generator's `types`.
+    pub(crate) fn of(ty: &TypeRef, types: &'t [CustomType]) -> Standing<'t> {
+        match ty.custom.and_then(|custom| Some((custom.whole, types.get(custom.index)?))) {
+            None => Standing::Nowhere,
+            Some((false, own)) if ty.array => Standing::ForElements(own),
+            Some((_, own)) => Standing::ForAll(own),
+        }
+    }
+}
+
 /// The words of all types, of what is imported for them, and of their expressions: no name of the code's own may be one.
 pub(crate) fn words(types: &[CustomType]) -> BTreeSet<String> {
     let texts = types.iter().flat_map(|ty| {

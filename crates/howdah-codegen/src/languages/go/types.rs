@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::literal;
 use super::view::{Alias, Composite, Enum, Field, Struct, Variable};
 use super::words::{exported, lower};
+use crate::languages::custom::Standing;
 use crate::languages::{CustomType, names};
-use crate::model::{Custom, Definition, Model, TypeKind, TypeName, TypeRef};
+use crate::model::{Definition, Model, TypeKind, TypeName, TypeRef};
 
 /// A type as Go code mentions it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,17 +113,17 @@ impl<'m> Types<'m> {
 
     /// Gives the type of a place.
     pub(super) fn of(&mut self, ty: &TypeRef) -> GoType {
-        match ty.custom.and_then(|custom| Some((custom, self.custom.get(custom.index)?))) {
-            None => {
+        match Standing::of(ty, self.custom) {
+            Standing::Nowhere => {
                 let element = self.scalar(&ty.name);
                 if ty.array { self.array(&ty.name, element) } else { element }
             }
-            Some((Custom { whole: false, .. }, own)) if ty.array => {
+            Standing::ForElements(own) => {
                 let element = self.scalar(&ty.name);
                 let element = self.custom(own, element);
                 self.array(&ty.name, element)
             }
-            Some((_, own)) => {
+            Standing::ForAll(own) => {
                 let plain = self.of(&TypeRef { custom: None, ..ty.clone() });
                 self.custom(own, plain)
             }

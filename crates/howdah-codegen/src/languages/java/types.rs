@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::view::{Constant, EnumClass, Field, Label, Record};
+use crate::languages::custom::Standing;
 use crate::languages::{CustomType, literal, names};
-use crate::model::{Custom, Definition, Model, TypeKind, TypeName, TypeRef};
+use crate::model::{Definition, Model, TypeKind, TypeName, TypeRef};
 
 /// A type as Java code mentions it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,17 +137,17 @@ impl<'m> Types<'m> {
 
     /// Gives the type of a place, and declares what it needs.
     pub(crate) fn of(&mut self, ty: &TypeRef) -> JavaType {
-        match ty.custom.and_then(|custom| Some((custom, self.custom.get(custom.index)?))) {
-            None => {
+        match Standing::of(ty, self.custom) {
+            Standing::Nowhere => {
                 let element = self.scalar(&ty.name);
                 if ty.array { self.array(&ty.name, &element) } else { element }
             }
-            Some((Custom { whole: false, .. }, own)) if ty.array => {
+            Standing::ForElements(own) => {
                 let element = self.scalar(&ty.name);
                 let element = self.custom(own, &element);
                 self.array(&ty.name, &element)
             }
-            Some((_, own)) => {
+            Standing::ForAll(own) => {
                 let plain = self.of(&TypeRef { custom: None, ..ty.clone() });
                 self.custom(own, &plain)
             }

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::view::{Alias, Assigned, Class, Converter, EnumClass, Field, Label};
+use crate::languages::custom::Standing;
 use crate::languages::{CustomType, custom, literal, names};
-use crate::model::{Custom, Definition, Model, TypeKind, TypeName, TypeRef};
+use crate::model::{Definition, Model, TypeKind, TypeName, TypeRef};
 
 /// A type as Python code mentions it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,17 +126,17 @@ impl<'m> Types<'m> {
     /// Gives the type of a place, and declares what it needs.
     pub(crate) fn of(&mut self, ty: &TypeRef) -> PyType {
         let plain = TypeRef { custom: None, ..ty.clone() };
-        match ty.custom.and_then(|custom| Some((custom, self.custom.get(custom.index)?))) {
-            None => {
+        match Standing::of(ty, self.custom) {
+            Standing::Nowhere => {
                 let element = self.scalar(&ty.name);
                 if ty.array { self.array(&ty.name, element) } else { element }
             }
-            Some((Custom { whole: false, .. }, own)) if ty.array => {
+            Standing::ForElements(own) => {
                 let (array, element) = (self.of(&plain), TypeRef { array: false, ..plain });
                 let element = self.of(&element);
                 each(array, self.custom(own, element))
             }
-            Some((_, own)) => {
+            Standing::ForAll(own) => {
                 let plain = self.of(&plain);
                 self.custom(own, plain)
             }

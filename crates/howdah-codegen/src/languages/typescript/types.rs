@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::literal;
 use super::view::{Alias, Constant, Field, Interface};
 use super::words::property_scope;
+use crate::languages::custom::Standing;
 use crate::languages::{CustomType, names};
-use crate::model::{Custom, Definition, Model, TypeKind, TypeName, TypeRef};
+use crate::model::{Definition, Model, TypeKind, TypeName, TypeRef};
 
 /// A type as TypeScript code mentions it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,12 +127,12 @@ impl<'m> Types<'m> {
 
     /// Gives the type of a place, and declares what it needs.
     pub(crate) fn of(&mut self, ty: &TypeRef) -> TsType {
-        match ty.custom.and_then(|custom| Some((custom, self.custom.get(custom.index)?))) {
-            None => {
+        match Standing::of(ty, self.custom) {
+            Standing::Nowhere => {
                 let element = self.scalar(&ty.name);
                 if ty.array { self.array(&ty.name, element) } else { element }
             }
-            Some((Custom { whole: false, .. }, own)) if ty.array => {
+            Standing::ForElements(own) => {
                 let element = self.scalar(&ty.name);
                 let element = self.custom(own, &element);
                 // An array among the elements would be taken for a dimension.
@@ -139,7 +140,7 @@ impl<'m> Types<'m> {
                 let element = TsType { codec, ..element };
                 self.array(&ty.name, element)
             }
-            Some((_, own)) => {
+            Standing::ForAll(own) => {
                 let plain = self.of(&TypeRef { custom: None, ..ty.clone() });
                 self.custom(own, &plain)
             }
