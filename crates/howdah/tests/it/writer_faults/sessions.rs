@@ -168,12 +168,18 @@ fn somebody_who_holds_rows_of_the_ledger_holds_no_others_up() {
         &database,
         "SELECT count(*) > 0 FROM pg_stat_activity WHERE state = 'idle in transaction' AND datname = current_database()",
     );
-    // Whoever removes rows waits for a moment only, again and again.
+    // Whoever removes rows waits for a moment only, again and again: the session sees that itself.
+    other.tell(
+        "DO $$ BEGIN WHILE NOT EXISTS(SELECT FROM pg_locks WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))) LOOP \
+         PERFORM pg_sleep(0.01); END LOOP; END $$; SET application_name = 'waited for';",
+    );
     let mut next = 100;
     waiting::until("rows of the ledger are waited for", || {
         write(&mut account, next..next + 50);
         next += 50;
-        next >= 300 && database.sql(SOMEBODY_IS_BLOCKED) == "t"
+        let is_seen = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'waited for' \
+                          AND datname = current_database()";
+        next >= 300 && database.sql(is_seen) == "1"
     });
     until(&database, &SOMEBODY_IS_BLOCKED.replace("> 0 FROM", "= 0 FROM"));
     write(&mut account, next..next + 100);
