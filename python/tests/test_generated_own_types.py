@@ -12,8 +12,9 @@ import go_program
 import java_program
 import node_program
 import pytest
+import rust_program
 from conftest import Database
-from generated import ROOT, Sql, builtin, column, parameter, write
+from generated import ROOT, Sql, builtin, column, line, parameter, write
 from require import library
 
 psycopg = library("psycopg")
@@ -74,6 +75,24 @@ GO = {
         "encode": "{}.Value",
     },
     "pg_catalog.numeric": {"type": "Cents", "decode": "CentsOf({})", "encode": "{}.Amount()"},
+}
+RUST = {
+    "users.id": {
+        "type": "UserId",
+        "import": "crate::ids::UserId",
+        "decode": "UserId({})",
+        "encode": "{}.0",
+    },
+    "numeric": {
+        "type": "Cents",
+        "import": "use crate::ids::Cents;",
+        "decode": "Cents::of(&{})?",
+        "encode": "{}.amount()?",
+    },
+}
+RUST_WHOLE = {
+    "users.id": {"type": "crate::ids::Id"},
+    "numeric[]": {"type": "crate::ids::Prices", "decode": "crate::ids::Prices({})", "encode": "{}.0.clone()"},
 }
 USERS = """
     CREATE TABLE users (id int8 PRIMARY KEY, price numeric(9,2) NOT NULL, least numeric(9,2),
@@ -252,4 +271,39 @@ def test_go_has_other_types(database: Database, tmp_path: Path) -> None:
     assert unlike.stdout == ""
     database.sql(USERS)
     assert go_program.run(program, database) == []
+    assert database.sql("SELECT * FROM users ORDER BY id") == [*FOUND[:2], "3|0.01|0.01|∅"]
+
+
+def test_rust_has_other_types(database: Database, tmp_path: Path) -> None:
+    code = own()
+    place = {"origin": {"schema": "public", "table": "users", "column": "id"}}
+    number = parameter("id", builtin("int8"), nullable=False) | place
+    least = parameter("least", builtin("numeric"))
+    code.statement(
+        "raise",
+        ["UPDATE users SET least = least WHERE id = ", 0, " AND ", 1, " IS NULL OR id = ", 0],
+        kind="exec",
+        batch=True,
+        parameters=[number, least],
+    )
+    prices = builtin("numeric", array=True)
+    code.statement(
+        "filtered",
+        ["SELECT id FROM users WHERE true", line(0, " AND price = ", 0), line(1, " AND prices = ", 1)],
+        pluck=True,
+        batch=True,
+        columns=[column("id", builtin("int8"), nullable=False) | place],
+        parameters=[parameter("price", builtin("numeric")), parameter("prices", prices)],
+    )
+    write([code], "rust/postgres", tmp_path, types(RUST))
+    whole = own()
+    whole.name = "whole"
+    write([whole], "rust/postgres", tmp_path, types(RUST_WHOLE))
+    (tmp_path / "model.json").unlink()
+    programs = {"main.rs": "own.rs", "ids.rs": "ids.rs"}
+    programs = {name: (PROGRAMS / file).read_text() for name, file in programs.items()}
+    program = rust_program.compiled([], programs, tmp_path)
+    rust_program.lint("own", "whole", "howdah_postgres")
+    database.sql(USERS)
+    assert rust_program.run(program, database) == []
     assert database.sql("SELECT * FROM users ORDER BY id") == [*FOUND[:2], "3|0.01|0.01|∅"]

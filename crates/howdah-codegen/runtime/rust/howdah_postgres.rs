@@ -15,6 +15,7 @@ mod containers;
 mod copy;
 mod joined;
 mod numeric;
+mod own;
 mod range;
 mod time;
 mod upsert;
@@ -40,6 +41,10 @@ pub(crate) use containers::{composite, enumeration, readable_composite};
 pub use copy::{AppendRow, Appender, RowWriter, WriteRow, append_all};
 pub use joined::{Calls, Joined};
 pub use numeric::Numeric;
+pub use own::{
+    Each, Given, Mapping, column_as, given, given_each, given_each_or_null, given_or_null,
+    nullable_as, nullable_value_as, value_as,
+};
 pub use range::Range;
 pub use time::{Interval, TimeTz};
 pub use upsert::{Staged, upsert};

@@ -83,7 +83,7 @@ fn the_go_of_hostile_names_changes_unseen() -> Result<(), Box<dyn std::error::Er
 fn the_rust_of_hostile_names_changes_unseen() -> Result<(), Box<dyn std::error::Error>> {
     let generated = generated(Generator::RustTokioPostgres)?;
     let paths = generated.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>();
-    let support = ["codec", "containers", "copy", "joined", "numeric", "range", "time", "upsert"];
+    let support = ["codec", "containers", "copy", "joined", "numeric", "own", "range", "time", "upsert"];
     let support = support.map(|name| format!("howdah_postgres/{name}.rs"));
     assert_eq!(paths[..2], ["hostile.rs", "howdah_postgres.rs"]);
     assert_eq!(paths[2..support.len() + 2], support);
@@ -158,6 +158,11 @@ fn types_of_the_users_stand_for_those_of_columns() -> Result<(), Box<dyn std::er
             Generator::GoPgx,
             entry("users.id", "ids.UserID", "example.com/ids", "ids.UserID({})", "int64({})"),
             entry("numeric", "money.Cents", "money example.com/m", "money.Of({})", "{}.Amount()"),
+        ),
+        (
+            Generator::RustTokioPostgres,
+            entry("users.id", "UserId", "crate::ids::UserId", "UserId({})", "{}.0"),
+            entry("numeric", "Cents", "use crate::ids::Cents;", "{}.as_str().parse()?", "{}.amount()"),
         ),
     ];
     for (generator, id, amount) in cases {

@@ -168,8 +168,6 @@ fn a_language_says_which_types_of_the_users_it_refuses() {
     };
     let java = told("java/postgres", "{type: Cents, decode: 'new Cents({})'}");
     assert!(java.contains("`numeric` of `types` needs `decode` and `encode`"), "{java}");
-    let rust = told("rust/postgres", "{type: Cents}");
-    assert!(rust.contains("`types` is not for `rust/postgres/tokio-postgres` yet"), "{rust}");
 }
 
 #[test]

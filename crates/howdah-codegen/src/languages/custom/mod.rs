@@ -86,14 +86,10 @@ fn identifiers(text: &str) -> BTreeSet<String> {
 
 /// What is wrong with a type in a language, whatever it stands for.
 pub(crate) fn refused(generator: Generator, ty: &CustomType) -> Option<Diagnostic> {
-    let name = generator.name();
     let wrong = |what: String, help: &str| {
         Some(Diagnostic { code: Code::NotSupported, ..told((what, Some(help.to_owned())), ty.place.clone()) })
     };
     match generator {
-        Generator::RustTokioPostgres => {
-            wrong(format!("`types` is not for `{name}` yet"), "convert where you call the functions")
-        }
         Generator::JavaJdbc if ty.decode.is_none() || ty.encode.is_none() => wrong(
             format!(
                 "`{}` of `types` needs `decode` and `encode`: Java has no other names for a class",

@@ -93,7 +93,8 @@ fn head(name: &str, parameters: &[Parameter]) -> String {
         1 => ("", "&", "'_"),
         _ => ("<'a>", "&'a ", "'a"),
     };
-    let declared = parameters.iter().map(|p| format!("{}: {}", p.name, p.declared.replace('&', reference)));
+    let declared =
+        parameters.iter().map(|p| format!("{}: {}", p.name, p.declared.replacen('&', reference, 1)));
     let behind = format!(") -> pg::Joined<{lifetime}> {{");
     layout::head(&format!("fn {name}{named}("), &declared.collect::<Vec<_>>(), &behind)
 }
@@ -116,10 +117,10 @@ impl Body<'_> {
         match fragment {
             Fragment::Text(text) => self.text.push_str(text),
             Fragment::Parameter(index) => {
-                if let Some(Parameter { name, sent: Sent::Value { sql, .. }, .. }) =
-                    self.parameters.get(*index)
-                {
-                    self.call("bind", &[index.to_string(), name.clone(), literal::word(sql)]);
+                let parameter = self.parameters.get(*index);
+                if let Some(parameter @ Parameter { sent: Sent::Value { sql, .. }, .. }) = parameter {
+                    let value = parameter.mapped("").unwrap_or_else(|| parameter.name.clone());
+                    self.call("bind", &[index.to_string(), value, literal::word(sql)]);
                 }
             }
             // Not among the fragments of one step.

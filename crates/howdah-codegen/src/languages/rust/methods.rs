@@ -89,9 +89,8 @@ impl<'m> Writer<'m> {
         let about = About { file: &statement.file, line: statement.line, of: &statement.name };
         if let (true, [column]) = (statement.pluck, statement.columns.as_slice()) {
             self.check_readable(&column.name, &column.ty, about);
-            let ty = self.types.of(&column.ty).owned(column.nullable);
-            let read = if column.nullable { "pg::nullable_value" } else { "pg::value" };
-            return Row { ty, read: read.to_owned() };
+            let ty = self.types.of(&column.ty);
+            return Row { ty: ty.owned(column.nullable), read: ty.read_value(column.nullable) };
         }
         let columns =
             statement.columns.iter().map(|c| (c.name.clone(), c.ty.clone(), c.nullable)).collect::<Vec<_>>();
@@ -250,7 +249,11 @@ impl Parts<'_> {
     /// A fixed statement, with parameters from a place such as `item.`.
     fn bound(&self, indent: &str, run: &str, sql: &[&str], used: &[usize], of: &str) -> Vec<String> {
         let values = used.iter().filter_map(|index| self.parameters.get(*index));
-        let values = values.map(|p| format!("&pg::Param(&{of}{})", p.name)).collect::<Vec<_>>();
+        let value = |p: &Parameter| match p.mapped(of) {
+            Some(mapped) => format!("&{mapped}"),
+            None => format!("&pg::Param(&{of}{})", p.name),
+        };
+        let values = values.map(value).collect::<Vec<_>>();
         if values.is_empty() {
             return vec![self.call(indent, run, &[sql, &["&[]"]].concat())];
         }

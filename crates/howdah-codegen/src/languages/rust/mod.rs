@@ -16,7 +16,7 @@ use self::words::{KEYWORDS, type_scope, value_scope};
 use super::rows::{self, RowOf};
 use super::template::Templates;
 use super::upsert::{self, Staged};
-use super::{File, Generated, Options, migrations, names};
+use super::{File, Generated, Options, custom, migrations, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Model, Module, Table, TypeRef};
 
@@ -33,6 +33,7 @@ const SUPPORT: &[(&str, &str)] = support!(
     "howdah_postgres/copy.rs",
     "howdah_postgres/joined.rs",
     "howdah_postgres/numeric.rs",
+    "howdah_postgres/own.rs",
     "howdah_postgres/range.rs",
     "howdah_postgres/time.rs",
     "howdah_postgres/upsert.rs"
@@ -79,16 +80,19 @@ pub(crate) fn generate(
     options: &Options,
 ) -> Result<Generated, Vec<Diagnostic>> {
     let owners = rows::owners(module)?;
+    let [mut scope, mut members, mut constant_names] = [type_scope(), value_scope(), value_scope()];
+    for names in [&mut scope, &mut members, &mut constant_names] {
+        custom::reserve(&options.types, names);
+    }
     let mut writer = Writer {
         module,
-        types: Types::new(model, type_scope()),
+        types: Types::new(model, &options.types, scope),
         structs: Vec::new(),
         constants: Vec::new(),
-        constant_names: value_scope(),
+        constant_names,
         warnings: Vec::new(),
         errors: Vec::new(),
     };
-    let mut members = value_scope();
     let migrates = migrations::wanted(module, options);
     let steps = migrates.then(|| writer.steps(model, &mut members));
     let (tables, appenders) = writer.tables(&owners, &mut members);
@@ -98,6 +102,8 @@ pub(crate) fn generate(
     }
     let view = View {
         documentation: literal::documentation(&module.files.join(", ")),
+        imports: writer.types.imports.into_iter().collect(),
+        mappings: writer.types.mappings,
         enums: writer.types.enums,
         composites: writer.types.composites,
         structs: writer.structs,
@@ -152,7 +158,9 @@ impl<'m> Writer<'m> {
         let fields = self.structs.iter().find(|declared| declared.name == row.ty);
         let fields = fields.map_or(&[][..], |declared| &declared.fields);
         let put = |(field, column): (&Field, &&crate::model::TableColumn)| {
-            let arguments = [literal::word(&column.name), format!("&self.{}", field.name)];
+            let (ty, place) = (self.types.of(&column.ty), format!("self.{}", field.name));
+            let value = ty.given(&ty.borrow(&place, column.nullable), column.nullable).unwrap_or(place);
+            let arguments = [literal::word(&column.name), format!("&{value}")];
             layout::call("        row.put(", &arguments, ")?;")
         };
         let puts = fields.iter().zip(&written).map(put).collect();
@@ -272,7 +280,7 @@ impl<'m> Writer<'m> {
                     field.name
                 ));
             }
-            values.push(format!("{}: {}?", field.name, value(index, *nullable)));
+            values.push(format!("{}: {}?", field.name, ty.read(index, *nullable)));
             fields.push(Field::new(field.name, &ty.owned(*nullable)));
         }
         let About { file, line, of } = about;
@@ -319,11 +327,6 @@ impl<'m> Writer<'m> {
             sqlstate: None,
         });
     }
-}
-
-/// Reads a column.
-fn value(index: usize, nullable: bool) -> String {
-    format!("pg::{}(row, {index})", if nullable { "nullable" } else { "column" })
 }
 
 /// A name as SQL writes it.

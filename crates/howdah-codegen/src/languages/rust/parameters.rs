@@ -31,6 +31,14 @@ impl Parameter {
         }
     }
 
+    /// It as a value of a statement, from a place such as `item.`; none if that is what it is by itself.
+    pub(super) fn mapped(&self, of: &str) -> Option<String> {
+        match &self.sent {
+            Sent::Value { ty, .. } => ty.given(&self.given(of), self.nullable),
+            Sent::Switch | Sent::Choice => None,
+        }
+    }
+
     /// It as an argument, from a place such as `item.`.
     pub(super) fn given(&self, of: &str) -> String {
         let place = format!("{of}{}", self.name);

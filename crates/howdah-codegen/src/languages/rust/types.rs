@@ -1,11 +1,12 @@
 //! PostgreSQL's types in Rust: that of a value, and that of a parameter, which is borrowed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::view::{Composite, Enum, Field, Label, Struct};
+use super::view::{Composite, Enum, Field, Label, Mapping, Struct};
 use super::words::{label_scope, value_scope};
 use super::{layout, literal};
-use crate::languages::names;
+use crate::languages::custom::Standing;
+use crate::languages::{CustomType, names};
 use crate::model::{Definition, Model, TypeKind, TypeName, TypeRef};
 
 /// A type as Rust code mentions it.
@@ -17,11 +18,20 @@ pub(super) struct RustType {
     pub(super) borrowed: String,
     /// It has a binary form; otherwise it is written as its literal and cannot be read.
     pub(super) binary: bool,
+    /// How it stands for another, if it does.
+    through: Option<Through>,
+}
+
+/// A mapping, for a value or for each element of an array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Through {
+    mapping: String,
+    each: bool,
 }
 
 impl RustType {
     fn new(owned: &str, borrowed: &str) -> Self {
-        Self { owned: owned.to_owned(), borrowed: borrowed.to_owned(), binary: true }
+        Self { owned: owned.to_owned(), borrowed: borrowed.to_owned(), binary: true, through: None }
     }
 
     /// The type of a field or a result.
@@ -43,6 +53,33 @@ impl RustType {
             (Some(_), true) => format!("{field}.as_deref()"),
         }
     }
+
+    /// Reads a column.
+    pub(super) fn read(&self, index: usize, nullable: bool) -> String {
+        let how = if nullable { "nullable" } else { "column" };
+        format!("{}(row, {index})", self.reader(how))
+    }
+
+    /// What reads the only column.
+    pub(super) fn read_value(&self, nullable: bool) -> String {
+        self.reader(if nullable { "nullable_value" } else { "value" })
+    }
+
+    fn reader(&self, how: &str) -> String {
+        match &self.through {
+            None => format!("pg::{how}"),
+            Some(Through { mapping, each: false }) => format!("pg::{how}_as::<{mapping}>"),
+            Some(Through { mapping, each: true }) => format!("pg::{how}_as::<pg::Each<{mapping}>>"),
+        }
+    }
+
+    /// What is given for one that is borrowed, if that is something else.
+    pub(super) fn given(&self, borrowed: &str, nullable: bool) -> Option<String> {
+        let Through { mapping, each } = self.through.as_ref()?;
+        let each = if *each { "_each" } else { "" };
+        let or_null = if nullable { "_or_null" } else { "" };
+        Some(format!("pg::given{each}{or_null}::<{mapping}>({borrowed})"))
+    }
 }
 
 fn optional(ty: &str, nullable: bool) -> String {
@@ -52,12 +89,16 @@ fn optional(ty: &str, nullable: bool) -> String {
 /// The types of one file: what was declared for those that it mentions.
 pub(super) struct Types<'m> {
     definitions: BTreeMap<&'m TypeName, &'m Definition>,
+    custom: &'m [CustomType],
     known: BTreeMap<TypeName, RustType>,
     /// Names of types.
     pub(super) scope: names::Scope,
     /// In the order in which they were first mentioned, what they are made of first.
     pub(super) enums: Vec<Enum>,
     pub(super) composites: Vec<Composite>,
+    /// What the user's types stand for, and what the file uses for them.
+    pub(super) mappings: Vec<Mapping>,
+    pub(super) imports: BTreeSet<String>,
 }
 
 /// A type of `pg_catalog` that has a mapping. The others are their literals.
@@ -121,34 +162,78 @@ fn array(element: &RustType) -> RustType {
         owned: format!("Vec<Option<{owned}>>"),
         borrowed: format!("&[Option<{owned}>]"),
         binary: element.binary,
+        through: element.through.clone().map(|through| Through { each: true, ..through }),
     }
 }
 
 fn range(bound: &RustType) -> RustType {
     let owned = format!("pg::Range<{}>", bound.owned);
-    RustType { borrowed: format!("&{owned}"), owned, binary: bound.binary }
+    RustType { binary: bound.binary, ..RustType::new(&owned, &format!("&{owned}")) }
 }
 
 fn multirange(range: &RustType) -> RustType {
     let owned = &range.owned;
-    RustType { owned: format!("Vec<{owned}>"), borrowed: format!("&[{owned}]"), binary: range.binary }
+    RustType { binary: range.binary, ..RustType::new(&format!("Vec<{owned}>"), &format!("&[{owned}]")) }
 }
 
 impl<'m> Types<'m> {
-    pub(super) fn new(model: &'m Model, scope: names::Scope) -> Self {
+    pub(super) fn new(model: &'m Model, custom: &'m [CustomType], scope: names::Scope) -> Self {
         Self {
+            custom,
             definitions: model.types.iter().map(|definition| (&definition.name, definition)).collect(),
             known: BTreeMap::new(),
             scope,
             enums: Vec::new(),
             composites: Vec::new(),
+            mappings: Vec::new(),
+            imports: BTreeSet::new(),
         }
     }
 
     /// Gives the type of a place, and declares what it needs.
     pub(super) fn of(&mut self, ty: &TypeRef) -> RustType {
-        let element = self.scalar(&ty.name);
-        if ty.array { array(&element) } else { element }
+        match Standing::of(ty, self.custom) {
+            Standing::Nowhere => {
+                let element = self.scalar(&ty.name);
+                if ty.array { array(&element) } else { element }
+            }
+            Standing::ForElements(own) => {
+                let element = self.scalar(&ty.name);
+                array(&self.custom(own, &element))
+            }
+            Standing::ForAll(own) => {
+                let plain = self.of(&TypeRef { custom: None, ..ty.clone() });
+                self.custom(own, &plain)
+            }
+        }
+    }
+
+    /// A type of the user's, which stands for another: by a mapping, or because it is the other or writes itself.
+    fn custom(&mut self, own: &CustomType, ty: &RustType) -> RustType {
+        self.imports.extend(own.imports.iter().map(|import| imported(import)));
+        let maps = own.decode.is_some() || own.encode.is_some();
+        let through = maps.then(|| Through { mapping: self.mapping(own, &ty.owned), each: false });
+        RustType { binary: ty.binary, through, ..RustType::new(&own.name, &format!("&{}", own.name)) }
+    }
+
+    /// The name of a mapping that the file has, once.
+    fn mapping(&mut self, own: &CustomType, base: &str) -> String {
+        let made = Mapping {
+            name: String::new(),
+            own: own.name.clone(),
+            base: base.to_owned(),
+            decode: own.decoded("value").unwrap_or_else(|| "value".to_owned()),
+            // A method's call on a number would be one that clippy finds needless.
+            encode: own.encoded("value").unwrap_or_else(|| "Clone::clone(value)".to_owned()),
+        };
+        let known =
+            self.mappings.iter().find(|known| Mapping { name: String::new(), ..(*known).clone() } == made);
+        if let Some(known) = known {
+            return known.name.clone();
+        }
+        let name = self.scope.give(&format!("As{}", names::pascal(&own.stem(), "type"))).name;
+        self.mappings.push(Mapping { name: name.clone(), ..made });
+        name
     }
 
     fn scalar(&mut self, name: &TypeName) -> RustType {
@@ -217,6 +302,12 @@ fn of_catalog(name: &str) -> RustType {
         Some((bound, true)) => multirange(&range(&bound)),
         None => literal_of_it(),
     }
+}
+
+/// A line among those that say what is used, from a path or from all of the line.
+fn imported(import: &str) -> String {
+    let path = import.trim_start_matches("use ").trim_end_matches(';').trim();
+    format!("use {path};")
 }
 
 fn constant(name: &TypeName) -> String {

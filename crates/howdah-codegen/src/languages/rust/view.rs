@@ -8,6 +8,9 @@ use super::{layout, literal};
 #[derive(Debug, Serialize)]
 pub(super) struct View {
     pub(super) documentation: String,
+    /// What it uses of the program's, a line each.
+    pub(super) imports: Vec<String>,
+    pub(super) mappings: Vec<Mapping>,
     pub(super) enums: Vec<Enum>,
     pub(super) composites: Vec<Composite>,
     pub(super) structs: Vec<Struct>,
@@ -25,6 +28,17 @@ pub(super) struct Steps {
     /// The function that applies them, up to the brace, and what it calls.
     pub(super) head: String,
     pub(super) call: String,
+}
+
+/// How a type of the user's stands for another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Mapping {
+    pub(super) name: String,
+    pub(super) own: String,
+    pub(super) base: String,
+    /// What makes one of a `value`, and the other of one.
+    pub(super) decode: String,
+    pub(super) encode: String,
 }
 
 /// A type of the database, or what callers choose of.
