@@ -21,6 +21,8 @@ VENV = BUILD / "venv"
 JARS = BUILD / "jars"
 CLASSES = BUILD / "classes"
 PGX = BUILD / "pgx"
+RUST = BUILD / "rust"
+TYPESCRIPT = BUILD / "typescript"
 GENERATED = BUILD / "generated"
 # Makes the code of contenders that have some made.
 HOWDAH = os.environ.get("HOWDAH", str(Path(sys.executable).parent / "howdah"))
@@ -31,6 +33,8 @@ PLACES = {
     "jars": str(JARS),
     "classpath": f"{CLASSES}:{JARS}/*",
     "pgx": str(PGX),
+    "rust": str(RUST / "release"),
+    "typescript": str(TYPESCRIPT),
     "generated": str(GENERATED),
 }
 # Said of a contender whose file says nothing else.
@@ -56,6 +60,12 @@ INSTALLATIONS = {
         ["bash", "-c", f"javac -d '{CLASSES}' -cp '{JARS}/*' *.java"],
     ],
     "Go": [["go", "build", "-o", str(PGX), "."]],
+    "Rust": [["cargo", "build", "--quiet", "--release", "--locked", "--target-dir", str(RUST)]],
+    "TypeScript": [
+        ["bash", "-c", f"mkdir -p '{TYPESCRIPT}' && cp .npmrc *.json *.ts '{TYPESCRIPT}'"],
+        ["npm", "ci", "--prefix", str(TYPESCRIPT), "--ignore-scripts", "--no-audit", "--no-fund"],
+        ["node", f"{TYPESCRIPT}/node_modules/typescript/bin/tsc", "--project", str(TYPESCRIPT)],
+    ],
     "shell": [],
 }
 
@@ -148,7 +158,7 @@ def main() -> None:
     file.write_text(json.dumps({"contenders": found}, indent=2) + "\n")
     for entry in found:
         print(
-            f"{entry['name']:22} {entry['version'] if entry['available'] else 'skipped: ' + entry['reason']}"
+            f"{entry['name']:28} {entry['version'] if entry['available'] else 'skipped: ' + entry['reason']}"
         )
     print(f"{sum(entry['available'] for entry in found)} of {len(found)} can run; written to {file}")
 

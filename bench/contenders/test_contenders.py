@@ -65,8 +65,6 @@ COLUMNS = {
 }
 # Programs that make values for the types of the other data sets only; the rest store sensor-readings too.
 FEWER_TYPES = {
-    "pgx-copy-from",
-    "pgx-send-batch",
     "jdbc-batch",
     "jdbc-batch-rewritten",
     "adbc",

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 type column struct{ name, typ string }
@@ -75,19 +76,67 @@ func parse(typ, field string) (any, error) {
 	switch typ {
 	case "text", "jsonb":
 		return field, nil
-	case "integer", "bigint":
+	case "smallint", "integer", "bigint":
 		return strconv.ParseInt(field, 10, 64)
 	case "double precision":
 		return strconv.ParseFloat(field, 64)
+	case "numeric(10,2)":
+		var number pgtype.Numeric
+		err := number.Scan(field)
+		return number, err
 	case "boolean":
 		return strconv.ParseBool(field)
 	case "timestamptz":
-		if strings.Contains(field, "T") && strings.HasSuffix(field, "Z") {
-			return time.Parse(time.RFC3339, field)
-		}
-		return time.Parse("2006-01-02 15:04:05Z07", strings.Replace(field, "T", " ", 1))
+		return moment(field)
+	case "uuid":
+		var id pgtype.UUID
+		err := id.Scan(field)
+		return id, err
+	case "text[]":
+		return texts(field), nil
 	}
 	return nil, fmt.Errorf("no value for %s", typ)
+}
+
+// moment reads ISO 8601 with a T or a space, and an offset of hours alone.
+func moment(field string) (time.Time, error) {
+	if strings.Contains(field, "T") && strings.HasSuffix(field, "Z") {
+		return time.Parse(time.RFC3339, field)
+	}
+	return time.Parse("2006-01-02 15:04:05Z07", strings.Replace(field, "T", " ", 1))
+}
+
+// texts gives the elements of an array's literal, {a,"b c",NULL}.
+func texts(literal string) []*string {
+	texts := []*string{}
+	rest := strings.TrimSuffix(strings.TrimPrefix(literal, "{"), "}")
+	for rest != "" {
+		var text string
+		if rest[0] == '"' {
+			text, rest = unquoted(rest[1:])
+			rest = strings.TrimPrefix(rest, ",")
+		} else if text, rest, _ = strings.Cut(rest, ","); text == "NULL" {
+			texts = append(texts, nil)
+			continue
+		}
+		texts = append(texts, &text)
+	}
+	return texts
+}
+
+// unquoted gives an element up to its closing quote, and what comes behind that.
+func unquoted(rest string) (string, string) {
+	var text strings.Builder
+	for at := 0; at < len(rest); at++ {
+		switch rest[at] {
+		case '"':
+			return text.String(), rest[at+1:]
+		case '\\':
+			at++
+		}
+		text.WriteByte(rest[min(at, len(rest)-1)])
+	}
+	return text.String(), ""
 }
 
 // begin says that everything before the load is done, and waits until the clock runs.

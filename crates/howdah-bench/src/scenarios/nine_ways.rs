@@ -31,13 +31,19 @@ const PUBLISHED: [Published; 45] = published_at(
 );
 
 /// Series, and names in `bench/contenders`: other people's ways, and the appenders that howdah generates.
-const TOOLS: [(&str, &str); 6] = [
+const TOOLS: [(&str, &str); 12] = [
     ("DuckDB", "duckdb"),
     ("Arrow, DuckDB", "arrow-duckdb"),
     ("PgBulkInsert", "pgbulkinsert"),
     ("psycopg, COPY binary", "psycopg-copy-binary"),
+    ("pgx, CopyFrom", "pgx-copy-from"),
+    ("tokio-postgres, COPY binary", "tokio-postgres-copy-binary"),
+    ("pg-copy-streams, COPY text", "pg-copy-streams-text"),
     ("generated Java", "generated-java"),
     ("generated Python", "generated-python"),
+    ("generated Go", "generated-go"),
+    ("generated Rust", "generated-rust"),
+    ("generated TypeScript", "generated-typescript"),
 ];
 
 pub(super) const SCENARIO: Scenario = Scenario {
@@ -71,7 +77,10 @@ pub(super) const SCENARIO: Scenario = Scenario {
         "The study's COPY CSV builds the whole text in memory first. Its factor of two for binary is nearly reached \
          without that: errata.",
         "The study's nine ways are here howdah's own, and two tools: the libraries that the study measured stand in peers. \
-         PgBulkInsert, psycopg and generated code stand beside them, in a JVM or an interpreter that is new each run.",
+         PgBulkInsert, psycopg, pgx, tokio-postgres, pg-copy-streams and generated code stand beside them, each a program \
+         that is new each run: a JVM and V8 are cold.",
+        "Programs of one language read the file in the same way: compare a generated appender with the tool of its own \
+         language.",
         "The study's rows hold no NULL, no quote and no character beyond ASCII.",
         "At a hundred rows a run lasts a few milliseconds; look at the spread before the median.",
     ],

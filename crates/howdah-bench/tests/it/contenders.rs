@@ -78,7 +78,7 @@ fn contenders_that_can_run_load_the_same_rows_and_are_measured() {
     let Some(contenders) = described(directory.path()) else {
         return missing("python", "there is no Python that runs setup.py");
     };
-    assert!(contenders.len() >= 23, "{} contenders", contenders.len());
+    assert!(contenders.len() >= 30, "{} contenders", contenders.len());
 
     let server = Throwaway::start(&Settings::fast_and_unsafe()).unwrap();
     let database = Database::connect(&server.conninfo()).unwrap();
