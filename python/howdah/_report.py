@@ -73,7 +73,7 @@ class LoadReport:
     """What there was to notice: a format that was guessed, rows that were there before."""
 
     def rejects(self) -> _native.Rejects:
-        """Give the records that were ignored, as an Arrow stream.
+        """Give the records that were rejected, as an Arrow stream.
 
         Its columns are file, line, byte_offset, row_group, row, column, sqlstate, reason and raw:
         ``pyarrow.table(report.rejects())``, ``polars.DataFrame(report.rejects())``.
@@ -116,7 +116,7 @@ class LoadReport:
         places = [place for place in (self.rejects_path, self.rejects_table) if place]
         where = f", with the reasons in {' and '.join(places)}" if places else ""
         were = "record was" if self.rows_rejected == 1 else "records were"
-        return [f"{self.rows_rejected:,} {were} {'refused' if self.error else 'ignored'}{where}"]
+        return [f"{self.rows_rejected:,} {were} rejected{where}"]
 
     def _repr_html_(self) -> str:
         """Tell it as a small table, in a notebook's own colours."""

@@ -46,7 +46,7 @@ def test_a_report_reads_as_a_sentence(database: Database, people: Path) -> None:
         "into public.t in ",
         " rows/s, ",
         "1 connection, copy-binary",
-        "2 records were ignored",
+        "2 records were rejected",
         ".jsonl",
     ):
         assert part in told, told

@@ -10,7 +10,7 @@ pub(crate) const FAILED: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 /// Loaded, and some records rejected; or a dry run that would reject some.
 pub(crate) const SOME_REJECTED: u8 = 3;
-/// More records would have been ignored than allowed; nothing loaded.
+/// More records would have been rejected than allowed; nothing loaded.
 pub(crate) const TOO_MANY_REJECTS: u8 = 4;
 /// Some rows are in and some are not, or nobody knows.
 pub(crate) const PARTLY_COMMITTED: u8 = 5;

@@ -314,7 +314,7 @@ mod tests {
         for bad in ["1.5", "101%", "%", "NaN%", ""] {
             assert!(refusal(&[&ignore[..], &[bad]].concat()).contains("--reject-limit"), "{bad}");
         }
-        assert!(refusal(&["a", "--reject-limit", "1"]).contains("ignored"));
+        assert!(refusal(&["a", "--reject-limit", "1"]).contains("rejected"));
     }
 
     #[test]

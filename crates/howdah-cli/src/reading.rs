@@ -23,7 +23,7 @@ pub(crate) fn options(
     if tolerance.on_error == OnError::Stop
         && (tolerance.reject_limit.is_some() || tolerance.rejects.is_some())
     {
-        return Err(Error::usage("--reject-limit and --rejects are about ignored records")
+        return Err(Error::usage("--reject-limit and --rejects are about rejected records")
             .with_hint("add --on-error ignore"));
     }
     if tolerance.rejects.as_deref().is_some_and(|path| path == Path::new("-")) {

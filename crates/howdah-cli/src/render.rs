@@ -195,24 +195,24 @@ pub(crate) fn judged(report: &Report) -> String {
     format!("dry run: {good} would be sent; nothing was changed")
 }
 
-/// Where ignored records are and what can be done with them.
+/// Where rejected records are and what can be done with them.
 pub(crate) fn rejects(report: &Report) -> Option<String> {
     let places = [
         report.rejects_path.as_deref().map(str::to_owned),
         report.rejects_table.as_deref().map(|table| format!("the table {}", visible(table))),
     ];
     let path = places.into_iter().flatten().collect::<Vec<_>>().join(" and ");
-    ignored(report.rows_rejected, &path, report.error.is_some())
+    rejected(report.rows_rejected, &path, report.error.is_some())
 }
 
 /// The same for `rows` records in `path`; empty: there are none.
-pub(crate) fn ignored(rows: u64, path: &str, has_failed: bool) -> Option<String> {
+pub(crate) fn rejected(rows: u64, path: &str, has_failed: bool) -> Option<String> {
     let count = counted(rows, "record was", "records were");
     Some(match has_failed {
         _ if path.is_empty() => return None,
-        false => format!("{count} ignored, with the reasons in {path}"),
+        false => format!("{count} rejected, with the reasons in {path}"),
         // The file may lack some: it can have been the failure.
-        true => format!("{count} refused so far; what was kept of them is in {path}"),
+        true => format!("{count} rejected so far; what was kept of them is in {path}"),
     })
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn read(table: Option<&str>, given: &Bound<'_, PyDict>) -> PyResult<L
         if options.tolerance.on_error == OnError::Stop
             && (options.tolerance.reject_limit.is_some() || options.tolerance.rejects.is_some())
         {
-            return Err(Error::usage("reject_limit and rejects are about ignored records")
+            return Err(Error::usage("reject_limit and rejects are about rejected records")
                 .with_hint("add on_error=\"ignore\""));
         }
         Ok(options)

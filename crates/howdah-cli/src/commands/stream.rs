@@ -103,7 +103,7 @@ fn tell(
         console.result(&render::json(report));
     }
     let path = report.rejects_path.as_deref().unwrap_or_default();
-    if let Some(text) = render::ignored(report.rows_rejected, path, report.error.is_some()) {
+    if let Some(text) = render::rejected(report.rows_rejected, path, report.error.is_some()) {
         console.labelled("rejects", &text);
     }
     match error {

@@ -40,7 +40,7 @@ const DENSE: f64 = 0.01;
 /// Below so many open literals a piece never counts as dense: one question answers them all.
 const FEW_LITERALS: usize = 100;
 
-/// Where refused records go.
+/// Where rejected records go.
 pub(crate) type Keep<'k> = dyn FnMut(&[Reject]) -> Result<(), Error> + Send + 'k;
 
 /// What became of a morsel.
@@ -154,7 +154,7 @@ impl Encoder {
         self.answers.learn(open, answers);
     }
 
-    /// The rows of `morsel`, how many of its records were refused, and how many it has.
+    /// The rows of `morsel`, how many of its records were rejected, and how many it has.
     fn rows(
         &mut self,
         morsel: &Morsel,

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 
-/// A refused record.
+/// A rejected record.
 #[derive(Debug)]
 pub(crate) struct Reject {
     /// Where and why.

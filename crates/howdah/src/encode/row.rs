@@ -84,7 +84,7 @@ impl<'m> RowBuilder<'m> {
         Ok(())
     }
 
-    /// The record is refused, unless a literal before this one is open: the server would speak of that one first.
+    /// The record is rejected, unless a literal before this one is open: the server would speak of that one first.
     #[cold]
     pub(crate) fn refuse(
         &self,

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::options::OnError;
 use crate::plan::Plan;
 
-/// So many refused records are handed over together: a piece of empty lines would otherwise become half a million of them.
+/// So many rejected records are handed over together: a piece of empty lines would otherwise become half a million of them.
 const REJECTS_AT_ONCE: usize = 4096;
 
 /// Counts the records of a morsel and hands over the refused ones.
@@ -69,7 +69,7 @@ impl<'s, 'k> Sorting<'s, 'k> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Hands over the rest: how many records were refused, and how many there are.
+    /// Hands over the rest: how many records were rejected, and how many there are.
     pub(super) fn finish(self) -> Result<(u64, u64), Error> {
         if !self.rejects.is_empty() {
             (self.keep)(&self.rejects)?;

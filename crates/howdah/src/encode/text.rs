@@ -19,7 +19,7 @@ use crate::plan::{Judging, Plan};
 use crate::read::records::{Record, Records};
 
 impl Encoder {
-    /// The rows of `piece`, how many of its records were refused, and how many it has. Refused records are handed over, once,
+    /// The rows of `piece`, how many of its records were rejected, and how many it has. Rejected records are handed over, once,
     /// as long as no record before them is open.
     pub(super) fn piece_rows(
         &mut self,

@@ -91,7 +91,7 @@ pub enum ErrorKind {
     Source,
     /// A value or record of the input is wrong.
     Data,
-    /// More records were refused than the caller allows.
+    /// More records were rejected than the caller allows.
     TooManyRejects,
     /// The server refused or failed.
     Server,

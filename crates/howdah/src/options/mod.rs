@@ -106,7 +106,7 @@ groups! {
             after: many String,
             /// ANALYZE the table after the commit; default: no.
             analyze: one bool,
-            /// Make and show the plan, judge every record, change nothing; default: no.
+            /// Make and show the plan, check every record, change nothing; default: no.
             dry_run: one bool,
         },
         /// How rows travel.
@@ -139,7 +139,7 @@ groups! {
             on_error: one OnError,
             /// The most records that may be refused under [`OnError::Ignore`]; default: any number.
             reject_limit: maybe RejectLimit,
-            /// Where refused records go; default: `<table>.<load id>.rejects.jsonl` in the working directory.
+            /// Where rejected records go; default: `<table>.<load id>.rejects.jsonl` in the working directory.
             rejects: maybe_into PathBuf,
             /// A file that [`rejects`](Self::rejects) names and that holds something is emptied, through a link too;
             /// default: it is left alone and the load does not begin.
@@ -171,7 +171,7 @@ words! {
     /// What happens to NUL characters.
     #[derive(Default)]
     OnNul {
-        /// The record is refused.
+        /// The record is rejected.
         #[default]
         Error = "error",
         /// They are dropped, and the record is read as if they had not been there.

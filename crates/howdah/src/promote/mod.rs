@@ -261,7 +261,7 @@ pub(crate) struct Promotion {
     /// Where refused rows go; `None`: the first of them ends the promotion.
     rejects: Option<RejectsTable>,
     rejects_violations: bool,
-    /// More refused rows end the promotion; with how many records were refused before, and read.
+    /// More refused rows end the promotion; with how many records were rejected before, and read.
     reject_limit: Option<(RejectLimit, u64, u64)>,
     drops_landing: bool,
     /// The statement that limits waiting for locks in its transaction.

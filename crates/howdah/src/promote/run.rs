@@ -42,7 +42,7 @@ impl PromotionRun<'_> {
             return Err(Error::new(
                 ErrorKind::TooManyRejects,
                 message![
-                    "{refused} records were refused, more than ",
+                    "{refused} records were rejected, more than ",
                     setting::REJECT_LIMIT.word(limit.to_string()),
                     " allows"
                 ],

@@ -92,7 +92,7 @@ impl Rejects {
         Ok(rejects)
     }
 
-    /// Keeps refused records.
+    /// Keeps rejected records.
     ///
     /// # Errors
     /// They are more than the limit allows, or cannot be written.
@@ -135,7 +135,7 @@ impl Rejects {
         self.state.lock().count
     }
 
-    /// The file, once a record was refused.
+    /// The file, once a record was rejected.
     pub(crate) fn path(&self) -> Option<&Path> {
         (self.count() > 0).then_some(self.path.as_path())
     }
@@ -286,7 +286,7 @@ impl Rejects {
             ErrorKind::TooManyRejects,
             message![
                 "{count} ",
-                if count == 1 { "record was refused" } else { "records were refused" },
+                if count == 1 { "record was rejected" } else { "records were rejected" },
                 ", more than ",
                 setting::REJECT_LIMIT.word(limit),
                 " allows"

@@ -318,7 +318,7 @@ async fn send_input(
     Ok(Sent { timings, ..sent })
 }
 
-/// Encodes `morsel`, asking the server about literals that the codecs are unsure of. Refused records go to the rejects.
+/// Encodes `morsel`, asking the server about literals that the codecs are unsure of. Rejected records go to the rejects.
 ///
 /// # Errors
 /// The first record that cannot be a row, if that ends the load; too many such records; no answer from the server.

@@ -115,7 +115,7 @@ impl Carrier {
                 return Ok(Ended::Failed);
             }
             if self.between.held() > MOST_HELD {
-                // Refused records behind a row whose commit takes long: the writer's queue does not bound them.
+                // Rejected records behind a row whose commit takes long: the writer's queue does not bound them.
                 std::thread::sleep(PATIENCE / 10);
                 self.intake.source.keep_up()?;
                 arrival = Arrival::Nothing;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// What one piece, or several that follow each other, showed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PieceAscent {
-    /// No record: a header alone, or refused records.
+    /// No record: a header alone, or rejected records.
     Empty,
     /// Growing from the first to the last.
     Growing(i64, i64),

@@ -13,7 +13,7 @@ use crate::plan::mapping::Mapping;
 use crate::rejects::{Existing, Rejects, default_path, is_an_input, provenance};
 
 impl Load<'_> {
-    /// The file for refused records, when they are to be kept.
+    /// The file for rejected records, when they are to be kept.
     pub(super) fn reject_file(
         &self,
         table: &Table,
