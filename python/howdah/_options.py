@@ -45,7 +45,7 @@ class Options(TypedDict, total=False):
     unlogged: Annotated[
         bool | None, "New tables are UNLOGGED: faster, emptied by a crash of the server. Default: False."
     ]
-    dry_run: Annotated[bool | None, "Make the plan and judge every record, change nothing. Default: False."]
+    dry_run: Annotated[bool | None, "Make the plan and check every record, change nothing. Default: False."]
 
     format: Annotated[Format | None, "Of files. Default: by the name's ending and the content, else csv."]
     encoding: Annotated[

@@ -47,7 +47,7 @@ pub(crate) use stream::{OnConflictArg, Stream};
     disable_help_subcommand = true,
     arg_required_else_help = true,
     max_term_width = 110,
-    after_help = "See what a command takes with: howdah COMMAND --help"
+    after_help = "A command's options: howdah COMMAND --help"
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -69,11 +69,11 @@ pub(crate) enum Command {
     Load(Box<Load>),
     /// Write lines into a table as they come
     Stream(Box<Stream>),
-    /// Read a landing table's text as types, into another table
+    /// Convert a landing table's text to types, into another table
     Promote(Promote),
-    /// Make typed code of annotated SQL
+    /// Generate typed code from annotated SQL
     Codegen(Codegen),
-    /// Apply the steps of annotated SQL to a database, once each
+    /// Apply migrations of annotated SQL to a database, each once
     Migrate(Migrate),
     /// Manage howdah's own PostgreSQL servers
     Server(ServerArgs),

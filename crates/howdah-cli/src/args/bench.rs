@@ -72,19 +72,19 @@ pub(crate) struct BenchRun {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: Option<u32>,
 
-    /// Only sections of this name; repeatable; --resume adds others [default: all]
+    /// Only sections of this name; repeatable; add more later with --resume [default: all]
     #[arg(long, value_name = "NAME")]
     pub(crate) section: Vec<String>,
 
-    /// Only methods whose name holds this; repeatable [default: all]
+    /// Only methods whose name contains this; repeatable [default: all]
     #[arg(long, value_name = "TEXT")]
     pub(crate) method: Vec<String>,
 
-    /// Slower runs load a first part of the rows and are marked [default: 60, quick: 3]
+    /// Cut slower runs short: they load the first rows, and are marked [default: 60, quick: 3]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) max_seconds: Option<f64>,
 
-    /// A server to measure, in tables howdah_bench… that are dropped [default: new ones]
+    /// Measure this server, in tables howdah_bench… that are dropped [default: new servers]
     #[arg(long = "dbname", short = 'd', value_name = "CONNINFO")]
     pub(crate) dbname: Option<String>,
 

@@ -6,25 +6,25 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use howdah_codegen::languages::Generator;
 
 const EXAMPLES: &str = "\
-The server is a throwaway one, made for it; PGHOST and the like are not looked at. -d names another
-(HOWDAH_CODEGEN_URL and SQG_POSTGRES_URL stand for it), on which nothing stays: steps run in a
-scratch database or a transaction that is rolled back. QUERY and EXEC are never run.
+Statements are described by a throwaway server that is started for it; PG* variables are not read.
+-d, HOWDAH_CODEGEN_URL or SQG_POSTGRES_URL name another server. Nothing stays on it: steps run in a
+scratch database or in a transaction that is rolled back. QUERY and EXEC are never run.
 
 Examples:
   howdah codegen init example               a small project that runs, and how to run it
   howdah codegen syntax                     how SQL is annotated, on one screen
   howdah codegen check                      howdah.yaml or sqg.yaml of this folder, without a server
   howdah codegen generate db                the configuration in db/
-  howdah codegen generate --check           is all code as the files say? for CI
-  howdah codegen generate --watch           again after every change, until Ctrl-C
+  howdah codegen generate --check           fail if code is out of date: for CI
+  howdah codegen generate --watch           generate after every change, until Ctrl-C
   howdah codegen explain user_by_name       types, what can be null, and why
   howdah codegen template go > my.jinja     a start for code of another layout
   howdah codegen generate --generator python/postgres --file users.sql --output app/
 
-Exit codes: 0 done, and nothing is wrong (there may be warnings), 1 something is wrong with the
-files, or code is not what it is to be, 2 usage, no configuration, or the server cannot be used.";
+Exit codes: 0 done, perhaps with warnings, 1 errors in the files, or code that is out of date,
+2 usage, no configuration, or the server cannot be used.";
 
-/// Make typed code of annotated SQL.
+/// Generate typed code from annotated SQL.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct Codegen {
@@ -37,25 +37,25 @@ pub(crate) enum CodegenAction {
     /// Write a small project that runs, and print the commands that run it
     #[command(after_help = EXAMPLES)]
     Init(CodegenInit),
-    /// Say all that is wrong with configuration and SQL files; no server is asked
+    /// Check configuration and SQL files for errors, without a server
     #[command(after_help = EXAMPLES)]
     Check(CodegenCheck),
-    /// Write the code
+    /// Generate the code
     #[command(after_help = EXAMPLES)]
     Generate(Box<CodegenGenerate>),
     /// Print parameters and columns of statements and tables: types, what can be null, and why
     #[command(after_help = EXAMPLES)]
     Explain(Box<CodegenExplain>),
-    /// Print the template of a language's code, as a start for `template:` of a configuration
+    /// Print the template of a language's code, to start one of your own (`template:`)
     #[command(after_help = EXAMPLES)]
     Template(CodegenTemplate),
-    /// Print how SQL is annotated: a file that is an example of everything
+    /// Print an annotated SQL file that shows everything
     Syntax,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CodegenInit {
-    /// The folder to write to; it is made where there is none [default: the current one]
+    /// The folder to write to, made if it is missing [default: the current one]
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) folder: Option<PathBuf>,
 
@@ -64,7 +64,7 @@ pub(crate) struct CodegenInit {
     #[arg(long, value_name = "NAME", default_value = "python/postgres", hide_possible_values = true)]
     pub(crate) generator: GeneratorArg,
 
-    /// Write over files that are there [default: write nothing, and name them]
+    /// Overwrite files that are there [default: write nothing, and name them]
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -92,15 +92,15 @@ pub(crate) struct CodegenGenerate {
     #[arg(value_name = "FILE|DIR", value_hint = ValueHint::AnyPath, conflicts_with_all = ["config", "generator"])]
     pub(crate) place: Option<PathBuf>,
 
-    /// Write nothing; fail if something would change [default: write]
+    /// Write nothing; fail if the code is out of date [default: write]
     #[arg(long, conflicts_with = "emit")]
     pub(crate) check: bool,
 
-    /// Go on: write the code again whenever a file changes that it is made of [default: once]
+    /// Keep running, and generate again after every change of a source file [default: once]
     #[arg(long, conflicts_with_all = ["check", "emit", "format"])]
     pub(crate) watch: bool,
 
-    /// Print this and write nothing: model, as JSON [default: write code]
+    /// Print what code is made from, and write nothing: model (JSON) [default: write code]
     #[arg(long, value_name = "WHAT", hide_possible_values = true, conflicts_with = "format")]
     pub(crate) emit: Option<EmitArg>,
 
@@ -129,7 +129,7 @@ pub(crate) struct ExplainedProject {
     #[arg(long, value_name = "FILE|DIR", value_hint = ValueHint::AnyPath, conflicts_with = "file")]
     pub(crate) config: Option<PathBuf>,
 
-    /// A SQL file, without a configuration; may be repeated [default: of the configuration]
+    /// A SQL file, without a configuration; repeatable [default: the configuration's]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: Vec<String>,
 }
@@ -137,23 +137,23 @@ pub(crate) struct ExplainedProject {
 /// What the project is, and how messages about it are written.
 #[derive(Debug, Args)]
 pub(crate) struct Project {
-    /// The same, as an option
+    /// The configuration or its folder, as an option [default: howdah.yaml or sqg.yaml here]
     #[arg(long, value_name = "FILE|DIR", value_hint = ValueHint::AnyPath)]
     pub(crate) config: Option<PathBuf>,
 
-    /// Without a configuration: python/postgres and the like [default: of the configuration]
+    /// Without a configuration: the language, as python/postgres [default: the configuration's]
     #[arg(long, value_name = "NAME", requires = "file", conflicts_with = "config")]
     pub(crate) generator: Option<String>,
 
-    /// A SQL file; may be repeated [default: of the configuration]
+    /// A SQL file; repeatable [default: the configuration's]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "generator")]
     pub(crate) file: Vec<String>,
 
-    /// The folder (with / at its end) or file of the code [default: standard output]
+    /// Where the code goes: a file, or a folder with / at its end [default: standard output]
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath, requires = "generator")]
     pub(crate) output: Option<String>,
 
-    /// The project's name, and the code's [default: the file's]
+    /// Name of the project and of its code [default: the file's]
     #[arg(long, value_name = "NAME", requires = "generator")]
     pub(crate) name: Option<String>,
 
@@ -163,7 +163,7 @@ pub(crate) struct Project {
 }
 
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Server (as psql; without any of these a throwaway one)")]
+#[command(next_help_heading = "Server (as for psql; without any of these a throwaway one)")]
 pub(crate) struct DescribingServer {
     /// Database name, URI, or key=value string [default: HOWDAH_CODEGEN_URL]
     #[arg(long = "dbname", short = 'd', value_name = "CONNINFO")]

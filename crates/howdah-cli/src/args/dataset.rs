@@ -21,7 +21,7 @@ pub(crate) struct Dataset {
     #[arg(value_name = "NAME|list|gh-archive")]
     pub(crate) name: String,
 
-    /// gh-archive: hourly files of GH Archive, made rows of github-events
+    /// gh-archive: hourly files of GH Archive, to become rows of github-events
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
 
@@ -29,11 +29,11 @@ pub(crate) struct Dataset {
     #[arg(long, value_name = "N")]
     pub(crate) rows: Option<u64>,
 
-    /// Another seed, other rows
+    /// Seed of the random numbers: another seed, other rows
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// readings: a JSON column with what is known of the truck
+    /// readings: add a JSON column that describes the truck
     #[arg(long)]
     pub(crate) with_tags: bool,
 

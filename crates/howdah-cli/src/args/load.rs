@@ -61,15 +61,15 @@ pub(crate) struct Load {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Target")]
 pub(crate) struct LoadTarget {
-    /// [SCHEMA.]TABLE, folded unless quoted [default: the first file's name]
+    /// [SCHEMA.]TABLE, lower-cased unless quoted as in SQL [default: the first file's name]
     #[arg(long, value_name = "TABLE")]
     pub(crate) table: Option<String>,
 
-    /// What becomes of a table that is there, or is not
+    /// Whether the table is made, added to, replaced or matched by a key (docs/modes.md)
     #[arg(long, value_name = "MODE", default_value = "create_append")]
     pub(crate) mode: ModeArg,
 
-    /// A new table's key, or the one to match rows by: a,b [default: the table's]
+    /// Key of a new table, or by which upsert and the like match: a,b [default: the table's]
     #[arg(long, value_name = "LIST")]
     pub(crate) key: Option<String>,
 
@@ -81,13 +81,13 @@ pub(crate) struct LoadTarget {
     #[arg(long)]
     pub(crate) unlogged: bool,
 
-    /// Show the plan, judge every record, change nothing
+    /// Show the plan and check every record, but change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
 
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Connection (as psql; PG* variables and .pgpass count)")]
+#[command(next_help_heading = "Connection (as for psql; PG* variables and .pgpass are read)")]
 pub(crate) struct Connection {
     /// Database name, URI, or key=value string [default: howdah's own server]
     #[arg(long = "dbname", short = 'd', value_name = "CONNINFO")]
@@ -121,7 +121,7 @@ pub(crate) struct Input {
     #[arg(long, value_name = "BYTE", allow_hyphen_values = true)]
     pub(crate) delimiter: Option<String>,
 
-    /// What stands for NULL [default: guessed, an empty field, \N for text]
+    /// What stands for NULL [default: guessed, else an empty field; text: \N]
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub(crate) null: Option<String>,
 
@@ -133,7 +133,7 @@ pub(crate) struct Input {
     #[arg(long, value_name = "FMT")]
     pub(crate) date_format: Option<String>,
 
-    /// Record 1 names columns: auto, false; true if bare [default: auto]
+    /// Whether record 1 has the columns' names: auto, true, false; alone: true [default: auto]
     #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) header: Option<String>,
 
@@ -145,11 +145,11 @@ pub(crate) struct Input {
     #[arg(long, value_name = "BYTE", allow_hyphen_values = true)]
     pub(crate) escape: Option<String>,
 
-    /// Columns where a quoted NULL marker is NULL: a,b, * [default: none]
+    /// Columns in which a quoted NULL marker is NULL too: a,b or * [default: none]
     #[arg(long, value_name = "LIST")]
     pub(crate) force_null: Option<String>,
 
-    /// Columns where no field is NULL: a,b, * [default: none]
+    /// Columns in which an unquoted NULL marker is text, not NULL: a,b or * [default: none]
     #[arg(long, value_name = "LIST")]
     pub(crate) force_not_null: Option<String>,
 }
@@ -157,15 +157,15 @@ pub(crate) struct Input {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Columns (matched by the header's names, else by position)")]
 pub(crate) struct Columns {
-    /// Columns of the fields, JSON: keys to load [default: by name or order]
+    /// The column of each field, in order; JSON: keys to load [default: by name, else order]
     #[arg(long, value_name = "LIST")]
     pub(crate) columns: Option<String>,
 
-    /// Load header name SRC into column DST; repeatable [default: equal]
+    /// Load the field named SRC into column DST; repeatable [default: of the same name]
     #[arg(long, value_name = "SRC=DST")]
     pub(crate) map: Vec<String>,
 
-    /// Header names that are not loaded: a,b [default: none]
+    /// Fields, by their names, that are not loaded: a,b [default: none]
     #[arg(long, value_name = "LIST")]
     pub(crate) skip_columns: Vec<String>,
 }
@@ -178,7 +178,7 @@ pub(crate) struct FileInput {
     #[arg(long, value_name = "NAME")]
     pub(crate) encoding: Option<String>,
 
-    /// What stands for a column's DEFAULT, server 16+ [default: nothing]
+    /// What stands for a column's DEFAULT; needs PostgreSQL 16 [default: nothing]
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub(crate) default: Option<String>,
 
@@ -186,7 +186,7 @@ pub(crate) struct FileInput {
     #[arg(long, value_name = "N")]
     pub(crate) skip_lines: Option<u64>,
 
-    /// Load at most so many records [default: all]
+    /// Load at most this many records [default: all]
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
 }
@@ -195,19 +195,19 @@ pub(crate) struct FileInput {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Columns (matched by the header's names, else by position)")]
 pub(crate) struct FileColumns {
-    /// A new table's types: a=int,b=numeric(10,2) [default: found]
+    /// Types of a new table's columns: a=int,b=numeric(10,2) [default: found in the data]
     #[arg(long, value_name = "COL=TYPE")]
     pub(crate) types: Vec<String>,
 
-    /// A new table's names: keep (the header's) or snake
+    /// Names of a new table's columns: keep (the header's) or snake (snake_case)
     #[arg(long, value_name = "HOW", default_value = "keep", hide_possible_values = true, value_parser = word!(ColumnNames))]
     pub(crate) names: ColumnNames,
 
-    /// A column of text for the name of each row's file [default: none]
+    /// A text column that gets the name of each row's file [default: none]
     #[arg(long, value_name = "NAME")]
     pub(crate) file_column: Option<String>,
 
-    /// Directories like year=2026 on the way to a file are columns [default: off]
+    /// Directories like year=2026 in a file's path become columns [default: off]
     #[arg(long)]
     pub(crate) hive: bool,
 }
@@ -219,15 +219,15 @@ pub(crate) struct Tolerance {
     #[arg(long, value_name = "WHAT", default_value = "stop", hide_possible_values = true, value_parser = word!(OnError))]
     pub(crate) on_error: OnError,
 
-    /// Most records that may be rejected, or per cent of all [default: any]
+    /// Most records that may be rejected, as a number or percentage [default: no limit]
     #[arg(long, value_name = "N|P%")]
     pub(crate) reject_limit: Option<String>,
 
-    /// Where rejected records go [default: TABLE.LOAD_ID.rejects.jsonl, here]
+    /// Where rejected records go [default: TABLE.LOAD_ID.rejects.jsonl in this folder]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) rejects: Option<PathBuf>,
 
-    /// NUL characters, which no text can hold: error, strip
+    /// What to do with NUL characters, which text cannot hold: error, strip
     #[arg(long, value_name = "WHAT", default_value = "error", hide_possible_values = true, value_parser = word!(OnNul))]
     pub(crate) on_nul: OnNul,
 }
@@ -236,11 +236,11 @@ pub(crate) struct Tolerance {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Bad records")]
 pub(crate) struct Losses {
-    /// A file of rejects that holds something is emptied [default: refused]
+    /// Overwrite the file of --rejects if it is not empty [default: an error]
     #[arg(long, requires = "rejects")]
     pub(crate) overwrite_rejects: bool,
 
-    /// What values may lose: nanoseconds, decimals, floats [default: nothing]
+    /// What may be cut off or rounded: nanoseconds, decimals, floats [default: nothing]
     #[arg(long, value_name = "WHAT", value_delimiter = ',', hide_possible_values = true)]
     pub(crate) allow: Vec<AllowArg>,
 }
@@ -248,23 +248,23 @@ pub(crate) struct Losses {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Writing")]
 pub(crate) struct Writing {
-    /// Connections that write at once [default: by cores, input, indexes]
+    /// Connections that write at once [default: by cores, input and indexes]
     #[arg(long, short = 'j', value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 
-    /// Order of rows within 16 MiB: auto, none, an index [default: auto]
+    /// Sort each 16 MiB of rows by an index: auto, none, or its name [default: auto]
     #[arg(long, value_name = "ORDER", default_value = "auto", hide_default_value = true)]
     pub(crate) sort: String,
 
-    /// How rows travel: docs/write-paths.md
+    /// How rows are sent: copy-binary, copy-text, … (docs/write-paths.md)
     #[arg(long, value_name = "PATH", default_value = "copy-binary", hide_possible_values = true)]
     pub(crate) write_path: WritePathArg,
 
-    /// landing: the table of text where rows land [default: TABLE_landing]
+    /// --write-path landing: the table that takes rows as text [default: TABLE_landing]
     #[arg(long, value_name = "TABLE")]
     pub(crate) landing_table: Option<String>,
 
-    /// landing: it stays after its rows were promoted [default: dropped]
+    /// --write-path landing: keep that table afterwards [default: drop it]
     #[arg(long)]
     pub(crate) keep_landing: bool,
 
@@ -272,7 +272,7 @@ pub(crate) struct Writing {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) rows_per_statement: Option<u32>,
 
-    /// COPY FREEZE; table made or emptied here, one job [default: off]
+    /// COPY FREEZE: only into a table that this load makes or empties; one job [default: off]
     #[arg(long)]
     pub(crate) freeze: bool,
 
@@ -284,11 +284,11 @@ pub(crate) struct Writing {
     #[arg(long, value_name = "TIME")]
     pub(crate) lock_timeout: Option<String>,
 
-    /// SQL before row 1, in its transaction; repeatable [default: none]
+    /// SQL to run before the first row, in its transaction; repeatable [default: none]
     #[arg(long, value_name = "SQL")]
     pub(crate) before: Vec<String>,
 
-    /// SQL after all rows, in their transaction; repeatable [default: none]
+    /// SQL to run after the last row, in its transaction; repeatable [default: none]
     #[arg(long, value_name = "SQL")]
     pub(crate) after: Vec<String>,
 
@@ -296,7 +296,7 @@ pub(crate) struct Writing {
     #[arg(long, overrides_with = "no_analyze")]
     pub(crate) analyze: bool,
 
-    /// Leave it to autovacuum [default: on]
+    /// Leave ANALYZE to autovacuum [default: on]
     #[arg(long, overrides_with = "analyze")]
     no_analyze: bool,
 }

@@ -9,10 +9,10 @@ use super::load::{Connection, ReportArg};
 const EXAMPLES: &str = "\
 Steps are the MIGRATE blocks of a project's SQL files (howdah codegen syntax), in their order. Each
 is a transaction together with its row in the table howdah_migrations, which generated code shares.
-A database is always named: no variable stands for -d, HOWDAH_CODEGEN_URL neither.
+-d is always needed: no variable stands for it, not even HOWDAH_CODEGEN_URL.
 
 Examples:
-  howdah migrate status -d shop               how the steps stand; exit code 1 if some are pending
+  howdah migrate status -d shop               what is applied; exit code 1 if steps are pending
   howdah migrate apply -d shop --dry-run      try what is pending, and take it back
   howdah migrate apply db -d shop --lock-timeout 5s
   howdah migrate apply -d shop --project tenant-123
@@ -22,7 +22,7 @@ Exit codes: 0 done, 1 failed, files and database do not fit together, or (status
 
 const OUTPUT_HEADING: &str = "Output (results and JSON on stdout, messages on stderr)";
 
-/// Apply the steps of annotated SQL to a database, once each.
+/// Apply migrations of annotated SQL to a database, each once.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct Migrate {
@@ -35,7 +35,7 @@ pub(crate) enum MigrateAction {
     /// Apply the steps that are pending
     #[command(after_help = EXAMPLES)]
     Apply(Box<MigrateApply>),
-    /// Say how the steps stand; change nothing
+    /// Show which steps are applied and which are pending; change nothing
     #[command(after_help = EXAMPLES)]
     Status(Box<MigrateStatus>),
 }
@@ -53,11 +53,11 @@ pub(crate) struct MigrateApply {
     #[arg(long, value_name = "TIME")]
     pub(crate) lock_timeout: Option<String>,
 
-    /// A step is there as the files have it: remember it, do not run it; repeatable [default: none]
+    /// Record a step as applied without running it: its effect is there; repeatable [default: none]
     #[arg(long, value_name = "STEP")]
     pub(crate) accept: Vec<String>,
 
-    /// A :no_transaction step that was begun runs again; repeatable [default: none]
+    /// Run a :no_transaction step again whose end is not known; repeatable [default: none]
     #[arg(long, value_name = "STEP")]
     pub(crate) retry: Vec<String>,
 
@@ -81,11 +81,11 @@ pub(crate) struct HistoryFiles {
     #[arg(value_name = "FILE|DIR", value_hint = ValueHint::AnyPath, conflicts_with = "file")]
     pub(crate) place: Option<PathBuf>,
 
-    /// A SQL file, without a configuration; may be repeated [default: of the configuration]
+    /// A SQL file, without a configuration; repeatable [default: the configuration's]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "project")]
     pub(crate) file: Vec<String>,
 
-    /// The name under which the database remembers the steps [default: of the configuration]
+    /// The project's name in the database's table [default: the configuration's]
     #[arg(long, value_name = "NAME")]
     pub(crate) project: Option<String>,
 }
@@ -93,7 +93,7 @@ pub(crate) struct HistoryFiles {
 /// What both actions take.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
-    /// The database may have steps behind all of these files [default: an error]
+    /// Allow a database that has later steps than these files [default: an error]
     #[arg(long)]
     pub(crate) allow_newer: bool,
 
@@ -111,7 +111,7 @@ pub(crate) struct Common {
 
 /// A server whose database has to be named.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Connection (as psql; PG* variables and .pgpass count)")]
+#[command(next_help_heading = "Connection (as for psql; PG* variables and .pgpass are read)")]
 pub(crate) struct NamedServer {
     /// Database name, URI, or key=value string
     #[arg(long = "dbname", short = 'd', value_name = "CONNINFO", required = true)]

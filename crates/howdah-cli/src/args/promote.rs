@@ -5,8 +5,8 @@ use clap::Args;
 use super::load::{Connection, ReportArg};
 
 const PROMOTE_EXAMPLES: &str = "\
-The landing table's columns are text and have names of columns of the typed table. All in one
-transaction; rows that do not fit go to a table of their own, with column, SQLSTATE and reason.
+The landing table has columns of text, with names of the typed table's columns. Everything is one
+transaction. Rows that do not fit go to a table of their own, with column, SQLSTATE and reason.
 
 Examples:
   howdah load raw.csv --table t --write-path landing    lands and promotes in one go
@@ -16,7 +16,7 @@ Examples:
 Exit codes: 0 done, 1 failed and nothing changed, 2 usage or connection, 3 promoted with some rows
 rejected, 130 or 143 interrupted.";
 
-/// Read a landing table's text as the types of another table, and insert it there.
+/// Convert a landing table's text to the types of another table, and insert it there.
 #[derive(Debug, Args)]
 #[command(after_help = PROMOTE_EXAMPLES)]
 pub(crate) struct Promote {
@@ -28,11 +28,11 @@ pub(crate) struct Promote {
     #[arg(long, value_name = "TABLE")]
     pub(crate) into: String,
 
-    /// Where rows go that do not fit [default: LANDING_rejects]
+    /// The table for rows that do not fit [default: LANDING_rejects]
     #[arg(long, value_name = "TABLE")]
     pub(crate) rejects_table: Option<String>,
 
-    /// Rows that break a constraint go there too [default: they end it all]
+    /// Rows that break a constraint go there too [default: they end the promotion]
     #[arg(long)]
     pub(crate) reject_violations: bool,
 

@@ -27,15 +27,15 @@ written, 130 or 143 stopped by a signal with everything written that was read.";
 #[derive(Debug, Args)]
 #[command(after_help = STREAM_EXAMPLES)]
 pub(crate) struct Stream {
-    /// [SCHEMA.]TABLE, folded unless quoted; it must exist [default: none]
+    /// [SCHEMA.]TABLE, lower-cased unless quoted as in SQL; it must exist [default: none]
     #[arg(long, value_name = "TABLE", help_heading = "Target")]
     pub(crate) table: String,
 
-    /// Rows whose key is there: ignore them, or update [default: an error]
+    /// Rows whose key is in the table already: ignore or update [default: an error]
     #[arg(long, value_name = "WHAT", hide_possible_values = true, help_heading = "Target")]
     pub(crate) on_conflict: Option<OnConflictArg>,
 
-    /// The columns of the key: a,b [default: the primary key, or the only one]
+    /// The columns of that key: a,b [default: the primary key, else the only unique index]
     #[arg(long, value_name = "LIST", requires = "on_conflict", help_heading = "Target")]
     pub(crate) conflict_key: Option<String>,
 
@@ -46,11 +46,11 @@ pub(crate) struct Stream {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = INPUT_HEADING)]
     pub(crate) follow: Option<PathBuf>,
 
-    /// Keep how far the file is written, go on from there [default: none]
+    /// Remember in this file how far the input is written, and go on from there [default: none]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = INPUT_HEADING)]
     pub(crate) state: Option<PathBuf>,
 
-    /// The same in this table of the database, each row once [default: none]
+    /// Remember it in this table of the database instead: no row comes twice [default: none]
     #[arg(long, value_name = "NAME", conflicts_with_all = ["state", "at_least_once"], help_heading = INPUT_HEADING)]
     pub(crate) state_table: Option<String>,
 
@@ -66,7 +66,7 @@ pub(crate) struct Stream {
     #[command(flatten)]
     pub(crate) writing: StreamWriting,
 
-    /// Keep figures for Prometheus there, new every 5 s [default: none]
+    /// Write metrics for Prometheus to this file every 5 s [default: none]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output (data and JSON on stdout, messages on stderr)")]
     pub(crate) metrics: Option<PathBuf>,
     #[command(flatten)]
@@ -87,7 +87,7 @@ pub(crate) struct StreamWriting {
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_bytes: Option<String>,
 
-    /// Longest a row waits for company: 5ms, 1s [default: 5ms]
+    /// Longest time that a row waits for others to go with it: 5ms, 1s [default: 5ms]
     #[arg(long, value_name = "TIME")]
     pub(crate) max_age: Option<String>,
 
@@ -103,15 +103,15 @@ pub(crate) struct StreamWriting {
     #[arg(long, value_name = "SIZE")]
     pub(crate) queue_bytes: Option<String>,
 
-    /// Aim at 99 of 100 rows being in within TIME [default: none]
+    /// Adapt so that 99 % of the rows are committed within this time [default: none]
     #[arg(long, value_name = "TIME")]
     pub(crate) latency_target: Option<String>,
 
-    /// No ledger: rows may come twice on a lost connection [default: off]
+    /// No ledger: after a lost connection rows may come twice [default: off]
     #[arg(long)]
     pub(crate) at_least_once: bool,
 
-    /// How long to try while the server is away: 30s, 5min [default: 5min]
+    /// How long to try again while the server is away: 30s, 5min [default: 5min]
     #[arg(long, value_name = "TIME")]
     pub(crate) retry_for: Option<String>,
 }
