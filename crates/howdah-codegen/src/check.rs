@@ -49,7 +49,7 @@ pub fn check(config: &Config) -> Result<Checked, Diagnostics> {
     for group in &config.groups {
         let mut sources = Vec::new();
         for named in &group.files {
-            // A file of two groups is told of once.
+            // A file of two groups is reported once.
             if let Some(source) = read.get(named.path.as_str()) {
                 sources.push(source.clone());
                 continue;

@@ -8,13 +8,13 @@ mod types;
 
 pub use generator::GENERATORS;
 pub use output::below;
-pub use schema::{Schema, SchemaFiles, Tool};
+pub use schema::{SchemaConfig, SchemaFiles, Tool};
 
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, Severity};
 use crate::languages::CustomType;
-use crate::yaml::{self, Node, Origin, Reader, Value};
+use crate::yaml::{self, YamlNode, YamlOrigin, YamlReader, YamlValue};
 
 /// The names of configurations that are looked for, in this order.
 pub const NAMES: [&str; 2] = ["howdah.yaml", "sqg.yaml"];
@@ -27,7 +27,7 @@ pub struct Config {
     /// The folder that its paths are relative to; empty if that is the current one.
     pub folder: PathBuf,
     /// Where tables come from, beside the blocks of SQL files; for all groups.
-    pub schema: Schema,
+    pub schema: SchemaConfig,
     /// SQL files and what is generated of them.
     pub groups: Vec<Group>,
     /// What is worth a warning.
@@ -40,14 +40,14 @@ pub struct Config {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
     /// The files, as they are named.
-    pub files: Vec<Named>,
+    pub files: Vec<NamedPath>,
     /// What is generated.
     pub outputs: Vec<Output>,
 }
 
 /// A path and where it is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedPath {
     /// Relative to the project's folder, or absolute.
     pub path: String,
     /// Where it stands in the configuration, if there is one.
@@ -58,22 +58,22 @@ pub struct Named {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
     /// What makes it.
-    pub maker: Maker,
+    pub backend: Backend,
     /// The user's template of a module's file, instead of the generator's.
-    pub template: Option<Named>,
+    pub template: Option<NamedPath>,
     /// A file, or with `/` at its end a folder; `None` is standard output.
     pub output: Option<String>,
     /// The name of the class or module, if it is not that of the file.
     pub name: Option<String>,
-    /// What the language is told.
-    pub options: Options,
+    /// How the generator is configured.
+    pub options: GeneratorConfig,
     /// Where it stands in the configuration, if there is one.
     pub place: Option<Place>,
 }
 
 /// What makes code.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Maker {
+pub enum Backend {
     /// With its driver, one of [`GENERATORS`].
     Generator(&'static str),
     /// A program of the user's: its name or path, and its arguments.
@@ -82,7 +82,7 @@ pub enum Maker {
 
 /// `config:` of a generator.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct GeneratorConfig {
     /// The package that the code is part of.
     pub package: Option<String>,
     /// Migrations and their runner are part of the code.
@@ -120,7 +120,7 @@ impl Config {
     }
 
     /// The user's templates.
-    pub(crate) fn templates(&self) -> impl Iterator<Item = &Named> {
+    pub(crate) fn templates(&self) -> impl Iterator<Item = &NamedPath> {
         self.groups.iter().flat_map(|group| &group.outputs).filter_map(|output| output.template.as_ref())
     }
 
@@ -190,8 +190,8 @@ impl Config {
     pub fn parse(folder: &Path, file: &str, text: &str) -> Result<Self, Diagnostics> {
         let text = text.trim_start_matches('\u{feff}');
         let mut messages = Vec::new();
-        let config = match yaml::read(text, Origin { file, line: 0 }) {
-            Ok(node) => Some(project(node, folder, &mut Reader { diagnostics: &mut messages })),
+        let config = match yaml::read(text, YamlOrigin { file, line: 0 }) {
+            Ok(node) => Some(project(node, folder, &mut YamlReader { diagnostics: &mut messages })),
             Err(error) => {
                 messages.push(*error);
                 None
@@ -231,20 +231,20 @@ impl Config {
             Ok(generator) if messages.is_empty() => Ok(Self {
                 name: direct.name.clone().unwrap_or_else(|| "generated".to_owned()),
                 folder: PathBuf::new(),
-                schema: Schema::Files(Vec::new()),
+                schema: SchemaConfig::Files(Vec::new()),
                 warnings: Vec::new(),
                 text: None,
                 groups: vec![Group {
-                    files: direct.files.into_iter().map(|path| Named { path, place: None }).collect(),
+                    files: direct.files.into_iter().map(|path| NamedPath { path, place: None }).collect(),
                     outputs: vec![Output {
-                        maker: Maker::Generator(generator),
+                        backend: Backend::Generator(generator),
                         template: None,
                         output: direct.output,
                         name: direct.name,
                         // SQG's package where nobody can name one.
-                        options: Options {
+                        options: GeneratorConfig {
                             package: generator.starts_with("java/").then(|| "generated".to_owned()),
-                            ..Options::default()
+                            ..GeneratorConfig::default()
                         },
                         place: None,
                     }],
@@ -263,12 +263,12 @@ impl Config {
     }
 }
 
-fn project(node: Node, folder: &Path, reader: &mut Reader<'_>) -> Config {
+fn project(node: YamlNode, folder: &Path, reader: &mut YamlReader<'_>) -> Config {
     let place = node.place.clone();
     let [version, name, sql, sources, schema, types] =
         reader.keys(node, "a configuration", ["version", "name", "sql", "sources", "schema", "types"]);
     match version.map(|node| (node.value, node.place)) {
-        Some((Value::Scalar(version, false), _)) if version == "1" => {}
+        Some((YamlValue::Scalar(version, false), _)) if version == "1" => {}
         Some((_, place)) => {
             reader.wrong(&place, "this version reads configurations of `version: 1`");
         }
@@ -298,7 +298,9 @@ fn project(node: Node, folder: &Path, reader: &mut Reader<'_>) -> Config {
     let groups = listed.into_iter().map(|node| group(node, reader)).collect::<Vec<_>>();
     // Files of which another program makes code for another database are no SQL of PostgreSQL's.
     let groups = groups.into_iter().filter(|group| !group.outputs.is_empty()).collect::<Vec<_>>();
-    if groups.is_empty() && reader.diagnostics.iter().all(|told| told.severity == Severity::Warning) {
+    if groups.is_empty()
+        && reader.diagnostics.iter().all(|diagnostic| diagnostic.severity == Severity::Warning)
+    {
         reader.wrong(&place, "nothing is generated for PostgreSQL").suggestion =
             Some(format!("there are {}", GENERATORS.join(", ")));
     }
@@ -312,16 +314,16 @@ fn project(node: Node, folder: &Path, reader: &mut Reader<'_>) -> Config {
     }
 }
 
-fn group(node: Node, reader: &mut Reader<'_>) -> Group {
+fn group(node: YamlNode, reader: &mut YamlReader<'_>) -> Group {
     let place = node.place.clone();
     let [files, outputs] = reader.keys(node, "an entry of `sql`", ["files", "gen"]);
-    let mut named: Vec<Named> = Vec::new();
+    let mut named: Vec<NamedPath> = Vec::new();
     for node in reader.list(files, "`files`", &place) {
         let Some((path, place)) = reader.text(node, "a file") else { continue };
         if named.iter().any(|before| before.path == path) {
             reader.wrong(&place, format!("`{path}` is there twice"));
         } else {
-            named.push(Named { path, place: Some(place) });
+            named.push(NamedPath { path, place: Some(place) });
         }
     }
     let outputs = reader.list(outputs, "`gen`", &place);

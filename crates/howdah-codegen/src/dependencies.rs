@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::{Config, Maker};
+use crate::config::{Backend, Config};
 use crate::schema;
 
 /// The configuration, SQL files, folders of a schema with their files, templates, and what of the words of a `command` are
@@ -14,9 +14,9 @@ pub fn dependencies(config: &Config) -> Vec<PathBuf> {
     let templates = config.templates().map(|template| template.path.as_str());
     let named = own.chain(files).chain(templates).map(|name| config.folder.join(name));
     let outputs = config.groups.iter().flat_map(|group| &group.outputs);
-    let words = outputs.flat_map(|output| match &output.maker {
-        Maker::Program(words) => words.as_slice(),
-        Maker::Generator(_) => &[],
+    let words = outputs.flat_map(|output| match &output.backend {
+        Backend::Program(words) => words.as_slice(),
+        Backend::Generator(_) => &[],
     });
     let programs = words.map(|word| config.folder.join(word)).filter(|path| path.is_file());
     let mut all = named.chain(programs).chain(schema::dependencies(config)).collect::<Vec<_>>();

@@ -5,7 +5,7 @@ mod lines;
 mod list;
 mod render;
 
-pub use code::{Code, Said};
+pub use code::{Code, Stage};
 pub(crate) use lines::Lines;
 pub use list::Diagnostics;
 pub use render::FORMAT;

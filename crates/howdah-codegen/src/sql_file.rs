@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::config::Named;
+use crate::config::NamedPath;
 use crate::diagnostic::{Code, Diagnostic, Place, nearest};
 
 /// The text of a file; or what is wrong with it, and what of it can be shown.
-pub(crate) fn load(folder: &Path, named: &Named) -> Result<String, (Box<Diagnostic>, Option<String>)> {
+pub(crate) fn load(folder: &Path, named: &NamedPath) -> Result<String, (Box<Diagnostic>, Option<String>)> {
     let path = folder.join(&named.path);
     let nowhere = Place { file: named.path.clone(), line: 1, column: 1, length: 1 };
     let bytes = std::fs::read(&path).map_err(|error| {

@@ -9,29 +9,29 @@ const DEPTH: usize = 32;
 
 /// A value and where it stands.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Node {
-    pub(crate) value: Value,
+pub(crate) struct YamlNode {
+    pub(crate) value: YamlValue,
     pub(crate) place: Place,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum YamlValue {
     /// Nothing, or `null`.
     Null,
     /// A text, and whether it stood in quotes.
     Scalar(String, bool),
-    List(Vec<Node>),
-    Mapping(Vec<(Node, Node)>),
+    List(Vec<YamlNode>),
+    Mapping(Vec<(YamlNode, YamlNode)>),
 }
 
 /// Where YAML begins in a file: its line and column, from 0, of a text that was padded to its column.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Origin<'a> {
+pub(crate) struct YamlOrigin<'a> {
     pub(crate) file: &'a str,
     pub(crate) line: usize,
 }
 
-impl Origin<'_> {
+impl YamlOrigin<'_> {
     fn place(&self, start: Marker, length: usize) -> Place {
         Place {
             file: self.file.to_owned(),
@@ -49,15 +49,15 @@ impl Origin<'_> {
 }
 
 /// A list or mapping that is not at its end.
-enum Open {
-    List(Vec<Node>, Place),
+enum OpenYamlNode {
+    List(Vec<YamlNode>, Place),
     /// Its entries, and a key that waits for its value.
-    Mapping(Vec<(Node, Node)>, Option<Node>, Place),
+    Mapping(Vec<(YamlNode, YamlNode)>, Option<YamlNode>, Place),
 }
 
 /// Reads one document; `Null` if there is none.
-pub(crate) fn read(text: &str, origin: Origin<'_>) -> Result<Node, Box<Diagnostic>> {
-    let mut open: Vec<Open> = Vec::new();
+pub(crate) fn read(text: &str, origin: YamlOrigin<'_>) -> Result<YamlNode, Box<Diagnostic>> {
+    let mut open: Vec<OpenYamlNode> = Vec::new();
     let mut whole = None;
     let refused = |span: &Span, what: &str| {
         Err(Box::new(Diagnostic::error(Code::ConfigValidationError, origin.of(span), what)))
@@ -77,32 +77,34 @@ pub(crate) fn read(text: &str, origin: Origin<'_>) -> Result<Node, Box<Diagnosti
             Event::Scalar(text, style, _, _) => {
                 let plain = style == ScalarStyle::Plain;
                 let value = match &*text {
-                    "" | "~" | "null" | "Null" | "NULL" if plain => Value::Null,
-                    _ => Value::Scalar(text.into_owned(), !plain),
+                    "" | "~" | "null" | "Null" | "NULL" if plain => YamlValue::Null,
+                    _ => YamlValue::Scalar(text.into_owned(), !plain),
                 };
-                Node { value, place: origin.of(&span) }
+                YamlNode { value, place: origin.of(&span) }
             }
             Event::SequenceStart(..) | Event::MappingStart(..) if open.len() == DEPTH => {
                 return refused(&span, "this is too deep");
             }
             Event::SequenceStart(..) => {
-                open.push(Open::List(Vec::new(), origin.of(&span)));
+                open.push(OpenYamlNode::List(Vec::new(), origin.of(&span)));
                 continue;
             }
             Event::MappingStart(..) => {
-                open.push(Open::Mapping(Vec::new(), None, origin.of(&span)));
+                open.push(OpenYamlNode::Mapping(Vec::new(), None, origin.of(&span)));
                 continue;
             }
             Event::SequenceEnd | Event::MappingEnd => match open.pop() {
-                Some(Open::List(list, place)) => Node { value: Value::List(list), place },
-                Some(Open::Mapping(entries, _, place)) => Node { value: Value::Mapping(entries), place },
+                Some(OpenYamlNode::List(list, place)) => YamlNode { value: YamlValue::List(list), place },
+                Some(OpenYamlNode::Mapping(entries, _, place)) => {
+                    YamlNode { value: YamlValue::Mapping(entries), place }
+                }
                 None => continue,
             },
             _ => continue,
         };
         match open.last_mut() {
-            Some(Open::List(list, _)) => list.push(node),
-            Some(Open::Mapping(entries, key, _)) => match key.take() {
+            Some(OpenYamlNode::List(list, _)) => list.push(node),
+            Some(OpenYamlNode::Mapping(entries, key, _)) => match key.take() {
                 Some(key) => entries.push((key, node)),
                 None => *key = Some(node),
             },
@@ -110,15 +112,15 @@ pub(crate) fn read(text: &str, origin: Origin<'_>) -> Result<Node, Box<Diagnosti
         }
     }
     let nothing = Place { file: origin.file.to_owned(), line: origin.line + 1, column: 1, length: 1 };
-    Ok(whole.unwrap_or(Node { value: Value::Null, place: nothing }))
+    Ok(whole.unwrap_or(YamlNode { value: YamlValue::Null, place: nothing }))
 }
 
 /// Takes a tree apart, and gathers what is wrong with it.
-pub(crate) struct Reader<'a> {
+pub(crate) struct YamlReader<'a> {
     pub(crate) diagnostics: &'a mut Vec<Diagnostic>,
 }
 
-impl Reader<'_> {
+impl YamlReader<'_> {
     pub(crate) fn wrong(&mut self, place: &Place, message: impl Into<String>) -> &mut Diagnostic {
         let error = Diagnostic::error(Code::ConfigValidationError, place.clone(), message);
         self.diagnostics.push(error);
@@ -129,29 +131,29 @@ impl Reader<'_> {
     /// The values of known keys, in the order of `known`; others, and those given twice, are errors.
     pub(crate) fn keys<const N: usize>(
         &mut self,
-        node: Node,
+        node: YamlNode,
         what: &str,
         known: [&str; N],
-    ) -> [Option<Node>; N] {
+    ) -> [Option<YamlNode>; N] {
         self.keys_and(node, what, known, Severity::Error)
     }
 
     /// The same, where a key that is nothing like a known one is not always an error.
     pub(crate) fn keys_and<const N: usize>(
         &mut self,
-        node: Node,
+        node: YamlNode,
         what: &str,
         known: [&str; N],
         others: Severity,
-    ) -> [Option<Node>; N] {
+    ) -> [Option<YamlNode>; N] {
         let mut found = [const { None }; N];
         let list = known.join(", ");
         match node.value {
-            Value::Null => {}
-            Value::Mapping(entries) => {
+            YamlValue::Null => {}
+            YamlValue::Mapping(entries) => {
                 for (key, value) in entries {
                     let name = match &key.value {
-                        Value::Scalar(name, _) => name.as_str(),
+                        YamlValue::Scalar(name, _) => name.as_str(),
                         _ => "",
                     };
                     match known.iter().position(|known| *known == name) {
@@ -165,10 +167,10 @@ impl Reader<'_> {
                                 Some(near) => format!("perhaps you meant `{near}`"),
                                 None => format!("there are {list}"),
                             };
-                            let told = self.wrong(&key.place, format!("{what} has no key `{name}`"));
-                            told.suggestion = Some(help);
+                            let diagnostic = self.wrong(&key.place, format!("{what} has no key `{name}`"));
+                            diagnostic.suggestion = Some(help);
                             if near.is_none() {
-                                told.severity = others;
+                                diagnostic.severity = others;
                             }
                         }
                     }
@@ -182,9 +184,9 @@ impl Reader<'_> {
     }
 
     /// A text that is not empty.
-    pub(crate) fn text(&mut self, node: Node, what: &str) -> Option<(String, Place)> {
+    pub(crate) fn text(&mut self, node: YamlNode, what: &str) -> Option<(String, Place)> {
         match node.value {
-            Value::Scalar(text, _) if !text.is_empty() => Some((text, node.place)),
+            YamlValue::Scalar(text, _) if !text.is_empty() => Some((text, node.place)),
             _ => {
                 self.wrong(&node.place, format!("{what} is a text that is not empty"));
                 None
@@ -193,11 +195,11 @@ impl Reader<'_> {
     }
 
     /// `true` or `false`.
-    pub(crate) fn switch(&mut self, node: Option<Node>, what: &str) -> Option<bool> {
+    pub(crate) fn switch(&mut self, node: Option<YamlNode>, what: &str) -> Option<bool> {
         let node = node?;
         match &node.value {
-            Value::Scalar(text, false) if text == "true" => Some(true),
-            Value::Scalar(text, false) if text == "false" => Some(false),
+            YamlValue::Scalar(text, false) if text == "true" => Some(true),
+            YamlValue::Scalar(text, false) if text == "false" => Some(false),
             _ => {
                 self.wrong(&node.place, format!("{what} is `true` or `false`"));
                 None
@@ -206,9 +208,9 @@ impl Reader<'_> {
     }
 
     /// A list with something in it.
-    pub(crate) fn list(&mut self, node: Option<Node>, what: &str, missing: &Place) -> Vec<Node> {
+    pub(crate) fn list(&mut self, node: Option<YamlNode>, what: &str, missing: &Place) -> Vec<YamlNode> {
         match node {
-            Some(Node { value: Value::List(list), .. }) if !list.is_empty() => list,
+            Some(YamlNode { value: YamlValue::List(list), .. }) if !list.is_empty() => list,
             Some(node) => {
                 self.wrong(&node.place, format!("{what} is a list with at least one element"));
                 Vec::new()
@@ -221,17 +223,17 @@ impl Reader<'_> {
     }
 
     /// The entries of a mapping from names to texts.
-    pub(crate) fn names(&mut self, node: Option<Node>, what: &str) -> Vec<(String, Node)> {
+    pub(crate) fn names(&mut self, node: Option<YamlNode>, what: &str) -> Vec<(String, YamlNode)> {
         let Some(node) = node else { return Vec::new() };
-        let Value::Mapping(entries) = node.value else {
+        let YamlValue::Mapping(entries) = node.value else {
             self.wrong(&node.place, format!("{what} is a mapping from names to types"));
             return Vec::new();
         };
-        let mut named: Vec<(String, Node)> = Vec::new();
+        let mut named: Vec<(String, YamlNode)> = Vec::new();
         for (key, value) in entries {
             // `null:` is a column of that name too.
             let name = match key.value {
-                Value::Scalar(name, _) => name,
+                YamlValue::Scalar(name, _) => name,
                 _ => String::new(),
             };
             if name.is_empty() {
@@ -239,7 +241,7 @@ impl Reader<'_> {
             } else if named.iter().any(|(before, _)| *before == name) {
                 self.wrong(&key.place, format!("`{name}` of {what} is given twice"));
             } else {
-                named.push((name, Node { place: key.place, value: value.value }));
+                named.push((name, YamlNode { place: key.place, value: value.value }));
             }
         }
         named

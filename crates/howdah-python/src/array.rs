@@ -2,18 +2,27 @@
 
 use pyo3::prelude::*;
 
-use crate::form::{Spelling, Trouble};
+use crate::form::{ConversionError, Spelling};
 use crate::literal::{DEEPEST, Kind, Kinds, items};
 
 impl Kinds {
     /// Appends `list` as an array's literal, such as `{1,NULL,"a b"}`; lists in it are further dimensions.
-    pub(crate) fn array(&mut self, list: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<(), Trouble> {
+    pub(crate) fn array(
+        &mut self,
+        list: &Bound<'_, PyAny>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ConversionError> {
         self.dimension(0, list, out)
     }
 
-    fn dimension(&mut self, depth: usize, list: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<(), Trouble> {
+    fn dimension(
+        &mut self,
+        depth: usize,
+        list: &Bound<'_, PyAny>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ConversionError> {
         if depth > DEEPEST {
-            return Err(Trouble::refused(format!("lists are nested more than {DEEPEST} deep")));
+            return Err(ConversionError::refused(format!("lists are nested more than {DEEPEST} deep")));
         }
         out.push(b'{');
         for (at, item) in items(list)?.enumerate() {

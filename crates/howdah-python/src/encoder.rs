@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::error::raised;
-use crate::form::{Spelling, Trouble, utf8};
+use crate::form::{ConversionError, Spelling, utf8};
 use crate::literal::{Kind, Kinds, as_bytes, without_numpy};
 use crate::record::{Columns, Ways};
 
@@ -112,9 +112,9 @@ impl Row for Record<'_, '_> {
         };
         let put = ways.values(self.columns, self.row, |value| {
             let value = PyValue { value, speller: self.speller, failure: &self.failure };
-            fields.put(&value).map_err(Trouble::Engine)
+            fields.put(&value).map_err(ConversionError::Engine)
         });
-        put.map_err(|trouble| told(trouble, &self.failure))
+        put.map_err(|error| told(error, &self.failure))
     }
 }
 
@@ -130,20 +130,20 @@ impl Value for PyValue<'_, '_> {
         let Some(value) = &self.value else { return field.null() };
         // Python code that is called for a value may write a row of its own, which has an encoder of its own.
         let put = self.speller.borrow_mut().put(value, field);
-        put.map_err(|trouble| {
+        put.map_err(|error| {
             let column = &field.column().name;
-            if let Trouble::Python(error) = &trouble {
+            if let ConversionError::Python(error) = &error {
                 // A note that cannot be added is no reason to hide the error.
                 let _ = error.add_note(value.py(), format!("howdah: in column {column}"));
             }
-            let told = told(trouble, self.failure);
+            let told = told(error, self.failure);
             if told.column().is_none() { told.in_column(column) } else { told }
         })
     }
 }
 
 impl Speller {
-    fn put(&mut self, value: &Bound<'_, PyAny>, field: &mut FieldWriter<'_>) -> Result<(), Trouble> {
+    fn put(&mut self, value: &Bound<'_, PyAny>, field: &mut FieldWriter<'_>) -> Result<(), ConversionError> {
         let put = match self.kinds.of(value)? {
             Kind::Null => field.null(),
             Kind::Bool => field.bool(value.is_truthy()?),
@@ -163,32 +163,37 @@ impl Speller {
             // Other lists and dicts are JSON, which is a vector's literal too.
             _ => return self.literal(value, field),
         };
-        put.map_err(Trouble::Engine)
+        put.map_err(ConversionError::Engine)
     }
 
-    fn literal(&mut self, value: &Bound<'_, PyAny>, field: &mut FieldWriter<'_>) -> Result<(), Trouble> {
+    fn literal(
+        &mut self,
+        value: &Bound<'_, PyAny>,
+        field: &mut FieldWriter<'_>,
+    ) -> Result<(), ConversionError> {
         self.literal.clear();
         let put = match self.kinds.spell(value, &mut self.literal)? {
             Spelling::Null => field.null(),
             Spelling::Bare | Spelling::Quoted => field.text(text(&self.literal)?),
         };
-        put.map_err(Trouble::Engine)
+        put.map_err(ConversionError::Engine)
     }
 }
 
-fn text(literal: &[u8]) -> Result<&str, Trouble> {
-    std::str::from_utf8(literal).map_err(|_| Trouble::refused("a literal is not UTF-8: this is a bug"))
+fn text(literal: &[u8]) -> Result<&str, ConversionError> {
+    std::str::from_utf8(literal)
+        .map_err(|_| ConversionError::refused("a literal is not UTF-8: this is a bug"))
 }
 
-/// Trouble as the engine's error; what Python raised waits in `failure`.
-fn told(trouble: Trouble, failure: &Cell<Option<PyErr>>) -> Error {
-    match trouble {
-        Trouble::Engine(error) => error,
-        Trouble::Python(raised) => {
+/// A failed conversion as the engine's error; what Python raised waits in `failure`.
+fn told(error: ConversionError, failure: &Cell<Option<PyErr>>) -> Error {
+    match error {
+        ConversionError::Engine(error) => error,
+        ConversionError::Python(raised) => {
             failure.set(Some(raised));
             Error::new(ErrorKind::Data, "Python failed")
         }
-        Trouble::Refused { message, hint } => {
+        ConversionError::Refused { message, hint } => {
             let error = Error::usage(message);
             if let Some(hint) = hint { error.with_hint(hint) } else { error }
         }

@@ -15,7 +15,7 @@ pub(crate) enum Spelling {
 }
 
 /// Why a value has no literal.
-pub(crate) enum Trouble {
+pub(crate) enum ConversionError {
     /// Python code failed on the way.
     Python(PyErr),
     /// Nobody could say what it is in PostgreSQL.
@@ -24,21 +24,21 @@ pub(crate) enum Trouble {
     Engine(howdah::Error),
 }
 
-impl<E: Into<PyErr>> From<E> for Trouble {
+impl<E: Into<PyErr>> From<E> for ConversionError {
     fn from(error: E) -> Self {
-        Trouble::Python(error.into())
+        ConversionError::Python(error.into())
     }
 }
 
-impl Trouble {
+impl ConversionError {
     pub(crate) fn refused(message: impl Into<String>) -> Self {
-        Trouble::Refused { message: message.into(), hint: None }
+        ConversionError::Refused { message: message.into(), hint: None }
     }
 }
 
 /// A text's characters in UTF-8, which half of a surrogate pair is none of.
-pub(crate) fn utf8<'t>(text: &'t Bound<'_, PyString>) -> Result<&'t str, Trouble> {
-    text.to_str().map_err(|_| Trouble::Refused {
+pub(crate) fn utf8<'t>(text: &'t Bound<'_, PyString>) -> Result<&'t str, ConversionError> {
+    text.to_str().map_err(|_| ConversionError::Refused {
         message: format!("the text {} has a lone surrogate, which is no character", shown(text.as_any())),
         hint: Some("what was no text when it was read is bytes: open the file with its own encoding"),
     })

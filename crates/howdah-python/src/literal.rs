@@ -8,7 +8,7 @@ use pyo3::types::{
     PyMemoryView, PyString, PyTime, PyTuple, PyType,
 };
 
-use crate::form::{Spelling, Trouble, shown, utf8};
+use crate::form::{ConversionError, Spelling, shown, utf8};
 use crate::{json, moments};
 
 /// Deeper nested lists and dicts are refused: they may contain themselves.
@@ -59,7 +59,11 @@ impl Kinds {
     }
 
     /// Appends the literal of `value`, lists and dicts as JSON.
-    pub(crate) fn spell(&mut self, value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<Spelling, Trouble> {
+    pub(crate) fn spell(
+        &mut self,
+        value: &Bound<'_, PyAny>,
+        out: &mut Vec<u8>,
+    ) -> Result<Spelling, ConversionError> {
         self.spell_at(0, value, out)
     }
 
@@ -68,7 +72,7 @@ impl Kinds {
         depth: usize,
         value: &Bound<'_, PyAny>,
         out: &mut Vec<u8>,
-    ) -> Result<Spelling, Trouble> {
+    ) -> Result<Spelling, ConversionError> {
         match self.of(value)? {
             Kind::Null => return Ok(Spelling::Null),
             Kind::Bool => out.extend_from_slice(if value.is_truthy()? { b"true" } else { b"false" }),
@@ -96,7 +100,12 @@ impl Kinds {
         Ok(Spelling::Bare)
     }
 
-    fn list(&mut self, depth: usize, list: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<(), Trouble> {
+    fn list(
+        &mut self,
+        depth: usize,
+        list: &Bound<'_, PyAny>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ConversionError> {
         out.push(b'[');
         for (at, item) in items(list)?.enumerate() {
             if at > 0 {
@@ -108,14 +117,22 @@ impl Kinds {
         Ok(())
     }
 
-    fn dict(&mut self, depth: usize, dict: &Bound<'_, PyDict>, out: &mut Vec<u8>) -> Result<(), Trouble> {
+    fn dict(
+        &mut self,
+        depth: usize,
+        dict: &Bound<'_, PyDict>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ConversionError> {
         out.push(b'{');
         for (at, (key, item)) in dict.iter().enumerate() {
             if at > 0 {
                 out.push(b',');
             }
             let Ok(key) = key.cast::<PyString>() else {
-                return Err(Trouble::refused(format!("{} is no key that JSON could have", shown(&key))));
+                return Err(ConversionError::refused(format!(
+                    "{} is no key that JSON could have",
+                    shown(&key)
+                )));
             };
             json::quote(utf8(key)?.as_bytes(), out);
             out.push(b':');
@@ -126,9 +143,16 @@ impl Kinds {
     }
 
     /// Appends `value` as JSON: as `to_jsonb` would write it, numbers exactly.
-    fn json(&mut self, depth: usize, value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<(), Trouble> {
+    fn json(
+        &mut self,
+        depth: usize,
+        value: &Bound<'_, PyAny>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ConversionError> {
         if depth > DEEPEST {
-            return Err(Trouble::refused(format!("lists or dicts are nested more than {DEEPEST} deep")));
+            return Err(ConversionError::refused(format!(
+                "lists or dicts are nested more than {DEEPEST} deep"
+            )));
         }
         let start = out.len();
         match self.spell_at(depth, value, out)? {
@@ -232,7 +256,7 @@ fn classify(value: &Bound<'_, PyAny>, r#type: &Bound<'_, PyType>) -> PyResult<Ki
     })
 }
 
-fn int(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<(), Trouble> {
+fn int(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<(), ConversionError> {
     match value.extract::<i64>() {
         Ok(small) => out.extend_from_slice(small.to_string().as_bytes()),
         // Not str(): an IntEnum may have one of its own.
@@ -245,7 +269,7 @@ fn int(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<(), Trouble> {
 }
 
 /// The shortest decimals that are this float and no other.
-fn float(value: f64, out: &mut Vec<u8>) -> Result<Spelling, Trouble> {
+fn float(value: f64, out: &mut Vec<u8>) -> Result<Spelling, ConversionError> {
     if value.is_finite() {
         out.extend_from_slice(format!("{value:?}").as_bytes());
         return Ok(Spelling::Bare);
@@ -261,7 +285,7 @@ fn float(value: f64, out: &mut Vec<u8>) -> Result<Spelling, Trouble> {
     Ok(Spelling::Quoted)
 }
 
-fn decimal(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<Spelling, Trouble> {
+fn decimal(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<Spelling, ConversionError> {
     let text = value.str()?;
     let text = text.to_str()?;
     out.extend_from_slice(text.as_bytes());
@@ -270,7 +294,7 @@ fn decimal(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<Spelling, Trou
 }
 
 /// What can be bytes, as such.
-pub(crate) fn as_bytes<'py>(value: &Bound<'py, PyAny>) -> Result<Bound<'py, PyBytes>, Trouble> {
+pub(crate) fn as_bytes<'py>(value: &Bound<'py, PyAny>) -> Result<Bound<'py, PyBytes>, ConversionError> {
     Ok(match value.cast::<PyBytes>() {
         Ok(bytes) => bytes.clone(),
         Err(_) => value.py().get_type::<PyBytes>().call1((value,))?.cast_into::<PyBytes>()?,
@@ -278,7 +302,7 @@ pub(crate) fn as_bytes<'py>(value: &Bound<'py, PyAny>) -> Result<Bound<'py, PyBy
 }
 
 /// bytea's hexadecimal form.
-fn bytes(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<Spelling, Trouble> {
+fn bytes(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<Spelling, ConversionError> {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     out.extend_from_slice(b"\\x");
     for byte in as_bytes(value)?.as_bytes() {
@@ -288,7 +312,7 @@ fn bytes(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<Spelling, Troubl
 }
 
 /// What is in a list, a tuple or an array of numpy's.
-pub(crate) fn items<'py>(list: &Bound<'py, PyAny>) -> Result<Bound<'py, PyIterator>, Trouble> {
+pub(crate) fn items<'py>(list: &Bound<'py, PyAny>) -> Result<Bound<'py, PyIterator>, ConversionError> {
     let list = match list.is_instance_of::<PyList>() || list.is_instance_of::<PyTuple>() {
         true => list.clone(),
         false => without_numpy(list)?,
@@ -297,7 +321,7 @@ pub(crate) fn items<'py>(list: &Bound<'py, PyAny>) -> Result<Bound<'py, PyIterat
 }
 
 /// The Python value of a scalar, the list of an array. Those of numpy's times would be integers, so they are refused.
-pub(crate) fn without_numpy<'py>(value: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Trouble> {
+pub(crate) fn without_numpy<'py>(value: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, ConversionError> {
     let kind = value.getattr("dtype")?.getattr("kind")?.to_string();
     match kind.as_str() {
         "b" | "i" | "u" | "f" | "U" | "S" | "O" => {
@@ -305,16 +329,16 @@ pub(crate) fn without_numpy<'py>(value: &Bound<'py, PyAny>) -> Result<Bound<'py,
             // Python has no float as long as numpy's longest.
             if plain.get_type().is(value.get_type()) { Err(strange(value)) } else { Ok(plain) }
         }
-        _ => Err(Trouble::Refused {
+        _ => Err(ConversionError::Refused {
             message: format!("{} is of numpy's type {}", shown(value), value.getattr("dtype")?),
             hint: Some("load a pandas or polars DataFrame instead of rows, or make datetimes of it"),
         }),
     }
 }
 
-fn strange(value: &Bound<'_, PyAny>) -> Trouble {
+fn strange(value: &Bound<'_, PyAny>) -> ConversionError {
     let name = value.get_type().fully_qualified_name().map_or_else(|_| "?".into(), |name| name.to_string());
-    Trouble::Refused {
+    ConversionError::Refused {
         message: format!("values of type {name} have no form in PostgreSQL that everybody would agree on"),
         hint: Some("convert them first, with str() for example"),
     }

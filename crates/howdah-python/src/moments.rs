@@ -5,16 +5,19 @@ use std::io::Write;
 use pyo3::prelude::*;
 use pyo3::types::{PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyTime, PyTimeAccess, PyTzInfoAccess};
 
-use crate::form::{Spelling, Trouble, shown};
+use crate::form::{ConversionError, Spelling, shown};
 
 /// `2024-01-31 12:00:00.5+02:00`, the offset only where there is a zone.
-pub(crate) fn timestamp(value: &Bound<'_, PyDateTime>, out: &mut Vec<u8>) -> Result<Spelling, Trouble> {
+pub(crate) fn timestamp(
+    value: &Bound<'_, PyDateTime>,
+    out: &mut Vec<u8>,
+) -> Result<Spelling, ConversionError> {
     // pandas' Timestamp is a datetime with more digits.
     if !value.is_exact_instance_of::<PyDateTime>()
         && let Some(nanoseconds) = value.getattr_opt("nanosecond")?
         && nanoseconds.is_truthy()?
     {
-        return Err(Trouble::Refused {
+        return Err(ConversionError::Refused {
             message: format!("{} has nanoseconds, and PostgreSQL's times have none", shown(value)),
             hint: Some("round them first: Timestamp.floor(\"us\")"),
         });
@@ -33,7 +36,7 @@ pub(crate) fn date(value: &impl PyDateAccess, out: &mut Vec<u8>) -> Spelling {
 }
 
 /// `12:00:00.5+02:00`.
-pub(crate) fn time(value: &Bound<'_, PyTime>, out: &mut Vec<u8>) -> Result<Spelling, Trouble> {
+pub(crate) fn time(value: &Bound<'_, PyTime>, out: &mut Vec<u8>) -> Result<Spelling, ConversionError> {
     clock(value, out);
     offset(value, value.get_tzinfo().is_some(), out)
 }
@@ -51,7 +54,7 @@ fn fraction(microseconds: u32, out: &mut Vec<u8>) {
 }
 
 /// The offset from UTC of an aware time.
-fn offset(value: &Bound<'_, PyAny>, has_zone: bool, out: &mut Vec<u8>) -> Result<Spelling, Trouble> {
+fn offset(value: &Bound<'_, PyAny>, has_zone: bool, out: &mut Vec<u8>) -> Result<Spelling, ConversionError> {
     if !has_zone {
         return Ok(Spelling::Quoted);
     }
@@ -61,7 +64,7 @@ fn offset(value: &Bound<'_, PyAny>, has_zone: bool, out: &mut Vec<u8>) -> Result
     }
     let offset = offset.cast::<PyDelta>()?;
     if offset.get_microseconds() != 0 {
-        return Err(Trouble::refused(format!("{} is no whole seconds from UTC", shown(value))));
+        return Err(ConversionError::refused(format!("{} is no whole seconds from UTC", shown(value))));
     }
     let seconds = i64::from(offset.get_days()) * 86_400 + i64::from(offset.get_seconds());
     let (sign, seconds) = (if seconds < 0 { '-' } else { '+' }, seconds.unsigned_abs());
@@ -73,14 +76,14 @@ fn offset(value: &Bound<'_, PyAny>, has_zone: bool, out: &mut Vec<u8>) -> Result
 }
 
 /// Days and a time, both with the sign of the whole: Python's own are days before, and a time after.
-pub(crate) fn interval(value: &Bound<'_, PyDelta>, out: &mut Vec<u8>) -> Result<Spelling, Trouble> {
+pub(crate) fn interval(value: &Bound<'_, PyDelta>, out: &mut Vec<u8>) -> Result<Spelling, ConversionError> {
     const SECOND: i128 = 1_000_000;
     const DAY: i128 = 86_400 * SECOND;
     if !value.is_exact_instance_of::<PyDelta>()
         && let Some(nanoseconds) = value.getattr_opt("nanoseconds")?
         && nanoseconds.is_truthy()?
     {
-        return Err(Trouble::refused(format!(
+        return Err(ConversionError::refused(format!(
             "{} has nanoseconds, and PostgreSQL's intervals have none",
             shown(value)
         )));

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 
 use crate::data::is_arrow;
-use crate::form::Trouble;
+use crate::form::ConversionError;
 use crate::shape::{has_keys, is_lookup_error, is_tuple, type_of};
 
 /// More types than that are looked at anew each time: somebody makes them by the thousand.
@@ -40,7 +40,7 @@ impl Columns {
     }
 
     /// Where `fields` has each column.
-    fn places(&self, py: Python<'_>, fields: &[String]) -> Result<Vec<Option<usize>>, Trouble> {
+    fn places(&self, py: Python<'_>, fields: &[String]) -> Result<Vec<Option<usize>>, ConversionError> {
         let names: Vec<String> = self.names.iter().map(|name| name.bind(py).to_string()).collect();
         if let Some(stranger) = fields.iter().find(|field| !self.chosen && !names.contains(field)) {
             return Err(self.stranger(py, stranger));
@@ -48,8 +48,8 @@ impl Columns {
         Ok(names.iter().map(|name| fields.iter().position(|field| field == name)).collect())
     }
 
-    fn stranger(&self, py: Python<'_>, name: &str) -> Trouble {
-        Trouble::Refused {
+    fn stranger(&self, py: Python<'_>, name: &str) -> ConversionError {
+        ConversionError::Refused {
             message: format!(
                 "the row has {name:?}, which is none of the columns that are written ({})",
                 self.listed(py)
@@ -71,15 +71,15 @@ impl Ways {
         &mut self,
         columns: &Columns,
         row: &Bound<'py, PyAny>,
-        mut take: impl FnMut(Option<Bound<'py, PyAny>>) -> Result<(), Trouble>,
-    ) -> Result<(), Trouble> {
+        mut take: impl FnMut(Option<Bound<'py, PyAny>>) -> Result<(), ConversionError>,
+    ) -> Result<(), ConversionError> {
         let py = row.py();
         match self.way_of(columns, row)? {
             RecordAccess::Positions => {
                 let width = row.len()?;
                 if width != columns.names.len() {
                     let values = if width == 1 { "1 value".to_owned() } else { format!("{width} values") };
-                    return Err(Trouble::Refused {
+                    return Err(ConversionError::Refused {
                         message: format!(
                             "the row has {values}, and the columns are {}: {}",
                             columns.names.len(),
@@ -125,7 +125,11 @@ impl Ways {
         }
     }
 
-    fn way_of(&mut self, columns: &Columns, row: &Bound<'_, PyAny>) -> Result<&RecordAccess, Trouble> {
+    fn way_of(
+        &mut self,
+        columns: &Columns,
+        row: &Bound<'_, PyAny>,
+    ) -> Result<&RecordAccess, ConversionError> {
         let r#type = row.get_type();
         let at = match self.0.iter().position(|(known, _)| known.is(&r#type)) {
             Some(at) => at,
@@ -141,7 +145,7 @@ impl Ways {
 }
 
 impl RecordAccess {
-    fn of(columns: &Columns, row: &Bound<'_, PyAny>) -> Result<RecordAccess, Trouble> {
+    fn of(columns: &Columns, row: &Bound<'_, PyAny>) -> Result<RecordAccess, ConversionError> {
         let py = row.py();
         if is_tuple(row) {
             return Ok(match row.getattr_opt("_fields")? {
@@ -150,7 +154,7 @@ impl RecordAccess {
             });
         }
         if is_arrow(row)? {
-            return Err(Trouble::Refused {
+            return Err(ConversionError::Refused {
                 message: format!("{} is a table, not a row", type_of(row)),
                 hint: Some("howdah.bulk writes tables too"),
             });
@@ -165,7 +169,7 @@ impl RecordAccess {
             let places = columns.places(py, &fields)?;
             return Ok(RecordAccess::Attributes(places.iter().map(Option::is_some).collect()));
         }
-        Err(Trouble::Refused {
+        Err(ConversionError::Refused {
             message: format!("{} is no row", type_of(row)),
             hint: Some("rows are tuples, lists, dicts, named tuples or dataclasses"),
         })
@@ -173,7 +177,7 @@ impl RecordAccess {
 }
 
 /// Why a dict with keys that are no columns is refused.
-fn odd_key(columns: &Columns, dict: &Bound<'_, PyDict>) -> PyResult<Trouble> {
+fn odd_key(columns: &Columns, dict: &Bound<'_, PyDict>) -> PyResult<ConversionError> {
     let py = dict.py();
     for key in dict.keys() {
         let is_column = |name: &Py<PyString>| name.bind(py).as_any().eq(&key).unwrap_or(false);
@@ -181,5 +185,5 @@ fn odd_key(columns: &Columns, dict: &Bound<'_, PyDict>) -> PyResult<Trouble> {
             return Ok(columns.stranger(py, &key.str()?.to_string()));
         }
     }
-    Ok(Trouble::refused("the row changed while it was read"))
+    Ok(ConversionError::refused("the row changed while it was read"))
 }

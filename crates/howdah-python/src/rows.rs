@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
 use crate::error::{ROWS, described, raise_described, raised};
-use crate::form::{Spelling, Trouble};
+use crate::form::{ConversionError, Spelling};
 use crate::json;
 use crate::literal::{Kind, Kinds, common_type};
 use crate::shape::Shape;
@@ -66,7 +66,7 @@ impl Rows {
         }
         let shape = match Shape::of(&looked_at, options.columns.column_list.take()) {
             Ok(shape) => shape,
-            Err(trouble) => return Err(explain(py, trouble, 0, 0, None)),
+            Err(error) => return Err(explain(py, error, 0, 0, None)),
         };
         let mut rows = Rows {
             iterator: iterator.clone().unbind(),
@@ -177,8 +177,8 @@ impl Rows {
         out: &mut Vec<u8>,
     ) -> PyResult<()> {
         let py = row.py();
-        if let Err(trouble) = self.shape.values(row, values) {
-            return Err(explain(py, trouble, self.next, self.header_lines, None));
+        if let Err(error) = self.shape.values(row, values) {
+            return Err(explain(py, error, self.next, self.header_lines, None));
         }
         if matches!(self.form, Form::Json { .. }) {
             out.push(b'{');
@@ -189,8 +189,8 @@ impl Rows {
                 Some(value) => self.kinds.spell(value, &mut self.scratch),
                 None => Ok(Spelling::Null),
             };
-            let spelling = spelling.map_err(|trouble| {
-                explain(py, trouble, self.next, self.header_lines, Some(self.shape.name(at)))
+            let spelling = spelling.map_err(|error| {
+                explain(py, error, self.next, self.header_lines, Some(self.shape.name(at)))
             })?;
             match &self.form {
                 Form::Text => {
@@ -275,17 +275,23 @@ fn refuse_options_of_files(options: &LoadOptions) -> Result<(), Error> {
     }
 }
 
-/// The exception for trouble with a row.
-fn explain(py: Python<'_>, trouble: Trouble, row: u64, header_lines: u64, column: Option<String>) -> PyErr {
-    match trouble {
-        Trouble::Python(error) => {
+/// The exception for a row that cannot be converted.
+fn explain(
+    py: Python<'_>,
+    error: ConversionError,
+    row: u64,
+    header_lines: u64,
+    column: Option<String>,
+) -> PyErr {
+    match error {
+        ConversionError::Python(error) => {
             let column = column.map(|name| format!(", column {name}")).unwrap_or_default();
             // A note that cannot be added is no reason to hide the error.
             let _ = error.add_note(py, format!("howdah: in row {row}{column}; nothing was changed"));
             error
         }
-        Trouble::Engine(error) => raised(py, &error),
-        Trouble::Refused { message, hint } => {
+        ConversionError::Engine(error) => raised(py, &error),
+        ConversionError::Refused { message, hint } => {
             let line = Some(row + header_lines + 1);
             let mut error = Error::new(ErrorKind::Usage, message)
                 .at(Location { line, ..Location::of_source(ROWS.into()) })

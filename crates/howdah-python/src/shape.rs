@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
-use crate::form::Trouble;
+use crate::form::ConversionError;
 
 /// What the first rows say of all of them.
 pub(crate) struct Shape {
@@ -26,7 +26,10 @@ enum ColumnAccess {
 
 impl Shape {
     /// The shape of rows that begin with `first`, of which there is at least one; `columns`: their names, said by the caller.
-    pub(crate) fn of(first: &[Bound<'_, PyAny>], columns: Option<Vec<String>>) -> Result<Shape, Trouble> {
+    pub(crate) fn of(
+        first: &[Bound<'_, PyAny>],
+        columns: Option<Vec<String>>,
+    ) -> Result<Shape, ConversionError> {
         let row = &first[0];
         let py = row.py();
         let keys = |names: &[String]| names.iter().map(|name| PyString::intern(py, name).unbind()).collect();
@@ -34,11 +37,11 @@ impl Shape {
             let fields = row.getattr_opt("_fields")?;
             let width = row.len()?;
             if width == 0 {
-                return Err(Trouble::refused("the row is empty"));
+                return Err(ConversionError::refused("the row is empty"));
             }
             let names = match columns {
                 Some(names) if names.len() != width => {
-                    return Err(Trouble::refused(format!(
+                    return Err(ConversionError::refused(format!(
                         "columns names {} columns, and the row has {width} values",
                         names.len()
                     )));
@@ -52,7 +55,7 @@ impl Shape {
             let open = columns.is_some();
             let names = columns.map_or_else(|| all_keys(first), Ok)?;
             if names.is_empty() {
-                return Err(Trouble::refused("the row is empty"));
+                return Err(ConversionError::refused("the row is empty"));
             }
             return Ok(Shape {
                 width: names.len(),
@@ -77,7 +80,7 @@ impl Shape {
                 names: Some(names),
             });
         }
-        Err(Trouble::Refused {
+        Err(ConversionError::Refused {
             message: format!("{} is no row", type_of(row)),
             hint: Some("rows are tuples, dicts or dataclasses"),
         })
@@ -94,7 +97,7 @@ impl Shape {
         &self,
         row: &Bound<'py, PyAny>,
         values: &mut Vec<Option<Bound<'py, PyAny>>>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), ConversionError> {
         values.clear();
         let py = row.py();
         match &self.way {
@@ -106,7 +109,7 @@ impl Shape {
                     values.push(Some(value?));
                 }
                 if values.len() != self.width {
-                    return Err(Trouble::refused(format!(
+                    return Err(ConversionError::refused(format!(
                         "the row has {} values, and the first has {}",
                         values.len(),
                         self.width
@@ -143,27 +146,27 @@ impl Shape {
         Ok(())
     }
 
-    fn other_kind(&self, row: &Bound<'_, PyAny>, kind: &str) -> Trouble {
-        Trouble::refused(format!("the row is {}, and the first is {kind}", type_of(row)))
+    fn other_kind(&self, row: &Bound<'_, PyAny>, kind: &str) -> ConversionError {
+        ConversionError::refused(format!("the row is {}, and the first is {kind}", type_of(row)))
     }
 
-    fn stranger(&self, dict: &Bound<'_, PyDict>) -> PyResult<Trouble> {
+    fn stranger(&self, dict: &Bound<'_, PyDict>) -> PyResult<ConversionError> {
         let names = self.names.as_deref().unwrap_or_default();
         for key in dict.keys() {
             let key = key.str()?.to_string();
             if !names.contains(&key) {
-                return Ok(Trouble::Refused {
+                return Ok(ConversionError::Refused {
                     message: format!("the row has the key {key:?}, which none of the first rows has"),
                     hint: Some("columns=[...] says which keys are loaded"),
                 });
             }
         }
-        Ok(Trouble::refused("the row has keys that are no strings"))
+        Ok(ConversionError::refused("the row has keys that are no strings"))
     }
 }
 
 /// The keys of all of them, in the order in which they appear.
-fn all_keys(rows: &[Bound<'_, PyAny>]) -> Result<Vec<String>, Trouble> {
+fn all_keys(rows: &[Bound<'_, PyAny>]) -> Result<Vec<String>, ConversionError> {
     let mut names: Vec<String> = Vec::new();
     for row in rows {
         if !has_keys(row)? {
@@ -172,7 +175,7 @@ fn all_keys(rows: &[Bound<'_, PyAny>]) -> Result<Vec<String>, Trouble> {
         for key in row.call_method0("keys")?.try_iter()? {
             let key = key?;
             let Ok(key) = key.cast::<PyString>() else {
-                return Err(Trouble::refused(format!("{} is no name of a column", key.repr()?)));
+                return Err(ConversionError::refused(format!("{} is no name of a column", key.repr()?)));
             };
             let key = key.to_str()?;
             if !names.iter().any(|name| name == key) {

@@ -14,7 +14,7 @@ use howdah_codegen::check::{Checked, check};
 use howdah_codegen::config::Config;
 use howdah_codegen::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use howdah_codegen::model::Model;
-use howdah_codegen::project::{Failure, Place, explain};
+use howdah_codegen::project::{ProjectError, ServerChoice, explain};
 use howdah_codegen::source::SYNTAX;
 
 use crate::args::{Codegen, CodegenAction, CodegenCheck, CodegenExplain, DescribingServer, MessagesArg};
@@ -95,7 +95,7 @@ fn checks(config: &Config) -> Result<Checked, Refused> {
 fn described(
     config: &Config,
     checked: &Checked,
-    (typed, ready): (&DescribingServer, Option<&Place>),
+    (typed, ready): (&DescribingServer, Option<&ServerChoice>),
     console: Console,
 ) -> Result<(Model, Diagnostics), Refused> {
     let unusable = |error: Error| {
@@ -111,14 +111,14 @@ fn described(
         }]);
         Refused { diagnostics, code: exit::USAGE }
     };
-    let (place, from) = server::choose(typed, ready).map_err(unusable)?;
+    let (choice, from) = server::choose(typed, ready).map_err(unusable)?;
     let mut named = |server: &str| {
         console.labelled("server", &format!("{server}{from}"));
         name_schema(checked, console);
     };
-    howdah_codegen::project::model(config, checked, &place, &mut named).map_err(|failure| match failure {
-        Failure::Server(diagnostics) => Refused { diagnostics, code: exit::USAGE },
-        Failure::Project(diagnostics) => Refused::of(diagnostics),
+    howdah_codegen::project::model(config, checked, &choice, &mut named).map_err(|failure| match failure {
+        ProjectError::Server(diagnostics) => Refused { diagnostics, code: exit::USAGE },
+        ProjectError::Project(diagnostics) => Refused::of(diagnostics),
     })
 }
 

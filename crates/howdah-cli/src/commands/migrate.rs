@@ -6,7 +6,9 @@ use howdah::{Control, Error, ErrorKind};
 use howdah_codegen::check::check;
 use howdah_codegen::config::{Config, Direct};
 use howdah_codegen::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
-use howdah_codegen::migrate::{Allowed, Event, Failure, Front, History, Outcome, Report, Settings, Step};
+use howdah_codegen::migrate::{
+    Allowed, Event, FrontEnd, History, MigrateError, MigrationStep, Outcome, Report, Settings,
+};
 
 use super::codegen::project::{Refused, configured, usage};
 use crate::args::{Common, Connection, HistoryFiles, Migrate, MigrateAction, MigrateApply, ReportArg};
@@ -91,7 +93,7 @@ fn history(files: &HistoryFiles) -> Result<History, Refused> {
     History::of(&checked, project).map_err(Refused::of)
 }
 
-type Done = (Report, Option<Failure>);
+type Done = (Report, Option<MigrateError>);
 
 /// Does `work` on the server that was named, with a password that is asked for if there has to be one.
 fn connected(typed: &Connection, console: Console, work: impl Fn(&Server) -> Done) -> Result<Done, Error> {
@@ -101,7 +103,7 @@ fn connected(typed: &Connection, console: Console, work: impl Fn(&Server) -> Don
     }
     loop {
         let (report, failure) = work(&server);
-        let Some(Failure::Connect(error)) = failure else { return Ok((report, failure)) };
+        let Some(MigrateError::Connect(error)) = failure else { return Ok((report, failure)) };
         let error = Error::from(error);
         if error.kind() != ErrorKind::PasswordRequired || !server.may_ask(typed) {
             return Err(error);
@@ -114,17 +116,17 @@ fn connected(typed: &Connection, console: Console, work: impl Fn(&Server) -> Don
 fn judged(
     history: &History,
     report: &Report,
-    failure: Option<Failure>,
+    failure: Option<MigrateError>,
     signal: Option<u8>,
 ) -> (Diagnostics, u8) {
     let (told, code) = match failure {
         None if report.outcome == Outcome::Pending => (Vec::new(), exit::FAILED),
         None => (Vec::new(), exit::DONE),
-        Some(Failure::Usage(told)) => (told, exit::USAGE),
-        Some(Failure::Unknown(told)) => (told, exit::PARTLY_COMMITTED),
-        Some(Failure::Drift(told) | Failure::Refused(told)) => (told, exit::FAILED),
-        Some(Failure::Stopped(told)) => (told, signal.map_or(exit::INTERRUPTED, exit::of_signal)),
-        Some(Failure::Connect(error)) => (vec![unplaced(&Error::from(error))], exit::USAGE),
+        Some(MigrateError::Usage(told)) => (told, exit::USAGE),
+        Some(MigrateError::Unknown(told)) => (told, exit::PARTLY_COMMITTED),
+        Some(MigrateError::Drift(told) | MigrateError::Refused(told)) => (told, exit::FAILED),
+        Some(MigrateError::Stopped(told)) => (told, signal.map_or(exit::INTERRUPTED, exit::of_signal)),
+        Some(MigrateError::Connect(error)) => (vec![unplaced(&Error::from(error))], exit::USAGE),
     };
     (history.diagnostics(told), code)
 }
@@ -151,18 +153,18 @@ struct Watcher<'w> {
 
 impl Watcher<'_> {
     /// A step as people find it.
-    fn named(&self, step: &Step) -> String {
+    fn named(&self, step: &MigrationStep) -> String {
         let alone = if step.migration.no_transaction { ", without a transaction" } else { "" };
         visible(&format!("{} ({}{alone})", step.id(), self.history.place(step)))
     }
 }
 
-impl Front for Watcher<'_> {
+impl FrontEnd for Watcher<'_> {
     fn is_stopped(&self) -> bool {
         self.control.is_cancelled()
     }
 
-    fn tell(&self, event: Event<'_>) {
+    fn notify(&self, event: Event<'_>) {
         let console = self.console;
         let in_time = |time: std::time::Duration| seconds(time.as_secs_f64());
         match event {

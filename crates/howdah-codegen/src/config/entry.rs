@@ -1,10 +1,10 @@
-//! An entry of `gen`: what makes code, where the code goes, and what the maker is told.
+//! An entry of `gen`: what makes code, where the code goes, and how.
 
-use super::{GENERATORS, Maker, Named, Options, Output, generator, types};
+use super::{Backend, GENERATORS, GeneratorConfig, NamedPath, Output, generator, types};
 use crate::diagnostic::{Code, Diagnostic, Place};
-use crate::yaml::{Node, Reader, Value};
+use crate::yaml::{YamlNode, YamlReader, YamlValue};
 
-pub(super) fn entry(node: Node, reader: &mut Reader<'_>) -> Option<Output> {
+pub(super) fn entry(node: YamlNode, reader: &mut YamlReader<'_>) -> Option<Output> {
     let place = node.place.clone();
     let [generator, output, name, template, command, config] = reader.keys(
         node,
@@ -21,40 +21,40 @@ pub(super) fn entry(node: Node, reader: &mut Reader<'_>) -> Option<Output> {
             None
         }
     };
-    let told = config.as_ref().map(|node| node.place.clone());
+    let config_place = config.as_ref().map(|node| node.place.clone());
     let options = options(config, reader);
-    let (maker, place) = match command {
+    let (backend, place) = match command {
         None => named(generator, &place, reader)?,
         Some(command) => {
             if let Some(node) = generator {
                 reader.wrong(&node.place, "there is a `command`, which stands instead of `generator`");
             }
-            if let Some(place) = told {
+            if let Some(place) = config_place {
                 reader.wrong(&place, "`config` is for generators").suggestion =
                     Some("give the program arguments: `command: [prog, --package, app]`".to_owned());
             }
             if let Some(place) = template.as_ref().and_then(|template| template.place.as_ref()) {
                 reader.wrong(place, "`template` is for generators");
             }
-            (Maker::Program(words(command, reader)), place)
+            (Backend::Program(words(command, reader)), place)
         }
     };
-    Some(Output { maker, template, output, name, options, place: Some(place) })
+    Some(Output { backend, template, output, name, options, place: Some(place) })
 }
 
-fn template(node: Node, reader: &mut Reader<'_>) -> Option<Named> {
+fn template(node: YamlNode, reader: &mut YamlReader<'_>) -> Option<NamedPath> {
     let (path, place) = reader.text(node, "`template`")?;
     if path.ends_with(".hbs") {
         let message = "templates are Jinja; Handlebars, as SQG has it, is not read";
-        let told = Diagnostic::error(Code::NotSupported, place, message);
-        reader.diagnostics.push(told.help("start with what `howdah codegen template` prints"));
+        let diagnostic = Diagnostic::error(Code::NotSupported, place, message);
+        reader.diagnostics.push(diagnostic.help("start with what `howdah codegen template` prints"));
         return None;
     }
-    Some(Named { path, place: Some(place) })
+    Some(NamedPath { path, place: Some(place) })
 }
 
 /// The generator that is named, and where.
-fn named(node: Option<Node>, missing: &Place, reader: &mut Reader<'_>) -> Option<(Maker, Place)> {
+fn named(node: Option<YamlNode>, missing: &Place, reader: &mut YamlReader<'_>) -> Option<(Backend, Place)> {
     let Some(node) = node else {
         reader.wrong(missing, "`generator` is missing").suggestion =
             Some(format!("there are {}", GENERATORS.join(", ")));
@@ -63,12 +63,12 @@ fn named(node: Option<Node>, missing: &Place, reader: &mut Reader<'_>) -> Option
     let (text, place) = reader.text(node, "`generator`")?;
     if generator::is_elsewhere(&text) {
         let message = format!("`{text}` is for another database and is passed over");
-        let told = Diagnostic::warning(Code::InvalidGenerator, place, message);
-        reader.diagnostics.push(told.help("there is only PostgreSQL; SQG generates it"));
+        let diagnostic = Diagnostic::warning(Code::InvalidGenerator, place, message);
+        reader.diagnostics.push(diagnostic.help("there is only PostgreSQL; SQG generates it"));
         return None;
     }
     match generator::find(&text) {
-        Ok(generator) => Some((Maker::Generator(generator), place)),
+        Ok(generator) => Some((Backend::Generator(generator), place)),
         Err((message, help)) => {
             reader.diagnostics.push(Diagnostic::error(Code::InvalidGenerator, place, message).help(help));
             None
@@ -77,13 +77,13 @@ fn named(node: Option<Node>, missing: &Place, reader: &mut Reader<'_>) -> Option
 }
 
 /// A program and its arguments, of which an argument may be empty.
-fn words(node: Node, reader: &mut Reader<'_>) -> Vec<String> {
+fn words(node: YamlNode, reader: &mut YamlReader<'_>) -> Vec<String> {
     let place = node.place.clone();
     let mut words = Vec::new();
     for node in reader.list(Some(node), "`command`", &place) {
         let is_program = words.is_empty();
         match node.value {
-            Value::Scalar(word, _) if !(word.contains('\0') || is_program && word.is_empty()) => {
+            YamlValue::Scalar(word, _) if !(word.contains('\0') || is_program && word.is_empty()) => {
                 words.push(word)
             }
             _ => {
@@ -94,8 +94,8 @@ fn words(node: Node, reader: &mut Reader<'_>) -> Vec<String> {
     words
 }
 
-fn options(node: Option<Node>, reader: &mut Reader<'_>) -> Options {
-    let Some(node) = node else { return Options::default() };
+fn options(node: Option<YamlNode>, reader: &mut YamlReader<'_>) -> GeneratorConfig {
+    let Some(node) = node else { return GeneratorConfig::default() };
     let [package, migrations, observer, timestamps, types] =
         reader.keys(node, "`config`", ["package", "migrations", "observer", "timestamps", "types"]);
     let text_timestamps = timestamps.and_then(|node| {
@@ -110,7 +110,7 @@ fn options(node: Option<Node>, reader: &mut Reader<'_>) -> Options {
             }
         }
     });
-    Options {
+    GeneratorConfig {
         package: package.and_then(|node| reader.text(node, "`package`")).map(|(package, _)| package),
         migrations: reader.switch(migrations, "`migrations`"),
         observer: reader.switch(observer, "`observer`"),

@@ -1,12 +1,12 @@
 //! `schema:` of a configuration: whose files make the tables, or that they are there.
 
-use super::Named;
+use super::NamedPath;
 use crate::diagnostic::nearest;
-use crate::yaml::{Node, Reader, Value};
+use crate::yaml::{YamlNode, YamlReader, YamlValue};
 
 /// Where tables come from, beside the blocks of SQL files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Schema {
+pub enum SchemaConfig {
     /// Folders and files of other tools, in order; there may be none.
     Files(Vec<SchemaFiles>),
     /// They are in the database that `-d` names.
@@ -17,7 +17,7 @@ pub enum Schema {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaFiles {
     /// What is read.
-    pub path: Named,
+    pub path: NamedPath,
     /// Whose it is, if that is said.
     pub tool: Option<Tool>,
 }
@@ -67,25 +67,27 @@ impl Tool {
 }
 
 /// Reads `schema:`.
-pub(super) fn schema(node: Option<Node>, reader: &mut Reader<'_>) -> Schema {
+pub(super) fn schema(node: Option<YamlNode>, reader: &mut YamlReader<'_>) -> SchemaConfig {
     match node {
-        None => Schema::Files(Vec::new()),
-        Some(Node { value: Value::Scalar(text, false), .. }) if text == "database" => Schema::Database,
-        Some(Node { value: Value::List(list), .. }) if !list.is_empty() => {
-            Schema::Files(list.into_iter().filter_map(|node| files(node, reader)).collect())
+        None => SchemaConfig::Files(Vec::new()),
+        Some(YamlNode { value: YamlValue::Scalar(text, false), .. }) if text == "database" => {
+            SchemaConfig::Database
+        }
+        Some(YamlNode { value: YamlValue::List(list), .. }) if !list.is_empty() => {
+            SchemaConfig::Files(list.into_iter().filter_map(|node| files(node, reader)).collect())
         }
         Some(node) => {
             reader.wrong(&node.place, "`schema` is a list of folders and files, or `database`").suggestion =
                 Some("write `schema: [db/migrations/]`".to_owned());
-            Schema::Files(Vec::new())
+            SchemaConfig::Files(Vec::new())
         }
     }
 }
 
-fn files(node: Node, reader: &mut Reader<'_>) -> Option<SchemaFiles> {
-    if !matches!(node.value, Value::Mapping(_)) {
+fn files(node: YamlNode, reader: &mut YamlReader<'_>) -> Option<SchemaFiles> {
+    if !matches!(node.value, YamlValue::Mapping(_)) {
         let (path, place) = reader.text(node, "an entry of `schema`")?;
-        return Some(SchemaFiles { path: Named { path, place: Some(place) }, tool: None });
+        return Some(SchemaFiles { path: NamedPath { path, place: Some(place) }, tool: None });
     }
     let whole = node.place.clone();
     let [path, tool] = reader.keys(node, "an entry of `schema`", ["path", "tool"]);
@@ -106,5 +108,5 @@ fn files(node: Node, reader: &mut Reader<'_>) -> Option<SchemaFiles> {
         return None;
     };
     let (path, place) = reader.text(path, "`path`")?;
-    Some(SchemaFiles { path: Named { path, place: Some(place) }, tool })
+    Some(SchemaFiles { path: NamedPath { path, place: Some(place) }, tool })
 }

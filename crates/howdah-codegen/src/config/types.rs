@@ -1,20 +1,20 @@
 //! `types:` of a generator's `config`: types of the user's that stand for the server's.
 
 use crate::languages::CustomType;
-use crate::yaml::{Node, Reader, Value};
+use crate::yaml::{YamlNode, YamlReader, YamlValue};
 
 /// Reads a mapping from types and columns to types of the language.
-pub(super) fn types(node: Option<Node>, reader: &mut Reader<'_>) -> Vec<CustomType> {
+pub(super) fn types(node: Option<YamlNode>, reader: &mut YamlReader<'_>) -> Vec<CustomType> {
     let entries = reader.names(node, "`types`");
     entries.into_iter().filter_map(|(of, node)| entry(of, node, reader)).collect()
 }
 
-fn entry(of: String, node: Node, reader: &mut Reader<'_>) -> Option<CustomType> {
+fn entry(of: String, node: YamlNode, reader: &mut YamlReader<'_>) -> Option<CustomType> {
     let place = node.place.clone();
     let what = format!("`{of}` of `types`");
     let [name, import, decode, encode] = reader.keys(node, &what, ["type", "import", "decode", "encode"]);
     let imports = match import {
-        Some(Node { value: Value::List(list), .. }) if !list.is_empty() => list,
+        Some(YamlNode { value: YamlValue::List(list), .. }) if !list.is_empty() => list,
         other => other.into_iter().collect(),
     };
     let imports = imports.into_iter().filter_map(|node| line(node, "`import`", reader)).collect();
@@ -30,7 +30,7 @@ fn entry(of: String, node: Node, reader: &mut Reader<'_>) -> Option<CustomType> 
 }
 
 /// A text of one line, as it stands in the code.
-fn line(node: Node, what: &str, reader: &mut Reader<'_>) -> Option<String> {
+fn line(node: YamlNode, what: &str, reader: &mut YamlReader<'_>) -> Option<String> {
     let (text, place) = reader.text(node, what)?;
     let text = text.trim();
     if text.is_empty() || text.contains(|c: char| c.is_control()) {
@@ -40,7 +40,7 @@ fn line(node: Node, what: &str, reader: &mut Reader<'_>) -> Option<String> {
     Some(text.to_owned())
 }
 
-fn expression(node: Node, what: &str, reader: &mut Reader<'_>) -> Option<String> {
+fn expression(node: YamlNode, what: &str, reader: &mut YamlReader<'_>) -> Option<String> {
     let place = node.place.clone();
     let text = line(node, what, reader)?;
     if !text.contains("{}") {

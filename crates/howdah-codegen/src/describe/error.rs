@@ -17,8 +17,8 @@ pub struct Error {
     pub detail: Option<Box<str>>,
     /// The server's advice.
     pub hint: Option<Box<str>>,
-    /// The wish that could not be met, as its index; then `position` says nothing.
-    pub wish: Option<usize>,
+    /// The index of the parameter whose requested type the server refused; `position` is not set then.
+    pub parameter: Option<usize>,
     source: Option<tokio_postgres::Error>,
 }
 
@@ -31,14 +31,14 @@ impl Error {
             position: None,
             detail: None,
             hint: None,
-            wish: None,
+            parameter: None,
             source: None,
         }
     }
 
-    /// The same for a wish: its type is not the statement's text.
-    pub(crate) fn of_wish(self, wish: usize) -> Self {
-        Error { wish: Some(wish), position: None, ..self }
+    /// The same of a requested type, which is not in the statement's text.
+    pub(crate) fn of_parameter(self, parameter: usize) -> Self {
+        Error { parameter: Some(parameter), position: None, ..self }
     }
 
     /// An error of a question that is not the user's: its places mean nothing to them.
@@ -60,7 +60,7 @@ impl From<tokio_postgres::Error> for Error {
             position,
             detail: said.and_then(DbError::detail).map(Box::from),
             hint: said.and_then(DbError::hint).map(Box::from),
-            wish: None,
+            parameter: None,
             source: Some(error),
         }
     }

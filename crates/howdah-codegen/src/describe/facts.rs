@@ -7,7 +7,7 @@ use tokio_postgres::{Client, Row};
 
 use super::Error;
 use super::types::get;
-use crate::tree::{Catalog, Function, Named, Relation, Value, parse};
+use crate::tree::{Catalog, Function, ReferencedOids, Relation, Value, parse};
 
 /// A column is NOT NULL if it is so in all tables below, and no constraint is there that old rows may break. Foreign tables
 /// only say so, and a virtual column is computed anew.
@@ -52,7 +52,7 @@ const MOST_ROUNDS: usize = 200;
 /// What the catalog says of all that `tree` names, and the views in it.
 pub(super) async fn read(client: &Client, tree: &Value) -> Result<Catalog, Error> {
     let mut catalog = Catalog::default();
-    let mut named = Named::default();
+    let mut named = ReferencedOids::default();
     named.add(tree);
     let mut read: BTreeSet<u32> = BTreeSet::new();
     for _ in 0..MOST_ROUNDS {

@@ -14,14 +14,14 @@ use tokio_postgres::types::{Kind, Type};
 use tokio_postgres::{Client, Statement};
 
 pub use error::Error;
-pub use types::Types;
+pub use types::ServerTypes;
 
 use crate::model::{Origin, TypeRef};
 use types::Modified;
 
-/// What is asked for a parameter, the statement's `$1` first.
+/// A parameter as the caller names it and wants its type, the statement's `$1` first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct RequestedParameter {
     /// Its name in the file.
     pub name: String,
     /// The type that it is to have, as SQL writes it. The server finds one where nothing is asked.
@@ -30,19 +30,19 @@ pub struct Wish {
 
 /// A statement, as the server describes it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Described {
+pub struct DescribedStatement {
     /// `$1` first.
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<DescribedParameter>,
     /// Of the result; none for a statement that returns no rows.
-    pub columns: Vec<Column>,
+    pub columns: Vec<DescribedColumn>,
 }
 
 /// A parameter of a statement.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Parameter {
-    /// The wish's name, or `$1` where there is no wish.
+pub struct DescribedParameter {
+    /// Its name in the file, or `$1` where it has none.
     pub name: String,
-    /// The type's OID on this server, for [`Types::read`].
+    /// The type's OID on this server, for [`ServerTypes::read`].
     pub oid: u32,
     /// The type.
     pub ty: TypeRef,
@@ -56,10 +56,10 @@ pub struct Parameter {
 
 /// A column of a result.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Column {
+pub struct DescribedColumn {
     /// Its name.
     pub name: String,
-    /// The type's OID on this server, for [`Types::read`].
+    /// The type's OID on this server, for [`ServerTypes::read`].
     pub oid: u32,
     /// The type.
     pub ty: TypeRef,
@@ -75,26 +75,36 @@ pub struct Column {
 /// in a transaction, which is left as it was, after an error too.
 ///
 /// # Errors
-/// The server refused the statement or the type of a wish, or could not be asked.
-pub async fn describe(client: &Client, sql: &str, wishes: &[Wish]) -> Result<Described, Error> {
-    savepoint::asked(client, async || inquire(client, sql, wishes).await).await
+/// The server refused the statement or a requested type, or could not be asked.
+pub async fn describe(
+    client: &Client,
+    sql: &str,
+    requested: &[RequestedParameter],
+) -> Result<DescribedStatement, Error> {
+    savepoint::asked(client, async || inquire(client, sql, requested).await).await
 }
 
-async fn inquire(client: &Client, sql: &str, wishes: &[Wish]) -> Result<Described, Error> {
+async fn inquire(
+    client: &Client,
+    sql: &str,
+    requested: &[RequestedParameter],
+) -> Result<DescribedStatement, Error> {
     let mut asked = Vec::new();
-    for (index, wish) in wishes.iter().enumerate() {
-        asked.push(match &wish.ty {
-            Some(ty) => named_type(client, ty).await.map_err(|error| error.of_wish(index))?,
+    for (index, parameter) in requested.iter().enumerate() {
+        asked.push(match &parameter.ty {
+            Some(ty) => named_type(client, ty).await.map_err(|error| error.of_parameter(index))?,
             None => Type::UNKNOWN,
         });
     }
     // The server finds a type for every parameter of the unknown one.
     let statement = client.prepare_typed(sql, &asked).await?;
-    let types = Types::read_modified(client, &mentioned(&statement)).await?;
-    let mut described = Described { parameters: Vec::new(), columns: Vec::new() };
+    let types = ServerTypes::read_modified(client, &mentioned(&statement)).await?;
+    let mut described = DescribedStatement { parameters: Vec::new(), columns: Vec::new() };
     for (index, ty) in statement.params().iter().enumerate() {
-        described.parameters.push(Parameter {
-            name: wishes.get(index).map_or_else(|| format!("${}", index + 1), |wish| wish.name.clone()),
+        described.parameters.push(DescribedParameter {
+            name: requested
+                .get(index)
+                .map_or_else(|| format!("${}", index + 1), |parameter| parameter.name.clone()),
             oid: ty.oid(),
             ty: types.modified((ty.oid(), -1))?,
             nullable: false,
@@ -103,28 +113,29 @@ async fn inquire(client: &Client, sql: &str, wishes: &[Wish]) -> Result<Describe
         });
     }
     let written: Vec<&str> = described.parameters.iter().map(|parameter| parameter.ty.sql.as_str()).collect();
-    let nulls = nulls::judge(client, sql, &written, statement.columns().len()).await?;
+    let nulls = nulls::nullability(client, sql, &written, statement.columns().len()).await?;
     let given = nulls
-        .places
+        .parameter_columns
         .into_iter()
         .map(|place| place.and_then(|(table, column)| Some((table, i16::try_from(column).ok()?))));
-    let given = given.collect::<Vec<Option<origins::Place>>>();
+    let given = given.collect::<Vec<Option<origins::ColumnNumber>>>();
     let shown = statement.columns().iter().filter_map(|column| column.table_oid().zip(column.column_id()));
     let places = shown.chain(given.iter().flatten().copied()).collect::<Vec<_>>();
     let origins = origins::read(client, &places).await?;
-    for ((parameter, verdict), place) in described.parameters.iter_mut().zip(nulls.parameters).zip(given) {
-        (parameter.nullable, parameter.because) = (verdict.nullable, verdict.because);
+    for ((parameter, nullability), place) in described.parameters.iter_mut().zip(nulls.parameters).zip(given)
+    {
+        (parameter.nullable, parameter.because) = (nullability.nullable, nullability.because);
         parameter.origin = place.and_then(|place| origins.get(&place).cloned());
     }
-    for (column, verdict) in statement.columns().iter().zip(nulls.columns) {
+    for (column, nullability) in statement.columns().iter().zip(nulls.columns) {
         let place = column.table_oid().zip(column.column_id());
-        described.columns.push(Column {
+        described.columns.push(DescribedColumn {
             name: column.name().to_owned(),
             oid: column.type_().oid(),
             ty: types.modified((column.type_().oid(), column.type_modifier()))?,
             origin: place.and_then(|place| origins.get(&place).cloned()),
-            nullable: verdict.nullable,
-            because: verdict.because,
+            nullable: nullability.nullable,
+            because: nullability.because,
         });
     }
     Ok(described)

@@ -4,7 +4,9 @@ use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
 use super::{Error, facts, savepoint};
-use crate::tree::{Judge, Node, Place, Value, Verdict, judge_parameters, parse, places};
+use crate::tree::{
+    ColumnId, Node, NullAnalysis, Nullability, Value, parameter_columns, parameter_nullability, parse,
+};
 
 /// Functions take no more.
 const MOST_PARAMETERS: usize = 100;
@@ -15,23 +17,23 @@ where proname = 'howdah_describe' and pronamespace = pg_catalog.pg_my_temp_schem
 
 /// What can be null of a statement's parameters and columns.
 pub(super) struct Nulls {
-    pub(super) parameters: Vec<Verdict>,
-    pub(super) columns: Vec<Verdict>,
+    pub(super) parameters: Vec<Nullability>,
+    pub(super) columns: Vec<Nullability>,
     /// The only column that each parameter is written to or compared with.
-    pub(super) places: Vec<Option<Place>>,
+    pub(super) parameter_columns: Vec<Option<ColumnId>>,
 }
 
-/// Judges a statement that was prepared: it is one, and its parameters have these types, as SQL writes them.
-pub(super) async fn judge(
+/// What can be null in a statement that was prepared: it is one, and its parameters have these types, as SQL writes them.
+pub(super) async fn nullability(
     client: &Client,
     sql: &str,
     types: &[&str],
     columns: usize,
 ) -> Result<Nulls, Error> {
     let unknown = |because: String| Nulls {
-        parameters: vec![Verdict::never("nothing tells it to be null"); types.len()],
-        columns: vec![Verdict::nullable(because); columns],
-        places: vec![None; types.len()],
+        parameters: vec![Nullability::not_null("nothing tells it to be null"); types.len()],
+        columns: vec![Nullability::nullable(because); columns],
+        parameter_columns: vec![None; types.len()],
     };
     if types.len() > MOST_PARAMETERS {
         return Ok(unknown(format!("a statement of more than {MOST_PARAMETERS} parameters is not analysed")));
@@ -51,15 +53,15 @@ pub(super) async fn judge(
     let Some(query) = statement(&tree) else {
         return Ok(unknown("the server's analysis is not understood".to_owned()));
     };
-    let mut judged = Judge::new(&catalog).statement(query);
+    let mut nullabilities = NullAnalysis::new(&catalog).statement(query);
     // Where this does not see what the server sees, it has not understood.
-    if judged.len() != columns {
-        judged = vec![Verdict::nullable("not judged"); columns];
+    if nullabilities.len() != columns {
+        nullabilities = vec![Nullability::nullable("not analysed"); columns];
     }
     Ok(Nulls {
-        parameters: judge_parameters(query, types.len(), &catalog),
-        columns: judged,
-        places: places(query, types.len(), &catalog),
+        parameters: parameter_nullability(query, types.len(), &catalog),
+        columns: nullabilities,
+        parameter_columns: parameter_columns(query, types.len(), &catalog),
     })
 }
 

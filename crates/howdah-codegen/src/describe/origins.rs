@@ -18,9 +18,12 @@ join pg_catalog.pg_class c on c.oid = a.attrelid
 join pg_catalog.pg_namespace s on s.oid = c.relnamespace";
 
 /// A table's OID and the column's number.
-pub(super) type Place = (u32, i16);
+pub(super) type ColumnNumber = (u32, i16);
 
-pub(super) async fn read(client: &Client, places: &[Place]) -> Result<HashMap<Place, Origin>, Error> {
+pub(super) async fn read(
+    client: &Client,
+    places: &[ColumnNumber],
+) -> Result<HashMap<ColumnNumber, Origin>, Error> {
     if places.is_empty() {
         return Ok(HashMap::new());
     }

@@ -25,7 +25,7 @@ join pg_catalog.pg_type e on e.oid = coalesce(a.oid, t.oid)
 join pg_catalog.pg_namespace s on s.oid = e.typnamespace
 cross join lateral (select case when s.nspname like 'pg\_temp\_%' then 'pg_temp' else s.nspname::text end) n(name)";
 
-/// What types are made of. Comments on a table's rows are the table's, and are not told.
+/// What types are made of. Comments on a table's rows are the table's, and are not read.
 const DEFINITIONS: &str = "
 select t.oid, t.typtype::text, t.typbasetype, t.typtypmod, t.typnotnull, r.rngsubtype, m.rngtypid,
        pg_catalog.obj_description(t.oid, 'pg_type'),
@@ -41,9 +41,9 @@ join pg_catalog.pg_type t on t.oid = u.type
 left join pg_catalog.pg_range r on r.rngtypid = t.oid
 left join pg_catalog.pg_range m on m.rngmultitypid = t.oid";
 
-/// Types of one server, read once for many statements.
+/// The types of one server, read once for many statements.
 #[derive(Debug, Clone, Default)]
-pub struct Types {
+pub struct ServerTypes {
     references: HashMap<Modified, TypeRef>,
     definitions: BTreeMap<TypeName, Definition>,
 }
@@ -64,19 +64,19 @@ enum RawKind {
     Base,
 }
 
-impl Types {
+impl ServerTypes {
     /// Reads these types, and those that they are made of.
     ///
     /// # Errors
     /// The server could not be asked.
-    pub async fn read(client: &Client, oids: &[u32]) -> Result<Types, Error> {
+    pub async fn read(client: &Client, oids: &[u32]) -> Result<ServerTypes, Error> {
         let wanted: Vec<Modified> = oids.iter().map(|oid| (*oid, -1)).collect();
-        Types::read_modified(client, &wanted).await
+        ServerTypes::read_modified(client, &wanted).await
     }
 
     /// The same for types with modifiers. The type without its modifier is read too.
-    pub(super) async fn read_modified(client: &Client, wanted: &[Modified]) -> Result<Types, Error> {
-        let mut types = Types::default();
+    pub(super) async fn read_modified(client: &Client, wanted: &[Modified]) -> Result<ServerTypes, Error> {
+        let mut types = ServerTypes::default();
         let mut raw: BTreeMap<TypeName, Raw> = BTreeMap::new();
         let mut wanted: Vec<Modified> = wanted.iter().flat_map(|one| [*one, (one.0, -1)]).collect();
         loop {
@@ -145,7 +145,7 @@ impl Types {
     }
 }
 
-impl Types {
+impl ServerTypes {
     fn define(&mut self, raw: BTreeMap<TypeName, Raw>) -> Result<(), Error> {
         for (name, raw) in raw {
             let kind = match raw.kind {

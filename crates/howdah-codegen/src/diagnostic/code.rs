@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-/// What says a code.
+/// At which stage of a run a code is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Said {
+pub enum Stage {
     /// Reading the configuration and the SQL files, before any server is asked.
     Reading,
     /// Describing statements on a server.
@@ -17,7 +17,7 @@ pub enum Said {
 
 /// Writes the enum and its table from one list, so that neither lacks what the other has.
 macro_rules! codes {
-    ($($variant:ident $name:literal $said:ident $when:literal,)*) => {
+    ($($variant:ident $name:literal $stage:ident $when:literal,)*) => {
         /// The kinds of messages. Their names in JSON are a promise.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
         #[non_exhaustive]
@@ -43,8 +43,8 @@ macro_rules! codes {
 
             /// What says it.
             #[must_use]
-            pub const fn said(self) -> Said {
-                match self { $(Self::$variant => Said::$said,)* }
+            pub const fn stage(self) -> Stage {
+                match self { $(Self::$variant => Stage::$stage,)* }
             }
         }
     };

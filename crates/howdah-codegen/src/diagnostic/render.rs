@@ -208,7 +208,7 @@ mod tests {
     use super::super::Code;
     use super::*;
 
-    fn told(line: &str, column: usize, length: usize) -> Diagnostics {
+    fn shown_of(line: &str, column: usize, length: usize) -> Diagnostics {
         let mut all = Diagnostics::new(std::path::Path::new("db"));
         all.remember("a.sql", &format!("\n{line}\n"));
         let place = Place { file: "a.sql".into(), line: 2, column, length };
@@ -221,23 +221,23 @@ mod tests {
     #[test]
     fn a_caret_stands_below_what_is_meant() {
         assert_eq!(
-            told("\tWHERE '日本' = ${x};", 15, 4).text(),
+            shown_of("\tWHERE '日本' = ${x};", 15, 4).text(),
             "db/a.sql:2:15: error[MISSING_VARIABLE]: no \\u{1b}[31m \"x\" here\n    2 |     WHERE '日本' = ${x};\n      \
              |                    ^^^^ help: set it: 100%\n"
         );
-        assert_eq!(told("a\u{202e}b", 3, 1).text().lines().nth(1), Some("    2 | a\\u{202e}b"));
+        assert_eq!(shown_of("a\u{202e}b", 3, 1).text().lines().nth(1), Some("    2 | a\\u{202e}b"));
         assert_eq!(
-            told("a\u{202e}b", 3, 1).text().lines().nth(2),
+            shown_of("a\u{202e}b", 3, 1).text().lines().nth(2),
             Some("      |          ^ help: set it: 100%")
         );
         // Behind the end of the line.
-        assert_eq!(told("ab", 9, 9).text().lines().nth(2), Some("      |   ^ help: set it: 100%"));
+        assert_eq!(shown_of("ab", 9, 9).text().lines().nth(2), Some("      |   ^ help: set it: 100%"));
     }
 
     #[test]
     fn a_long_line_is_shown_around_its_place() {
         let line = format!("{}X{}", "é".repeat(1000), "y".repeat(1000));
-        let text = told(&line, 1001, 1).text();
+        let text = shown_of(&line, 1001, 1).text();
         let lines = text.lines().collect::<Vec<_>>();
         let at = |line: &str, c: char| line.chars().position(|found| found == c);
         assert_eq!(at(lines[1], 'X'), at(lines[2], '^'));
@@ -246,14 +246,14 @@ mod tests {
 
     #[test]
     fn programs_get_json_and_github_gets_annotations() -> Result<(), serde_json::Error> {
-        let json: Value = serde_json::from_str(&told("abc", 2, 2).json())?;
+        let json: Value = serde_json::from_str(&shown_of("abc", 2, 2).json())?;
         assert_eq!(json["format"], 1);
         assert_eq!(json["errors"], 1);
         assert_eq!(json["messages"][0]["code"], "MISSING_VARIABLE");
         assert_eq!(json["messages"][0]["context"]["file"], "db/a.sql");
         assert_eq!(json["messages"][0]["context"]["column"], 2);
         assert_eq!(
-            told("abc", 2, 2).github(),
+            shown_of("abc", 2, 2).github(),
             "::error file=db/a.sql,line=2,col=2,endColumn=4,title=MISSING_VARIABLE::no \u{1b}[31m \"x\"%0Ahere%0Aset it: 100%25\n"
         );
         Ok(())

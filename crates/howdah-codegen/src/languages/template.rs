@@ -36,7 +36,7 @@ impl Templates {
         let view = context! { model => Value::from(Serde(model)), ..Value::from(Serde(view)) };
         match &options.template {
             None => self.laid_out(self.first.0, view),
-            Some(template) => self.by(template, view).map_err(|error| told(&error, Some(template))),
+            Some(template) => self.by(template, view).map_err(|error| diagnostics(&error, Some(template))),
         }
     }
 
@@ -56,7 +56,7 @@ impl Templates {
 
     fn laid_out(&self, name: &str, view: Value) -> Result<String, Vec<Diagnostic>> {
         let text = self.environment().and_then(|known| known.get_template(name)?.render(view));
-        text.map_err(|error| told(&error, None))
+        text.map_err(|error| diagnostics(&error, None))
     }
 
     fn by(&self, template: &Template, view: Value) -> Result<String, Error> {
@@ -76,7 +76,7 @@ impl Templates {
 pub(crate) fn check(template: &Template) -> Vec<Diagnostic> {
     let read =
         strict().and_then(|known| known.template_from_named_str(&template.file, &template.text).map(drop));
-    read.err().map(|error| told(&error, Some(template))).unwrap_or_default()
+    read.err().map(|error| diagnostics(&error, Some(template))).unwrap_or_default()
 }
 
 fn strict() -> Result<Environment<'static>, Error> {
@@ -89,7 +89,7 @@ fn strict() -> Result<Environment<'static>, Error> {
 }
 
 /// An error at its line, if that is one of the user's template.
-fn told(error: &Error, template: Option<&Template>) -> Vec<Diagnostic> {
+fn diagnostics(error: &Error, template: Option<&Template>) -> Vec<Diagnostic> {
     let of_user = template.filter(|template| error.name() == Some(&template.file));
     let place = of_user.map(|template| Place {
         file: template.file.clone(),

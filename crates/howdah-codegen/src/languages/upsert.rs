@@ -11,7 +11,7 @@
 //! Whatever fails before the end is followed by a rollback to the savepoint, or of the own transaction. The stage goes with it.
 
 use super::literal::sql_comment;
-use crate::model::{Key, Module, Table};
+use crate::model::{Module, Table, UniqueKey};
 
 /// The stage's schema.
 pub(crate) const SCHEMA: &str = "pg_temp";
@@ -69,7 +69,7 @@ pub(crate) fn staged(module: &Module, table: &Table) -> Vec<Staged> {
     update.chain(table.ignore.iter().map(|key| texts(&module.name, table, key, Conflict::Nothing))).collect()
 }
 
-fn texts(module: &str, table: &Table, key: &Key, conflict: Conflict) -> Staged {
+fn texts(module: &str, table: &Table, key: &UniqueKey, conflict: Conflict) -> Staged {
     let written = table.columns.iter().filter(|column| column.written).collect::<Vec<_>>();
     let place = place(table);
     let names = written.iter().map(|column| quoted(&column.name)).collect::<Vec<_>>().join(", ");
@@ -130,9 +130,9 @@ fn quoted(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Staged, staged};
-    use crate::model::{Key, Module, Table, TableColumn, TypeName, TypeRef};
+    use crate::model::{Module, Table, TableColumn, TypeName, TypeRef, UniqueKey};
 
-    fn table(columns: &[&str], key: Key) -> Table {
+    fn table(columns: &[&str], key: UniqueKey) -> Table {
         let name = TypeName { schema: "pg_catalog".into(), name: "int4".into() };
         let ty = TypeRef { name, array: false, sql: "integer".into(), custom: None };
         let column = |name: &&str| TableColumn {
@@ -161,14 +161,14 @@ mod tests {
         Module { name: "m".into(), files, statements, tables, migrations }
     }
 
-    fn texts(columns: &[&str], key: Key) -> [Staged; 2] {
+    fn texts(columns: &[&str], key: UniqueKey) -> [Staged; 2] {
         let staged = staged(&module(Vec::new()), &table(columns, key));
         staged.try_into().expect("two methods")
     }
 
-    fn key(columns: &[&str], nulls_distinct: bool) -> Key {
+    fn key(columns: &[&str], nulls_distinct: bool) -> UniqueKey {
         let columns = columns.iter().map(|name| (*name).to_owned()).collect();
-        Key { name: "k".into(), columns, nulls_distinct }
+        UniqueKey { name: "k".into(), columns, nulls_distinct }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Allowed;
 use crate::diagnostic::{Code, Diagnostic, Place};
-use crate::project::migration::Step;
+use crate::project::migration::MigrationStep;
 
 /// A row of the table of migrations.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Recorded {
 /// How a step stands in a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum StepState {
     /// It is there as the files have it.
     Applied,
     /// It is to run.
@@ -57,32 +57,32 @@ pub struct Entry {
     /// What the database remembers.
     pub recorded: Option<Recorded>,
     /// What follows from both.
-    pub standing: Standing,
+    pub state: StepState,
 }
 
 /// Compares the files' steps with a database's rows: the steps in their order, then what only the database has.
 #[must_use]
-pub fn compare(steps: &[Step], rows: &[Recorded]) -> Vec<Entry> {
-    let row_of = |step: &Step| rows.iter().find(|row| row.id == step.id());
+pub fn compare(steps: &[MigrationStep], rows: &[Recorded]) -> Vec<Entry> {
+    let row_of = |step: &MigrationStep| rows.iter().find(|row| row.id == step.id());
     let last = steps.iter().rposition(|step| row_of(step).is_some());
     let mut highest = 0;
     let mut entries = Vec::new();
     for (index, step) in steps.iter().enumerate() {
         let recorded = row_of(step);
-        let standing = match recorded {
-            None if last.is_some_and(|last| index < last) => Standing::OutOfOrder,
-            None => Standing::Pending,
-            Some(row) if !row.done => Standing::Interrupted,
-            Some(row) if row.checksum != step.migration.checksum => Standing::Changed,
-            Some(row) if row.position < highest => Standing::Moved,
-            Some(_) => Standing::Applied,
+        let state = match recorded {
+            None if last.is_some_and(|last| index < last) => StepState::OutOfOrder,
+            None => StepState::Pending,
+            Some(row) if !row.done => StepState::Interrupted,
+            Some(row) if row.checksum != step.migration.checksum => StepState::Changed,
+            Some(row) if row.position < highest => StepState::Moved,
+            Some(_) => StepState::Applied,
         };
         highest = recorded.map_or(highest, |row| highest.max(row.position));
         entries.push(Entry {
             id: step.id().to_owned(),
             step: Some(index),
             recorded: recorded.cloned(),
-            standing,
+            state,
         });
     }
     let known = i32::try_from(steps.len()).unwrap_or(i32::MAX);
@@ -91,50 +91,50 @@ pub fn compare(steps: &[Step], rows: &[Recorded]) -> Vec<Entry> {
         id: row.id.clone(),
         step: None,
         recorded: Some(row.clone()),
-        standing: if row.position > known { Standing::Newer } else { Standing::Missing },
+        state: if row.position > known { StepState::Newer } else { StepState::Missing },
     }));
     entries
 }
 
 /// What of a comparison keeps steps from running.
 #[must_use]
-pub(super) fn drift(steps: &[Step], entries: &[Entry], allowed: &Allowed) -> Vec<Diagnostic> {
+pub(super) fn drift(steps: &[MigrationStep], entries: &[Entry], allowed: &Allowed) -> Vec<Diagnostic> {
     entries.iter().filter_map(|entry| complaint(steps, entry, allowed)).collect()
 }
 
-fn complaint(steps: &[Step], entry: &Entry, allowed: &Allowed) -> Option<Diagnostic> {
+fn complaint(steps: &[MigrationStep], entry: &Entry, allowed: &Allowed) -> Option<Diagnostic> {
     let id = &entry.id;
     let when = entry.recorded.as_ref().map(|row| format!("on {} by {}", row.applied_at, row.applied_by));
     let when = when.unwrap_or_default();
     let accept = format!("--accept {id}");
-    let (message, help) = match entry.standing {
-        Standing::Applied | Standing::Pending => return None,
-        Standing::Newer if allowed.newer => return None,
-        Standing::OutOfOrder => (
+    let (message, help) = match entry.state {
+        StepState::Applied | StepState::Pending => return None,
+        StepState::Newer if allowed.newer => return None,
+        StepState::OutOfOrder => (
             "it is not applied, and steps behind it are".to_owned(),
             format!("move it behind them; or, if its effect is there already, {accept}"),
         ),
-        Standing::Changed => (
+        StepState::Changed => (
             format!("its text is not the one that was applied {when}"),
             format!(
                 "restore the text, and write a new step; or, if the database is as it says now, {accept}"
             ),
         ),
-        Standing::Moved => (
+        StepState::Moved => (
             format!("it was applied in another order {when}"),
             format!("restore the order; or, if both orders are the same, {accept}"),
         ),
-        Standing::Interrupted => (
+        StepState::Interrupted => (
             format!("it was begun {when}, without a transaction, and nobody saw its end"),
             format!(
                 "look what of it is there (an invalid index?); take that back and --retry {id}, or {accept}"
             ),
         ),
-        Standing::Newer => (
+        StepState::Newer => (
             format!("MIGRATE {id} was applied {when} and is behind all steps of these files"),
             "these files are older than the database; --allow-newer takes that for right".to_owned(),
         ),
-        Standing::Missing => (
+        StepState::Missing => (
             format!("MIGRATE {id} was applied {when} and is not in these files"),
             "restore it, under the name that it had".to_owned(),
         ),
@@ -156,16 +156,16 @@ mod tests {
     use crate::project::migration::of_sources;
     use crate::source::parse;
 
-    fn steps(ids: &str) -> Vec<Step> {
+    fn steps(ids: &str) -> Vec<MigrationStep> {
         let text = ids.split(' ').map(|id| format!("-- MIGRATE {id}\nSELECT '{id}';\n")).collect::<String>();
-        let (blocks, told) = parse("a.sql", &text);
-        assert!(told.is_empty());
+        let (blocks, diagnostics) = parse("a.sql", &text);
+        assert!(diagnostics.is_empty());
         of_sources(&[Source { file: "a.sql".into(), text, blocks }])
     }
 
     /// Rows of steps that were applied from files with these ids.
     fn rows(ids: &str) -> Vec<Recorded> {
-        let row = |(position, step): (i32, &Step)| Recorded {
+        let row = |(position, step): (i32, &MigrationStep)| Recorded {
             id: step.id().into(),
             position,
             checksum: step.migration.checksum.clone(),
@@ -177,17 +177,17 @@ mod tests {
         (1..).zip(&steps(ids)).map(row).collect()
     }
 
-    fn standings(files: &str, rows: &[Recorded]) -> Vec<(String, Standing)> {
-        compare(&steps(files), rows).into_iter().map(|entry| (entry.id, entry.standing)).collect()
+    fn standings(files: &str, rows: &[Recorded]) -> Vec<(String, StepState)> {
+        compare(&steps(files), rows).into_iter().map(|entry| (entry.id, entry.state)).collect()
     }
 
-    fn expected(of: &[(&str, Standing)]) -> Vec<(String, Standing)> {
-        of.iter().map(|(id, standing)| ((*id).to_owned(), *standing)).collect()
+    fn expected(of: &[(&str, StepState)]) -> Vec<(String, StepState)> {
+        of.iter().map(|(id, state)| ((*id).to_owned(), *state)).collect()
     }
 
     #[test]
     fn each_step_stands_where_files_and_database_put_it() {
-        use Standing::{Applied, Missing, Moved, Newer, OutOfOrder, Pending};
+        use StepState::{Applied, Missing, Moved, Newer, OutOfOrder, Pending};
         assert_eq!(standings("a b", &[]), expected(&[("a", Pending), ("b", Pending)]));
         assert_eq!(standings("a b", &rows("a")), expected(&[("a", Applied), ("b", Pending)]));
         assert_eq!(
@@ -209,11 +209,11 @@ mod tests {
         recorded[1].done = false;
         let steps = steps("a b");
         let entries = compare(&steps, &recorded);
-        assert_eq!([entries[0].standing, entries[1].standing], [Standing::Changed, Standing::Interrupted]);
-        let told = drift(&steps, &entries, &Allowed::default());
-        assert_eq!(told.len(), 2);
-        assert!(told[0].suggestion.as_ref().is_some_and(|help| help.contains("--accept a")));
-        assert!(told[1].suggestion.as_ref().is_some_and(|help| help.contains("--retry b")));
+        assert_eq!([entries[0].state, entries[1].state], [StepState::Changed, StepState::Interrupted]);
+        let diagnostics = drift(&steps, &entries, &Allowed::default());
+        assert_eq!(diagnostics.len(), 2);
+        assert!(diagnostics[0].suggestion.as_ref().is_some_and(|help| help.contains("--accept a")));
+        assert!(diagnostics[1].suggestion.as_ref().is_some_and(|help| help.contains("--retry b")));
     }
 
     #[test]

@@ -3,16 +3,16 @@
 use crate::check::Checked;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place};
 use crate::project::block_text::about;
-use crate::project::migration::{Step, of_sources, text};
-use crate::project::permitted::refusal;
+use crate::project::forbidden::refusal;
+use crate::project::migration::{MigrationStep, of_sources, text};
 
 /// The one history of a project.
 ///
 /// # Errors
 ///
 /// There is none or more than one, or steps have statements that no step may have.
-pub(super) fn of_project(checked: &Checked) -> Result<Vec<Step>, Diagnostics> {
-    let mut histories: Vec<Vec<Step>> = Vec::new();
+pub(super) fn of_project(checked: &Checked) -> Result<Vec<MigrationStep>, Diagnostics> {
+    let mut histories: Vec<Vec<MigrationStep>> = Vec::new();
     for sources in &checked.groups {
         let steps = of_sources(sources);
         if !steps.is_empty() && !histories.contains(&steps) {
@@ -33,7 +33,7 @@ pub(super) fn of_project(checked: &Checked) -> Result<Vec<Step>, Diagnostics> {
 }
 
 /// There are none, or it is not said which.
-fn ambiguous(histories: &[Vec<Step>]) -> Diagnostic {
+fn ambiguous(histories: &[Vec<MigrationStep>]) -> Diagnostic {
     let (message, help) = match histories.get(1).and_then(|steps| steps.first()) {
         None => ("there is no MIGRATE in these files", "write steps, as `howdah codegen syntax` shows"),
         Some(_) => (
@@ -41,21 +41,22 @@ fn ambiguous(histories: &[Vec<Step>]) -> Diagnostic {
             "name the files of one: --file a.sql --file b.sql --project NAME",
         ),
     };
-    let place = histories.get(1).and_then(|steps| steps.first()).map(Step::place);
+    let place = histories.get(1).and_then(|steps| steps.first()).map(MigrationStep::place);
     let nowhere = Place { file: String::new(), line: 1, column: 1, length: 1 };
     let error = Diagnostic::error(Code::ConfigValidationError, nowhere, message).help(help);
     Diagnostic { place, ..error }
 }
 
 /// What a step may not do.
-fn refusals(step: &Step) -> Vec<Diagnostic> {
-    let mut told = Vec::new();
+fn refusals(step: &MigrationStep) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
     for pieces in step.block.statements() {
         let sql = text(&pieces);
         if let Some(refusal) = refusal(&sql, false, step.migration.no_transaction) {
             let place = pieces.first().map_or_else(|| step.place(), |piece| piece.place_of(0));
-            told.push(about(Code::NotSupported, place, refusal.message, &step.block).help(refusal.help));
+            diagnostics
+                .push(about(Code::NotSupported, place, refusal.message, &step.block).help(refusal.help));
         }
     }
-    told
+    diagnostics
 }

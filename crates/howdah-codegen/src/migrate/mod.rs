@@ -11,8 +11,8 @@ mod session;
 mod table;
 
 pub use crate::bookkeeping::FORMAT;
-pub use crate::project::migration::Step;
-pub use compare::{Entry, Recorded, Standing, compare};
+pub use crate::project::migration::MigrationStep;
+pub use compare::{Entry, Recorded, StepState, compare};
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use serde::Serialize;
 
 use crate::check::Checked;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::project::trouble::Trouble;
+use crate::project::server_error::ServerError;
 use apply::Run;
 use session::Session;
 
@@ -31,7 +31,7 @@ pub struct History {
     /// Under which name a database remembers them.
     pub project: String,
     /// The steps.
-    pub steps: Vec<Step>,
+    pub steps: Vec<MigrationStep>,
     /// The texts, to show lines of them.
     texts: Diagnostics,
 }
@@ -58,12 +58,12 @@ pub struct Allowed {
     pub newer: bool,
 }
 
-/// Who watches a run.
-pub trait Front {
+/// Who starts a run, watches it and can stop it.
+pub trait FrontEnd {
     /// Whether somebody said stop.
     fn is_stopped(&self) -> bool;
     /// Something happened.
-    fn tell(&self, event: Event<'_>);
+    fn notify(&self, event: Event<'_>);
 }
 
 /// What happens in a run.
@@ -73,15 +73,15 @@ pub enum Event<'e> {
     /// So many rows of SQG's were taken over.
     Adopted(u64),
     /// A step is remembered as applied, as the user said.
-    Accepted(&'e Step),
+    Accepted(&'e MigrationStep),
     /// These are to run.
-    Pending(&'e [&'e Step]),
+    Pending(&'e [&'e MigrationStep]),
     /// A step is committed.
-    Applied(&'e Step, Duration),
+    Applied(&'e MigrationStep, Duration),
     /// A step would do.
-    Tried(&'e Step, Duration),
+    Tried(&'e MigrationStep, Duration),
     /// A step was not tried: it cannot be taken back, or it stands behind such a one.
-    Skipped(&'e Step),
+    Skipped(&'e MigrationStep),
     /// A lock is waited for.
     Waiting(&'e str),
 }
@@ -111,7 +111,7 @@ pub enum Outcome {
 
 /// A step of a dry run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tried {
+pub struct DryRunStep {
     /// Its place among the steps, from 0.
     pub index: usize,
     /// How long it took; `None`: it was skipped.
@@ -128,7 +128,7 @@ pub struct Report {
     /// Steps that this run applied, each with its milliseconds.
     pub applied: Vec<(usize, i64)>,
     /// What a dry run did.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<DryRunStep>,
 }
 
 impl Report {
@@ -139,7 +139,7 @@ impl Report {
 
 /// Why a run did not come to its end.
 #[derive(Debug)]
-pub enum Failure {
+pub enum MigrateError {
     /// There is no connection.
     Connect(howdah_connect::Error),
     /// The request names what is not there.
@@ -165,9 +165,9 @@ impl History {
         let mut texts = checked.diagnostics.clone();
         texts.messages.clear();
         if project.is_empty() || project.contains('\0') {
-            let told = Trouble::of("the project has no name".to_owned(), Some("--project names it"));
-            let told = Diagnostic { code: Code::ConfigValidationError, ..*told.0 };
-            texts.extend(vec![told]);
+            let error = ServerError::of("the project has no name".to_owned(), Some("--project names it"));
+            let error = Diagnostic { code: Code::ConfigValidationError, ..*error.0 };
+            texts.extend(vec![error]);
             return Err(texts);
         }
         Ok(Self { project, steps, texts })
@@ -183,7 +183,7 @@ impl History {
 
     /// Where a step stands, as one names it from the current folder: `db/shop.sql:5`.
     #[must_use]
-    pub fn place(&self, step: &Step) -> String {
+    pub fn place(&self, step: &MigrationStep) -> String {
         format!("{}:{}", self.texts.shown(&step.migration.file), step.migration.line)
     }
 
@@ -192,9 +192,9 @@ impl History {
         &self,
         target: &Target,
         settings: &Settings,
-        front: &dyn Front,
-    ) -> (Report, Option<Failure>) {
-        self.run(target, settings, front, true)
+        front_end: &dyn FrontEnd,
+    ) -> (Report, Option<MigrateError>) {
+        self.run(target, settings, front_end, true)
     }
 
     /// Says how the steps stand, and changes nothing.
@@ -202,30 +202,30 @@ impl History {
         &self,
         target: &Target,
         settings: &Settings,
-        front: &dyn Front,
-    ) -> (Report, Option<Failure>) {
-        self.run(target, settings, front, false)
+        front_end: &dyn FrontEnd,
+    ) -> (Report, Option<MigrateError>) {
+        self.run(target, settings, front_end, false)
     }
 
     fn run(
         &self,
         target: &Target,
         settings: &Settings,
-        front: &dyn Front,
+        front_end: &dyn FrontEnd,
         applies: bool,
-    ) -> (Report, Option<Failure>) {
+    ) -> (Report, Option<MigrateError>) {
         let mut report = Report::default();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let done = match runtime {
             Ok(runtime) => runtime.block_on(async {
-                let opened = Session::open(target, &self.project, settings.lock_timeout, front).await;
-                let session = opened.map_err(Failure::Connect)?;
+                let opened = Session::open(target, &self.project, settings.lock_timeout, front_end).await;
+                let session = opened.map_err(MigrateError::Connect)?;
                 let run = Run { history: self, session: &session, settings };
                 if applies { run.apply(&mut report).await } else { run.status(&mut report).await }
             }),
             Err(error) => {
-                let told = Trouble::of(format!("there is no runtime: {error}"), None);
-                Err(Failure::Refused(vec![*told.0]))
+                let error = ServerError::of(format!("there is no runtime: {error}"), None);
+                Err(MigrateError::Refused(vec![*error.0]))
             }
         };
         report.outcome = match &done {
@@ -233,9 +233,9 @@ impl History {
             Ok(()) if !report.tried.is_empty() => Outcome::Tried,
             Ok(()) if !report.applied.is_empty() => Outcome::Applied,
             Ok(()) => Outcome::UpToDate,
-            Err(Failure::Stopped(_)) => Outcome::Stopped,
-            Err(Failure::Unknown(_)) => Outcome::Unknown,
-            Err(Failure::Drift(_)) => Outcome::Drift,
+            Err(MigrateError::Stopped(_)) => Outcome::Stopped,
+            Err(MigrateError::Unknown(_)) => Outcome::Unknown,
+            Err(MigrateError::Drift(_)) => Outcome::Drift,
             Err(_) => Outcome::Failed,
         };
         (report, done.err())

@@ -8,7 +8,7 @@ use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 
-use super::{Event, Front};
+use super::{Event, FrontEnd};
 use crate::bookkeeping::{ISOLATION, KEEP_LOCK, KEY, LET_GO, LOCK, TRY_LOCK};
 use crate::describe;
 
@@ -16,7 +16,7 @@ use crate::describe;
 const TICK: Duration = Duration::from_millis(50);
 /// How often it is looked who holds a lock.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// A wait for a lock that has lasted so long is told.
+/// A wait for a lock that has lasted so long is reported.
 const WORTH_SAYING: Duration = Duration::from_secs(2);
 /// So much later than this program the server ends a wait, if no further connection is to be had to look.
 const SERVER_LATER: Duration = Duration::from_secs(1);
@@ -25,24 +25,24 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 
 /// Why the session did not do what it was asked to.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum SessionError {
     /// The server refused, or is gone.
-    Said(describe::Error),
+    Server(describe::Error),
     /// A lock was not to be had in time: which, and who holds it.
     Locked { lock: String, holders: String },
     /// Somebody said stop.
     Stopped,
 }
 
-impl From<tokio_postgres::Error> for Fault {
+impl From<tokio_postgres::Error> for SessionError {
     fn from(error: tokio_postgres::Error) -> Self {
-        Self::Said(describe::Error::of_question(error))
+        Self::Server(describe::Error::of_question(error))
     }
 }
 
-impl From<howdah_connect::Error> for Fault {
+impl From<howdah_connect::Error> for SessionError {
     fn from(error: howdah_connect::Error) -> Self {
-        Self::Said(describe::Error::unexpected(error.to_string()))
+        Self::Server(describe::Error::unexpected(error.to_string()))
     }
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Session<'a> {
     /// Of the project's lock.
     key: i64,
     lock_timeout: Option<Duration>,
-    front: &'a dyn Front,
+    front_end: &'a dyn FrontEnd,
 }
 
 impl<'a> Session<'a> {
@@ -62,7 +62,7 @@ impl<'a> Session<'a> {
         target: &Target,
         project: &str,
         lock_timeout: Option<Duration>,
-        front: &'a dyn Front,
+        front_end: &'a dyn FrontEnd,
     ) -> Result<Self, howdah_connect::Error> {
         let target = target.clone().with_fallback_application_name("howdah migrate");
         let connection = target.connect().await?;
@@ -71,19 +71,19 @@ impl<'a> Session<'a> {
         let rows = connection.client().query_typed(KEY, &[(&lock, Type::TEXT)]).await?;
         let key = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
         let target = target.pinned_to(&connection);
-        Ok(Self { connection, target, pid, key, lock_timeout, front })
+        Ok(Self { connection, target, pid, key, lock_timeout, front_end })
     }
 
     pub(super) fn client(&self) -> &Client {
         self.connection.client()
     }
 
-    pub(super) fn tell(&self, event: Event<'_>) {
-        self.front.tell(event);
+    pub(super) fn notify(&self, event: Event<'_>) {
+        self.front_end.notify(event);
     }
 
     /// Begins a transaction that holds the project's lock.
-    pub(super) async fn begin(&self) -> Result<(), Fault> {
+    pub(super) async fn begin(&self) -> Result<(), SessionError> {
         let wait = match self.lock_timeout {
             Some(limit) => {
                 let limit = limit.saturating_add(SERVER_LATER).as_millis().min(i32::MAX as u128);
@@ -93,7 +93,7 @@ impl<'a> Session<'a> {
         };
         let begin = format!("BEGIN {ISOLATION}{wait}");
         let since = Instant::now();
-        let mut told = None;
+        let mut reported = None;
         loop {
             self.run(self.client().batch_execute(&begin)).await?;
             if self.ask(TRY_LOCK).await? {
@@ -105,11 +105,11 @@ impl<'a> Session<'a> {
             if let Some(holders) = holders {
                 let lock = "the lock of the project's migrations".to_owned();
                 if self.lock_timeout.is_some_and(|limit| waited >= limit) {
-                    return Err(Fault::Locked { lock, holders });
+                    return Err(SessionError::Locked { lock, holders });
                 }
-                if waited >= WORTH_SAYING && told.as_ref() != Some(&holders) {
-                    self.tell(Event::Waiting(&format!("waiting for {lock}: {holders}")));
-                    told = Some(holders);
+                if waited >= WORTH_SAYING && reported.as_ref() != Some(&holders) {
+                    self.notify(Event::Waiting(&format!("waiting for {lock}: {holders}")));
+                    reported = Some(holders);
                 }
             }
             self.run(async {
@@ -121,16 +121,16 @@ impl<'a> Session<'a> {
     }
 
     /// Holds the project's lock beyond the transaction, until the session ends or lets it go.
-    pub(super) async fn keep_lock(&self) -> Result<(), Fault> {
+    pub(super) async fn keep_lock(&self) -> Result<(), SessionError> {
         self.ask(KEEP_LOCK).await.map(drop)
     }
 
     /// Lets go of what [`keep_lock`](Self::keep_lock) holds.
-    pub(super) async fn let_go(&self) -> Result<(), Fault> {
+    pub(super) async fn let_go(&self) -> Result<(), SessionError> {
         self.ask(LET_GO).await.map(drop)
     }
 
-    async fn ask(&self, sql: &str) -> Result<bool, Fault> {
+    async fn ask(&self, sql: &str) -> Result<bool, SessionError> {
         let rows = self.run(self.client().query_typed(sql, &[(&self.key, Type::INT8)])).await?;
         Ok(rows.first().map_or(Ok(false), |row| row.try_get(0))?)
     }
@@ -139,9 +139,9 @@ impl<'a> Session<'a> {
     pub(super) async fn run<T>(
         &self,
         asked: impl Future<Output = Result<T, tokio_postgres::Error>>,
-    ) -> Result<T, Fault> {
-        if self.front.is_stopped() {
-            return Err(Fault::Stopped);
+    ) -> Result<T, SessionError> {
+        if self.front_end.is_stopped() {
+            return Err(SessionError::Stopped);
         }
         tokio::pin!(asked);
         let began = Instant::now();
@@ -152,13 +152,13 @@ impl<'a> Session<'a> {
                 done = &mut asked => return done.map_err(|error| self.fault(error, watch.ended.take())),
                 () = sleep(TICK) => {}
             }
-            if self.front.is_stopped() {
-                let told = async {
+            if self.front_end.is_stopped() {
+                let ended = async {
                     let _ = self.connection.cancel().await;
                     let _ = asked.await;
                 };
-                let _ = timeout(ANSWER_WITHIN, told).await;
-                return Err(Fault::Stopped);
+                let _ = timeout(ANSWER_WITHIN, ended).await;
+                return Err(SessionError::Stopped);
             }
             let due = watch.looked.is_none_or(|looked| looked.elapsed() >= LOOK_EVERY);
             if due && (self.lock_timeout.is_some() || began.elapsed() >= WORTH_SAYING) {
@@ -184,29 +184,29 @@ impl<'a> Session<'a> {
             connection.client().query_typed(cancel, &[(&self.pid, Type::INT4)]).await?;
         } else if wait.seconds >= WORTH_SAYING.as_secs_f64() {
             let said = format!("waiting for {}: {}", wait.lock, wait.holders);
-            if watch.told.as_ref() != Some(&said) {
-                self.tell(Event::Waiting(&said));
-                watch.told = Some(said);
+            if watch.reported.as_ref() != Some(&said) {
+                self.notify(Event::Waiting(&said));
+                watch.reported = Some(said);
             }
         }
         Ok(())
     }
 
-    fn fault(&self, error: tokio_postgres::Error, ended: Option<LockWait>) -> Fault {
+    fn fault(&self, error: tokio_postgres::Error, ended: Option<LockWait>) -> SessionError {
         let code = error.code().cloned();
         match (code, ended) {
             (Some(SqlState::QUERY_CANCELED), Some(wait)) => {
-                Fault::Locked { lock: wait.lock, holders: wait.holders }
+                SessionError::Locked { lock: wait.lock, holders: wait.holders }
             }
             // NOWAIT has the same code.
             (Some(SqlState::LOCK_NOT_AVAILABLE), _) if self.lock_timeout.is_some() && is_timeout(&error) => {
-                Fault::Locked {
+                SessionError::Locked {
                     lock: "a lock".to_owned(),
                     holders: "nobody can say who holds it: there was no further connection to look"
                         .to_owned(),
                 }
             }
-            _ => Fault::Said(error.into()),
+            _ => SessionError::Server(error.into()),
         }
     }
 }
@@ -221,7 +221,7 @@ fn is_timeout(error: &tokio_postgres::Error) -> bool {
 struct Watch {
     own: Option<Connection>,
     looked: Option<Instant>,
-    told: Option<String>,
+    reported: Option<String>,
     /// The wait that was ended.
     ended: Option<LockWait>,
 }

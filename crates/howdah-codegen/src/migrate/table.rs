@@ -5,13 +5,13 @@
 use tokio_postgres::types::{ToSql, Type};
 
 use super::compare::Recorded;
-use super::session::{Fault, Session};
+use super::session::{Session, SessionError};
 use crate::bookkeeping::{ADOPT, CREATE, FIND, FORMAT, HISTORY, HISTORY_OF_SQG, MAKING, NEWEST, RECORD};
 use crate::describe;
-use crate::project::migration::Step;
+use crate::project::migration::MigrationStep;
 
 /// The table, as one project sees it.
-pub(super) struct Table {
+pub(super) struct MigrationsTable {
     /// Quoted, with its schema: a step may change the search path.
     relation: String,
     exists: bool,
@@ -22,8 +22,8 @@ pub(super) struct Table {
 
 type Parameters<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
 
-impl Table {
-    pub(super) async fn find(session: &Session<'_>, project: &str) -> Result<Self, Fault> {
+impl MigrationsTable {
+    pub(super) async fn find(session: &Session<'_>, project: &str) -> Result<Self, SessionError> {
         let rows = session.run(session.client().query_typed(FIND, &[])).await?;
         let row = rows.first().ok_or_else(|| unexpected("the server gave no answer"))?;
         let (there, new): (Option<String>, Option<String>) = (row.try_get(0)?, row.try_get(1)?);
@@ -38,7 +38,11 @@ impl Table {
     }
 
     /// Makes the table if it is not there, and takes SQG's rows over if the project has none; says how many.
-    pub(super) async fn prepare(&mut self, session: &Session<'_>, steps: &[Step]) -> Result<u64, Fault> {
+    pub(super) async fn prepare(
+        &mut self,
+        session: &Session<'_>,
+        steps: &[MigrationStep],
+    ) -> Result<u64, SessionError> {
         if !self.exists {
             session.run(session.client().query_typed(MAKING, &[])).await?;
             let sql = self.of(CREATE);
@@ -56,8 +60,8 @@ impl Table {
     pub(super) async fn history(
         &self,
         session: &Session<'_>,
-        steps: &[Step],
-    ) -> Result<Vec<Recorded>, Fault> {
+        steps: &[MigrationStep],
+    ) -> Result<Vec<Recorded>, SessionError> {
         let rows = if self.exists { self.rows(session).await? } else { Vec::new() };
         if self.sqg.is_none() || !rows.is_empty() {
             return Ok(rows);
@@ -66,7 +70,7 @@ impl Table {
         self.read(session, HISTORY_OF_SQG, &self.steps(&known)).await
     }
 
-    async fn rows(&self, session: &Session<'_>) -> Result<Vec<Recorded>, Fault> {
+    async fn rows(&self, session: &Session<'_>) -> Result<Vec<Recorded>, SessionError> {
         let rows = session.run(session.client().query_typed(&self.of(NEWEST), &[])).await?;
         let format: i32 = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
         if format > FORMAT {
@@ -82,9 +86,9 @@ impl Table {
     pub(super) async fn record(
         &self,
         session: &Session<'_>,
-        (index, step): (usize, &Step),
+        (index, step): (usize, &MigrationStep),
         done: Option<i64>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), SessionError> {
         let state = if done.is_some() { "done" } else { "started" };
         let values: Parameters<'_> = &[
             (&self.project, Type::TEXT),
@@ -101,8 +105,8 @@ impl Table {
     pub(super) async fn accept(
         &self,
         session: &Session<'_>,
-        (index, step): (usize, &Step),
-    ) -> Result<(), Fault> {
+        (index, step): (usize, &MigrationStep),
+    ) -> Result<(), SessionError> {
         let sql = format!(
             "insert into {{relation}} (project, id, position, checksum, state, applied_at, applied_by, format)
              values ($1, $2, $3, $4, 'done', pg_catalog.clock_timestamp(), session_user, {FORMAT})
@@ -119,12 +123,21 @@ impl Table {
     }
 
     /// Forgets that a step was begun; 0 if it was not.
-    pub(super) async fn forget(&self, session: &Session<'_>, step: &Step) -> Result<u64, Fault> {
+    pub(super) async fn forget(
+        &self,
+        session: &Session<'_>,
+        step: &MigrationStep,
+    ) -> Result<u64, SessionError> {
         let sql = "delete from {relation} where project = $1 and id = $2 and state = 'started'";
         self.execute(session, sql, &[(&self.project, Type::TEXT), (&step.migration.id, Type::TEXT)]).await
     }
 
-    async fn execute(&self, session: &Session<'_>, sql: &str, values: Parameters<'_>) -> Result<u64, Fault> {
+    async fn execute(
+        &self,
+        session: &Session<'_>,
+        sql: &str,
+        values: Parameters<'_>,
+    ) -> Result<u64, SessionError> {
         session.run(session.client().execute_typed(&self.of(sql), values)).await
     }
 
@@ -133,7 +146,7 @@ impl Table {
         session: &Session<'_>,
         sql: &str,
         values: Parameters<'_>,
-    ) -> Result<Vec<Recorded>, Fault> {
+    ) -> Result<Vec<Recorded>, SessionError> {
         let rows = session.run(session.client().query_typed(&self.of(sql), values)).await?;
         let recorded = rows.iter().map(|row| {
             Ok(Recorded {
@@ -162,7 +175,7 @@ impl Table {
 }
 
 /// Names and checksums of the steps, in order.
-fn known(steps: &[Step]) -> (Vec<&str>, Vec<&str>) {
+fn known(steps: &[MigrationStep]) -> (Vec<&str>, Vec<&str>) {
     steps.iter().map(|step| (step.id(), step.migration.checksum.as_str())).unzip()
 }
 
@@ -171,6 +184,6 @@ fn position(index: usize) -> i32 {
     i32::try_from(index).unwrap_or(i32::MAX).saturating_add(1)
 }
 
-fn unexpected(message: impl Into<String>) -> Fault {
-    Fault::Said(describe::Error::unexpected(message))
+fn unexpected(message: impl Into<String>) -> SessionError {
+    SessionError::Server(describe::Error::unexpected(message))
 }

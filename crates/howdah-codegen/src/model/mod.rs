@@ -7,7 +7,7 @@ mod statement;
 mod types;
 
 pub use statement::{
-    Column, Fragment, Key, Kind, Migration, Origin, Parameter, Role, Statement, Table, TableColumn,
+    Column, Fragment, Kind, Migration, Origin, Parameter, Role, Statement, Table, TableColumn, UniqueKey,
 };
 pub use types::{Custom, Definition, Field, TypeKind, TypeName, TypeRef};
 

@@ -165,16 +165,16 @@ pub struct Table {
     /// Rows are appended by binary COPY (`:appender`).
     pub appender: bool,
     /// Rows are written, those that are there already too (`:upsert`): by the key, the row that is there gets the values of the
-    /// columns that are neither [`Key::columns`] nor [`TableColumn::always`], or nothing where there are no others.
+    /// columns that are neither [`UniqueKey::columns`] nor [`TableColumn::always`], or nothing where there are no others.
     ///
     /// Of several rows with one key the last counts. The method gives the number of rows that were inserted or updated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub upsert: Option<Key>,
+    pub upsert: Option<UniqueKey>,
     /// Rows are written that are not there yet (`:ignore`): a row whose key is there already is left out.
     ///
     /// Of several rows with one key the first counts. The method gives the number of rows that were inserted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ignore: Option<Key>,
+    pub ignore: Option<UniqueKey>,
     /// All columns that the table has, in its order.
     pub columns: Vec<TableColumn>,
 }
@@ -196,7 +196,7 @@ impl Table {
 /// By what two rows of a [`Table`] are the same: a primary key, a unique constraint or a unique index. It is checked at once,
 /// for all rows of the table, and compares as the columns' types do by themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Key {
+pub struct UniqueKey {
     /// The name of its index, which is that of its constraint if it has one.
     pub name: String,
     /// The columns, in its order. Rows have all of them.

@@ -2,7 +2,7 @@
 
 use tokio_postgres::Client;
 
-use super::trouble::Trouble;
+use super::server_error::ServerError;
 use super::{statement, table};
 use crate::check::Source;
 use crate::diagnostic::Diagnostic;
@@ -11,7 +11,7 @@ use crate::source::BlockKind;
 
 /// What was found.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct DescribedBlocks {
     pub(super) statements: Vec<Statement>,
     pub(super) tables: Vec<Table>,
     /// The types that are mentioned.
@@ -22,15 +22,16 @@ pub(super) struct Found {
 pub(super) async fn describe(
     client: &Client,
     source: &Source,
-    found: &mut Found,
-    told: &mut Vec<Diagnostic>,
-) -> Result<(), Trouble> {
+    found: &mut DescribedBlocks,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<(), ServerError> {
     for block in &source.blocks {
-        // A name that begins so is described, so that its faults are told, and generates nothing.
+        // A name that begins so is described, so that its faults are reported, and generates nothing.
         let kept = !block.name.starts_with('_');
         match block.kind {
             BlockKind::Query | BlockKind::Exec => {
-                if let Some((statement, oids)) = statement::describe(client, source, block, told).await?
+                if let Some((statement, oids)) =
+                    statement::describe(client, source, block, diagnostics).await?
                     && kept
                 {
                     found.statements.push(statement);
@@ -38,7 +39,7 @@ pub(super) async fn describe(
                 }
             }
             BlockKind::Table => {
-                if let Some((table, oids)) = table::describe(client, source, block, told).await?
+                if let Some((table, oids)) = table::describe(client, source, block, diagnostics).await?
                     && kept
                 {
                     found.tables.push(table);

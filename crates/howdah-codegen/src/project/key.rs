@@ -3,9 +3,9 @@
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
-use super::trouble::Trouble;
+use super::server_error::ServerError;
 use crate::diagnostic::nearest;
-use crate::model::{Key, TableColumn};
+use crate::model::{TableColumn, UniqueKey};
 use crate::source::Modifier;
 
 /// All indexes of a table. An index's equality is that of DISTINCT if its collation and its operator are those that the
@@ -47,7 +47,7 @@ pub(super) struct Index {
 }
 
 /// Reads the indexes of a table.
-pub(super) async fn read(client: &Client, full: &str) -> Result<Vec<Index>, Trouble> {
+pub(super) async fn read(client: &Client, full: &str) -> Result<Vec<Index>, ServerError> {
     let rows = client.query_typed(INDEXES, &[(&full, Type::TEXT)]).await?;
     let index = |row: &tokio_postgres::Row| -> Result<Index, tokio_postgres::Error> {
         Ok(Index {
@@ -71,7 +71,7 @@ pub(super) fn choose(
     indexes: &[Index],
     modifier: &Modifier,
     columns: &[TableColumn],
-) -> Result<Key, (String, String)> {
+) -> Result<UniqueKey, (String, String)> {
     let index = match &modifier.value {
         Some(name) => named(indexes, name)?,
         None => own(indexes, &modifier.name)?,
@@ -90,7 +90,7 @@ pub(super) fn choose(
     let takes_null = |name: &String| columns.iter().any(|column| column.nullable && column.name == *name);
     // The server takes all unique indexes of the same columns for the same key.
     let nulls_equal = alike(indexes, index).any(|other| other.nulls_equal);
-    Ok(Key {
+    Ok(UniqueKey {
         name: index.name.clone(),
         columns: index.columns.clone(),
         nulls_distinct: !nulls_equal && index.columns.iter().any(takes_null),

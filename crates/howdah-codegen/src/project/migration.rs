@@ -10,13 +10,13 @@ use crate::source::{Block, BlockKind, Piece};
 
 /// A MIGRATE, and the block that it was read from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct MigrationStep {
     /// What databases and generated code remember.
     pub migration: Migration,
     pub(crate) block: Block,
 }
 
-impl Step {
+impl MigrationStep {
     /// Its name.
     #[must_use]
     pub fn id(&self) -> &str {
@@ -40,7 +40,7 @@ pub(crate) fn is_alone(block: &Block) -> bool {
 }
 
 /// The steps of a group's files. A name that begins with `_` is only checked.
-pub(crate) fn of_sources(sources: &[Source]) -> Vec<Step> {
+pub(crate) fn of_sources(sources: &[Source]) -> Vec<MigrationStep> {
     let blocks = sources.iter().flat_map(|source| source.blocks.iter().map(move |block| (source, block)));
     blocks
         .filter(|(_, block)| block.kind == BlockKind::Migrate && !block.name.starts_with('_'))
@@ -55,7 +55,7 @@ pub(crate) fn of_sources(sources: &[Source]) -> Vec<Step> {
                 file: source.file.clone(),
                 line: block.place.line,
             };
-            Step { migration, block: block.clone() }
+            MigrationStep { migration, block: block.clone() }
         })
         .collect()
 }

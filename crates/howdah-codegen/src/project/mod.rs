@@ -1,42 +1,42 @@
-//! A project becomes a [`Model`]: a place on a server, the steps that make its tables there, and a description of each block.
+//! A project becomes a [`Model`]: a database on a server, the steps that make its tables there, and a description of each block.
 
-mod agree;
 pub(crate) mod block_text;
 mod blocks;
 pub mod explain;
-mod host;
+pub(crate) mod forbidden;
 mod key;
+mod merge;
 pub(crate) mod migration;
 pub mod output;
-pub(crate) mod permitted;
 pub mod program;
+mod scratch_database;
+pub(crate) mod server_error;
 mod statement;
 mod steps;
 mod table;
-pub(crate) mod trouble;
 mod variants;
 
-pub use host::Place;
+pub use scratch_database::ServerChoice;
 
 use crate::check::{Checked, Source};
 use crate::config::Config;
-use crate::describe::Types;
+use crate::describe::ServerTypes;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::model::{Definition, FORMAT, Model, Module};
 use crate::schema::Schema;
-use host::{Host, Scratch};
-use trouble::Trouble;
+use scratch_database::{DescribingServer, ScratchDatabase};
+use server_error::ServerError;
 
 /// Why there is no model.
 #[derive(Debug)]
-pub enum Failure {
+pub enum ProjectError {
     /// The server cannot be reached or used.
     Server(Diagnostics),
     /// Something is wrong with the project.
     Project(Diagnostics),
 }
 
-impl Failure {
+impl ProjectError {
     /// What to say.
     #[must_use]
     pub fn diagnostics(&self) -> &Diagnostics {
@@ -51,25 +51,25 @@ impl Failure {
 ///
 /// # Errors
 ///
-/// The server cannot be used, or it refused something of the project: all of that is told.
+/// The server cannot be used, or it refused something of the project: all of that is reported.
 pub fn model(
     config: &Config,
     checked: &Checked,
-    place: &Place,
+    choice: &ServerChoice,
     named: &mut dyn FnMut(&str),
-) -> Result<(Model, Diagnostics), Failure> {
+) -> Result<(Model, Diagnostics), ProjectError> {
     let mut diagnostics = checked.diagnostics.clone();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let described = match runtime {
-        Ok(runtime) => runtime.block_on(describe(config, checked, place, named, &mut diagnostics)),
-        Err(error) => Err(Trouble::of(format!("there is no runtime: {error}"), None)),
+        Ok(runtime) => runtime.block_on(describe(config, checked, choice, named, &mut diagnostics)),
+        Err(error) => Err(ServerError::of(format!("there is no runtime: {error}"), None)),
     };
     match described {
-        Ok(_) if diagnostics.errors() > 0 => Err(Failure::Project(diagnostics)),
+        Ok(_) if diagnostics.errors() > 0 => Err(ProjectError::Project(diagnostics)),
         Ok(model) => Ok((model, diagnostics)),
-        Err(trouble) => {
-            diagnostics.extend(vec![*trouble.0]);
-            Err(Failure::Server(diagnostics))
+        Err(error) => {
+            diagnostics.extend(vec![*error.0]);
+            Err(ProjectError::Server(diagnostics))
         }
     }
 }
@@ -77,12 +77,12 @@ pub fn model(
 async fn describe(
     config: &Config,
     checked: &Checked,
-    place: &Place,
+    choice: &ServerChoice,
     named: &mut dyn FnMut(&str),
     diagnostics: &mut Diagnostics,
-) -> Result<Model, Trouble> {
-    let host = Host::open(place, checked.schema.is_there).await?;
-    named(&host.describe());
+) -> Result<Model, ServerError> {
+    let server = DescribingServer::open(choice, checked.schema.is_there).await?;
+    named(&server.describe());
     let mut model = Model {
         model: FORMAT,
         engine: "postgresql".to_owned(),
@@ -91,37 +91,37 @@ async fn describe(
         types: Vec::new(),
     };
     for sources in &checked.groups {
-        let scratch = host.scratch().await?;
-        let told = group(&scratch, &checked.schema, sources, &mut model).await;
+        let scratch = server.scratch().await?;
+        let found = group(&scratch, &checked.schema, sources, &mut model).await;
         // Whatever became of it, nothing stays there.
         let removed = scratch.remove().await;
-        diagnostics.extend(told?);
+        diagnostics.extend(found?);
         removed?;
     }
     model.types.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(model)
 }
 
-/// Describes the files of a group in a place of their own, as a module; says what is wrong with them.
+/// Describes the files of a group in a database of their own, as a module; says what is wrong with them.
 async fn group(
-    scratch: &Scratch,
+    scratch: &ScratchDatabase,
     schema: &Schema,
     sources: &[Source],
     model: &mut Model,
-) -> Result<Vec<Diagnostic>, Trouble> {
-    let mut told = Vec::new();
+) -> Result<Vec<Diagnostic>, ServerError> {
+    let mut diagnostics = Vec::new();
     if let Err(refused) = steps::run(scratch, schema, sources).await? {
-        told.push(*refused);
-        return Ok(told);
+        diagnostics.push(*refused);
+        return Ok(diagnostics);
     }
-    let mut found = blocks::Found::default();
+    let mut found = blocks::DescribedBlocks::default();
     let client = scratch.client();
     for source in sources {
-        blocks::describe(client, source, &mut found, &mut told).await?;
+        blocks::describe(client, source, &mut found, &mut diagnostics).await?;
     }
-    let types = Types::read(client, &found.oids).await?;
+    let types = ServerTypes::read(client, &found.oids).await?;
     for definition in types.definitions() {
-        define(definition, &mut model.types, &mut told);
+        define(definition, &mut model.types, &mut diagnostics);
     }
     let first = sources.first().map_or("sql", |source| source.file.as_str());
     let stem = std::path::Path::new(first).file_stem().and_then(|stem| stem.to_str());
@@ -132,20 +132,20 @@ async fn group(
         tables: found.tables,
         migrations: migration::of_sources(sources).into_iter().map(|step| step.migration).collect(),
     });
-    Ok(told)
+    Ok(diagnostics)
 }
 
 /// Adds a type, of which there may be one for all groups.
-fn define(definition: Definition, types: &mut Vec<Definition>, told: &mut Vec<Diagnostic>) {
+fn define(definition: Definition, types: &mut Vec<Definition>, diagnostics: &mut Vec<Diagnostic>) {
     match types.iter().find(|before| before.name == definition.name) {
         None => types.push(definition),
         Some(before) if *before == definition => {}
         Some(_) => {
             let name = format!("{}.{}", definition.name.schema, definition.name.name);
             let message = format!("the type {name} differs between entries of `sql`");
-            let mut error = Trouble::of(message, Some("make a project of each entry"));
+            let mut error = ServerError::of(message, Some("make a project of each entry"));
             error.0.code = Code::NameCollision;
-            told.push(*error.0);
+            diagnostics.push(*error.0);
         }
     }
 }

@@ -4,9 +4,9 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::program::{self, Surroundings};
+use super::program::{self, ProgramHost};
 use crate::check::Checked;
-use crate::config::{Config, Maker, Output, below};
+use crate::config::{Backend, Config, Output, below};
 use crate::diagnostic::{Code, Diagnostic, Place, Severity};
 use crate::languages::{File, Generated, Generator, Options, generate};
 use crate::model::{Model, Module};
@@ -26,15 +26,15 @@ pub struct Planned {
 #[must_use]
 pub fn unsupported(config: &Config) -> Vec<Diagnostic> {
     let outputs = config.groups.iter().flat_map(|group| &group.outputs);
-    let named = outputs.filter_map(|output| match output.maker {
-        Maker::Generator(name) => generator(name, output).err(),
-        Maker::Program(_) => None,
+    let named = outputs.filter_map(|output| match output.backend {
+        Backend::Generator(name) => generator(name, output).err(),
+        Backend::Program(_) => None,
     });
     let untyped =
-        config.groups.iter().flat_map(|group| &group.outputs).flat_map(|output| match output.maker {
-            Maker::Generator(name) => Generator::named(name)
+        config.groups.iter().flat_map(|group| &group.outputs).flat_map(|output| match output.backend {
+            Backend::Generator(name) => Generator::named(name)
                 .map_or_else(Vec::new, |generator| generator.refused(&output.options.types)),
-            Maker::Program(_) => Vec::new(),
+            Backend::Program(_) => Vec::new(),
         });
     named.map(|error| *error).chain(untyped).collect()
 }
@@ -70,7 +70,7 @@ pub fn plan(
     config: &Config,
     checked: &Checked,
     model: &Model,
-    surroundings: &mut dyn Surroundings,
+    host: &mut dyn ProgramHost,
 ) -> Result<Planned, Vec<Diagnostic>> {
     let mut planned = Planned::default();
     let mut errors = Vec::new();
@@ -78,12 +78,12 @@ pub fn plan(
         for output in &group.outputs {
             let module =
                 Module { name: output.name.clone().unwrap_or_else(|| module.name.clone()), ..module.clone() };
-            let made = match &output.maker {
-                Maker::Generator(name) => generated(name, output, checked, model, &module).map(|made| {
+            let made = match &output.backend {
+                Backend::Generator(name) => generated(name, output, checked, model, &module).map(|made| {
                     planned.warnings.extend(made.warnings);
                     made.files
                 }),
-                Maker::Program(command) => answered(command, config, output, model, module, surroundings),
+                Backend::Program(command) => answered(command, config, output, model, module, host),
             };
             if let Err(mut wrong) = made.and_then(|files| placed(config, output, files, &mut planned)) {
                 errors.append(&mut wrong);
@@ -121,10 +121,10 @@ fn answered(
     output: &Output,
     model: &Model,
     module: Module,
-    surroundings: &mut dyn Surroundings,
+    host: &mut dyn ProgramHost,
 ) -> Result<Vec<File>, Vec<Diagnostic>> {
     let model = Model { modules: vec![module], ..model.clone() };
-    program::run(command, &config.folder, &model, surroundings).map_err(|wrong| {
+    program::run(command, &config.folder, &model, host).map_err(|wrong| {
         let message = format!("`{}` {wrong}", command.first().map_or("", String::as_str));
         vec![unplaced(Code::CommandFailed, message, output.place.clone())]
     })
@@ -143,7 +143,7 @@ fn placed(
     };
     let target = config.folder.join(named);
     // A program names all of its files.
-    let is_folder = named.ends_with('/') || target.is_dir() || matches!(output.maker, Maker::Program(_));
+    let is_folder = named.ends_with('/') || target.is_dir() || matches!(output.backend, Backend::Program(_));
     let wrong = |message: String| vec![unplaced(Code::ConfigValidationError, message, output.place.clone())];
     let (folder, first) = if is_folder {
         (target.as_path(), None)
@@ -215,7 +215,7 @@ impl Planned {
     ///
     /// As [`Planned::changed`].
     pub fn stale(&self) -> io::Result<Vec<Diagnostic>> {
-        let told = self.changed()?.into_iter().map(|(path, text)| {
+        let diagnostics = self.changed()?.into_iter().map(|(path, text)| {
             let shown = path.display();
             let message = match std::fs::read_to_string(path) {
                 Err(_) => format!("`{shown}` is not there"),
@@ -226,7 +226,7 @@ impl Planned {
             };
             unplaced(Code::StaleOutput, message, None).help("run `howdah codegen generate`")
         });
-        Ok(told.collect())
+        Ok(diagnostics.collect())
     }
 
     /// Writes the files that changed, and says which: all of them, or none if one cannot be written.

@@ -16,7 +16,7 @@ use crate::languages::File;
 use crate::model::Model;
 
 /// What a program gets from around it, and what is heard of it.
-pub trait Surroundings {
+pub trait ProgramHost {
     /// All of its environment.
     fn environment(&self) -> Vec<(OsString, OsString)>;
     /// It is about to run.
@@ -56,28 +56,28 @@ pub(super) fn run(
     command: &[String],
     folder: &Path,
     model: &Model,
-    surroundings: &mut dyn Surroundings,
+    host: &mut dyn ProgramHost,
 ) -> Result<Vec<File>, String> {
-    limited(command, folder, model, surroundings, &LIMITS)
+    limited(command, folder, model, host, &LIMITS)
 }
 
 fn limited(
     command: &[String],
     folder: &Path,
     model: &Model,
-    surroundings: &mut dyn Surroundings,
+    host: &mut dyn ProgramHost,
     limits: &Limits,
 ) -> Result<Vec<File>, String> {
-    surroundings.begins(command);
+    host.begins(command);
     let failed = |error: io::Error| format!("cannot be run: {error}");
     // Files and not pipes: nobody has to read one stream while another is written.
     let (mut answer, mut said) =
         (tempfile::tempfile().map_err(failed)?, tempfile::tempfile().map_err(failed)?);
-    let mut child = begun(command, folder, model, &answer, &said, surroundings).map_err(failed)?;
-    let ended = waited(&mut child, [&answer, &said], surroundings, limits);
+    let mut child = begun(command, folder, model, &answer, &said, host).map_err(failed)?;
+    let ended = waited(&mut child, [&answer, &said], host, limits);
     let text = beginning(&mut said).map_err(failed)?;
     if !text.is_empty() {
-        surroundings.said(&text);
+        host.said(&text);
     }
     let status = ended?;
     if !status.success() {
@@ -96,7 +96,7 @@ fn begun(
     model: &Model,
     answer: &OpenFile,
     said: &OpenFile,
-    surroundings: &dyn Surroundings,
+    host: &dyn ProgramHost,
 ) -> io::Result<Child> {
     let (program, arguments) =
         command.split_first().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it has no name"))?;
@@ -117,7 +117,7 @@ fn begun(
         .args(arguments)
         .current_dir(folder)
         .env_clear()
-        .envs(surroundings.environment())
+        .envs(host.environment())
         .stdin(model_file)
         .stdout(answer.try_clone()?)
         .stderr(said.try_clone()?)
@@ -130,7 +130,7 @@ fn begun(
 fn waited(
     child: &mut Child,
     streams: [&OpenFile; 2],
-    surroundings: &dyn Surroundings,
+    host: &dyn ProgramHost,
     limits: &Limits,
 ) -> Result<ExitStatus, String> {
     let begun = Instant::now();
@@ -144,7 +144,7 @@ fn waited(
             }
             Ok(Some(status)) => return Ok(*status),
             Err(error) => format!("cannot be waited for: {error}"),
-            Ok(None) if surroundings.is_stopped() => "was stopped".to_owned(),
+            Ok(None) if host.is_stopped() => "was stopped".to_owned(),
             Ok(None) if begun.elapsed() > limits.time => {
                 format!("has not ended after {} seconds", limits.time.as_secs())
             }
@@ -180,7 +180,7 @@ mod tests {
         stopped: bool,
     }
 
-    impl Surroundings for Around {
+    impl ProgramHost for Around {
         fn environment(&self) -> Vec<(OsString, OsString)> {
             vec![("PATH".into(), "/usr/bin:/bin".into())]
         }
@@ -220,23 +220,23 @@ mod tests {
         assert_eq!(around.said, "hm");
         for wrong in ["true", "echo '{}'", "echo '{\"files\": {}, \"flies\": 1}'", "echo '{\"files\": {}} x'"]
         {
-            let told = ran(wrong, &mut around, &LIMITS).err().unwrap_or_default();
-            assert!(told.starts_with("does not answer with {\"files\": "), "{wrong}: {told}");
+            let got = ran(wrong, &mut around, &LIMITS).err().unwrap_or_default();
+            assert!(got.starts_with("does not answer with {\"files\": "), "{wrong}: {got}");
         }
-        let told = ran("echo '{\"files\": {}}'; exit 3", &mut around, &LIMITS);
-        assert_eq!(told, Err("failed: exit status: 3".to_owned()));
+        let got = ran("echo '{\"files\": {}}'; exit 3", &mut around, &LIMITS);
+        assert_eq!(got, Err("failed: exit status: 3".to_owned()));
     }
 
     #[test]
     fn a_program_without_an_end_is_killed() {
         let mut around = Around::default();
         let short = Limits { time: Duration::ZERO, ..LIMITS };
-        let told = ran("sleep 1000 & wait", &mut around, &short);
-        assert_eq!(told, Err("has not ended after 0 seconds".to_owned()));
+        let got = ran("sleep 1000 & wait", &mut around, &short);
+        assert_eq!(got, Err("has not ended after 0 seconds".to_owned()));
         let few = Limits { written: 1000, ..LIMITS };
         for stream in ["yes", "yes >&2", "head -c 1001 /dev/zero"] {
-            let told = ran(stream, &mut around, &few);
-            assert_eq!(told, Err("writes more than 1000 bytes".to_owned()), "{stream}");
+            let got = ran(stream, &mut around, &few);
+            assert_eq!(got, Err("writes more than 1000 bytes".to_owned()), "{stream}");
         }
         around.stopped = true;
         assert_eq!(ran("sleep 1000", &mut around, &LIMITS), Err("was stopped".to_owned()));

@@ -6,10 +6,10 @@ use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
 use super::block_text::{BlockText, about, refused};
-use super::trouble::Trouble;
-use super::{agree, variants};
+use super::server_error::ServerError;
+use super::{merge, variants};
 use crate::check::Source;
-use crate::describe::{self, Types, Wish};
+use crate::describe::{self, RequestedParameter, ServerTypes};
 use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
 use crate::model::{Column, Kind, Parameter, Role, Statement, TypeName, TypeRef};
 use crate::source::{Block, BlockKind, Override, Piece};
@@ -17,19 +17,19 @@ use crate::source::{Block, BlockKind, Override, Piece};
 /// The server's code where it cannot tell a parameter's type.
 const INDETERMINATE: &str = "42P18";
 
-/// Describes a statement, and says which types it mentions. `None`: something is wrong with it, which was told.
+/// Describes a statement, and says which types it mentions. `None`: something is wrong with it, which was reported.
 pub(super) async fn describe(
     client: &Client,
     source: &Source,
     block: &Block,
-    told: &mut Vec<Diagnostic>,
-) -> Result<Option<(Statement, Vec<u32>)>, Trouble> {
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Option<(Statement, Vec<u32>)>, ServerError> {
     let query = block.kind == BlockKind::Query;
-    let Some(variants) = variants(client, block, told).await else { return Ok(None) };
-    let mut described = match agree::agree(variants, block, query) {
+    let Some(variants) = variants(client, block, diagnostics).await else { return Ok(None) };
+    let mut described = match merge::merge(variants, block, query) {
         Ok(described) => described,
         Err(wrong) => {
-            told.push(*wrong);
+            diagnostics.push(*wrong);
             return Ok(None);
         }
     };
@@ -50,14 +50,14 @@ pub(super) async fn describe(
         oids.extend(described.columns.iter().map(|found| found.oid));
         columns = described.columns.into_iter().map(column).collect();
         if let Some(wrong) = shape(&columns, is("pluck"), block) {
-            told.push(wrong);
+            diagnostics.push(wrong);
             return Ok(None);
         }
         for wanted in &block.result {
-            match overridden(client, wanted, &mut columns, block, told).await {
+            match overridden(client, wanted, &mut columns, block, diagnostics).await {
                 Ok(found) => oids.extend(found),
                 Err(wrong) => {
-                    told.push(*wrong);
+                    diagnostics.push(*wrong);
                     return Ok(None);
                 }
             }
@@ -94,12 +94,12 @@ fn parameters(block: &Block) -> Vec<String> {
     set.chain(switches).map(str::to_owned).collect()
 }
 
-/// Asks the server about all variants of a statement, each with how it is called. `None`: it refused one, which was told.
+/// Asks the server about all variants of a statement, each with how it is called. `None`: it refused one, which was reported.
 async fn variants(
     client: &Client,
     block: &Block,
-    told: &mut Vec<Diagnostic>,
-) -> Option<Vec<(String, describe::Described)>> {
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Vec<(String, describe::DescribedStatement)>> {
     let variants = variants::of(block);
     let mut known = BTreeMap::new();
     let mut found = Vec::new();
@@ -129,7 +129,7 @@ async fn variants(
         if message.severity == Severity::Error && count < variants.len() {
             message.message = format!("{}, {variant}", message.message);
         }
-        told.push(message);
+        diagnostics.push(message);
     }
     (!refused).then_some(found)
 }
@@ -142,50 +142,50 @@ async fn ask(
     text: &BlockText<'_>,
     names: &[String],
     known: &mut BTreeMap<String, String>,
-    told: &mut Vec<Diagnostic>,
-) -> Option<describe::Described> {
-    let wished = |name: &String| Wish {
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<describe::DescribedStatement> {
+    let request = |name: &String| RequestedParameter {
         name: name.clone(),
         ty: block.params.iter().find(|found| found.name == *name).and_then(|found| found.ty.clone()),
     };
-    let mut wishes = names.iter().map(wished).collect::<Vec<_>>();
+    let mut requested = names.iter().map(request).collect::<Vec<_>>();
     loop {
-        let error = match describe::describe(client, &text.sql, &wishes).await {
+        let error = match describe::describe(client, &text.sql, &requested).await {
             Ok(described) => return Some(described),
             Err(error) => error,
         };
-        if let Some(index) = error.wish {
+        if let Some(index) = error.parameter {
             let said =
                 names.get(index).and_then(|name| block.params.iter().find(|found| found.name == *name));
             let place = said.map_or_else(|| block.place.clone(), |said| said.place.clone());
-            told.push(refused(error, place, block));
+            diagnostics.push(refused(error, place, block));
             return None;
         }
         let unknown = (error.sqlstate.as_deref() == Some(INDETERMINATE))
             .then(|| unknown_parameter(&error.message))
             .flatten()
-            .filter(|index| wishes.get(*index).is_some_and(|wish| wish.ty.is_none()));
+            .filter(|index| requested.get(*index).is_some_and(|parameter| parameter.ty.is_none()));
         let Some(index) = unknown else {
-            told.push(text.refused(error, block));
+            diagnostics.push(text.refused(error, block));
             return None;
         };
         let name = &names[index];
         if let Some(ty) = known.get(name) {
-            wishes[index].ty = Some(ty.clone());
+            requested[index].ty = Some(ty.clone());
             continue;
         }
         let set = block.variables.iter().find(|set| set.name == *name)?;
         let help = format!("write `${{{name}}}::type`, or `params: {{{name}: type}}` in the header");
         let Some(guess) = literal_type(&set.value) else {
             let message = format!("the server cannot tell the type of `{name}`");
-            told.push(about(Code::UndeterminedType, set.place.clone(), message, block).help(help));
+            diagnostics.push(about(Code::UndeterminedType, set.place.clone(), message, block).help(help));
             return None;
         };
         let message = format!("the server cannot tell the type of `{name}`; its value looks like {guess}");
         let mut warning = about(Code::UndeterminedType, set.place.clone(), message, block).help(help);
         warning.severity = Severity::Warning;
-        told.push(warning);
-        wishes[index].ty = Some(guess.to_owned());
+        diagnostics.push(warning);
+        requested[index].ty = Some(guess.to_owned());
         known.insert(name.clone(), guess.to_owned());
     }
 }
@@ -216,7 +216,7 @@ fn literal_type(value: &str) -> Option<&'static str> {
 }
 
 /// What callers give for a name: a value, as the server described it, a switch, or one of the choices.
-fn parameter(name: &str, found: &mut Vec<describe::Parameter>, block: &Block) -> Option<Parameter> {
+fn parameter(name: &str, found: &mut Vec<describe::DescribedParameter>, block: &Block) -> Option<Parameter> {
     let decides = variants::lines(block).contains(&name);
     let goes = "its lines go when it is null";
     if let Some(choices) = block.choices_of(name) {
@@ -259,7 +259,7 @@ fn builtin(name: &str, sql: &str) -> TypeRef {
     TypeRef { name, array: false, sql: sql.to_owned(), custom: None }
 }
 
-fn column(found: describe::Column) -> Column {
+fn column(found: describe::DescribedColumn) -> Column {
     Column {
         name: found.name,
         ty: found.ty,
@@ -289,7 +289,7 @@ async fn overridden(
     wanted: &Override,
     columns: &mut [Column],
     block: &Block,
-    told: &mut Vec<Diagnostic>,
+    diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<Option<u32>, Box<Diagnostic>> {
     let names = columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>();
     let Some(column) = columns.iter_mut().find(|column| column.name == wanted.name) else {
@@ -312,7 +312,7 @@ async fn overridden(
         let message = format!("`{}` is {} for the server", wanted.name, column.ty.sql);
         let mut warning = about(Code::ContradictedOverride, wanted.place.clone(), message, block);
         warning.severity = Severity::Warning;
-        told.push(warning.help(format!("cast it in the statement: {}::{}", wanted.name, ty.sql)));
+        diagnostics.push(warning.help(format!("cast it in the statement: {}::{}", wanted.name, ty.sql)));
         column.ty = ty;
     }
     Ok(Some(oid))
@@ -327,7 +327,7 @@ async fn named_type(client: &Client, sql: &str) -> Result<(u32, TypeRef), descri
         Some(row) => row.try_get(0)?,
         None => 0,
     };
-    let types = Types::read(client, &[oid]).await?;
+    let types = ServerTypes::read(client, &[oid]).await?;
     let found = types.reference(oid).cloned();
     found
         .map(|found| (oid, found))

@@ -6,10 +6,10 @@
 use tokio_postgres::Client;
 
 use super::block_text::{BlockText, about_of, refused_of, title};
-use super::host::{Kind, Scratch};
+use super::forbidden::refusal;
 use super::migration::is_alone;
-use super::permitted::refusal;
-use super::trouble::Trouble;
+use super::scratch_database::{ScratchDatabase, ScratchKind};
+use super::server_error::ServerError;
 use crate::check::Source;
 use crate::describe::Error;
 use crate::diagnostic::{Code, Diagnostic, Place};
@@ -40,14 +40,14 @@ BEGIN
 END $$";
 
 /// What is run as one transaction: a block, or a step of another tool's.
-struct Step {
+struct Transaction {
     title: String,
     place: Place,
     alone: bool,
     statements: Vec<Vec<Piece>>,
 }
 
-impl Step {
+impl Transaction {
     fn of_block(block: &Block) -> Self {
         Self {
             title: title(block),
@@ -57,8 +57,8 @@ impl Step {
         }
     }
 
-    fn of_schema(step: &schema::Step) -> Self {
-        let schema::Step { title, place, alone, statements } = step.clone();
+    fn of_schema(step: &schema::SchemaStep) -> Self {
+        let schema::SchemaStep { title, place, alone, statements } = step.clone();
         Self { title, place, alone, statements }
     }
 
@@ -77,13 +77,13 @@ impl Step {
 /// Runs all steps of a group, those of other tools' first, and leaves the session in a transaction. The inner error is the
 /// first step's that failed: what comes behind it builds on it.
 pub(super) async fn run(
-    scratch: &Scratch,
+    scratch: &ScratchDatabase,
     schema: &Schema,
     sources: &[Source],
-) -> Result<Result<(), Box<Diagnostic>>, Trouble> {
+) -> Result<Result<(), Box<Diagnostic>>, ServerError> {
     begin(scratch).await?;
     for theirs in &schema.steps {
-        if let Err(refused) = one(scratch, &Step::of_schema(theirs)).await? {
+        if let Err(refused) = one(scratch, &Transaction::of_schema(theirs)).await? {
             return Ok(Err(refused));
         }
         // A dump sets the search path to nothing, which is meant for the dump alone.
@@ -95,7 +95,7 @@ pub(super) async fn run(
     for kind in [BlockKind::Baseline, BlockKind::Migrate, BlockKind::Testdata] {
         let blocks = sources.iter().flat_map(|source| &source.blocks).filter(|block| block.kind == kind);
         for block in blocks {
-            if let Err(refused) = one(scratch, &Step::of_block(block)).await? {
+            if let Err(refused) = one(scratch, &Transaction::of_block(block)).await? {
                 return Ok(Err(refused));
             }
         }
@@ -104,7 +104,10 @@ pub(super) async fn run(
 }
 
 /// Runs a step, and commits it on a throwaway server.
-async fn one(scratch: &Scratch, of: &Step) -> Result<Result<(), Box<Diagnostic>>, Trouble> {
+async fn one(
+    scratch: &ScratchDatabase,
+    of: &Transaction,
+) -> Result<Result<(), Box<Diagnostic>>, ServerError> {
     if let Err(refused) = step(scratch, of).await {
         return Ok(Err(refused));
     }
@@ -115,15 +118,15 @@ async fn one(scratch: &Scratch, of: &Step) -> Result<Result<(), Box<Diagnostic>>
     Ok(Ok(()))
 }
 
-async fn begin(scratch: &Scratch) -> Result<(), Trouble> {
+async fn begin(scratch: &ScratchDatabase) -> Result<(), ServerError> {
     let wait = if scratch.is_theirs() { WAIT } else { "" };
     Ok(scratch.client().batch_execute(&format!("BEGIN; {wait}")).await?)
 }
 
-async fn step(scratch: &Scratch, step: &Step) -> Result<(), Box<Diagnostic>> {
+async fn step(scratch: &ScratchDatabase, step: &Transaction) -> Result<(), Box<Diagnostic>> {
     let client = scratch.client();
     if step.alone {
-        if let Kind::Transaction { asked } = scratch.kind {
+        if let ScratchKind::Transaction { asked } = scratch.kind {
             let help = if asked {
                 "`schema: database` is described in a transaction; leave the step out"
             } else {
@@ -141,7 +144,7 @@ async fn step(scratch: &Scratch, step: &Step) -> Result<(), Box<Diagnostic>> {
             return Err(step.error(place, refusal.message, refusal.help));
         }
         let done = match &scratch.kind {
-            Kind::Throwaway(superuser) if makes_extension(&text.sql) => {
+            ScratchKind::Throwaway(superuser) if makes_extension(&text.sql) => {
                 // The superuser's session sees what is committed.
                 if !step.alone {
                     client.batch_execute("COMMIT").await.map_err(|error| step.unplaced(error))?;
@@ -157,13 +160,13 @@ async fn step(scratch: &Scratch, step: &Step) -> Result<(), Box<Diagnostic>> {
         done.map_err(|error| Box::new(text.refused_of(error.into(), &step.place, step.title.clone())))?;
     }
     if step.alone {
-        begin(scratch).await.map_err(|trouble| trouble.0)?;
+        begin(scratch).await.map_err(|error| error.0)?;
     }
     Ok(())
 }
 
 /// Commits what a step without a transaction builds on, if it ends with the scratch database.
-async fn commit(scratch: &Scratch, step: &Step) -> Result<(), Box<Diagnostic>> {
+async fn commit(scratch: &ScratchDatabase, step: &Transaction) -> Result<(), Box<Diagnostic>> {
     let client = scratch.client();
     let refused = |error: tokio_postgres::Error| step.unplaced(error);
     if scratch.is_theirs() {

@@ -5,11 +5,11 @@ use tokio_postgres::types::Type;
 
 use super::block_text::{BlockText, about};
 use super::key;
-use super::trouble::Trouble;
+use super::server_error::ServerError;
 use crate::check::Source;
 use crate::describe;
 use crate::diagnostic::{Code, Diagnostic, nearest};
-use crate::model::{Key, Table, TableColumn};
+use crate::model::{Table, TableColumn, UniqueKey};
 use crate::source::{Block, Modifier};
 
 const FIND: &str = "
@@ -40,27 +40,27 @@ fn name(written: &str) -> &str {
     }
 }
 
-/// Describes a table, and says which types it mentions. `None`: something is wrong with it, which was told.
+/// Describes a table, and says which types it mentions. `None`: something is wrong with it, which was reported.
 pub(super) async fn describe(
     client: &Client,
     source: &Source,
     block: &Block,
-    told: &mut Vec<Diagnostic>,
-) -> Result<Option<(Table, Vec<u32>)>, Trouble> {
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Option<(Table, Vec<u32>)>, ServerError> {
     let text = BlockText::new(&block.body, &[]);
     let written = name(text.sql.trim());
     let named = if written.is_empty() { block.name.as_str() } else { written };
     let place = block.body.first().map_or_else(|| block.place.clone(), |piece| piece.place_of(0));
     let rows = client.query_typed(FIND, &[(&named, Type::TEXT)]).await?;
     let Some(row) = rows.first() else {
-        told.push(unknown(client, named, about(Code::UnknownTable, place, "", block)).await?);
+        diagnostics.push(unknown(client, named, about(Code::UnknownTable, place, "", block)).await?);
         return Ok(None);
     };
     let (schema, table, kind, full): (String, String, String, String) =
         (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?);
     if !matches!(kind.as_str(), "r" | "p" | "f") {
         let error = about(Code::UnknownTable, place, format!("`{named}` is no table"), block);
-        told.push(error.help("rows are written to tables only"));
+        diagnostics.push(error.help("rows are written to tables only"));
         return Ok(None);
     }
     let described = describe::describe(client, &format!("select * from {full}"), &[]).await?;
@@ -89,11 +89,13 @@ pub(super) async fn describe(
         let wrong = names.iter().find_map(|name| wrong_column(name, &columns, &computed));
         if let (Some((message, help)), Some(appender)) = (wrong, appender) {
             let error = about(Code::InvalidModifier, appender.place.clone(), message, block);
-            told.push(error.help(help));
+            diagnostics.push(error.help(help));
             return Ok(None);
         }
     }
-    let Some((upsert, ignore)) = keys(client, &full, block, &columns, told).await? else { return Ok(None) };
+    let Some((upsert, ignore)) = keys(client, &full, block, &columns, diagnostics).await? else {
+        return Ok(None);
+    };
     let table = Table {
         name: block.name.clone(),
         schema,
@@ -109,14 +111,14 @@ pub(super) async fn describe(
     Ok(Some((table, oids)))
 }
 
-/// The keys of `:upsert` and `:ignore`. `None`: there is none that can be meant, which was told.
+/// The keys of `:upsert` and `:ignore`. `None`: there is none that can be meant, which was reported.
 async fn keys(
     client: &Client,
     full: &str,
     block: &Block,
     columns: &[TableColumn],
-    told: &mut Vec<Diagnostic>,
-) -> Result<Option<(Option<Key>, Option<Key>)>, Trouble> {
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Option<(Option<UniqueKey>, Option<UniqueKey>)>, ServerError> {
     let wanted = |name| block.modifiers.iter().find(|modifier: &&Modifier| modifier.name == name);
     let wanted = [wanted("upsert"), wanted("ignore")];
     if wanted.iter().all(Option::is_none) {
@@ -131,7 +133,7 @@ async fn keys(
             Ok(key) => *found = Some(key),
             Err((message, help)) => {
                 let error = about(Code::InvalidModifier, modifier.place.clone(), message, block);
-                told.push(error.help(help));
+                diagnostics.push(error.help(help));
                 wrong = true;
             }
         }
@@ -159,7 +161,7 @@ fn wrong_column(name: &str, columns: &[TableColumn], computed: &[bool]) -> Optio
 }
 
 /// Says that there is no such table, and which was probably meant.
-async fn unknown(client: &Client, named: &str, error: Diagnostic) -> Result<Diagnostic, Trouble> {
+async fn unknown(client: &Client, named: &str, error: Diagnostic) -> Result<Diagnostic, ServerError> {
     let sql = "select c.oid::pg_catalog.regclass::text from pg_catalog.pg_class c
         where relkind in ('r', 'p', 'f') and relnamespace not in ('pg_catalog'::pg_catalog.regnamespace,
         'information_schema'::pg_catalog.regnamespace) and relnamespace <> 'pg_toast'::pg_catalog.regnamespace

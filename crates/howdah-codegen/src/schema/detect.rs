@@ -1,7 +1,7 @@
 //! Whose files they are: what their names and lines say, and nothing where that is unclear.
 
-use super::Wrong;
-use super::file::File;
+use super::FolderError;
+use super::file::ToolFile;
 use super::liquibase::is_formatted;
 use super::order::{GolangMigrate, flyway, number, numbered};
 use super::section::lines;
@@ -20,7 +20,7 @@ pub(super) fn is_dump(text: &str) -> bool {
 }
 
 /// Finds the tool, or takes the one that is said.
-pub(super) fn tool(files: &[File], said: Option<Tool>, is_folder: bool) -> Result<Tool, Wrong> {
+pub(super) fn tool(files: &[ToolFile], said: Option<Tool>, is_folder: bool) -> Result<Tool, FolderError> {
     refused(files)?;
     if let Some(tool) = said {
         return Ok(tool);
@@ -28,7 +28,7 @@ pub(super) fn tool(files: &[File], said: Option<Tool>, is_folder: bool) -> Resul
     let sql = files.iter().filter(|file| file.is_sql() || !is_folder).collect::<Vec<_>>();
     if sql.is_empty() {
         let help = "name the folder of the files themselves";
-        return Err(Wrong::new(Code::FileNotFound, "there is no SQL file in it", help));
+        return Err(FolderError::new(Code::FileNotFound, "there is no SQL file in it", help));
     }
     let mut found: Vec<(Tool, &str)> = Vec::new();
     for file in &sql {
@@ -48,19 +48,19 @@ pub(super) fn tool(files: &[File], said: Option<Tool>, is_folder: bool) -> Resul
         [(first, here), (second, there), ..] => {
             let (first, second) = (first.name(), second.name());
             let message = format!("`{here}` is a file of {first}, and `{there}` one of {second}");
-            Err(Wrong::new(Code::ConfigValidationError, message, which()))
+            Err(FolderError::new(Code::ConfigValidationError, message, which()))
         }
     }
 }
 
 /// Files that can be undone, unless there are others of another tool's beside them.
-fn mixed(sql: &[&File], up: &str) -> Result<Tool, Wrong> {
+fn mixed(sql: &[&ToolFile], up: &str) -> Result<Tool, FolderError> {
     let other = sql.iter().find(|file| {
         file.is_top() && numbered(&file.name).is_some() && GolangMigrate::of(&file.name).is_none()
     });
     let Some(other) = other else { return Ok(Tool::GolangMigrate) };
     let message = format!("`{up}` can be undone, and `{}` beside it cannot", other.name);
-    Err(Wrong::new(Code::ConfigValidationError, message, which()))
+    Err(FolderError::new(Code::ConfigValidationError, message, which()))
 }
 
 fn which() -> String {
@@ -68,7 +68,7 @@ fn which() -> String {
 }
 
 /// What a file says of its tool, by its lines, or else by its name.
-fn marks(file: &File) -> Vec<Tool> {
+fn marks(file: &ToolFile) -> Vec<Tool> {
     let mut marks = Vec::new();
     let begins = |line: &str, word: &str| {
         line.strip_prefix("--").is_some_and(|rest| rest.trim_start().starts_with(word))
@@ -99,14 +99,14 @@ fn marks(file: &File) -> Vec<Tool> {
 }
 
 /// A folder without a tool's marks: it is read in the order of names, if no other order is possible.
-fn plain(sql: &[&File], files: &[File], is_folder: bool) -> Result<Tool, Wrong> {
+fn plain(sql: &[&ToolFile], files: &[ToolFile], is_folder: bool) -> Result<Tool, FolderError> {
     if !is_folder {
         return Ok(if is_dump(&sql[0].text) { Tool::PgDump } else { Tool::Plain });
     }
     if files.iter().any(|file| file.name == "atlas.sum") {
         return Ok(Tool::Atlas);
     }
-    let unclear = |message: &str| Err(Wrong::new(Code::ConfigValidationError, message, which()));
+    let unclear = |message: &str| Err(FolderError::new(Code::ConfigValidationError, message, which()));
     let top = sql.iter().filter(|file| file.is_top()).collect::<Vec<_>>();
     if top.len() < sql.len() {
         return unclear("it is unclear in which order the files of these folders are run");
@@ -127,7 +127,7 @@ fn plain(sql: &[&File], files: &[File], is_folder: bool) -> Result<Tool, Wrong> 
 }
 
 /// What cannot be read by name.
-fn refused(files: &[File]) -> Result<(), Wrong> {
+fn refused(files: &[ToolFile]) -> Result<(), FolderError> {
     let dump = "name a dump instead: `schema: [dump.sql]`, made by `pg_dump --schema-only`";
     for file in files {
         let (name, text) = (&file.name, &file.text);
@@ -140,11 +140,11 @@ fn refused(files: &[File]) -> Result<(), Wrong> {
         if !form.is_empty() {
             let message = format!("`{name}` is a changelog of Liquibase's in {form}, which is not read");
             let help = format!("name formatted SQL, file by file in its order, or {dump}");
-            return Err(Wrong::new(Code::NotSupported, message, help));
+            return Err(FolderError::new(Code::NotSupported, message, help));
         }
         if lines(text).take(20).any(|(_, line)| line.trim() == "-- PostgreSQL database cluster dump") {
             let message = format!("`{name}` is a dump of a whole server, with roles and many databases");
-            return Err(Wrong::new(Code::NotSupported, message, dump));
+            return Err(FolderError::new(Code::NotSupported, message, dump));
         }
     }
     Ok(())
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     fn found(files: &[(&str, &str)]) -> Result<&'static str, String> {
-        let file = |(name, text): &(&str, &str)| File {
+        let file = |(name, text): &(&str, &str)| ToolFile {
             name: (*name).to_owned(),
             shown: (*name).to_owned(),
             text: (*text).to_owned(),

@@ -1,7 +1,7 @@
 //! A file that is read for an entry.
 
 /// A file of an entry. Only SQL and what [`super::detect::is_evidence`] has a text.
-pub(super) struct File {
+pub(super) struct ToolFile {
     /// Below the entry.
     pub(super) name: String,
     /// Below the project.
@@ -9,7 +9,7 @@ pub(super) struct File {
     pub(super) text: String,
 }
 
-impl File {
+impl ToolFile {
     /// Without its folders.
     pub(super) fn base(&self) -> &str {
         self.name.rsplit('/').next().unwrap_or_default()

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use super::Wrong;
+use super::FolderError;
 use crate::diagnostic::Code;
 
 /// How deep folders are looked into. Links to folders are not followed, so there is always an end.
@@ -25,10 +25,10 @@ pub(super) struct Listing {
 }
 
 /// Lists a folder's files, in the order of their names, or the file itself.
-pub(super) fn list(root: &Path, path: &str) -> Result<Listing, Wrong> {
+pub(super) fn list(root: &Path, path: &str) -> Result<Listing, FolderError> {
     let unreadable = |error: &io::Error| {
         let help = "name a folder of migrations or a SQL file, relative to the configuration";
-        Wrong::new(Code::FileNotFound, format!("`{path}` cannot be read: {error}"), help)
+        FolderError::new(Code::FileNotFound, format!("`{path}` cannot be read: {error}"), help)
     };
     let full = root.join(path);
     let found = std::fs::metadata(&full).map_err(|error| unreadable(&error))?;

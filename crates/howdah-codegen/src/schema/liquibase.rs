@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::section::{Fault, Section, first_sql, lines};
+use super::section::{Section, SectionError, first_sql, lines};
 
 /// The words behind `--`, if a line is a comment of that.
 fn said(line: &str) -> Option<&str> {
@@ -26,10 +26,10 @@ pub(super) fn is_formatted(text: &str) -> bool {
 }
 
 /// The changesets that run on PostgreSQL.
-pub(super) fn sections(text: &str) -> Result<Vec<Section>, Fault> {
+pub(super) fn sections(text: &str) -> Result<Vec<Section>, SectionError> {
     if !is_formatted(text) {
         let help = "begin the file with it, or name the tool: `schema: [{path: …, tool: …}]`";
-        return Err(Fault::broken(0..0, "there is no line `--liquibase formatted sql`", help));
+        return Err(SectionError::broken(0..0, "there is no line `--liquibase formatted sql`", help));
     }
     let mut sections: Vec<Section> = Vec::new();
     let mut open: Option<Section> = None;
@@ -39,7 +39,11 @@ pub(super) fn sections(text: &str) -> Result<Vec<Section>, Fault> {
         let Some(said) = said(line) else { continue };
         if let Some(rest) = behind(said, "changeset").filter(|rest| rest.starts_with([' ', '\t', ':'])) {
             if !seen && let Some(sql) = first_sql(text, 0..start) {
-                return Err(Fault::broken(sql, "there is SQL above the first changeset", "move it below"));
+                return Err(SectionError::broken(
+                    sql,
+                    "there is SQL above the first changeset",
+                    "move it below",
+                ));
             }
             seen = true;
             close(&mut open, start, &mut sections);
@@ -50,7 +54,11 @@ pub(super) fn sections(text: &str) -> Result<Vec<Section>, Fault> {
     }
     close(&mut open, text.len(), &mut sections);
     if !seen && let Some(sql) = first_sql(text, 0..text.len()) {
-        return Err(Fault::broken(sql, "this is in no changeset", "write `--changeset author:id` above it"));
+        return Err(SectionError::broken(
+            sql,
+            "this is in no changeset",
+            "write `--changeset author:id` above it",
+        ));
     }
     Ok(sections)
 }
@@ -62,11 +70,15 @@ fn close(open: &mut Option<Section>, end: usize, sections: &mut Vec<Section>) {
 }
 
 /// Reads what stands behind `changeset`; nothing, if it does not run on PostgreSQL.
-fn changeset(rest: &str, line: &Range<usize>, length: usize) -> Result<Option<Section>, Fault> {
+fn changeset(rest: &str, line: &Range<usize>, length: usize) -> Result<Option<Section>, SectionError> {
     let mut words = rest.trim_start_matches(':').split_ascii_whitespace();
     let name = words.next().unwrap_or_default();
     if name.split(':').filter(|part| !part.is_empty()).count() < 2 {
-        return Err(Fault::broken(line.clone(), "a changeset has no author and id", "write `author:id`"));
+        return Err(SectionError::broken(
+            line.clone(),
+            "a changeset has no author and id",
+            "write `author:id`",
+        ));
     }
     let mut alone = false;
     for word in words {
@@ -78,7 +90,11 @@ fn changeset(rest: &str, line: &Range<usize>, length: usize) -> Result<Option<Se
             "runintransaction" => alone = value.eq_ignore_ascii_case("false"),
             "enddelimiter" if value != ";" => {
                 let help = "end statements by semicolons; bodies of functions may have them";
-                return Err(Fault::unsupported(line.clone(), "another endDelimiter is not read", help));
+                return Err(SectionError::unsupported(
+                    line.clone(),
+                    "another endDelimiter is not read",
+                    help,
+                ));
             }
             _ => {}
         }
@@ -95,12 +111,12 @@ fn runs_on_postgresql(value: &str) -> bool {
 }
 
 /// What decides about SQL elsewhere than in this file.
-fn refused(said: &str, line: &Range<usize>) -> Result<(), Fault> {
+fn refused(said: &str, line: &Range<usize>) -> Result<(), SectionError> {
     let begins = |word: &str| {
         behind(said, word).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', ':', '-']))
     };
     let what = if begins("preconditions") || begins("precondition") {
-        "preconditions of Liquibase are not judged here"
+        "preconditions of Liquibase are not evaluated here"
     } else if begins("ignoreLines") {
         "ignoreLines of Liquibase is not read"
     } else if begins("property") {
@@ -109,5 +125,5 @@ fn refused(said: &str, line: &Range<usize>) -> Result<(), Fault> {
         return Ok(());
     };
     let help = "name a dump instead: `schema: [dump.sql]`, made by `pg_dump --schema-only`";
-    Err(Fault::unsupported(line.clone(), what, help))
+    Err(SectionError::unsupported(line.clone(), what, help))
 }

@@ -4,20 +4,20 @@
 mod detect;
 mod file;
 mod folder;
-mod left;
 mod liquibase;
 mod order;
 mod section;
 mod sections;
+mod skipped;
 mod statements;
 
-pub use left::{Left, LeftOut};
+pub use skipped::{SkipReason, SkippedStatements};
 
 use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use crate::config::{self, Config, Named, SchemaFiles, Tool};
+use crate::config::{self, Config, NamedPath, SchemaFiles, Tool};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Lines, Place};
 use crate::source::Piece;
 use crate::sql_file;
@@ -30,7 +30,7 @@ const LARGEST: u64 = 256 << 20;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Schema {
     /// The steps of its files, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<SchemaStep>,
     /// What was read as what, a line an entry.
     pub said: Vec<String>,
     /// The tables are in the database that is named; nothing is made.
@@ -39,7 +39,7 @@ pub struct Schema {
 
 /// Statements that are one transaction.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct SchemaStep {
     /// The tool and its name for the step.
     pub title: String,
     /// Where it begins.
@@ -54,21 +54,21 @@ pub struct Step {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {
     /// Its steps: one, or for Liquibase one a changeset.
-    pub steps: Vec<Step>,
+    pub steps: Vec<SchemaStep>,
     /// What of it is not run.
-    pub left_out: LeftOut,
+    pub skipped: SkippedStatements,
     /// What is wrong with it.
     pub wrong: Vec<Diagnostic>,
 }
 
 /// What is wrong with a folder as a whole.
-pub(crate) struct Wrong {
+pub(crate) struct FolderError {
     code: Code,
     message: String,
     help: String,
 }
 
-impl Wrong {
+impl FolderError {
     fn new(code: Code, message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { code, message: message.into(), help: help.into() }
     }
@@ -97,14 +97,14 @@ fn read_as(tool: Tool, file: &str, text: &str, conf: &str) -> Reading {
         let placeholders = sections::has_placeholders(tool) && !is_off(conf, "placeholderReplacement");
         let rules = statements::Rules { placeholders, is_dump };
         let cut = statements::cut(file, text, section.range.clone(), &lines, rules);
-        reading.left_out.add(&cut.left_out);
+        reading.skipped.add(&cut.skipped);
         reading.wrong.extend(cut.wrong);
         let name = if section.name.is_empty() {
             Path::new(file).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
         } else {
             section.name
         };
-        reading.steps.push(Step {
+        reading.steps.push(SchemaStep {
             title: format!("{} {name}", tool.name()),
             place: lines.place(file, section.range.start..section.range.start),
             alone: section.alone
@@ -125,7 +125,7 @@ fn is_off(conf: &str, key: &str) -> bool {
 
 /// What `schema:` names, and the files in its folders; nothing is read.
 pub(crate) fn dependencies(config: &Config) -> Vec<PathBuf> {
-    let config::Schema::Files(entries) = &config.schema else { return Vec::new() };
+    let config::SchemaConfig::Files(entries) = &config.schema else { return Vec::new() };
     let mut all = Vec::new();
     for entry in entries {
         all.push(config.folder.join(&entry.path.path));
@@ -140,12 +140,12 @@ pub(crate) fn dependencies(config: &Config) -> Vec<PathBuf> {
 pub(crate) fn load(config: &Config, diagnostics: &mut Diagnostics) -> Schema {
     let mut schema = Schema::default();
     match &config.schema {
-        config::Schema::Database => schema.is_there = true,
-        config::Schema::Files(entries) => {
+        config::SchemaConfig::Database => schema.is_there = true,
+        config::SchemaConfig::Files(entries) => {
             for entry in entries {
-                let mut told = Vec::new();
-                self::entry(&config.folder, entry, &mut schema, diagnostics, &mut told);
-                diagnostics.extend(told);
+                let mut errors = Vec::new();
+                self::entry(&config.folder, entry, &mut schema, diagnostics, &mut errors);
+                diagnostics.extend(errors);
             }
         }
     }
@@ -157,16 +157,17 @@ fn entry(
     entry: &SchemaFiles,
     schema: &mut Schema,
     diagnostics: &mut Diagnostics,
-    told: &mut Vec<Diagnostic>,
+    errors: &mut Vec<Diagnostic>,
 ) {
     let named = &entry.path;
     let nowhere = || Place { file: named.path.clone(), line: 1, column: 1, length: 1 };
     let place = named.place.clone().unwrap_or_else(nowhere);
-    let wrong = |wrong: Wrong| Diagnostic::error(wrong.code, place.clone(), wrong.message).help(wrong.help);
+    let wrong =
+        |wrong: FolderError| Diagnostic::error(wrong.code, place.clone(), wrong.message).help(wrong.help);
     let listed = match folder::list(root, &named.path) {
         Ok(listed) => listed,
         Err(error) => {
-            told.push(wrong(error));
+            errors.push(wrong(error));
             return;
         }
     };
@@ -174,21 +175,21 @@ fn entry(
     for Listed { name, shown } in listed.files {
         if listed.is_folder && !name.ends_with(".sql") {
             let text = if detect::is_evidence(&name) { lossy(&root.join(&shown)) } else { String::new() };
-            files.push(file::File { name, shown, text });
+            files.push(file::ToolFile { name, shown, text });
             continue;
         }
-        let file = Named { path: shown.clone(), place: named.place.clone() };
+        let file = NamedPath { path: shown.clone(), place: named.place.clone() };
         match text(root, &file) {
-            Ok(text) => files.push(file::File { name, shown, text }),
+            Ok(text) => files.push(file::ToolFile { name, shown, text }),
             Err((message, text)) => {
                 if let Some(text) = text {
                     diagnostics.remember(&shown, &text);
                 }
-                told.push(*message);
+                errors.push(*message);
             }
         }
     }
-    if !told.is_empty() {
+    if !errors.is_empty() {
         return;
     }
     let chosen = detect::tool(&files, entry.tool, listed.is_folder)
@@ -196,28 +197,28 @@ fn entry(
     let (tool, ordered) = match chosen {
         Ok(chosen) => chosen,
         Err(error) => {
-            told.push(wrong(error));
+            errors.push(wrong(error));
             return;
         }
     };
-    let mut left_out = LeftOut::default();
+    let mut skipped = SkippedStatements::default();
     let before = schema.steps.len();
     for file in ordered.steps.iter().map(|index| &files[*index]) {
         diagnostics.remember(&file.shown, &file.text);
         let beside = files.iter().find(|other| other.name.strip_suffix(".conf") == Some(&file.name));
         let conf = beside.filter(|_| tool == Tool::Flyway).map_or("", |conf| conf.text.as_str());
         let reading = read_as(tool, &file.shown, &file.text, conf);
-        left_out.add(&reading.left_out);
-        told.extend(reading.wrong);
+        skipped.add(&reading.skipped);
+        errors.extend(reading.wrong);
         schema.steps.extend(reading.steps);
     }
-    schema.said.push(said(&named.path, tool, schema.steps.len() - before, &ordered.passed_over, &left_out));
+    schema.said.push(said(&named.path, tool, schema.steps.len() - before, &ordered.passed_over, &skipped));
 }
 
 type Text = Result<String, (Box<Diagnostic>, Option<String>)>;
 
 /// The text of a file that is SQL and no larger than what is read.
-fn text(root: &Path, file: &Named) -> Text {
+fn text(root: &Path, file: &NamedPath) -> Text {
     let nowhere = || Place { file: file.path.clone(), line: 1, column: 1, length: 1 };
     let refused = |what: String, help: &str| {
         let place = file.place.clone().unwrap_or_else(nowhere);
@@ -226,7 +227,7 @@ fn text(root: &Path, file: &Named) -> Text {
     };
     let full = root.join(&file.path);
     let mut head = Vec::new();
-    // What cannot be read is told below.
+    // What cannot be read is reported below.
     let read = std::fs::File::open(&full).and_then(|opened| opened.take(5).read_to_end(&mut head));
     if read.is_ok() && head == b"PGDMP" {
         return refused("an archive of pg_dump".to_owned(), "write SQL of it: `pg_restore -s -f dump.sql`");
@@ -246,16 +247,16 @@ fn lossy(path: &Path) -> String {
 }
 
 /// What was read as what.
-fn said(path: &str, tool: Tool, steps: usize, passed_over: &[String], left_out: &LeftOut) -> String {
+fn said(path: &str, tool: Tool, steps: usize, passed_over: &[String], skipped: &SkippedStatements) -> String {
     let mut line =
         format!("{path} read as {}: {steps} {}", tool.name(), if steps == 1 { "step" } else { "steps" });
     // Writing into a string does not fail.
     if !passed_over.is_empty() {
         let _ = write!(line, "; passed over: {}", passed_over.join(", "));
     }
-    let left_out = left_out.to_string();
-    if !left_out.is_empty() {
-        let _ = write!(line, "; not run: {left_out}");
+    let skipped = skipped.to_string();
+    if !skipped.is_empty() {
+        let _ = write!(line, "; not run: {skipped}");
     }
     line
 }

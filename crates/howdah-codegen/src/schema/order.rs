@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use super::Wrong;
-use super::file::File;
+use super::FolderError;
+use super::file::ToolFile;
 use super::sections::atlas_directives;
 use crate::config::Tool;
 use crate::diagnostic::Code;
@@ -16,7 +16,7 @@ pub(super) struct Ordered {
 }
 
 /// What a tool does with a file.
-enum Role<K> {
+enum FileRole<K> {
     Step(K),
     /// It undoes another.
     Undo,
@@ -24,7 +24,7 @@ enum Role<K> {
 }
 
 /// Orders the files of a folder; a file that is named itself is run whatever its name is.
-pub(super) fn order(tool: Tool, files: &[File], is_folder: bool) -> Result<Ordered, Wrong> {
+pub(super) fn order(tool: Tool, files: &[ToolFile], is_folder: bool) -> Result<Ordered, FolderError> {
     if !is_folder {
         return Ok(Ordered { steps: (0..files.len()).collect(), passed_over: Vec::new() });
     }
@@ -33,43 +33,43 @@ pub(super) fn order(tool: Tool, files: &[File], is_folder: bool) -> Result<Order
         Tool::Flyway => by_flyway(files)?,
         Tool::Goose => numbers(files, tool, |name| step(numbered(name)))?,
         Tool::Sqlx => numbers(files, tool, |name| match numbered(name) {
-            Some(_) if name.ends_with(".down.sql") => Role::Undo,
+            Some(_) if name.ends_with(".down.sql") => FileRole::Undo,
             found => step(found),
         })?,
         Tool::GolangMigrate => numbers(files, tool, |name| match GolangMigrate::of(name) {
-            Some(GolangMigrate::Up(digits)) => Role::Step(digits),
-            Some(GolangMigrate::Down) => Role::Undo,
-            None => Role::PassedOver,
+            Some(GolangMigrate::Up(digits)) => FileRole::Step(digits),
+            Some(GolangMigrate::Down) => FileRole::Undo,
+            None => FileRole::PassedOver,
         })?,
         Tool::Tern => without_gaps(files)?,
         Tool::Dbmate => sorted(files, |file| match file.base() {
             name if file.is_top() && name.starts_with(|c: char| c.is_ascii_digit()) => {
-                Role::Step(name.to_owned())
+                FileRole::Step(name.to_owned())
             }
-            _ => Role::PassedOver,
+            _ => FileRole::PassedOver,
         }),
         Tool::SqlMigrate => by_sql_migrate(files),
         Tool::Atlas => from_checkpoint(files),
-        Tool::Liquibase => sorted(files, |file| Role::Step(file.name.clone())),
+        Tool::Liquibase => sorted(files, |file| FileRole::Step(file.name.clone())),
         Tool::PgDump | Tool::Plain => sorted(files, |file| match file.is_top() {
-            true => Role::Step(file.name.clone()),
-            false => Role::PassedOver,
+            true => FileRole::Step(file.name.clone()),
+            false => FileRole::PassedOver,
         }),
     };
     if ordered.steps.is_empty() {
         let message = format!("there is no file in it that {} runs", tool.name());
-        return Err(Wrong::new(Code::FileNotFound, message, "name the folder of the files themselves"));
+        return Err(FolderError::new(Code::FileNotFound, message, "name the folder of the files themselves"));
     }
     Ok(ordered)
 }
 
-fn step<'n>(found: Option<(&'n str, &'n str)>) -> Role<&'n str> {
-    found.map_or(Role::PassedOver, |(digits, _)| Role::Step(digits))
+fn step<'n>(found: Option<(&'n str, &'n str)>) -> FileRole<&'n str> {
+    found.map_or(FileRole::PassedOver, |(digits, _)| FileRole::Step(digits))
 }
 
 /// Steps that are programs: what comes behind them builds on them.
-fn code(tool: Tool, files: &[File]) -> Result<(), Wrong> {
-    let is_code = |file: &&File| {
+fn code(tool: Tool, files: &[ToolFile]) -> Result<(), FolderError> {
+    let is_code = |file: &&ToolFile| {
         let base = file.base();
         match tool {
             Tool::Goose => {
@@ -85,7 +85,7 @@ fn code(tool: Tool, files: &[File]) -> Result<(), Wrong> {
     let Some(file) = files.iter().find(is_code) else { return Ok(()) };
     let message = format!("`{}` is a step of {} that is a program", file.name, tool.name());
     let help = "name a dump instead: `schema: [dump.sql]`, made by `pg_dump --schema-only`";
-    Err(Wrong::new(Code::NotSupported, message, help))
+    Err(FolderError::new(Code::NotSupported, message, help))
 }
 
 /// Digits without zeros before them, which sort as numbers do: the longer is the larger.
@@ -161,7 +161,7 @@ fn versions(a: &[&str], b: &[&str]) -> Ordering {
     a.iter().map(|part| number(part)).cmp(b.iter().map(|part| number(part)))
 }
 
-fn by_flyway(files: &[File]) -> Result<Ordered, Wrong> {
+fn by_flyway(files: &[ToolFile]) -> Result<Ordered, FolderError> {
     let mut versioned = Vec::new();
     let mut baselines = Vec::new();
     let mut repeatable = Vec::new();
@@ -191,24 +191,28 @@ fn by_flyway(files: &[File]) -> Result<Ordered, Wrong> {
     Ok(Ordered { steps: steps.chain(repeatable.into_iter().map(|(_, index)| index)).collect(), passed_over })
 }
 
-fn twice(first: &File, second: &File) -> Wrong {
+fn twice(first: &ToolFile, second: &ToolFile) -> FolderError {
     let message = format!("`{}` and `{}` have one version", first.name, second.name);
-    Wrong::new(Code::ConfigValidationError, message, "the tool would run neither; give one another version")
+    FolderError::new(
+        Code::ConfigValidationError,
+        message,
+        "the tool would run neither; give one another version",
+    )
 }
 
 /// The order of the numbers at the beginning of names, of which none is there twice.
 fn numbers<'f>(
-    files: &'f [File],
+    files: &'f [ToolFile],
     tool: Tool,
-    role: impl Fn(&'f str) -> Role<&'f str>,
-) -> Result<Ordered, Wrong> {
+    role: impl Fn(&'f str) -> FileRole<&'f str>,
+) -> Result<Ordered, FolderError> {
     let mut steps: Vec<(&str, usize)> = Vec::new();
     let mut passed_over = Vec::new();
     for (index, file) in files.iter().enumerate().filter(|(_, file)| file.is_sql()) {
         match role(&file.name) {
-            Role::Step(digits) => steps.push((digits, index)),
-            Role::Undo => {}
-            Role::PassedOver => passed_over.push(file.name.clone()),
+            FileRole::Step(digits) => steps.push((digits, index)),
+            FileRole::Undo => {}
+            FileRole::PassedOver => passed_over.push(file.name.clone()),
         }
     }
     steps.sort_by_key(|(digits, _)| number(digits));
@@ -223,30 +227,30 @@ fn numbers<'f>(
     Ok(Ordered { steps: steps.into_iter().map(|(_, index)| index).collect(), passed_over })
 }
 
-fn without_gaps(files: &[File]) -> Result<Ordered, Wrong> {
+fn without_gaps(files: &[ToolFile]) -> Result<Ordered, FolderError> {
     numbers(files, Tool::Tern, |name| step(numbered(name)))
 }
 
 /// Tern counts from 1 and leaves out none.
-fn gaps(steps: &[(&str, usize)], files: &[File]) -> Result<(), Wrong> {
+fn gaps(steps: &[(&str, usize)], files: &[ToolFile]) -> Result<(), FolderError> {
     for (at, (digits, index)) in steps.iter().enumerate() {
         let expected = (at + 1).to_string();
         if number(digits) != number(&expected) {
             let message = format!("there is no step {expected} before `{}`", files[*index].name);
-            return Err(Wrong::new(Code::ConfigValidationError, message, "tern counts steps from 1"));
+            return Err(FolderError::new(Code::ConfigValidationError, message, "tern counts steps from 1"));
         }
     }
     Ok(())
 }
 
-fn sorted<K: Ord>(files: &[File], role: impl Fn(&File) -> Role<K>) -> Ordered {
+fn sorted<K: Ord>(files: &[ToolFile], role: impl Fn(&ToolFile) -> FileRole<K>) -> Ordered {
     let mut steps = Vec::new();
     let mut passed_over = Vec::new();
     for (index, file) in files.iter().enumerate().filter(|(_, file)| file.is_sql()) {
         match role(file) {
-            Role::Step(key) => steps.push((key, index)),
-            Role::Undo => {}
-            Role::PassedOver => passed_over.push(file.name.clone()),
+            FileRole::Step(key) => steps.push((key, index)),
+            FileRole::Undo => {}
+            FileRole::PassedOver => passed_over.push(file.name.clone()),
         }
     }
     steps.sort();
@@ -254,22 +258,22 @@ fn sorted<K: Ord>(files: &[File], role: impl Fn(&File) -> Role<K>) -> Ordered {
 }
 
 /// Names with numbers by these, before the others.
-fn by_sql_migrate(files: &[File]) -> Ordered {
+fn by_sql_migrate(files: &[ToolFile]) -> Ordered {
     sorted(files, |file| {
         if !file.is_top() {
-            return Role::PassedOver;
+            return FileRole::PassedOver;
         }
         let digits = file.name.bytes().take_while(u8::is_ascii_digit).count();
         let (length, value) = number(&file.name[..digits]);
-        Role::Step((digits == 0, length, value.to_owned(), file.name.clone()))
+        FileRole::Step((digits == 0, length, value.to_owned(), file.name.clone()))
     })
 }
 
 /// Files from the last checkpoint on, which has what the files before it make.
-fn from_checkpoint(files: &[File]) -> Ordered {
+fn from_checkpoint(files: &[ToolFile]) -> Ordered {
     let mut ordered = sorted(files, |file| match file.is_top() {
-        true => Role::Step(file.name.clone()),
-        false => Role::PassedOver,
+        true => FileRole::Step(file.name.clone()),
+        false => FileRole::PassedOver,
     });
     let is_checkpoint =
         |index: &usize| atlas_directives(&files[*index].text).any(|(_, name, _)| name == "checkpoint");
@@ -286,7 +290,7 @@ mod tests {
     fn ordered(tool: Tool, names: &[&str]) -> Result<Vec<String>, String> {
         let file = |name: &&str| {
             let text = if name.contains("checkpoint") { "-- atlas:checkpoint\n\nSELECT 1;" } else { "" };
-            File { name: (*name).to_owned(), shown: (*name).to_owned(), text: text.to_owned() }
+            ToolFile { name: (*name).to_owned(), shown: (*name).to_owned(), text: text.to_owned() }
         };
         let files = names.iter().map(file).collect::<Vec<_>>();
         let ordered = order(tool, &files, true).map_err(|wrong| wrong.message)?;

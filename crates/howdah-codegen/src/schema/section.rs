@@ -17,14 +17,14 @@ pub(super) struct Section {
 
 /// What is wrong with a file.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct SectionError {
     pub(super) range: Range<usize>,
     code: Code,
     message: String,
     help: &'static str,
 }
 
-impl Fault {
+impl SectionError {
     pub(super) fn new(
         code: Code,
         range: Range<usize>,

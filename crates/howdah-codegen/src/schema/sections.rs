@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::liquibase;
-use super::section::{Fault, Section, first_sql, lines};
+use super::section::{Section, SectionError, first_sql, lines};
 use crate::config::Tool;
 use crate::diagnostic::Code;
 
@@ -28,7 +28,7 @@ pub(super) fn has_placeholders(tool: Tool) -> bool {
 }
 
 /// The parts that a tool runs.
-pub(super) fn sections(tool: Tool, text: &str) -> Result<Vec<Section>, Fault> {
+pub(super) fn sections(tool: Tool, text: &str) -> Result<Vec<Section>, SectionError> {
     let whole = |alone: bool| Ok(vec![Section { range: 0..text.len(), alone, name: String::new() }]);
     match tool {
         Tool::Goose => marked(text, "-- +goose Up", goose),
@@ -67,11 +67,11 @@ fn goose(line: &str) -> Result<Option<Marker>, (Code, String)> {
 
 fn dbmate(line: &str) -> Option<Marker> {
     let rest = comment(line)?.trim_start();
-    let told = |rest: &str| rest.is_empty() || rest.starts_with([' ', '\t']);
-    if let Some(options) = rest.strip_prefix("migrate:up").filter(|rest| told(rest)) {
+    let ends = |rest: &str| rest.is_empty() || rest.starts_with([' ', '\t']);
+    if let Some(options) = rest.strip_prefix("migrate:up").filter(|rest| ends(rest)) {
         return Some(Marker::Up(options.split_ascii_whitespace().any(|word| word == "transaction:false")));
     }
-    rest.strip_prefix("migrate:down").filter(|rest| told(rest)).map(|_| Marker::Down)
+    rest.strip_prefix("migrate:down").filter(|rest| ends(rest)).map(|_| Marker::Down)
 }
 
 fn sql_migrate(line: &str) -> Result<Option<Marker>, (Code, String)> {
@@ -92,7 +92,7 @@ fn marked(
     text: &str,
     up: &str,
     marker: impl Fn(&str) -> Result<Option<Marker>, (Code, String)>,
-) -> Result<Vec<Section>, Fault> {
+) -> Result<Vec<Section>, SectionError> {
     let mut sections: Vec<Section> = Vec::new();
     // Where a part that is run begins, and whether it is without a transaction.
     let mut open: Option<(usize, bool)> = None;
@@ -106,7 +106,7 @@ fn marked(
     for (start, line) in lines(text) {
         let range = start..start + line.len();
         let found = marker(line).map_err(|(code, message)| {
-            Fault::new(code, range.clone(), message, "write it as the tool's documents do")
+            SectionError::new(code, range.clone(), message, "write it as the tool's documents do")
         })?;
         let directed = matches!(found, Some(Marker::Up(_) | Marker::Down));
         if directed && !seen {
@@ -128,7 +128,7 @@ fn marked(
     close(&mut open, text.len());
     if !seen {
         let message = format!("there is no line `{up}`");
-        return Err(Fault::new(
+        return Err(SectionError::new(
             Code::SqlParseError,
             0..0,
             message,
@@ -141,17 +141,17 @@ fn marked(
     Ok(sections)
 }
 
-fn above(sql: Range<usize>, up: &str) -> Fault {
+fn above(sql: Range<usize>, up: &str) -> SectionError {
     let message = format!("there is SQL above the first line `{up}`");
-    Fault::new(Code::SqlParseError, sql, message, "move it below that line")
+    SectionError::new(Code::SqlParseError, sql, message, "move it below that line")
 }
 
-fn tern(text: &str) -> Result<Vec<Section>, Fault> {
+fn tern(text: &str) -> Result<Vec<Section>, SectionError> {
     let end = text.find(TERN).unwrap_or(text.len());
     if let Some(at) = text[..end].find("{{") {
         let message = "tern's templates are not filled in here";
         let help = "write the SQL that `tern` makes of it, or name a dump: `schema: [dump.sql]`";
-        return Err(Fault::new(Code::NotSupported, at..at + 2, message, help));
+        return Err(SectionError::new(Code::NotSupported, at..at + 2, message, help));
     }
     let alone = lines(&text[..end]).any(|(_, line)| line.trim_end() == "---- tern: disable-tx ----");
     Ok(vec![Section { range: 0..end, alone, name: String::new() }])
@@ -167,7 +167,7 @@ pub(super) fn atlas_directives(text: &str) -> impl Iterator<Item = (usize, &str,
     })
 }
 
-fn atlas(text: &str) -> Result<Vec<Section>, Fault> {
+fn atlas(text: &str) -> Result<Vec<Section>, SectionError> {
     let mut alone = false;
     for (start, name, value) in atlas_directives(text) {
         match name {
@@ -175,7 +175,7 @@ fn atlas(text: &str) -> Result<Vec<Section>, Fault> {
             "delimiter" => {
                 let message = "another delimiter of atlas is not read";
                 let help = "end statements by semicolons; bodies of functions may have them";
-                return Err(Fault::new(Code::NotSupported, start..start + 1, message, help));
+                return Err(SectionError::new(Code::NotSupported, start..start + 1, message, help));
             }
             _ => {}
         }

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::left::{self, Left, LeftOut};
+use super::skipped::{self, SkipReason, SkippedStatements};
 use crate::config::Tool;
 use crate::diagnostic::{Code, Diagnostic, Lines};
 use crate::source::Piece;
-use crate::source::lexer::{self, Kind, Splitter, Token};
+use crate::source::lexer::{self, Splitter, Token, TokenKind};
 
 /// How a part is read.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +20,7 @@ pub(super) struct Rules {
 #[derive(Debug, Default)]
 pub(super) struct Cut {
     pub(super) statements: Vec<Vec<Piece>>,
-    pub(super) left_out: LeftOut,
+    pub(super) skipped: SkippedStatements,
     pub(super) wrong: Vec<Diagnostic>,
 }
 
@@ -43,7 +43,7 @@ const ALONE: [&[&str]; 8] = [
 /// Cuts a part of a text into statements, which end where psql ends them.
 pub(super) fn cut(file: &str, text: &str, part: Range<usize>, lines: &Lines<'_>, rules: Rules) -> Cut {
     let text = &text[..part.end];
-    let mut cutter = Cutter { file, text, lines, rules, open: Open::default(), cut: Cut::default() };
+    let mut cutter = Cutter { file, text, lines, rules, open: OpenStatement::default(), cut: Cut::default() };
     let mut splitter = Splitter::default();
     let mut at = part.start;
     while at < text.len() {
@@ -53,7 +53,7 @@ pub(super) fn cut(file: &str, text: &str, part: Range<usize>, lines: &Lines<'_>,
             cutter.endless(&token);
             return cutter.cut;
         }
-        if token.kind == Kind::Backslash {
+        if token.kind == TokenKind::Backslash {
             cutter.psql(&token);
             continue;
         }
@@ -86,7 +86,7 @@ pub(super) fn must_be_alone(tool: Tool, statements: &[Vec<Piece>]) -> bool {
 
 /// A statement that is not at its end.
 #[derive(Default)]
-struct Open {
+struct OpenStatement {
     pieces: Vec<Range<usize>>,
     /// Where the piece begins that is not at its end, and the end of its last token that says something.
     piece: Option<Range<usize>>,
@@ -94,7 +94,7 @@ struct Open {
     tokens: Vec<Token>,
 }
 
-impl Open {
+impl OpenStatement {
     fn take(&mut self, token: &Token, text: &str) {
         let hint = token.text(text).starts_with("/*+");
         if token.is_trivia() && !(hint && self.piece.is_none()) {
@@ -113,7 +113,7 @@ struct Cutter<'a> {
     text: &'a str,
     lines: &'a Lines<'a>,
     rules: Rules,
-    open: Open,
+    open: OpenStatement,
     cut: Cut,
 }
 
@@ -125,9 +125,9 @@ impl Cutter<'_> {
 
     fn endless(&mut self, token: &Token) {
         let what = match token.kind {
-            Kind::BlockComment => "comment",
-            Kind::QuotedName => "quoted name",
-            Kind::DollarQuoted => "dollar-quoted string",
+            TokenKind::BlockComment => "comment",
+            TokenKind::QuotedName => "quoted name",
+            TokenKind::DollarQuoted => "dollar-quoted string",
             _ => "string",
         };
         let message = format!("this {what} has no end");
@@ -139,7 +139,7 @@ impl Cutter<'_> {
         let command = token.text(self.text);
         let name = command[1..].split(|c: char| c.is_whitespace()).next().unwrap_or_default();
         if HARMLESS.contains(&name) {
-            self.cut.left_out.count(Left::Psql);
+            self.cut.skipped.count(SkipReason::Psql);
         } else {
             let length = 1 + name.len();
             let message = format!("`\\{name}` is a command of psql's, which is never run");
@@ -167,17 +167,17 @@ impl Cutter<'_> {
 
     /// Ends a statement; what comes next begins where this returns.
     fn end(&mut self, end: usize, next: usize) -> usize {
-        let Open { mut pieces, piece, tokens } = std::mem::take(&mut self.open);
+        let OpenStatement { mut pieces, piece, tokens } = std::mem::take(&mut self.open);
         if tokens.is_empty() {
             return next;
         }
         pieces.extend(piece);
-        let has_rows = end < next && left::copies_in(&tokens, self.text);
-        if let Some(left) = left::judge(&tokens, self.text, self.rules.is_dump) {
+        let has_rows = end < next && skipped::copies_in(&tokens, self.text);
+        if let Some(left) = skipped::skip_reason(&tokens, self.text, self.rules.is_dump) {
             self.encoding(&tokens);
-            self.cut.left_out.count(left);
+            self.cut.skipped.count(left);
         } else if has_rows {
-            self.cut.left_out.count(Left::Rows);
+            self.cut.skipped.count(SkipReason::Rows);
         } else {
             let text = |range: Range<usize>| Piece::Text {
                 text: self.text[range.clone()].to_owned(),

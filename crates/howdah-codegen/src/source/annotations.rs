@@ -3,18 +3,18 @@
 use std::ops::Range;
 
 use super::block::{Block, BlockKind, Modifier, Override};
-use super::header::{Said, Shape};
+use super::header::{HeaderParts, ModifierParts};
 use super::{choices, lexer};
 use crate::diagnostic::Lines;
 use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
-use crate::yaml::{self, Origin, Reader, Value};
+use crate::yaml::{self, YamlOrigin, YamlReader, YamlValue};
 
 /// What stands behind a modifier.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Takes {
+enum ModifierValue {
     Nothing,
     /// `=value`.
-    Value,
+    YamlValue,
     /// `=value` or not.
     MaybeValue,
     /// `(a, b)` or not.
@@ -22,38 +22,38 @@ enum Takes {
 }
 
 /// A modifier, what it takes, where it has a meaning, and whether this version knows what to do.
-struct Known {
+struct KnownModifier {
     name: &'static str,
-    takes: Takes,
+    takes: ModifierValue,
     kinds: &'static [BlockKind],
     supported: bool,
 }
 
-const fn known(name: &'static str, takes: Takes, kinds: &'static [BlockKind]) -> Known {
-    Known { name, takes, kinds, supported: true }
+const fn known(name: &'static str, takes: ModifierValue, kinds: &'static [BlockKind]) -> KnownModifier {
+    KnownModifier { name, takes, kinds, supported: true }
 }
 
-const fn later(name: &'static str, takes: Takes) -> Known {
-    Known { name, takes, kinds: &[BlockKind::Table], supported: false }
+const fn later(name: &'static str, takes: ModifierValue) -> KnownModifier {
+    KnownModifier { name, takes, kinds: &[BlockKind::Table], supported: false }
 }
 
-const KNOWN: [Known; 11] = [
-    known("one", Takes::Nothing, &[BlockKind::Query]),
-    known("all", Takes::Nothing, &[BlockKind::Query]),
-    known("pluck", Takes::Nothing, &[BlockKind::Query]),
-    known("result", Takes::Value, &[BlockKind::Query]),
-    known("batch", Takes::Nothing, &[BlockKind::Query, BlockKind::Exec]),
-    known("source", Takes::Value, &[BlockKind::Baseline]),
-    known("no_transaction", Takes::Nothing, &[BlockKind::Migrate]),
-    known("appender", Takes::MaybeColumns, &[BlockKind::Table]),
-    known("upsert", Takes::MaybeValue, &[BlockKind::Table]),
-    known("ignore", Takes::MaybeValue, &[BlockKind::Table]),
-    later("writer", Takes::Nothing),
+const KNOWN: [KnownModifier; 11] = [
+    known("one", ModifierValue::Nothing, &[BlockKind::Query]),
+    known("all", ModifierValue::Nothing, &[BlockKind::Query]),
+    known("pluck", ModifierValue::Nothing, &[BlockKind::Query]),
+    known("result", ModifierValue::YamlValue, &[BlockKind::Query]),
+    known("batch", ModifierValue::Nothing, &[BlockKind::Query, BlockKind::Exec]),
+    known("source", ModifierValue::YamlValue, &[BlockKind::Baseline]),
+    known("no_transaction", ModifierValue::Nothing, &[BlockKind::Migrate]),
+    known("appender", ModifierValue::MaybeColumns, &[BlockKind::Table]),
+    known("upsert", ModifierValue::MaybeValue, &[BlockKind::Table]),
+    known("ignore", ModifierValue::MaybeValue, &[BlockKind::Table]),
+    later("writer", ModifierValue::Nothing),
 ];
 
 /// Reads the modifiers of a header that begins at an offset of its file.
 pub(crate) fn modifiers(
-    said: &Said,
+    said: &HeaderParts,
     comment: &str,
     offset: usize,
     block: &mut Block,
@@ -90,12 +90,12 @@ pub(crate) fn modifiers(
         if !known.kinds.contains(&block.kind) {
             let kinds = known.kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(" and ");
             let message = format!("`:{name}` means nothing for {}", block.kind.word());
-            let mut told = wrong(message).help(format!("it belongs to {kinds}"));
+            let mut diagnostic = wrong(message).help(format!("it belongs to {kinds}"));
             // SQG passes over its own where they mean nothing, except `:source`.
             if known.supported && !matches!(name, "source" | "no_transaction" | "upsert" | "ignore") {
-                told.severity = Severity::Warning;
+                diagnostic.severity = Severity::Warning;
             }
-            diagnostics.push(told);
+            diagnostics.push(diagnostic);
             continue;
         }
         if name == "source" {
@@ -127,17 +127,21 @@ pub(crate) fn modifiers(
 }
 
 /// What is wrong with how a modifier is written.
-fn shape_error(known: &Known, shape: &Shape, arguments: &Option<Option<Vec<String>>>) -> Option<String> {
+fn shape_error(
+    known: &KnownModifier,
+    shape: &ModifierParts,
+    arguments: &Option<Option<Vec<String>>>,
+) -> Option<String> {
     let name = known.name;
     let takes = known.takes;
-    if takes == Takes::Value && shape.value.is_none() {
+    if takes == ModifierValue::YamlValue && shape.value.is_none() {
         return Some(format!("`:{name}` needs a value: `:{name}=Name`"));
     }
-    if shape.value.is_some() && !matches!(takes, Takes::Value | Takes::MaybeValue) {
+    if shape.value.is_some() && !matches!(takes, ModifierValue::YamlValue | ModifierValue::MaybeValue) {
         return Some(format!("`:{name}` takes no value"));
     }
     match arguments {
-        Some(_) if takes != Takes::MaybeColumns => Some(format!("`:{name}` takes no columns")),
+        Some(_) if takes != ModifierValue::MaybeColumns => Some(format!("`:{name}` takes no columns")),
         Some(None) => Some(format!("`:{name}(…)` names columns, with a comma between them")),
         _ => None,
     }
@@ -151,11 +155,11 @@ fn columns(text: &str) -> Option<Vec<String>> {
     for token in tokens.iter().filter(|token| !token.is_trivia()) {
         let word = token.text(text);
         match token.kind {
-            lexer::Kind::Word if wants_name => names.push(word.to_lowercase()),
-            lexer::Kind::QuotedName if wants_name && token.closed && word.starts_with('"') => {
+            lexer::TokenKind::Word if wants_name => names.push(word.to_lowercase()),
+            lexer::TokenKind::QuotedName if wants_name && token.closed && word.starts_with('"') => {
                 names.push(word[1..word.len() - 1].replace("\"\"", "\""));
             }
-            lexer::Kind::Other if !wants_name && word == "," => {}
+            lexer::TokenKind::Other if !wants_name && word == "," => {}
             _ => return None,
         }
         wants_name = !wants_name;
@@ -175,11 +179,11 @@ pub(crate) fn overrides(
     let first = lines.place(&file, range.clone());
     // Padded, so that its columns are those of the file.
     let padded = format!("{}{}", " ".repeat(first.column - 1), &text[range]);
-    let node = match yaml::read(&padded, Origin { file: &file, line: first.line - 1 }) {
+    let node = match yaml::read(&padded, YamlOrigin { file: &file, line: first.line - 1 }) {
         Ok(node) => node,
         Err(error) => return diagnostics.push(*error),
     };
-    let mut reader = Reader { diagnostics };
+    let mut reader = YamlReader { diagnostics };
     // SQG passes over other keys, and files have them.
     let known = ["params", "result", "choices"];
     let [params, result, chosen] = reader.keys_and(node, "a header", known, Severity::Warning);
@@ -200,12 +204,12 @@ pub(crate) fn overrides(
     block.choices = choices::read(&mut reader, chosen);
 }
 
-fn types(reader: &mut Reader<'_>, node: Option<yaml::Node>, what: &str) -> Vec<Override> {
+fn types(reader: &mut YamlReader<'_>, node: Option<yaml::YamlNode>, what: &str) -> Vec<Override> {
     let mut read = Vec::new();
     for (name, node) in reader.names(node, what) {
         let text = match node.value {
-            Value::Null => "null".to_owned(),
-            Value::Scalar(text, _) => text,
+            YamlValue::Null => "null".to_owned(),
+            YamlValue::Scalar(text, _) => text,
             _ => String::new(),
         };
         match override_of(&text) {

@@ -1,16 +1,16 @@
 //! `choices:` of a header: the texts of SQL of which a variable is one.
 
 use super::block::Choices;
-use super::lexer::{self, Kind};
+use super::lexer::{self, TokenKind};
 use crate::diagnostic::{Code, Diagnostic, Place};
-use crate::yaml::{Node, Reader, Value};
+use crate::yaml::{YamlNode, YamlReader, YamlValue};
 
 /// Reads them, and says what is wrong with each text.
-pub(super) fn read(reader: &mut Reader<'_>, node: Option<Node>) -> Vec<Choices> {
+pub(super) fn read(reader: &mut YamlReader<'_>, node: Option<YamlNode>) -> Vec<Choices> {
     let mut read = Vec::new();
     for (name, node) in reader.names(node, "`choices`") {
         let place = node.place;
-        let Value::List(list) = node.value else {
+        let YamlValue::List(list) = node.value else {
             let message = format!("`{name}` has no list of texts");
             reader.wrong(&place, message).suggestion =
                 Some(format!("write `{name}: [created_at DESC, name]`"));
@@ -30,12 +30,12 @@ pub(super) fn read(reader: &mut Reader<'_>, node: Option<Node>) -> Vec<Choices> 
             }
         }
         if options.is_empty() {
-            let told = Diagnostic::error(
+            let diagnostic = Diagnostic::error(
                 Code::ConfigValidationError,
                 place.clone(),
                 format!("`{name}` has nothing to choose from"),
             );
-            reader.diagnostics.push(told);
+            reader.diagnostics.push(diagnostic);
         }
         read.push(Choices { name, options, place });
     }
@@ -58,14 +58,18 @@ fn fault(text: &str) -> Option<String> {
             return Some(format!("what begins with `{}` has no end", part.chars().next().unwrap_or(' ')));
         }
         match token.kind {
-            Kind::LineComment => return Some("a comment would hide what follows in the line".to_owned()),
-            Kind::Semicolon => return Some("a semicolon ends the statement".to_owned()),
-            Kind::Backslash => return Some("a backslash begins a command of psql's, not SQL".to_owned()),
-            Kind::Variable | Kind::BadVariable | Kind::Positional => {
+            TokenKind::LineComment => {
+                return Some("a comment would hide what follows in the line".to_owned());
+            }
+            TokenKind::Semicolon => return Some("a semicolon ends the statement".to_owned()),
+            TokenKind::Backslash => {
+                return Some("a backslash begins a command of psql's, not SQL".to_owned());
+            }
+            TokenKind::Variable | TokenKind::BadVariable | TokenKind::Positional => {
                 return Some(format!("a choice is constant, and `{part}` is not"));
             }
-            Kind::Open => open.push(part),
-            Kind::Close => match (open.pop(), part) {
+            TokenKind::Open => open.push(part),
+            TokenKind::Close => match (open.pop(), part) {
                 (Some("("), ")") | (Some("["), "]") => {}
                 _ => return unbalanced(),
             },

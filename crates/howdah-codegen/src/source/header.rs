@@ -90,16 +90,16 @@ pub(crate) fn almost(comment: &str) -> Option<String> {
 
 /// What stands behind a header's word, by offsets in the comment.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Said {
+pub(crate) struct HeaderParts {
     pub(crate) name: Range<usize>,
-    pub(crate) modifiers: Vec<Shape>,
+    pub(crate) modifiers: Vec<ModifierParts>,
     /// Where YAML begins, or what does not belong there.
     pub(crate) rest: usize,
 }
 
 /// A modifier's parts.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Shape {
+pub(crate) struct ModifierParts {
     pub(crate) whole: Range<usize>,
     pub(crate) name: Range<usize>,
     pub(crate) value: Option<Range<usize>>,
@@ -108,7 +108,7 @@ pub(crate) struct Shape {
 }
 
 /// Reads name and modifiers of a comment from an offset on, as far as they go.
-pub(crate) fn read(comment: &str, from: usize) -> Said {
+pub(crate) fn read(comment: &str, from: usize) -> HeaderParts {
     let bytes = comment.as_bytes();
     let word = |from: usize| {
         from..bytes[from..]
@@ -120,14 +120,15 @@ pub(crate) fn read(comment: &str, from: usize) -> Said {
         from + bytes[from..].iter().take_while(|byte| **byte == b' ' || **byte == b'\t').count()
     };
     let name = word(from);
-    let mut said = Said { rest: name.end, name, modifiers: Vec::new() };
+    let mut said = HeaderParts { rest: name.end, name, modifiers: Vec::new() };
     loop {
         let start = blanks(said.rest);
         if bytes.get(start) != Some(&b':') || word(start + 1).is_empty() {
             return said;
         }
         let name = word(start + 1);
-        let mut shape = Shape { whole: start..name.end, name: name.clone(), value: None, arguments: None };
+        let mut shape =
+            ModifierParts { whole: start..name.end, name: name.clone(), value: None, arguments: None };
         let mut end = name.end;
         if bytes.get(end) == Some(&b'=') && !word(end + 1).is_empty() {
             let value = word(end + 1);

@@ -7,7 +7,7 @@ use super::header::{self, is_name};
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     /// Blanks and line ends.
     Space,
     /// `-- …` without the line end.
@@ -42,7 +42,7 @@ pub(crate) enum Kind {
 /// A token, by its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Token {
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenKind,
     pub(crate) start: usize,
     pub(crate) end: usize,
     /// A string, name or comment has its end.
@@ -52,7 +52,7 @@ pub(crate) struct Token {
 impl Token {
     /// Blanks and comments.
     pub(crate) fn is_trivia(&self) -> bool {
-        matches!(self.kind, Kind::Space | Kind::LineComment | Kind::BlockComment)
+        matches!(self.kind, TokenKind::Space | TokenKind::LineComment | TokenKind::BlockComment)
     }
 
     pub(crate) fn text<'a>(&self, text: &'a str) -> &'a str {
@@ -83,7 +83,7 @@ pub(crate) fn next_token(text: &str, start: usize) -> Token {
 }
 
 /// The token at an offset; its end is `None` if it has none.
-fn next(text: &str, start: usize) -> (Kind, Option<usize>) {
+fn next(text: &str, start: usize) -> (TokenKind, Option<usize>) {
     let rest = &text[start..];
     let bytes = rest.as_bytes();
     let at = |index: usize| bytes.get(index).copied().unwrap_or(0);
@@ -92,38 +92,40 @@ fn next(text: &str, start: usize) -> (Kind, Option<usize>) {
         (kind, quoted_end(bytes, open + 1, quote, escapes).map(|length| start + length))
     };
     match at(0) {
-        b if is_space(b) => found(Kind::Space, run(bytes, is_space)),
+        b if is_space(b) => found(TokenKind::Space, run(bytes, is_space)),
         // A byte order mark.
-        0xef if start == 0 && rest.starts_with('\u{feff}') => found(Kind::Space, 3),
-        b'-' if at(1) == b'-' => found(Kind::LineComment, run(bytes, |b| b != b'\n' && b != b'\r')),
-        b'/' if at(1) == b'*' => (Kind::BlockComment, comment_end(bytes).map(|length| start + length)),
-        b'\'' => quoted(Kind::String, 0, b'\'', false),
-        b'"' => quoted(Kind::QuotedName, 0, b'"', false),
-        b'e' | b'E' if at(1) == b'\'' => quoted(Kind::String, 1, b'\'', true),
-        b'b' | b'B' | b'x' | b'X' | b'n' | b'N' if at(1) == b'\'' => quoted(Kind::String, 1, b'\'', false),
-        b'u' | b'U' if at(1) == b'&' && at(2) == b'\'' => quoted(Kind::String, 2, b'\'', false),
-        b'u' | b'U' if at(1) == b'&' && at(2) == b'"' => quoted(Kind::QuotedName, 2, b'"', false),
+        0xef if start == 0 && rest.starts_with('\u{feff}') => found(TokenKind::Space, 3),
+        b'-' if at(1) == b'-' => found(TokenKind::LineComment, run(bytes, |b| b != b'\n' && b != b'\r')),
+        b'/' if at(1) == b'*' => (TokenKind::BlockComment, comment_end(bytes).map(|length| start + length)),
+        b'\'' => quoted(TokenKind::String, 0, b'\'', false),
+        b'"' => quoted(TokenKind::QuotedName, 0, b'"', false),
+        b'e' | b'E' if at(1) == b'\'' => quoted(TokenKind::String, 1, b'\'', true),
+        b'b' | b'B' | b'x' | b'X' | b'n' | b'N' if at(1) == b'\'' => {
+            quoted(TokenKind::String, 1, b'\'', false)
+        }
+        b'u' | b'U' if at(1) == b'&' && at(2) == b'\'' => quoted(TokenKind::String, 2, b'\'', false),
+        b'u' | b'U' if at(1) == b'&' && at(2) == b'"' => quoted(TokenKind::QuotedName, 2, b'"', false),
         b'$' if at(1) == b'{' => {
             let length = 2 + run(&bytes[2..], is_name);
             if length > 2 && at(length) == b'}' {
-                return found(Kind::Variable, length + 1);
+                return found(TokenKind::Variable, length + 1);
             }
             let line = run(bytes, |b| b != b'\n' && b != b'\r' && b != b'}');
-            found(Kind::BadVariable, if at(line) == b'}' { line + 1 } else { 2 })
+            found(TokenKind::BadVariable, if at(line) == b'}' { line + 1 } else { 2 })
         }
         b'$' if at(1).is_ascii_digit() => {
-            found(Kind::Positional, 1 + run(&bytes[1..], |b| b.is_ascii_digit()))
+            found(TokenKind::Positional, 1 + run(&bytes[1..], |b| b.is_ascii_digit()))
         }
         b'$' => {
             let tag = 1 + run(&bytes[1..], |b| is_word(b) && b != b'$');
             if at(tag) != b'$' {
-                return found(Kind::Other, 1);
+                return found(TokenKind::Other, 1);
             }
             let (open, body) = rest.split_at(tag + 1);
-            (Kind::DollarQuoted, body.find(open).map(|length| start + tag + 1 + length + tag + 1))
+            (TokenKind::DollarQuoted, body.find(open).map(|length| start + tag + 1 + length + tag + 1))
         }
         b if b.is_ascii_digit() || (b == b'.' && at(1).is_ascii_digit()) => {
-            found(Kind::Number, run(bytes, |b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.'))
+            found(TokenKind::Number, run(bytes, |b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.'))
         }
         b if is_word(b) => {
             let mut length = run(bytes, is_word);
@@ -131,13 +133,13 @@ fn next(text: &str, start: usize) -> (Kind, Option<usize>) {
             if at(length) == b'{' && at(length - 1) == b'$' {
                 length -= 1;
             }
-            found(Kind::Word, length)
+            found(TokenKind::Word, length)
         }
-        b';' => found(Kind::Semicolon, 1),
-        b'(' | b'[' => found(Kind::Open, 1),
-        b')' | b']' => found(Kind::Close, 1),
-        b'\\' => found(Kind::Backslash, run(bytes, |b| b != b'\n' && b != b'\r')),
-        _ => found(Kind::Other, rest.chars().next().map_or(1, char::len_utf8)),
+        b';' => found(TokenKind::Semicolon, 1),
+        b'(' | b'[' => found(TokenKind::Open, 1),
+        b')' | b']' => found(TokenKind::Close, 1),
+        b'\\' => found(TokenKind::Backslash, run(bytes, |b| b != b'\n' && b != b'\r')),
+        _ => found(TokenKind::Other, rest.chars().next().map_or(1, char::len_utf8)),
     }
 }
 
@@ -194,10 +196,10 @@ impl Splitter {
     /// Whether a token ends a statement.
     pub(crate) fn ends(&mut self, token: &Token, text: &str) -> bool {
         match token.kind {
-            Kind::Open => self.depth += 1,
-            Kind::Close => self.depth = self.depth.saturating_sub(1),
-            Kind::Word => self.word(&token.text(text).to_ascii_lowercase()),
-            Kind::Semicolon if self.depth == 0 && self.blocks == 0 => {
+            TokenKind::Open => self.depth += 1,
+            TokenKind::Close => self.depth = self.depth.saturating_sub(1),
+            TokenKind::Word => self.word(&token.text(text).to_ascii_lowercase()),
+            TokenKind::Semicolon if self.depth == 0 && self.blocks == 0 => {
                 *self = Self::default();
                 return true;
             }
@@ -229,13 +231,13 @@ impl Splitter {
 mod tests {
     use super::*;
 
-    fn kinds(text: &str) -> Vec<(Kind, &str)> {
-        lex(text).iter().filter(|t| t.kind != Kind::Space).map(|t| (t.kind, t.text(text))).collect()
+    fn kinds(text: &str) -> Vec<(TokenKind, &str)> {
+        lex(text).iter().filter(|t| t.kind != TokenKind::Space).map(|t| (t.kind, t.text(text))).collect()
     }
 
     #[test]
     fn strings_end_where_the_server_ends_them() {
-        use Kind::{DollarQuoted, QuotedName, String, Variable, Word};
+        use TokenKind::{DollarQuoted, QuotedName, String, Variable, Word};
         assert_eq!(kinds(r"'a''b\' 'c'"), [(String, r"'a''b\'"), (String, "'c'")]);
         assert_eq!(kinds(r"E'a\'b' e'\\'"), [(String, r"E'a\'b'"), (String, r"e'\\'")]);
         assert_eq!(kinds(r#"U&'\' u&"a""b""#), [(String, r"U&'\'"), (QuotedName, r#"u&"a""b""#)]);
@@ -247,8 +249,11 @@ mod tests {
         assert_eq!(kinds("name'x'"), [(Word, "name"), (String, "'x'")]);
         assert_eq!(
             kinds("/* a /* b */ ' */'c'"),
-            [(Kind::BlockComment, "/* a /* b */ ' */"), (String, "'c'")]
+            [(TokenKind::BlockComment, "/* a /* b */ ' */"), (String, "'c'")]
         );
-        assert_eq!(kinds("1-- '\r'x'"), [(Kind::Number, "1"), (Kind::LineComment, "-- '"), (String, "'x'")]);
+        assert_eq!(
+            kinds("1-- '\r'x'"),
+            [(TokenKind::Number, "1"), (TokenKind::LineComment, "-- '"), (String, "'x'")]
+        );
     }
 }

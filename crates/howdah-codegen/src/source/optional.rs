@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::block::BlockKind;
 use super::header::is_name;
-use super::lexer::{Kind, Token};
+use super::lexer::{Token, TokenKind};
 use crate::diagnostic::{Code, Diagnostic, Lines, Place};
 
 /// How such a comment begins.
@@ -31,15 +31,15 @@ pub(super) fn lines(
     statement: Range<usize>,
     kind: BlockKind,
     places: &Lines<'_>,
-    told: &mut Vec<Diagnostic>,
+    diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Line> {
     let mut lines = Vec::new();
     let said = &tokens[statement];
-    for mark in tokens.iter().filter(|token| token.kind == Kind::LineComment) {
+    for mark in tokens.iter().filter(|token| token.kind == TokenKind::LineComment) {
         let comment = mark.text(text);
         let place = |range: Range<usize>| places.place(file, range);
         let mut wrong = |range: Range<usize>, message: String, help: &str| {
-            told.push(Diagnostic::error(Code::SqlParseError, place(range), message).help(help));
+            diagnostics.push(Diagnostic::error(Code::SqlParseError, place(range), message).help(help));
         };
         let Some(behind) = comment.strip_prefix(MARK) else {
             // Comments on lines of their own may tell of it.
@@ -48,7 +48,7 @@ pub(super) fn lines(
             {
                 let message = "this makes no line optional, since it stands in a comment";
                 let warning = Diagnostic::warning(Code::HeaderLikeComment, place(at..mark.end), message);
-                told.push(warning.help("put the comment on a line of its own"));
+                diagnostics.push(warning.help("put the comment on a line of its own"));
             }
             continue;
         };
@@ -66,8 +66,9 @@ pub(super) fn lines(
         }
         let start = places.start(mark.start);
         let inside = |token: &&Token| token.end > start && token.start < mark.start;
-        if let Some(token) =
-            tokens.iter().find(|token| token.start < start && token.end > start && token.kind != Kind::Space)
+        if let Some(token) = tokens
+            .iter()
+            .find(|token| token.start < start && token.end > start && token.kind != TokenKind::Space)
         {
             let message = "this line begins inside of a string or comment, and cannot go alone".to_owned();
             let line = place(token.start..token.end).line;
@@ -80,7 +81,7 @@ pub(super) fn lines(
             continue;
         };
         let first = said.first().map_or(start, |token| token.start);
-        let last = said.iter().rfind(|token| inside(token) && token.kind != Kind::Space).unwrap_or(last);
+        let last = said.iter().rfind(|token| inside(token) && token.kind != TokenKind::Space).unwrap_or(last);
         let at = mark.end - behind.trim_start().len();
         lines.push(Line {
             name: name.to_owned(),
@@ -93,7 +94,7 @@ pub(super) fn lines(
     if let Some(line) = lines.first().filter(|_| !said.iter().any(|token| !token.is_trivia() && kept(token)))
     {
         let message = "all lines are optional: nothing would be left of the statement";
-        told.push(Diagnostic::error(Code::SqlParseError, line.place.clone(), message));
+        diagnostics.push(Diagnostic::error(Code::SqlParseError, line.place.clone(), message));
     }
     lines
 }

@@ -4,7 +4,7 @@ use super::annotations;
 use super::block::{Block, BlockKind, Piece, Variable};
 use super::header;
 use super::header::is_name;
-use super::lexer::{self, Kind, Splitter, Token};
+use super::lexer::{self, Splitter, Token, TokenKind};
 use super::optional::{self, Line};
 use super::uses;
 use crate::diagnostic::Lines;
@@ -41,7 +41,7 @@ impl Parser<'_> {
     }
 
     fn is_header(&self, token: &Token) -> bool {
-        matches!(token.kind, Kind::LineComment | Kind::BlockComment)
+        matches!(token.kind, TokenKind::LineComment | TokenKind::BlockComment)
             && self.lines.opens(token.start)
             && header::opening(token.text(self.text)).is_some()
     }
@@ -73,7 +73,7 @@ impl Parser<'_> {
     fn preamble(&mut self, tokens: &[Token]) {
         self.lexical(tokens, None);
         let sql = tokens.iter().find(|token| !token.is_trivia() && token.closed);
-        if let Some(token) = sql.filter(|token| token.kind != Kind::Backslash) {
+        if let Some(token) = sql.filter(|token| token.kind != TokenKind::Backslash) {
             let help =
                 "write `-- QUERY name` (or EXEC, MIGRATE, BASELINE, TESTDATA, TABLE) on a line above it";
             self.error(Code::SqlParseError, token.start, token.end, "there is SQL above the first header")
@@ -111,7 +111,7 @@ impl Parser<'_> {
         };
         annotations::modifiers(&said, comment, offset, &mut block, &self.lines, &mut self.diagnostics);
         let rest = offset + said.rest;
-        if header.kind == Kind::LineComment {
+        if header.kind == TokenKind::LineComment {
             self.behind_modifiers(rest, header.end, kind);
         } else if header.closed {
             annotations::overrides(
@@ -149,13 +149,13 @@ impl Parser<'_> {
         let mut comments = Vec::new();
         for token in above.iter().rev() {
             match token.kind {
-                Kind::Space => {
+                TokenKind::Space => {
                     let blank = token.text(self.text).replace("\r\n", "\n");
                     if blank.matches(['\n', '\r']).count() > 1 {
                         break;
                     }
                 }
-                Kind::LineComment | Kind::BlockComment
+                TokenKind::LineComment | TokenKind::BlockComment
                     if self.lines.opens(token.start) && !self.is_header(token) =>
                 {
                     comments.push(token);
@@ -194,9 +194,9 @@ impl Parser<'_> {
             let text = token.text(self.text);
             if !token.closed {
                 let (what, how) = match token.kind {
-                    Kind::String => ("string", "'"),
-                    Kind::QuotedName => ("quoted name", "\""),
-                    Kind::BlockComment => ("comment", "*/"),
+                    TokenKind::String => ("string", "'"),
+                    TokenKind::QuotedName => ("quoted name", "\""),
+                    TokenKind::BlockComment => ("comment", "*/"),
                     _ => ("dollar-quoted string", &text[..=text[1..].find('$').map_or(0, |at| at + 1)]),
                 };
                 let how = how.to_owned();
@@ -204,13 +204,13 @@ impl Parser<'_> {
                     Some(format!("close it with {how}"));
             }
             match token.kind {
-                Kind::Backslash => {
+                TokenKind::Backslash => {
                     let command = text.split_ascii_whitespace().next().unwrap_or(text);
                     let message = format!("`{command}` is a command of psql's, not SQL");
                     self.error(Code::PsqlCommand, start, start + command.len(), message).suggestion =
                         Some("take it out; the server gets SQL only".to_owned());
                 }
-                Kind::BadVariable => {
+                TokenKind::BadVariable => {
                     self.error(
                         Code::SqlParseError,
                         start,
@@ -218,12 +218,12 @@ impl Parser<'_> {
                         "a variable is `${name}` of letters, digits and _",
                     );
                 }
-                Kind::Positional if matches!(kind, Some(BlockKind::Query | BlockKind::Exec)) => {
+                TokenKind::Positional if matches!(kind, Some(BlockKind::Query | BlockKind::Exec)) => {
                     let help = "write `${name}`, and `@set name = 1` below the header";
                     self.error(Code::SqlParseError, start, end, format!("`{text}` has no name")).suggestion =
                         Some(help.to_owned());
                 }
-                Kind::String | Kind::QuotedName | Kind::DollarQuoted
+                TokenKind::String | TokenKind::QuotedName | TokenKind::DollarQuoted
                     if matches!(kind, Some(BlockKind::Query | BlockKind::Exec)) =>
                 {
                     self.variables_in_string(token);
@@ -257,7 +257,7 @@ impl Parser<'_> {
             let is_set = token.text(self.text) == "@"
                 && self.lines.opens(token.start)
                 && next.is_some_and(|next| next.text(self.text).eq_ignore_ascii_case("set"))
-                && tokens.get(index + 2).is_none_or(|third| third.kind == Kind::Space);
+                && tokens.get(index + 2).is_none_or(|third| third.kind == TokenKind::Space);
             if !is_set {
                 rest.push(token);
                 index += 1;
@@ -269,8 +269,8 @@ impl Parser<'_> {
                     .suggestion = Some(format!("put it above line {line}, directly below the header"));
             }
             let ends = |token: &Token| {
-                token.kind == Kind::LineComment
-                    || (token.kind == Kind::Space && token.text(self.text).contains(['\n', '\r']))
+                token.kind == TokenKind::LineComment
+                    || (token.kind == TokenKind::Space && token.text(self.text).contains(['\n', '\r']))
             };
             let length = tokens[index..].iter().position(ends).unwrap_or(tokens.len() - index);
             let line = (token.start, tokens[index + length - 1].end);
@@ -310,7 +310,7 @@ impl Parser<'_> {
     fn body(&mut self, tokens: &[Token], block: &mut Block) {
         let hint = |token: &Token| token.text(self.text).starts_with("/*+");
         let first = tokens.iter().position(|token| !token.is_trivia() || hint(token)).unwrap_or(tokens.len());
-        let around = |token: &Token| token.is_trivia() || token.kind == Kind::Semicolon;
+        let around = |token: &Token| token.is_trivia() || token.kind == TokenKind::Semicolon;
         let last =
             tokens.iter().rposition(|token| !around(token)).map_or(first, |last| (last + 1).max(first));
         let lines = optional::lines(
@@ -345,17 +345,17 @@ impl Parser<'_> {
             let follows = end.replace(token.end) == Some(token.start);
             let place = self.lines.place(self.file, token.start..token.end);
             let is_choice = |name: &str| block.choices.iter().any(|choices| choices.name == name);
-            let choice = token.kind == Kind::Variable && is_choice(&word[2..word.len() - 1]);
+            let choice = token.kind == TokenKind::Variable && is_choice(&word[2..word.len() - 1]);
             let pieces = match (line, block.body.last_mut()) {
                 (Some(_), Some(Piece::Optional { pieces, .. })) => pieces,
                 _ => &mut block.body,
             };
             // A text that is chosen is no part of the words around it.
-            let parted = std::mem::replace(&mut chosen, choice) && follows && token.kind != Kind::Space;
+            let parted = std::mem::replace(&mut chosen, choice) && follows && token.kind != TokenKind::Space;
             if parted {
                 pieces.push(Piece::Text { text: " ".to_owned(), place: place.clone() });
             }
-            if token.kind == Kind::Variable {
+            if token.kind == TokenKind::Variable {
                 // `LIMIT${n}` would become a name, `LIMIT$1`.
                 if let Some(Piece::Text { text, .. }) = pieces.last_mut()
                     && text.ends_with(|c: char| {
@@ -411,7 +411,7 @@ impl Parser<'_> {
                 let mut splitter = Splitter::default();
                 let ended = tokens.iter().position(|token| splitter.ends(token, self.text));
                 let second = ended.and_then(|at| {
-                    tokens[at..].iter().find(|token| !token.is_trivia() && token.kind != Kind::Semicolon)
+                    tokens[at..].iter().find(|token| !token.is_trivia() && token.kind != TokenKind::Semicolon)
                 });
                 if let Some(second) = second {
                     let (start, end) = (second.start, second.end);
@@ -429,7 +429,7 @@ impl Parser<'_> {
         let mut splitter = Splitter::default();
         let mut words: Vec<(String, Token)> = Vec::new();
         for token in tokens {
-            if token.kind == Kind::Word {
+            if token.kind == TokenKind::Word {
                 words.push((token.text(self.text).to_ascii_lowercase(), *token));
             }
             if !splitter.ends(token, self.text) {
@@ -452,7 +452,7 @@ impl Parser<'_> {
         let text = token.text(self.text);
         let (start, end) = (token.start, token.end);
         match token.kind {
-            Kind::LineComment | Kind::BlockComment => {
+            TokenKind::LineComment | TokenKind::BlockComment => {
                 let line_start = self.lines.opens(start);
                 if !line_start && header::looks(text) {
                     let message = "this is a comment and no header, since SQL stands before it";
@@ -465,7 +465,7 @@ impl Parser<'_> {
                     self.warning(Code::HeaderLikeComment, start, end, message, &help);
                 }
             }
-            Kind::String | Kind::QuotedName | Kind::DollarQuoted if token.closed => {
+            TokenKind::String | TokenKind::QuotedName | TokenKind::DollarQuoted if token.closed => {
                 let mut from = start;
                 while let Some(at) = header::next_line(&self.text[..end], from) {
                     let message = "this is text and no header, since it stands in a string";
@@ -485,7 +485,7 @@ impl Parser<'_> {
 /// A name, or names with dots between them; or the statement `TABLE name`, which runs elsewhere too.
 fn is_table(tokens: &[Token], text: &str) -> bool {
     let tokens = tokens.iter().filter(|token| !token.is_trivia()).collect::<Vec<_>>();
-    let is_name = |token: &Token| matches!(token.kind, Kind::Word | Kind::QuotedName);
+    let is_name = |token: &Token| matches!(token.kind, TokenKind::Word | TokenKind::QuotedName);
     let named = match tokens.as_slice() {
         [word, name @ ..]
             if word.text(text).eq_ignore_ascii_case("table")

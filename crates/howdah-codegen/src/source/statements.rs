@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::block::{Block, Piece};
-use super::lexer::{self, Kind, Splitter};
+use super::lexer::{self, Splitter, TokenKind};
 use crate::diagnostic::Lines;
 use crate::diagnostic::Place;
 
@@ -37,7 +37,7 @@ impl Block {
                 if token.is_trivia() && !says && !hint {
                     start = token.end;
                 }
-                says |= !token.is_trivia() && token.kind != Kind::Semicolon;
+                says |= !token.is_trivia() && token.kind != TokenKind::Semicolon;
             }
             push(&mut statement, piece, &lines, start..text.len());
         }

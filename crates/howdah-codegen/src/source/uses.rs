@@ -6,17 +6,17 @@ use super::block::{Block, Override, Piece, Variable};
 use crate::diagnostic::{Code, Diagnostic, nearest};
 
 /// Says which names are used and not set, set and not used, or used for what they are not.
-pub(super) fn check(block: &Block, told: &mut Vec<Diagnostic>) {
-    variables(block, told);
-    lines(block, told);
+pub(super) fn check(block: &Block, diagnostics: &mut Vec<Diagnostic>) {
+    variables(block, diagnostics);
+    lines(block, diagnostics);
     for variable in &block.variables {
-        set(block, variable, told);
+        set(block, variable, diagnostics);
     }
     if block.kind.has_parameters() {
         for said in &block.params {
-            parameter(block, said, told);
+            parameter(block, said, diagnostics);
         }
-        choices(block, told);
+        choices(block, diagnostics);
     }
 }
 
@@ -33,7 +33,7 @@ fn meant(block: &Block, name: &str, spell: impl Fn(&str) -> String) -> String {
 }
 
 /// Variables that are used are set.
-fn variables(block: &Block, told: &mut Vec<Diagnostic>) {
+fn variables(block: &Block, diagnostics: &mut Vec<Diagnostic>) {
     let kind = block.kind.word();
     let mut missing = BTreeSet::new();
     for (_, piece) in block.pieces() {
@@ -41,17 +41,17 @@ fn variables(block: &Block, told: &mut Vec<Diagnostic>) {
         if !block.kind.has_parameters() {
             let message = format!("a {kind} has no variables: nobody would give `{name}` a value");
             let error = Diagnostic::error(Code::SqlParseError, place.clone(), message);
-            told.push(error.help("write the value here"));
+            diagnostics.push(error.help("write the value here"));
         } else if !block.is_variable(name) && missing.insert(name) {
             let help = meant(block, name, |near| format!("${{{near}}}"));
             let message = format!("`{name}` is not set");
-            told.push(Diagnostic::error(Code::MissingVariable, place.clone(), message).help(help));
+            diagnostics.push(Diagnostic::error(Code::MissingVariable, place.clone(), message).help(help));
         }
     }
 }
 
 /// Names of optional lines that are nearly those of variables in them.
-fn lines(block: &Block, told: &mut Vec<Diagnostic>) {
+fn lines(block: &Block, diagnostics: &mut Vec<Diagnostic>) {
     for piece in &block.body {
         let Piece::Optional { name, pieces, place } = piece else { continue };
         if block.is_variable(name) {
@@ -64,7 +64,7 @@ fn lines(block: &Block, told: &mut Vec<Diagnostic>) {
         });
         if let Some(near) = nearest(name, inside) {
             let message = format!("`{name}` is no variable: it becomes a switch, true or false");
-            told.push(
+            diagnostics.push(
                 Diagnostic::warning(Code::MissingVariable, place.clone(), message)
                     .help(format!("perhaps you meant `{near}`")),
             );
@@ -73,7 +73,7 @@ fn lines(block: &Block, told: &mut Vec<Diagnostic>) {
 }
 
 /// Whether a variable that is set is a parameter.
-fn set(block: &Block, variable: &Variable, told: &mut Vec<Diagnostic>) {
+fn set(block: &Block, variable: &Variable, diagnostics: &mut Vec<Diagnostic>) {
     let name = &variable.name;
     let used = |piece: &Piece| matches!(piece, Piece::Variable { name: used, .. } if used == name);
     let place = variable.place.clone();
@@ -83,22 +83,22 @@ fn set(block: &Block, variable: &Variable, told: &mut Vec<Diagnostic>) {
     let decides = |piece: &Piece| matches!(piece, Piece::Optional { name: line, .. } if line == name);
     if block.body.iter().any(decides) {
         let message = format!("`{name}` is set, and only decides about lines");
-        told.push(Diagnostic::error(Code::UnusedVariable, place, message).help(format!(
+        diagnostics.push(Diagnostic::error(Code::UnusedVariable, place, message).help(format!(
             "without `@set` it is a switch, true or false; `${{{name}}}` in the line makes it a value"
         )));
         return;
     }
     let message = format!("`{name}` is set and not used");
     let warning = Diagnostic::warning(Code::UnusedVariable, place, message);
-    told.push(warning.help("it is no parameter; take it out"));
+    diagnostics.push(warning.help("it is no parameter; take it out"));
 }
 
 /// Whether what the header says of a parameter makes sense.
-fn parameter(block: &Block, said: &Override, told: &mut Vec<Diagnostic>) {
+fn parameter(block: &Block, said: &Override, diagnostics: &mut Vec<Diagnostic>) {
     let name = &said.name;
     let place = said.place.clone();
     let mut wrong = |code, message: String, help: String| {
-        told.push(Diagnostic::error(code, place.clone(), message).help(help));
+        diagnostics.push(Diagnostic::error(code, place.clone(), message).help(help));
     };
     let decides = |piece: &Piece| matches!(piece, Piece::Optional { name: line, .. } if line == name);
     let decides = block.body.iter().any(decides);
@@ -118,7 +118,7 @@ fn parameter(block: &Block, said: &Override, told: &mut Vec<Diagnostic>) {
 }
 
 /// Whether each list of choices is that of a variable, whose value is one of them.
-fn choices(block: &Block, told: &mut Vec<Diagnostic>) {
+fn choices(block: &Block, diagnostics: &mut Vec<Diagnostic>) {
     for choices in &block.choices {
         let name = &choices.name;
         let Some(variable) = block.variables.iter().find(|variable| variable.name == *name) else {
@@ -130,7 +130,8 @@ fn choices(block: &Block, told: &mut Vec<Diagnostic>) {
                     "write `@set {name} = {first}` below the header, and `${{{name}}}` in the statement"
                 ),
             };
-            told.push(Diagnostic::error(Code::MissingVariable, choices.place.clone(), message).help(help));
+            diagnostics
+                .push(Diagnostic::error(Code::MissingVariable, choices.place.clone(), message).help(help));
             continue;
         };
         let goes = block.pieces().any(|(line, _)| line == Some(name));
@@ -142,7 +143,7 @@ fn choices(block: &Block, told: &mut Vec<Diagnostic>) {
             let message =
                 format!("lines with `--? {name}` go when nothing is chosen, and `${{{name}}}` is left here");
             let error = Diagnostic::error(Code::SqlParseError, place.clone(), message);
-            told.push(error.help(format!("write `--? {name}` behind this line too")));
+            diagnostics.push(error.help(format!("write `--? {name}` behind this line too")));
         }
         let none = goes && variable.value.eq_ignore_ascii_case("null");
         let texts = || choices.options.iter().map(|(text, _)| text.as_str());
@@ -154,6 +155,7 @@ fn choices(block: &Block, told: &mut Vec<Diagnostic>) {
             Some(near) => format!("perhaps you meant `{near}`"),
             None => format!("it is one of {}", texts().collect::<Vec<_>>().join("; ")),
         };
-        told.push(Diagnostic::error(Code::ConfigValidationError, variable.place.clone(), message).help(help));
+        diagnostics
+            .push(Diagnostic::error(Code::ConfigValidationError, variable.place.clone(), message).help(help));
     }
 }

@@ -43,13 +43,13 @@ pub(crate) struct Function {
 
 /// The OIDs that a tree names.
 #[derive(Debug, Default)]
-pub(crate) struct Named {
+pub(crate) struct ReferencedOids {
     pub(crate) relations: BTreeSet<u32>,
     pub(crate) functions: BTreeSet<u32>,
     pub(crate) domains: BTreeSet<u32>,
 }
 
-impl Named {
+impl ReferencedOids {
     /// Adds what `tree` names, however deep.
     pub(crate) fn add(&mut self, tree: &Value) {
         let mut rest = vec![tree];

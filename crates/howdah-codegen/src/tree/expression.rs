@@ -1,17 +1,17 @@
-//! Judges expressions: what is not known by name can be null.
+//! Nullability of expressions: what is not known by name can be null.
 
 use super::functions::{never_null, not_null_on_not_null};
-use super::query::{Judge, shown, uncast};
-use super::scope::Scope;
-use super::strict::{Conditions, Place, is_of_the_row};
-use super::verdict::Verdict;
+use super::null_rejecting::{Conditions, RangeColumn, is_of_the_row};
+use super::nullability::Nullability;
+use super::outer_joins::QueryScope;
+use super::query::{NullAnalysis, shown, uncast};
 use super::{Node, Value};
 
 /// What is known where an expression stands.
 #[derive(Clone, Default)]
-struct Known {
+struct Context {
     /// Columns of this query that are not null here, by the conditions of a CASE.
-    values: Vec<Place>,
+    values: Vec<RangeColumn>,
     /// Inside an aggregate, whose arguments are of rows and not of groups.
     aggregated: bool,
     /// The columns of the subquery that is compared with are not null.
@@ -34,61 +34,65 @@ const OF_ROWS: [&str; 5] = [
 const OF_VALUES: [&str; 9] =
     ["sum(", "avg(", "min(", "max(", "bool_and(", "bool_or(", "every(", "bit_and(", "bit_or("];
 
-impl<'t> Judge<'t> {
+impl<'t> NullAnalysis<'t> {
     /// Whether an expression of `scope` can be null.
-    pub(super) fn expression(&self, node: &'t Node, scope: &Scope<'_, 't>) -> Verdict {
-        self.judge(node, scope, &Known::default())
+    pub(super) fn expression(&self, node: &'t Node, scope: &QueryScope<'_, 't>) -> Nullability {
+        self.nullability(node, scope, &Context::default())
     }
 
-    fn judge(&self, node: &'t Node, scope: &Scope<'_, 't>, known: &Known) -> Verdict {
-        self.step(|| self.judge_here(node, scope, known))
-            .unwrap_or_else(|| Verdict::nullable("nested too deeply to be judged"))
+    fn nullability(&self, node: &'t Node, scope: &QueryScope<'_, 't>, known: &Context) -> Nullability {
+        self.step(|| self.nullability_here(node, scope, known))
+            .unwrap_or_else(|| Nullability::nullable("nested too deeply to be analysed"))
     }
 
-    fn judge_here(&self, node: &'t Node, scope: &Scope<'_, 't>, known: &Known) -> Verdict {
-        if let Some(verdict) = self.grouped(node, scope, known) {
-            return verdict;
+    fn nullability_here(&self, node: &'t Node, scope: &QueryScope<'_, 't>, known: &Context) -> Nullability {
+        if let Some(nullability) = self.grouped(node, scope, known) {
+            return nullability;
         }
         match node.tag.as_str() {
             "VAR" => {
                 let place = node.number("varno").zip(node.number("varattno"));
                 let here = node.number("varlevelsup") == Some(0) && is_of_the_row(node);
                 match place.filter(|place| here && known.values.contains(place)) {
-                    Some(_) => Verdict::never("CASE tests it"),
+                    Some(_) => Nullability::not_null("CASE tests it"),
                     None => self.variable(node, scope),
                 }
             }
             "CONST" => match node.is("constisnull") {
-                true => Verdict::nullable("NULL"),
-                false if node.word("constisnull") == "false" => Verdict::never("a constant"),
-                false => Verdict::nullable("not known"),
+                true => Nullability::nullable("NULL"),
+                false if node.word("constisnull") == "false" => Nullability::not_null("a constant"),
+                false => Nullability::nullable("not known"),
             },
-            "PARAM" if known.compared && node.number("paramkind") == Some(2) => Verdict::never("compared"),
-            "PARAM" => Verdict::nullable("a parameter"),
+            "PARAM" if known.compared && node.number("paramkind") == Some(2) => {
+                Nullability::not_null("compared")
+            }
+            "PARAM" => Nullability::nullable("a parameter"),
             "RELABELTYPE" | "COLLATEEXPR" | "COERCEVIAIO" | "ARRAYCOERCEEXPR" | "CONVERTROWTYPEEXPR" => {
-                self.judge_field(node, "arg", scope, known)
+                self.field_nullability(node, "arg", scope, known)
             }
             "COERCETODOMAIN" => match self.catalog.domains.get(&node.oid("resulttype")) {
-                Some(true) => Verdict::never("a cast to a domain that is NOT NULL"),
-                _ => self.judge_field(node, "arg", scope, known),
+                Some(true) => Nullability::not_null("a cast to a domain that is NOT NULL"),
+                _ => self.field_nullability(node, "arg", scope, known),
             },
-            "NULLTEST" | "BOOLEANTEST" | "DISTINCTEXPR" => Verdict::never("a test"),
-            "GROUPINGFUNC" => Verdict::never("GROUPING()"),
-            "MERGESUPPORTFUNC" => Verdict::never("merge_action()"),
-            "ROWEXPR" | "ROW" => Verdict::never("ROW()"),
-            "ARRAYEXPR" | "ARRAY" => Verdict::never("ARRAY[]"),
+            "NULLTEST" | "BOOLEANTEST" | "DISTINCTEXPR" => Nullability::not_null("a test"),
+            "GROUPINGFUNC" => Nullability::not_null("GROUPING()"),
+            "MERGESUPPORTFUNC" => Nullability::not_null("merge_action()"),
+            "ROWEXPR" | "ROW" => Nullability::not_null("ROW()"),
+            "ARRAYEXPR" | "ARRAY" => Nullability::not_null("ARRAY[]"),
             // CURRENT_SCHEMA is null where no schema of the path is there.
             "SQLVALUEFUNCTION" | "SQLVALUEFUNCTIONEXPR" => match node.number("op") {
-                Some(0..14) => Verdict::never("the server's clock or user"),
-                _ => Verdict::nullable("CURRENT_SCHEMA"),
+                Some(0..14) => Nullability::not_null("the server's clock or user"),
+                _ => Nullability::nullable("CURRENT_SCHEMA"),
             },
             "BOOLEXPR" => self.all(node.nodes("args"), scope, known, "AND, OR, NOT of what is not null"),
             "COALESCEEXPR" | "COALESCE" | "MINMAXEXPR" | "MINMAX" => {
-                let first =
-                    node.nodes("args").map(|arg| self.judge(arg, scope, known)).find(|one| !one.nullable);
+                let first = node
+                    .nodes("args")
+                    .map(|arg| self.nullability(arg, scope, known))
+                    .find(|one| !one.nullable);
                 match first {
-                    Some(_) => Verdict::never("an argument is never null"),
-                    None => Verdict::nullable("all arguments can be null"),
+                    Some(_) => Nullability::not_null("an argument is never null"),
+                    None => Nullability::nullable("all arguments can be null"),
                 }
             }
             "CASEEXPR" | "CASE" => self.case(node, scope, known),
@@ -98,15 +102,15 @@ impl<'t> Judge<'t> {
             "SUBLINK" => self.sublink(node, scope, known),
             "AGGREF" => self.aggregate(node, scope),
             "WINDOWFUNC" => self.window(node, scope),
-            "NULLIFEXPR" => Verdict::nullable("NULLIF"),
-            "SUBSCRIPTINGREF" => Verdict::nullable("an element that may not be there"),
-            "FIELDSELECT" => Verdict::nullable("a field of a row"),
-            other => Verdict::nullable(format!("not known to be never null: {}", other.to_lowercase())),
+            "NULLIFEXPR" => Nullability::nullable("NULLIF"),
+            "SUBSCRIPTINGREF" => Nullability::nullable("an element that may not be there"),
+            "FIELDSELECT" => Nullability::nullable("a field of a row"),
+            other => Nullability::nullable(format!("not known to be never null: {}", other.to_lowercase())),
         }
     }
 
     /// What groups of several sets make of an expression, where the server (before 18) leaves it as it was.
-    fn grouped(&self, node: &Node, scope: &Scope<'_, 't>, known: &Known) -> Option<Verdict> {
+    fn grouped(&self, node: &Node, scope: &QueryScope<'_, 't>, known: &Context) -> Option<Nullability> {
         let has_groups = || scope.relations.iter().any(|entry| entry.number("rtekind") == Some(9));
         if known.aggregated || !scope.has_grouping_sets() || has_groups() {
             return None;
@@ -121,16 +125,22 @@ impl<'t> Judge<'t> {
             }
             match always.contains(&group) {
                 true => is_known = true,
-                false => return Some(Verdict::nullable("not in every one of the GROUPING SETS")),
+                false => return Some(Nullability::nullable("not in every one of the GROUPING SETS")),
             }
         }
-        (!is_known).then(|| Verdict::nullable("not in every one of the GROUPING SETS"))
+        (!is_known).then(|| Nullability::nullable("not in every one of the GROUPING SETS"))
     }
 
-    fn judge_field(&self, node: &'t Node, field: &str, scope: &Scope<'_, 't>, known: &Known) -> Verdict {
+    fn field_nullability(
+        &self,
+        node: &'t Node,
+        field: &str,
+        scope: &QueryScope<'_, 't>,
+        known: &Context,
+    ) -> Nullability {
         match node.node(field) {
-            Some(inner) => self.judge(inner, scope, known),
-            None => Verdict::nullable("not known"),
+            Some(inner) => self.nullability(inner, scope, known),
+            None => Nullability::nullable("not known"),
         }
     }
 
@@ -138,114 +148,120 @@ impl<'t> Judge<'t> {
     fn all(
         &self,
         several: impl Iterator<Item = &'t Node>,
-        scope: &Scope<'_, 't>,
-        known: &Known,
+        scope: &QueryScope<'_, 't>,
+        known: &Context,
         because: &str,
-    ) -> Verdict {
-        let mut verdicts = several.map(|one| self.judge(one, scope, known));
-        verdicts.find(|one| one.nullable).unwrap_or_else(|| Verdict::never(because))
+    ) -> Nullability {
+        let mut nullabilities = several.map(|one| self.nullability(one, scope, known));
+        nullabilities.find(|one| one.nullable).unwrap_or_else(|| Nullability::not_null(because))
     }
 
-    fn case(&self, node: &'t Node, scope: &Scope<'_, 't>, known: &Known) -> Verdict {
+    fn case(&self, node: &'t Node, scope: &QueryScope<'_, 't>, known: &Context) -> Nullability {
         let conditions = Conditions { catalog: self.catalog, relations: &scope.relations };
         let mut known = known.clone();
         for when in node.nodes("args") {
             let (Some(condition), Some(result)) = (when.node("expr"), when.node("result")) else {
-                return Verdict::nullable("not known");
+                return Nullability::nullable("not known");
             };
             let mut inside = known.clone();
             inside.values.extend(conditions.proved(when.field("expr")));
-            let verdict = self.judge(result, scope, &inside);
-            if verdict.nullable {
-                return verdict;
+            let nullability = self.nullability(result, scope, &inside);
+            if nullability.nullable {
+                return nullability;
             }
             known.values.extend(conditions.proved_by_failing(condition));
         }
         match node.node("defresult") {
             Some(otherwise) => match uncast(otherwise) {
-                null if null.is("constisnull") => Verdict::nullable("CASE without ELSE"),
-                _ => match self.judge(otherwise, scope, &known) {
-                    verdict if verdict.nullable => verdict,
-                    _ => Verdict::never("all branches of CASE"),
+                null if null.is("constisnull") => Nullability::nullable("CASE without ELSE"),
+                _ => match self.nullability(otherwise, scope, &known) {
+                    nullability if nullability.nullable => nullability,
+                    _ => Nullability::not_null("all branches of CASE"),
                 },
             },
-            None => Verdict::nullable("CASE without ELSE"),
+            None => Nullability::nullable("CASE without ELSE"),
         }
     }
 
-    fn call(&self, function: u32, node: &'t Node, scope: &Scope<'_, 't>, known: &Known) -> Verdict {
+    fn call(
+        &self,
+        function: u32,
+        node: &'t Node,
+        scope: &QueryScope<'_, 't>,
+        known: &Context,
+    ) -> Nullability {
         let signature = self.catalog.signature(function);
         let name = signature.split('(').next().unwrap_or("");
         if node.is("funcretset") || node.is("opretset") {
-            return Verdict::nullable("rows in a list may have different numbers");
+            return Nullability::nullable("rows in a list may have different numbers");
         }
         if never_null(signature) && !node.is("funcvariadic") {
-            return Verdict::never(format!("{name}() is never null"));
+            return Nullability::not_null(format!("{name}() is never null"));
         }
         if signature.is_empty() {
-            return Verdict::nullable("a function that is not built in");
+            return Nullability::nullable("a function that is not built in");
         }
         if !not_null_on_not_null(signature) {
-            return Verdict::nullable(format!("{name}() can be null"));
+            return Nullability::nullable(format!("{name}() can be null"));
         }
         self.all(node.nodes("args"), scope, known, &format!("{name}() of what is not null"))
     }
 
-    fn any_of(&self, node: &'t Node, scope: &Scope<'_, 't>, known: &Known) -> Verdict {
+    fn any_of(&self, node: &'t Node, scope: &QueryScope<'_, 't>, known: &Context) -> Nullability {
         if !not_null_on_not_null(self.catalog.signature(node.oid("opfuncid"))) {
-            return Verdict::nullable("an operator that can be null");
+            return Nullability::nullable("an operator that can be null");
         }
         let mut args = node.nodes("args");
         let (Some(scalar), Some(array)) = (args.next(), args.next()) else {
-            return Verdict::nullable("not known");
+            return Nullability::nullable("not known");
         };
         match array.tag.as_str() {
             "ARRAYEXPR" | "ARRAY" if !array.is("multidims") => {
                 let compared = std::iter::once(scalar).chain(array.nodes("elements"));
                 self.all(compared, scope, known, "a comparison of what is not null")
             }
-            _ => Verdict::nullable("an element of the array may be null"),
+            _ => Nullability::nullable("an element of the array may be null"),
         }
     }
 
-    fn sublink(&self, node: &'t Node, scope: &Scope<'_, 't>, known: &Known) -> Verdict {
-        let Some(query) = node.node("subselect") else { return Verdict::nullable("not known") };
+    fn sublink(&self, node: &'t Node, scope: &QueryScope<'_, 't>, known: &Context) -> Nullability {
+        let Some(query) = node.node("subselect") else { return Nullability::nullable("not known") };
         match node.number("subLinkType") {
-            Some(0) => Verdict::never("EXISTS"),
-            Some(6) => Verdict::never("ARRAY(SELECT …)"),
+            Some(0) => Nullability::not_null("EXISTS"),
+            Some(6) => Nullability::not_null("ARRAY(SELECT …)"),
             Some(1 | 2) => {
                 let columns = self.query(query, Some(scope));
                 if columns.is_empty() || columns.iter().any(|column| column.nullable) {
-                    return Verdict::nullable("the subquery may have nulls");
+                    return Nullability::nullable("the subquery may have nulls");
                 }
-                let known = Known { compared: true, ..known.clone() };
-                self.judge_field(node, "testexpr", scope, &known)
+                let known = Context { compared: true, ..known.clone() };
+                self.field_nullability(node, "testexpr", scope, &known)
             }
             Some(4) if has_one_row(query) => match self.query(query, Some(scope)).into_iter().next() {
                 Some(column) => column,
-                None => Verdict::nullable("not judged"),
+                None => Nullability::nullable("not analysed"),
             },
-            Some(4) => Verdict::nullable("the subquery may have no row"),
-            _ => Verdict::nullable("a subquery"),
+            Some(4) => Nullability::nullable("the subquery may have no row"),
+            _ => Nullability::nullable("a subquery"),
         }
     }
 
-    fn aggregate(&self, node: &'t Node, scope: &Scope<'_, 't>) -> Verdict {
+    fn aggregate(&self, node: &'t Node, scope: &QueryScope<'_, 't>) -> Nullability {
         let signature = self.catalog.signature(node.oid("aggfnoid"));
         let name = signature.split('(').next().unwrap_or("");
         if name == "count" {
-            return Verdict::never("count()");
+            return Nullability::not_null("count()");
         }
         if node.number("agglevelsup") != Some(0) || !scope.groups_have_rows() {
-            return Verdict::nullable(format!("{name}() of no rows"));
+            return Nullability::nullable(format!("{name}() of no rows"));
         }
         if node.node("aggfilter").is_some() {
-            return Verdict::nullable(format!("{name}() where FILTER leaves no rows"));
+            return Nullability::nullable(format!("{name}() where FILTER leaves no rows"));
         }
         if OF_ROWS.iter().any(|known| signature.starts_with(known)) {
-            return Verdict::never(format!("{name}() of rows"));
+            return Nullability::not_null(format!("{name}() of rows"));
         }
-        let known = Known { aggregated: true, ..Known::default() };
+        let known = Context { aggregated: true, ..Context::default() };
         let args = node.nodes("args").filter_map(|entry| entry.node("expr"));
         if OF_VALUES.iter().any(|known| signature.starts_with(known)) {
             return self.all(args, scope, &known, &format!("{name}() of values that are not null"));
@@ -253,14 +269,14 @@ impl<'t> Judge<'t> {
         if signature.starts_with("string_agg(") {
             return self.all(args.take(1), scope, &known, "string_agg() of values that are not null");
         }
-        Verdict::nullable(format!("{name}() can be null"))
+        Nullability::nullable(format!("{name}() can be null"))
     }
 
-    fn window(&self, node: &'t Node, scope: &Scope<'_, 't>) -> Verdict {
+    fn window(&self, node: &'t Node, scope: &QueryScope<'_, 't>) -> Nullability {
         let signature = self.catalog.signature(node.oid("winfnoid"));
         let name = signature.split('(').next().unwrap_or("");
         if matches!(name, "row_number" | "rank" | "dense_rank" | "percent_rank" | "cume_dist" | "count") {
-            return Verdict::never(format!("{name}()"));
+            return Nullability::not_null(format!("{name}()"));
         }
         let mut windows = scope.query.nodes("windowClause");
         let window = windows.find(|window| window.number("winref") == node.number("winref"));
@@ -272,9 +288,9 @@ impl<'t> Judge<'t> {
             && OF_VALUES.iter().any(|known| signature.starts_with(known))
         {
             let because = format!("{name}() of values that are not null");
-            return self.all(node.nodes("args"), scope, &Known::default(), &because);
+            return self.all(node.nodes("args"), scope, &Context::default(), &because);
         }
-        Verdict::nullable(format!("{name}() of a window"))
+        Nullability::nullable(format!("{name}() of a window"))
     }
 }
 

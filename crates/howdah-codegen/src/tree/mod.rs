@@ -6,17 +6,17 @@
 mod catalog;
 mod expression;
 mod functions;
+mod node_tree;
+mod null_rejecting;
+mod nullability;
+mod outer_joins;
+mod parameter_columns;
 mod parameters;
-mod places;
 mod query;
-mod read;
-mod scope;
-mod strict;
-mod verdict;
 
-pub(crate) use catalog::{Catalog, Function, Named, Relation};
-pub(crate) use parameters::judge as judge_parameters;
-pub(crate) use places::{Place, places};
-pub(crate) use query::Judge;
-pub(crate) use read::{Node, Value, parse};
-pub(crate) use verdict::Verdict;
+pub(crate) use catalog::{Catalog, Function, ReferencedOids, Relation};
+pub(crate) use node_tree::{Node, Value, parse};
+pub(crate) use nullability::Nullability;
+pub(crate) use parameter_columns::{ColumnId, parameter_columns};
+pub(crate) use parameters::parameter_nullability;
+pub(crate) use query::NullAnalysis;

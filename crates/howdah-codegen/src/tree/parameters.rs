@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::catalog::Catalog;
-use super::scope::name;
-use super::verdict::Verdict;
+use super::nullability::Nullability;
+use super::outer_joins::name;
 use super::{Node, Value};
 
 /// What is known of the parameters of one statement, by their numbers from 1.
@@ -17,7 +17,7 @@ struct Uses {
 }
 
 /// Which of `count` parameters may be null: what nothing says of is not.
-pub(crate) fn judge(query: &Node, count: usize, catalog: &Catalog) -> Vec<Verdict> {
+pub(crate) fn parameter_nullability(query: &Node, count: usize, catalog: &Catalog) -> Vec<Nullability> {
     let mut uses = Uses::default();
     let mut rest = vec![query];
     let mut values = Vec::new();
@@ -40,9 +40,9 @@ pub(crate) fn judge(query: &Node, count: usize, catalog: &Catalog) -> Vec<Verdic
     (1i64..)
         .take(count)
         .map(|number| match (uses.refused.get(&number), uses.welcome.get(&number)) {
-            (Some(because), _) => Verdict::never(because.clone()),
-            (None, Some(because)) => Verdict::nullable(because.clone()),
-            (None, None) => Verdict::never("nothing tells it to be null"),
+            (Some(because), _) => Nullability::not_null(because.clone()),
+            (None, Some(because)) => Nullability::nullable(because.clone()),
+            (None, None) => Nullability::not_null("nothing tells it to be null"),
         })
         .collect()
 }

@@ -1,4 +1,4 @@
-//! Judges the columns of queries and of the relations that they read.
+//! Nullability of the columns of queries and of the relations that they read.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -6,9 +6,9 @@ use std::rc::Rc;
 
 use super::catalog::{Catalog, FIRST_OF_USERS};
 use super::expression::type_of;
-use super::scope::{Scope, name};
-use super::strict::{aliased, is_alias, is_of_the_row};
-use super::verdict::Verdict;
+use super::null_rejecting::{aliased, is_alias, is_of_the_row};
+use super::nullability::Nullability;
+use super::outer_joins::{QueryScope, name};
 use super::{Node, Value};
 
 const SELECT: i64 = 1;
@@ -16,27 +16,27 @@ const INSERT: i64 = 3;
 const DELETE: i64 = 4;
 const MERGE: i64 = 5;
 
-/// Deeper statements are not judged: each level takes some of the stack, of which threads have 2 MiB.
+/// Deeper statements are not analysed: each level takes some of the stack, of which threads have 2 MiB.
 const DEEPEST: usize = 150;
 
-/// So many steps, and the rest is not judged.
+/// So many steps, and the rest is not analysed.
 const MOST_STEPS: usize = 1_000_000;
 
-/// Judges one statement.
-pub(crate) struct Judge<'t> {
+/// The analysis of one statement.
+pub(crate) struct NullAnalysis<'t> {
     pub(super) catalog: &'t Catalog,
-    views: RefCell<HashMap<u32, Rc<Vec<Verdict>>>>,
+    views: RefCell<HashMap<u32, Rc<Vec<Nullability>>>>,
     depth: Cell<usize>,
     steps: Cell<usize>,
 }
 
-impl<'t> Judge<'t> {
+impl<'t> NullAnalysis<'t> {
     pub(crate) fn new(catalog: &'t Catalog) -> Self {
-        Judge { catalog, views: RefCell::default(), depth: Cell::new(0), steps: Cell::new(0) }
+        NullAnalysis { catalog, views: RefCell::default(), depth: Cell::new(0), steps: Cell::new(0) }
     }
 
     /// The columns of the statement's result.
-    pub(crate) fn statement(&self, query: &'t Node) -> Vec<Verdict> {
+    pub(crate) fn statement(&self, query: &'t Node) -> Vec<Nullability> {
         self.query(query, None)
     }
 
@@ -53,13 +53,13 @@ impl<'t> Judge<'t> {
         Some(answer)
     }
 
-    /// The columns of a query; those that are not told can be null.
-    pub(super) fn query(&self, query: &'t Node, parent: Option<&Scope<'_, 't>>) -> Vec<Verdict> {
+    /// The columns of a query; a column that is missing can be null.
+    pub(super) fn query(&self, query: &'t Node, parent: Option<&QueryScope<'_, 't>>) -> Vec<Nullability> {
         self.step(|| self.query_columns(query, parent)).unwrap_or_default()
     }
 
-    fn query_columns(&self, query: &'t Node, parent: Option<&Scope<'_, 't>>) -> Vec<Verdict> {
-        let scope = Scope::new(query, parent, self.catalog);
+    fn query_columns(&self, query: &'t Node, parent: Option<&QueryScope<'_, 't>>) -> Vec<Nullability> {
+        let scope = QueryScope::new(query, parent, self.catalog);
         let list = match query.number("commandType") {
             Some(SELECT) => match query.node("setOperations") {
                 Some(operation) => return self.set_operation(operation, &scope),
@@ -70,7 +70,7 @@ impl<'t> Judge<'t> {
         shown(query, list).map(|expression| self.expression(expression, &scope)).collect()
     }
 
-    fn set_operation(&self, operation: &'t Node, scope: &Scope<'_, 't>) -> Vec<Verdict> {
+    fn set_operation(&self, operation: &'t Node, scope: &QueryScope<'_, 't>) -> Vec<Nullability> {
         if operation.tag == "RANGETBLREF" {
             return operation
                 .number("rtindex")
@@ -80,19 +80,19 @@ impl<'t> Judge<'t> {
         let arms = operation.node("larg").zip(operation.node("rarg"));
         let Some((left, right)) = arms else { return Vec::new() };
         let types: Vec<i64> = operation.field("colTypes").numbers().collect();
-        let judged = self.step(|| {
+        let analysed = self.step(|| {
             let columns = |arm| {
                 let mut columns = self.set_operation(arm, scope);
                 for (index, column) in columns.iter_mut().enumerate() {
                     if !converts_safely(arm, index, types.get(index), scope) {
-                        *column = Verdict::nullable("a cast of a type that is not built in");
+                        *column = Nullability::nullable("a cast of a type that is not built in");
                     }
                 }
                 columns
             };
             (columns(left), columns(right))
         });
-        let Some((left, right)) = judged else { return Vec::new() };
+        let Some((left, right)) = analysed else { return Vec::new() };
         let pairs = left.into_iter().zip(right);
         match operation.number("op") {
             Some(1) => pairs.map(|(one, other)| if one.nullable { one } else { other }).collect(),
@@ -103,8 +103,8 @@ impl<'t> Judge<'t> {
     }
 
     /// A column that a variable names.
-    pub(super) fn variable(&self, variable: &'t Node, scope: &Scope<'_, 't>) -> Verdict {
-        let unknown = || Verdict::nullable("a column that is not known");
+    pub(super) fn variable(&self, variable: &'t Node, scope: &QueryScope<'_, 't>) -> Nullability {
+        let unknown = || Nullability::nullable("a column that is not known");
         let levels = variable.number("varlevelsup").unwrap_or(-1);
         let (Some(place), Some(column)) = (variable.number("varno"), variable.number("varattno")) else {
             return unknown();
@@ -113,7 +113,7 @@ impl<'t> Judge<'t> {
         let Some(entry) = home.relation(place) else { return unknown() };
         let has_groups = home.relations.iter().any(|entry| entry.number("rtekind") == Some(9));
         if levels > 0 && home.has_grouping_sets() && !has_groups {
-            return Verdict::nullable("a column of a query with GROUPING SETS");
+            return Nullability::nullable("a column of a query with GROUPING SETS");
         }
         if !is_alias(entry) {
             return self.column(variable, place, column, home);
@@ -125,11 +125,11 @@ impl<'t> Judge<'t> {
             if home.has_grouping_sets()
                 && number.is_none_or(|number| !home.grouped_always().contains(&number))
             {
-                return Verdict::nullable("not in every one of the GROUPING SETS");
+                return Nullability::nullable("not in every one of the GROUPING SETS");
             }
         }
         if self.is_merged(place, column, home, &mut Vec::new()) == Some(true) {
-            return Verdict::never("one side of FULL JOIN has it");
+            return Nullability::not_null("one side of FULL JOIN has it");
         }
         match aliased(entry, column) {
             Some(meant) => self.expression(meant, home),
@@ -143,7 +143,7 @@ impl<'t> Judge<'t> {
         &self,
         place: i64,
         column: i64,
-        scope: &Scope<'_, 't>,
+        scope: &QueryScope<'_, 't>,
         within: &mut Vec<i64>,
     ) -> Option<bool> {
         let entry = scope.relation(place)?;
@@ -166,9 +166,9 @@ impl<'t> Judge<'t> {
                 None => false,
                 Some(Some(whole)) => whole,
                 Some(None) => {
-                    let nullers = scope.nulled.get(&place).map_or(&[][..], Vec::as_slice);
+                    let outer_joins = scope.nulled.get(&place).map_or(&[][..], Vec::as_slice);
                     scope.relation(place).is_some_and(|entry| !is_alias(entry))
-                        && nullers.iter().all(|nuller| within.contains(&nuller.join))
+                        && outer_joins.iter().all(|outer_join| within.contains(&outer_join.join))
                         && !self.of_relation(side, place, column, scope).nullable
                 }
             }
@@ -178,20 +178,26 @@ impl<'t> Judge<'t> {
     }
 
     /// A column of a relation that is no join.
-    fn column(&self, variable: &'t Node, place: i64, column: i64, scope: &Scope<'_, 't>) -> Verdict {
+    fn column(&self, variable: &'t Node, place: i64, column: i64, scope: &QueryScope<'_, 't>) -> Nullability {
         // What a condition tells of a row tells nothing of the one before or after it, which RETURNING can name.
         if is_of_the_row(variable) && scope.proved.contains(&(place, column)) {
-            return Verdict::never("a condition is true only if it is not null");
+            return Nullability::not_null("a condition is true only if it is not null");
         }
-        match scope.nulled.get(&place).and_then(|nullers| nullers.first()) {
-            Some(nuller) => Verdict::nullable(nuller.because.clone()),
+        match scope.nulled.get(&place).and_then(|outer_joins| outer_joins.first()) {
+            Some(outer_join) => Nullability::nullable(outer_join.because.clone()),
             None => self.of_relation(variable, place, column, scope),
         }
     }
 
     /// The same without regard to joins.
-    fn of_relation(&self, variable: &'t Node, place: i64, column: i64, scope: &Scope<'_, 't>) -> Verdict {
-        let unknown = || Verdict::nullable("a column that is not known");
+    fn of_relation(
+        &self,
+        variable: &'t Node,
+        place: i64,
+        column: i64,
+        scope: &QueryScope<'_, 't>,
+    ) -> Nullability {
+        let unknown = || Nullability::nullable("a column that is not known");
         let Some(entry) = scope.relation(place) else { return unknown() };
         let called = entry.node("eref").and_then(|eref| {
             let index = usize::try_from(column - 1).ok()?;
@@ -206,43 +212,43 @@ impl<'t> Judge<'t> {
             let command = scope.query.number("commandType").unwrap_or(0);
             if command != SELECT && scope.query.number("resultRelation") == Some(place) {
                 if known.ruled || !matches!(known.kind.as_str(), "r" | "p") {
-                    return Verdict::nullable(format!(
+                    return Nullability::nullable(format!(
                         "{} is no plain table, and others write its rows",
                         known.name
                     ));
                 }
                 if let Some(because) = absent(command, variable, scope.query) {
-                    return Verdict::nullable(because);
+                    return Nullability::nullable(because);
                 }
             } else if command == MERGE && source_may_lack(scope.query) {
-                return Verdict::nullable("WHEN NOT MATCHED BY SOURCE");
+                return Nullability::nullable("WHEN NOT MATCHED BY SOURCE");
             }
             return match (known.kind.as_str(), column) {
                 ("r" | "p", 1..) if known.not_null.contains(&column) => {
-                    Verdict::never(format!("{called} is NOT NULL"))
+                    Nullability::not_null(format!("{called} is NOT NULL"))
                 }
                 ("r" | "p" | "v", 1..) if known.kind != "v" => {
-                    Verdict::nullable(format!("{called} takes null"))
+                    Nullability::nullable(format!("{called} takes null"))
                 }
-                ("r" | "p", 0) | ("r", ..0) => Verdict::never(format!("a row of {}", known.name)),
+                ("r" | "p", 0) | ("r", ..0) => Nullability::not_null(format!("a row of {}", known.name)),
                 ("v", 1..) => at(&self.relation(place, scope), column),
-                ("m", _) => Verdict::nullable(format!("{called} is of a materialized view")),
-                ("f", _) => Verdict::nullable(format!("{called} is of a foreign table")),
+                ("m", _) => Nullability::nullable(format!("{called} is of a materialized view")),
+                ("f", _) => Nullability::nullable(format!("{called} is of a foreign table")),
                 _ => unknown(),
             };
         }
         if scope.query.number("commandType") == Some(MERGE) && source_may_lack(scope.query) {
-            return Verdict::nullable("WHEN NOT MATCHED BY SOURCE");
+            return Nullability::nullable("WHEN NOT MATCHED BY SOURCE");
         }
         match column {
             1.. => at(&self.relation(place, scope), column),
-            0 if entry.number("rtekind") == Some(1) => Verdict::never(format!("a row of {called}")),
+            0 if entry.number("rtekind") == Some(1) => Nullability::not_null(format!("a row of {called}")),
             _ => unknown(),
         }
     }
 
-    /// The columns of a relation by itself; those that are not told can be null.
-    pub(super) fn relation(&self, place: i64, scope: &Scope<'_, 't>) -> Rc<Vec<Verdict>> {
+    /// The columns of a relation by itself; a column that is missing can be null.
+    pub(super) fn relation(&self, place: i64, scope: &QueryScope<'_, 't>) -> Rc<Vec<Nullability>> {
         if let Some(found) = scope.found.borrow().get(&place) {
             return found.clone();
         }
@@ -251,7 +257,7 @@ impl<'t> Judge<'t> {
         columns
     }
 
-    fn relation_columns(&self, place: i64, scope: &Scope<'_, 't>) -> Rc<Vec<Verdict>> {
+    fn relation_columns(&self, place: i64, scope: &QueryScope<'_, 't>) -> Rc<Vec<Nullability>> {
         let Some(entry) = scope.relation(place) else { return Rc::default() };
         match entry.number("rtekind") {
             Some(0) => self.view(entry.oid("relid")),
@@ -266,7 +272,7 @@ impl<'t> Judge<'t> {
         }
     }
 
-    fn view(&self, relation: u32) -> Rc<Vec<Verdict>> {
+    fn view(&self, relation: u32) -> Rc<Vec<Nullability>> {
         if let Some(found) = self.views.borrow().get(&relation) {
             return found.clone();
         }
@@ -278,29 +284,29 @@ impl<'t> Judge<'t> {
     }
 
     /// The columns of a function's rows. Only series are known to have values in all of them.
-    fn function(&self, entry: &'t Node) -> Vec<Verdict> {
+    fn function(&self, entry: &'t Node) -> Vec<Nullability> {
         let functions: Vec<&Node> = entry.nodes("functions").collect();
-        let counted = Verdict::never("WITH ORDINALITY");
+        let counted = Nullability::not_null("WITH ORDINALITY");
         let [only] = functions.as_slice() else { return Vec::new() };
         let called = only.node("funcexpr").map_or(0, |call| call.oid("funcid"));
         let mut columns = match self.catalog.signature(called).starts_with("generate_series(") {
-            true => vec![Verdict::never("generate_series()")],
+            true => vec![Nullability::not_null("generate_series()")],
             false => {
                 let count =
                     only.number("funccolcount").and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
-                vec![Verdict::nullable("a function's rows"); count.min(1664)]
+                vec![Nullability::nullable("a function's rows"); count.min(1664)]
             }
         };
         columns.extend(entry.is("funcordinality").then_some(counted));
         columns
     }
 
-    fn values(&self, entry: &'t Node, scope: &Scope<'_, 't>) -> Vec<Verdict> {
-        let mut columns: Option<Vec<Verdict>> = None;
+    fn values(&self, entry: &'t Node, scope: &QueryScope<'_, 't>) -> Vec<Nullability> {
+        let mut columns: Option<Vec<Nullability>> = None;
         for row in entry.field("values_lists").items() {
             let row = row.items().iter().map(|value| match value.as_node() {
                 Some(value) => self.expression(value, scope),
-                None => Verdict::nullable("a value that is not known"),
+                None => Nullability::nullable("a value that is not known"),
             });
             columns = Some(match columns {
                 None => row.collect(),
@@ -314,7 +320,7 @@ impl<'t> Judge<'t> {
         columns.unwrap_or_default()
     }
 
-    fn cte(&self, entry: &'t Node, scope: &Scope<'_, 't>) -> Rc<Vec<Verdict>> {
+    fn cte(&self, entry: &'t Node, scope: &QueryScope<'_, 't>) -> Rc<Vec<Nullability>> {
         let name = entry.word("ctename");
         let Some(home) = entry.number("ctelevelsup").filter(|up| *up >= 0).and_then(|up| scope.up(up)) else {
             return Rc::default();
@@ -328,7 +334,7 @@ impl<'t> Judge<'t> {
             return Rc::default();
         }
         let recursive = cte.is_some_and(|cte| cte.is("cterecursive"));
-        let assume = |columns: &Rc<Vec<Verdict>>| {
+        let assume = |columns: &Rc<Vec<Nullability>>| {
             home.ctes.borrow_mut().insert(name.to_owned(), columns.clone());
         };
         if !recursive {
@@ -338,11 +344,11 @@ impl<'t> Judge<'t> {
         }
         // The first rows have none from before: all columns are taken for not null, and that is taken back until it holds.
         let width = shown(query, "targetList").count();
-        let mut columns = Rc::new(vec![Verdict::never("so far"); width]);
+        let mut columns = Rc::new(vec![Nullability::not_null("so far"); width]);
         loop {
             assume(&columns);
             let mut next = self.query(query, Some(home));
-            next.resize(width, Verdict::nullable("not judged"));
+            next.resize(width, Nullability::nullable("not analysed"));
             // What was once null stays so, so this ends.
             for (next, before) in next.iter_mut().zip(columns.iter()) {
                 if before.nullable {
@@ -361,10 +367,10 @@ impl<'t> Judge<'t> {
 }
 
 /// A column of those of a relation.
-fn at(columns: &[Verdict], column: i64) -> Verdict {
+fn at(columns: &[Nullability], column: i64) -> Nullability {
     let index = usize::try_from(column - 1).ok();
     let found = index.and_then(|index| columns.get(index)).cloned();
-    found.unwrap_or_else(|| Verdict::nullable("a column that is not judged"))
+    found.unwrap_or_else(|| Nullability::nullable("a column that is not analysed"))
 }
 
 /// The expressions of a list that become columns.
@@ -397,7 +403,7 @@ fn source_may_lack(query: &Node) -> bool {
 }
 
 /// Whether an arm's column becomes the operation's by a cast of PostgreSQL's own, or by none.
-fn converts_safely(arm: &Node, index: usize, wanted: Option<&i64>, scope: &Scope<'_, '_>) -> bool {
+fn converts_safely(arm: &Node, index: usize, wanted: Option<&i64>, scope: &QueryScope<'_, '_>) -> bool {
     let Some(wanted) = wanted.and_then(|wanted| u32::try_from(*wanted).ok()) else { return false };
     let given = match arm.tag.as_str() {
         "RANGETBLREF" => {

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use howdah_codegen::check::check;
 use howdah_codegen::config::{Config, Direct};
-use howdah_codegen::migrate::{Allowed, Event, Failure, Front, History, Outcome, Report, Settings, Standing};
+use howdah_codegen::migrate::{
+    Allowed, Event, FrontEnd, History, MigrateError, Outcome, Report, Settings, StepState,
+};
 use howdah_connect::Target;
 use howdah_testkit::Database;
 
@@ -17,12 +19,12 @@ struct Listener {
     stop: AtomicBool,
 }
 
-impl Front for Listener {
+impl FrontEnd for Listener {
     fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
     }
 
-    fn tell(&self, event: Event<'_>) {
+    fn notify(&self, event: Event<'_>) {
         let said = match event {
             Event::Adopted(rows) => format!("adopted {rows}"),
             Event::Accepted(step) => format!("accepted {}", step.id()),
@@ -51,7 +53,7 @@ fn history(sql: &str) -> History {
 struct Run {
     report: Report,
     heard: Vec<String>,
-    failure: Option<Failure>,
+    failure: Option<MigrateError>,
     text: String,
 }
 
@@ -62,7 +64,10 @@ fn run(database: &Database, sql: &str, settings: &Settings) -> Run {
     let (report, failure) = history.apply(&target, settings, &listener);
     let told = match &failure {
         Some(
-            Failure::Refused(told) | Failure::Drift(told) | Failure::Usage(told) | Failure::Stopped(told),
+            MigrateError::Refused(told)
+            | MigrateError::Drift(told)
+            | MigrateError::Usage(told)
+            | MigrateError::Stopped(told),
         ) => told.clone(),
         _ => Vec::new(),
     };
@@ -97,7 +102,7 @@ fn steps_are_applied_once_and_in_order() {
     );
     let second = applied(&database, TWO);
     assert_eq!((second.report.outcome, second.heard), (Outcome::UpToDate, vec![]));
-    assert!(second.report.entries.iter().all(|entry| entry.standing == Standing::Applied));
+    assert!(second.report.entries.iter().all(|entry| entry.state == StepState::Applied));
     let third = applied(&database, &format!("{TWO}-- MIGRATE 3\nDROP TABLE users;\n"));
     assert_eq!(third.heard, ["applied 3"]);
 }
@@ -134,7 +139,7 @@ fn what_the_database_remembers_otherwise_is_told_and_nothing_is_applied() {
     applied(&database, TWO);
     let changed = format!("{}-- MIGRATE 3\nDROP TABLE users;\n", TWO.replace("'Ada'", "'Eve'"));
     let drift = applied(&database, &changed);
-    assert!(matches!(drift.failure, Some(Failure::Drift(_))));
+    assert!(matches!(drift.failure, Some(MigrateError::Drift(_))));
     assert!(
         drift.text.contains("a.sql:3:12: error[MIGRATION_DRIFT]: its text is not the one"),
         "{}",
@@ -148,7 +153,9 @@ fn what_the_database_remembers_otherwise_is_told_and_nothing_is_applied() {
     assert_eq!(run(&database, &changed, &accept("2")).heard, ["accepted 2", "applied 3"]);
     assert_eq!(applied(&database, &changed).report.outcome, Outcome::UpToDate);
     let unknown = run(&database, &changed, &accept("7"));
-    assert!(matches!(unknown.failure, Some(Failure::Usage(_))) && unknown.text.contains("there are 1, 2, 3"));
+    assert!(
+        matches!(unknown.failure, Some(MigrateError::Usage(_))) && unknown.text.contains("there are 1, 2, 3")
+    );
     // An older program.
     let older = applied(&database, &TWO.replace("'Ada'", "'Eve'"));
     assert!(
@@ -211,13 +218,15 @@ fn a_step_without_a_transaction_that_failed_is_remembered_as_begun() {
     assert!(failed.text.contains("it counts as begun"), "{}", failed.text);
     assert_eq!(database.sql(ROWS), "1 1 done, 2 2 started");
     let again = applied(&database, &doubled);
-    assert!(matches!(again.failure, Some(Failure::Drift(_))) && again.text.contains("nobody saw its end"));
+    assert!(
+        matches!(again.failure, Some(MigrateError::Drift(_))) && again.text.contains("nobody saw its end")
+    );
     database.sql("DROP INDEX users_id; DELETE FROM users");
     let retry = |id: &str| Settings {
         allowed: Allowed { retry: vec![id.into()], ..Allowed::default() },
         ..Settings::default()
     };
-    assert!(matches!(run(&database, &doubled, &retry("1")).failure, Some(Failure::Usage(_))));
+    assert!(matches!(run(&database, &doubled, &retry("1")).failure, Some(MigrateError::Usage(_))));
     assert_eq!(run(&database, &doubled, &retry("2")).heard, ["applied 2"]);
     assert_eq!(database.sql(ROWS), "1 1 done, 2 2 done");
 }

@@ -7,15 +7,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use howdah_codegen::check::check;
 use howdah_codegen::config::{Config, Direct};
 use howdah_codegen::model::{Model, Role};
-use howdah_codegen::project::program::Surroundings;
-use howdah_codegen::project::{Failure, Place, explain, model, output};
+use howdah_codegen::project::program::ProgramHost;
+use howdah_codegen::project::{ProjectError, ServerChoice, explain, model, output};
 use howdah_connect::Target;
 use howdah_testkit::Database;
 
 /// What projects without a program need around them.
 struct Nothing;
 
-impl Surroundings for Nothing {
+impl ProgramHost for Nothing {
     fn environment(&self) -> Vec<(OsString, OsString)> {
         Vec::new()
     }
@@ -30,7 +30,7 @@ impl Surroundings for Nothing {
 }
 
 /// Describes a file's SQL; its messages as text, if it is wrong.
-fn described(sql: &str, place: &Place) -> Result<(Model, String), String> {
+fn described(sql: &str, place: &ServerChoice) -> Result<(Model, String), String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let path = folder.path().join("a.sql");
     std::fs::write(&path, sql).map_err(|error| error.to_string())?;
@@ -42,15 +42,15 @@ fn described(sql: &str, place: &Place) -> Result<(Model, String), String> {
     match model(&config, &checked, place, &mut |_| {}) {
         Ok((model, told)) => Ok((model, shown(told.text()))),
         Err(failure) => {
-            let kind = if matches!(failure, Failure::Server(_)) { "server: " } else { "" };
+            let kind = if matches!(failure, ProjectError::Server(_)) { "server: " } else { "" };
             Err(shown(format!("{kind}{}", failure.diagnostics().text())))
         }
     }
 }
 
-fn server(database: &Database) -> Result<Place, String> {
+fn server(database: &Database) -> Result<ServerChoice, String> {
     Target::new(database.conninfo())
-        .map(|target| Place::Server(Box::new(target)))
+        .map(|target| ServerChoice::Server(Box::new(target)))
         .map_err(|error| error.to_string())
 }
 
@@ -72,7 +72,7 @@ fn a_project_becomes_a_model_and_code() -> Result<(), String> {
     let checked = check(&config).map_err(|wrong| wrong.text())?;
     let mut named = String::new();
     let (model, told) =
-        model(&config, &checked, &Place::Throwaway, &mut |server| server.clone_into(&mut named))
+        model(&config, &checked, &ServerChoice::Throwaway, &mut |server| server.clone_into(&mut named))
             .map_err(|failure| failure.diagnostics().text())?;
     assert_eq!(told.text(), "");
     assert!(named.starts_with("PostgreSQL ") && named.ends_with(", throwaway"), "{named}");
@@ -108,7 +108,7 @@ fn code_of(generator: &str, sql: &str, config: &str, file: &str) -> Result<Strin
         return Err(refused.message.clone());
     }
     let checked = check(&config).map_err(|wrong| wrong.text())?;
-    let (model, _) = model(&config, &checked, &Place::Throwaway, &mut |_| {})
+    let (model, _) = model(&config, &checked, &ServerChoice::Throwaway, &mut |_| {})
         .map_err(|failure| failure.diagnostics().text())?;
     let planned =
         output::plan(&config, &checked, &model, &mut Nothing).map_err(|errors| format!("{errors:?}"))?;
@@ -176,7 +176,7 @@ fn what_the_server_says_is_told_where_it_is_meant() {
                aa FROM t;\n-- QUERY two\nSELECT b FROM u;\n-- QUERY none\nCREATE TABLE x (a int);\n-- QUERY both \
                :pluck\nSELECT a, b FROM t;\n-- TABLE tt\n-- TABLE t :appender(a, c)\n/* QUERY over\n result: {bb: \
                not null} */\nSELECT b FROM t;\n";
-    let text = described(sql, &Place::Throwaway).expect_err("it is wrong");
+    let text = described(sql, &ServerChoice::Throwaway).expect_err("it is wrong");
     assert_eq!(
         heads(&text),
         [
@@ -195,7 +195,7 @@ fn what_the_server_says_is_told_where_it_is_meant() {
 #[test]
 fn a_step_that_fails_is_told_with_its_place_and_ends_it() {
     let sql = "-- MIGRATE 1\nCREATE TABLE t (a int);\nINSERT INTO t\n  VALUES (1, 2);\n-- QUERY q\nSELECT c FROM t;\n";
-    let text = described(sql, &Place::Throwaway).expect_err("it is wrong");
+    let text = described(sql, &ServerChoice::Throwaway).expect_err("it is wrong");
     assert_eq!(
         heads(&text),
         ["/a.sql:4:14: error[SQL_EXECUTION_ERROR]: INSERT has more expressions than target columns (42601)"]
@@ -205,7 +205,7 @@ fn a_step_that_fails_is_told_with_its_place_and_ends_it() {
 #[test]
 fn steps_run_without_rights_of_a_superuser() {
     let refused =
-        |sql: &str| described(&format!("-- MIGRATE 1\n{sql};\n"), &Place::Throwaway).expect_err(sql);
+        |sql: &str| described(&format!("-- MIGRATE 1\n{sql};\n"), &ServerChoice::Throwaway).expect_err(sql);
     let text = refused("CREATE TABLE t (a int);\nCOMMIT");
     assert!(text.contains("a.sql:3:1: error[NOT_SUPPORTED]: a step has no COMMIT"), "{text}");
     // What functions hide is refused by the server.
@@ -267,7 +267,7 @@ fn a_role_that_makes_no_databases_gets_a_transaction() -> Result<(), String> {
         .sql(&format!("CREATE ROLE {role} LOGIN PASSWORD 'plain'; GRANT CREATE ON SCHEMA public TO {role}"));
     let conninfo = format!("{} user={role} password=plain", database.conninfo());
     let place = Target::new(conninfo)
-        .map(|target| Place::Server(Box::new(target)))
+        .map(|target| ServerChoice::Server(Box::new(target)))
         .map_err(|error| error.to_string())?;
     let step = "-- MIGRATE 1\nCREATE TABLE mine (a int);\n";
     let (found, _) = described(&format!("{step}-- TABLE mine :appender\n"), &place)?;
@@ -444,7 +444,7 @@ fn table(blocks: &str) -> String {
 #[test]
 fn a_variant_that_alone_is_wrong_is_told_with_its_place_and_its_name() {
     let told = |blocks: &str| {
-        let text = described(&table(blocks), &Place::Throwaway).expect_err("it is wrong");
+        let text = described(&table(blocks), &ServerChoice::Throwaway).expect_err("it is wrong");
         heads(&text).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
     let without = "-- QUERY q\nSELECT b, count(*) FROM t\n GROUP BY b --? grouped\n";
@@ -477,7 +477,7 @@ fn a_variant_that_alone_is_wrong_is_told_with_its_place_and_its_name() {
 #[test]
 fn variants_that_do_not_agree_are_told_both() {
     let told = |blocks: &str| {
-        let text = described(&table(blocks), &Place::Throwaway).expect_err("it is wrong");
+        let text = described(&table(blocks), &ServerChoice::Throwaway).expect_err("it is wrong");
         heads(&text).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(
@@ -502,7 +502,7 @@ fn variants_that_do_not_agree_are_told_both() {
     );
     // An EXEC has no columns, whatever its statement returns.
     let exec = table("-- EXEC q\nDELETE FROM t RETURNING a\n , b --? more\n");
-    assert!(described(&exec, &Place::Throwaway).is_ok());
+    assert!(described(&exec, &ServerChoice::Throwaway).is_ok());
 }
 
 #[test]
@@ -510,7 +510,7 @@ fn what_one_variant_says_to_be_null_is_null() -> Result<(), String> {
     let blocks = "/* QUERY q\n choices: {op: [<, '>=']}\n*/\n@set least = 1\n@set other = 'x'\n@set op = <\nSELECT b \
                   FROM t WHERE true\n  AND a ${op} ${least} --? least\n  AND b = ${other} --? known\n  AND a > 2 --? \
                   known\n  AND (${other} IS NOT NULL OR true)\n";
-    let (found, told) = described(&table(blocks), &Place::Throwaway)?;
+    let (found, told) = described(&table(blocks), &ServerChoice::Throwaway)?;
     // Without its line, the server cannot tell the type of `other`.
     assert_eq!(told, "");
     let statement = &found.modules[0].statements[0];

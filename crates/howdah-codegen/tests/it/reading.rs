@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use howdah_codegen::check::check;
-use howdah_codegen::config::{Config, Direct, Maker};
-use howdah_codegen::diagnostic::{Code, Diagnostics, Said};
+use howdah_codegen::config::{Backend, Config, Direct};
+use howdah_codegen::diagnostic::{Code, Diagnostics, Stage};
 use howdah_codegen::source::{Block, Piece, SYNTAX, parse};
 
 fn fixture(path: &str) -> PathBuf {
@@ -73,7 +73,7 @@ fn files_of_sqg_are_read_unchanged() -> Result<(), String> {
     let config = Config::read(&fixture("sqg/sqg.yaml")).map_err(|wrong| wrong.text())?;
     assert_eq!(config.groups.len(), 1, "DuckDB's are passed over");
     let outputs = &config.groups[0].outputs;
-    assert_eq!(outputs[0].maker, Maker::Generator("java/postgres/jdbc"));
+    assert_eq!(outputs[0].backend, Backend::Generator("java/postgres/jdbc"));
     assert_eq!(outputs[0].options.package.as_deref(), Some("org.example.library"));
     assert_eq!(outputs[1].output.as_deref(), Some("/tmp/library.py"));
     let checked = check(&config).map_err(|wrong| wrong.text())?;
@@ -150,7 +150,7 @@ fn every_code_of_reading_is_said_of_some_fixture() -> Result<(), String> {
         assert!(told.errors() > 0, "{name}");
         assert_eq!(told.github().lines().count(), told.messages.len(), "{name}");
     }
-    let expected = Code::ALL.iter().filter(|code| code.said() == Said::Reading).copied();
+    let expected = Code::ALL.iter().filter(|code| code.stage() == Stage::Reading).copied();
     assert_eq!(said, expected.collect());
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use howdah_codegen::check::check;
 use howdah_codegen::config::Config;
 use howdah_codegen::model::Model;
-use howdah_codegen::project::{Failure, Place, model};
+use howdah_codegen::project::{ProjectError, ServerChoice, model};
 use howdah_connect::Target;
 use howdah_testkit::Database;
 use tempfile::TempDir;
@@ -30,14 +30,14 @@ fn project(schema: &str, sql: &str, files: &[(&str, &str)]) -> TempDir {
 }
 
 /// Its model and what is said of its schema, or its messages.
-fn described(folder: &Path, place: &Place) -> Result<(Model, String), String> {
+fn described(folder: &Path, place: &ServerChoice) -> Result<(Model, String), String> {
     let shown = |text: String| text.replace(&format!("{}/", folder.display()), "");
     let config = Config::read(&folder.join("howdah.yaml")).map_err(|wrong| shown(wrong.text()))?;
     let checked = check(&config).map_err(|wrong| shown(wrong.text()))?;
     match model(&config, &checked, place, &mut |_| {}) {
         Ok((model, _)) => Ok((model, checked.schema.said.join("\n"))),
         Err(failure) => {
-            let kind = if matches!(failure, Failure::Server(_)) { "server: " } else { "" };
+            let kind = if matches!(failure, ProjectError::Server(_)) { "server: " } else { "" };
             Err(shown(format!("{kind}{}", failure.diagnostics().text())))
         }
     }
@@ -48,8 +48,8 @@ fn heads(text: &str) -> Vec<&str> {
     text.lines().filter(|line| line.contains("error[") || line.contains("warning[")).collect()
 }
 
-fn server(database: &Database) -> Place {
-    Place::Server(Box::new(Target::new(database.conninfo()).expect("a target")))
+fn server(database: &Database) -> ServerChoice {
+    ServerChoice::Server(Box::new(Target::new(database.conninfo()).expect("a target")))
 }
 
 /// A folder's files, and what is said of them.
@@ -168,7 +168,7 @@ fn folders_of_every_tool_are_run_forwards_only() {
     for (files, expected) in NUMBERED.iter().chain([&flyway]) {
         let folder = project("[m/]", QUERY, files);
         let (model, said) =
-            described(folder.path(), &Place::Throwaway).unwrap_or_else(|text| panic!("{text}"));
+            described(folder.path(), &ServerChoice::Throwaway).unwrap_or_else(|text| panic!("{text}"));
         assert_eq!(said, *expected);
         let columns = &model.modules[0].statements[0].columns;
         assert_eq!((columns[0].nullable, columns[1].nullable), (true, false), "{expected}");
@@ -180,7 +180,7 @@ fn folders_of_every_tool_are_run_forwards_only() {
 fn what_is_unclear_asks_for_the_tool_and_takes_it() {
     let files = [("m/10_b.sql", "ALTER TABLE t ADD b text;\n"), ("m/2_t.sql", "CREATE TABLE t (a int);\n")];
     let folder = project("[m]", QUERY, &files);
-    let text = described(folder.path(), &Place::Throwaway).unwrap_err();
+    let text = described(folder.path(), &ServerChoice::Throwaway).unwrap_err();
     assert_eq!(
         heads(&text),
         [
@@ -189,17 +189,17 @@ fn what_is_unclear_asks_for_the_tool_and_takes_it() {
     );
     assert!(text.contains("schema: [{path: …, tool: goose}]"), "{text}");
     let folder = project("[m/a.dump]", QUERY, &[("m/a.dump", "PGDMP\u{1}\0")]);
-    let text = described(folder.path(), &Place::Throwaway).unwrap_err();
+    let text = described(folder.path(), &ServerChoice::Throwaway).unwrap_err();
     assert!(
         text.contains("howdah.yaml:3:10: error[NOT_SUPPORTED]: `m/a.dump` is an archive of pg_dump"),
         "{text}"
     );
     let folder = project("[{path: m, tool: sqlx}]", QUERY, &files);
-    let (_, said) = described(folder.path(), &Place::Throwaway).unwrap();
+    let (_, said) = described(folder.path(), &ServerChoice::Throwaway).unwrap();
     assert_eq!(said, "m read as sqlx: 2 steps");
     // Files that are named are read in that order.
     let folder = project("[m/2_t.sql, m/10_b.sql]", QUERY, &files);
-    assert!(described(folder.path(), &Place::Throwaway).is_ok());
+    assert!(described(folder.path(), &ServerChoice::Throwaway).is_ok());
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn errors_of_a_step_are_told_in_its_file() {
         ("m/2_b.sql", "-- +goose Up\nSELECT 'é';\nALTER TABLE t\n  ADD b txet;\n-- +goose Down\nx;\n"),
     ];
     let folder = project("[m/]", QUERY, &files);
-    let text = described(folder.path(), &Place::Throwaway).unwrap_err();
+    let text = described(folder.path(), &ServerChoice::Throwaway).unwrap_err();
     assert_eq!(
         heads(&text),
         ["m/2_b.sql:4:9: error[SQL_EXECUTION_ERROR]: type \"txet\" does not exist (42704)"]
@@ -250,7 +250,7 @@ fn what_reaches_further_than_a_database_is_refused_where_it_stands() {
     ];
     for (text, expected) in cases {
         let folder = project("[s.sql]", "-- QUERY q\nSELECT 1;\n", &[("s.sql", &text)]);
-        let told = described(folder.path(), &Place::Throwaway).unwrap_err();
+        let told = described(folder.path(), &ServerChoice::Throwaway).unwrap_err();
         let heads = heads(&told);
         assert!(heads.len() == 1 && heads[0].starts_with(&format!("s.sql:{expected}")), "{text}: {told}");
     }
@@ -304,7 +304,7 @@ fn what_a_tool_does_elsewhere_is_refused_by_name() {
     ];
     for (name, text, expected) in cases {
         let folder = project("[m/]", "-- QUERY q\nSELECT 1;\n", &[(name, text)]);
-        let told = described(folder.path(), &Place::Throwaway).unwrap_err();
+        let told = described(folder.path(), &ServerChoice::Throwaway).unwrap_err();
         assert!(heads(&told).iter().any(|head| head.starts_with(expected)), "{expected}: {told}");
     }
 }
@@ -350,7 +350,7 @@ fn a_dump_describes_what_its_database_is() {
         );
         let folder = project("[dump.sql]", SHOP_QUERIES, &[("dump.sql", &dump)]);
         let (found, said) =
-            described(folder.path(), &Place::Throwaway).unwrap_or_else(|text| panic!("{text}"));
+            described(folder.path(), &ServerChoice::Throwaway).unwrap_or_else(|text| panic!("{text}"));
         assert!(said.starts_with("dump.sql read as pg_dump: 1 step; not run: "), "{said}");
         assert_eq!(said.contains("with rows"), args != ["--schema-only"], "{said}");
         assert_eq!(found, expected, "{args:?}");
@@ -367,7 +367,8 @@ fn a_dump_of_an_extension_says_nothing_that_is_the_superusers() {
                 CREATE EXTENSION IF NOT EXISTS plpgsql WITH SCHEMA pg_catalog;\nCOMMENT ON EXTENSION plpgsql IS 'x';\n\
                 CREATE TABLE public.t (a integer, b text);\n";
     let folder = project("[dump.sql]", QUERY, &[("dump.sql", dump)]);
-    let (_, said) = described(folder.path(), &Place::Throwaway).unwrap_or_else(|text| panic!("{text}"));
+    let (_, said) =
+        described(folder.path(), &ServerChoice::Throwaway).unwrap_or_else(|text| panic!("{text}"));
     assert_eq!(said, "dump.sql read as pg_dump: 1 step; not run: 1 for a superuser");
 }
 
@@ -384,7 +385,7 @@ fn settings_of_a_step_end_with_it() {
              END $$;\n-- MIGRATE 1\nALTER TABLE t ADD c int;\n-- TESTDATA x\nINSERT INTO t (c) VALUES (1);\n{QUERY}"
         )
     };
-    for (place, wait) in [(Place::Throwaway, "0"), (server(&database), "2s")] {
+    for (place, wait) in [(ServerChoice::Throwaway, "0"), (server(&database), "2s")] {
         let folder = project("[s.sql]", &check(wait), &[("s.sql", step)]);
         let (model, said) = described(folder.path(), &place).unwrap_or_else(|text| panic!("{text}"));
         assert_eq!(said, "s.sql read as plain: 1 step; not run: 2 with settings of the session");
@@ -404,7 +405,7 @@ fn what_is_there_is_described_and_left_as_it_was() {
         database.sql("SELECT count(*) FROM pg_attribute WHERE attrelid = 't'::regclass AND attnum > 0"),
         "2"
     );
-    let text = described(folder.path(), &Place::Throwaway).unwrap_err();
+    let text = described(folder.path(), &ServerChoice::Throwaway).unwrap_err();
     assert!(
         text.starts_with("server: ") && text.contains("describes a database, and none is named"),
         "{text}"

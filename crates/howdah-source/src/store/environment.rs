@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What stores take from the process's surroundings; made by hand in tests.
+/// What stores take from the process's environment; made by hand in tests.
 #[derive(Clone, Default)]
 pub(super) struct Environment(BTreeMap<String, String>);
 

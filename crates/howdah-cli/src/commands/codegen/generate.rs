@@ -1,7 +1,7 @@
 //! `howdah codegen generate`: writes the code, or says whether it is as the files say.
 
 use howdah::{Error, ErrorKind};
-use howdah_codegen::project::{Place, output};
+use howdah_codegen::project::{ServerChoice, output};
 
 use super::programs::Programs;
 use super::project::{self, Refused};
@@ -12,12 +12,12 @@ use crate::figures::{counted, visible};
 use crate::render::Console;
 
 /// Generates once, on a throwaway server that stands ready if there is one, and returns the exit code.
-pub(super) fn run(args: &CodegenGenerate, ready: Option<&Place>, console: Console) -> u8 {
+pub(super) fn run(args: &CodegenGenerate, ready: Option<&ServerChoice>, console: Console) -> u8 {
     let format = args.project.format;
     generated(args, ready, console).unwrap_or_else(|refused| refused.tell(format, console))
 }
 
-fn generated(args: &CodegenGenerate, ready: Option<&Place>, console: Console) -> Result<u8, Refused> {
+fn generated(args: &CodegenGenerate, ready: Option<&ServerChoice>, console: Console) -> Result<u8, Refused> {
     let format = args.project.format;
     let config = project::read(args.place.as_deref(), &args.project)?;
     let prints = config.groups.iter().flat_map(|group| &group.outputs).any(|output| output.output.is_none());

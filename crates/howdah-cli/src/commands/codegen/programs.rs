@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use howdah::{Control, Error, ErrorKind};
-use howdah_codegen::project::program::Surroundings;
+use howdah_codegen::project::program::ProgramHost;
 
 use crate::exit;
 use crate::figures::{shell_word, visible, visible_lines};
@@ -50,7 +50,7 @@ impl Programs {
     }
 }
 
-impl Surroundings for Programs {
+impl ProgramHost for Programs {
     #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
     fn environment(&self) -> Vec<(OsString, OsString)> {
         VARIABLES.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?))).collect()

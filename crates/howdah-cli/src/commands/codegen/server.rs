@@ -2,7 +2,7 @@
 
 use howdah::Error;
 use howdah::connect::{ConnectOptions, Environment};
-use howdah_codegen::project::Place;
+use howdah_codegen::project::ServerChoice;
 
 use crate::args::DescribingServer;
 use crate::conceal;
@@ -12,7 +12,10 @@ const VARIABLES: [&str; 2] = ["HOWDAH_CODEGEN_URL", "SQG_POSTGRES_URL"];
 
 /// Chooses a server, of throwaway ones the one that stands ready; and says, behind its name, which variable named it. `PGHOST` and the like choose none: nobody's data are
 /// needed here, and a server should be touched on purpose.
-pub(super) fn choose(typed: &DescribingServer, ready: Option<&Place>) -> Result<(Place, String), Error> {
+pub(super) fn choose(
+    typed: &DescribingServer,
+    ready: Option<&ServerChoice>,
+) -> Result<(ServerChoice, String), Error> {
     let mut options = ConnectOptions::default();
     options.conninfo.clone_from(&typed.dbname);
     options.host.clone_from(&typed.host);
@@ -25,12 +28,12 @@ pub(super) fn choose(typed: &DescribingServer, ready: Option<&Place>) -> Result<
                 options.conninfo = Some(value);
                 from = format!(", from {name}");
             }
-            None => return Ok((ready.cloned().unwrap_or(Place::Throwaway), from)),
+            None => return Ok((ready.cloned().unwrap_or(ServerChoice::Throwaway), from)),
         }
     } else if let Some(conninfo) = &typed.dbname {
         conceal::password_of(conninfo);
     }
-    Ok((Place::Server(Box::new(options.resolve(&Environment::from_process())?)), from))
+    Ok((ServerChoice::Server(Box::new(options.resolve(&Environment::from_process())?)), from))
 }
 
 #[expect(

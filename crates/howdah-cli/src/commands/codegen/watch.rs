@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use howdah_codegen::config::Config;
 use howdah_codegen::dependencies::dependencies;
-use howdah_codegen::project::Place;
+use howdah_codegen::project::ServerChoice;
 
 use super::{generate, number, project, server};
 use crate::args::CodegenGenerate;
@@ -27,7 +27,7 @@ type Stamp = Option<(SystemTime, u64, u64)>;
 /// Generates until a signal ends it; returns only when the first time shows that what was typed cannot work, or when a signal
 /// came while a `command` ran.
 pub(super) fn run(args: &CodegenGenerate, console: Console) -> u8 {
-    let is_throwaway = matches!(server::choose(&args.server, None), Ok((Place::Throwaway, _)));
+    let is_throwaway = matches!(server::choose(&args.server, None), Ok((ServerChoice::Throwaway, _)));
     let mut config = None;
     let mut ready = None;
     loop {
@@ -41,7 +41,7 @@ pub(super) fn run(args: &CodegenGenerate, console: Console) -> u8 {
         }
         // Each description has a server of its own, on which no earlier one left anything; the next starts while nobody waits.
         drop(ready.take());
-        ready = Some(if is_throwaway { Place::ready().ok() } else { None });
+        ready = Some(if is_throwaway { ServerChoice::ready().ok() } else { None });
         let files = counted(number(before.len()), "file or folder", "files and folders");
         console.say(&format!("watching {files}; Ctrl-C ends it"));
         console.labelled("changed", &names(&changes(&before, || stamps(args, config.as_ref()))));

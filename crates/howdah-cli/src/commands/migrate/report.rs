@@ -2,7 +2,7 @@
 
 use howdah::Error;
 use howdah_codegen::diagnostic::Diagnostics;
-use howdah_codegen::migrate::{Entry, History, Outcome, Report, Standing};
+use howdah_codegen::migrate::{Entry, History, Outcome, Report, StepState};
 use serde_json::{Value, json};
 
 use super::{Refused, is_json, unplaced};
@@ -63,7 +63,7 @@ fn lines(history: &History, entries: &[Entry]) -> String {
     let width = entries.iter().map(|entry| visible(&entry.id).chars().count()).max().unwrap_or(0);
     let line = |entry: &Entry| {
         let step = entry.step.and_then(|index| history.steps.get(index));
-        let mut parts = vec![format!("{:<12}", word(entry.standing))];
+        let mut parts = vec![format!("{:<12}", word(entry.state))];
         parts.extend(step.map(|step| history.place(step)));
         parts.extend(entry.recorded.as_ref().map(|row| format!("{} by {}", row.applied_at, row.applied_by)));
         let id = visible(&entry.id);
@@ -73,22 +73,22 @@ fn lines(history: &History, entries: &[Entry]) -> String {
     entries.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn word(standing: Standing) -> &'static str {
-    match standing {
-        Standing::Applied => "applied",
-        Standing::Pending => "pending",
-        Standing::OutOfOrder => "out of order",
-        Standing::Changed => "changed",
-        Standing::Moved => "moved",
-        Standing::Interrupted => "interrupted",
-        Standing::Newer => "newer",
-        Standing::Missing => "missing",
+fn word(state: StepState) -> &'static str {
+    match state {
+        StepState::Applied => "applied",
+        StepState::Pending => "pending",
+        StepState::OutOfOrder => "out of order",
+        StepState::Changed => "changed",
+        StepState::Moved => "moved",
+        StepState::Interrupted => "interrupted",
+        StepState::Newer => "newer",
+        StepState::Missing => "missing",
     }
 }
 
 fn summary(history: &History, report: &Report) -> String {
     let project = visible(&history.project);
-    let is_pending = |entry: &&Entry| entry.standing == Standing::Pending;
+    let is_pending = |entry: &&Entry| entry.state == StepState::Pending;
     let pending = report.entries.iter().filter(is_pending).count();
     let steps = |count: usize| counted(u64::try_from(count).unwrap_or(u64::MAX), "step", "steps");
     let applied = report.applied.len();
@@ -132,7 +132,7 @@ fn step(history: &History, report: &Report, entry: &Entry) -> Value {
     let tried = report.tried.iter().find(|tried| Some(tried.index) == entry.step);
     json!({
         "id": entry.id,
-        "standing": entry.standing,
+        "standing": entry.state,
         "place": step.map(|step| history.place(step)),
         "checksum": migration.map(|migration| &migration.checksum),
         "no_transaction": migration.map(|migration| migration.no_transaction),

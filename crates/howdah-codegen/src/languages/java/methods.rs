@@ -338,7 +338,7 @@ fn counted(statement: &Statement, parameters: &[Parameter]) -> Vec<String> {
 fn operators(sql: &str) -> String {
     let tokens = lexer::lex(sql);
     let text = tokens.iter().map(|token| match token.kind {
-        lexer::Kind::Other => token.text(sql).replace('?', "??"),
+        lexer::TokenKind::Other => token.text(sql).replace('?', "??"),
         _ => token.text(sql).to_owned(),
     });
     text.collect()

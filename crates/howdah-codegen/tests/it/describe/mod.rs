@@ -6,7 +6,7 @@ mod nulls;
 mod random;
 mod types;
 
-use howdah_codegen::describe::{self, Described, Error, Wish};
+use howdah_codegen::describe::{self, DescribedStatement, Error, RequestedParameter};
 use howdah_connect::{ConnectOptions, Connection, Environment};
 use howdah_testkit::Database;
 
@@ -24,14 +24,16 @@ fn in_transaction<T>(database: &Database, work: impl AsyncFnOnce(&Connection) ->
 }
 
 /// Describes one statement on a database with this schema.
-fn described(schema: &str, sql: &str, wishes: &[Wish]) -> Result<Described, Error> {
+fn described(schema: &str, sql: &str, requested: &[RequestedParameter]) -> Result<DescribedStatement, Error> {
     let database = Database::new();
     database.sql(schema);
-    in_transaction(&database, async |connection| describe::describe(connection.client(), sql, wishes).await)
+    in_transaction(&database, async |connection| {
+        describe::describe(connection.client(), sql, requested).await
+    })
 }
 
-fn wish(name: &str, ty: Option<&str>) -> Wish {
-    Wish { name: name.to_owned(), ty: ty.map(str::to_owned) }
+fn parameter(name: &str, ty: Option<&str>) -> RequestedParameter {
+    RequestedParameter { name: name.to_owned(), ty: ty.map(str::to_owned) }
 }
 
 #[test]
@@ -61,8 +63,8 @@ fn an_error_carries_the_servers_code_and_place() {
     let error = described("create table t (a int)", "select 'é', emial from t", &[]).unwrap_err();
     assert_eq!(error.sqlstate.as_deref(), Some("42703"));
     assert_eq!(error.position, Some(13), "{error}");
-    let error = described("", "select $1", &[wish("x", Some("numbr"))]).unwrap_err();
-    assert_eq!((error.sqlstate.as_deref(), error.wish, error.position), (Some("42704"), Some(0), None));
+    let error = described("", "select $1", &[parameter("x", Some("numbr"))]).unwrap_err();
+    assert_eq!((error.sqlstate.as_deref(), error.parameter, error.position), (Some("42704"), Some(0), None));
     let error = described("", "select 1; select 2", &[]).unwrap_err();
     assert_eq!(error.sqlstate.as_deref(), Some("42601"));
 }
@@ -71,8 +73,8 @@ fn an_error_carries_the_servers_code_and_place() {
 fn a_parameter_gets_the_type_that_is_asked_for_and_the_servers_otherwise() {
     let schema = "create type mood as enum ('happy'); create table t (a bigint)";
     let sql = "select 1 from t where a = $1 and $2 is not null";
-    let wishes = [wish("a", None), wish("m", Some("mood[]"))];
-    let described = described(schema, sql, &wishes).unwrap();
+    let requested = [parameter("a", None), parameter("m", Some("mood[]"))];
+    let described = described(schema, sql, &requested).unwrap();
     let seen: Vec<_> =
         described.parameters.iter().map(|one| (one.name.as_str(), one.ty.sql.as_str())).collect();
     assert_eq!(seen, [("a", "bigint"), ("m", "public.mood[]")]);

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use howdah_codegen::describe::{self, Wish};
+use howdah_codegen::describe::{self, RequestedParameter};
 use howdah_testkit::Database;
 use howdah_testkit::require::missing;
 
-use super::{described, in_transaction, wish};
+use super::{described, in_transaction, parameter};
 
 const SCHEMA: &str = include_str!("../fixtures/nulls/schema.sql");
 const STATEMENTS: &str = include_str!("../fixtures/nulls/statements.txt");
@@ -116,6 +116,6 @@ fn a_statement_that_ends_in_a_comment_or_has_no_tree_is_described() {
     assert!(!answer.columns[0].nullable, "{}", answer.columns[0].because);
     let answer = described("", "show work_mem", &[]).unwrap();
     assert!(answer.columns[0].nullable);
-    let wishes: [Wish; 1] = [wish("a", Some("int"))];
-    assert!(described("", "select $1 is null", &wishes).unwrap().parameters[0].nullable);
+    let requested: [RequestedParameter; 1] = [parameter("a", Some("int"))];
+    assert!(described("", "select $1 is null", &requested).unwrap().parameters[0].nullable);
 }

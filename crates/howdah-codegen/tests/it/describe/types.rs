@@ -1,6 +1,6 @@
-//! Types and origins of columns.
+//! ServerTypes and origins of columns.
 
-use howdah_codegen::describe::{self, Types};
+use howdah_codegen::describe::{self, ServerTypes};
 use howdah_testkit::Database;
 use serde_json::json;
 
@@ -27,7 +27,7 @@ fn types_are_read_with_all_that_they_are_made_of() {
         let client = connection.client();
         let described = describe::describe(client, "select * from t", &[]).await.unwrap();
         let oids: Vec<u32> = described.columns.iter().map(|column| column.oid).collect();
-        let types = Types::read(client, &oids).await.unwrap();
+        let types = ServerTypes::read(client, &oids).await.unwrap();
         assert_eq!(types.reference(20).unwrap().sql, "bigint");
         assert_eq!(types.reference(oids[2]).unwrap().sql, "numeric[]");
         assert_eq!(types.reference(1), None);

@@ -74,21 +74,21 @@ impl BatchSender {
                 [] => TransactionRequest::CommitRecord(beside),
                 rows => TransactionRequest::Rows { rows, method, beside, again: doubt.again },
             };
-            let trouble = match self.ask(request).await {
+            let failure = match self.ask(request).await {
                 Ok(returned) => {
                     if self.wait_was_cut_short() {
                         self.make_durable().await?;
                     }
                     return Ok(returned);
                 }
-                Err(trouble) => trouble,
+                Err(failure) => failure,
             };
-            if let Some(altered) = self.altered(&trouble).await {
+            if let Some(altered) = self.altered(&failure).await {
                 return Err(SegmentFailure::All(unless_it_may_be_in(altered, doubt.may_be_in)));
             }
-            let reaction = react(FailedAttempt::of(&trouble, shared.ledger.as_ref()), rows.len(), doubt);
+            let reaction = react(FailedAttempt::of(&failure, shared.ledger.as_ref()), rows.len(), doubt);
             self.tried_again |= doubt.again;
-            let (error, row) = trouble.into_parts();
+            let (error, row) = failure.into_parts();
             match reaction {
                 Reaction::FoundWritten => {
                     shared.recorder.found_out();
@@ -159,11 +159,11 @@ impl BatchSender {
         })
     }
 
-    /// Why rows cannot be written any more, where the trouble may come of a table that was altered, and it was.
-    async fn altered(&self, trouble: &AttemptError) -> Option<Error> {
+    /// Why rows cannot be written any more, where that may come of a table that was altered, and it was.
+    async fn altered(&self, failure: &AttemptError) -> Option<Error> {
         // Types that do not meet, columns and tables that are not there, and bytes that are no value of the type.
         const SIGNS: [&str; 8] = ["42883", "42804", "42703", "42704", "08P01", "22P03", "0A000", "42846"];
-        let (AttemptError::Failed(error, _), Some(session)) = (trouble, &self.session) else { return None };
+        let (AttemptError::Failed(error, _), Some(session)) = (failure, &self.session) else { return None };
         if !SIGNS.contains(&error.sqlstate()?) {
             return None;
         }

@@ -46,9 +46,9 @@ pub(super) enum ErrorMeaning {
 }
 
 impl<'e> FailedAttempt<'e> {
-    /// What is seen of `trouble` by a writer with this `ledger`.
-    pub(super) fn of(trouble: &'e AttemptError, ledger: Option<&Ledger>) -> FailedAttempt<'e> {
-        match trouble {
+    /// What is seen of a failure by a writer with this `ledger`.
+    pub(super) fn of(failure: &'e AttemptError, ledger: Option<&Ledger>) -> FailedAttempt<'e> {
+        match failure {
             AttemptError::Unreachable(error) => FailedAttempt::Unreachable { may_pass: error.is_retryable() },
             AttemptError::Silent(_) => FailedAttempt::Silent,
             AttemptError::Failed(error, _) => FailedAttempt::Failed {

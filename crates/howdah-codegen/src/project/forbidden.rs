@@ -1,6 +1,6 @@
 //! Statements that no step may have, by name. What is hidden in functions, the server is asked about before a commit.
 
-use crate::source::lexer::{self, Kind};
+use crate::source::lexer::{self, TokenKind};
 
 /// What keeps a statement from being run, and what to do instead.
 pub(crate) struct Refusal {
@@ -27,13 +27,13 @@ const ALONE: [&str; 12] = [
     "reset",
 ];
 
-/// Judges a statement. `theirs`: the server is the user's. `alone`: no transaction is around it.
+/// Why a step may not have a statement. `theirs`: the server is the user's. `alone`: no transaction is around it.
 pub(crate) fn refusal(sql: &str, theirs: bool, alone: bool) -> Option<Refusal> {
     let tokens = lexer::lex(sql);
     let said = tokens.iter().filter(|token| !token.is_trivia()).collect::<Vec<_>>();
     let word = |index: usize| {
         said.get(index)
-            .filter(|token| token.kind == Kind::Word)
+            .filter(|token| token.kind == TokenKind::Word)
             .map(|token| token.text(sql).to_ascii_lowercase())
             .unwrap_or_default()
     };
@@ -81,7 +81,7 @@ pub(crate) fn refusal(sql: &str, theirs: bool, alone: bool) -> Option<Refusal> {
 }
 
 /// Whether a COPY names a file or a program.
-fn copies_files(tokens: &[(Kind, &str)]) -> bool {
+fn copies_files(tokens: &[(TokenKind, &str)]) -> bool {
     let depth = |depth: i32, text: &str| match text {
         "(" => depth + 1,
         ")" => depth - 1,
@@ -93,7 +93,7 @@ fn copies_files(tokens: &[(Kind, &str)]) -> bool {
         let direction = pair[0].1.eq_ignore_ascii_case("from") || pair[0].1.eq_ignore_ascii_case("to");
         if level == 0 && direction {
             let (kind, text) = pair[1];
-            return !(kind == Kind::Word
+            return !(kind == TokenKind::Word
                 && (text.eq_ignore_ascii_case("stdin") || text.eq_ignore_ascii_case("stdout")));
         }
     }

@@ -131,7 +131,7 @@ impl Value {
 }
 
 /// A node or list that is not closed yet.
-enum Open {
+enum OpenTreeNode {
     List(Vec<Value>),
     /// Its tag is not read yet.
     Untagged,
@@ -141,28 +141,28 @@ enum Open {
 /// Reads a tree; None for a text that is none, or that is too deep.
 pub(crate) fn parse(text: &str) -> Option<Value> {
     let mut rest = Tokens { text: text.as_bytes(), place: 0 };
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenTreeNode> = Vec::new();
     while let Some(token) = rest.next() {
         let value = match token {
-            Token::Open(b'(') => {
-                open.push(Open::List(Vec::new()));
+            TreeToken::OpenTreeNode(b'(') => {
+                open.push(OpenTreeNode::List(Vec::new()));
                 None
             }
-            Token::Open(_) => {
-                open.push(Open::Untagged);
+            TreeToken::OpenTreeNode(_) => {
+                open.push(OpenTreeNode::Untagged);
                 None
             }
-            Token::Close(bracket) => match (bracket, open.pop()?) {
-                (b')', Open::List(items)) => Some(Value::List(items)),
-                (b'}', Open::Node(node)) => Some(Value::Node(node)),
+            TreeToken::Close(bracket) => match (bracket, open.pop()?) {
+                (b')', OpenTreeNode::List(items)) => Some(Value::List(items)),
+                (b'}', OpenTreeNode::Node(node)) => Some(Value::Node(node)),
                 _ => return None,
             },
-            Token::Word(raw) => match open.last_mut() {
-                Some(last @ Open::Untagged) => {
-                    *last = Open::Node(Node { tag: plain(raw), fields: Vec::new() });
+            TreeToken::Word(raw) => match open.last_mut() {
+                Some(last @ OpenTreeNode::Untagged) => {
+                    *last = OpenTreeNode::Node(Node { tag: plain(raw), fields: Vec::new() });
                     None
                 }
-                Some(Open::Node(node)) if is_field(node, raw) => {
+                Some(OpenTreeNode::Node(node)) if is_field(node, raw) => {
                     node.fields.push((plain(&raw[1..]), Vec::new()));
                     None
                 }
@@ -175,9 +175,9 @@ pub(crate) fn parse(text: &str) -> Option<Value> {
         let Some(value) = value else { continue };
         match open.last_mut() {
             None => return rest.is_at_end().then_some(value),
-            Some(Open::List(items)) => items.push(value),
-            Some(Open::Node(node)) => node.fields.last_mut()?.1.push(value),
-            Some(Open::Untagged) => return None,
+            Some(OpenTreeNode::List(items)) => items.push(value),
+            Some(OpenTreeNode::Node(node)) => node.fields.last_mut()?.1.push(value),
+            Some(OpenTreeNode::Untagged) => return None,
         }
     }
     None
@@ -212,8 +212,8 @@ fn plain(raw: &[u8]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-enum Token<'t> {
-    Open(u8),
+enum TreeToken<'t> {
+    OpenTreeNode(u8),
     Close(u8),
     Word(&'t [u8]),
 }
@@ -224,14 +224,14 @@ struct Tokens<'t> {
 }
 
 impl<'t> Tokens<'t> {
-    fn next(&mut self) -> Option<Token<'t>> {
+    fn next(&mut self) -> Option<TreeToken<'t>> {
         self.skip_blanks();
         let start = self.place;
         let first = *self.text.get(start)?;
         self.place += 1;
         match first {
-            b'(' | b'{' => return Some(Token::Open(first)),
-            b')' | b'}' => return Some(Token::Close(first)),
+            b'(' | b'{' => return Some(TreeToken::OpenTreeNode(first)),
+            b')' | b'}' => return Some(TreeToken::Close(first)),
             _ => self.place = start,
         }
         while let Some(byte) = self.text.get(self.place) {
@@ -242,7 +242,7 @@ impl<'t> Tokens<'t> {
             }
         }
         self.place = self.place.min(self.text.len());
-        Some(Token::Word(&self.text[start..self.place]))
+        Some(TreeToken::Word(&self.text[start..self.place]))
     }
 
     fn skip_blanks(&mut self) {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::source::lexer::{Kind, Token};
+use crate::source::lexer::{Token, TokenKind};
 
 /// Why something is not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Left {
+pub enum SkipReason {
     /// Owners and rights, of roles that are elsewhere.
     Rights,
     /// Rows of a dump.
@@ -24,38 +24,38 @@ pub enum Left {
 
 /// How often.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LeftOut(BTreeMap<Left, usize>);
+pub struct SkippedStatements(BTreeMap<SkipReason, usize>);
 
-impl LeftOut {
+impl SkippedStatements {
     /// One more.
-    pub fn count(&mut self, left: Left) {
-        *self.0.entry(left).or_default() += 1;
+    pub fn count(&mut self, reason: SkipReason) {
+        *self.0.entry(reason).or_default() += 1;
     }
 
     /// How many.
     #[must_use]
-    pub fn of(&self, left: Left) -> usize {
-        self.0.get(&left).copied().unwrap_or_default()
+    pub fn of(&self, reason: SkipReason) -> usize {
+        self.0.get(&reason).copied().unwrap_or_default()
     }
 
     /// Those of another file too.
     pub(super) fn add(&mut self, other: &Self) {
-        for (left, count) in &other.0 {
-            *self.0.entry(*left).or_default() += count;
+        for (reason, count) in &other.0 {
+            *self.0.entry(*reason).or_default() += count;
         }
     }
 }
 
-impl fmt::Display for LeftOut {
+impl fmt::Display for SkippedStatements {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, (left, count)) in self.0.iter().enumerate() {
-            let what = match left {
-                Left::Rights => "of owners and rights",
-                Left::Rows => "with rows",
-                Left::Psql => "for psql",
-                Left::Transaction => "of BEGIN and COMMIT",
-                Left::Setting => "with settings of the session",
-                Left::Server => "for a superuser",
+        for (index, (reason, count)) in self.0.iter().enumerate() {
+            let what = match reason {
+                SkipReason::Rights => "of owners and rights",
+                SkipReason::Rows => "with rows",
+                SkipReason::Psql => "for psql",
+                SkipReason::Transaction => "of BEGIN and COMMIT",
+                SkipReason::Setting => "with settings of the session",
+                SkipReason::Server => "for a superuser",
             };
             write!(formatter, "{}{count} {what}", if index == 0 { "" } else { ", " })?;
         }
@@ -67,10 +67,10 @@ impl fmt::Display for LeftOut {
 const WAITS: [&str; 4] =
     ["lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout", "transaction_timeout"];
 
-/// Judges a statement by its tokens, of which none is blank or a comment.
-pub(super) fn judge(tokens: &[Token], text: &str, is_dump: bool) -> Option<Left> {
+/// Why a statement is not run, by its tokens, of which none is blank or a comment.
+pub(super) fn skip_reason(tokens: &[Token], text: &str, is_dump: bool) -> Option<SkipReason> {
     let word = |index: usize| {
-        let token = tokens.get(index).filter(|token| token.kind == Kind::Word);
+        let token = tokens.get(index).filter(|token| token.kind == TokenKind::Word);
         token.map(|token| token.text(text).to_ascii_lowercase()).unwrap_or_default()
     };
     let words = [word(0), word(1), word(2), word(3)];
@@ -81,29 +81,31 @@ pub(super) fn judge(tokens: &[Token], text: &str, is_dump: bool) -> Option<Left>
         _ => "",
     };
     match first {
-        "grant" | "revoke" => return Some(Left::Rights),
+        "grant" | "revoke" => return Some(SkipReason::Rights),
         "alter" if (second, third) == ("default", "privileges") || is_owner(tokens, text) => {
-            return Some(Left::Rights);
+            return Some(SkipReason::Rights);
         }
-        "begin" | "commit" | "end" if second != "prepared" => return Some(Left::Transaction),
-        "start" if second == "transaction" => return Some(Left::Transaction),
-        "set" if WAITS.contains(&set) => return Some(Left::Setting),
+        "begin" | "commit" | "end" if second != "prepared" => return Some(SkipReason::Transaction),
+        "start" if second == "transaction" => return Some(SkipReason::Transaction),
+        "set" if WAITS.contains(&set) => return Some(SkipReason::Setting),
         _ if !is_dump => return None,
-        "insert" => return Some(Left::Rows),
-        "copy" => return copies_in(tokens, text).then_some(Left::Rows),
-        "set" if matches!(set, "default_tablespace" | "client_encoding") => return Some(Left::Setting),
+        "insert" => return Some(SkipReason::Rows),
+        "copy" => return copies_in(tokens, text).then_some(SkipReason::Rows),
+        "set" if matches!(set, "default_tablespace" | "client_encoding") => return Some(SkipReason::Setting),
         _ => {}
     }
     match (first, second, third) {
-        ("set", "session", "authorization") | ("reset" | "set", "role", _) => Some(Left::Setting),
-        ("reset", "session", "authorization") => Some(Left::Setting),
+        ("set", "session", "authorization") | ("reset" | "set", "role", _) => Some(SkipReason::Setting),
+        ("reset", "session", "authorization") => Some(SkipReason::Setting),
         // Who sees which rows is no part of a description, and the roles are elsewhere.
-        ("create" | "alter" | "drop", "policy", _) | ("comment", "on", "policy") => Some(Left::Rights),
+        ("create" | "alter" | "drop", "policy", _) | ("comment", "on", "policy") => Some(SkipReason::Rights),
         ("create" | "alter" | "drop", "database" | "publication" | "subscription", _)
         | ("create" | "alter" | "drop", "event", "trigger")
-        | ("security", "label", _) => Some(Left::Server),
-        ("comment", "on", "database" | "extension" | "publication" | "subscription") => Some(Left::Server),
-        ("comment", "on", "event") if fourth == "trigger" => Some(Left::Server),
+        | ("security", "label", _) => Some(SkipReason::Server),
+        ("comment", "on", "database" | "extension" | "publication" | "subscription") => {
+            Some(SkipReason::Server)
+        }
+        ("comment", "on", "event") if fourth == "trigger" => Some(SkipReason::Server),
         _ => None,
     }
 }
@@ -113,8 +115,8 @@ fn outside(tokens: &[Token]) -> impl Iterator<Item = &Token> {
     let mut depth = 0_usize;
     tokens.iter().filter(move |token| {
         match token.kind {
-            Kind::Open => depth += 1,
-            Kind::Close => depth = depth.saturating_sub(1),
+            TokenKind::Open => depth += 1,
+            TokenKind::Close => depth = depth.saturating_sub(1),
             _ => return depth == 0,
         }
         false
@@ -146,9 +148,9 @@ mod tests {
     use super::*;
     use crate::source::lexer::lex;
 
-    fn judged(sql: &str, is_dump: bool) -> Option<Left> {
+    fn reason(sql: &str, is_dump: bool) -> Option<SkipReason> {
         let tokens = lex(sql).into_iter().filter(|token| !token.is_trivia()).collect::<Vec<_>>();
-        judge(&tokens, sql, is_dump)
+        skip_reason(&tokens, sql, is_dump)
     }
 
     #[test]
@@ -160,7 +162,7 @@ mod tests {
             "ALTER FUNCTION f(a int, b int) OWNER TO ann",
             "ALTER DEFAULT PRIVILEGES FOR ROLE a GRANT SELECT ON TABLES TO b",
         ] {
-            assert_eq!(judged(sql, false), Some(Left::Rights), "{sql}");
+            assert_eq!(reason(sql, false), Some(SkipReason::Rights), "{sql}");
         }
         for sql in [
             "ALTER TABLE t ADD a int, OWNER TO ann",
@@ -172,18 +174,21 @@ mod tests {
             "SET search_path = ''",
             "SET check_function_bodies = false",
         ] {
-            assert_eq!(judged(sql, true), None, "{sql}");
+            assert_eq!(reason(sql, true), None, "{sql}");
         }
         for sql in ["INSERT INTO t VALUES (1)", "COPY t (a) FROM stdin"] {
-            assert_eq!((judged(sql, true), judged(sql, false)), (Some(Left::Rows), None), "{sql}");
+            assert_eq!((reason(sql, true), reason(sql, false)), (Some(SkipReason::Rows), None), "{sql}");
         }
         for sql in ["COPY t FROM '/etc/passwd'", "COPY t TO PROGRAM 'x'", "COPY (SELECT 1 FROM stdin) TO 'x'"]
         {
-            assert_eq!(judged(sql, true), None, "{sql}");
+            assert_eq!(reason(sql, true), None, "{sql}");
         }
-        assert_eq!(judged("SET LOCAL lock_timeout = 0", false), Some(Left::Setting));
-        assert_eq!(judged("CREATE POLICY p ON t FOR SELECT TO app USING (true)", true), Some(Left::Rights));
-        assert_eq!(judged("CREATE POLICY p ON t FOR SELECT TO app USING (true)", false), None);
-        assert_eq!(judged("COMMENT ON EXTENSION hstore IS 'x'", true), Some(Left::Server));
+        assert_eq!(reason("SET LOCAL lock_timeout = 0", false), Some(SkipReason::Setting));
+        assert_eq!(
+            reason("CREATE POLICY p ON t FOR SELECT TO app USING (true)", true),
+            Some(SkipReason::Rights)
+        );
+        assert_eq!(reason("CREATE POLICY p ON t FOR SELECT TO app USING (true)", false), None);
+        assert_eq!(reason("COMMENT ON EXTENSION hstore IS 'x'", true), Some(SkipReason::Server));
     }
 }

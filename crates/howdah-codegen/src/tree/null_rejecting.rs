@@ -6,7 +6,7 @@ use super::catalog::Catalog;
 use super::{Node, Value};
 
 /// A column of a relation of one query: the places in its range table and in the relation, both from 1.
-pub(super) type Place = (i64, i64);
+pub(super) type RangeColumn = (i64, i64);
 
 /// Reads conditions of one query.
 pub(super) struct Conditions<'t> {
@@ -17,26 +17,26 @@ pub(super) struct Conditions<'t> {
 
 /// What a condition is known to be.
 #[derive(Clone, Copy, PartialEq)]
-enum Outcome {
+enum Truth {
     True,
     NotNull,
 }
 
-fn both(one: BTreeSet<Place>, other: &BTreeSet<Place>) -> BTreeSet<Place> {
+fn both(one: BTreeSet<RangeColumn>, other: &BTreeSet<RangeColumn>) -> BTreeSet<RangeColumn> {
     one.intersection(other).copied().collect()
 }
 
 impl Conditions<'_> {
     /// The columns that are not null where `condition` is true.
-    pub(super) fn proved(&self, condition: &Value) -> BTreeSet<Place> {
-        self.read(condition, Outcome::True)
+    pub(super) fn proved(&self, condition: &Value) -> BTreeSet<RangeColumn> {
+        self.read(condition, Truth::True)
     }
 
     /// The columns that are not null where `condition` is false or null: it tests them by IS NULL.
-    pub(super) fn proved_by_failing(&self, condition: &Node) -> BTreeSet<Place> {
+    pub(super) fn proved_by_failing(&self, condition: &Node) -> BTreeSet<RangeColumn> {
         match condition.tag.as_str() {
             "NULLTEST" if condition.number("nulltesttype") == Some(0) && !condition.is("argisrow") => {
-                self.read(condition.field("arg"), Outcome::NotNull)
+                self.read(condition.field("arg"), Truth::NotNull)
             }
             "BOOLEXPR" if condition.word("boolop") == "or" => {
                 condition.nodes("args").flat_map(|arm| self.proved_by_failing(arm)).collect()
@@ -45,27 +45,27 @@ impl Conditions<'_> {
         }
     }
 
-    fn read(&self, condition: &Value, outcome: Outcome) -> BTreeSet<Place> {
+    fn read(&self, condition: &Value, truth: Truth) -> BTreeSet<RangeColumn> {
         if let Value::List(items) = condition {
-            return items.iter().flat_map(|item| self.read(item, outcome)).collect();
+            return items.iter().flat_map(|item| self.read(item, truth)).collect();
         }
-        condition.as_node().map(|node| self.read_node(node, outcome)).unwrap_or_default()
+        condition.as_node().map(|node| self.read_node(node, truth)).unwrap_or_default()
     }
 
-    fn read_node(&self, node: &Node, outcome: Outcome) -> BTreeSet<Place> {
-        let all = |field: &str| -> BTreeSet<Place> {
-            node.nodes(field).flat_map(|arg| self.read_node(arg, Outcome::NotNull)).collect()
+    fn read_node(&self, node: &Node, truth: Truth) -> BTreeSet<RangeColumn> {
+        let all = |field: &str| -> BTreeSet<RangeColumn> {
+            node.nodes(field).flat_map(|arg| self.read_node(arg, Truth::NotNull)).collect()
         };
         match node.tag.as_str() {
             "VAR" => self.variable(node),
             "BOOLEXPR" => match node.word("boolop") {
                 "not" => all("args"),
-                "and" if outcome == Outcome::True => {
-                    node.nodes("args").flat_map(|arm| self.read_node(arm, outcome)).collect()
+                "and" if truth == Truth::True => {
+                    node.nodes("args").flat_map(|arm| self.read_node(arm, truth)).collect()
                 }
                 // One arm may decide alone.
                 _ => {
-                    let arms = node.nodes("args").map(|arm| self.read_node(arm, outcome));
+                    let arms = node.nodes("args").map(|arm| self.read_node(arm, truth));
                     arms.reduce(|one, other| both(one, &other)).unwrap_or_default()
                 }
             },
@@ -77,39 +77,37 @@ impl Conditions<'_> {
                     array.tag == "ARRAYEXPR" && !array.field("elements").items().is_empty()
                 });
                 // No element, no comparison: ANY is false then, ALL is true.
-                match (node.is("useOr") && outcome == Outcome::True) || has_elements {
+                match (node.is("useOr") && truth == Truth::True) || has_elements {
                     true => node
                         .nodes("args")
                         .take(1)
-                        .flat_map(|arg| self.read_node(arg, Outcome::NotNull))
+                        .flat_map(|arg| self.read_node(arg, Truth::NotNull))
                         .collect(),
                     false => BTreeSet::new(),
                 }
             }
-            "NULLTEST" if outcome == Outcome::True => {
+            "NULLTEST" if truth == Truth::True => {
                 match node.number("nulltesttype") == Some(1) && !node.is("argisrow") {
-                    true => self.read(node.field("arg"), Outcome::NotNull),
+                    true => self.read(node.field("arg"), Truth::NotNull),
                     false => BTreeSet::new(),
                 }
             }
             // IS TRUE, IS FALSE, IS NOT UNKNOWN.
-            "BOOLEANTEST" if outcome == Outcome::True => match node.number("booltesttype") {
-                Some(0 | 2 | 5) => self.read(node.field("arg"), Outcome::NotNull),
+            "BOOLEANTEST" if truth == Truth::True => match node.number("booltesttype") {
+                Some(0 | 2 | 5) => self.read(node.field("arg"), Truth::NotNull),
                 _ => BTreeSet::new(),
             },
             // x IN (SELECT …): what stands left was compared.
-            "SUBLINK" if outcome == Outcome::True && node.number("subLinkType") == Some(2) => {
-                self.read(node.field("testexpr"), outcome)
+            "SUBLINK" if truth == Truth::True && node.number("subLinkType") == Some(2) => {
+                self.read(node.field("testexpr"), truth)
             }
-            "RELABELTYPE" | "COERCEVIAIO" | "ARRAYCOERCEEXPR" => {
-                self.read(node.field("arg"), Outcome::NotNull)
-            }
-            "COLLATEEXPR" => self.read(node.field("arg"), outcome),
+            "RELABELTYPE" | "COERCEVIAIO" | "ARRAYCOERCEEXPR" => self.read(node.field("arg"), Truth::NotNull),
+            "COLLATEEXPR" => self.read(node.field("arg"), truth),
             _ => BTreeSet::new(),
         }
     }
 
-    fn variable(&self, node: &Node) -> BTreeSet<Place> {
+    fn variable(&self, node: &Node) -> BTreeSet<RangeColumn> {
         let (Some(relation), Some(column)) = (node.number("varno"), node.number("varattno")) else {
             return BTreeSet::new();
         };
@@ -119,7 +117,7 @@ impl Conditions<'_> {
         let entry = usize::try_from(relation - 1).ok().and_then(|index| self.relations.get(index));
         match entry.and_then(|entry| aliased(entry, column)) {
             // A column of a join is another's.
-            Some(meant) => self.read_node(meant, Outcome::NotNull),
+            Some(meant) => self.read_node(meant, Truth::NotNull),
             None if entry.is_some_and(|entry| is_alias(entry)) => BTreeSet::new(),
             None => BTreeSet::from([(relation, column)]),
         }

@@ -11,11 +11,11 @@ use ring::rand::{SecureRandom, SystemRandom};
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
-use super::trouble::Trouble;
+use super::server_error::ServerError;
 
 /// Which server is asked.
 #[derive(Debug, Clone)]
-pub enum Place {
+pub enum ServerChoice {
     /// One that is made for it, and removed.
     Throwaway,
     /// A throwaway one that stands ready, and that nobody has described anything on: steps leave roles behind.
@@ -34,7 +34,7 @@ const SCRATCH: &str = "howdah_codegen_";
 const ATTEMPTS: u32 = 5;
 
 /// A server that was reached.
-pub(super) enum Host {
+pub(super) enum DescribingServer {
     Throwaway {
         /// Stops the server when it goes.
         server: Arc<Throwaway>,
@@ -51,13 +51,13 @@ pub(super) enum Host {
     },
 }
 
-/// A place for one group of files.
-pub(super) struct Scratch {
+/// A database or transaction for one group of files.
+pub(super) struct ScratchDatabase {
     connection: Connection,
-    pub(super) kind: Kind,
+    pub(super) kind: ScratchKind,
 }
 
-pub(super) enum Kind {
+pub(super) enum ScratchKind {
     /// A database on a throwaway server; its superuser makes extensions.
     Throwaway(Connection),
     /// A database on a server of the user's; the other connection removes it.
@@ -69,7 +69,7 @@ pub(super) enum Kind {
     },
 }
 
-impl Place {
+impl ServerChoice {
     /// A throwaway server, started ahead of the description that needs it.
     ///
     /// # Errors
@@ -80,17 +80,17 @@ impl Place {
     }
 }
 
-impl Host {
+impl DescribingServer {
     /// `is_there`: the tables are in the database that is named.
-    pub(super) async fn open(place: &Place, is_there: bool) -> Result<Self, Trouble> {
-        match place {
-            Place::Throwaway | Place::Ready(_) if is_there => {
+    pub(super) async fn open(choice: &ServerChoice, is_there: bool) -> Result<Self, ServerError> {
+        match choice {
+            ServerChoice::Throwaway | ServerChoice::Ready(_) if is_there => {
                 let message = "`schema: database` describes a database, and none is named";
-                Err(Trouble::of(message.to_owned(), Some("name it: -d CONNINFO")))
+                Err(ServerError::of(message.to_owned(), Some("name it: -d CONNINFO")))
             }
-            Place::Throwaway | Place::Ready(_) => {
-                let server = match place {
-                    Place::Ready(server) => Arc::clone(server),
+            ServerChoice::Throwaway | ServerChoice::Ready(_) => {
+                let server = match choice {
+                    ServerChoice::Ready(server) => Arc::clone(server),
                     _ => Arc::new(Throwaway::start(&Settings::fast_and_unsafe())?),
                 };
                 // Complete in itself: PGOPTIONS and the like are for the user's servers.
@@ -111,7 +111,7 @@ impl Host {
                 connection.client().batch_execute(&sql).await?;
                 Ok(Self::Throwaway { server, superuser: Box::new(superuser), role: Box::new(role) })
             }
-            Place::Server(target) => {
+            ServerChoice::Server(target) => {
                 let target = Target::clone(target).with_fallback_application_name("howdah codegen");
                 let connection = target.connect().await?;
                 let target = Box::new(target.pinned_to(&connection));
@@ -137,8 +137,8 @@ impl Host {
         }
     }
 
-    /// A new place.
-    pub(super) async fn scratch(&self) -> Result<Scratch, Trouble> {
+    /// A new scratch database.
+    pub(super) async fn scratch(&self) -> Result<ScratchDatabase, ServerError> {
         match self {
             Self::Throwaway { superuser, role, .. } => {
                 let name = scratch_name()?;
@@ -147,7 +147,7 @@ impl Host {
                 keeper.client().batch_execute(&sql).await?;
                 let superuser = Target::clone(superuser).with_dbname(&name).connect().await?;
                 let connection = Target::clone(role).with_dbname(&name).connect().await?;
-                Ok(Scratch { connection, kind: Kind::Throwaway(superuser) })
+                Ok(ScratchDatabase { connection, kind: ScratchKind::Throwaway(superuser) })
             }
             Self::Server { target, makes: true, .. } => {
                 let keeper = target.connect().await?;
@@ -157,7 +157,10 @@ impl Host {
                     keeper.client().batch_execute(&format!("CREATE DATABASE {name}")).await?;
                     match Target::clone(target).with_dbname(&name).connect().await {
                         Ok(connection) => {
-                            return Ok(Scratch { connection, kind: Kind::Database { name, keeper } });
+                            return Ok(ScratchDatabase {
+                                connection,
+                                kind: ScratchKind::Database { name, keeper },
+                            });
                         }
                         // Another run took it for dead, since there was no session in it yet.
                         Err(error) if error.sqlstate() == Some("3D000") && attempt < ATTEMPTS => {}
@@ -167,17 +170,17 @@ impl Host {
                         }
                     }
                 }
-                Err(Trouble::of("there is no scratch database".to_owned(), None))
+                Err(ServerError::of("there is no scratch database".to_owned(), None))
             }
             Self::Server { target, is_there, .. } => {
                 let connection = target.connect().await?;
-                Ok(Scratch { connection, kind: Kind::Transaction { asked: *is_there } })
+                Ok(ScratchDatabase { connection, kind: ScratchKind::Transaction { asked: *is_there } })
             }
         }
     }
 }
 
-impl Scratch {
+impl ScratchDatabase {
     /// The session in which steps run and questions are asked.
     pub(super) fn client(&self) -> &Client {
         self.connection.client()
@@ -185,29 +188,29 @@ impl Scratch {
 
     /// Whether the server is the user's.
     pub(super) fn is_theirs(&self) -> bool {
-        !matches!(self.kind, Kind::Throwaway(_))
+        !matches!(self.kind, ScratchKind::Throwaway(_))
     }
 
     /// Leaves nothing there.
-    pub(super) async fn remove(self) -> Result<(), Trouble> {
+    pub(super) async fn remove(self) -> Result<(), ServerError> {
         match self.kind {
             // It ends with its server.
-            Kind::Throwaway(_) => Ok(()),
-            Kind::Database { name, keeper } => {
+            ScratchKind::Throwaway(_) => Ok(()),
+            ScratchKind::Database { name, keeper } => {
                 drop(self.connection);
                 drop_database(keeper.client(), &name).await
             }
-            Kind::Transaction { .. } => Ok(self.connection.client().batch_execute("ROLLBACK").await?),
+            ScratchKind::Transaction { .. } => Ok(self.connection.client().batch_execute("ROLLBACK").await?),
         }
     }
 }
 
-async fn drop_database(client: &Client, name: &str) -> Result<(), Trouble> {
+async fn drop_database(client: &Client, name: &str) -> Result<(), ServerError> {
     Ok(client.batch_execute(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await?)
 }
 
 /// Removes scratch databases without sessions: their programs were killed.
-async fn remove_dead(client: &Client) -> Result<(), Trouble> {
+async fn remove_dead(client: &Client) -> Result<(), ServerError> {
     let sql = "select datname::text from pg_catalog.pg_database d
         where datname ~ '^howdah_codegen_[0-9a-f]{16}$' and pg_catalog.pg_has_role(datdba, 'USAGE')
         and not exists (select from pg_catalog.pg_stat_activity a where a.datid = d.oid)";
@@ -219,25 +222,25 @@ async fn remove_dead(client: &Client) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn scratch_name() -> Result<String, Trouble> {
+fn scratch_name() -> Result<String, ServerError> {
     Ok(format!("{SCRATCH}{}", random_hex()?))
 }
 
 /// 16 digits that nobody guesses.
-fn random_hex() -> Result<String, Trouble> {
+fn random_hex() -> Result<String, ServerError> {
     let mut bytes = [0; 8];
     let filled = SystemRandom::new().fill(&mut bytes);
-    filled.map_err(|_| Trouble::of("the system has no random numbers".to_owned(), None))?;
+    filled.map_err(|_| ServerError::of("the system has no random numbers".to_owned(), None))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-async fn number(client: &Client) -> Result<i32, Trouble> {
+async fn number(client: &Client) -> Result<i32, ServerError> {
     let row = one(client, "select pg_catalog.current_setting('server_version_num')::int4").await?;
     Ok(row.try_get(0)?)
 }
 
-async fn one(client: &Client, sql: &str) -> Result<tokio_postgres::Row, Trouble> {
+async fn one(client: &Client, sql: &str) -> Result<tokio_postgres::Row, ServerError> {
     let none: [(&(dyn tokio_postgres::types::ToSql + Sync), Type); 0] = [];
     let rows = client.query_typed(sql, &none).await?;
-    rows.into_iter().next().ok_or_else(|| Trouble::of("the server gave no answer".to_owned(), None))
+    rows.into_iter().next().ok_or_else(|| ServerError::of("the server gave no answer".to_owned(), None))
 }

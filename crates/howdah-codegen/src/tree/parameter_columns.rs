@@ -7,14 +7,14 @@ use super::parameters::sources;
 use super::{Node, Value};
 
 /// A relation's OID and the column's number.
-pub(crate) type Place = (u32, i64);
+pub(crate) type ColumnId = (u32, i64);
 
 /// The OIDs of varchar and text, which is what the former is compared as.
 const TEXTS: (u32, u32) = (1043, 25);
 
-/// The places of `count` parameters that have exactly one, and its type.
-pub(crate) fn places(query: &Node, count: usize, catalog: &Catalog) -> Vec<Option<Place>> {
-    let mut found = HashMap::<i64, BTreeSet<Place>>::new();
+/// The columns of `count` parameters that have exactly one column, of their own type.
+pub(crate) fn parameter_columns(query: &Node, count: usize, catalog: &Catalog) -> Vec<Option<ColumnId>> {
+    let mut found = HashMap::<i64, BTreeSet<ColumnId>>::new();
     let mut scopes = Vec::new();
     let mut rest = vec![(query, None)];
     let mut values: Vec<&Value> = Vec::new();
@@ -22,7 +22,7 @@ pub(crate) fn places(query: &Node, count: usize, catalog: &Catalog) -> Vec<Optio
         let mut inner = scope;
         if node.tag == "QUERY" {
             inner = Some(scopes.len());
-            scopes.push(Scope { relations: node.nodes("rtable").collect(), outer: scope });
+            scopes.push(QueryLevel { relations: node.nodes("rtable").collect(), outer: scope });
             assigned(node, &mut found);
         }
         let compares = node.tag == "OPEXPR" && is_comparison(catalog.signature(node.oid("opfuncid")));
@@ -37,11 +37,13 @@ pub(crate) fn places(query: &Node, count: usize, catalog: &Catalog) -> Vec<Optio
             }
         }
     }
-    let only = |places: &BTreeSet<Place>| places.first().copied().filter(|_| places.len() == 1);
+    let only = |parameter_columns: &BTreeSet<ColumnId>| {
+        parameter_columns.first().copied().filter(|_| parameter_columns.len() == 1)
+    };
     (1i64..).take(count).map(|number| found.get(&number).and_then(only)).collect()
 }
 
-struct Scope<'n> {
+struct QueryLevel<'n> {
     relations: Vec<&'n Node>,
     outer: Option<usize>,
 }
@@ -52,7 +54,12 @@ fn is_comparison(signature: &str) -> bool {
     ["eq", "ne", "lt", "le", "gt", "ge"].iter().any(|end| name.ends_with(end)) && !name.contains("regex")
 }
 
-fn compared(node: &Node, scope: usize, scopes: &[Scope<'_>], found: &mut HashMap<i64, BTreeSet<Place>>) {
+fn compared(
+    node: &Node,
+    scope: usize,
+    scopes: &[QueryLevel<'_>],
+    found: &mut HashMap<i64, BTreeSet<ColumnId>>,
+) {
     let args = node.nodes("args").collect::<Vec<_>>();
     let [left, right] = args.as_slice() else { return };
     for (one, other) in [(left, right), (right, left)] {
@@ -64,7 +71,7 @@ fn compared(node: &Node, scope: usize, scopes: &[Scope<'_>], found: &mut HashMap
 }
 
 /// The place of a column that has the type of a parameter.
-fn column(node: &Node, ty: u32, scope: usize, scopes: &[Scope<'_>]) -> Option<Place> {
+fn column(node: &Node, ty: u32, scope: usize, scopes: &[QueryLevel<'_>]) -> Option<ColumnId> {
     let variable = if node.tag == "RELABELTYPE" { node.node("arg")? } else { node };
     let own = variable.oid("vartype");
     if variable.tag != "VAR" || !(own == ty || (own, ty) == TEXTS) {
@@ -80,7 +87,7 @@ fn column(node: &Node, ty: u32, scope: usize, scopes: &[Scope<'_>]) -> Option<Pl
 }
 
 /// Notes the columns that INSERT, UPDATE, MERGE and ON CONFLICT write.
-fn assigned(query: &Node, found: &mut HashMap<i64, BTreeSet<Place>>) {
+fn assigned(query: &Node, found: &mut HashMap<i64, BTreeSet<ColumnId>>) {
     let relations: Vec<&Node> = query.nodes("rtable").collect();
     let target = query.number("resultRelation").and_then(|place| usize::try_from(place - 1).ok());
     let Some(target) = target.and_then(|index| relations.get(index)) else { return };

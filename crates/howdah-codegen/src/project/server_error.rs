@@ -4,9 +4,9 @@ use crate::describe::Error;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 
 /// The server cannot be used.
-pub(crate) struct Trouble(pub(crate) Box<Diagnostic>);
+pub(crate) struct ServerError(pub(crate) Box<Diagnostic>);
 
-impl Trouble {
+impl ServerError {
     /// A message without a place, and what to do.
     pub(crate) fn of(message: String, help: Option<&str>) -> Self {
         Self(Box::new(Diagnostic {
@@ -21,29 +21,29 @@ impl Trouble {
     }
 }
 
-impl From<howdah_connect::Error> for Trouble {
+impl From<howdah_connect::Error> for ServerError {
     fn from(error: howdah_connect::Error) -> Self {
-        let mut trouble = Self::of(error.message().to_owned(), error.hint());
-        trouble.0.sqlstate = error.sqlstate().map(str::to_owned);
-        trouble
+        let mut reported = Self::of(error.message().to_owned(), error.hint());
+        reported.0.sqlstate = error.sqlstate().map(str::to_owned);
+        reported
     }
 }
 
-impl From<howdah_server::Error> for Trouble {
+impl From<howdah_server::Error> for ServerError {
     fn from(error: howdah_server::Error) -> Self {
         Self::of(error.to_string(), error.hint().as_deref())
     }
 }
 
-impl From<Error> for Trouble {
+impl From<Error> for ServerError {
     fn from(error: Error) -> Self {
-        let mut trouble = Self::of(error.message, error.hint.as_deref());
-        trouble.0.sqlstate = error.sqlstate;
-        trouble
+        let mut reported = Self::of(error.message, error.hint.as_deref());
+        reported.0.sqlstate = error.sqlstate;
+        reported
     }
 }
 
-impl From<tokio_postgres::Error> for Trouble {
+impl From<tokio_postgres::Error> for ServerError {
     fn from(error: tokio_postgres::Error) -> Self {
         Error::from(error).into()
     }

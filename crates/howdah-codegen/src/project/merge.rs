@@ -1,21 +1,21 @@
 //! What the variants of a statement agree on: one description of all of them.
 
 use super::block_text::about;
-use crate::describe::{Described, Parameter};
+use crate::describe::{DescribedParameter, DescribedStatement};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::model::TypeRef;
 use crate::source::Block;
 
 /// Makes one description of those of all variants, each with how it is called. Types and columns are the same in all; what
 /// can be null in one of them can be null.
-pub(super) fn agree(
-    variants: Vec<(String, Described)>,
+pub(super) fn merge(
+    variants: Vec<(String, DescribedStatement)>,
     block: &Block,
     rows: bool,
-) -> Result<Described, Box<Diagnostic>> {
+) -> Result<DescribedStatement, Box<Diagnostic>> {
     let mut variants = variants.into_iter();
     let Some((first, mut whole)) = variants.next() else {
-        return Ok(Described { parameters: Vec::new(), columns: Vec::new() });
+        return Ok(DescribedStatement { parameters: Vec::new(), columns: Vec::new() });
     };
     let mut origins = vec![first.clone(); whole.parameters.len()];
     for (name, found) in variants {
@@ -42,8 +42,8 @@ fn same(one: &TypeRef, other: &TypeRef) -> bool {
 }
 
 fn columns(
-    whole: &mut Described,
-    found: &Described,
+    whole: &mut DescribedStatement,
+    found: &DescribedStatement,
     (first, name): (&str, &str),
     block: &Block,
 ) -> Result<(), Box<Diagnostic>> {
@@ -78,8 +78,8 @@ fn columns(
 }
 
 fn parameter(
-    before: &mut Parameter,
-    found: Parameter,
+    before: &mut DescribedParameter,
+    found: DescribedParameter,
     (first, name): (&str, &str),
     block: &Block,
 ) -> Result<(), Box<Diagnostic>> {

@@ -1,12 +1,12 @@
-//! One query while its columns are judged: what outer joins make null, and what its conditions prove.
+//! One query while it is analysed: what outer joins make null, and which columns its conditions prove not null.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::catalog::Catalog;
-use super::strict::{Conditions, Place};
-use super::verdict::Verdict;
+use super::null_rejecting::{Conditions, RangeColumn};
+use super::nullability::Nullability;
 use super::{Node, Value};
 
 const UPDATE: i64 = 2;
@@ -19,31 +19,31 @@ const RIGHT: i64 = 3;
 
 /// A join that makes a relation's columns null.
 #[derive(Clone)]
-pub(super) struct Nuller {
+pub(super) struct OuterJoin {
     /// Its place in the range table.
     pub(super) join: i64,
     pub(super) because: String,
 }
 
-pub(super) struct Scope<'p, 't> {
+pub(super) struct QueryScope<'p, 't> {
     pub(super) query: &'t Node,
-    pub(super) parent: Option<&'p Scope<'p, 't>>,
+    pub(super) parent: Option<&'p QueryScope<'p, 't>>,
     /// The range table.
     pub(super) relations: Vec<&'t Node>,
     /// Joins that may have no row of a relation, by its place.
-    pub(super) nulled: HashMap<i64, Vec<Nuller>>,
+    pub(super) nulled: HashMap<i64, Vec<OuterJoin>>,
     /// Columns that every row of the result has a value in.
-    pub(super) proved: BTreeSet<Place>,
+    pub(super) proved: BTreeSet<RangeColumn>,
     /// What was found of the relations, by their places.
-    pub(super) found: RefCell<HashMap<i64, Rc<Vec<Verdict>>>>,
+    pub(super) found: RefCell<HashMap<i64, Rc<Vec<Nullability>>>>,
     /// What was found of the queries in WITH, or is assumed of a recursive one.
-    pub(super) ctes: RefCell<HashMap<String, Rc<Vec<Verdict>>>>,
+    pub(super) ctes: RefCell<HashMap<String, Rc<Vec<Nullability>>>>,
 }
 
-impl<'p, 't> Scope<'p, 't> {
-    pub(super) fn new(query: &'t Node, parent: Option<&'p Scope<'p, 't>>, catalog: &'t Catalog) -> Self {
+impl<'p, 't> QueryScope<'p, 't> {
+    pub(super) fn new(query: &'t Node, parent: Option<&'p QueryScope<'p, 't>>, catalog: &'t Catalog) -> Self {
         let relations: Vec<&Node> = query.nodes("rtable").collect();
-        let mut scope = Scope {
+        let mut scope = QueryScope {
             query,
             parent,
             relations,
@@ -71,34 +71,40 @@ impl<'p, 't> Scope<'p, 't> {
     }
 
     /// The query so many levels up.
-    pub(super) fn up(&self, levels: i64) -> Option<&Scope<'p, 't>> {
-        let mut scope: &Scope<'p, 't> = self;
+    pub(super) fn up(&self, levels: i64) -> Option<&QueryScope<'p, 't>> {
+        let mut scope: &QueryScope<'p, 't> = self;
         for _ in 0..levels {
             scope = scope.parent?;
         }
         Some(scope)
     }
 
-    /// Finds what each relation below `item` can lack. `asked` is not null in every row that counts, `nullers` are the
+    /// Finds what each relation below `item` can lack. `asked` is not null in every row that counts, `outer_joins` are the
     /// joins above that may have no row of it.
-    fn descend(&mut self, item: &'t Node, catalog: &'t Catalog, asked: &BTreeSet<Place>, nullers: &[Nuller]) {
+    fn descend(
+        &mut self,
+        item: &'t Node,
+        catalog: &'t Catalog,
+        asked: &BTreeSet<RangeColumn>,
+        outer_joins: &[OuterJoin],
+    ) {
         match item.tag.as_str() {
             "RANGETBLREF" => {
-                if let (Some(place), false) = (item.number("rtindex"), nullers.is_empty()) {
-                    self.nulled.insert(place, nullers.to_vec());
+                if let (Some(place), false) = (item.number("rtindex"), outer_joins.is_empty()) {
+                    self.nulled.insert(place, outer_joins.to_vec());
                 }
             }
             "FROMEXPR" => {
                 let own = self.proved_by(item.field("quals"), catalog);
-                if nullers.is_empty() {
+                if outer_joins.is_empty() {
                     self.proved.extend(&own);
                 }
-                let asked: BTreeSet<Place> = asked.union(&own).copied().collect();
+                let asked: BTreeSet<RangeColumn> = asked.union(&own).copied().collect();
                 for below in item.nodes("fromlist") {
-                    self.descend(below, catalog, &asked, nullers);
+                    self.descend(below, catalog, &asked, outer_joins);
                 }
             }
-            "JOINEXPR" => self.descend_join(item, catalog, asked, nullers),
+            "JOINEXPR" => self.descend_join(item, catalog, asked, outer_joins),
             // Whatever it is, nothing is known of what it does.
             _ => {}
         }
@@ -108,8 +114,8 @@ impl<'p, 't> Scope<'p, 't> {
         &mut self,
         join: &'t Node,
         catalog: &'t Catalog,
-        asked: &BTreeSet<Place>,
-        nullers: &[Nuller],
+        asked: &BTreeSet<RangeColumn>,
+        outer_joins: &[OuterJoin],
     ) {
         let (Some(left), Some(right)) = (join.node("larg"), join.node("rarg")) else { return };
         let own = self.proved_by(join.field("quals"), catalog);
@@ -131,29 +137,29 @@ impl<'p, 't> Scope<'p, 't> {
             kind => kind.filter(|kind| [INNER, LEFT, RIGHT].contains(kind)).unwrap_or(FULL),
         };
         let nulling = |side: &Node, why: &str| {
-            let mut all = nullers.to_vec();
+            let mut all = outer_joins.to_vec();
             let because = format!("{why} {}", self.names(side));
-            all.push(Nuller { join: join.number("rtindex").unwrap_or(0), because });
+            all.push(OuterJoin { join: join.number("rtindex").unwrap_or(0), because });
             all
         };
         match kind {
             INNER => {
-                if nullers.is_empty() {
+                if outer_joins.is_empty() {
                     self.proved.extend(&own);
                 }
-                let asked: BTreeSet<Place> = asked.union(&own).copied().collect();
-                self.descend(left, catalog, &asked, nullers);
-                self.descend(right, catalog, &asked, nullers);
+                let asked: BTreeSet<RangeColumn> = asked.union(&own).copied().collect();
+                self.descend(left, catalog, &asked, outer_joins);
+                self.descend(right, catalog, &asked, outer_joins);
             }
             LEFT => {
                 let nulled = nulling(right, "right side of LEFT JOIN");
-                self.descend(left, catalog, asked, nullers);
+                self.descend(left, catalog, asked, outer_joins);
                 self.descend(right, catalog, &own, &nulled);
             }
             RIGHT => {
                 let nulled = nulling(left, "left side of RIGHT JOIN");
                 self.descend(left, catalog, &own, &nulled);
-                self.descend(right, catalog, asked, nullers);
+                self.descend(right, catalog, asked, outer_joins);
             }
             _ => {
                 let nulled = nulling(left, "side of FULL JOIN");
@@ -165,7 +171,7 @@ impl<'p, 't> Scope<'p, 't> {
     }
 
     /// What a condition of this query proves.
-    pub(super) fn proved_by(&self, condition: &Value, catalog: &Catalog) -> BTreeSet<Place> {
+    pub(super) fn proved_by(&self, condition: &Value, catalog: &Catalog) -> BTreeSet<RangeColumn> {
         Conditions { catalog, relations: &self.relations }.proved(condition)
     }
 
