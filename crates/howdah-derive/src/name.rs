@@ -1,6 +1,7 @@
 //! Turns the names of fields into the names of columns.
 
-use syn::LitStr;
+use syn::ext::IdentExt;
+use syn::{Ident, LitStr};
 
 /// How the name of a field becomes that of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,8 +27,12 @@ impl Case {
         }
     }
 
-    /// The name of the column for a field.
-    pub(crate) fn column(self, field: &str) -> String {
+    /// The name of the column for a field; `r#type` is named `type`.
+    pub(crate) fn column_of(self, field: &Ident) -> String {
+        self.column(&field.unraw().to_string())
+    }
+
+    fn column(self, field: &str) -> String {
         match self {
             Case::Same => field.to_owned(),
             Case::Snake => words(field).join("_"),

@@ -2,7 +2,6 @@
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::ext::IdentExt;
 use syn::{Attribute, Data, DeriveInput, Error, Field, Fields, LitStr, Result, Type, parse_quote};
 
 use crate::name::Case;
@@ -101,7 +100,7 @@ fn column(field: &Field, case: Case) -> Result<Option<LitStr>> {
     }
     Ok(renamed.or_else(|| {
         let member = field.ident.as_ref()?;
-        Some(LitStr::new(&case.column(&member.unraw().to_string()), member.span()))
+        Some(LitStr::new(&case.column_of(member), member.span()))
     }))
 }
 

@@ -3,8 +3,8 @@
 mod apply;
 mod carry;
 mod decide;
+mod dry_run;
 mod input;
-mod judge;
 mod landed;
 mod preview;
 
@@ -262,7 +262,7 @@ impl Load<'_> {
             }
         };
         if self.options.target.dry_run {
-            return self.judge(connection, morsels, &decision).await;
+            return self.dry_run(connection, morsels, &decision).await;
         }
         match decision.commits.clone() {
             Some(commits) => self.carry_row_by_row(connection.clone(), morsels, decision, &commits).await,

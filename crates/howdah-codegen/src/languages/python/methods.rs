@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::types::PyType;
 use super::view::{Assigned, Builder, Choice, EnumClass, Label, Maker, Method};
-use super::{RowClass, Writer, optional, parameter_scope};
+use super::words::parameter_scope;
+use super::{RowClass, Writer, optional};
 use crate::languages::dynamic::{self, Step};
 use crate::languages::method::{self, Form};
 use crate::languages::rows::RowOf;

@@ -3,6 +3,7 @@
 mod methods;
 mod types;
 mod view;
+mod words;
 
 use self::types::Types;
 use self::view::{Appender, Assigned, Builder, Choice, Class, Face, Field, Maker, Runner, Upsert, View};
@@ -24,51 +25,6 @@ pub(super) const TEMPLATES: Templates = Templates {
         ("migrate.py", include_str!("../../../templates/python/migrate.jinja")),
     ],
 };
-
-const KEYWORDS: &[&str] = &[
-    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",
-    "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is",
-    "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
-];
-/// What hints mention by these names.
-const HINTED: &[&str] =
-    &["bool", "bytes", "dict", "dt", "float", "int", "list", "object", "pg", "str", "tuple"];
-/// What bodies of methods mention by these names.
-const MENTIONED: &[&str] = &["batch", "cursor", "fetch_size", "items", "max", "result", "self"];
-/// What joining texts mentions besides.
-const JOINING: &[&str] = &["changed", "rows", "sql"];
-const IMPORTED: &[&str] = &[
-    "Any",
-    "AsyncIterator",
-    "Decimal",
-    "Final",
-    "Iterable",
-    "Iterator",
-    "LiteralString",
-    "Mapping",
-    "Multirange",
-    "Range",
-    "Sequence",
-    "StrEnum",
-    "TypeAlias",
-    "UUID",
-    "annotations",
-    "dataclass",
-];
-
-/// The names of a class's fields.
-pub(super) fn field_scope() -> names::Scope {
-    names::Scope::new(&[KEYWORDS, HINTED])
-}
-
-/// The names of a method's parameters; `varies`: they decide about its text.
-pub(super) fn parameter_scope(varies: bool) -> names::Scope {
-    if varies {
-        names::Scope::new(&[KEYWORDS, HINTED, MENTIONED, JOINING])
-    } else {
-        names::Scope::new(&[KEYWORDS, HINTED, MENTIONED])
-    }
-}
 
 /// A row class and the function that makes it.
 #[derive(Clone)]
@@ -97,7 +53,7 @@ pub(crate) fn generate(
     options: &Options,
 ) -> Result<Generated, Vec<Diagnostic>> {
     let owners = rows::owners(module)?;
-    let mut scope = names::Scope::new(&[KEYWORDS, HINTED, IMPORTED]);
+    let mut scope = words::module_scope();
     custom::reserve(&options.types, &mut scope);
     let class = scope.give_all(&names::pascal(&module.name, "sql"), &[""]).name;
     let async_class = scope.give(&format!("Async{class}")).name;
@@ -112,7 +68,7 @@ pub(crate) fn generate(
         warnings: Vec::new(),
     };
     let migrates = migrations::wanted(module, options);
-    let mut members = names::Scope::new(&[KEYWORDS, &["__init__"]]);
+    let mut members = words::member_scope();
     if migrates {
         for name in ["get_migrations", "apply_migrations"] {
             members.give(name);
@@ -155,7 +111,7 @@ pub(crate) fn generate(
     let text = TEMPLATES.module(model, options, &view)?;
     let file = |path: &str, text: String| File { path: path.to_owned(), text };
     let name = names::snake(&module.name, "sql");
-    let name = if KEYWORDS.contains(&name.as_str()) { name + "_" } else { name };
+    let name = if words::is_keyword(&name) { name + "_" } else { name };
     let shared = |text: &str| {
         let text = text.replace("import howdah_psycopg as pg", &support(options, "howdah_psycopg", "pg"));
         text.replace("import howdah_copy as copy", &support(options, "howdah_copy", "copy"))
@@ -354,7 +310,7 @@ impl Writer<'_> {
             let message = format!("{wanted} is also something else's name: this row is called {name}");
             self.warn(message);
         }
-        let mut scope = field_scope();
+        let mut scope = words::field_scope();
         scope.avoid(self.types.words());
         let mut fields = Vec::new();
         let mut values = Vec::new();

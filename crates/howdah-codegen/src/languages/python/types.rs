@@ -285,7 +285,7 @@ impl<'m> Types<'m> {
 
     fn composite(&mut self, name: &TypeName, fields: Vec<(String, PyType)>) -> PyType {
         let class = self.scope.give(&names::pascal(&name.name, "type")).name;
-        let mut scope = super::field_scope();
+        let mut scope = super::words::field_scope();
         let codecs = fields.iter().map(|(_, ty)| ty.codec.clone()).collect::<Vec<_>>().join(", ");
         let fields = fields
             .into_iter()

@@ -1,4 +1,4 @@
-//! The dry run: every record is judged as the load would judge it, and nothing is sent but questions.
+//! The dry run: every record is checked as the load would check it, and nothing is sent but questions.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,8 +17,8 @@ use crate::send::context::LoadContext;
 use crate::send::pool;
 
 impl Load<'_> {
-    /// Reads the whole input and keeps refused records apart, or names the first.
-    pub(super) async fn judge(
+    /// Reads the whole input and keeps rejected records apart, or names the first.
+    pub(super) async fn dry_run(
         &mut self,
         connection: &Connection,
         morsels: MorselSource,
