@@ -13,12 +13,12 @@ pub(super) struct Migrations {
     pub(super) name: String,
     /// The project's name.
     pub(super) project: String,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<StepLiterals>,
 }
 
 /// A step, as literals.
 #[derive(Debug, Serialize)]
-pub(super) struct Step {
+pub(super) struct StepLiterals {
     pub(super) id: String,
     /// `shop.sql:5`.
     pub(super) place: String,
@@ -30,7 +30,7 @@ pub(super) struct Step {
 /// What the support file of a language is made of.
 #[derive(Debug, Serialize)]
 pub(super) struct Contract<F> {
-    pub(super) statements: Vec<Statement>,
+    pub(super) statements: Vec<ContractStatement>,
     pub(super) format: i32,
     /// What the name of a project's lock begins with.
     pub(super) lock: String,
@@ -41,7 +41,7 @@ pub(super) struct Contract<F> {
 
 /// A statement of the contract, as literals.
 #[derive(Debug, Serialize)]
-pub(super) struct Statement {
+pub(super) struct ContractStatement {
     pub(super) name: String,
     pub(super) literal: String,
 }
@@ -59,7 +59,7 @@ pub(super) fn migrations(
     word: impl Fn(&str) -> String,
     lines: impl Fn(&str) -> String,
 ) -> Migrations {
-    let steps = module.migrations.iter().map(|step| Step {
+    let steps = module.migrations.iter().map(|step| StepLiterals {
         id: word(&step.id),
         place: word(&format!("{}:{}", step.file, step.line)),
         checksum: word(&step.checksum),
@@ -93,7 +93,7 @@ pub(super) fn contract<F>(
     ];
     let statements = statements.map(|(name, text)| {
         let text = (1..=9).fold(text.to_owned(), |text, n| text.replace(&format!("${n}"), &parameter(n)));
-        Statement { name: word(name), literal: lines(&text) }
+        ContractStatement { name: word(name), literal: lines(&text) }
     });
     Contract {
         statements: statements.into(),

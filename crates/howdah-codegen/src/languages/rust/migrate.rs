@@ -44,7 +44,7 @@ impl Writer<'_> {
 }
 
 /// The fields of a step.
-fn fields(step: &migrations::Step, indent: &str) -> [String; 5] {
+fn fields(step: &migrations::StepLiterals, indent: &str) -> [String; 5] {
     let field = |name: &str, value: &str| layout::assigned(&format!("{indent}{name}:"), value, ",");
     [
         field("id", &step.id),
