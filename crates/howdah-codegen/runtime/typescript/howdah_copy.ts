@@ -294,7 +294,9 @@ export async function append<T>(db: Queryable, target: Target<T>, rows: Iterable
   try {
     if (Symbol.asyncIterator in rows) {
       for await (const row of rows) {
-        await appender.append(row);
+        if (appender.put(row)) {
+          await appender.flush();
+        }
       }
     } else {
       for (const row of rows) {
