@@ -234,7 +234,8 @@ def array_of(element: Codec[T], delimiter: str = ",") -> Codec[list[T | None]]:
     token = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]|[^"{}' + delimiter + "]+", re.DOTALL)
 
     def load(text: str) -> list[T | None]:
-        _check_bounds(text.startswith("["))
+        if text.startswith("["):
+            raise _other_bounds()
         stack: list[list[Any]] = [[]]
         for word in token.findall(text):
             if word == "{":
@@ -267,9 +268,8 @@ def each(make: Callable[[Any], Any], values: Sequence[Any]) -> list[Any]:
     return [None if item is None else each(make, item) if type(item) is list else make(item) for item in values]
 
 
-def _check_bounds(other: bool) -> None:
-    if other:
-        raise DataError("an array that does not begin at 1 has no place in a Python list")
+def _other_bounds() -> DataError:
+    return DataError("an array that does not begin at 1 has no place in a Python list")
 
 
 _FIELD = re.compile(r'("(?:[^"\\]|\\.|"")*"|[^",]*)(?:,|$)', re.DOTALL)
@@ -454,9 +454,6 @@ class _InetBinaryDumper(Dumper):
         return bytes([2 if obj.version == 4 else 3, length, 0, len(packed)]) + packed
 
 
-_BRACKET = ord("[")
-
-
 def _bounded(inner: Any) -> type[Loader]:
     """Refuse arrays with other bounds: a list would lose them."""
 
@@ -467,7 +464,9 @@ def _bounded(inner: Any) -> type[Loader]:
             self._load = inner(oid, context).load
 
         def load(self, data: Buffer) -> Any:
-            _check_bounds(data[0] == _BRACKET)
+            # In place: it is run for every array of every row.
+            if data[0] == b"["[0]:
+                raise _other_bounds()
             return self._load(data)
 
     return ArrayLoader
