@@ -135,6 +135,10 @@ class Options(TypedDict, total=False):
     freeze: Annotated[
         bool | None, "COPY FREEZE, into a table made or truncated by this load. Default: False."
     ]
+    indexes: Annotated[
+        Literal["keep", "rebuild"] | None,
+        "What becomes of a table's indexes while rows are added: they are dropped and built again. Default: 'keep'.",
+    ]
     sort: Annotated[
         str | None,
         "The order of rows within 16 MiB of input: 'auto', 'none', or a B-tree index. Default: 'auto'.",

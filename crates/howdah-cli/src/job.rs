@@ -1,10 +1,10 @@
 //! What the options of `howdah load` mean: checked, and turned into the engine's vocabulary.
 
 use howdah::name::TableName;
-use howdah::options::{Allowed, Encoding, Format, Mode, TargetOptions, WritePath};
+use howdah::options::{Allowed, Encoding, Format, Indexes, Mode, TargetOptions, WritePath};
 use howdah::{Error, LoadOptions};
 
-use crate::args::{AllowArg, Load, ModeArg, WritePathArg};
+use crate::args::{AllowArg, IndexesArg, Load, ModeArg, WritePathArg};
 use crate::names::{column_list, column_name};
 use crate::{reading, types, units};
 
@@ -51,6 +51,10 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
     let writing = &mut options.writing;
     writing.jobs = args.writing.jobs.map(usize::from);
     writing.sort = args.writing.sort.parse()?;
+    writing.indexes = match args.writing.indexes {
+        IndexesArg::Keep => Indexes::Keep,
+        IndexesArg::Rebuild => Indexes::Rebuild,
+    };
     writing.write_path = match args.writing.write_path {
         WritePathArg::CopyBinary => WritePath::CopyBinary,
         WritePathArg::CopyText => WritePath::CopyText,
@@ -165,6 +169,8 @@ mod tests {
             "truncate",
             "--sort",
             "\"auto\"",
+            "--indexes",
+            "rebuild",
             "--jobs",
             "4",
             "--write-path",
@@ -295,7 +301,7 @@ mod tests {
             (Some(RejectLimit::Percent(2.5)), Some("bad.jsonl".into()))
         );
         assert_eq!((writing.write_path, writing.jobs), (WritePath::CopyText, Some(4)));
-        assert_eq!(writing.sort, Sort::By("auto".into()));
+        assert_eq!((writing.sort, writing.indexes), (Sort::By("auto".into()), Indexes::Rebuild));
         assert_eq!(
             (writing.landing_table.unwrap().to_string().as_str(), writing.keep_landing),
             ("\"s\".\"l\"", true)

@@ -23,6 +23,9 @@ pub(crate) fn text(plan: &PlanSummary, report: &Report) -> String {
     if let Some(path) = report.write_path {
         out.push_str(&format!("  write path: {path}\n"));
     }
+    if !plan.rebuilt.is_empty() {
+        out.push_str(&format!("  built again after the rows: {}\n", visible(&plan.rebuilt.join(", "))));
+    }
     match plan.sort.as_slice() {
         [] => {}
         [index] => out.push_str(&format!("  sorted: 16 MiB at a time, by {}\n", visible(index))),
@@ -109,6 +112,7 @@ mod tests {
             ],
             unfilled: vec!["id: identity".into()],
             create_table: Some("CREATE TABLE people (\n    name text\n);".into()),
+            rebuilt: vec!["t_name".into()],
             sort: vec!["t_pkey".into(), "t_at".into()],
             staging: Some("in a temporary table; rows are matched by id".into()),
             statements: vec!["CREATE TABLE t (\n  a text\n)".into(), "COMMIT".into()],
@@ -131,6 +135,7 @@ plan for public.people (made by this load)
     id: identity
   jobs: one connection: the table has a unique index
   write path: copy-binary
+  built again after the rows: t_name
   sorted: 16 MiB at a time, by the one that pays most of t_pkey, t_at
   staging: in a temporary table; rows are matched by id
   the table:

@@ -144,6 +144,7 @@ settings! {
     FORMAT = "format",
     FREEZE = "freeze",
     HEADER = "header",
+    INDEXES = "indexes",
     JOBS = "jobs",
     KEEP_LANDING = "keep_landing",
     KEY = "key",

@@ -2,7 +2,8 @@
 
 use howdah::name::{self, TableName};
 use howdah::options::{
-    ColumnNames, DateFormat, Encoding, Format, HeaderOption, Mode, OnError, OnNul, RejectLimit, WritePath,
+    ColumnNames, DateFormat, Encoding, Format, HeaderOption, Indexes, Mode, OnError, OnNul, RejectLimit,
+    WritePath,
 };
 use howdah::{Error, LoadOptions};
 use pyo3::prelude::*;
@@ -84,6 +85,7 @@ fn set(options: &mut LoadOptions, given: &Argument<'_, '_>) -> Result<(), Error>
         "keep_landing" => options.writing.keep_landing = given.flag()?,
         "rows_per_statement" => options.writing.rows_per_statement = Some(given.within(1, 1_000_000)?),
         "freeze" => options.writing.freeze = given.flag()?,
+        "indexes" => options.writing.indexes = given.one_of(&Indexes::ALL.map(|of| (of.name(), of)))?,
         "sort" => options.writing.sort = given.text()?.parse()?,
         "max_rate" => options.writing.max_rate = Some(given.within(1, 1 << 50)? as u64),
         "lock_timeout" => options.writing.lock_timeout = Some(given.seconds()?),

@@ -145,7 +145,7 @@ pub(crate) struct Input {
     #[arg(long, value_name = "BYTE", allow_hyphen_values = true)]
     pub(crate) escape: Option<String>,
 
-    /// Columns in which a quoted NULL marker is NULL too: a,b or * [default: none]
+    /// Columns where a quoted NULL marker is NULL: a,b or * [default: none]
     #[arg(long, value_name = "LIST")]
     pub(crate) force_null: Option<String>,
 
@@ -178,7 +178,7 @@ pub(crate) struct FileInput {
     #[arg(long, value_name = "NAME")]
     pub(crate) encoding: Option<String>,
 
-    /// What stands for a column's DEFAULT; needs PostgreSQL 16 [default: nothing]
+    /// What stands for DEFAULT; needs PostgreSQL 16 [default: nothing]
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub(crate) default: Option<String>,
 
@@ -219,7 +219,7 @@ pub(crate) struct Tolerance {
     #[arg(long, value_name = "WHAT", default_value = "stop", hide_possible_values = true, value_parser = word!(OnError))]
     pub(crate) on_error: OnError,
 
-    /// Most records that may be rejected, as a number or percentage [default: no limit]
+    /// Most records that may be rejected, or a percentage [default: no limit]
     #[arg(long, value_name = "N|P%")]
     pub(crate) reject_limit: Option<String>,
 
@@ -240,7 +240,7 @@ pub(crate) struct Losses {
     #[arg(long, requires = "rejects")]
     pub(crate) overwrite_rejects: bool,
 
-    /// What may be cut off or rounded: nanoseconds, decimals, floats [default: nothing]
+    /// What may be rounded: nanoseconds, decimals, floats [default: nothing]
     #[arg(long, value_name = "WHAT", value_delimiter = ',', hide_possible_values = true)]
     pub(crate) allow: Vec<AllowArg>,
 }
@@ -256,11 +256,15 @@ pub(crate) struct Writing {
     #[arg(long, value_name = "ORDER", default_value = "auto", hide_default_value = true)]
     pub(crate) sort: String,
 
+    /// Whether a table's indexes are kept, or dropped and built again (docs/keyed-tables.md)
+    #[arg(long, value_name = "HOW", default_value = "keep")]
+    pub(crate) indexes: IndexesArg,
+
     /// How rows are sent: copy-binary, copy-text, … (docs/write-paths.md)
     #[arg(long, value_name = "PATH", default_value = "copy-binary", hide_possible_values = true)]
     pub(crate) write_path: WritePathArg,
 
-    /// --write-path landing: the table that takes rows as text [default: TABLE_landing]
+    /// --write-path landing: the table of text [default: TABLE_landing]
     #[arg(long, value_name = "TABLE")]
     pub(crate) landing_table: Option<String>,
 
@@ -376,6 +380,14 @@ pub(crate) enum WritePathArg {
     Unnest,
     /// As text into a landing table, from there into the table
     Landing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IndexesArg {
+    /// Rows go into them as they come
+    Keep,
+    /// Dropped, and built again after the rows: nobody else can read
+    Rebuild,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

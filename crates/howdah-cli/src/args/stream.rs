@@ -111,7 +111,7 @@ pub(crate) struct StreamWriting {
     #[arg(long)]
     pub(crate) at_least_once: bool,
 
-    /// How long to try again while the server is away: 30s, 5min [default: 5min]
+    /// How long to try while the server is away: 30s, 5min [default: 5min]
     #[arg(long, value_name = "TIME")]
     pub(crate) retry_for: Option<String>,
 }

@@ -32,13 +32,13 @@ pub(crate) struct LockWatch {
 struct LockWatchShared {
     target: Target,
     control: Control,
-    /// How long a wait may last; `None`: for ever.
-    limit: Option<Duration>,
     state: Mutex<LockWatchState>,
 }
 
 #[derive(Default)]
 struct LockWatchState {
+    /// How long a wait may last; `None`: for ever.
+    limit: Option<Duration>,
     /// The load's backends.
     pids: Vec<i32>,
     /// What was told last.
@@ -48,13 +48,15 @@ struct LockWatchState {
 }
 
 impl LockWatch {
+    /// What ends the effect of a [floor](LockWatch::floor) where there is none any more.
+    pub(crate) const NO_FLOOR: &str = "SET LOCAL lock_timeout TO DEFAULT";
+
     /// Begins to watch, in a task of the runtime; `target` is the server that the load goes to.
     pub(crate) fn start(target: &Target, control: &Control, limit: Option<Duration>) -> LockWatch {
         let shared = Arc::new(LockWatchShared {
             target: target.clone(),
             control: control.clone(),
-            limit,
-            state: Mutex::default(),
+            state: Mutex::new(LockWatchState { limit, ..LockWatchState::default() }),
         });
         let task = tokio::spawn(watch(shared.clone())).abort_handle();
         LockWatch { shared, task }
@@ -65,9 +67,14 @@ impl LockWatch {
         self.shared.state.lock().pids.extend(pids);
     }
 
+    /// Waits that begin from now on may last so long.
+    pub(crate) fn limit_to(&self, limit: Option<Duration>) {
+        self.shared.state.lock().limit = limit;
+    }
+
     /// What a transaction of the load begins with, so that its waits end where this watch has no connection.
     pub(crate) fn floor(&self) -> Option<String> {
-        let limit = self.shared.limit?.saturating_add(SERVER_LATER).as_millis();
+        let limit = self.shared.limit()?.saturating_add(SERVER_LATER).as_millis();
         Some(format!("SET LOCAL lock_timeout = {}", limit.min(i32::MAX as u128)))
     }
 
@@ -79,7 +86,7 @@ impl LockWatch {
             (Some("55P03"), _) if is_timeout(&error) => ("a lock".to_owned(), None),
             _ => return error,
         };
-        let Some(limit) = self.shared.limit else { return error };
+        let Some(limit) = self.shared.limit() else { return error };
         let ended = Error::new(
             ErrorKind::Server,
             message![
@@ -133,6 +140,10 @@ impl Drop for LockWatch {
 }
 
 impl LockWatchShared {
+    fn limit(&self) -> Option<Duration> {
+        self.state.lock().limit
+    }
+
     /// Looks once, over a connection of its own, which is opened when it is needed.
     async fn look(&self, own: &mut Option<Connection>) -> Result<(), Error> {
         let connection = match own {
@@ -144,7 +155,7 @@ impl LockWatchShared {
             self.state.lock().told = None;
             return Ok(());
         };
-        if self.limit.is_some_and(|limit| wait.seconds >= limit.as_secs_f64()) {
+        if self.limit().is_some_and(|limit| wait.seconds >= limit.as_secs_f64()) {
             self.state.lock().ended.get_or_insert((wait.lock, wait.holders));
             let cancel = "select pg_catalog.pg_cancel_backend($1)";
             connection.client().query_typed(cancel, &[(&wait.pid, Type::INT4)]).await?;
@@ -171,7 +182,7 @@ async fn watch(shared: Arc<LockWatchShared>) {
         if now != seen {
             (seen, since) = (now, Instant::now());
         }
-        if shared.limit.is_none() && since.elapsed() < QUIET {
+        if shared.limit().is_none() && since.elapsed() < QUIET {
             own = None;
             continue;
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::catalog::name::TableName;
 
+mod indexes;
 pub(crate) mod json;
 mod mode;
 mod reject_limit;
@@ -15,6 +16,7 @@ mod write_path;
 pub use howdah_encode::arrow::Allowed;
 
 pub use howdah_source::{DateFormat, DialectOptions, Encoding, Format};
+pub use indexes::Indexes;
 pub use mode::Mode;
 pub use reject_limit::RejectLimit;
 pub use sort::Sort;
@@ -117,6 +119,8 @@ groups! {
             write_path: one WritePath,
             /// The order in which the rows of a part (16 MiB of input) are sent; default [`Sort::Auto`].
             sort: one Sort,
+            /// What becomes of a table's indexes and foreign keys while rows are added to it; default [`Indexes::Keep`].
+            indexes: one Indexes,
             /// Rows in one statement where the write path leaves that open; default: 1,000, or 5,000 for
             /// [`WritePath::Unnest`], or 128 for [`WritePath::InsertRewritten`].
             rows_per_statement: maybe usize,

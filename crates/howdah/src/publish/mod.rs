@@ -4,6 +4,7 @@ pub(crate) mod commit;
 pub(crate) mod confirm;
 pub(crate) mod creation;
 mod late;
+pub(crate) mod rebuild;
 pub(crate) mod replace;
 pub(crate) mod server_identity;
 pub(crate) mod staged;

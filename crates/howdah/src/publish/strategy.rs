@@ -10,6 +10,7 @@ use crate::catalog::table::Table;
 use crate::error::{Error, HiddenNames};
 use crate::plan::Plan;
 use crate::publish::creation::Creation;
+use crate::publish::rebuild::Rebuild;
 use crate::publish::replace::Replacement;
 use crate::publish::staged::Staging;
 
@@ -19,6 +20,8 @@ pub(crate) enum PublishStrategy {
     Append,
     /// TRUNCATE and COPY in one transaction.
     Truncate,
+    /// Indexes are dropped, the table is filled, and they are built again, in one transaction.
+    Rebuild(Rebuild),
     /// The table is made in the transaction that fills it.
     Create(Creation),
     /// Into a table under a hidden name; its renaming is what readers see.
@@ -103,9 +106,10 @@ impl PublishStrategy {
     /// types have checks.
     pub(crate) fn can_refuse_rows(&self, table: &Table) -> bool {
         match self {
-            PublishStrategy::Append | PublishStrategy::Truncate | PublishStrategy::Create(_) => {
-                table.can_refuse_rows
-            }
+            PublishStrategy::Append
+            | PublishStrategy::Truncate
+            | PublishStrategy::Rebuild(_)
+            | PublishStrategy::Create(_) => table.can_refuse_rows,
             PublishStrategy::Staged(staging) => staging.can_refuse_rows,
             PublishStrategy::Hidden(hidden) => {
                 table.can_refuse_rows && !matches!(hidden.content, Content::Twin { builds_first: false, .. })
@@ -122,6 +126,7 @@ impl PublishStrategy {
         }
         match self {
             PublishStrategy::Truncate => vec![table.truncate_sql()],
+            PublishStrategy::Rebuild(rebuild) => rebuild.drop_indexes(),
             PublishStrategy::Staged(staging) => vec![staging.create_sql()],
             PublishStrategy::Hidden(Hidden { content: Content::Twin { of, builds_first }, .. }) => {
                 let mut statements = of.create.clone();
@@ -144,6 +149,7 @@ impl PublishStrategy {
         }
         match self {
             PublishStrategy::Truncate => (table.sql(), vec![table.truncate_sql()]),
+            PublishStrategy::Rebuild(rebuild) => (table.sql(), rebuild.judges()),
             PublishStrategy::Hidden(Hidden { content: Content::Twin { of, .. }, .. }) => {
                 (self.relation(table).1, [&of.create[..], &of.build].concat())
             }
@@ -173,6 +179,7 @@ impl PublishStrategy {
         }
         match self {
             PublishStrategy::Create(creation) => statements.extend(creation.finish_sql(table)),
+            PublishStrategy::Rebuild(rebuild) => statements.extend(rebuild.build()),
             PublishStrategy::Hidden(hidden) => match &hidden.content {
                 Content::New(creation) => {
                     statements.push(hidden.rename_sql(&relation, table));
@@ -196,6 +203,14 @@ impl PublishStrategy {
             PublishStrategy::Hidden(Hidden { content: Content::Twin { of, .. }, .. }) => of.swap.clone(),
             PublishStrategy::Staged(staging) => staging.drop_sql().into_iter().collect(),
             _ => Vec::new(),
+        }
+    }
+
+    /// What is dropped and built again.
+    pub(crate) fn rebuild(&self) -> Option<&Rebuild> {
+        match self {
+            PublishStrategy::Rebuild(rebuild) => Some(rebuild),
+            _ => None,
         }
     }
 

@@ -175,6 +175,9 @@ pub struct PlanSummary {
     /// In whose order the rows of a part may be sent: indexes of the table.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sort: Vec<String>,
+    /// Indexes and foreign keys that are dropped before the rows come and built again behind them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rebuilt: Vec<String>,
     /// The statements, in order, that will be or were run.
     pub statements: Vec<String>,
 }

@@ -40,6 +40,7 @@ mod pooler;
 mod privileges;
 mod promote;
 mod real_files;
+mod rebuilt_indexes;
 mod reference;
 mod reference_selftest;
 mod refused_at_the_end;

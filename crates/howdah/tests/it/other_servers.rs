@@ -9,7 +9,7 @@ use howdah_testkit::OwnServer;
 use howdah_testkit::require::missing;
 
 /// What holds the promises of a load: tables that exist and new ones, modes, what only the server can read, rejects.
-const CORE: [&str; 9] = [
+const CORE: [&str; 10] = [
     "existing_tables::",
     "new_tables::",
     "modes::every_mode",
@@ -19,6 +19,7 @@ const CORE: [&str; 9] = [
     "rejects::good_rows",
     "rejects::triggers",
     "rejects::json",
+    "rebuilt_indexes::tables",
 ];
 
 /// A few of them, for a server that is like our own.

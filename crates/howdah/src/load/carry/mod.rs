@@ -1,6 +1,7 @@
 //! The carrying: rows on their way, the commit, or everything as it was.
 
 mod context;
+mod lock_out;
 mod own_sql;
 mod row_by_row;
 
@@ -133,6 +134,9 @@ impl Load<'_> {
                 jobs.count - begun,
                 jobs.count
             ));
+        }
+        if let Some(rebuild) = strategy.rebuild() {
+            self.lock_out(connection, rebuild).await?;
         }
         let connections = workers.connections();
         let nothing = "no row of the input";

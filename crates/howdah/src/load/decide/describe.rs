@@ -6,6 +6,7 @@ use crate::options::WritePath;
 use crate::plan::ColumnTypes;
 use crate::plan::mapping::Mapping;
 use crate::plan::row_form::RowForm;
+use crate::publish::rebuild::Rebuild;
 use crate::publish::strategy::PublishStrategy;
 use crate::report::{CopyFormat, DialectSummary, PlanSummary, PlannedColumn};
 use crate::send::write;
@@ -21,7 +22,12 @@ impl Load<'_> {
     ) {
         let Setup { plan, table, strategy, jobs, creates, .. } = decision;
         let (_, relation) = strategy.relation(table);
-        let mut statements = self.options.target.before.clone();
+        let mut statements = Vec::new();
+        if let Some(rebuild) = strategy.rebuild() {
+            statements.push(rebuild.lock_sql().to_owned());
+            statements.extend(rebuild.drop_keys());
+        }
+        statements.extend(self.options.target.before.iter().cloned());
         statements.extend(strategy.before(table));
         let after = strategy.after(table, plan, &[]);
         let insert = write::planned_sql(plan, &relation);
@@ -102,6 +108,7 @@ impl Load<'_> {
                 PublishStrategy::Staged(staging) => Some(staging.reason()),
                 _ => None,
             },
+            rebuilt: strategy.rebuild().map(Rebuild::names).unwrap_or_default(),
             sort: decision.sort.keys().iter().map(|key| key.index.clone()).collect(),
             create_table: strategy.creation().filter(|_| is_new).map(|creation| creation.script(table)),
             statements,

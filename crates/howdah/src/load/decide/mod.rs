@@ -5,6 +5,7 @@ mod describe;
 mod existing;
 pub(super) mod landing;
 mod new_table;
+mod rebuild;
 mod reject_file;
 mod rights;
 mod sort;
@@ -24,6 +25,7 @@ use crate::plan::jobs::{self, Jobs};
 use crate::plan::mapping::Mapping;
 use crate::plan::{ColumnTypes, Judging, Plan, PlanRules};
 use crate::publish::creation::{self, Creation};
+use crate::publish::rebuild::Rebuild;
 use crate::publish::replace::Replacement;
 use crate::publish::staged::{Apply, Staging};
 use crate::publish::strategy::{Content, Hidden, PublishStrategy};
@@ -39,6 +41,8 @@ struct Destination {
     landing: Option<Landing>,
     /// Rows wait beside the existing table until one statement applies them.
     staging: Option<Staging>,
+    /// What is dropped and built again around the rows.
+    rebuild: Option<Rebuild>,
     mapping: Mapping,
     jobs: Jobs,
 }
@@ -52,7 +56,7 @@ impl Load<'_> {
         morsels: &mut MorselSource,
     ) -> Result<Setup, Error> {
         let options = self.options;
-        let Destination { existing, landing, staging, mapping, jobs } =
+        let Destination { existing, landing, staging, rebuild, mapping, jobs } =
             self.destination(existing, found).await?;
         let found = Circumstances { mapping: &mapping, ..found };
         let (creates, have_types) = (existing.is_none(), !matches!(morsels, MorselSource::Text(_)));
@@ -80,9 +84,10 @@ impl Load<'_> {
         let judged = staging.as_ref().map(|staging| staging.apply.judged(&table));
         let (plan, reason) = make_plan(found, judged.as_ref().unwrap_or(&table), &rules, morsels)?;
         self.say_fewer_rows(&plan);
-        let strategy = match staging {
-            Some(staging) => PublishStrategy::Staged(staging),
-            None => self.strategy(found, &table, creation, jobs.count).await?,
+        let strategy = match (staging, rebuild) {
+            (Some(staging), _) => PublishStrategy::Staged(staging),
+            (None, Some(rebuild)) => PublishStrategy::Rebuild(rebuild),
+            (None, None) => self.strategy(found, &table, creation, jobs.count).await?,
         };
         let sort = self.sort(found, &table, &plan, &strategy).await?;
         if let Some(reason) = reason {
@@ -131,15 +136,20 @@ impl Load<'_> {
         if let Some(table) = &existing {
             self.check_rights(connection, table, &mapping, apply.as_ref()).await?;
         }
+        let rebuild = match existing.as_ref().or(landing.as_ref().map(|landing| &landing.into)) {
+            Some(table) => self.rebuild(connection, table).await?,
+            None => None,
+        };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let mut jobs = jobs::choose(options, existing.as_ref(), found.bytes, cores, apply.is_some())?;
+        let (staged, rebuilt) = (apply.is_some(), rebuild.is_some());
+        let mut jobs = jobs::choose(options, existing.as_ref(), found.bytes, cores, staged, rebuilt)?;
         let staging = match (apply, &existing) {
             (Some(apply), Some(table)) => {
                 Some(Staging::place(connection, table, self.id, apply, &mapping, &mut jobs).await?)
             }
             _ => None,
         };
-        Ok(Destination { existing, landing, staging, mapping, jobs })
+        Ok(Destination { existing, landing, staging, rebuild, mapping, jobs })
     }
 
     /// Says where statements take fewer rows than was asked for.

@@ -74,6 +74,7 @@ impl Load<'_> {
             PublishStrategy::Create(_) | PublishStrategy::Hidden(_) => {
                 return Some("the table's indexes are built after its rows".into());
             }
+            PublishStrategy::Rebuild(_) => return Some("its indexes are built after the rows".into()),
             PublishStrategy::Append | PublishStrategy::Truncate => {}
         }
         let path = plan.sending.write_path;

@@ -1,5 +1,6 @@
 //! Runs loads into a test's database.
 
+pub(crate) mod everything;
 mod holder;
 
 use howdah::connect::{ConnectOptions, Environment, Target};

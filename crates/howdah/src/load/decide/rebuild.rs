@@ -1,0 +1,86 @@
+//! Whether the indexes of the table are dropped and built again around the rows.
+
+use howdah_connect::Connection;
+use howdah_message::{Message, setting};
+
+use crate::catalog::table::Table;
+use crate::error::Error;
+use crate::load::Load;
+use crate::options::{Indexes, Mode, OnError, WritePath};
+use crate::publish::rebuild::Rebuild;
+
+impl Load<'_> {
+    /// What is rebuilt of `table`, which exists; `None`: nothing. What stays although it was asked for is said, and so is
+    /// whom the locks keep waiting.
+    ///
+    /// # Errors
+    /// A usage error: rows do not come in one transaction, or not straight into the table; the server's.
+    pub(in crate::load) async fn rebuild(
+        &self,
+        connection: &Connection,
+        table: &Table,
+    ) -> Result<Option<Rebuild>, Error> {
+        let options = self.options;
+        // A replacement's indexes are built after its rows anyway.
+        if options.writing.indexes == Indexes::Keep || options.target.mode == Mode::Replace {
+            return Ok(None);
+        }
+        let path = options.writing.write_path;
+        let refused = if options.target.mode.matches_rows() {
+            Some(message![setting::MODE.word(options.target.mode.name()), " finds rows by them"])
+        } else if path == WritePath::Landing {
+            Some(message![
+                setting::WRITE_PATH.word(path.name()),
+                " fills the table by a statement of its own"
+            ])
+        } else if path.commits_rows() {
+            Some(message![setting::WRITE_PATH.word(path.name()), " commits each row by itself"])
+        } else {
+            None
+        };
+        if let Some(why) = refused {
+            return Err(Error::usage(message!["indexes cannot be rebuilt: ", why]).with_hint(message![
+                "leave ",
+                setting::INDEXES,
+                " out"
+            ]));
+        }
+        let truncates = options.target.mode == Mode::Truncate;
+        let tolerates = options.tolerance.on_error == OnError::Ignore;
+        let keeps = tolerates.then(|| "bad records are found by it".to_owned());
+        let rebuild = Rebuild::read(connection, table, truncates, keeps).await?;
+        for (name, why) in &rebuild.kept {
+            self.control.notice(format!("{name} is not rebuilt: {why}"));
+        }
+        if rebuild.is_empty() {
+            if rebuild.kept.is_empty() {
+                self.control.notice(format!("{} has no index that could be rebuilt", table.display()));
+            }
+            return Ok(None);
+        }
+        self.control.notice(who_waits(&rebuild));
+        Ok(Some(rebuild))
+    }
+}
+
+/// Said before anything is locked.
+fn who_waits(rebuild: &Rebuild) -> Message {
+    let count = |n: usize, one: &str, many: &str| match n {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        n => Some(format!("{n} {many}")),
+    };
+    let (indexes, keys) = rebuild.counts();
+    let what = [count(indexes, "index", "indexes"), count(keys, "foreign key", "foreign keys")];
+    let what: Vec<String> = what.into_iter().flatten().collect();
+    let locked = rebuild.locked();
+    let are = if locked.len() == 1 { "is" } else { "are" };
+    Message::from(format!(
+        "{} {are} locked until the load commits, against reading too: {} built again",
+        locked.join(", "),
+        match (indexes + keys, what.join(" and ")) {
+            (1, what) => format!("{what} is"),
+            (_, what) => format!("{what} are"),
+        }
+    ))
+}
