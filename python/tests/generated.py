@@ -103,7 +103,8 @@ class Sql:
         if str(folder) not in sys.path:
             sys.path.insert(0, str(folder))
         importlib.invalidate_caches()
-        for name in (self.name, "howdah_copy", "howdah_migrate", "howdah_observer", "howdah_psycopg"):
+        support = ("copy", "migrate", "observer", "psycopg", "runtime")
+        for name in (self.name, *(f"howdah_{part}" for part in support)):
             sys.modules.pop(name, None)
         return importlib.import_module(self.name)
 

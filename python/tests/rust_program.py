@@ -13,8 +13,8 @@ from require import missing
 PROJECT = Path(__file__).parent / "rust"
 PROGRAMS = PROJECT / "programs"
 """Programs that have a build of their own: each is a `main.rs`."""
-BUILD = ROOT / "build" / "codegen"
-"""The same place each time, so that nothing is left in the target folder."""
+BUILD = ROOT / "build" / "codegen" / "rust"
+"""The same place each time, so that nothing is left in the target folder, and as deep as the project."""
 
 
 def cargo(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -25,7 +25,9 @@ def cargo(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=BUILD, env=environment, capture_output=True, text=True, check=False)
 
 
-def compiled(modules: Iterable[Sql], programs: dict[str, str], generated: Path | None = None) -> Path:
+def compiled(
+    modules: Iterable[Sql], programs: dict[str, str], generated: Path | None = None, *features: str
+) -> Path:
     """Compile modules or generated code with programs, without a warning. Give what has them all."""
     shutil.rmtree(BUILD, ignore_errors=True)
     shutil.copytree(PROJECT, BUILD)
@@ -39,7 +41,7 @@ def compiled(modules: Iterable[Sql], programs: dict[str, str], generated: Path |
         shutil.copytree(generated, sources, dirs_exist_ok=True)
     for name, text in programs.items():
         (sources / name).write_text(text)
-    done = cargo("build")
+    done = cargo("build", *(f"--features={feature}" for feature in features))
     assert done.returncode == 0, done.stderr
     target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
     return Path(target) / "debug" / "generated"
@@ -49,6 +51,11 @@ def lint(*modules: str) -> None:
     """Check what was compiled last as its users may: by clippy, with all that it has, and by rustfmt."""
     done = cargo("clippy")
     assert (done.returncode, done.stderr) == (0, "")
+    laid_out(*modules)
+
+
+def laid_out(*modules: str) -> None:
+    """Check what was compiled last by rustfmt."""
     files = [str(BUILD / "src" / f"{module}.rs") for module in modules]
     command = ["rustfmt", "--check", "--edition", "2024", *files]
     unlike = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

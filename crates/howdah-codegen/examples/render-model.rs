@@ -1,8 +1,8 @@
 //! Renders a model for tests of generated code: `render-model MODEL GENERATOR FOLDER [OPTION…]` writes the files of all
 //! modules there.
 //!
-//! An option is `package=NAME`, or `text-timestamps`, which is `config: {timestamps: string}`, or `observer`, or
-//! `types=JSON`, which is `config: {types: …}`.
+//! An option is `package=NAME`, or `text-timestamps`, which is `config: {timestamps: string}`, or `observer`,
+//! or `runtime`, which is `config: {runtime: howdah}`, or `types=JSON`, which is `config: {types: …}`.
 
 use std::{collections::BTreeMap, env, error::Error, fs, path::Path};
 
@@ -23,6 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         package: given.iter().find_map(|option| option.strip_prefix("package=")).map(str::to_owned),
         text_timestamps: given.iter().any(|option| option == "text-timestamps"),
         migrations: true,
+        runtime: given.iter().any(|option| option == "runtime"),
         observer: given.iter().any(|option| option == "observer"),
         types: types(given)?,
     };

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place};
-use crate::languages::{Template, template};
+use crate::languages::{Template, template, writers};
 use crate::schema::{self, Schema};
 use crate::source::{self, Block, BlockKind};
 use crate::sql_file::load;
@@ -72,6 +72,8 @@ pub fn check(config: &Config) -> Result<Checked, Diagnostics> {
             }
         }
         diagnostics.extend(duplicates(&sources));
+        let blocks = sources.iter().flat_map(|source| &source.blocks);
+        diagnostics.extend(writers::refused(&group.outputs, blocks));
         groups.push(sources);
     }
     let templates = templates(config, &mut diagnostics);

@@ -89,6 +89,8 @@ pub struct GeneratorConfig {
     pub migrations: Option<bool>,
     /// Every call can be observed.
     pub observer: Option<bool>,
+    /// `runtime: howdah`: rows are appended and written by howdah's own client.
+    pub runtime: Option<bool>,
     /// `timestamps: string`: a timestamptz is a text, in languages whose own type holds less.
     pub text_timestamps: Option<bool>,
     /// Types of the user's own that stand for some of the server's.

@@ -96,8 +96,18 @@ fn words(node: YamlNode, reader: &mut YamlReader<'_>) -> Vec<String> {
 
 fn options(node: Option<YamlNode>, reader: &mut YamlReader<'_>) -> GeneratorConfig {
     let Some(node) = node else { return GeneratorConfig::default() };
-    let [package, migrations, observer, timestamps, types] =
-        reader.keys(node, "`config`", ["package", "migrations", "observer", "timestamps", "types"]);
+    let names = ["package", "migrations", "observer", "runtime", "timestamps", "types"];
+    let [package, migrations, observer, runtime, timestamps, types] = reader.keys(node, "`config`", names);
+    let runtime = runtime.and_then(|node| {
+        let (word, place) = reader.text(node, "`runtime`")?;
+        if word != "howdah" {
+            let message = format!("there is no runtime `{word}`");
+            let error = Diagnostic::error(Code::ConfigValidationError, place, message);
+            reader.diagnostics.push(error.help("there is `howdah`; without it, the driver does all"));
+            return None;
+        }
+        Some(true)
+    });
     let text_timestamps = timestamps.and_then(|node| {
         let (word, place) = reader.text(node, "`timestamps`")?;
         match word.as_str() {
@@ -114,6 +124,7 @@ fn options(node: Option<YamlNode>, reader: &mut YamlReader<'_>) -> GeneratorConf
         package: package.and_then(|node| reader.text(node, "`package`")).map(|(package, _)| package),
         migrations: reader.switch(migrations, "`migrations`"),
         observer: reader.switch(observer, "`observer`"),
+        runtime,
         text_timestamps,
         types: types::types(types, reader),
     }

@@ -14,6 +14,7 @@ mod rust;
 pub(crate) mod template;
 mod typescript;
 mod upsert;
+pub(crate) mod writers;
 
 pub use custom::CustomType;
 pub use template::Template;
@@ -80,6 +81,12 @@ impl Generator {
         }
     }
 
+    /// `runtime: howdah` means something: there is a client of howdah's in the language.
+    #[must_use]
+    pub fn has_runtime(self) -> bool {
+        matches!(self, Self::PythonPsycopg | Self::RustTokioPostgres)
+    }
+
     /// What is wrong with types of the user's in this language, whatever they stand for.
     #[must_use]
     pub fn refused(self, types: &[CustomType]) -> Vec<Diagnostic> {
@@ -110,6 +117,8 @@ pub struct Options {
     pub template: Option<Template>,
     /// The program hears of every call.
     pub observer: bool,
+    /// Rows are appended and written by howdah's own client.
+    pub runtime: bool,
     /// A timestamptz is a text instead of the language's own type, which holds less.
     pub text_timestamps: bool,
     /// Types of the user's own that stand for some of the server's.
@@ -127,6 +136,7 @@ pub fn generate(
     generator: Generator,
     options: &Options,
 ) -> Result<Generated, Vec<Diagnostic>> {
+    without_writers(module, generator, options)?;
     let (model, module) = &custom::applied(model, module, &options.types)?;
     match generator {
         Generator::PythonPsycopg => python::generate(model, module, options),
@@ -135,6 +145,20 @@ pub fn generate(
         Generator::GoPgx => go::generate(model, module, options),
         Generator::RustTokioPostgres => rust::generate(model, module, options),
     }
+}
+
+/// Refuses tables that are to have a writer where there is none.
+fn without_writers(module: &Module, generator: Generator, options: &Options) -> Result<(), Vec<Diagnostic>> {
+    let Some((message, help)) = writers::refusal(generator, options.runtime) else { return Ok(()) };
+    let tables = module.tables.iter().filter(|table| table.writer);
+    let errors = tables.map(|table| {
+        let block = format!("TABLE {}", table.name);
+        let error =
+            about(Code::NotSupported, Severity::Error, message.clone(), &table.file, table.line, block);
+        error.help(help.clone())
+    });
+    let errors = errors.collect::<Vec<_>>();
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 /// A message about a block.

@@ -152,6 +152,7 @@ mod tests {
             appender: false,
             upsert: Some(key.clone()),
             ignore: Some(key),
+            writer: false,
             columns: columns.iter().map(column).collect(),
         }
     }

@@ -175,6 +175,9 @@ pub struct Table {
     /// Of several rows with one key the first counts. The method gives the number of rows that were inserted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ignore: Option<UniqueKey>,
+    /// Rows are written all day, each acknowledged, by howdah's own client (`:writer`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub writer: bool,
     /// All columns that the table has, in its order.
     pub columns: Vec<TableColumn>,
 }
@@ -183,7 +186,7 @@ impl Table {
     /// Something writes rows of it, so that they have a type.
     #[must_use]
     pub fn takes_rows(&self) -> bool {
-        self.appender || self.upserts()
+        self.appender || self.writer || self.upserts()
     }
 
     /// Something writes rows of it by a key.

@@ -61,6 +61,9 @@ fn table(found: &Table) -> String {
             let _ = writeln!(out, "  {verb} by {} ({}){nulls}", key.name, key.columns.join(", "));
         }
     }
+    if found.writer {
+        out.push_str("  a writer\n");
+    }
     out
 }
 

@@ -53,6 +53,11 @@ fn generator(name: &str, output: &Output) -> Result<Generator, Box<Diagnostic>> 
         let message = format!("`observer` is not for `{name}`");
         return Err(Box::new(not_supported(message).help(instead)));
     }
+    if output.options.runtime == Some(true) && !generator.has_runtime() {
+        let message = format!("`runtime` is not for `{name}`");
+        let help = "howdah's own client is there for Python and Rust; the driver appends rows without it";
+        return Err(Box::new(not_supported(message).help(help)));
+    }
     if output.options.text_timestamps.is_some() && generator != Generator::TypescriptPg {
         return Err(Box::new(not_supported(format!(
             "`timestamps` is not for `{name}`, whose type holds all of one"
@@ -108,6 +113,7 @@ fn generated(
         migrations: output.options.migrations == Some(true),
         observer: output.options.observer == Some(true),
         template: checked.templates.iter().find(|known| named == Some(&known.file)).cloned(),
+        runtime: output.options.runtime == Some(true),
         text_timestamps: output.options.text_timestamps == Some(true),
         types: output.options.types.clone(),
     };

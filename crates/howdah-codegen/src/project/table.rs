@@ -106,6 +106,7 @@ pub(super) async fn describe(
         appender: appender.is_some(),
         upsert,
         ignore,
+        writer: block.modifiers.iter().any(|modifier| modifier.name == "writer"),
         columns,
     };
     Ok(Some((table, oids)))

@@ -21,20 +21,15 @@ enum ModifierValue {
     MaybeColumns,
 }
 
-/// A modifier, what it takes, where it has a meaning, and whether this version knows what to do.
+/// A modifier, what it takes, and where it has a meaning.
 struct KnownModifier {
     name: &'static str,
     takes: ModifierValue,
     kinds: &'static [BlockKind],
-    supported: bool,
 }
 
 const fn known(name: &'static str, takes: ModifierValue, kinds: &'static [BlockKind]) -> KnownModifier {
-    KnownModifier { name, takes, kinds, supported: true }
-}
-
-const fn later(name: &'static str, takes: ModifierValue) -> KnownModifier {
-    KnownModifier { name, takes, kinds: &[BlockKind::Table], supported: false }
+    KnownModifier { name, takes, kinds }
 }
 
 const KNOWN: [KnownModifier; 11] = [
@@ -48,7 +43,7 @@ const KNOWN: [KnownModifier; 11] = [
     known("appender", ModifierValue::MaybeColumns, &[BlockKind::Table]),
     known("upsert", ModifierValue::MaybeValue, &[BlockKind::Table]),
     known("ignore", ModifierValue::MaybeValue, &[BlockKind::Table]),
-    later("writer", ModifierValue::Nothing),
+    known("writer", ModifierValue::Nothing, &[BlockKind::Table]),
 ];
 
 /// Reads the modifiers of a header that begins at an offset of its file.
@@ -92,7 +87,7 @@ pub(crate) fn modifiers(
             let message = format!("`:{name}` means nothing for {}", block.kind.word());
             let mut diagnostic = wrong(message).help(format!("it belongs to {kinds}"));
             // SQG passes over its own where they mean nothing, except `:source`.
-            if known.supported && !matches!(name, "source" | "no_transaction" | "upsert" | "ignore") {
+            if !matches!(name, "source" | "no_transaction" | "upsert" | "ignore" | "writer") {
                 diagnostic.severity = Severity::Warning;
             }
             diagnostics.push(diagnostic);
@@ -101,10 +96,6 @@ pub(crate) fn modifiers(
         if name == "source" {
             let help = "sources are other databases of DuckDB's; write the schema as a BASELINE without it";
             diagnostics.push(wrong("there is no source to declare a schema for".to_owned()).help(help));
-        }
-        if !known.supported {
-            let message = format!("`:{name}` is not there yet");
-            diagnostics.push(Diagnostic::error(Code::NotSupported, place.clone(), message));
         }
         let contradicts = |before: &&Modifier| {
             before.name == name

@@ -42,5 +42,5 @@ ORDER BY ${sort};
 
 -- A table to write by binary COPY; its name stands below, as `TABLE name;`, if it is not the
 -- block's. Of rows whose key is there, :upsert updates and :ignore leaves them;
--- :upsert=users_pkey names the key.
+-- :upsert=users_pkey names the key. :writer writes rows one at a time (Python, Rust).
 -- TABLE users :appender :upsert

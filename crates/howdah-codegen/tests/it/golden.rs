@@ -174,3 +174,48 @@ fn types_of_the_users_stand_for_those_of_columns() -> Result<(), Box<dyn std::er
     }
     Ok(())
 }
+
+#[test]
+fn howdahs_own_client_writes_rows_of_tables() -> Result<(), Box<dyn std::error::Error>> {
+    let mut model: Model = serde_json::from_str(include_str!("fixtures/own_types.json"))?;
+    let module = model.modules.first_mut().ok_or("no module")?;
+    module.tables.first_mut().ok_or("no table")?.writer = true;
+    let module = module.clone();
+    for (generator, name) in
+        [(Generator::PythonPsycopg, "runtime_python"), (Generator::RustTokioPostgres, "runtime_rust")]
+    {
+        let options = Options { runtime: true, ..Options::default() };
+        let generated = generate(&model, &module, generator, &options).map_err(|e| format!("{e:?}"))?;
+        assert!(generated.files.iter().any(|file| file.path.starts_with("howdah_runtime.")));
+        insta::assert_snapshot!(name, generated.files[0].text);
+        let without = generate(&model, &module, generator, &Options::default()).err().unwrap_or_default();
+        let error = without.first().ok_or("no error")?;
+        assert_eq!(error.message, "`:writer` needs howdah's own client");
+        assert_eq!(error.place.as_ref().map(|place| (place.file.as_str(), place.line)), Some(("a.sql", 9)));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_composite_value_is_carried_by_howdahs_own_client() -> Result<(), Box<dyn std::error::Error>> {
+    let model = r#"{"model": 1, "engine": "postgresql", "project": "t",
+        "types": [{"schema": "app", "name": "pair", "kind": "composite", "fields": [{"name": "a", "type":
+            {"schema": "pg_catalog", "name": "int4", "sql": "integer"}}]}],
+        "modules": [{"name": "a", "files": ["a.sql"], "statements": [], "migrations": [], "tables": [{"name": "t",
+            "schema": "app", "table": "t", "file": "a.sql", "line": 4, "appender": true, "columns": [{"name": "p",
+            "type": {"schema": "app", "name": "pair", "array": true, "sql": "app.pair[]"}, "nullable": true,
+            "written": true}]}]}]}"#;
+    let model: Model = serde_json::from_str(model)?;
+    let module = model.modules.first().ok_or("no module")?;
+    let options = Options { runtime: true, ..Options::default() };
+    assert!(generate(&model, module, Generator::PythonPsycopg, &options).is_ok());
+    let errors = generate(&model, module, Generator::RustTokioPostgres, &options).err().unwrap_or_default();
+    let error = errors.first().ok_or("no error")?;
+    assert_eq!(
+        error.message,
+        "the column \"p\" of app.t is a app.pair[], which `runtime: howdah` does not carry in Rust: only the server \
+         knows the types of its parts"
+    );
+    assert_eq!(error.place.as_ref().map(|place| (place.file.as_str(), place.line)), Some(("a.sql", 4)));
+    Ok(())
+}

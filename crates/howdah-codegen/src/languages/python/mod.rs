@@ -17,6 +17,7 @@ use crate::model::{Kind, Model, Module, Table};
 const SUPPORT: &str = include_str!("../../../runtime/python/howdah_psycopg.py");
 const COPY: &str = include_str!("../../../runtime/python/howdah_copy.py");
 const UPSERT: &str = include_str!("../../../runtime/python/howdah_upsert.py");
+const RUNTIME: &str = include_str!("../../../runtime/python/howdah_runtime.py");
 const OBSERVER: &str = include_str!("../../../runtime/python/howdah_observer.py");
 pub(super) const TEMPLATES: Templates = Templates {
     first: ("module.py", include_str!("../../../templates/python/module.jinja")),
@@ -37,6 +38,7 @@ struct RowClass {
 
 struct Writer<'m> {
     module: &'m Module,
+    runtime: bool,
     types: Types<'m>,
     rows: Vec<Class>,
     makers: Vec<Maker>,
@@ -59,6 +61,7 @@ pub(crate) fn generate(
     let async_class = scope.give(&format!("Async{class}")).name;
     let mut writer = Writer {
         module,
+        runtime: options.runtime,
         types: Types::new(model, &options.types, scope),
         rows: Vec::new(),
         makers: Vec::new(),
@@ -124,6 +127,9 @@ pub(crate) fn generate(
     if module.tables.iter().any(Table::upserts) {
         files.push(file("howdah_upsert.py", shared(UPSERT)));
     }
+    if writer.runtime && module.tables.iter().any(|table| table.appender || table.writer) {
+        files.push(file("howdah_runtime.py", shared(RUNTIME)));
+    }
     if options.observer {
         files.push(file("howdah_observer.py", OBSERVER.to_owned()));
     }
@@ -174,6 +180,7 @@ fn faces(name: String, async_name: String) -> Vec<Face> {
             connection: "psycopg.Connection[Any]",
             cursor: "pg.Cursor",
             appender: "copy.Appender",
+            writer: "_runtime.Writer",
             staged: "staged.write",
             iterator: "Iterator",
             stream: "pg.stream",
@@ -190,6 +197,7 @@ fn faces(name: String, async_name: String) -> Vec<Face> {
             connection: "psycopg.AsyncConnection[Any]",
             cursor: "pg.AsyncCursor",
             appender: "copy.AsyncAppender",
+            writer: "_runtime.AsyncWriter",
             staged: "staged.write_async",
             iterator: "AsyncIterator",
             stream: "pg.async_stream",
@@ -252,6 +260,8 @@ impl Writer<'_> {
         };
         Appender {
             appends: table.appender,
+            runtime: self.runtime,
+            writer: table.writer.then(|| members.give(&format!("create_{stem}_writer")).name),
             name,
             table: self.types.scope.give(&format!("_{screaming}_TABLE")).name,
             columns: self.types.scope.give(&format!("_{screaming}_COLUMNS")).name,
@@ -403,6 +413,7 @@ impl Writer<'_> {
             ),
             (!self.builders.is_empty(), "LiteralString"),
             (appends || !self.types.aliases.is_empty(), "TypeAlias"),
+            (appenders.iter().any(|appender| appender.writer.is_some()), "Unpack"),
         ];
         let typing =
             typing.iter().filter(|(used, _)| *used).map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
@@ -426,6 +437,9 @@ impl Writer<'_> {
             standard.push(support(options, "howdah_observer", "_observed"));
         }
         standard.push(support(options, "howdah_psycopg", "pg"));
+        if appenders.iter().any(|a| a.writer.is_some() || a.appends && a.runtime) {
+            standard.push(support(options, "howdah_runtime", "_runtime"));
+        }
         if appenders.iter().any(|appender| !appender.upserts.is_empty()) {
             standard.push(support(options, "howdah_upsert", "staged"));
         }

@@ -111,6 +111,10 @@ pub(crate) struct Maker {
 pub(crate) struct Appender {
     /// There is an appender; else there are upserts only.
     pub(crate) appends: bool,
+    /// Howdah's own client appends, where nothing is asynchronous.
+    pub(crate) runtime: bool,
+    /// The method that opens a writer.
+    pub(crate) writer: Option<String>,
     pub(crate) upserts: Vec<Upsert>,
     /// The name of the appender's type.
     pub(crate) name: String,
@@ -153,6 +157,7 @@ pub(crate) struct Face {
     pub(crate) connection: &'static str,
     pub(crate) cursor: &'static str,
     pub(crate) appender: &'static str,
+    pub(crate) writer: &'static str,
     /// What writes rows by a key.
     pub(crate) staged: &'static str,
     pub(crate) iterator: &'static str,

@@ -30,6 +30,7 @@ const IMPORTED: &[&str] = &[
     "StrEnum",
     "TypeAlias",
     "UUID",
+    "Unpack",
     "annotations",
     "dataclass",
 ];

@@ -6,6 +6,7 @@ mod literal;
 mod methods;
 mod migrate;
 mod parameters;
+mod runtime;
 mod types;
 mod view;
 mod words;
@@ -43,7 +44,8 @@ pub(super) const TEMPLATES: Templates = Templates {
     others: &[("migrate.rs", include_str!("../../../templates/rust/migrate.jinja"))],
 };
 /// Modules that the code mentions.
-const MODULES: &[&str] = &["howdah_migrate", "howdah_postgres", "lib", "main"];
+const MODULES: &[&str] = &["howdah_migrate", "howdah_postgres", "howdah_runtime", "lib", "main"];
+const RUNTIME: &str = include_str!("../../../runtime/rust/howdah_runtime.rs");
 
 /// A row, or the value of its only column.
 #[derive(Debug, Clone, Default)]
@@ -56,6 +58,8 @@ struct Row {
 
 struct Writer<'m> {
     module: &'m Module,
+    /// Appenders and writers are those of howdah's own client.
+    runtime: bool,
     types: Types<'m>,
     structs: Vec<Struct>,
     constants: Vec<String>,
@@ -86,6 +90,7 @@ pub(crate) fn generate(
     }
     let mut writer = Writer {
         module,
+        runtime: options.runtime,
         types: Types::new(model, &options.types, scope),
         structs: Vec::new(),
         constants: Vec::new(),
@@ -100,7 +105,9 @@ pub(crate) fn generate(
     if !writer.errors.is_empty() {
         return Err(writer.errors);
     }
+    let own_client = appenders.iter().any(|appender| appender.runtime.is_some());
     let view = View {
+        runtime: own_client,
         documentation: literal::documentation(&module.files.join(", ")),
         imports: writer.types.imports.into_iter().collect(),
         mappings: writer.types.mappings,
@@ -120,6 +127,9 @@ pub(crate) fn generate(
     files.extend(
         SUPPORT.iter().map(|(path, text)| File { path: (*path).to_owned(), text: (*text).to_owned() }),
     );
+    if own_client {
+        files.push(File { path: "howdah_runtime.rs".to_owned(), text: RUNTIME.to_owned() });
+    }
     if migrates {
         files.push(File { path: "howdah_migrate.rs".to_owned(), text: migrate::runner()? });
     }
@@ -135,7 +145,7 @@ impl<'m> Writer<'m> {
             let read = owners.contains(&RowOf::Table(index));
             let columns = table.columns.iter().filter(|column| column.written);
             let columns = columns.map(|c| (c.name.clone(), c.ty.clone(), c.nullable)).collect::<Vec<_>>();
-            if columns.is_empty() || !(table.appender || table.upserts() || read) {
+            if columns.is_empty() || !(table.takes_rows() || read) {
                 rows.push(None);
                 continue;
             }
@@ -143,7 +153,7 @@ impl<'m> Writer<'m> {
             let of = format!("{}.{}", table.schema, table.table);
             let about = About { file: &table.file, line: table.line, of: &of };
             let row = self.row_struct(&wanted, about, &columns, read);
-            if table.appender || table.upserts() {
+            if table.takes_rows() {
                 appenders.push(self.appender(table, &row, members));
             }
             rows.push(Some(row));
@@ -172,8 +182,14 @@ impl<'m> Writer<'m> {
         let create = members.give(&format!("{stem}_appender")).name;
         let append = members.give(&format!("append_{stem}")).name;
         let documentation = literal::documentation(&format!("{}:{}", table.file, table.line));
+        let names = fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>();
+        let runtime = (self.runtime && (table.appender || table.writer)).then(|| {
+            let writer = table.writer.then(|| members.give(&format!("{stem}_writer")).name);
+            self.own_client(table, row, &names, [Some(&create), Some(&append), writer.as_ref()])
+        });
         Appender {
-            appends: table.appender,
+            appends: table.appender && !self.runtime,
+            runtime,
             upserts: upsert::staged(self.module, table)
                 .into_iter()
                 .map(|texts| self.upsert(&texts, &stem, (row, &columns, format), &documentation, members))

@@ -18,6 +18,8 @@ pub(super) struct RustType {
     pub(super) borrowed: String,
     /// It has a binary form; otherwise it is written as its literal and cannot be read.
     pub(super) binary: bool,
+    /// The driver's type by which its literals are written, where no server need be asked for one.
+    literal: Option<String>,
     /// How it stands for another, if it does.
     through: Option<Through>,
 }
@@ -30,8 +32,32 @@ struct Through {
 }
 
 impl RustType {
+    /// Of one whose literals are the same whatever its type is.
     fn new(owned: &str, borrowed: &str) -> Self {
-        Self { owned: owned.to_owned(), borrowed: borrowed.to_owned(), binary: true, through: None }
+        Self {
+            owned: owned.to_owned(),
+            borrowed: borrowed.to_owned(),
+            binary: true,
+            literal: Some("TEXT".to_owned()),
+            through: None,
+        }
+    }
+
+    fn written_as(self, literal: Option<String>) -> Self {
+        Self { literal, ..self }
+    }
+
+    /// Puts a field into a row of howdah's own client; none if that cannot carry it.
+    pub(super) fn put(&self, field: &str, nullable: bool) -> Option<String> {
+        let ty = self.literal.as_ref()?;
+        let own = ["bool", "i16", "i32", "i64", "u32", "f32", "f64", "String", "Vec<u8>"];
+        let given = self.given(&self.borrow(field, nullable), nullable);
+        if given.is_none() && own.contains(&self.owned.as_str()) {
+            return Some(layout::call("        fields.put(", &[format!("&{field}")], ")?;"));
+        }
+        let given = given.unwrap_or_else(|| field.to_owned());
+        let arguments = ["fields".to_owned(), format!("&{given}"), format!("&pg::Type::{ty}")];
+        Some(layout::call("        runtime::put(", &arguments, ")?;"))
     }
 
     /// The type of a field or a result.
@@ -104,7 +130,7 @@ pub(super) struct Types<'m> {
 /// A type of `pg_catalog` that has a mapping. The others are their literals.
 fn builtin(name: &str) -> Option<RustType> {
     let copied = |ty| Some(RustType::new(ty, ty));
-    match name {
+    let ty = match name {
         "bool" => copied("bool"),
         "int2" => copied("i16"),
         "int4" => copied("i32"),
@@ -123,7 +149,8 @@ fn builtin(name: &str) -> Option<RustType> {
         "timestamptz" => copied("chrono::DateTime<chrono::Utc>"),
         "interval" => copied("pg::Interval"),
         _ => None,
-    }
+    };
+    ty.map(|ty| ty.written_as(Some(name.to_uppercase())))
 }
 
 /// The driver's constant for a type of `pg_catalog` that has a mapping, or an array of it.
@@ -162,6 +189,11 @@ fn array(element: &RustType) -> RustType {
         owned: format!("Vec<Option<{owned}>>"),
         borrowed: format!("&[Option<{owned}>]"),
         binary: element.binary,
+        literal: element
+            .literal
+            .as_ref()
+            .filter(|of| !of.ends_with("_ARRAY"))
+            .map(|of| format!("{of}_ARRAY")),
         through: element.through.clone().map(|through| Through { each: true, ..through }),
     }
 }
@@ -213,7 +245,12 @@ impl<'m> Types<'m> {
         self.imports.extend(own.imports.iter().map(|import| imported(import)));
         let maps = own.decode.is_some() || own.encode.is_some();
         let through = maps.then(|| Through { mapping: self.mapping(own, &ty.owned), each: false });
-        RustType { binary: ty.binary, through, ..RustType::new(&own.name, &format!("&{}", own.name)) }
+        RustType {
+            binary: ty.binary,
+            literal: ty.literal.clone(),
+            through,
+            ..RustType::new(&own.name, &format!("&{}", own.name))
+        }
     }
 
     /// The name of a mapping that the file has, once.
@@ -254,8 +291,8 @@ impl<'m> Types<'m> {
                 let fields = fields.iter().map(|field| (field.name.as_str(), self.of(&field.ty))).collect();
                 self.composite(name, fields)
             }
-            TypeKind::Range { subtype } => range(&self.of(subtype)),
-            TypeKind::Multirange { range } => multirange(&self.of(range)),
+            TypeKind::Range { subtype } => range(&self.of(subtype)).written_as(None),
+            TypeKind::Multirange { range } => multirange(&self.of(range)).written_as(None),
             // Its binary form is that of text.
             TypeKind::Base if name.name == "citext" => RustType::new("String", "&str"),
             TypeKind::Base => literal_of_it(),
@@ -289,7 +326,7 @@ impl<'m> Types<'m> {
             readable: binary,
             made: layout::made(&made),
         });
-        RustType { binary, ..RustType::new(&given, &format!("&{given}")) }
+        RustType { binary, literal: None, ..RustType::new(&given, &format!("&{given}")) }
     }
 }
 
@@ -298,10 +335,20 @@ fn of_catalog(name: &str) -> RustType {
         return ty;
     }
     match builtin_range(name).and_then(|(subtype, several)| Some((builtin(subtype)?, several))) {
-        Some((bound, false)) => range(&bound),
-        Some((bound, true)) => multirange(&range(&bound)),
+        Some((bound, false)) => range(&bound).written_as(Some(range_constant(name, "range", "_RANGE"))),
+        Some((bound, true)) => {
+            let literal = range_constant(name, "multirange", "MULTI_RANGE");
+            multirange(&range(&bound)).written_as(Some(literal))
+        }
+        // Its arrays have another delimiter than all others.
+        None if name == "box" => literal_of_it().written_as(Some("BOX".to_owned())),
         None => literal_of_it(),
     }
+}
+
+/// The driver's constant for a range or a multirange: `INT4_RANGE`, `INT4MULTI_RANGE`.
+fn range_constant(name: &str, word: &str, written: &str) -> String {
+    name.trim_end_matches(word).to_uppercase() + written
 }
 
 /// A line among those that say what is used, from a path or from all of the line.

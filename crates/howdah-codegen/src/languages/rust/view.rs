@@ -8,6 +8,8 @@ use super::{layout, literal};
 #[derive(Debug, Serialize)]
 pub(super) struct View {
     pub(super) documentation: String,
+    /// It mentions howdah's own client.
+    pub(super) runtime: bool,
     /// What it uses of the program's, a line each.
     pub(super) imports: Vec<String>,
     pub(super) mappings: Vec<Mapping>,
@@ -125,8 +127,9 @@ pub(super) struct Function {
 /// What writes the rows of a TABLE.
 #[derive(Debug, Serialize)]
 pub(super) struct Appender {
-    /// There is an appender; else there are upserts only.
+    /// The driver appends.
     pub(super) appends: bool,
+    pub(super) runtime: Option<Runtime>,
     pub(super) upserts: Vec<Upsert>,
     pub(super) row: String,
     pub(super) copy: String,
@@ -136,6 +139,19 @@ pub(super) struct Appender {
     pub(super) documentation: String,
     pub(super) create_head: String,
     pub(super) append_head: String,
+}
+
+/// What writes rows by howdah's own client.
+#[derive(Debug, Serialize)]
+pub(super) struct Runtime {
+    /// `const TABLE …` and `const NAMES …`.
+    pub(super) table: String,
+    pub(super) names: String,
+    pub(super) puts: Vec<String>,
+    /// The functions that make an appender and that append all rows, up to the brace.
+    pub(super) appends: Option<[String; 2]>,
+    /// The function that opens a writer, up to the brace.
+    pub(super) writer: Option<String>,
 }
 
 /// `:upsert` or `:ignore`.
