@@ -270,3 +270,25 @@ def test_the_asynchronous_class_reads_and_writes_something_else(
     asyncio.run(run())
     for name in ("c_int8", "a_mood", "c_timestamptz", "c_pair"):
         assert differences(database, name) == []
+
+
+@pytest.mark.parametrize("style", ["German", "SQL", "Postgres"])
+def test_a_moment_in_another_style_is_data_that_is_refused(
+    database: Database, tmp_path: Path, style: str
+) -> None:
+    code = Sql("styles")
+    moments = "SELECT '2026-01-02 03:04:05+00'::timestamptz"
+    for name, sql, array in (("moment", moments, False), ("moments", f"SELECT ARRAY[({moments})]", True)):
+        kind = builtin("timestamptz", array=array)
+        code.statement(name, [sql], one=True, pluck=True, columns=[column("at", kind)])
+    code.statement(
+        "day", ["SELECT '2026-01-02'::date"], one=True, pluck=True, columns=[column("at", builtin("date"))]
+    )
+    made = code.load(tmp_path)
+    with psycopg.connect(database.dsn, autocommit=True) as connection:
+        connection.execute(f"SET datestyle = {style}")
+        sql = made.Styles(connection)
+        assert sql.day() == dt.date(2026, 1, 2)
+        for call in (sql.moment, sql.moments):
+            with pytest.raises(psycopg.DataError, match="DateStyle"):
+                call()

@@ -359,6 +359,19 @@ class _IntervalLoader(Loader):
         return _load_interval(bytes(data).decode())
 
 
+class _TimestamptzLoader(_datetime.TimestamptzLoader):
+    """In another style than ISO, what psycopg raises is no psycopg.Error."""
+
+    def __init__(self, oid: int, context: AdaptContext | None = None) -> None:
+        super().__init__(oid, context)
+        style = self.connection.info.parameter_status("DateStyle") if self.connection else None
+        if style and not style.startswith("ISO"):
+            self.load = self._refuse  # type: ignore[method-assign]
+
+    def _refuse(self, data: Buffer) -> dt.datetime:
+        raise DataError(f"a timestamptz is read in the DateStyle ISO only: {bytes(data).decode()!r}")
+
+
 class _PackedDumper(Dumper):
     """An integer that does not fit is an error: psycopg's own dumpers keep its lower bits."""
 
@@ -483,7 +496,7 @@ _LOADERS: dict[str, type[Loader]] = {
     "bpchar": _string.TextLoader, "name": _string.TextLoader, "json": _JsonLoader, "jsonb": _JsonLoader,
     "bytea": _string.ByteaLoader, "uuid": _uuid.UUIDLoader, "date": _datetime.DateLoader, "time": _datetime.TimeLoader,
     "timetz": _datetime.TimetzLoader, "timestamp": _datetime.TimestampLoader,
-    "timestamptz": _datetime.TimestamptzLoader, "interval": _IntervalLoader, "inet": _net.InetLoader,
+    "timestamptz": _TimestamptzLoader, "interval": _IntervalLoader, "inet": _net.InetLoader,
     "cidr": _net.CidrLoader,
 }
 _BINARY_DUMPERS: tuple[type[Dumper], ...] = (

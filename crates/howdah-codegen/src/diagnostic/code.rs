@@ -66,6 +66,7 @@ codes! {
     HeaderLikeComment "HEADER_LIKE_COMMENT" Reading "It looks like a header and is none.",
     UnusedVariable "UNUSED_VARIABLE" Reading "A variable is set and not used.",
     VariableInString "VARIABLE_IN_STRING" Reading "A variable stands in a string or quoted name, where it is text.",
+    EveryRow "EVERY_ROW" Reading "Without its optional lines, an UPDATE or DELETE changes every row.",
     DatabaseError "DATABASE_ERROR" Describing "The server cannot be reached or used.",
     SqlExecutionError "SQL_EXECUTION_ERROR" Describing "The server refuses a statement.",
     UndeterminedType "UNDETERMINED_TYPE" Describing "The server cannot tell a parameter's type.",

@@ -170,7 +170,9 @@ impl MigrationsTable {
     /// SQL about these tables.
     fn of(&self, sql: &str) -> String {
         let sqg = self.sqg.as_deref().unwrap_or_default();
-        sql.replace("{relation}", &self.relation).replace("{sqg}", sqg)
+        // Either name may have the other's place in it.
+        let parts = sql.split("{relation}").map(|part| part.replace("{sqg}", sqg));
+        parts.collect::<Vec<_>>().join(&self.relation)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt;
 use std::fs::File as OpenFile;
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::process::CommandExt as _;
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
 
 use crate::languages::File;
 use crate::model::Model;
@@ -47,7 +49,34 @@ const SHOWN: u64 = 64 << 10;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Answer {
+    #[serde(deserialize_with = "once")]
     files: BTreeMap<String, String>,
+}
+
+/// Reads files of which each is named once; a map would keep the last.
+fn once<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
+    struct Files;
+
+    impl<'de> Visitor<'de> for Files {
+        type Value = BTreeMap<String, String>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("paths and texts")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut files = BTreeMap::new();
+            while let Some((path, text)) = map.next_entry::<String, String>()? {
+                if files.contains_key(&path) {
+                    return Err(serde::de::Error::custom(format!("`{path}` is there twice")));
+                }
+                files.insert(path, text);
+            }
+            Ok(files)
+        }
+    }
+
+    deserializer.deserialize_map(Files)
 }
 
 /// Runs a program in the project's folder and gives the files of its answer; or what is wrong, as the end of a sentence that
@@ -223,6 +252,8 @@ mod tests {
             let got = ran(wrong, &mut around, &LIMITS).err().unwrap_or_default();
             assert!(got.starts_with("does not answer with {\"files\": "), "{wrong}: {got}");
         }
+        let got = ran("echo '{\"files\": {\"a\": \"b\", \"a\": \"c\"}}'", &mut around, &LIMITS);
+        assert!(got.err().unwrap_or_default().contains("`a` is there twice"));
         let got = ran("echo '{\"files\": {}}'; exit 3", &mut around, &LIMITS);
         assert_eq!(got, Err("failed: exit status: 3".to_owned()));
     }

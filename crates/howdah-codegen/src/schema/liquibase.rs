@@ -34,7 +34,9 @@ pub(super) fn sections(text: &str) -> Result<Vec<Section>, SectionError> {
     let mut sections: Vec<Section> = Vec::new();
     let mut open: Option<Section> = None;
     let mut seen = false;
-    for (start, line) in lines(text) {
+    // Changesets for other databases may have the names of those that run.
+    let mut names: Vec<(String, usize)> = Vec::new();
+    for (number, (start, line)) in (1..).zip(lines(text)) {
         let range = start..start + line.len();
         let Some(said) = said(line) else { continue };
         if let Some(rest) = behind(said, "changeset").filter(|rest| rest.starts_with([' ', '\t', ':'])) {
@@ -48,6 +50,13 @@ pub(super) fn sections(text: &str) -> Result<Vec<Section>, SectionError> {
             seen = true;
             close(&mut open, start, &mut sections);
             open = changeset(rest, &range, text.len())?;
+            if let Some(Section { name, .. }) = &open {
+                if let Some((_, before)) = names.iter().find(|(known, _)| known == name) {
+                    let message = format!("the changeset `{name}` is there already, in line {before}");
+                    return Err(Fault::broken(range, message, "give it an id of its own"));
+                }
+                names.push((name.clone(), number));
+            }
         } else {
             refused(said, &range)?;
         }

@@ -94,8 +94,12 @@ pub(crate) fn modifiers(
             continue;
         }
         if name == "source" {
-            let help = "sources are other databases of DuckDB's; write the schema as a BASELINE without it";
-            diagnostics.push(wrong("there is no source to declare a schema for".to_owned()).help(help));
+            let source = read.value.as_deref().unwrap_or_default();
+            let help = format!("write the BASELINE without it: `-- BASELINE {}`", block.name);
+            let message = format!(
+                "`:source={source}` names a database that DuckDB reads, and there is only PostgreSQL"
+            );
+            diagnostics.push(wrong(message).help(help));
         }
         let contradicts = |before: &&Modifier| {
             before.name == name

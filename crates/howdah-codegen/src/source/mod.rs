@@ -3,6 +3,7 @@
 mod annotations;
 mod block;
 mod choices;
+mod every_row;
 mod header;
 pub(crate) mod lexer;
 mod optional;

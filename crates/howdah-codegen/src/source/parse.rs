@@ -2,6 +2,7 @@
 
 use super::annotations;
 use super::block::{Block, BlockKind, Piece, Variable};
+use super::every_row;
 use super::header;
 use super::header::is_name;
 use super::lexer::{self, Splitter, Token, TokenKind};
@@ -323,6 +324,11 @@ impl Parser<'_> {
             &mut self.diagnostics,
         );
         let tokens = &tokens[first..last];
+        if let Some(warning) =
+            every_row::warning(self.text, tokens, &lines).filter(|_| block.kind == BlockKind::Exec)
+        {
+            self.diagnostics.push(warning);
+        }
         self.pieces(tokens, &lines, block);
         self.statement(tokens, block);
         uses::check(block, &mut self.diagnostics);

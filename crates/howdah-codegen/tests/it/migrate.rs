@@ -266,6 +266,19 @@ fn the_steps_of_sqg_are_taken_over_once() {
 }
 
 #[test]
+fn a_schema_is_called_as_the_places_in_our_texts_are() {
+    let database = Database::new();
+    let name = database.name();
+    database.sql(&format!(
+        "CREATE SCHEMA \"{{sqg}}\"; ALTER DATABASE \"{name}\" SET search_path = \"{{sqg}}\"; CREATE TABLE \
+         \"{{sqg}}\"._sqg_migrations (project text NOT NULL, migration_id text NOT NULL, applied_at timestamp)"
+    ));
+    let done = applied(&database, TWO);
+    assert_eq!((done.text.as_str(), done.report.applied.len()), ("", 2));
+    assert_eq!(database.sql("SELECT count(*) FROM \"{sqg}\".howdah_migrations"), "2");
+}
+
+#[test]
 fn what_a_step_sets_is_not_there_for_the_next() {
     let database = Database::new();
     let role = format!("{}_maker", database.name());

@@ -259,7 +259,7 @@ fn what_reaches_further_than_a_database_is_refused_where_it_stands() {
 
 #[test]
 fn what_a_tool_does_elsewhere_is_refused_by_name() {
-    let cases: [(&str, &str, &str); 9] = [
+    let cases: [(&str, &str, &str); 10] = [
         (
             "m/V1__a.sql",
             "SELECT 1;\nSELECT '${who}';\n",
@@ -289,6 +289,12 @@ fn what_a_tool_does_elsewhere_is_refused_by_name() {
             "m/a.sql",
             "--liquibase formatted sql\n--changeset a:1 endDelimiter:/\nSELECT 1/\n",
             "m/a.sql:2:1: error[NOT_SUPPORTED]: another endDelimiter",
+        ),
+        (
+            "m/a.sql",
+            "--liquibase formatted sql\n--changeset a:1 dbms:h2\nSELECT 0;\n--changeset a:1\nSELECT 1;\n--changeset \
+             b:1\nSELECT 2;\n--changeset a:1\nSELECT 3;\n",
+            "m/a.sql:8:1: error[SQL_PARSE_ERROR]: the changeset `a:1` is there already, in line 4",
         ),
         (
             "m/a.xml",
