@@ -1,7 +1,7 @@
 //! Why generated code has no writer for a TABLE that says `:writer`.
 
 use super::Generator;
-use crate::config::{Maker, Output};
+use crate::config::{Backend, Output};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{Block, BlockKind};
 
@@ -22,9 +22,11 @@ pub(crate) fn refused<'b>(outputs: &[Output], blocks: impl Iterator<Item = &'b B
     let tables = blocks.filter(|block| block.kind == BlockKind::Table && !block.name.starts_with('_'));
     let told = tables.filter_map(|block| {
         let modifier = block.modifiers.iter().find(|modifier| modifier.name == "writer")?;
-        let wrong = outputs.iter().filter_map(|output| match output.maker {
-            Maker::Generator(name) => refusal(Generator::named(name)?, output.options.runtime == Some(true)),
-            Maker::Program(_) => None,
+        let wrong = outputs.iter().filter_map(|output| match output.backend {
+            Backend::Generator(name) => {
+                refusal(Generator::named(name)?, output.options.runtime == Some(true))
+            }
+            Backend::Program(_) => None,
         });
         Some(wrong.map(|(message, help)| {
             let error = Diagnostic::error(Code::NotSupported, modifier.place.clone(), message).help(help);

@@ -53,7 +53,7 @@ pub(super) fn sections(text: &str) -> Result<Vec<Section>, SectionError> {
             if let Some(Section { name, .. }) = &open {
                 if let Some((_, before)) = names.iter().find(|(known, _)| known == name) {
                     let message = format!("the changeset `{name}` is there already, in line {before}");
-                    return Err(Fault::broken(range, message, "give it an id of its own"));
+                    return Err(SectionError::broken(range, message, "give it an id of its own"));
                 }
                 names.push((name.clone(), number));
             }

@@ -1,6 +1,6 @@
 //! UPDATE and DELETE whose whole condition can go by optional lines: without them, every row is changed.
 
-use super::lexer::{Kind, Token};
+use super::lexer::{Token, TokenKind};
 use super::optional::{self, Line};
 use crate::diagnostic::{Code, Diagnostic};
 
@@ -26,15 +26,15 @@ fn condition(text: &str, tokens: &[Token]) -> Option<Vec<String>> {
     for token in tokens.iter().filter(|token| !token.is_trivia()) {
         let word = token.text(text).to_ascii_lowercase();
         match token.kind {
-            Kind::Open => depth += 1,
-            Kind::Close => depth = depth.saturating_sub(1),
-            Kind::Word if depth == 0 && !changes => match word.as_str() {
+            TokenKind::Open => depth += 1,
+            TokenKind::Close => depth = depth.saturating_sub(1),
+            TokenKind::Word if depth == 0 && !changes => match word.as_str() {
                 "update" | "delete" => changes = true,
                 "insert" | "merge" | "select" | "values" | "call" => return None,
                 _ => {}
             },
-            Kind::Word if depth == 0 && word == "returning" => break,
-            Kind::Word if depth == 0 && word == "where" && condition.is_none() => {
+            TokenKind::Word if depth == 0 && word == "returning" => break,
+            TokenKind::Word if depth == 0 && word == "where" && condition.is_none() => {
                 condition = Some(Vec::new());
                 continue;
             }
