@@ -137,7 +137,7 @@ class Options(TypedDict, total=False):
     ]
     indexes: Annotated[
         Literal["keep", "rebuild"] | None,
-        "What becomes of a table's indexes while rows are added: they are dropped and built again. Default: 'keep'.",
+        "Whether a table's indexes are kept, or dropped and built again behind the rows. Default: 'keep'.",
     ]
     sort: Annotated[
         str | None,
