@@ -1,8 +1,8 @@
 //! Reads all files of a project and says all that is wrong with them, before any server is asked.
 
-use crate::config::Config;
+use crate::config::{Backend, Config, Output};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place};
-use crate::languages::{Template, template, writers};
+use crate::languages::{Generator, Template, template, writers};
 use crate::schema::{self, Schema};
 use crate::source::{self, Block, BlockKind};
 use crate::sql_file::load;
@@ -73,7 +73,7 @@ pub fn check(config: &Config) -> Result<Checked, Diagnostics> {
         }
         diagnostics.extend(duplicates(&sources));
         let blocks = sources.iter().flat_map(|source| &source.blocks);
-        diagnostics.extend(writers::refused(&group.outputs, blocks));
+        diagnostics.extend(writers::refused(&generators(&group.outputs), blocks));
         groups.push(sources);
     }
     let templates = templates(config, &mut diagnostics);
@@ -81,6 +81,15 @@ pub fn check(config: &Config) -> Result<Checked, Diagnostics> {
         return Err(diagnostics);
     }
     Ok(Checked { schema, groups, templates, diagnostics })
+}
+
+/// The generators of a group, and whether each has `runtime: howdah`.
+fn generators(outputs: &[Output]) -> Vec<(Generator, bool)> {
+    let named = outputs.iter().filter_map(|output| match output.backend {
+        Backend::Generator(name) => Some((Generator::named(name)?, output.options.runtime == Some(true))),
+        Backend::Program(_) => None,
+    });
+    named.collect()
 }
 
 /// Reads the user's templates, each once.

@@ -1,7 +1,6 @@
 //! Why generated code has no writer for a TABLE that says `:writer`.
 
 use super::Generator;
-use crate::config::{Backend, Output};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{Block, BlockKind};
 
@@ -17,17 +16,16 @@ pub(crate) fn refusal(generator: Generator, runtime: bool) -> Option<(String, St
     (!runtime).then(|| ("`:writer` needs howdah's own client".to_owned(), help))
 }
 
-/// The blocks of a group that say `:writer` where an output has none, each with where it says so.
-pub(crate) fn refused<'b>(outputs: &[Output], blocks: impl Iterator<Item = &'b Block>) -> Vec<Diagnostic> {
+/// The blocks that say `:writer` where one of the generators has none, each with where it says so; `true` beside a generator:
+/// it has `runtime: howdah`.
+pub(crate) fn refused<'b>(
+    generators: &[(Generator, bool)],
+    blocks: impl Iterator<Item = &'b Block>,
+) -> Vec<Diagnostic> {
     let tables = blocks.filter(|block| block.kind == BlockKind::Table && !block.name.starts_with('_'));
     let told = tables.filter_map(|block| {
         let modifier = block.modifiers.iter().find(|modifier| modifier.name == "writer")?;
-        let wrong = outputs.iter().filter_map(|output| match output.backend {
-            Backend::Generator(name) => {
-                refusal(Generator::named(name)?, output.options.runtime == Some(true))
-            }
-            Backend::Program(_) => None,
-        });
+        let wrong = generators.iter().filter_map(|(generator, runtime)| refusal(*generator, *runtime));
         Some(wrong.map(|(message, help)| {
             let error = Diagnostic::error(Code::NotSupported, modifier.place.clone(), message).help(help);
             Diagnostic { block: Some(format!("TABLE {}", block.name)), ..error }
