@@ -214,9 +214,11 @@ mod tests {
         let is_shown = |arg: &&clap::Arg| !arg.is_positional() && !arg.is_hide_set();
         for arg in command.get_arguments().filter(is_shown) {
             let flag = format!("--{}", arg.get_long().unwrap());
+            // The words before the description.
+            let names = |line: &str| line.trim_start().split("  ").next().unwrap_or_default().to_owned();
             let starts = |line: &&str| {
-                line.trim_start().split([' ', '[', ',']).any(|word| word == flag)
-                    && line.trim_start().starts_with('-')
+                let names = names(line);
+                names.starts_with('-') && names.split([' ', '[', ',']).any(|word| word == flag)
             };
             let lines: Vec<&str> = text.lines().filter(starts).collect();
             assert_eq!(lines.len(), 1, "{flag} in {lines:?}");
