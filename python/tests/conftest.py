@@ -111,6 +111,13 @@ def database(server: howdah.Server) -> Database:
     return Database(dsn, psql, f"{server.conninfo} dbname={name}")
 
 
+@pytest.fixture
+def table(database: Database) -> Database:
+    """Give a database whose table t refuses the value `bad`."""
+    database.sql("CREATE TABLE t (id int PRIMARY KEY, v text CHECK (v <> 'bad'))")
+    return database
+
+
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reject files go where the test is, and no server is found by chance."""

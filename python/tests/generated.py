@@ -103,7 +103,7 @@ class Sql:
         if str(folder) not in sys.path:
             sys.path.insert(0, str(folder))
         importlib.invalidate_caches()
-        support = ("copy", "migrate", "observer", "psycopg", "runtime")
+        support = ("copy", "cursors", "migrate", "observer", "psycopg", "runtime")
         for name in (self.name, *(f"howdah_{part}" for part in support)):
             sys.modules.pop(name, None)
         return importlib.import_module(self.name)

@@ -16,12 +16,6 @@ from test_rows import VALUES
 import howdah
 
 
-@pytest.fixture
-def table(database: Database) -> Database:
-    database.sql("CREATE TABLE t (id int PRIMARY KEY, v text CHECK (v <> 'bad'))")
-    return database
-
-
 @pytest.mark.parametrize(("column", "value", "stored"), VALUES)
 def test_a_value_is_stored_as_what_it_is(database: Database, column: str, value: object, stored: str) -> None:
     database.sql(f"CREATE TABLE t (id int, v {column})")

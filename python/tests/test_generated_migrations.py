@@ -78,7 +78,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 def module(folder: Path) -> ModuleType:
     """Import the Python of a folder anew."""
-    for name in ("shop", "howdah_copy", "howdah_migrate", "howdah_psycopg"):
+    for name in ("shop", "howdah_copy", "howdah_cursors", "howdah_migrate", "howdah_psycopg"):
         sys.modules.pop(name, None)
     sys.path.insert(0, str(folder / "python"))
     try:

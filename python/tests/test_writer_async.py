@@ -14,12 +14,6 @@ from test_writer import slow_down
 import howdah
 
 
-@pytest.fixture
-def table(database: Database) -> Database:
-    database.sql("CREATE TABLE t (id int PRIMARY KEY, v text CHECK (v <> 'bad'))")
-    return database
-
-
 def test_rows_are_acknowledged_one_by_one(table: Database) -> None:
     async def one(writer: howdah.AsyncWriter, n: int) -> str:
         try:

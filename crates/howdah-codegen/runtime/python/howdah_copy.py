@@ -13,6 +13,7 @@ from psycopg import sql
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.pq import Format
 
+import howdah_cursors as cursors
 import howdah_psycopg as pg
 
 T = TypeVar("T")
@@ -104,14 +105,14 @@ class Appender(Generic[T]):
     ) -> None:
         self._rows = _Rows[T](table, columns, cast("pg.Make[Any]", values))
         self._literals = values if self._rows.binary else self._rows.literals
-        self._cursor = pg.Cursor[tuple[Any, ...]](connection, row_factory=pg.rows(tuple))
+        self._cursor = cursors.Cursor[tuple[Any, ...]](connection, row_factory=pg.rows(tuple))
         self._context: contextlib.AbstractContextManager[psycopg.Copy] | None = None
 
     def __enter__(self) -> Self:
-        pg.check_vacant(self._cursor.connection)
+        cursors.check_vacant(self._cursor.connection)
         self._context = self._cursor.copy(self._rows.copy)
         self._copy = self._context.__enter__()
-        pg.occupy(self._cursor.connection, self)
+        cursors.occupy(self._cursor.connection, self)
         if self._rows.binary:
             try:
                 self._copy.set_types(self._rows.oids)
@@ -166,7 +167,7 @@ class Appender(Generic[T]):
         if self._context is None:
             return
         context, self._context = self._context, None
-        pg.vacate(self._cursor.connection)
+        cursors.vacate(self._cursor.connection)
         context.__exit__(type(error) if error else None, error, error.__traceback__ if error else None)
 
     def __exit__(
@@ -200,14 +201,14 @@ class AsyncAppender(Generic[T]):
     ) -> None:
         self._rows = _Rows[T](table, columns, cast("pg.Make[Any]", values))
         self._literals = values if self._rows.binary else self._rows.literals
-        self._cursor = pg.AsyncCursor[tuple[Any, ...]](connection, row_factory=pg.rows(tuple))
+        self._cursor = cursors.AsyncCursor[tuple[Any, ...]](connection, row_factory=pg.rows(tuple))
         self._context: contextlib.AbstractAsyncContextManager[psycopg.AsyncCopy] | None = None
 
     async def __aenter__(self) -> Self:
-        pg.check_vacant(self._cursor.connection)
+        cursors.check_vacant(self._cursor.connection)
         self._context = self._cursor.copy(self._rows.copy)
         self._copy = await self._context.__aenter__()
-        pg.occupy(self._cursor.connection, self)
+        cursors.occupy(self._cursor.connection, self)
         if self._rows.binary:
             try:
                 self._copy.set_types(self._rows.oids)
@@ -262,7 +263,7 @@ class AsyncAppender(Generic[T]):
         if self._context is None:
             return
         context, self._context = self._context, None
-        pg.vacate(self._cursor.connection)
+        cursors.vacate(self._cursor.connection)
         await context.__aexit__(type(error) if error else None, error, error.__traceback__ if error else None)
 
     async def __aexit__(

@@ -12,6 +12,7 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 import howdah_copy as copy
+import howdah_cursors as cursors
 import howdah_psycopg as pg
 
 T = TypeVar("T")
@@ -37,7 +38,7 @@ def _begins(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) 
 @contextlib.contextmanager
 def _inside(connection: psycopg.Connection[Any]) -> Iterator[psycopg.Cursor[Any]]:
     """Make a savepoint in the transaction, or a transaction where statements would be their own."""
-    with pg.Cursor[Any](connection, row_factory=pg.rows(tuple)) as cursor:
+    with cursors.Cursor[Any](connection, row_factory=pg.rows(tuple)) as cursor:
         if _begins(connection):
             cursor.execute("SELECT")
         with connection.transaction():
@@ -47,7 +48,7 @@ def _inside(connection: psycopg.Connection[Any]) -> Iterator[psycopg.Cursor[Any]
 @contextlib.asynccontextmanager
 async def _async_inside(connection: psycopg.AsyncConnection[Any]) -> AsyncIterator[psycopg.AsyncCursor[Any]]:
     """Make a savepoint in the transaction, or a transaction where statements would be their own."""
-    async with pg.AsyncCursor[Any](connection, row_factory=pg.rows(tuple)) as cursor:
+    async with cursors.AsyncCursor[Any](connection, row_factory=pg.rows(tuple)) as cursor:
         if _begins(connection):
             await cursor.execute("SELECT")
         async with connection.transaction():

@@ -21,6 +21,9 @@ words! {
     }
 }
 
+/// The server then qualifies every name in a definition: it means the same whatever the search path is later.
+pub(crate) const PINNED_SEARCH_PATH: &str = "SET LOCAL search_path = pg_catalog, pg_temp";
+
 /// Settings of the sessions of one load; all its connections share role and database, so one look is enough.
 pub(crate) struct SessionSettings {
     pub(crate) version: String,

@@ -1,4 +1,4 @@
-//! Making rows visible: new tables, replaced tables, staged rows, and the commit of all connections together.
+//! Making rows visible: new tables, replaced tables, rebuilt indexes, staged rows, and the commit of all connections together.
 
 pub(crate) mod commit;
 pub(crate) mod confirm;

@@ -6,6 +6,7 @@ mod definition;
 use howdah_connect::Connection;
 use tokio_postgres::types::{ToSql, Type};
 
+use crate::catalog::session::PINNED_SEARCH_PATH;
 use crate::catalog::table::Table;
 use crate::error::{Error, ErrorKind};
 
@@ -165,7 +166,7 @@ async fn pinned(
     name: &str,
 ) -> Result<Vec<Definition>, Error> {
     let client = connection.client();
-    client.batch_execute(&format!("{begin}; SET LOCAL search_path = pg_catalog, pg_temp")).await?;
+    client.batch_execute(&format!("{begin}; {PINNED_SEARCH_PATH}")).await?;
     let rows = client.query_typed(definition::DEFINITIONS, &[(&oid, Type::OID), (&name, Type::TEXT)]).await?;
     client.batch_execute(end).await?;
     let definition = |row: &tokio_postgres::Row| Definition {

@@ -12,6 +12,7 @@ use tokio_postgres::types::{ToSql, Type};
 
 use crate::catalog::load_id::LoadId;
 use crate::catalog::name::quote;
+use crate::catalog::session::PINNED_SEARCH_PATH;
 use crate::catalog::table::Table;
 use crate::error::Error;
 use howdah_connect::Connection;
@@ -87,9 +88,8 @@ impl Replacement {
         let names = connection.client().query_typed_one(quoted, &names).await?;
         let (twin, old) = (names.get(0), names.get(1));
         let twins = Twins { connection, oid: table.oid, twin, old, id: id.to_string() };
-        // The server then qualifies every name in a definition: it means the same whatever the search path is later.
-        let pinned = "BEGIN READ ONLY; SET LOCAL search_path = pg_catalog, pg_temp";
-        connection.client().batch_execute(pinned).await?;
+        let pinned = format!("BEGIN READ ONLY; {PINNED_SEARCH_PATH}");
+        connection.client().batch_execute(&pinned).await?;
         let read = twins.read(table, comment, unlogged || !table.is_logged).await;
         connection.client().batch_execute("COMMIT").await?;
         read

@@ -15,6 +15,7 @@ use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Kind, Model, Module, Table};
 
 const SUPPORT: &str = include_str!("../../../runtime/python/howdah_psycopg.py");
+const CURSORS: &str = include_str!("../../../runtime/python/howdah_cursors.py");
 const COPY: &str = include_str!("../../../runtime/python/howdah_copy.py");
 const UPSERT: &str = include_str!("../../../runtime/python/howdah_upsert.py");
 const RUNTIME: &str = include_str!("../../../runtime/python/howdah_runtime.py");
@@ -116,12 +117,15 @@ pub(crate) fn generate(
     let name = names::snake(&module.name, "sql");
     let name = if words::is_keyword(&name) { name + "_" } else { name };
     let shared = |text: &str| {
-        let text = text.replace("import howdah_psycopg as pg", &support(options, "howdah_psycopg", "pg"));
-        text.replace("import howdah_copy as copy", &support(options, "howdah_copy", "copy"))
+        ["copy", "cursors", "psycopg"].into_iter().fold(text.to_owned(), |text, part| {
+            let (module, name) = (format!("howdah_{part}"), if part == "psycopg" { "pg" } else { part });
+            text.replace(&format!("import {module} as {name}"), &support(options, &module, name))
+        })
     };
     let mut files = vec![
         file(&format!("{name}.py"), text),
         file("howdah_psycopg.py", SUPPORT.to_owned()),
+        file("howdah_cursors.py", shared(CURSORS)),
         file("howdah_copy.py", shared(COPY)),
     ];
     if module.tables.iter().any(Table::upserts) {
@@ -178,14 +182,14 @@ fn faces(name: String, async_name: String) -> Vec<Face> {
             name,
             documentation: "Runs the statements on a connection. Transactions are the connection's.".into(),
             connection: "psycopg.Connection[Any]",
-            cursor: "pg.Cursor",
+            cursor: "_cursors.Cursor",
             appender: "copy.Appender",
             writer: "_runtime.Writer",
             staged: "staged.write",
             iterator: "Iterator",
-            stream: "pg.stream",
+            stream: "_cursors.stream",
             runner: "Runner",
-            together: "pg.together",
+            together: "_cursors.together",
             asynchronous: "",
             observed: "Call",
             wait: "",
@@ -195,14 +199,14 @@ fn faces(name: String, async_name: String) -> Vec<Face> {
             documentation:
                 "Runs the statements on an asynchronous connection. Transactions are the connection's.".into(),
             connection: "psycopg.AsyncConnection[Any]",
-            cursor: "pg.AsyncCursor",
+            cursor: "_cursors.AsyncCursor",
             appender: "copy.AsyncAppender",
             writer: "_runtime.AsyncWriter",
             staged: "staged.write_async",
             iterator: "AsyncIterator",
-            stream: "pg.async_stream",
+            stream: "_cursors.async_stream",
             runner: "AsyncRunner",
-            together: "pg.async_together",
+            together: "_cursors.async_together",
             asynchronous: "async ",
             observed: "AsyncCall",
             wait: "await ",
@@ -429,6 +433,9 @@ impl Writer<'_> {
         standard.push(String::new());
         if appends {
             standard.push(support(options, "howdah_copy", "copy"));
+        }
+        if !methods.is_empty() {
+            standard.push(support(options, "howdah_cursors", "_cursors"));
         }
         if migrates {
             standard.push(support(options, "howdah_migrate", "migrate"));
