@@ -87,8 +87,15 @@ pub(crate) struct Hazards {
     pub(crate) refers_to_itself: bool,
     /// A unique index or exclusion constraint: only rows of which one would be refused meet there.
     pub(crate) keys: bool,
+    /// The user's own code that runs for the rows.
+    pub(crate) code: Vec<&'static str>,
+}
+
+impl Hazards {
     /// What good rows may meet in.
-    pub(crate) of_good_rows: Vec<&'static str>,
+    pub(crate) fn of_good_rows(&self) -> impl Iterator<Item = &'static str> {
+        self.code.iter().copied().chain(self.refers_to_itself.then_some("a foreign key to itself"))
+    }
 }
 
 impl Table {
@@ -252,15 +259,14 @@ async fn hazards(
     let (keys, has_row_triggers, has_statement_triggers, runs_functions) = flags
         .first()
         .map_or((true, true, true, true), |row| (row.get(0), row.get(1), row.get(2), row.get(3)));
-    let mut hazards = Hazards { refers_to_itself, keys, of_good_rows: Vec::new() };
+    let mut hazards = Hazards { refers_to_itself, keys, code: Vec::new() };
     for (present, text) in [
         (has_row_triggers, "a row trigger"),
         (has_statement_triggers, "a statement trigger"),
         (runs_functions, "a default that runs a function"),
-        (refers_to_itself, "a foreign key to itself"),
     ] {
         if present {
-            hazards.of_good_rows.push(text);
+            hazards.code.push(text);
         }
     }
     Ok((hazards, has_row_triggers))

@@ -106,7 +106,7 @@ pub(crate) fn choose(
 /// tolerance the load fails, whichever that is.
 fn hazards_of(table: &Table, tolerates: bool) -> String {
     let keys = (table.hazards.keys && tolerates).then_some("a unique index or exclusion constraint");
-    let all: Vec<&str> = keys.into_iter().chain(table.hazards.of_good_rows.iter().copied()).collect();
+    let all: Vec<&str> = keys.into_iter().chain(table.hazards.of_good_rows()).collect();
     all.join(" and ")
 }
 
@@ -135,7 +135,7 @@ mod tests {
     }
 
     fn with_a_trigger() -> Table {
-        table(Hazards { keys: true, of_good_rows: vec!["a row trigger"], ..Hazards::default() })
+        table(Hazards { keys: true, code: vec!["a row trigger"], ..Hazards::default() })
     }
 
     #[test]

@@ -30,8 +30,10 @@ pub(crate) struct Rebuild {
 struct Definition {
     name: String,
     is_foreign_key: bool,
-    /// It judges rows as they come.
-    refuses_rows: bool,
+    /// It is a rule that all rows of the table keep to.
+    is_rule: bool,
+    /// It can refuse a row.
+    can_refuse: bool,
     /// Why it stays; `None`: it can be dropped.
     stays: Option<String>,
     drop: String,
@@ -41,8 +43,38 @@ struct Definition {
     refers_to: Option<String>,
 }
 
+/// What of a table stays, besides what cannot be dropped: none of it changes what becomes of a row.
+pub(crate) struct Needs {
+    /// A bad record is found by what refuses its row.
+    pub(crate) finds_bad_records: bool,
+    /// The user's own code that runs for the rows, if any: what it does may go by keys, and by the actions of foreign keys.
+    pub(crate) runs: Option<&'static str>,
+}
+
+impl Needs {
+    /// Why `definition` is needed.
+    fn why(&self, definition: &Definition) -> Option<String> {
+        if self.finds_bad_records && definition.can_refuse {
+            return Some("bad records are found by it".into());
+        }
+        let code = self.runs.filter(|_| definition.is_rule)?;
+        Some(format!("the table has {code}, which may need it"))
+    }
+}
+
+/// Where definitions are run as they were read, the session's own settings wait under these names.
+const BEGIN_PINNED: [&str; 3] = [
+    "SELECT pg_catalog.set_config('howdah.search_path', pg_catalog.current_setting('search_path'), true)",
+    "SELECT pg_catalog.set_config('howdah.default_tablespace', pg_catalog.current_setting('default_tablespace'), true)",
+    PINNED_SEARCH_PATH,
+];
+const END_PINNED: [&str; 2] = [
+    "SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting('howdah.search_path'), true)",
+    "SELECT pg_catalog.set_config('default_tablespace', pg_catalog.current_setting('howdah.default_tablespace'), true)",
+];
+
 impl Rebuild {
-    /// Reads what `table` has. What refuses rows stays where `keeps` says why.
+    /// Reads what `table` has.
     ///
     /// # Errors
     /// The server's.
@@ -50,7 +82,7 @@ impl Rebuild {
         connection: &Connection,
         table: &Table,
         truncates: bool,
-        keeps: Option<String>,
+        needs: &Needs,
     ) -> Result<Rebuild, Error> {
         let quoted = "select pg_catalog.format('%I.%I', $1, $2)";
         let names = [&table.schema, &table.name].map(|name| (name as &(dyn ToSql + Sync), Type::TEXT));
@@ -58,9 +90,8 @@ impl Rebuild {
         let read = pinned(connection, "BEGIN READ ONLY", "COMMIT", table.oid, &name).await?;
         let (mut definitions, mut kept) = (Vec::new(), Vec::new());
         for definition in read {
-            let stays = keeps.as_ref().filter(|_| definition.refuses_rows);
-            match definition.stays.as_ref().or(stays) {
-                Some(why) => kept.push((definition.name, why.clone())),
+            match definition.stays.clone().or_else(|| needs.why(&definition)) {
+                Some(why) => kept.push((definition.name, why)),
                 None => definitions.push(definition),
             }
         }
@@ -107,20 +138,13 @@ impl Rebuild {
         &self.lock
     }
 
-    /// Drops foreign keys, which takes the locks on other tables.
-    pub(crate) fn drop_keys(&self) -> Vec<String> {
-        self.drops(|definition| definition.is_foreign_key)
-    }
-
-    /// Empties the table where that is asked for, and drops the indexes.
-    pub(crate) fn drop_indexes(&self) -> Vec<String> {
-        let drops = self.drops(|definition| !definition.is_foreign_key);
+    /// Empties the table where that is asked for, and drops the foreign keys, which takes the locks on other tables, and
+    /// the indexes.
+    pub(crate) fn drop_sql(&self) -> Vec<String> {
+        let keys = self.definitions.iter().filter(|definition| definition.is_foreign_key);
+        let indexes = self.definitions.iter().filter(|definition| !definition.is_foreign_key);
+        let drops = keys.chain(indexes).map(|definition| definition.drop.clone());
         self.truncate.iter().cloned().chain(drops).collect()
-    }
-
-    fn drops(&self, which: impl Fn(&Definition) -> bool) -> Vec<String> {
-        let dropped = self.definitions.iter().filter(|definition| which(definition));
-        dropped.map(|definition| definition.drop.clone()).collect()
     }
 
     /// Makes everything again, indexes before foreign keys.
@@ -132,7 +156,9 @@ impl Rebuild {
             .cloned()
             .partition(|statement| statement.starts_with("ANALYZE "));
         // Once, when all indexes are there.
-        build.into_iter().chain(analyze.into_iter().take(1)).collect()
+        let build = build.into_iter().chain(analyze.into_iter().take(1));
+        let begin = BEGIN_PINNED.into_iter().map(str::to_owned);
+        begin.chain(build).chain(END_PINNED.into_iter().map(str::to_owned)).collect()
     }
 
     /// What judges the rows of the input one by one: the table as it is outside of the load's transaction.
@@ -140,20 +166,22 @@ impl Rebuild {
         self.truncate.iter().cloned().collect()
     }
 
-    /// Under its lock, in an open transaction, the table has what was read.
+    /// Whether the table, under its lock in an open transaction, has what was read.
     ///
     /// # Errors
-    /// It has not; the server's.
-    pub(crate) async fn check_unchanged(&self, connection: &Connection) -> Result<(), Error> {
+    /// The server's.
+    pub(crate) async fn is_unchanged(&self, connection: &Connection) -> Result<bool, Error> {
         let (set, undo) = ("SAVEPOINT howdah_reads", "ROLLBACK TO howdah_reads; RELEASE howdah_reads");
         let now = pinned(connection, set, undo, self.oid, &self.name).await?;
         let kept = |definition: &&Definition| self.kept.iter().all(|(name, _)| *name != definition.name);
         let now: Vec<&Definition> = now.iter().filter(kept).collect();
-        if now == self.definitions.iter().collect::<Vec<_>>() {
-            return Ok(());
-        }
-        let message = format!("the indexes of {} were altered while the load was planned", self.display);
-        Err(Error::new(ErrorKind::Server, message).with_sqlstate("55000").with_hint("load again"))
+        Ok(now == self.definitions.iter().collect::<Vec<_>>())
+    }
+
+    /// The table has other indexes than those that were read.
+    pub(crate) fn altered(&self, how: &str) -> Error {
+        let message = format!("the indexes of {} were altered {how}", self.display);
+        Error::new(ErrorKind::Server, message).with_sqlstate("55000")
     }
 }
 
@@ -172,11 +200,12 @@ async fn pinned(
     let definition = |row: &tokio_postgres::Row| Definition {
         name: row.get(0),
         is_foreign_key: row.get(1),
-        refuses_rows: row.get(2),
-        stays: row.get(3),
-        drop: row.get(4),
-        build: row.get(5),
-        refers_to: row.get(6),
+        is_rule: row.get(2),
+        can_refuse: row.get(3),
+        stays: row.get(4),
+        drop: row.get(5),
+        build: row.get(6),
+        refers_to: row.get(7),
     };
     Ok(rows.iter().map(definition).collect())
 }

@@ -126,7 +126,7 @@ impl PublishStrategy {
         }
         match self {
             PublishStrategy::Truncate => vec![table.truncate_sql()],
-            PublishStrategy::Rebuild(rebuild) => rebuild.drop_indexes(),
+            PublishStrategy::Rebuild(rebuild) => rebuild.drop_sql(),
             PublishStrategy::Staged(staging) => vec![staging.create_sql()],
             PublishStrategy::Hidden(Hidden { content: Content::Twin { of, builds_first }, .. }) => {
                 let mut statements = of.create.clone();

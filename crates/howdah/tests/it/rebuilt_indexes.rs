@@ -59,7 +59,7 @@ fn tables_are_what_psql_makes_of_them() {
         let (names, kept) = rebuilt(&database, &rebuilding(&file, "t").mode(mode));
         assert_eq!(
             names,
-            ["of_both", "of_name", "t_name_id_key", "t_pkey", "t_span_excl", "t_boss_fkey", "t_parent_fkey"]
+            ["t_pkey", "t_name_id_key", "t_span_excl", "of_name", "of_both", "t_parent_fkey", "t_boss_fkey"]
         );
         assert!(kept.is_empty(), "{kept:?}");
         assert_eq!(database.binary_rows("t"), expected, "{mode}");
@@ -73,13 +73,15 @@ fn tables_are_what_psql_makes_of_them() {
 #[test]
 fn everything_is_as_it_was() {
     let database = with_everything();
+    // What runs code for the rows keeps its keys.
+    database.sql("DROP TRIGGER on_replicas ON \"The Table\"");
     let csv = "id,small,serial,boss,parent,note,size,span\n91,91,91,91,1,a,1,\"[1,2)\"\n92,92,92,91,1,b,2,\"[3,4)\"\n";
     let (dump, beside) = (schema(&database), database.sql(BESIDE));
     let file = database.file("new.csv", csv);
     let (names, kept) = rebuilt(&database, &rebuilding(&file, "\"The Table\""));
     assert_eq!(
         names,
-        ["The Table_pkey", "by note", "identity", "no overlap", "one of a kind", "to itself", "upwards"]
+        ["The Table_pkey", "no overlap", "one of a kind", "by note", "identity", "to itself", "upwards"]
     );
     // A key that is not validated would be so afterwards, or rows would come in that it refuses.
     assert_eq!(kept, ["later is not rebuilt: it is not valid", "wished is not rebuilt: it is not valid"]);
@@ -116,14 +118,21 @@ fn what_somebody_needs_stays_and_is_said() {
         let (names, kept) = rebuilt(&database, &rebuilding(&csv, "t"));
         assert_eq!((names, kept), (vec!["of_n".into()], vec![format!("t_pkey is not rebuilt: {why}")]));
     }
-    // A bad record is found by a key.
-    with("");
-    let twice = database.file("twice.csv", "id,n\n1,1\n1,2\n2,2\n");
-    let tolerant = rebuilding(&twice, "t").on_error(OnError::Ignore);
-    let (names, kept) = rebuilt(&database, &tolerant);
-    let why = "t_pkey is not rebuilt: bad records are found by it";
-    assert_eq!((names, kept), (vec!["of_n".into()], vec![why.into()]));
-    assert_eq!(database.sql("SELECT id, n FROM t ORDER BY id"), "1|1\n2|2");
+    // What it computes by is none of the index's any more.
+    with(
+        "CREATE FUNCTION twice(int) RETURNS int IMMUTABLE LANGUAGE sql RETURN $1 * 2; CREATE INDEX of_twice ON t (twice(n));
+         ALTER FUNCTION twice STABLE",
+    );
+    let (names, kept) = rebuilt(&database, &rebuilding(&csv, "t"));
+    let why =
+        "of_twice is not rebuilt: public.twice(integer), which it computes by, is not immutable any more";
+    assert_eq!((names, kept), (vec!["t_pkey".into(), "of_n".into()], vec![why.into()]));
+    // Without the key its columns would not be those of the parent alone any more.
+    database.sql(
+        "CREATE TABLE above (id int NOT NULL, n int); CREATE TABLE below (PRIMARY KEY (id)) INHERITS (above)",
+    );
+    let why = "below_pkey is not rebuilt: the table inherits from another";
+    assert_eq!(rebuilt(&database, &rebuilding(&csv, "below")), (vec![], vec![why.into()]));
 
     database.sql(
         "CREATE TABLE whole (id int PRIMARY KEY, n int) PARTITION BY RANGE (id);
@@ -137,6 +146,126 @@ fn what_somebody_needs_stays_and_is_said() {
     assert_eq!(rebuilt(&database, &rebuilding(&csv, "slice")), (vec!["of_slice".into()], vec![why.into()]));
     let why = "public.bare has no index that could be rebuilt";
     assert_eq!(rebuilt(&database, &rebuilding(&csv, "bare")), (vec![], vec![why.into()]));
+}
+
+#[test]
+fn what_finds_bad_records_stays() {
+    let database = Database::new();
+    database.sql(
+        "CREATE TABLE t (id int PRIMARY KEY, n int, v text); CREATE INDEX of_n ON t (n); CREATE INDEX of_v ON t (v);
+         CREATE INDEX of_quotient ON t ((100 / n)); CREATE INDEX of_some ON t (id) WHERE 100 / n > 1",
+    );
+    // Incompressible.
+    let long = database.sql("SELECT string_agg(md5(n::text), '') FROM generate_series(1, 300) n");
+    let file = database.file("t.csv", format!("id,n,v\n1,1,a\n1,2,b\n2,2,c\n3,0,d\n4,1,{long}\n"));
+    let (names, kept) = rebuilt(&database, &rebuilding(&file, "t").on_error(OnError::Ignore));
+    let stay = ["t_pkey", "of_v", "of_quotient", "of_some"]
+        .map(|name| format!("{name} is not rebuilt: bad records are found by it"));
+    assert_eq!((names, kept), (vec!["of_n".to_owned()], stay.to_vec()));
+    assert_eq!(database.sql("SELECT id, n, v FROM t ORDER BY id"), "1|1|a\n2|2|c");
+}
+
+/// What psql and a load that rebuilds leave in tables `t` and `parent`, after the same SQL in front.
+fn both(database: &Database, setup: &str, before: Option<&str>, csv: &str) -> [(String, String); 2] {
+    let file = database.file("t.csv", csv);
+    let (rows, parents) = ("SELECT * FROM t ORDER BY 1", "SELECT * FROM parent ORDER BY 1");
+    let empty = format!("DROP TABLE IF EXISTS t, parent; {setup}");
+    database.sql(&empty);
+    database.sql(before.unwrap_or("SELECT"));
+    database.sql(&format!(r"\copy t FROM '{file}' (FORMAT csv, HEADER match)"));
+    let expected = (database.sql(rows), database.sql(parents));
+    database.sql(&empty);
+    load(database, &rebuilding(&file, "t").before(before));
+    [(database.sql(rows), database.sql(parents)), expected]
+}
+
+#[test]
+fn foreign_keys_act_on_what_triggers_and_sql_do() {
+    let database = Database::new();
+    let tables = "
+        CREATE TABLE parent (id int PRIMARY KEY); INSERT INTO parent SELECT generate_series(1, 9);
+        CREATE TABLE t (id int PRIMARY KEY, parent int REFERENCES parent ON DELETE CASCADE, other int REFERENCES parent ON DELETE SET NULL);
+        CREATE INDEX of_parent ON t (parent); INSERT INTO t SELECT n, n, 10 - n FROM generate_series(1, 4) n;";
+    let csv = "id,parent,other\n11,5,5\n12,6,6\n";
+    let deletes = Some("DELETE FROM parent WHERE id IN (2, 9)");
+    let [found, expected] = both(&database, tables, deletes, csv);
+    assert_eq!(found, expected);
+    assert!(found.0.starts_with("1|1|\n3|3|7\n"), "{found:?}");
+    // Which they do by a key of the table, too.
+    let trigger = "CREATE OR REPLACE FUNCTION passes() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            DELETE FROM parent WHERE id = NEW.id - 10;
+            INSERT INTO t VALUES (3, 9, 9) ON CONFLICT (id) DO NOTHING;
+            RETURN NULL; END $$;
+        CREATE TRIGGER passes AFTER INSERT ON t FOR EACH ROW WHEN (NEW.id > 9) EXECUTE FUNCTION passes();";
+    let [found, expected] = both(&database, &format!("{tables} {trigger}"), None, csv);
+    assert_eq!(found, expected);
+    let file = database.file("t.csv", "id,parent,other\n13,5,5\n");
+    let (names, kept) = rebuilt(&database, &rebuilding(&file, "t"));
+    assert_eq!(names, ["of_parent"]);
+    assert_eq!(kept[0], "t_pkey is not rebuilt: the table has a row trigger, which may need it");
+    assert_eq!(kept.len(), 3, "{kept:?}");
+}
+
+#[test]
+fn definitions_mean_the_same_whatever_the_session_calls_what() {
+    let database = Database::new();
+    let role = format!("owner_{}", database.name());
+    let place = format!("place_{}", database.name());
+    database.sql(
+        "SET allow_in_place_tablespaces = on; CREATE TABLESPACE \"$place\" LOCATION ''"
+            .replace("$place", &place)
+            .as_str(),
+    );
+    database.sql(&format!(
+        "CREATE SCHEMA own; CREATE FUNCTION own.lower(text) RETURNS text IMMUTABLE LANGUAGE sql RETURN $1 || $1;
+         CREATE FUNCTION own.eq(int, int) RETURNS bool IMMUTABLE LANGUAGE sql RETURN false;
+         CREATE OPERATOR own.= (FUNCTION = own.eq, LEFTARG = int, RIGHTARG = int);
+         CREATE TABLE t (id int PRIMARY KEY, v text, EXCLUDE USING btree (id WITH =));
+         CREATE INDEX of_lower ON t (lower(v)) WHERE id = 3; CREATE INDEX of_own ON t (own.lower(v)) TABLESPACE \"{place}\";
+         CREATE ROLE {role}"
+    ));
+    let file = database.file("t.csv", "id,v\n3,A\n");
+    let definitions = "SELECT indexdef, tablespace FROM pg_indexes WHERE tablename = 't' ORDER BY 1";
+    let before = database.sql(definitions);
+    let path = "SET search_path = own, pg_catalog, public; SET default_tablespace = '$place'"
+        .replace("$place", &place);
+    let same = format!(
+        "DO $$ BEGIN IF current_setting('search_path') <> 'own, pg_catalog, public' OR current_setting('default_tablespace') <> '{place}'
+            THEN RAISE 'another session'; END IF; END $$"
+    );
+    load(&database, &rebuilding(&file, "public.t").before([path]).after([same]));
+    assert_eq!(database.sql(definitions), before);
+    assert_eq!(
+        database.sql("SET enable_seqscan = off; SELECT id FROM t WHERE lower(v) = 'a' AND id = 3"),
+        "3"
+    );
+    database.sql(&format!("DROP TABLE t; DROP TABLESPACE \"{place}\""));
+}
+
+#[test]
+fn sql_in_front_may_neither_end_the_transaction_nor_alter_the_indexes() {
+    let database = Database::new();
+    database.sql(KEYED);
+    let definitions = "SELECT oid, indexrelid FROM pg_class JOIN pg_index ON indexrelid = oid WHERE indrelid = 't'::regclass ORDER BY 1;
+        SELECT oid, conname FROM pg_constraint WHERE conrelid = 't'::regclass ORDER BY 1";
+    let before = database.sql(definitions);
+    let file = database.file("t.csv", rows(100, |id| id));
+    for (sql, code) in [
+        ("COMMIT", None),
+        ("ROLLBACK", None),
+        ("CREATE INDEX late ON t (span)", Some("55000")),
+        ("DROP INDEX of_name", Some("55000")),
+        ("ALTER TABLE t DROP CONSTRAINT t_parent_fkey", Some("55000")),
+    ] {
+        let error = try_load(&database, &rebuilding(&file, "t").before([sql])).unwrap_err();
+        assert_eq!(error.sqlstate(), code, "{error:?}");
+        let is_of_before = error.message().starts_with("before: ");
+        assert!(
+            is_of_before || error.hint().unwrap().ends_with("without indexes=rebuild they stay"),
+            "{error:?}"
+        );
+        assert_eq!(database.sql(definitions), before, "{sql}");
+    }
 }
 
 #[test]

@@ -141,8 +141,10 @@ impl Load<'_> {
         let connections = workers.connections();
         let nothing = "no row of the input";
         self.run_own_sql(connection, setting::BEFORE, &self.options.target.before, nothing).await?;
-        if alone {
-            self.run_all(connection, &strategy.before(table)).await?;
+        match strategy.rebuild() {
+            Some(rebuild) => self.take_out(connection, rebuild).await?,
+            None if alone => self.run_all(connection, &strategy.before(table)).await?,
+            None => {}
         }
         let sent = self.send(connection, input, context, workers).await?;
         self.close_rejects(decision)?;
@@ -166,7 +168,11 @@ impl Load<'_> {
             rows = self.apply(connection, staging, decision, rows).await?;
             self.close_rejects(decision)?;
         } else {
-            self.run_all(connection, &strategy.after(table, plan, &found)).await?;
+            let done = self.run_all(connection, &strategy.after(table, plan, &found)).await;
+            match strategy.rebuild() {
+                Some(_) => done.map_err(lock_out::of_the_table)?,
+                None => done?,
+            }
             self.report.phases.index_s = indexing.elapsed().as_secs_f64();
             self.report.rows_inserted = rows;
         }

@@ -25,7 +25,6 @@ impl Load<'_> {
         let mut statements = Vec::new();
         if let Some(rebuild) = strategy.rebuild() {
             statements.push(rebuild.lock_sql().to_owned());
-            statements.extend(rebuild.drop_keys());
         }
         statements.extend(self.options.target.before.iter().cloned());
         statements.extend(strategy.before(table));

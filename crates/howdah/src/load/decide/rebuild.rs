@@ -1,17 +1,16 @@
 //! Whether the indexes of the table are dropped and built again around the rows.
 
 use howdah_connect::Connection;
-use howdah_message::{Message, setting};
+use howdah_message::setting;
 
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::load::Load;
 use crate::options::{Indexes, Mode, OnError, WritePath};
-use crate::publish::rebuild::Rebuild;
+use crate::publish::rebuild::{Needs, Rebuild};
 
 impl Load<'_> {
-    /// What is rebuilt of `table`, which exists; `None`: nothing. What stays although it was asked for is said, and so is
-    /// whom the locks keep waiting.
+    /// What is rebuilt of `table`, which exists; `None`: nothing. What stays although it was asked for is said.
     ///
     /// # Errors
     /// A usage error: rows do not come in one transaction, or not straight into the table; the server's.
@@ -46,9 +45,11 @@ impl Load<'_> {
             ]));
         }
         let truncates = options.target.mode == Mode::Truncate;
-        let tolerates = options.tolerance.on_error == OnError::Ignore;
-        let keeps = tolerates.then(|| "bad records are found by it".to_owned());
-        let rebuild = Rebuild::read(connection, table, truncates, keeps).await?;
+        let needs = Needs {
+            finds_bad_records: options.tolerance.on_error == OnError::Ignore,
+            runs: table.hazards.code.first().copied(),
+        };
+        let rebuild = Rebuild::read(connection, table, truncates, &needs).await?;
         for (name, why) in &rebuild.kept {
             self.control.notice(format!("{name} is not rebuilt: {why}"));
         }
@@ -58,29 +59,6 @@ impl Load<'_> {
             }
             return Ok(None);
         }
-        self.control.notice(who_waits(&rebuild));
         Ok(Some(rebuild))
     }
-}
-
-/// Said before anything is locked.
-fn who_waits(rebuild: &Rebuild) -> Message {
-    let count = |n: usize, one: &str, many: &str| match n {
-        0 => None,
-        1 => Some(format!("1 {one}")),
-        n => Some(format!("{n} {many}")),
-    };
-    let (indexes, keys) = rebuild.counts();
-    let what = [count(indexes, "index", "indexes"), count(keys, "foreign key", "foreign keys")];
-    let what: Vec<String> = what.into_iter().flatten().collect();
-    let locked = rebuild.locked();
-    let are = if locked.len() == 1 { "is" } else { "are" };
-    Message::from(format!(
-        "{} {are} locked until the load commits, against reading too: {} built again",
-        locked.join(", "),
-        match (indexes + keys, what.join(" and ")) {
-            (1, what) => format!("{what} is"),
-            (_, what) => format!("{what} are"),
-        }
-    ))
 }
