@@ -16,13 +16,12 @@ import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Generic, LiteralString, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 from uuid import UUID
 
-import psycopg
 from psycopg import DataError, postgres
 from psycopg.adapt import AdaptersMap, Dumper, Loader
-from psycopg.pq import Format, TransactionStatus
+from psycopg.pq import Format
 from psycopg.types import bool as _bool
 from psycopg.types import datetime as _datetime
 from psycopg.types import net as _net
@@ -35,7 +34,6 @@ from psycopg.types.range import Range
 
 if TYPE_CHECKING:
     from psycopg.abc import AdaptContext, Buffer
-    from psycopg.rows import AsyncRowFactory, RowFactory
 
 T = TypeVar("T")
 Inet: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address | ipaddress.IPv4Interface | ipaddress.IPv6Interface
