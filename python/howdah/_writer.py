@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import warnings
 import weakref
@@ -13,7 +14,7 @@ from howdah import _errors, _native, _statistics
 from howdah._options import WriterOptions, documented
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import TracebackType
     from typing import Unpack
 
@@ -83,11 +84,12 @@ class Writer:
         """Write what is queued, and take no more rows; what is left after ``deadline`` seconds fails.
 
         Rows that failed without anybody having been told are raised: their number, and the first reasons.
+        Where Ctrl-C ends the wait, call it again to hear what became of the rows.
         """
         if self._closed:
             return self.statistics
-        self._closed = True
-        return _statistics.from_native(self._native.close(deadline))
+        with _closing(self):
+            return _statistics.from_native(self._native.close(deadline))
 
     @property
     def statistics(self) -> WriterStatistics:
@@ -189,14 +191,15 @@ class AsyncWriter:
         """Write what is queued, and take no more rows; what is left after ``deadline`` seconds fails.
 
         Rows that failed without anybody having been told are raised: their number, and the first reasons.
+        Where it is cancelled, call it again to hear what became of the rows.
         """
         from howdah import _wait  # noqa: PLC0415
 
         if self._closed:
             return self.statistics
-        pending = self._connected.begin_close(deadline)
-        self._closed = True
-        return _statistics.from_native(cast("_native.Statistics", await _wait.answer(pending)))
+        with _closing(self):
+            pending = self._connected.begin_close(deadline)
+            return _statistics.from_native(cast("_native.Statistics", await _wait.answer(pending)))
 
     @property
     def statistics(self) -> WriterStatistics:
@@ -274,6 +277,18 @@ def _close_all() -> None:
             native.close(_AT_EXIT)
         except _errors.Error as error:
             warnings.warn(f"{writer!r}: {error}", _errors.WriterWarning, stacklevel=1)
+
+
+@contextlib.contextmanager
+def _closing(writer: Writer | AsyncWriter) -> Iterator[None]:
+    """Mark a writer as closed, unless nobody was told what became of its rows."""
+    try:
+        yield
+    except _errors.Error:
+        writer._closed = True  # noqa: SLF001
+        raise
+    # Neither Ctrl-C and a cancellation, nor a deadline that is no number.
+    writer._closed = True  # noqa: SLF001
 
 
 def _unless_raised(raised: BaseException | None, error: _errors.Error) -> None:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import pytest
 from conftest import Database
-from require import missing
+from require import library, missing
 from test_writer import slow_down
+from test_writer_stopping import HELD
 
 import howdah
 
@@ -72,6 +73,39 @@ def test_the_loop_goes_on_while_rows_wait_for_room_and_for_the_server(table: Dat
 
     assert asyncio.run(main()) > 20
     assert table.value("SELECT count(*) FROM t") == "4"
+
+
+def test_rows_of_a_close_that_was_cancelled_are_lost_in_silence(database: Database) -> None:
+    database.sql(HELD)
+    psycopg = library("psycopg")
+
+    async def main(deadline: float) -> str:
+        writer = howdah.AsyncWriter("t", database.dsn)
+        await writer.connect()
+        with psycopg.connect(database.dsn, autocommit=True) as holder:
+            holder.execute("SELECT pg_advisory_lock(7)")
+            held = await writer.write((1, "x"))
+            await writer.send((1, "y"))
+            close = asyncio.create_task(writer.close(deadline))
+            await asyncio.sleep(0)
+            close.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await close
+            if not deadline:
+                # Nobody hears of the deadline but whoever closes it next.
+                await asyncio.wait([asyncio.ensure_future(told(held))])
+        with pytest.raises(howdah.Error) as caught:
+            await writer.close()
+        await writer.close()
+        return caught.value.message
+
+    async def told(ack: howdah.Ack) -> object:
+        return await ack
+
+    message = asyncio.run(main(30))
+    assert message.startswith("1 row is not in the table"), message
+    message = asyncio.run(main(0))
+    assert message.startswith("the writer was closed with 2 rows"), message
 
 
 def test_a_full_queue_refuses_when_it_is_to(table: Database) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Database
+from require import library
 
 import howdah
 
@@ -16,6 +17,14 @@ SLOW = (
     "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS"
     " $$BEGIN PERFORM pg_sleep(60); RETURN NEW; END$$;"
     "CREATE TRIGGER slow AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION slow()"
+)
+
+
+HELD = (
+    "CREATE TABLE t (id int PRIMARY KEY, v text);"
+    "CREATE FUNCTION held() RETURNS trigger LANGUAGE plpgsql AS"
+    " $$BEGIN PERFORM pg_advisory_xact_lock_shared(7); RETURN NEW; END$$;"
+    "CREATE TRIGGER held AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION held()"
 )
 
 
@@ -40,10 +49,10 @@ except KeyboardInterrupt:
 """
 
 
-def until_it_waits(pid: int, database: Database) -> None:
+def until_it_waits(pid: int, database: Database, event: str = "PgSleep") -> None:
     """Wait until the row is with the server and the process's main thread sleeps."""
     asleep = (
-        "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()"
+        f"SELECT count(*) FROM pg_stat_activity WHERE wait_event = '{event}' AND datname = current_database()"
     )
 
     def sleeps() -> bool:
@@ -71,6 +80,47 @@ def test_ctrl_c_ends_every_wait(database: Database, wait: str) -> None:
         finally:
             process.kill()
     assert database.value("SELECT count(*) FROM t") == "0"
+
+
+CLOSED_TWICE = """
+import sys, howdah
+writer = howdah.Writer("t", sys.argv[1])
+writer.send((1, "x"))
+writer.send((1, "y"))
+print("closing", flush=True)
+try:
+    writer.close()
+except KeyboardInterrupt:
+    print("interrupted", "closed" in repr(writer), flush=True)
+    sys.stdin.readline()
+    try:
+        print(writer.close())
+    except howdah.IntegrityError as error:
+        print(error.message.partition(",")[0])
+    print(writer.close().rows_written, "closed" in repr(writer))
+"""
+
+
+def test_rows_of_a_close_that_ctrl_c_ended_are_lost_in_silence(database: Database) -> None:
+    database.sql(HELD)
+    psycopg = library("psycopg")
+    command = [sys.executable, "-c", CLOSED_TWICE, database.dsn]
+    with (
+        psycopg.connect(database.dsn, autocommit=True) as holder,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process,
+    ):
+        assert process.stdout is not None
+        try:
+            holder.execute("SELECT pg_advisory_lock(7)")
+            assert process.stdout.readline() == "closing\n"
+            until_it_waits(process.pid, database, "advisory")
+            process.send_signal(signal.SIGINT)
+            assert process.stdout.readline() == "interrupted False\n"
+            holder.execute("SELECT pg_advisory_unlock(7)")
+            rest, _ = process.communicate("\n", timeout=60)
+        finally:
+            process.kill()
+    assert rest.splitlines() == ["1 row is not in the table", "1 True"]
 
 
 FORKED = """

@@ -158,8 +158,13 @@ impl Writer {
     /// Takes no more rows, and writes those that are there until `deadline` seconds have passed.
     fn close(&self, py: Python<'_>, deadline: f64) -> PyResult<Statistics> {
         let (writer, deadline) = (self.writer(py)?.clone(), seconds(deadline)?);
-        let closed = in_thread(py, CLOSING, move || writer.close_blocking(deadline))?;
-        closed.map(Statistics).map_err(|error| raised(py, &error))
+        // The thread only waits: whoever is interrupted meanwhile is told by the next close.
+        let settling = writer.clone();
+        let settled = in_thread(py, CLOSING, move || {
+            settling.settle_blocking(deadline);
+            Ok(())
+        })?;
+        settled.and_then(|()| writer.closed()).map(Statistics).map_err(|error| raised(py, &error))
     }
 
     /// The same for an event loop; its result is statistics.
@@ -167,12 +172,20 @@ impl Writer {
     fn begin_close(&self, py: Python<'_>, deadline: f64) -> PyResult<Pending> {
         let (writer, deadline) = (self.writer(py)?.clone(), seconds(deadline)?);
         let (tell, told) = oneshot::channel();
-        // Nobody may wait for it any more.
-        let close = move || drop(tell.send(writer.close_blocking(deadline)));
-        thread::Builder::new().name(CLOSING.to_owned()).spawn(close)?;
+        let settling = writer.clone();
+        let settle = move || {
+            settling.settle_blocking(deadline);
+            // Nobody may wait for it any more.
+            let _ = tell.send(());
+        };
+        thread::Builder::new().name(CLOSING.to_owned()).spawn(settle)?;
         Ok(Pending::new(async move {
-            let statistics = told.await.unwrap_or_else(|_| Err(Error::bug()))?;
-            Ok(Box::new(|py: Python<'_>| Ok(Py::new(py, Statistics(statistics))?.into_any())) as Answer)
+            told.await.map_err(|_| Error::bug())?;
+            Ok(Box::new(move |py: Python<'_>| {
+                // Not before somebody hears it.
+                let statistics = writer.closed().map_err(|error| raised(py, &error))?;
+                Ok(Py::new(py, Statistics(statistics))?.into_any())
+            }) as Answer)
         }))
     }
 

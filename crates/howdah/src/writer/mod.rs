@@ -27,6 +27,7 @@ mod uncertain_parts;
 mod unreported;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
@@ -270,14 +271,18 @@ impl Writer {
     pub async fn close(&self, deadline: Duration) -> Result<Statistics, Error> {
         self.shared.queue.close();
         let mut alarm = self.alarm(deadline);
-        let left = tokio::select! {
-            () = self.shared.ended.settled() => 0,
-            late = &mut alarm => if late.is_ok() { self.shared.queue.load().unsettled.rows } else { 0 },
-        };
+        tokio::select! {
+            () = self.shared.ended.settled() => {}
+            late = &mut alarm => {
+                if late.is_ok() {
+                    self.shared.give_up_the_rest();
+                }
+            }
+        }
         alarm.abort();
         self.shared.stop.notify_one();
         self.shared.ended.settled().await;
-        self.finish(left)
+        self.closed()
     }
 
     /// Like [`Writer::close`], but blocks the thread.
@@ -285,18 +290,29 @@ impl Writer {
     /// # Errors
     /// As [`Writer::close`].
     pub fn close_blocking(&self, deadline: Duration) -> Result<Statistics, Error> {
-        self.shared.queue.close();
-        let ended = &self.shared.ended;
-        let left = match ended.settled_blocking(Instant::now().checked_add(deadline)) {
-            true => 0,
-            false => self.shared.queue.load().unsettled.rows,
-        };
-        self.shared.stop.notify_one();
-        ended.settled_blocking(None);
-        self.finish(left)
+        self.settle_blocking(deadline);
+        self.closed()
     }
 
-    fn finish(&self, left: usize) -> Result<Statistics, Error> {
+    /// The first half of [`Writer::close_blocking`]: takes no more rows, writes those that it has, and disconnects. It tells
+    /// nothing: whoever waits for it in a thread, and gives the waiting up, can still be told by [`Writer::closed`].
+    pub fn settle_blocking(&self, deadline: Duration) {
+        self.shared.queue.close();
+        let ended = &self.shared.ended;
+        if !ended.settled_blocking(Instant::now().checked_add(deadline)) {
+            self.shared.give_up_the_rest();
+        }
+        self.shared.stop.notify_one();
+        ended.settled_blocking(None);
+    }
+
+    /// The second half: what became of the rows of a writer that [`Writer::settle_blocking`] has closed. It waits for nothing,
+    /// and tells of failures once.
+    ///
+    /// # Errors
+    /// As [`Writer::close`].
+    pub fn closed(&self) -> Result<Statistics, Error> {
+        let left = self.shared.left.swap(0, Ordering::Relaxed);
         let late = (left > 0).then(|| {
             Error::new(
                 ErrorKind::PartlyCommitted,

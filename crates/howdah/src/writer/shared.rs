@@ -1,6 +1,7 @@
 //! What a writer's two sides share, the program's and the senders': made once, when it connects.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use howdah_connect::{Connection, Target};
 use tokio::runtime::Handle;
@@ -50,6 +51,8 @@ pub(super) struct Shared {
     pub(super) version_num: i32,
     /// Ends the dispatcher at once.
     pub(super) stop: Notify,
+    /// Rows that were not settled when it was ended so; nobody was told of them yet.
+    pub(super) left: AtomicUsize,
     /// Resolves when it has ended.
     pub(super) ended: Arc<Group>,
     /// Where it runs.
@@ -119,6 +122,7 @@ pub(super) async fn prepare(
         has_row_security: table.row_security,
         version_num: session.version_num,
         stop: Notify::new(),
+        left: AtomicUsize::new(0),
         ended: Arc::default(),
         handle,
         options,
@@ -127,6 +131,11 @@ pub(super) async fn prepare(
 }
 
 impl Shared {
+    /// Counts the rows that will not be written, before `stop`. Of several who count, the first sees all of them.
+    pub(super) fn give_up_the_rest(&self) {
+        self.left.fetch_max(self.queue.load().unsettled.rows, Ordering::Relaxed);
+    }
+
     /// That the table is still the one that rows are encoded for.
     ///
     /// # Errors
