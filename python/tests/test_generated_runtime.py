@@ -153,6 +153,40 @@ def test_python_writes_other_bytes(database: Database, python: tuple[ModuleType,
     same_bytes(database)
 
 
+@pytest.mark.parametrize("meanwhile", ["PGPORT", "PGSERVICE", "hosts"])
+def test_python_writes_to_a_server_that_the_environment_names(
+    database: Database,
+    python: tuple[ModuleType, ModuleType],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    meanwhile: str,
+) -> None:
+    """Values that are libpq's defaults say as much as others: the port 5432 is one that somebody gave."""
+    _, ours = python
+    database.sql(SQL)
+    given = psycopg.conninfo.conninfo_to_dict(database.conninfo)
+    socket = Path(given["host"]) / f".s.PGSQL.{given['port']}"
+    (tmp_path / ".s.PGSQL.5432").symlink_to(socket)
+    given |= {"host": str(tmp_path), "port": "5432"}
+    if meanwhile == "PGPORT":
+        monkeypatch.setenv("PGPORT", "1")
+    elif meanwhile == "PGSERVICE":
+        (tmp_path / "services").write_text(f"[other]\nhost={tmp_path / 'nobody'}\nport=1\n")
+        monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "services"))
+        monkeypatch.setenv("PGSERVICE", "other")
+    else:
+        given |= {"host": f"/nowhere,{tmp_path}", "port": "5432,5432"}
+    with psycopg.connect(**given) as connection:
+        code = ours.Ours(connection)
+        code.bulk_insert_t_rows(rows(ours, ours.TRow))
+        with code.create_w_writer() as writer:
+            writer.write(rows(ours, ours.WRow)[0])
+        told = psycopg.conninfo.conninfo_to_dict(ours._runtime.dsn_of(connection))  # noqa: SLF001
+        assert (told["host"], told["port"]) == (str(tmp_path), "5432")
+        assert "service" not in told
+    assert database.sql("SELECT count(*) FROM appended UNION ALL SELECT count(*) FROM written") == ["3", "1"]
+
+
 def test_python_writes_other_bytes_in_asyncio(
     database: Database, python: tuple[ModuleType, ModuleType]
 ) -> None:
@@ -210,6 +244,44 @@ def test_python_leaves_rows_of_an_append_that_ends_early(
             good.result(timeout=30)
     assert database.value("SELECT count(*) FROM appended") == "0"
     assert database.sql("SELECT id FROM written") == ["3"]
+
+
+DROPS = (
+    "CREATE FUNCTION drops() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';"
+    "CREATE TRIGGER drops BEFORE INSERT ON appended FOR EACH ROW WHEN (NEW.id = 2) EXECUTE FUNCTION drops();"
+)
+
+
+def test_python_says_nothing_of_rows_that_a_trigger_drops(
+    database: Database, python: tuple[ModuleType, ModuleType]
+) -> None:
+    _, ours = python
+    database.sql(SQL + DROPS)
+    with psycopg.connect(database.dsn) as connection:
+        code = ours.Ours(connection)
+        with pytest.raises(ours.copy.CountError, match="counted 2 of 3 rows"):
+            code.bulk_insert_t_rows(rows(ours, ours.TRow))
+    assert database.value("SELECT count(*) FROM appended") == "2"
+
+
+def test_python_appends_twice_or_counts_anew(
+    database: Database, python: tuple[ModuleType, ModuleType]
+) -> None:
+    """The driver's appender and ours agree: one block, one count."""
+    database.sql(SQL)
+    for module, name in zip(python, ("Plain", "Ours"), strict=True):
+        with psycopg.connect(database.dsn) as connection:
+            appender: Generated = getattr(module, name)(connection).create_t_appender()
+            with appender:
+                appender.append(rows(module, module.TRow)[0])
+                with pytest.raises(psycopg.ProgrammingError, match="one `with` block"):
+                    appender.__enter__()
+                assert appender.finish() == 1
+                assert appender.finish() == 1
+            with pytest.raises(psycopg.ProgrammingError, match="one `with` block"):
+                appender.__enter__()
+    assert database.value("SELECT count(*) FROM plain") == "1"
+    assert database.value("SELECT count(*) FROM appended") == "1"
 
 
 def test_python_of_the_runtime_is_typed(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import howdah_cursors as cursors
 import howdah_psycopg as pg
 
 T = TypeVar("T")
+ONE_BLOCK = "an appender is for one `with` block"
 _OUTSIDE = "the appender takes rows inside of its `with` block, until it is finished"
 
 
@@ -33,6 +34,13 @@ class CountError(psycopg.Error):
     """The server counted other rows than were appended: a trigger or a rule drops some. They are not rolled back."""
 
 
+def counted(count: int, appended: int) -> int:
+    """Compare the server's count of rows."""
+    if count != appended:
+        raise CountError(f"the server counted {count} of {appended} rows")
+    return count
+
+
 class _Rows(Generic[T]):
     """The rows of a COPY: their codecs, their number, the first error."""
 
@@ -42,10 +50,18 @@ class _Rows(Generic[T]):
         self.binary = all(codec.oid for _, codec in columns)
         self.appended = 0
         self.failure: Exception | None = None
+        self.begun = False
         names = sql.SQL(", ").join(sql.Identifier(name) for name, _ in columns)
         form = sql.SQL("binary" if self.binary else "text")
         self.copy = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT {})").format(sql.Identifier(*table), names, form)
         self.oids = [codec.oid for _, codec in columns]
+
+    def begin(self, connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> None:
+        """Refuse a second block, and a connection that is busy."""
+        if self.begun:
+            raise psycopg.ProgrammingError(ONE_BLOCK)
+        cursors.check_vacant(connection)
+        self.begun = True
 
     def literals(self, row: T) -> Sequence[Any]:
         """Give the literals of the values, for COPY of text; that of binary takes them as they are."""
@@ -82,18 +98,12 @@ class _Rows(Generic[T]):
             return reason
         return None
 
-    def counted(self, count: int) -> int:
-        """Compare the server's count."""
-        if count != self.appended:
-            raise CountError(f"the server counted {count} of {self.appended} rows")
-        return count
-
 
 class Appender(Generic[T]):
     """Appends rows to a table by COPY, in a `with` block, within the connection's transaction.
 
     The end of the block sends the last rows; every other way out of it cancels the COPY, and no row of it is there.
-    Until then the connection takes no other statement.
+    Until then the connection takes no other statement. An appender is for one block.
     """
 
     def __init__(
@@ -109,7 +119,7 @@ class Appender(Generic[T]):
         self._context: contextlib.AbstractContextManager[psycopg.Copy] | None = None
 
     def __enter__(self) -> Self:
-        cursors.check_vacant(self._cursor.connection)
+        self._rows.begin(self._cursor.connection)
         self._context = self._cursor.copy(self._rows.copy)
         self._copy = self._context.__enter__()
         cursors.occupy(self._cursor.connection, self)
@@ -155,7 +165,7 @@ class Appender(Generic[T]):
         if self._rows.failure is not None:
             raise self._rows.failure
         self._end(None)
-        return self._rows.counted(self._cursor.rowcount)
+        return counted(self._cursor.rowcount, self._rows.appended)
 
     def abandon(self, error: Exception) -> None:
         """Cancel the COPY; from now on the appender has failed."""
@@ -189,7 +199,7 @@ class AsyncAppender(Generic[T]):
     """Appends rows to a table by COPY, in an `async with` block, within the connection's transaction.
 
     The end of the block sends the last rows; every other way out of it cancels the COPY, and no row of it is there.
-    Until then the connection takes no other statement.
+    Until then the connection takes no other statement. An appender is for one block.
     """
 
     def __init__(
@@ -205,7 +215,7 @@ class AsyncAppender(Generic[T]):
         self._context: contextlib.AbstractAsyncContextManager[psycopg.AsyncCopy] | None = None
 
     async def __aenter__(self) -> Self:
-        cursors.check_vacant(self._cursor.connection)
+        self._rows.begin(self._cursor.connection)
         self._context = self._cursor.copy(self._rows.copy)
         self._copy = await self._context.__aenter__()
         cursors.occupy(self._cursor.connection, self)
@@ -251,7 +261,7 @@ class AsyncAppender(Generic[T]):
         if self._rows.failure is not None:
             raise self._rows.failure
         await self._end(None)
-        return self._rows.counted(self._cursor.rowcount)
+        return counted(self._cursor.rowcount, self._rows.appended)
 
     async def abandon(self, error: Exception) -> None:
         """Cancel the COPY; from now on the appender has failed."""

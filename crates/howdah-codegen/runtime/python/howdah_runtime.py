@@ -30,9 +30,33 @@ _AS_THEY_ARE = {
 """Types whose values need no literal: howdah's client writes them as those of their columns."""
 
 
+_NOT_PASSED_ON = {"service", "servicefile", "client_encoding", "password", "host", "hostaddr", "port"}
+"""Options of libpq's whose outcome is known: what a service says is in the other options."""
+_UNKNOWN = {"krbsrvname", "gssdelegation", "authtype", "tty"}
+"""Options that howdah's client refuses, and libpq gives with their defaults."""
+
+
 def dsn_of(connection: Connection) -> str:
-    """Give what connects to the database of a connection, by the same role."""
-    return make_conninfo(connection.info.dsn, password=connection.info.password or None)
+    """Give what connects to the server and database of a connection, by the same role.
+
+    It leaves nothing open that the environment could fill: libpq's defaults are said too.
+    """
+    info = connection.info
+    options: dict[str, Any] = {}
+    given = set()
+    for option in connection.pgconn.info:
+        name = option.keyword.decode()
+        if option.val is None:
+            continue
+        given.add(name)
+        if name in _NOT_PASSED_ON or (name in _UNKNOWN and option.val == option.compiled):
+            continue
+        options[name] = option.val.decode()
+    # Of several hosts, the one that it is connected to.
+    options |= {"host": info.host, "port": info.port, "password": info.password or None}
+    if "hostaddr" in given:
+        options["hostaddr"] = info.hostaddr
+    return make_conninfo(**options)
 
 
 class _Table(Generic[T]):
@@ -58,7 +82,7 @@ class _Table(Generic[T]):
 class Appender(Generic[T]):
     """Appends rows to a table by COPY, in a `with` block, in a transaction of their own.
 
-    The end of the block commits them; every other way out of it leaves none of them.
+    The end of the block commits them; every other way out of it leaves none of them. An appender is for one block.
     """
 
     def __init__(
@@ -71,10 +95,15 @@ class Appender(Generic[T]):
         self._table = _Table(table, columns, values)
         self._dsn = dsn_of(connection)
         self._bulk: howdah.BulkWriter | None = None
+        self._begun = False
         self._appended = 0
+        self._counted = 0
         self._failure: Exception | None = None
 
     def __enter__(self) -> Self:
+        if self._begun:
+            raise psycopg.ProgrammingError(copy.ONE_BLOCK)
+        self._begun = True
         self._bulk = howdah.bulk(self._table.name, self._dsn, columns=self._table.names)
         return self
 
@@ -98,11 +127,16 @@ class Appender(Generic[T]):
             self._appended += 1
 
     def finish(self) -> int:
-        """Commit the rows, and give their number as the server counted it."""
+        """Commit the rows, and give their number as the server counted it.
+
+        Where a trigger dropped some, `CountError` says so, and the others are committed.
+        """
         if self._failure is not None:
             raise self._failure
         bulk, self._bulk = self._bulk, None
-        return 0 if bulk is None else bulk.finish()
+        if bulk is not None:
+            self._counted = bulk.finish()
+        return copy.counted(self._counted, self._appended)
 
     def abandon(self, error: Exception) -> None:
         """Give the rows up; from now on the appender has failed."""

@@ -9,7 +9,9 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use howdah::writer::{Ack, Statistics};
-use howdah::{BulkWriter, ErrorKind, FieldWriter, Fields, Row, Target, Value, WriterOptions};
+use howdah::{
+    BulkWriter, Committed, ErrorKind, FieldWriter, Fields, Row, Target, Value, WriterOptions,
+};
 
 use super::howdah_postgres::{Encode, Type, base};
 
@@ -50,6 +52,7 @@ pub fn put<T: Encode>(fields: &mut Fields<'_>, value: &T, ty: &Type) -> Result<(
 pub struct Appender<R> {
     /// None as soon as something went wrong.
     bulk: Option<BulkWriter>,
+    appended: u64,
     rows: PhantomData<fn(&R)>,
 }
 
@@ -69,6 +72,7 @@ impl<R: Table> Appender<R> {
         let bulk = BulkWriter::start(target, R::TABLE, Some(R::NAMES)).await?;
         Ok(Self {
             bulk: Some(bulk),
+            appended: 0,
             rows: PhantomData,
         })
     }
@@ -78,12 +82,26 @@ impl<R: Table> Appender<R> {
         let mut bulk = self.bulk.take().ok_or_else(aborted)?;
         bulk.write(row).await?;
         self.bulk = Some(bulk);
+        self.appended += 1;
         Ok(())
     }
 
-    /// Commits the rows, and gives their number as the server counted it.
+    /// Commits the rows, and gives their number as the server counted it. Where a trigger dropped some, that is an error,
+    /// and the others are committed.
     pub async fn finish(self) -> Result<u64, howdah::Error> {
-        self.bulk.ok_or_else(aborted)?.finish().await
+        let counted = self.bulk.ok_or_else(aborted)?.finish().await?;
+        if counted == self.appended {
+            return Ok(counted);
+        }
+        let sent = self.appended;
+        let error = howdah::Error::new(
+            ErrorKind::Data,
+            format!("the server counted {counted} of {sent} rows"),
+        );
+        Err(error.with_visible(
+            Committed::Yes,
+            format!("{counted} rows are in the table: a trigger dropped the others"),
+        ))
     }
 }
 

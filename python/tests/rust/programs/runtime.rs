@@ -117,6 +117,15 @@ async fn faults(target: &Target) -> Outcome {
     refused("a byte 0", "", appender.append(&row(10, "\0")).await);
     refused("a row behind it", "aborted", appender.append(&first).await);
     refused("an end behind it", "aborted", appender.finish().await);
+    let db = connect().await?;
+    db.batch_execute(
+        "CREATE FUNCTION drops() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+         CREATE TRIGGER drops BEFORE INSERT ON appended FOR EACH ROW WHEN (NEW.id = 20) EXECUTE FUNCTION drops()",
+    )
+    .await?;
+    let dropped = ours::append_t(target, [row(20, "x"), row(21, "x")]).await;
+    refused("a row that a trigger drops", "1 of 2 rows", dropped);
+    db.batch_execute("DROP TRIGGER drops ON appended; DELETE FROM appended WHERE id = 21").await?;
 
     let [_, _, nulls] = rows!(ours, WRow, identity);
     let row = |id, name: &str| ours::WRow { id, name: Some(name.to_owned()), ..nulls.clone() };
