@@ -111,16 +111,6 @@ pub struct Direct {
 }
 
 impl Config {
-    /// Whether a file is one of the project's: its configuration, SQL or a template, by whatever path.
-    pub(crate) fn reads(&self, path: &Path) -> bool {
-        let Ok(path) = path.canonicalize() else { return false };
-        let named = self.groups.iter().flat_map(|group| group.files.iter().map(|file| file.path.as_str()));
-        let named = named.chain(self.templates().map(|template| template.path.as_str()));
-        let own = ["howdah.yaml", "sqg.yaml"].into_iter().chain(named).map(|name| self.folder.join(name));
-        let given = self.text.iter().map(|(name, _)| PathBuf::from(name));
-        own.chain(given).any(|read| read.canonicalize().is_ok_and(|read| read == path))
-    }
-
     /// The user's templates.
     pub(crate) fn templates(&self) -> impl Iterator<Item = &NamedPath> {
         self.groups.iter().flat_map(|group| &group.outputs).filter_map(|output| output.template.as_ref())

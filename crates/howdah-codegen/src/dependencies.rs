@@ -1,8 +1,8 @@
 //! Which files the code of a project is made of, to see when one of them changes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::config::{Backend, Config};
+use crate::config::{Backend, Config, NAMES};
 use crate::schema;
 
 /// The configuration, SQL files, folders of a schema with their files, templates, and what of the words of a `command` are
@@ -23,4 +23,13 @@ pub fn dependencies(config: &Config) -> Vec<PathBuf> {
     all.sort();
     all.dedup();
     all
+}
+
+/// Whether a file is one of those, or a configuration that was not asked for, by whatever path.
+pub(crate) fn reads(config: &Config, path: &Path) -> bool {
+    let Ok(path) = path.canonicalize() else { return false };
+    let own = NAMES.iter().map(|name| config.folder.join(name));
+    let given = config.text.iter().map(|(name, _)| PathBuf::from(name));
+    let all = own.chain(given).chain(dependencies(config));
+    all.into_iter().any(|read| read.canonicalize().is_ok_and(|read| read == path))
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::program::{self, ProgramHost};
 use crate::check::Checked;
 use crate::config::{Backend, Config, Output, below};
+use crate::dependencies::reads;
 use crate::diagnostic::{Code, Diagnostic, Place, Severity};
 use crate::languages::{File, Generated, Generator, Options, generate};
 use crate::model::{Model, Module};
@@ -161,14 +162,14 @@ fn placed(
     for (index, file) in files.into_iter().enumerate() {
         let name = first.clone().filter(|_| index == 0).unwrap_or(file.path);
         let path = below(folder, &name).map_err(wrong)?;
-        if config.reads(&path) {
+        if reads(config, &path) {
             let message = format!("`{}` is what is read: it would be lost", path.display());
             return Err(wrong(message));
         }
-        if says_generated(file.text.as_bytes()) && is_written_by_hand(&path) {
+        if is_foreign(&path, file.text.as_bytes()) {
             let message = format!("`{}` is there and does not say that it is generated", path.display());
             let error = unplaced(Code::ForeignFile, message, output.place.clone());
-            return Err(vec![error.help("it would be lost: move it away, or name another `output`")]);
+            return Err(vec![error.help(instead_of_foreign(output, &file.text))]);
         }
         match planned.files.iter().find(|(before, _)| *before == path) {
             None => planned.files.push((path, file.text)),
@@ -183,17 +184,28 @@ fn placed(
     Ok(())
 }
 
-/// Whether a file says near its beginning that it is generated, as ours do, SQG's, and those of most generators. What a user's
-/// template or program makes need not say so.
+/// Whether a file says near its beginning that it is generated, as ours do, SQG's, and those of most generators.
 fn says_generated(text: &[u8]) -> bool {
     const BEGINNING: usize = 2000;
     let text = text.get(..BEGINNING).unwrap_or(text);
     String::from_utf8_lossy(text).to_lowercase().contains("generated")
 }
 
-/// Whether a file holds something that no generator wrote.
-fn is_written_by_hand(path: &Path) -> bool {
-    std::fs::read(path).is_ok_and(|text| !text.trim_ascii().is_empty() && !says_generated(&text))
+/// Whether a file is there that would be lost: it holds something else, which perhaps no generator wrote.
+fn is_foreign(path: &Path, new: &[u8]) -> bool {
+    std::fs::read(path).is_ok_and(|old| old != new && !old.trim_ascii().is_empty() && !says_generated(&old))
+}
+
+/// What to do about a file that is in the way of code.
+fn instead_of_foreign(output: &Output, new: &str) -> String {
+    let aside = "it would be lost: move it away, or name another `output`";
+    let maker = match (&output.backend, &output.template) {
+        _ if says_generated(new.as_bytes()) => return aside.to_owned(),
+        (Backend::Program(_), _) => "program",
+        (Backend::Generator(_), Some(_)) => "template",
+        (Backend::Generator(_), None) => return aside.to_owned(),
+    };
+    format!("{aside}; if the {maker} wrote it: have the {maker} write the word generated near the beginning")
 }
 
 impl Planned {

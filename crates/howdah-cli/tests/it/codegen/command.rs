@@ -69,6 +69,51 @@ fn a_program_writes_below_its_output_and_nowhere_else() {
 }
 
 #[test]
+fn a_program_writes_over_its_own_source_or_what_people_wrote() {
+    let answer = |name: &str, text: &str| {
+        format!("# generated\nprintf '%s' '{{\"files\": {{\"{name}\": \"{text}\"}}}}'\n")
+    };
+    for (name, wrong) in [
+        ("make.sh", "error[CONFIG_VALIDATION_ERROR]: `./make.sh` is what is read: it would be lost"),
+        ("kept.txt", "error[FOREIGN_FILE]: `./kept.txt` is there and does not say that it is generated"),
+    ] {
+        let script = answer(name, "new");
+        let folder = scripted(&script);
+        let here = folder.path();
+        let config = std::fs::read_to_string(here.join("howdah.yaml")).unwrap().replace("code/", "./");
+        std::fs::write(here.join("howdah.yaml"), config).unwrap();
+        std::fs::write(here.join("kept.txt"), "mine\n").unwrap();
+        for args in [&["generate"][..], &["generate", "--check"]] {
+            let done = codegen(here, args);
+            assert_eq!(done.status.code(), Some(1), "{name}: {}", said(&done));
+            assert!(said(&done).contains(wrong), "{name}: {}", said(&done));
+        }
+        assert_eq!(std::fs::read_to_string(here.join("make.sh")).unwrap(), script);
+        assert_eq!(std::fs::read_to_string(here.join("kept.txt")).unwrap(), "mine\n");
+    }
+
+    // What a program wrote is its own where it says so.
+    let folder = scripted(&answer("a.txt", "one"));
+    let here = folder.path();
+    assert_eq!(codegen(here, &["generate"]).status.code(), Some(0));
+    assert_eq!(codegen(here, &["generate"]).status.code(), Some(0), "nothing changes");
+    std::fs::write(here.join("make.sh"), answer("a.txt", "Generated: two")).unwrap();
+    let done = codegen(here, &["generate"]);
+    assert_eq!(done.status.code(), Some(1), "{}", said(&done));
+    std::fs::write(here.join("code/a.txt"), "Generated: one").unwrap();
+    let done = codegen(here, &["generate"]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    std::fs::write(here.join("code/a.txt"), "by hand").unwrap();
+    std::fs::write(here.join("make.sh"), answer("a.txt", "three")).unwrap();
+    let done = codegen(here, &["generate"]);
+    assert!(
+        said(&done).contains("if the program wrote it: have the program write the word generated near"),
+        "{}",
+        said(&done)
+    );
+}
+
+#[test]
 fn a_program_that_fails_writes_nothing_and_is_named() {
     for (script, wrong) in [
         ("echo '{\"files\": {\"a\": \"b\"}}'; echo no luck >&2; exit 7", "`sh` failed: exit status: 7"),
