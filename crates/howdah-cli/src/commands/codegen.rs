@@ -14,7 +14,7 @@ use howdah_codegen::check::{Checked, check};
 use howdah_codegen::config::Config;
 use howdah_codegen::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use howdah_codegen::model::Model;
-use howdah_codegen::project::{ProjectError, ServerChoice, explain};
+use howdah_codegen::project::{ProjectError, ServerChoice, explain, output};
 use howdah_codegen::source::SYNTAX;
 
 use crate::args::{Codegen, CodegenAction, CodegenCheck, CodegenExplain, DescribingServer, MessagesArg};
@@ -45,8 +45,8 @@ pub(crate) fn run(args: &Codegen) -> u8 {
 
 fn checked(args: &CodegenCheck, console: Console) -> u8 {
     let format = args.project.format;
-    let read = project::read(args.place.as_deref(), &args.project).and_then(|config| checks(&config));
-    match read {
+    let read = project::read(args.place.as_deref(), &args.project);
+    match read.and_then(|config| checks_for_code(&config)) {
         Ok(checked) => {
             tell(&checked.diagnostics, format, console);
             let sources = || checked.groups.iter().flatten();
@@ -89,6 +89,18 @@ fn explanation(args: &CodegenExplain, console: Console) -> Result<u8, Refused> {
 
 fn checks(config: &Config) -> Result<Checked, Refused> {
     check(config).map_err(Refused::of)
+}
+
+/// The same with what keeps it from becoming code.
+fn checks_for_code(config: &Config) -> Result<Checked, Refused> {
+    let unsupported = output::unsupported(config);
+    let mut diagnostics = match check(config) {
+        Ok(checked) if unsupported.is_empty() => return Ok(checked),
+        Ok(checked) => checked.diagnostics,
+        Err(diagnostics) => diagnostics,
+    };
+    diagnostics.extend(unsupported);
+    Err(Refused::of(diagnostics))
 }
 
 /// Describes a project on the server that was typed, else on a throwaway one, which may stand ready. It is named first.

@@ -133,7 +133,7 @@ fn generated_code_is_written_once_and_imports() {
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
     let text = said(&done);
     assert!(text.starts_with("server: PostgreSQL ") && text.contains(", throwaway\n"), "{text}");
-    assert!(text.ends_with("\n4 files written, 0 unchanged\n"), "{text}");
+    assert!(text.ends_with("\n5 files written, 0 unchanged\n"), "{text}");
     let golden = include_str!("../../../howdah-codegen/tests/it/snapshots/it__projects__project_python.snap");
     let (_, golden) = golden.trim_start_matches("---\n").split_once("---\n").unwrap();
     let module = here.join("generated/shop.py");
@@ -142,7 +142,7 @@ fn generated_code_is_written_once_and_imports() {
     let written = |path: &Path| std::fs::metadata(path).unwrap().modified().unwrap();
     let before = written(&module);
     let done = codegen(here, &["generate"]);
-    assert!(said(&done).ends_with("\n0 files written, 4 unchanged\n"), "{}", said(&done));
+    assert!(said(&done).ends_with("\n0 files written, 5 unchanged\n"), "{}", said(&done));
     assert_eq!(written(&module), before);
     let done = codegen(here, &["generate", "--check"]);
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
@@ -265,14 +265,19 @@ fn what_a_generator_cannot_do_is_refused_by_name() {
         ("go/postgres", "observer: true", "`observer` is not for `go/postgres/pgx`"),
         ("rust/postgres", "observer: true", "`observer` is not for `rust/postgres/tokio-postgres`"),
         ("java/postgres", "timestamps: string", "`timestamps` is not for `java/postgres/jdbc`"),
+        ("java/postgres", "runtime: howdah", "`runtime` is not for `java/postgres/jdbc`"),
+        ("typescript/postgres", "runtime: howdah", "`runtime` is not for `typescript/postgres/pg`"),
+        ("go/postgres", "runtime: howdah", "`runtime` is not for `go/postgres/pgx`"),
     ] {
         let config =
             CONFIG.replace("python/postgres", generator) + &format!("        config: {{{config}}}\n");
         let folder = project(&[("howdah.yaml", &config), ("shop.sql", SHOP)]);
-        let done = codegen(folder.path(), &["generate"]);
-        assert_eq!(done.status.code(), Some(1));
-        let start = format!("howdah.yaml:6:20: error[NOT_SUPPORTED]: {text}");
-        assert!(said(&done).starts_with(&start), "{}", said(&done));
+        for action in ["generate", "check"] {
+            let done = codegen(folder.path(), &[action]);
+            assert_eq!(done.status.code(), Some(1), "{action}: {generator}");
+            let start = format!("howdah.yaml:6:20: error[NOT_SUPPORTED]: {text}");
+            assert!(said(&done).starts_with(&start), "{action}: {}", said(&done));
+        }
     }
 }
 

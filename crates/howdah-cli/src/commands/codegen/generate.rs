@@ -5,7 +5,7 @@ use howdah_codegen::project::{ServerChoice, output};
 
 use super::programs::Programs;
 use super::project::{self, Refused};
-use super::{checks, described, number, tell};
+use super::{checks, checks_for_code, described, number, tell};
 use crate::args::{CodegenGenerate, MessagesArg};
 use crate::exit;
 use crate::figures::{counted, visible};
@@ -27,14 +27,7 @@ fn generated(args: &CodegenGenerate, ready: Option<&ServerChoice>, console: Cons
         console.error(&error);
         return Ok(exit::USAGE);
     }
-    let mut checked = checks(&config)?;
-    if args.emit.is_none() {
-        let unsupported = output::unsupported(&config);
-        if !unsupported.is_empty() {
-            checked.diagnostics.extend(unsupported);
-            return Err(Refused::of(checked.diagnostics));
-        }
-    }
+    let checked = if args.emit.is_none() { checks_for_code(&config)? } else { checks(&config)? };
     let (model, mut diagnostics) = described(&config, &checked, (&args.server, ready), console)?;
     if args.emit.is_some() {
         tell(&diagnostics, MessagesArg::Text, console);
