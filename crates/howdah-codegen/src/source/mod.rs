@@ -1,5 +1,6 @@
 //! Annotated SQL files: blocks with a header, modifiers, variables and a statement, each with its place in the file.
 
+mod always_true;
 mod annotations;
 mod block;
 mod choices;

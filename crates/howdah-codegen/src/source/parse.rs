@@ -324,11 +324,7 @@ impl Parser<'_> {
             &mut self.diagnostics,
         );
         let tokens = &tokens[first..last];
-        if let Some(warning) =
-            every_row::warning(self.text, tokens, &lines).filter(|_| block.kind == BlockKind::Exec)
-        {
-            self.diagnostics.push(warning);
-        }
+        self.diagnostics.extend(every_row::warnings(self.text, tokens, &lines));
         self.pieces(tokens, &lines, block);
         self.statement(tokens, block);
         uses::check(block, &mut self.diagnostics);
