@@ -6,17 +6,17 @@ use super::optional::{self, Line};
 use crate::diagnostic::{Code, Diagnostic};
 
 /// A token that is more than a blank or comment, and the index of the line with which it goes.
-type Part<'t> = (TokenKind, &'t str, Option<usize>);
+type LinedWord<'t> = (TokenKind, &'t str, Option<usize>);
 
 /// Warns of a statement, and of those in its WITH, that then change every row.
 pub(super) fn warnings(text: &str, statement: &[Token], lines: &[Line]) -> Vec<Diagnostic> {
     let parts = statement.iter().flat_map(|token| optional::cut(*token, lines));
     let parts = parts.filter(|(token, _)| !token.is_trivia());
-    let parts: Vec<Part<'_>> = parts.map(|(token, line)| (token.kind, token.text(text), line)).collect();
+    let parts: Vec<LinedWord<'_>> = parts.map(|(token, line)| (token.kind, token.text(text), line)).collect();
     if lines.is_empty() {
         return Vec::new();
     }
-    let warning = |statement: &[Part<'_>]| {
+    let warning = |statement: &[LinedWord<'_>]| {
         let line = changes_all_without(statement)?;
         let message = "without its optional lines, this statement changes every row";
         let help = "keep a condition that is always there, or write a block of its own for all rows";
@@ -26,7 +26,7 @@ pub(super) fn warnings(text: &str, statement: &[Token], lines: &[Line]) -> Vec<D
 }
 
 /// The statements in parentheses behind AS, as WITH has them.
-fn in_with<'p, 't>(parts: &'p [Part<'t>]) -> impl Iterator<Item = &'p [Part<'t>]> {
+fn in_with<'p, 't>(parts: &'p [LinedWord<'t>]) -> impl Iterator<Item = &'p [LinedWord<'t>]> {
     let opens = parts.windows(2).enumerate().filter(|(_, pair)| {
         let before = pair[0].1;
         pair[1].0 == TokenKind::Open
@@ -49,7 +49,7 @@ fn in_with<'p, 't>(parts: &'p [Part<'t>]) -> impl Iterator<Item = &'p [Part<'t>]
 }
 
 /// The first optional line of an UPDATE or DELETE that means some rows with all of its lines, and all rows without them.
-fn changes_all_without(statement: &[Part<'_>]) -> Option<usize> {
+fn changes_all_without(statement: &[LinedWord<'_>]) -> Option<usize> {
     let line = statement.iter().find_map(|(.., line)| *line)?;
     let kept = statement.iter().filter(|(.., line)| line.is_none()).copied().collect::<Vec<_>>();
     let (whole, kept) = (condition(statement)?, condition(&kept)?);
@@ -57,7 +57,7 @@ fn changes_all_without(statement: &[Part<'_>]) -> Option<usize> {
 }
 
 /// The words of a statement's condition, none where it has none; nothing, if it is no UPDATE or DELETE.
-fn condition(statement: &[Part<'_>]) -> Option<Vec<String>> {
+fn condition(statement: &[LinedWord<'_>]) -> Option<Vec<String>> {
     let first = statement.first()?.1.to_ascii_lowercase();
     if !matches!(first.as_str(), "with" | "update" | "delete") {
         return None;
