@@ -1,6 +1,7 @@
 //! Code from a model: a view of names, types and literals, made here, and templates that only lay it out.
 
 mod custom;
+mod delimiter;
 mod dynamic;
 mod go;
 mod java;

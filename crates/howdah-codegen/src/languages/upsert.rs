@@ -138,6 +138,7 @@ mod tests {
         let column = |name: &&str| TableColumn {
             name: (*name).to_owned(),
             ty: ty.clone(),
+            domain: None,
             nullable: true,
             written: !name.starts_with('-'),
             always: name.starts_with('!'),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::TypeRef;
+use super::{TypeName, TypeRef};
 
 /// A QUERY or an EXEC.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -144,6 +144,9 @@ pub struct Origin {
     pub table: String,
     /// The column.
     pub column: String,
+    /// The domain that the column has. Its values have the type below it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub domain: Option<TypeName>,
 }
 
 /// A TABLE: a row type and what writes rows of it.
@@ -219,6 +222,9 @@ pub struct TableColumn {
     /// Its type.
     #[serde(rename = "type")]
     pub ty: TypeRef,
+    /// The domain that it has; the server describes it by the type below it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub domain: Option<TypeName>,
     /// It takes null.
     pub nullable: bool,
     /// Rows have it: not an identity, a sequence's default or a generated column, or named by `:appender(…)`.

@@ -9,21 +9,24 @@ use super::server_error::ServerError;
 use crate::check::Source;
 use crate::describe;
 use crate::diagnostic::{Code, Diagnostic, nearest};
-use crate::model::{Table, TableColumn, UniqueKey};
+use crate::model::{Table, TableColumn, TypeName, UniqueKey};
 use crate::source::{Block, Modifier};
 
 const FIND: &str = "
-select n.nspname::text, c.relname::text, c.relkind::text, pg_catalog.format('%I.%I', n.nspname, c.relname)
+select n.nspname::text, c.relname::text, c.relkind::text, pg_catalog.format('%I.%I', n.nspname, c.relname),
+       c.relpersistence = 't'
 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 where c.oid = pg_catalog.to_regclass($1)";
 
-/// Of each column whether it takes null, whether the server gives it a value of its own, whether it computes it, and whether
-/// it refuses other values than its own.
+/// Of each column whether it takes null, whether the server gives it a value of its own, whether it computes it, whether it
+/// refuses other values than its own, and the domain that it has.
 const COLUMNS: &str = "
 select not (a.attnotnull or t.typnotnull),
        a.attidentity <> '' or coalesce(pg_catalog.pg_get_expr(d.adbin, d.adrelid) ~ '^nextval\\(', false),
-       a.attgenerated <> '', a.attidentity = 'a'
+       a.attgenerated <> '', a.attidentity = 'a',
+       case when t.typtype = 'd' then n.nspname::text end, case when t.typtype = 'd' then t.typname::text end
 from pg_catalog.pg_attribute a join pg_catalog.pg_type t on t.oid = a.atttypid
+join pg_catalog.pg_namespace n on n.oid = t.typnamespace
 left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
 where a.attrelid = pg_catalog.to_regclass($1) and a.attnum > 0 and not a.attisdropped order by a.attnum";
 
@@ -63,6 +66,11 @@ pub(super) async fn describe(
         diagnostics.push(error.help("rows are written to tables only"));
         return Ok(None);
     }
+    if row.try_get(4)? {
+        let error = about(Code::UnknownTable, place, format!("`{named}` is a temporary table"), block);
+        diagnostics.push(error.help("generated code writes to tables that every session finds"));
+        return Ok(None);
+    }
     let described = describe::describe(client, &format!("select * from {full}"), &[]).await?;
     let facts = client.query_typed(COLUMNS, &[(&full, Type::TEXT)]).await?;
     let mut columns = Vec::new();
@@ -71,11 +79,13 @@ pub(super) async fn describe(
     for (column, row) in described.columns.into_iter().zip(&facts) {
         let (nullable, given, computes, always): (bool, bool, bool, bool) =
             (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?);
+        let domain: (Option<String>, Option<String>) = (row.try_get(4)?, row.try_get(5)?);
         oids.push(column.oid);
         computed.push(computes);
         columns.push(TableColumn {
             name: column.name,
             ty: column.ty,
+            domain: domain.0.zip(domain.1).map(|(schema, name)| TypeName { schema, name }),
             nullable,
             written: !given && !computes,
             always,
@@ -86,12 +96,18 @@ pub(super) async fn describe(
         for column in &mut columns {
             column.written = names.contains(&column.name);
         }
-        let wrong = names.iter().find_map(|name| wrong_column(name, &columns, &computed));
+        let twice = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name));
+        let twice = twice.map(|(_, name)| (format!("`{name}` is named twice"), "name it once".to_owned()));
+        let wrong = twice.or_else(|| names.iter().find_map(|name| wrong_column(name, &columns, &computed)));
         if let (Some((message, help)), Some(appender)) = (wrong, appender) {
             let error = about(Code::InvalidModifier, appender.place.clone(), message, block);
             diagnostics.push(error.help(help));
             return Ok(None);
         }
+    }
+    if let Some(error) = without_columns(block, &columns, &computed) {
+        diagnostics.push(error);
+        return Ok(None);
     }
     let Some((upsert, ignore)) = keys(client, &full, block, &columns, diagnostics).await? else {
         return Ok(None);
@@ -110,6 +126,23 @@ pub(super) async fn describe(
         columns,
     };
     Ok(Some((table, oids)))
+}
+
+/// What is wrong where rows are to be written and have no column to be written.
+fn without_columns(block: &Block, columns: &[TableColumn], computed: &[bool]) -> Option<Diagnostic> {
+    let writes = |modifier: &&Modifier| matches!(modifier.name.as_str(), "appender" | "writer");
+    let modifier = block.modifiers.iter().find(writes)?;
+    if columns.iter().any(|column| column.written) {
+        return None;
+    }
+    let possible = columns.iter().zip(computed).filter(|(_, computed)| !**computed);
+    let possible = possible.map(|(column, _)| column.name.as_str()).collect::<Vec<_>>().join(", ");
+    let message = "there would be no column in its rows: the server gives each a value of its own".to_owned();
+    let help = match possible.as_str() {
+        "" => format!("leave `:{}` out", modifier.name),
+        _ => format!("name those that rows have values for: `:appender({possible})`"),
+    };
+    Some(about(Code::InvalidModifier, modifier.place.clone(), message, block).help(help))
 }
 
 /// The keys of `:upsert` and `:ignore`. `None`: there is none that can be meant, which was reported.

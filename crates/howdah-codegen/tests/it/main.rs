@@ -3,6 +3,8 @@
 mod describe;
 mod golden;
 mod migrate;
+mod own_types;
 mod projects;
 mod reading;
 mod schema;
+mod tables;

@@ -92,7 +92,7 @@ fn typescript_of(config: &str) -> Result<String, String> {
 }
 
 /// The module's file of a howdah.yaml with a `config`.
-fn code_of(generator: &str, sql: &str, config: &str, file: &str) -> Result<String, String> {
+pub(crate) fn code_of(generator: &str, sql: &str, config: &str, file: &str) -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let write = |name: &str, text: &str| {
         std::fs::write(folder.path().join(name), text).map_err(|error| error.to_string())

@@ -1,5 +1,6 @@
 //! Types of the user's own that stand for the server's, of a column or wherever a type is: which ones stand where.
 
+pub(crate) mod imports;
 mod key;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,7 +98,16 @@ pub(crate) fn refused(generator: Generator, ty: &CustomType) -> Option<Diagnosti
             ),
             "write `{type: UserId, decode: \"new UserId({})\", encode: \"{}.value()\"}`",
         ),
-        _ => None,
+        _ => {
+            let name = ty.imports.iter().find_map(|import| imports::shadowing(generator, import))?;
+            wrong(
+                format!(
+                    "`{name}`, which `{}` of `types` imports, is what the code calls something else",
+                    ty.of
+                ),
+                "import it by another name, as `… as Other`, and write that in `type`, `decode` and `encode`",
+            )
+        }
     }
 }
 
@@ -162,26 +172,36 @@ impl Found {
         }
     }
 
-    /// The column first, then an array as a whole, then its elements.
-    fn at(&self, ty: &TypeRef, column: Option<[&str; 3]>) -> Option<Custom> {
+    /// The column first, then its domain, then an array as a whole, then its elements.
+    fn at(&self, ty: &TypeRef, column: Option<[&str; 3]>, domain: Option<&TypeName>) -> Option<Custom> {
         let of_type = |array| self.0.get(&Target::Type(ty.name.clone(), array));
         let named = column.and_then(|column| self.0.get(&Target::Column(column.map(str::to_owned))));
+        if let Some(domain) = domain {
+            // What stands for the type below it does not stand for it.
+            let named = named.or_else(|| self.0.get(&Target::Type(domain.clone(), false)));
+            return named.map(|index| Custom { index: *index, whole: true });
+        }
         let whole = named.or_else(|| of_type(ty.array)).map(|index| Custom { index: *index, whole: true });
         whole.or_else(|| of_type(false).map(|index| Custom { index: *index, whole: false }))
+    }
+
+    fn of_origin(&self, ty: &TypeRef, origin: Option<&Origin>) -> Option<Custom> {
+        self.at(ty, origin.map(names_of), origin.and_then(|origin| origin.domain.as_ref()))
     }
 
     fn apply(&self, module: &mut Module) {
         for statement in &mut module.statements {
             for column in &mut statement.columns {
-                column.ty.custom = self.at(&column.ty, column.origin.as_ref().map(names_of));
+                column.ty.custom = self.of_origin(&column.ty, column.origin.as_ref());
             }
             for parameter in statement.parameters.iter_mut().filter(|parameter| parameter.role.is_value()) {
-                parameter.ty.custom = self.at(&parameter.ty, parameter.origin.as_ref().map(names_of));
+                parameter.ty.custom = self.of_origin(&parameter.ty, parameter.origin.as_ref());
             }
         }
         for table in &mut module.tables {
             for column in &mut table.columns {
-                column.ty.custom = self.at(&column.ty, Some([&table.schema, &table.table, &column.name]));
+                let names = [table.schema.as_str(), &table.table, &column.name];
+                column.ty.custom = self.at(&column.ty, Some(names), column.domain.as_ref());
             }
         }
     }
@@ -208,10 +228,14 @@ impl Known {
             types.extend(statement.parameters.iter().map(|parameter| parameter.ty.name.clone()));
             let shown = statement.columns.iter().filter_map(|column| column.origin.as_ref());
             let given = statement.parameters.iter().filter_map(|parameter| parameter.origin.as_ref());
-            columns.extend(shown.chain(given).map(|origin| names_of(origin).map(str::to_owned)));
+            for origin in shown.chain(given) {
+                types.extend(origin.domain.clone());
+                columns.insert(names_of(origin).map(str::to_owned));
+            }
         }
         for table in &module.tables {
             types.extend(table.columns.iter().map(|column| column.ty.name.clone()));
+            types.extend(table.columns.iter().filter_map(|column| column.domain.clone()));
             let names = table.columns.iter().map(|column| [&table.schema, &table.table, &column.name]);
             columns.extend(names.map(|names| names.map(Clone::clone)));
         }

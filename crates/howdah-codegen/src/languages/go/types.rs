@@ -6,6 +6,7 @@ use super::literal;
 use super::view::{Alias, Composite, Enum, Field, Struct, Variable};
 use super::words::{exported, lower};
 use crate::languages::custom::Standing;
+use crate::languages::delimiter::delimiter;
 use crate::languages::{CustomType, names};
 use crate::model::{Definition, Model, TypeKind, TypeName, TypeRef};
 
@@ -219,8 +220,7 @@ impl<'m> Types<'m> {
     }
 
     fn array(&mut self, name: &TypeName, element: GoType) -> GoType {
-        let delimiter =
-            if (name.schema.as_str(), name.name.as_str()) == ("pg_catalog", "box") { ';' } else { ',' };
+        let delimiter = delimiter(name, &self.definitions);
         let value = format!("arrayOf({}, {}, '{delimiter}')", element.codec, place(name));
         let stem = match element.text {
             true => lower(&exported(&name.name, "type")),

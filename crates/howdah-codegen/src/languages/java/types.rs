@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::view::{Constant, EnumClass, Field, Label, Record};
 use crate::languages::custom::Standing;
+use crate::languages::delimiter::delimiter;
 use crate::languages::{CustomType, literal, names};
 use crate::model::{Definition, Model, TypeKind, TypeName, TypeRef};
 
@@ -171,7 +172,7 @@ impl<'m> Types<'m> {
     }
 
     fn array(&mut self, name: &TypeName, element: &JavaType) -> JavaType {
-        let delimiter = if *name == catalog("box") { ';' } else { ',' };
+        let delimiter = delimiter(name, &self.definitions);
         let stem = format!("{}_ARRAY", stem(&element.codec));
         let value = format!("HowdahCodec.arrayOf({}, '{delimiter}')", element.codec);
         let made = self.made(&stem, format!("List<{}>", element.name), value, element.binary);

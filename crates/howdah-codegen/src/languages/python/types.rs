@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::view::{Alias, Assigned, Class, Converter, EnumClass, Field, Label};
 use crate::languages::custom::Standing;
+use crate::languages::delimiter::delimiter;
 use crate::languages::{CustomType, custom, literal, names};
 use crate::model::{Definition, Model, TypeKind, TypeName, TypeRef};
 
@@ -180,8 +181,10 @@ impl<'m> Types<'m> {
         let read = name.schema == "pg_catalog" && builtin(&name.name).is_some();
         let is_list = element.hint.starts_with("list[");
         let element = if is_list { text() } else { element };
-        let delimiter =
-            if (name.schema.as_str(), name.name.as_str()) == ("pg_catalog", "box") { ", \";\"" } else { "" };
+        let delimiter = match delimiter(name, &self.definitions) {
+            ',' => String::new(),
+            other => format!(", \"{other}\""),
+        };
         let stem =
             element.codec.trim_start_matches("pg.").trim_start_matches('_').trim_end_matches('_').to_owned();
         let codec =

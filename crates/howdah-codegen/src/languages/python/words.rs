@@ -1,5 +1,6 @@
 //! Words that are no names in generated Python: keywords, and what its code mentions or imports.
 
+use crate::languages::custom::imports;
 use crate::languages::names::Scope;
 
 const KEYWORDS: &[&str] = &[
@@ -14,27 +15,6 @@ const HINTED: &[&str] =
 const MENTIONED: &[&str] = &["batch", "cursor", "fetch_size", "items", "max", "result", "self"];
 /// What joining texts mentions besides.
 const JOINING: &[&str] = &["changed", "rows", "sql"];
-/// What a module imports by these names.
-const IMPORTED: &[&str] = &[
-    "Any",
-    "AsyncIterator",
-    "Decimal",
-    "Final",
-    "Iterable",
-    "Iterator",
-    "LiteralString",
-    "Mapping",
-    "Multirange",
-    "Range",
-    "Sequence",
-    "StrEnum",
-    "TypeAlias",
-    "UUID",
-    "Unpack",
-    "annotations",
-    "dataclass",
-];
-
 /// Whether no file, variable or class can have a name.
 pub(super) fn is_keyword(name: &str) -> bool {
     KEYWORDS.contains(&name)
@@ -42,7 +22,9 @@ pub(super) fn is_keyword(name: &str) -> bool {
 
 /// The names of a module: classes, and constants.
 pub(super) fn module_scope() -> Scope {
-    Scope::new(&[KEYWORDS, HINTED, IMPORTED])
+    let mut scope = Scope::new(&[KEYWORDS, HINTED]);
+    scope.avoid(imports::PYTHON.iter().map(|(name, _)| (*name).to_owned()).collect());
+    scope
 }
 
 /// The names of a class's methods.

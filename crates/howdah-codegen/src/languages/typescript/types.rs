@@ -6,6 +6,7 @@ use super::literal;
 use super::view::{Alias, Constant, Field, Interface};
 use super::words::property_scope;
 use crate::languages::custom::Standing;
+use crate::languages::delimiter::delimiter;
 use crate::languages::{CustomType, names};
 use crate::model::{Definition, Model, TypeKind, TypeName, TypeRef};
 
@@ -165,7 +166,10 @@ impl<'m> Types<'m> {
     fn array(&mut self, name: &TypeName, element: TsType) -> TsType {
         // Arrays inside of an array would be taken for its dimensions: they stay literals.
         let element = if element.is_array { literal_of_it() } else { element };
-        let delimiter = if *name == catalog("box") { ", \";\"" } else { "" };
+        let delimiter = match delimiter(name, &self.definitions) {
+            ',' => String::new(),
+            other => format!(", \"{other}\""),
+        };
         let stem = format!("{}_ARRAY", stem(&element.codec));
         let value = format!("codec.arrayOf({}{delimiter})", element.codec);
         let made = self.made(&stem, format!("({} | null)[]", element.name), value, element.binary);
