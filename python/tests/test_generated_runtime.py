@@ -146,6 +146,8 @@ def test_python_writes_other_bytes(database: Database, python: tuple[ModuleType,
         code = ours.Ours(connection)
         # A transaction that fails takes none of them back: they had their own.
         assert code.bulk_insert_t_rows(rows(ours, ours.TRow)) == 3
+        with pytest.raises(TypeError, match="columns"):
+            code.create_w_writer(columns=["id"])
         with code.create_w_writer(max_rows=2) as writer:
             acks = [writer.write(row) for row in rows(ours, ours.WRow)]
             for ack in acks:

@@ -59,6 +59,13 @@ def dsn_of(connection: Connection) -> str:
     return make_conninfo(**options)
 
 
+def _checked(options: Options, table: _Table[Any]) -> Options:
+    """Give the options of a writer, whose columns are those of its rows."""
+    if "columns" in options:
+        raise TypeError("a writer of rows has the columns of its rows: leave `columns` out")
+    return {**options, "columns": table.names}
+
+
 class _Table(Generic[T]):
     """The rows of a table: its name, its columns, and what makes tuples of rows."""
 
@@ -172,7 +179,7 @@ class Writer(Generic[T]):
         **options: Unpack[Options],
     ) -> None:
         self._table = _Table(table, codecs, values)
-        options["columns"] = self._table.names
+        options = _checked(options, self._table)
         self.untyped = howdah.Writer(self._table.name, dsn_of(connection), **options)
 
     def write(self, row: T) -> howdah.Ack:
@@ -216,7 +223,7 @@ class AsyncWriter(Generic[T]):
         **options: Unpack[Options],
     ) -> None:
         self._table = _Table(table, codecs, values)
-        options["columns"] = self._table.names
+        options = _checked(options, self._table)
         self.untyped = howdah.AsyncWriter(self._table.name, dsn_of(connection), **options)
 
     async def write(self, row: T) -> howdah.Ack:

@@ -253,11 +253,23 @@ impl Planned {
     ///
     /// Something could not be written.
     pub fn write(&self) -> io::Result<Vec<&Path>> {
+        let mut made = Vec::new();
+        self.write_below(&mut made).inspect_err(|_| {
+            // Those that have something in them stay.
+            made.iter().rev().for_each(|folder| drop(std::fs::remove_dir(folder)));
+        })
+    }
+
+    /// The same, and says which folders it made.
+    fn write_below(&self, made: &mut Vec<PathBuf>) -> io::Result<Vec<&Path>> {
         let mut ready = Vec::new();
         for (path, text) in self.changed()? {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
             let folder = folder.unwrap_or(Path::new("."));
+            let missing = folder.ancestors().take_while(|folder| !folder.exists());
+            let missing = missing.map(Path::to_owned).collect::<Vec<_>>();
             std::fs::create_dir_all(folder).map_err(|error| named(folder, &error))?;
+            made.extend(missing.into_iter().rev());
             let mut file = tempfile::Builder::new()
                 .prefix(".howdah-codegen-")
                 // The user's mask applies; a temporary file's own rights are for secrets.

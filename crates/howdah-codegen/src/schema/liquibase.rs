@@ -51,11 +51,12 @@ pub(super) fn sections(text: &str) -> Result<Vec<Section>, SectionError> {
             close(&mut open, start, &mut sections);
             open = changeset(rest, &range, text.len())?;
             if let Some(Section { name, .. }) = &open {
-                if let Some((_, before)) = names.iter().find(|(known, _)| known == name) {
+                let known_by = identity(rest, name);
+                if let Some((_, before)) = names.iter().find(|(known, _)| *known == known_by) {
                     let message = format!("the changeset `{name}` is there already, in line {before}");
                     return Err(SectionError::broken(range, message, "give it an id of its own"));
                 }
-                names.push((name.clone(), number));
+                names.push((known_by.to_owned(), number));
             }
         } else {
             refused(said, &range)?;
@@ -109,6 +110,14 @@ fn changeset(rest: &str, line: &Range<usize>, length: usize) -> Result<Option<Se
         }
     }
     Ok(Some(Section { range: (line.end + 1).min(length)..length, alone, name: name.to_owned() }))
+}
+
+/// By what Liquibase knows a changeset: its name, unless it stands for another file, or for runs that may not have the others.
+fn identity<'t>(rest: &'t str, name: &'t str) -> &'t str {
+    const APART: [&str; 4] = ["context", "contextfilter", "labels", "logicalfilepath"];
+    let keys = rest.split_ascii_whitespace().filter_map(|word| word.split_once(':'));
+    let is_apart = keys.into_iter().any(|(key, _)| APART.contains(&key.to_ascii_lowercase().as_str()));
+    if is_apart { rest.trim() } else { name }
 }
 
 /// `dbms:postgresql,h2`, `dbms:!oracle`.

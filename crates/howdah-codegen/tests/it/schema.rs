@@ -140,10 +140,12 @@ const NUMBERED: [Folder<'_>; 8] = [
         &[(
             "m/a.sql",
             "--liquibase formatted sql\n--changeset ann:1\nCREATE TABLE t (a int);\n--rollback DROP TABLE t;\n\
-                 --changeset ann:2 dbms:oracle\nDROP TABLE t;\n--changeset bob:3 runInTransaction:false\n\
+                 --changeset ann:2 dbms:oracle\nDROP TABLE t;\n--changeset ann:1 logicalFilePath:old.sql\nALTER TABLE t ADD \
+                 c int;\n--changeset ann:1 context:test\nALTER TABLE t ADD d int;\n--changeset bob:3 \
+                 runInTransaction:false\n\
                  ALTER TABLE t ADD b text NOT NULL;\nVACUUM t;\n/* liquibase rollback\nDROP TABLE t;\n*/\n",
         )],
-        "m/ read as liquibase: 2 steps",
+        "m/ read as liquibase: 4 steps",
     ),
 ];
 

@@ -114,6 +114,16 @@ fn a_program_writes_over_its_own_source_or_what_people_wrote() {
 }
 
 #[test]
+fn a_file_that_cannot_be_written_leaves_its_folder() {
+    // The name is one of a folder, which is there only after the first file.
+    let folder = scripted("printf '%s' '{\"files\": {\"a/b/c\": \"x\", \"a/b\": \"x\"}}'");
+    let done = codegen(folder.path(), &["generate"]);
+    assert_eq!(done.status.code(), Some(1), "{}", said(&done));
+    assert!(said(&done).contains("no code was written"), "{}", said(&done));
+    assert!(!folder.path().join("code").exists());
+}
+
+#[test]
 fn a_program_that_fails_writes_nothing_and_is_named() {
     for (script, wrong) in [
         ("echo '{\"files\": {\"a\": \"b\"}}'; echo no luck >&2; exit 7", "`sh` failed: exit status: 7"),
