@@ -25,6 +25,9 @@ use crate::traffic::Traffic;
 /// for that. PostgreSQL has the setting from version 14 on, where the server's system supports it.
 const NOTICE_A_LOST_CLIENT: &str = "set client_connection_check_interval = '2s'";
 
+/// So long the other side has to close the connection of a request to cancel.
+const CLOSES_WITHIN: Duration = Duration::from_secs(2);
+
 /// The way to a server, as far as it is known beforehand: also the way of a request to cancel.
 #[derive(Clone)]
 pub(crate) struct Route {
@@ -227,11 +230,17 @@ impl Connection {
         let stream = InterceptedStream::of_cancellation(socket);
         // The token knows whether the connection was to be encrypted.
         let token = self.client.cancel_token();
-        match route.tls.connector(&route.name) {
-            Ok(connector) => token.cancel_query_raw(stream, connector).await?,
-            Err(_) => token.cancel_query_raw(stream, tokio_postgres::NoTls).await?,
+        let asking = async {
+            match route.tls.connector(&route.name) {
+                Ok(connector) => token.cancel_query_raw(stream, connector).await,
+                Err(_) => token.cancel_query_raw(stream, tokio_postgres::NoTls).await,
+            }
+        };
+        // Whoever does not close by then has the request all the same.
+        match tokio::time::timeout(CLOSES_WITHIN, asking).await {
+            Ok(asked) => Ok(asked?),
+            Err(_) => Ok(()),
         }
-        Ok(())
     }
 }
 

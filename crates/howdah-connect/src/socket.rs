@@ -5,7 +5,7 @@
 
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
@@ -18,6 +18,8 @@ pub(crate) struct Socket {
     traffic: Traffic,
     /// Nobody takes what is written.
     is_closed: bool,
+    /// The other side closes it.
+    is_left_to_close: bool,
 }
 
 pub(crate) enum Family {
@@ -29,11 +31,23 @@ impl Socket {
     pub(crate) fn tcp(stream: TcpStream) -> Socket {
         let is_v6 = stream.local_addr().is_ok_and(|address| address.is_ipv6());
         let traffic = Traffic::of_tcp(&stream, is_v6);
-        Socket { family: Family::Tcp(stream), traffic, is_closed: false }
+        Socket { family: Family::Tcp(stream), traffic, is_closed: false, is_left_to_close: false }
     }
 
     pub(crate) fn unix(stream: UnixStream) -> Socket {
-        Socket { family: Family::Unix(stream), traffic: Traffic::default(), is_closed: false }
+        Socket {
+            family: Family::Unix(stream),
+            traffic: Traffic::default(),
+            is_closed: false,
+            is_left_to_close: false,
+        }
+    }
+
+    /// A shutdown waits until the other side has closed, as libpq does behind a request to cancel: there are poolers that die
+    /// of a client which is gone before they have passed its request on.
+    pub(crate) fn left_to_close(mut self) -> Socket {
+        self.is_left_to_close = true;
+        self
     }
 
     pub(crate) fn traffic(&self) -> Traffic {
@@ -86,6 +100,14 @@ impl AsyncWrite for Socket {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.is_left_to_close {
+            let mut unheard = [0; 64];
+            let mut buf = ReadBuf::new(&mut unheard);
+            match ready!(self.as_mut().poll_read(cx, &mut buf)) {
+                Ok(()) if !buf.filled().is_empty() => {}
+                Ok(()) | Err(_) => self.is_left_to_close = false,
+            }
+        }
         match &mut self.family {
             Family::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
             Family::Unix(stream) => Pin::new(stream).poll_shutdown(cx),

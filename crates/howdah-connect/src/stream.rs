@@ -50,7 +50,7 @@ impl InterceptedStream<Socket> {
     /// For a socket that carries only a request to cancel, which has no login and no answer.
     pub(crate) fn of_cancellation(inner: Socket) -> Self {
         InterceptedStream {
-            inner,
+            inner: inner.left_to_close(),
             login: None,
             first_is_answer: false,
             injector: ProtocolInjector::default(),

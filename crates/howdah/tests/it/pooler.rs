@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use howdah::connect::{ConnectOptions, Environment, Target};
 use howdah::options::{Mode, OnError};
 use howdah::writer::{Ack, Writer, WriterOptions};
-use howdah::{Control, LoadOptions, Report};
+use howdah::{Control, ErrorKind, LoadOptions, Report};
 use howdah_testkit::Database;
 use howdah_testkit::require::missing;
 use howdah_testkit::waiting::PATIENCE;
 
-use crate::common::{load, options};
+use crate::common::{GATE, Holder, load, options, until_at_the_gate};
 
 const PGBOUNCER: &str = "/usr/sbin/pgbouncer";
 
@@ -168,6 +168,29 @@ fn loads_work_through_a_pooler_in_transaction_mode_and_leave_it_nothing() {
     // Past the pooler everything is as ever.
     load(&database, &into("one").mode(Mode::Replace).jobs(2));
     assert_eq!(database.sql("SELECT count(*) FROM one"), "20000");
+}
+
+#[test]
+fn a_pooler_outlives_a_load_that_is_stopped() {
+    let database = Database::new();
+    let Some(mut pooler) = Pooler::start(&database, "transaction", 3) else { return };
+    database.sql("CREATE TABLE t (a int)");
+    let file = database.file("t.csv", "a\n1\n");
+    for _ in 0..5 {
+        let holder = Holder::gate(&database);
+        let control = Control::new();
+        let (wanted, target, own) =
+            (options(&file, "t").before([GATE]), pooler.target.clone(), control.clone());
+        let load = std::thread::spawn(move || howdah::load(&wanted, &target, &own));
+        until_at_the_gate(&database, &load);
+        control.cancel();
+        let error = load.join().unwrap().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled, "{error:?}");
+        holder.release();
+        assert!(pooler.child.try_wait().unwrap().is_none(), "the pooler has ended");
+    }
+    howdah::load(&options(&file, "t"), &pooler.target, &Control::new()).unwrap();
+    assert_eq!(database.sql("SELECT count(*) FROM t"), "1");
 }
 
 #[test]
