@@ -21,11 +21,18 @@ class BulkWriter:
     rows: int = 0
     """The rows that are committed, as the server counted them: 0 until it is finished."""
 
-    def __init__(self, table: str, dsn: str | None = None, *, columns: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        table: str,
+        dsn: str | None = None,
+        *,
+        server: str | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> None:
         """Connect and begin; see ``howdah.bulk``."""
         self._table = table
         self._finished = False
-        self._native = _native.Bulk(table, dsn, None if columns is None else list(columns))
+        self._native = _native.Bulk(table, (dsn, server), None if columns is None else list(columns))
 
     @property
     def columns(self) -> list[str]:
@@ -83,8 +90,16 @@ class BulkWriter:
 BulkWriter.__module__ = "howdah"
 
 
-def bulk(table: str, dsn: str | None = None, *, columns: Sequence[str] | None = None) -> BulkWriter:
+def bulk(
+    table: str,
+    dsn: str | None = None,
+    *,
+    server: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> BulkWriter:
     """Begin to write rows into ``table``, which must exist, all of them or none.
+
+    ``dsn`` and ``server`` are what ``howdah.load`` takes.
 
     ``columns`` are those that rows have values for; by default all that are neither generated nor identity
     and have no default. Rows that are dicts, named tuples or dataclasses may have more than ``columns``.
@@ -96,4 +111,4 @@ def bulk(table: str, dsn: str | None = None, *, columns: Sequence[str] | None = 
                 people.write({"name": name})
         print(people.rows)
     """
-    return BulkWriter(table, dsn, columns=columns)
+    return BulkWriter(table, dsn, server=server, columns=columns)

@@ -34,11 +34,12 @@ if TYPE_CHECKING:
 
 
 @documented(Options)
-def load(
+def load(  # noqa: PLR0913 - what, where to, and how
     data: Data,
     table: str | None = None,
     dsn: str | None = None,
     *,
+    server: str | None = None,
     index: bool | None = None,
     progress: bool | Callable[[Progress], object] | None = None,
     **options: Unpack[Options],
@@ -52,6 +53,7 @@ def load(
     ``table`` is ``[SCHEMA.]TABLE``, folded to lower case unless quoted, and made where it is missing; by
     default it is the first file's name. ``dsn`` is what psql takes after ``-d``: a URI, a key=value string or
     a database's name; by default the ``PG*`` variables say it, else howdah uses a server of its own.
+    ``server`` is one of those by its name, as ``howdah server list`` shows them.
 
     ``index`` says of a frame or series of pandas whether its index is columns too: by default what of it has
     a name, with True all of it, under pandas' own names, with False nothing.
@@ -64,15 +66,16 @@ def load(
     Ctrl-C, ends the load with nothing changed, and is raised again when the load has ended. Whatever else
     goes wrong is a ``howdah.Error``.
     """
-    return _run(data, table, dsn, index, progress, options, _native.Control())
+    return _run(data, table, (dsn, server), index, progress, options, _native.Control())
 
 
 @documented(Options)
-async def aload(
+async def aload(  # noqa: PLR0913 - what, where to, and how
     data: Data,
     table: str | None = None,
     dsn: str | None = None,
     *,
+    server: str | None = None,
     index: bool | None = None,
     progress: bool | Callable[[Progress], object] | None = None,
     **options: Unpack[Options],
@@ -84,7 +87,10 @@ async def aload(
     import asyncio  # noqa: PLC0415
 
     control = _native.Control()
-    task = asyncio.ensure_future(asyncio.to_thread(_run, data, table, dsn, index, progress, options, control))
+    place = (dsn, server)
+    task = asyncio.ensure_future(
+        asyncio.to_thread(_run, data, table, place, index, progress, options, control)
+    )
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError as cancelled:
@@ -104,7 +110,7 @@ async def aload(
 def _run(  # noqa: PLR0913, PLR0917 - everything that a load is
     data: Data,
     table: str | None,
-    dsn: str | None,
+    place: _native.Place,
     index: bool | None,  # noqa: FBT001
     progress: bool | Callable[[Progress], object] | None,  # noqa: FBT001
     options: Options,
@@ -113,12 +119,12 @@ def _run(  # noqa: PLR0913, PLR0917 - everything that a load is
     if unknown := options.keys() - Options.__annotations__.keys():
         message = f"howdah.load() got an unexpected keyword argument {min(unknown)!r}"
         raise TypeError(message)
-    _check(data, table, dsn)
+    _check(data, table, place)
     given = {name: value for name, value in options.items() if value is not None}
     notices: list[str] = []
     data = _frames.table_of(data, index, notices)
     meter = _progress.chosen(progress)
-    told: dict[str, Any] = json.loads(_native.load(data, table, dsn, given, control, meter))
+    told: dict[str, Any] = json.loads(_native.load(data, table, place, given, control, meter))
     told["notices"] = [*notices, *told["notices"]]
     report = _report.from_native(told)
     if report.error is not None:
@@ -126,9 +132,9 @@ def _run(  # noqa: PLR0913, PLR0917 - everything that a load is
     return report
 
 
-def _check(data: object, table: object, dsn: object) -> None:
+def _check(data: object, table: object, place: tuple[object, object]) -> None:
     """Say what stands in whose place: names are texts."""
-    for name, given in (("table", table), ("dsn", dsn)):
+    for name, given in (("table", table), *zip(("dsn", "server"), place, strict=True)):
         if given is None or isinstance(given, str):
             continue
         error = _errors.ProgrammingError(f"{name} takes a text, not a value of type {type(given).__name__}")

@@ -38,11 +38,18 @@ class Writer:
     """
 
     @documented(WriterOptions)
-    def __init__(self, table: str, dsn: str | None = None, **options: Unpack[WriterOptions]) -> None:
-        """Connect. ``dsn`` is what ``howdah.load`` takes; the table must exist."""
+    def __init__(
+        self,
+        table: str,
+        dsn: str | None = None,
+        *,
+        server: str | None = None,
+        **options: Unpack[WriterOptions],
+    ) -> None:
+        """Connect. ``dsn`` and ``server`` are what ``howdah.load`` takes; the table must exist."""
         self._table = table
         self._closed = False
-        self._native = _connected(table, dsn, options)
+        self._native = _connected(table, (dsn, server), options)
         _open.add(self)
         _say(self, self._native)
 
@@ -125,10 +132,17 @@ class AsyncWriter:
     """
 
     @documented(WriterOptions)
-    def __init__(self, table: str, dsn: str | None = None, **options: Unpack[WriterOptions]) -> None:
-        """Say what it is to be; nothing happens yet. ``dsn`` is what ``howdah.load`` takes."""
+    def __init__(
+        self,
+        table: str,
+        dsn: str | None = None,
+        *,
+        server: str | None = None,
+        **options: Unpack[WriterOptions],
+    ) -> None:
+        """Say what it is to be; nothing happens yet. ``dsn`` and ``server`` are those of ``howdah.load``."""
         self._table = table
-        self._dsn = dsn
+        self._place = (dsn, server)
         self._options = options
         self._closed = False
         self._native: _native.Writer | None = None
@@ -138,7 +152,7 @@ class AsyncWriter:
         import asyncio  # noqa: PLC0415
 
         if self._native is None:
-            self._native = await asyncio.to_thread(_connected, self._table, self._dsn, self._options)
+            self._native = await asyncio.to_thread(_connected, self._table, self._place, self._options)
             _open.add(self)
             _say(self, self._native)
         return self
@@ -241,12 +255,12 @@ for _class in (Writer, AsyncWriter):
     _class.__module__ = "howdah"
 
 
-def _connected(table: str, dsn: str | None, options: WriterOptions) -> _native.Writer:
+def _connected(table: str, place: _native.Place, options: WriterOptions) -> _native.Writer:
     if unknown := options.keys() - WriterOptions.__annotations__.keys():
         message = f"a howdah writer got an unexpected keyword argument {min(unknown)!r}"
         raise TypeError(message)
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    return _native.Writer(table, dsn, given, _row_type(given.get("returning")))
+    return _native.Writer(table, place, given, _row_type(given.get("returning")))
 
 
 def _row_type(names: Names | None) -> Callable[..., object] | None:

@@ -95,6 +95,7 @@ A server keeps its data in your data directory and listens for this machine only
 Examples:
   howdah server start
   howdah server psql -- -c 'TABLE people LIMIT 5'
+  howdah server --name trial start; howdah load people.csv --server trial
   psql \"$(howdah server url)\"";
 
 /// Manage howdah's own PostgreSQL servers.
@@ -115,6 +116,8 @@ pub(crate) enum ServerAction {
     Start,
     /// Stop the server; its data stays
     Stop,
+    /// List the servers: name, state, version and port
+    List,
     /// Say where the server is and whether it runs (exit code 0) or not (1)
     Status,
     /// Print a connection URI, password included; start the server when needed

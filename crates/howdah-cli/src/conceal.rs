@@ -6,6 +6,15 @@ use std::process::Command;
 
 use howdah::connect::without_password;
 
+/// Set where the program was started anew.
+const TAKEN_OUT: &str = "HOWDAH_PASSWORD_TAKEN_OUT";
+
+/// Whether the connection string that was typed had a password, which other programs will not find.
+#[expect(clippy::disallowed_methods, reason = "the note is this file's own, from one start to the next")]
+pub(crate) fn was_typed() -> bool {
+    std::env::var_os(TAKEN_OUT).is_some()
+}
+
 /// Starts the program anew with the password of `conninfo` in the environment, which only the user and root can read.
 /// Returns where there is nothing to hide, or no way to: then everything goes on as typed.
 pub(crate) fn password_of(conninfo: &str) {
@@ -31,7 +40,7 @@ pub(crate) fn password_of(conninfo: &str) {
         return;
     }
     let mut again = Command::new(program);
-    again.arg0(std::ffi::OsStr::from_bytes(&name)).args(rest).env("PGPASSWORD", password);
+    again.arg0(std::ffi::OsStr::from_bytes(&name)).args(rest).env("PGPASSWORD", password).env(TAKEN_OUT, "1");
     // It returns only when it failed.
     let _ = again.exec();
 }

@@ -4,8 +4,10 @@ use std::io;
 
 use howdah::connect::{ConnectOptions, Environment, Target};
 use howdah::{Error, ErrorKind};
+use howdah_server::DEFAULT_NAME;
 
 use crate::args::Connection;
+use crate::conceal;
 use crate::figures::shell_word;
 use crate::own_server::own_server;
 use crate::program;
@@ -14,7 +16,8 @@ use crate::render::Console;
 /// The server of a load.
 pub(crate) struct Server {
     pub(crate) target: Target,
-    embedded: bool,
+    /// The name of one of howdah's own.
+    own: Option<String>,
     /// A wrong password is not asked for again: a script behind a terminal would never end.
     asked: bool,
 }
@@ -24,13 +27,17 @@ impl Server {
     pub(crate) fn choose(typed: &Connection, console: Console) -> Result<Self, Error> {
         let environment = Environment::from_process();
         let options = connect_options(typed);
-        if !options.is_given(&environment) {
-            let (target, described) = own_server(|directory| {
+        if typed.server.is_some() || !options.is_given(&environment) {
+            let own = own_server(typed.server.as_deref(), |directory| {
                 let place = directory.display().to_string();
                 console.labelled("server", &format!("making a PostgreSQL of howdah's own in {place}"));
             })?;
-            console.labelled("server", &described);
-            return Ok(Server { target, embedded: true, asked: false });
+            console.labelled("server", &own.description);
+            if let Some(notice) = &own.notice {
+                console.labelled("note", notice);
+            }
+            let name = typed.server.clone().unwrap_or_else(|| DEFAULT_NAME.to_owned());
+            return Ok(Server { target: own.target, own: Some(name), asked: false });
         }
         let target = options.resolve(&environment)?;
         console.labelled("server", &target.describe());
@@ -43,12 +50,12 @@ impl Server {
                 "the server is remote, and nobody has verified that it is the right one",
             );
         }
-        Ok(Server { target, embedded: false, asked: false })
+        Ok(Server { target, own: None, asked: false })
     }
 
     /// Whether the user may be asked for a password now.
     pub(crate) fn may_ask(&self, typed: &Connection) -> bool {
-        !(self.embedded || self.asked || typed.no_password)
+        !(self.own.is_some() || self.asked || typed.no_password)
     }
 
     /// Asks on the terminal, also when standard input is data.
@@ -69,10 +76,11 @@ impl Server {
     /// A command that shows the first rows of `table` (quoted as SQL needs it).
     pub(crate) fn look_at(&self, table: &str, typed: &Connection) -> String {
         let query = shell_word(&format!("TABLE {table} LIMIT 10"));
-        if self.embedded {
-            format!("{} server psql -- -c {query}", program::name())
-        } else {
-            format!("{} -c {query}", psql(typed))
+        match self.own.as_deref() {
+            Some(DEFAULT_NAME) => format!("{} server psql -- -c {query}", program::name()),
+            Some(name) => format!("{} server --name {name} psql -- -c {query}", program::name()),
+            None if conceal::was_typed() => format!("{} -c {query} # it asks for the password", psql(typed)),
+            None => format!("{} -c {query}", psql(typed)),
         }
     }
 }
@@ -132,6 +140,7 @@ mod tests {
                 host: None,
                 port: Some("5433".into()),
                 username: Some("me".into()),
+                server: None,
                 no_password: false,
                 password: false,
             })

@@ -34,7 +34,7 @@ mod unparsed;
 use args::{Cli, Command};
 use render::Console;
 
-pub use own_server::{own_server, server_error};
+pub use own_server::{OwnServer, own_server, server_error};
 
 /// Runs the command that `args` asks for (the first is the program's name) and returns the exit code for the system:
 /// 0 done, 1 failed and nothing changed, 2 usage or connection, 5 partly committed, 128 + N ended by signal N.

@@ -1,27 +1,73 @@
-//! The server that is used when no connection is given: howdah's own, made and started where necessary. The Python package takes
-//! it from here.
+//! howdah's own servers: the one that is used when no connection is given, made and started where necessary, and those that are
+//! used by name. The Python package takes them from here.
 
 use std::path::Path;
 
 use howdah::connect::{ConnectOptions, Environment, Target};
 use howdah::{Error, ErrorKind};
-use howdah_server::{DEFAULT_NAME, Persistent};
+use howdah_server::{DEFAULT_NAME, Persistent, Server};
 
-/// Returns the address of howdah's own server, and a description of it in words. `making` hears of its directory when there is none yet: that takes
-/// seconds, once; a start takes a tenth of one and needs no announcement.
+use crate::program;
+
+/// A running server of howdah's own.
+pub struct OwnServer {
+    /// Its address.
+    pub target: Target,
+    /// What it is, in words.
+    pub description: String,
+    /// What a person should know of it: said once, when it is made.
+    pub notice: Option<String>,
+}
+
+/// howdah's own server `name`, by default the one that is used where nothing else is said. That one is made where there is none
+/// yet, and `making` hears of its directory: it takes seconds, once; a start takes a tenth of one and needs no announcement.
 ///
 /// # Errors
-/// No PostgreSQL was found, or it does not start.
-pub fn own_server(making: impl FnOnce(&Path)) -> Result<(Target, String), Error> {
+/// There is no server of another name; no PostgreSQL was found, or it does not start.
+pub fn own_server(name: Option<&str>, making: impl FnOnce(&Path)) -> Result<OwnServer, Error> {
     let failed = |error| server_error(&error).of_kind(ErrorKind::Connect);
-    let own = Persistent::named(DEFAULT_NAME).map_err(failed)?;
-    if !own.directory().exists() {
+    let name = name.unwrap_or(DEFAULT_NAME);
+    let own = Persistent::named(name).map_err(|error| server_error(&error))?;
+    let is_new = !own.directory().exists();
+    if is_new {
+        if name != DEFAULT_NAME {
+            return Err(unknown(name));
+        }
         making(&own.directory());
     }
     let own = own.start().map_err(failed)?;
     let options = ConnectOptions::default().conninfo(own.conninfo());
-    // Complete in itself: PGOPTIONS or PGSSLMODE are meant for the user's servers, not for ours.
-    Ok((options.resolve(&Environment::default())?, own.describe()))
+    Ok(OwnServer {
+        // Complete in itself: PGOPTIONS or PGSSLMODE are meant for the user's servers, not for ours.
+        target: options.resolve(&Environment::default())?,
+        description: own.describe(),
+        notice: is_new.then(|| own.other_than_embedded()).flatten(),
+    })
+}
+
+/// The server `name`, which somebody made; started where it is stopped.
+///
+/// # Errors
+/// There is none; it does not start.
+pub(crate) fn existing(name: &str) -> Result<Server, Error> {
+    let own = Persistent::named(name).map_err(|error| server_error(&error))?;
+    if !own.directory().exists() {
+        return Err(unknown(name));
+    }
+    own.start().map_err(|error| server_error(&error).of_kind(ErrorKind::Connect))
+}
+
+/// A name may be misspelt: no server is made for it.
+fn unknown(name: &str) -> Error {
+    let all = Persistent::all().unwrap_or_default();
+    let names: Vec<&str> = all.iter().map(Persistent::name).collect();
+    let program = program::name();
+    let there_are = match names.as_slice() {
+        [] => String::new(),
+        names => format!("; there are {}", names.join(", ")),
+    };
+    Error::new(ErrorKind::Connect, format!("howdah has no server of its own named {name:?}"))
+        .with_hint(format!("{program} server --name {name} start makes it{there_are}"))
 }
 
 /// A failure of a server of our own, in the engine's words.

@@ -155,7 +155,7 @@ const IN_QUOTES: &str = "a value with a space in it stands in quotes, as passwor
 /// use howdah_connect::without_password;
 ///
 /// let (bare, password) = without_password("postgresql://app:secret@db/shop").unwrap();
-/// assert_eq!((bare.as_str(), password.as_str()), ("dbname='shop' host='db' user='app'", "secret"));
+/// assert_eq!((bare.as_str(), password.as_str()), ("dbname=shop host=db user=app", "secret"));
 /// assert_eq!(without_password("shop"), None);
 /// ```
 pub fn without_password(text: &str) -> Option<(String, String)> {
@@ -164,8 +164,12 @@ pub fn without_password(text: &str) -> Option<(String, String)> {
     if parameters.contains_key("service") {
         return None;
     }
-    let escaped = |value: &str| value.replace('\\', "\\\\").replace('\'', "\\'");
-    let pairs = parameters.iter().map(|(name, value)| format!("{name}='{}'", escaped(value)));
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:,".contains(c);
+    let quoted = |value: &str| match value.is_empty() || !value.chars().all(is_plain) {
+        true => format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'")),
+        false => value.to_owned(),
+    };
+    let pairs = parameters.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
     let bare = pairs.collect::<Vec<_>>().join(" ");
     // Of nothing at all but the password, something must be left that is no database's name.
     Some((if bare.is_empty() { "host=''".to_owned() } else { bare }, password))
@@ -325,10 +329,10 @@ mod tests {
     #[test]
     fn without_its_password_a_string_means_the_same() {
         for (given, bare) in [
-            ("host=h password=x user='it\\'s'", "host='h' user='it\\'s'"),
+            ("host=h password=x user='it\\'s'", "host=h user='it\\'s'"),
             (
                 "postgresql://u:p%40ss@h:5433/d%5C?sslmode=require",
-                "dbname='d\\\\' host='h' port='5433' sslmode='require' user='u'",
+                "dbname='d\\\\' host=h port=5433 sslmode=require user=u",
             ),
             ("password=x", "host=''"),
         ] {

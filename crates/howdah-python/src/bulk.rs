@@ -12,7 +12,7 @@ use crate::data::{arrow_failure, is_arrow, reader_of};
 use crate::encoder::Encoders;
 use crate::error::raised;
 use crate::fork;
-use crate::target::Chosen;
+use crate::target::{Chosen, Place};
 use crate::wait::wait;
 
 /// Rows are handed to the sending thread in pieces of this size: few hand-overs, and little memory.
@@ -63,19 +63,14 @@ impl Bulk {
     /// Connects and begins.
     #[new]
     #[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
-    fn new(
-        py: Python<'_>,
-        table: String,
-        dsn: Option<String>,
-        columns: Option<Vec<String>>,
-    ) -> PyResult<Self> {
+    fn new(py: Python<'_>, table: String, place: Place, columns: Option<Vec<String>>) -> PyResult<Self> {
         fork::check().map_err(|error| raised(py, &error))?;
         let chosen = columns.is_some();
         let (say_begun, begun) = oneshot::channel();
         let (parcels, arriving) = mpsc::channel(PIECES_WAITING);
         let (tell, mut outcome) = oneshot::channel();
         let run = move || {
-            let carried = AssertUnwindSafe(|| carry(&table, dsn, columns.as_deref(), say_begun, arriving));
+            let carried = AssertUnwindSafe(|| carry(&table, place, columns.as_deref(), say_begun, arriving));
             // Nobody may wait for it any more.
             let _ = tell.send(catch_unwind(carried).unwrap_or_else(|_| Err(Error::bug())));
         };
@@ -200,7 +195,7 @@ impl Piece {
 /// The sending thread.
 fn carry(
     table: &str,
-    dsn: Option<String>,
+    place: Place,
     columns: Option<&[String]>,
     say_begun: oneshot::Sender<Begun>,
     arriving: mpsc::Receiver<BulkMessage>,
@@ -208,7 +203,7 @@ fn carry(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
         runtime.map_err(|error| Error::new(ErrorKind::Internal, format!("cannot start: {error}")))?;
-    let Chosen { target, server, .. } = Chosen::by(dsn)?;
+    let Chosen { target, server, .. } = Chosen::by(place)?;
     let columns: Option<Vec<&str>> = columns.map(|names| names.iter().map(String::as_str).collect());
     runtime.block_on(async {
         let bulk = BulkWriter::start(&target, table, columns.as_deref()).await?;

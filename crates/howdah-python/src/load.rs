@@ -20,7 +20,7 @@ use crate::fork;
 use crate::options;
 use crate::pull::Event;
 use crate::spelling::Keywords;
-use crate::target::Chosen;
+use crate::target::{Chosen, Place};
 
 /// How often signals are looked for: soon enough for whoever pressed Ctrl-C, nothing for the processor.
 const TICK: Duration = Duration::from_millis(50);
@@ -53,13 +53,13 @@ impl Control {
 /// What Python code raised on the way (a generator, a file, the callback, a signal's handler), and what is wrong with the
 /// arguments.
 #[pyfunction]
-#[pyo3(signature = (data, table, dsn, options, control, progress))]
+#[pyo3(signature = (data, table, place, options, control, progress))]
 #[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
 pub(crate) fn load<'py>(
     py: Python<'py>,
     data: &Bound<'py, PyAny>,
     table: Option<&str>,
-    dsn: Option<String>,
+    place: Place,
     options: &Bound<'py, PyDict>,
     control: &Bound<'py, Control>,
     progress: Option<Bound<'py, PyAny>>,
@@ -75,7 +75,7 @@ pub(crate) fn load<'py>(
     let work = {
         let control = control.clone();
         move || {
-            let run = AssertUnwindSafe(|| run(given, &options, dsn, &control));
+            let run = AssertUnwindSafe(|| run(given, &options, place, &control));
             let ended = catch_unwind(run).unwrap_or_else(|_| Ended::early(Error::bug()));
             // Whoever called us waits for it.
             let _ = sender.send(Event::Over(Box::new(ended)));
@@ -165,9 +165,9 @@ impl<'py> CallingThread<'py> {
 }
 
 /// The load itself, without Python.
-fn run(given: Vec<Given>, options: &LoadOptions, dsn: Option<String>, control: &howdah::Control) -> Ended {
+fn run(given: Vec<Given>, options: &LoadOptions, place: Place, control: &howdah::Control) -> Ended {
     // A server is not looked for, let alone made, for a file that is not there.
-    let prepared = inputs(given, control).and_then(|inputs| Ok((inputs, Chosen::by(dsn)?)));
+    let prepared = inputs(given, control).and_then(|inputs| Ok((inputs, Chosen::by(place)?)));
     match prepared {
         Ok((inputs, Chosen { target, server, notices })) => {
             Ended::new(howdah::load_inputs(inputs, options, &target, control), server, notices)

@@ -3,6 +3,17 @@
 use howdah::Error;
 use howdah::connect::{ConnectOptions, Environment, Target};
 use howdah_cli::own_server;
+use pyo3::prelude::*;
+
+/// What a caller says of the server.
+#[derive(FromPyObject)]
+pub(crate) struct Place(Dsn, OwnName);
+
+/// What psql takes behind `-d`.
+type Dsn = Option<String>;
+
+/// The name of a server of howdah's own.
+type OwnName = Option<String>;
 
 /// The server of a load.
 pub(crate) struct Chosen {
@@ -14,18 +25,22 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// The server that `dsn` or the environment names; where neither does, howdah's own, which is made and started first
+    /// The server that the caller or the environment names; where neither does, howdah's own, which is made and started first
     /// where necessary.
     ///
     /// # Errors
     /// Neither can be understood, or no server of our own can be had.
-    pub(crate) fn by(dsn: Option<String>) -> Result<Chosen, Error> {
+    pub(crate) fn by(Place(dsn, name): Place) -> Result<Chosen, Error> {
         let environment = Environment::from_process();
         let mut options = ConnectOptions::default();
+        if name.is_some() && dsn.is_some() {
+            return Err(Error::usage("dsn and server name two servers").with_hint("leave one of them out"));
+        }
         options.conninfo = dsn;
-        if !options.is_given(&environment) {
-            let (target, server) = own_server(|_| ())?;
-            return Ok(Chosen { target, server, notices: Vec::new() });
+        if name.is_some() || !options.is_given(&environment) {
+            let own = own_server(name.as_deref(), |_| ())?;
+            let notices = own.notice.into_iter().collect();
+            return Ok(Chosen { target: own.target, server: own.description, notices });
         }
         let target = options.resolve(&environment)?;
         let mut notices = target.notices().to_vec();

@@ -23,7 +23,7 @@ pub(crate) use statistics::Statistics;
 use crate::encoder::Encoders;
 use crate::error::raised;
 use crate::fork;
-use crate::target::Chosen;
+use crate::target::{Chosen, Place};
 use crate::wait::{Answer, Pending, in_thread, wait};
 
 /// A writer's own runtime ends while it is closed, so what waits for that is a thread.
@@ -56,7 +56,7 @@ impl Writer {
     fn new(
         py: Python<'_>,
         table: String,
-        dsn: Option<String>,
+        place: Place,
         given: &Bound<'_, PyDict>,
         row_type: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
@@ -64,7 +64,7 @@ impl Writer {
             fork::check().and_then(|()| options::read(given)).map_err(|error| raised(py, &error))?;
         let (on_full, chosen) = (options.on_full, options.columns.is_some());
         let connected = in_thread(py, "howdah-connect", move || {
-            let Chosen { target, server, notices } = Chosen::by(dsn)?;
+            let Chosen { target, server, notices } = Chosen::by(place)?;
             Ok((writer::Writer::connect_blocking(&target, &table, options)?, server, notices))
         })?;
         let (writer, server, mut notices) = connected.map_err(|error| raised(py, &error))?;

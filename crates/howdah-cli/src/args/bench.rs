@@ -88,6 +88,10 @@ pub(crate) struct BenchRun {
     #[arg(long = "dbname", short = 'd', value_name = "CONNINFO")]
     pub(crate) dbname: Option<String>,
 
+    /// Measure one of howdah's own servers, by its name [default: new servers]
+    #[arg(long, value_name = "NAME", conflicts_with = "dbname")]
+    pub(crate) server: Option<String>,
+
     /// Where results go
     #[arg(long, short = 'o', value_name = "DIR", default_value = "howdah-bench", value_hint = ValueHint::DirPath)]
     pub(crate) output: PathBuf,

@@ -180,6 +180,10 @@ pub(crate) struct DescribingServer {
     /// User name
     #[arg(long = "username", short = 'U', value_name = "USER")]
     pub(crate) username: Option<String>,
+
+    /// One of howdah's own servers, by its name [default: none]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["dbname", "host", "port", "username"])]
+    pub(crate) server: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

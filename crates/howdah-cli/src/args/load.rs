@@ -105,6 +105,10 @@ pub(crate) struct Connection {
     #[arg(long = "username", short = 'U', value_name = "USER")]
     pub(crate) username: Option<String>,
 
+    /// One of howdah's own servers, by its name [default: none]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["dbname", "host", "port", "username"])]
+    pub(crate) server: Option<String>,
+
     /// Never ask for a password [default: ask when the server wants one]
     #[arg(long, short = 'w', conflicts_with = "password")]
     pub(crate) no_password: bool,

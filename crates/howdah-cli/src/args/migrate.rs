@@ -114,8 +114,8 @@ pub(crate) struct Common {
 #[command(next_help_heading = "Connection (as for psql; PG* variables and .pgpass are read)")]
 pub(crate) struct NamedServer {
     /// Database name, URI, or key=value string
-    #[arg(long = "dbname", short = 'd', value_name = "CONNINFO", required = true)]
-    dbname: String,
+    #[arg(long = "dbname", short = 'd', value_name = "CONNINFO", required_unless_present = "server")]
+    dbname: Option<String>,
 
     /// Host name or socket directory [default: PGHOST]
     #[arg(long, short = 'h', value_name = "HOST")]
@@ -128,6 +128,10 @@ pub(crate) struct NamedServer {
     /// User name [default: PGUSER, else yours]
     #[arg(long = "username", short = 'U', value_name = "USER")]
     username: Option<String>,
+
+    /// One of howdah's own servers, by its name [default: none]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["dbname", "host", "port", "username"])]
+    server: Option<String>,
 
     /// Never ask for a password [default: ask when the server wants one]
     #[arg(long, short = 'w', conflicts_with = "password")]
@@ -142,10 +146,11 @@ impl NamedServer {
     /// The same, as other commands have it.
     pub(crate) fn connection(&self) -> Connection {
         Connection {
-            dbname: Some(self.dbname.clone()),
+            dbname: self.dbname.clone(),
             host: self.host.clone(),
             port: self.port.clone(),
             username: self.username.clone(),
+            server: self.server.clone(),
             no_password: self.no_password,
             password: self.password,
         }

@@ -16,6 +16,7 @@ use howdah_bench::{environment, report, worker};
 
 use crate::args::{Bench, BenchAction, BenchRun};
 use crate::figures::{count, counted, rate, remaining, visible};
+use crate::own_server::existing;
 use crate::render::Console;
 use crate::signals::SignalWatch;
 use crate::{conceal, exit, program};
@@ -84,6 +85,7 @@ fn measure(args: &BenchRun, console: Console) -> Result<u8, Error> {
     if let Some(conninfo) = &args.dbname {
         conceal::password_of(conninfo);
     }
+    let own = args.server.as_deref().map(existing).transpose()?;
     let chosen: Vec<&Scenario> =
         args.scenarios.iter().map(|name| scenario(name)).collect::<Result<_, _>>()?;
     let scale = Scale { quick: args.quick, rows: args.rows, cores: cores() };
@@ -108,8 +110,8 @@ fn measure(args: &BenchRun, console: Console) -> Result<u8, Error> {
         repeat: args.repeat.unwrap_or(if args.quick { 1 } else { 3 }),
         warm_up: !args.quick,
         max_seconds: args.max_seconds.unwrap_or(if args.quick { 3.0 } else { 60.0 }),
-        conninfo: args.dbname.clone(),
-        server_pid: None,
+        conninfo: own.as_ref().map(howdah_server::Server::conninfo).or_else(|| args.dbname.clone()),
+        server_pid: own.as_ref().map(howdah_server::Server::pid),
         seed: runner::SEED,
         resume: args.resume,
         programs: programs()?,

@@ -28,6 +28,7 @@ fn act(args: &ServerArgs, console: Console) -> Result<u8, Error> {
     let failed = |error| server_error(&error);
     let server = Persistent::named(&args.name).map_err(failed)?;
     match &args.action {
+        ServerAction::List => list(console)?,
         ServerAction::Start => {
             let running = server.start().map_err(failed)?;
             console.result(&line(&running));
@@ -52,6 +53,23 @@ fn act(args: &ServerArgs, console: Console) -> Result<u8, Error> {
         }
     }
     Ok(exit::DONE)
+}
+
+/// A line for each server.
+fn list(console: Console) -> Result<(), Error> {
+    let all = Persistent::all().map_err(|error| server_error(&error))?;
+    if all.is_empty() {
+        console.say("there is no server yet");
+    }
+    let width = all.iter().map(|server| server.name().len()).max().unwrap_or(0);
+    for server in all {
+        let state = match server.status() {
+            Ok(status) => status_line(&status).lines().next().unwrap_or_default().to_owned(),
+            Err(error) => format!("unusable: {}", visible(&error.to_string())),
+        };
+        console.result(&format!("{:width$}  {state}", server.name()));
+    }
+    Ok(())
 }
 
 fn line(server: &Server) -> String {

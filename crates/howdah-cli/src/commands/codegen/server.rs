@@ -6,6 +6,7 @@ use howdah_codegen::project::ServerChoice;
 
 use crate::args::DescribingServer;
 use crate::conceal;
+use crate::own_server::existing;
 
 /// What stands for `-d`, ours before SQG's.
 const VARIABLES: [&str; 2] = ["HOWDAH_CODEGEN_URL", "SQG_POSTGRES_URL"];
@@ -16,6 +17,13 @@ pub(super) fn choose(
     typed: &DescribingServer,
     ready: Option<&ServerChoice>,
 ) -> Result<(ServerChoice, String), Error> {
+    if let Some(name) = &typed.server {
+        let options = ConnectOptions::default().conninfo(existing(name)?.conninfo());
+        return Ok((
+            ServerChoice::Server(Box::new(options.resolve(&Environment::default())?)),
+            String::new(),
+        ));
+    }
     let mut options = ConnectOptions::default();
     options.conninfo.clone_from(&typed.dbname);
     options.host.clone_from(&typed.host);

@@ -167,6 +167,25 @@ fn names_that_cannot_be_columns_come_with_their_cure() {
 }
 
 #[test]
+fn the_line_that_shows_the_rows_works_where_it_is_pasted() {
+    let terminal = Terminal::new();
+    terminal.file("people.csv", "id,name\n1,Ada\n");
+    for typed in
+        ["", "-d $PGDATABASE -h $PGHOST", "-d postgresql://$PGUSER:$PGPASSWORD@$PGHOST:$PGPORT/$PGDATABASE"]
+    {
+        let clear = if typed.contains("PASSWORD") { "unset PGHOST PGPORT PGUSER PGDATABASE; " } else { "" };
+        let load = format!(
+            "PGPASSWORD=$PGPASSWORD howdah load people.csv --mode replace {typed} 2>&1 | sed -n 's/^look: //p'"
+        );
+        let line = format!("look=$({load}); echo \"$look\"; {clear}eval \"$look\"");
+        let shown = terminal.run(&line).shown;
+        assert!(shown.starts_with("psql") && shown.contains("| Ada"), "{typed}: {shown}");
+        let asks = shown.lines().next().unwrap().ends_with("# it asks for the password");
+        assert_eq!(asks, typed.contains("PASSWORD"), "{shown}");
+    }
+}
+
+#[test]
 fn a_file_that_cannot_be_read_is_named_before_a_server_is_looked_for() {
     let terminal = Terminal::new();
     terminal.file("people.csv", PEOPLE);

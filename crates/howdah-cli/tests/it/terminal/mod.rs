@@ -3,5 +3,6 @@
 mod guides;
 mod lost;
 mod messages;
+mod own_servers;
 mod progress;
 mod shell;

@@ -160,7 +160,9 @@ impl Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         if self.home.path().join("servers").exists() {
-            let _ = self.shell("howdah server delete --yes").status();
+            let all =
+                "howdah server list | while read -r name _; do howdah server --name $name delete --yes; done";
+            let _ = self.shell(all).status();
         }
     }
 }

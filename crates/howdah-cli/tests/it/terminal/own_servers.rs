@@ -1,0 +1,50 @@
+//! Servers of howdah's own by their names.
+
+use super::shell::Terminal;
+
+#[test]
+fn a_server_is_used_by_its_name_wherever_a_connection_is_given() {
+    let terminal = Terminal::new();
+    terminal.file("people.csv", "id,name\n1,Ada\n");
+    terminal.file(
+        "db/1.sql",
+        "-- MIGRATE 1\nCREATE TABLE places (id int);\n\n-- QUERY places\nSELECT id FROM places;\n",
+    );
+    let configuration = "version: 1\nname: shop\nsql:\n  - files: [1.sql]\n    gen:\n      - generator: python/postgres\n        output: generated/\n";
+    terminal.file("db/howdah.yaml", configuration);
+
+    // A misspelt name makes no server.
+    let unknown = terminal.run("howdah load people.csv --server trial");
+    assert_eq!(unknown.code, 2, "{}", unknown.shown);
+    assert!(unknown.shown.contains("howdah has no server of its own named \"trial\""), "{}", unknown.shown);
+    assert!(unknown.shown.contains("howdah server --name trial start makes it\n"), "{}", unknown.shown);
+    assert_eq!(terminal.run("howdah server list").shown, "there is no server yet\n");
+
+    assert_eq!(terminal.run("howdah server --name trial start").code, 0);
+    assert_eq!(terminal.run("howdah server --name trial stop").code, 0);
+    let loaded = terminal.run("howdah load people.csv --server trial");
+    assert_eq!(loaded.code, 0, "{}", loaded.shown);
+    assert!(loaded.shown.contains("embedded, /home/me/servers/trial/data"), "{}", loaded.shown);
+    let look = loaded.shown.lines().find_map(|line| line.strip_prefix("look: ")).unwrap();
+    assert!(look.starts_with("howdah server --name trial psql -- "), "{look}");
+    assert!(terminal.run(look).shown.contains("Ada"));
+    let list = terminal.run("howdah server list").shown;
+    assert!(list.starts_with("trial  running: PostgreSQL ") && list.lines().count() == 1, "{list}");
+    let other = terminal.run("howdah load people.csv --server trail");
+    assert!(other.shown.contains("; there are trial"), "{}", other.shown);
+
+    for line in [
+        "howdah migrate apply db --server trial",
+        "howdah migrate status db --server trial",
+        "echo '7,x' | howdah stream --table people --server trial",
+        "howdah codegen generate db --server trial",
+    ] {
+        let done = terminal.run(line);
+        assert_eq!(done.code, 0, "{line}: {}", done.shown);
+    }
+    let count = terminal.run("howdah server --name trial psql -- -Atc 'SELECT count(*), (SELECT count(*) FROM places) FROM people'");
+    assert_eq!(count.shown, "2|0\n");
+    for both in ["-d shop", "-h localhost", "-p 5432", "-U me"] {
+        assert_eq!(terminal.run(&format!("howdah load people.csv --server trial {both}")).code, 2);
+    }
+}
