@@ -62,6 +62,14 @@ class Options(TypedDict, total=False):
         bool | Literal["auto"] | None, "Whether record 1 of a file names the columns. Default: auto."
     ]
     decimal: Annotated[Literal[".", ","] | None, "The decimal point of numeric columns. Default: a point."]
+    thousands: Annotated[
+        Literal[",", ".", "'", "space"] | None, "What separates thousands in numbers. Default: nothing."
+    ]
+    booleans: Annotated[
+        tuple[str, str] | Sequence[tuple[str, str]] | None,
+        "Words for true and false beside PostgreSQL's, in any case: ('ja', 'nein'), or several such pairs. "
+        "Default: none.",
+    ]
     date_format: Annotated[
         str | None, "How dates are written in a file: %d.%m.%Y. Default: as PostgreSQL reads them."
     ]

@@ -93,7 +93,9 @@ def test_a_file_that_gives_no_bytes_is_refused(database: Database) -> None:
 
 def test_options_mean_what_they_mean_to_the_command(database: Database, tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
-    path.write_text("# noise\nID;Day;Price;Junk\n1;31.12.2024;1,5;x\nzwei;1.1.2025;2;y\n3;-;3;z\n")
+    path.write_text(
+        "# noise\nID;Day;Price;Paid;Junk\n1;31.12.2024;1,5;Ja;x\nzwei;1.1.2025;2;ja;y\n3;-;1.003;nein;z\n"
+    )
     report = howdah.load(
         path,
         'public."T"',
@@ -104,12 +106,14 @@ def test_options_mean_what_they_mean_to_the_command(database: Database, tmp_path
         delimiter=";",
         null="-",
         decimal=",",
+        thousands=".",
+        booleans=("ja", "nein"),
         date_format="%d.%m.%Y",
         header=True,
         skip_lines=1,
         map={"Day": "day"},
         skip_columns=["Junk"],
-        types={"ID": "int", "Price": "numeric(5,2)"},
+        types={"ID": "int", "Price": "numeric(6,2)"},
         on_error="ignore",
         reject_limit="50%",
         rejects=tmp_path / "bad.jsonl",
@@ -120,8 +124,13 @@ def test_options_mean_what_they_mean_to_the_command(database: Database, tmp_path
         unlogged=False,
     )
     assert (report.rows, report.rows_rejected, report.rejects_path) == (2, 1, str(tmp_path / "bad.jsonl"))
-    assert database.sql('SELECT * FROM "T" ORDER BY 1') == ["1|2024-12-31|1.50", "3|∅|3.00"]
-    assert database.types('"T"') == {"ID": "integer", "day": "date", "Price": "numeric(5,2)"}
+    assert database.sql('SELECT * FROM "T" ORDER BY 1') == ["1|2024-12-31|1.50|t", "3|∅|1003.00|f"]
+    assert database.types('"T"') == {
+        "ID": "integer",
+        "day": "date",
+        "Price": "numeric(6,2)",
+        "Paid": "boolean",
+    }
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,8 @@ const WORDS: &[(&str, &[&str])] = &[
     ("--skip-lines", &["skip", "skip-header", "skip-rows", "skiprows", "skip-leading-rows", "head-lines"]),
     ("--limit", &["rows", "nrows", "max-rows", "max-records", "sample"]),
     ("--decimal", &["decimal-separator", "decimal-point", "decimal-comma"]),
+    ("--thousands", &["thousands-separator", "thousand-separator", "group-separator", "grouping"]),
+    ("--booleans", &["true-values", "false-values", "boolean-values", "bool-values"]),
     ("--date-format", &["dateformat", "date-style", "datetime-format", "timestamp-format"]),
     (
         "--mode upsert",

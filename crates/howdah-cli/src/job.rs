@@ -122,7 +122,7 @@ mod tests {
     use crate::spelling::Terminal;
     use clap::Parser;
     use howdah::message::Respell;
-    use howdah::options::{Format, HeaderOption, OnError, OnNul, RejectLimit, Sort};
+    use howdah::options::{Format, HeaderOption, OnError, OnNul, RejectLimit, Sort, Thousands};
 
     fn parse(line: &[&str]) -> Load {
         match Cli::try_parse_from([&["howdah", "load"], line].concat()).unwrap().command {
@@ -237,6 +237,12 @@ mod tests {
             "Src",
             "--date-format",
             "%d.%m.%Y",
+            "--thousands",
+            "'",
+            "--booleans",
+            "ja,Nein",
+            "--booleans",
+            "\"o,k\",n",
             "--landing-table",
             "S.L",
             "--keep-landing",
@@ -253,6 +259,8 @@ mod tests {
         assert_eq!(o.allow_loss, Allowed { nanoseconds: true, decimals: false, floats: true });
         assert!(o.hive_partitions);
         assert_eq!(o.date_format.unwrap().as_str(), "%d.%m.%Y");
+        assert_eq!(o.thousands, Some(Thousands::Apostrophe));
+        assert_eq!(o.booleans, [("ja".into(), "Nein".into()), ("o,k".into(), "n".into())]);
         let dialect = o.dialect;
         assert_eq!(
             (dialect.delimiter, dialect.quote, dialect.escape),
@@ -365,6 +373,17 @@ mod tests {
         assert!(options(&["a", "--decimal", ","]).input.decimal_comma);
         assert!(!options(&["a", "--decimal=."]).input.decimal_comma);
         assert!(refusal(&["a", "--decimal", "٫"]).contains("--decimal takes"));
+    }
+
+    #[test]
+    fn thousands_and_booleans_take_marks_and_words() {
+        for (typed, mark) in [("space", Thousands::Space), (",", Thousands::Comma), (".", Thousands::Point)] {
+            assert_eq!(options(&["a", "--thousands", typed]).input.thousands, Some(mark));
+        }
+        assert!(refusal(&["a", "--thousands", "_"]).starts_with("--thousands takes , . ' or space"));
+        for wrong in ["ja", "ja,nein,doch"] {
+            assert!(refusal(&["a", "--booleans", wrong]).starts_with("--booleans takes a word for true"));
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use howdah::options::{DateFormat, Format, HeaderOption, OnError, RejectLimit};
+use howdah::options::{DateFormat, Format, HeaderOption, OnError, RejectLimit, Thousands};
 use howdah::{Error, LoadOptions};
 
 use crate::args::{Columns, Input, Tolerance};
@@ -48,6 +48,8 @@ pub(crate) fn options(
     let of_input = &mut options.input;
     of_input.format = format;
     of_input.decimal_comma = input.decimal.as_deref().map(decimal).transpose()?.unwrap_or_default();
+    of_input.thousands = input.thousands.as_deref().map(Thousands::parse).transpose()?;
+    of_input.booleans = input.booleans.iter().map(|pair| booleans(pair)).collect::<Result<_, _>>()?;
     of_input.date_format = input.date_format.as_deref().map(DateFormat::parse).transpose()?;
     of_input.dialect.delimiter = byte("--delimiter", &input.delimiter)?;
     of_input.dialect.null.clone_from(&input.null);
@@ -96,6 +98,16 @@ fn decimal(text: &str) -> Result<bool, Error> {
         "." => Ok(false),
         "," => Ok(true),
         _ => Err(Error::usage(format!("--decimal takes . or , and not {text:?}"))),
+    }
+}
+
+/// The word for true and the one for false.
+fn booleans(text: &str) -> Result<(String, String), Error> {
+    let words = split_list("--booleans", text)?;
+    match &words[..] {
+        [(_, yes), (_, no)] => Ok((yes.clone(), no.clone())),
+        _ => Err(Error::usage(format!("--booleans takes a word for true and one for false, not {text:?}"))
+            .with_hint("--booleans ja,nein; again for other words")),
     }
 }
 

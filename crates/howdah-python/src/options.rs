@@ -3,7 +3,7 @@
 use howdah::name::{self, TableName};
 use howdah::options::{
     ColumnNames, DateFormat, Encoding, Format, HeaderOption, Indexes, Mode, OnError, OnNul, RejectLimit,
-    WritePath,
+    Thousands, WritePath,
 };
 use howdah::{Error, LoadOptions};
 use pyo3::prelude::*;
@@ -49,6 +49,8 @@ fn set(options: &mut LoadOptions, given: &Argument<'_, '_>) -> Result<(), Error>
         "quote" => dialect.quote = Some(given.byte()?),
         "escape" => dialect.escape = Some(given.byte()?),
         "decimal" => options.input.decimal_comma = given.one_of(&[(".", false), (",", true)])?,
+        "thousands" => options.input.thousands = Some(Thousands::parse(&given.text()?)?),
+        "booleans" => options.input.booleans = given.booleans()?,
         "date_format" => options.input.date_format = Some(DateFormat::parse(&given.text()?)?),
         "header" => options.columns.header = given.header()?,
         "hive" => options.input.hive_partitions = given.flag()?,
@@ -130,6 +132,16 @@ impl Argument<'_, '_> {
             Ok("auto") => Ok(HeaderOption::Auto),
             _ => Err(self.refuse("True, False or \"auto\"")),
         }
+    }
+
+    /// A pair of words, or a list of such pairs.
+    fn booleans(&self) -> Result<Vec<(String, String)>, Error> {
+        if let Ok(pair) = self.value.extract::<(String, String)>() {
+            return Ok(vec![pair]);
+        }
+        self.value
+            .extract::<Vec<(String, String)>>()
+            .map_err(|_| self.refuse("a pair of words for true and false, or a list of such pairs"))
     }
 
     /// A number of records, or a share of them as `"5%"`.

@@ -265,6 +265,8 @@ fn refuse_options_of_files(options: &LoadOptions) -> Result<(), Error> {
         ("quote", dialect.quote.is_some()),
         ("escape", dialect.escape.is_some()),
         ("decimal", options.input.decimal_comma),
+        ("thousands", options.input.thousands.is_some()),
+        ("booleans", !options.input.booleans.is_empty()),
         ("date_format", options.input.date_format.is_some()),
         ("header", options.columns.header != HeaderOption::Auto),
         ("skip_lines", options.input.skip_lines > 0),

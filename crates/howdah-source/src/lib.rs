@@ -70,7 +70,7 @@ pub use open::encoding::Encoding;
 pub use open::provenance::Provenance;
 pub use progress::{Progress, Reading};
 pub use span::{Fault, FaultReason, Span};
-pub use spelling::DateFormat;
+pub use spelling::{BooleanWords, DateFormat, Spelling, Thousands};
 pub use text::cut::Cutter;
 pub use text::piece::{Origin, PIECE_BYTES, Piece};
 pub use text::split::Splitter;

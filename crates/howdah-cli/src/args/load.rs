@@ -133,6 +133,14 @@ pub(crate) struct Input {
     #[arg(long, value_name = "CHAR")]
     pub(crate) decimal: Option<String>,
 
+    /// What separates thousands in numbers: , . ' or space [default: nothing]
+    #[arg(long, value_name = "CHAR")]
+    pub(crate) thousands: Option<String>,
+
+    /// Words for true and false: ja,nein; repeatable [default: as PostgreSQL]
+    #[arg(long, value_name = "TRUE,FALSE")]
+    pub(crate) booleans: Vec<String>,
+
     /// How dates are written: %d.%m.%Y %H:%M [default: as PostgreSQL]
     #[arg(long, value_name = "FMT")]
     pub(crate) date_format: Option<String>,

@@ -110,6 +110,27 @@ fn csv_from_a_pipe_is_stored_as_psql_stores_it() {
 }
 
 #[test]
+fn values_in_an_input_s_own_spelling_are_those_of_a_load() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int, amount numeric, paid boolean, at date, s text)");
+    let csv = "n;amount;paid;at;s\n1.234;-1.682,97;ja;31.12.2024;1.682,97\n\"12\";0,5;Nein;1.2.2025;ja\n1.5;1;ja;1.1.2025;\n";
+    let options =
+        ["--decimal", ",", "--thousands", ".", "--booleans", "ja,nein", "--date-format", "%d.%m.%Y"];
+    let done = streamed(
+        &database,
+        &[&options[..], &["--on-error", "ignore", "--rejects", "bad.jsonl"]].concat(),
+        csv,
+    );
+    assert_eq!(done.status.code(), Some(3), "{}", said(&done));
+    assert_eq!(
+        database.sql("SELECT * FROM t ORDER BY n DESC"),
+        "1234|-1682.97|t|2024-12-31|1.682,97\n12|0.5|f|2025-02-01|ja"
+    );
+    let kept = std::fs::read_to_string(database.path("bad.jsonl")).unwrap();
+    assert!(kept.contains("invalid input syntax for type integer: \\\"1.5\\\""), "{kept}");
+}
+
+#[test]
 fn objects_from_a_pipe_are_stored_as_json_populate_record_reads_them() {
     let database = Database::new();
     database.sql(&format!("CREATE TABLE t {TYPES}; CREATE TABLE expected {TYPES}"));

@@ -50,6 +50,12 @@ pub struct Provenance {
     /// The decimal point, where it is a comma.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub decimal: Option<char>,
+    /// What stands between thousands.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub thousands: Option<String>,
+    /// Words for true and false beside PostgreSQL's.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub booleans: Vec<(String, String)>,
     /// Columns in which the NULL marker stands for NULL in quotes too.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub force_null: Vec<String>,

@@ -7,7 +7,6 @@ use howdah_encode::civil;
 use howdah_message::setting;
 use tokio_postgres::types::Type;
 
-use super::decimal;
 use crate::error::Error;
 
 /// A pattern of strptime's conversions.
@@ -175,18 +174,6 @@ impl DateFormat {
             _ => value,
         }
     }
-}
-
-/// What a value looks like to somebody who looks for types: dates as dates, numbers with a decimal point.
-pub fn as_spelled<'v>(
-    value: &'v [u8],
-    decimal_comma: bool,
-    date_format: Option<&DateFormat>,
-    [moment, number]: &'v mut [Vec<u8>; 2],
-) -> &'v [u8] {
-    // Dates first: one with points consists of what numbers consist of.
-    let value = date_format.map_or(value, |format| format.as_moment(value, moment));
-    if decimal_comma { decimal::as_number(value, number) } else { value }
 }
 
 /// Whether values of the type are dates.

@@ -14,7 +14,6 @@ mod text;
 mod tuples;
 
 use howdah_source::{Field, Morsel};
-pub(crate) use text::respelled;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -75,7 +74,7 @@ struct Scratch {
     unescaped: Vec<u8>,
     /// A time without its nanoseconds.
     precise: Vec<u8>,
-    /// A number with its decimal comma made a point, a date in ISO.
+    /// A number without marks of its own, a date in ISO.
     respelled: Vec<u8>,
     /// A field that is only judged, since the row travels as text.
     judged: Vec<u8>,

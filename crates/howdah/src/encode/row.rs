@@ -5,14 +5,13 @@ use howdah_encode::{Loss, NotEncoded, Verdict};
 use howdah_source::Piece;
 use howdah_source::Span;
 use howdah_source::batches::Batch;
-use howdah_source::spelling::decimal;
+use howdah_source::spelling::{Misspelled, Spelled};
 
 use crate::encode::answers::{Answers, Known};
 use crate::encode::question::Answer;
 use crate::error::{Error, ErrorKind};
 use crate::plan::Plan;
 use crate::plan::planned_column::PlanColumn;
-use crate::plan::reading::Spelled;
 use crate::read::records::data_error;
 
 /// Why a record is not a row.
@@ -96,16 +95,36 @@ impl<'m> RowBuilder<'m> {
         if self.is_open {
             return Err(NotRow::Unsure);
         }
-        let reason = if column.spelled == Spelled::WithDecimalComma {
-            decimal::as_written(reason)
-        } else {
-            reason.to_owned()
-        };
-        let mut error = self.spot.error(reason).with_sqlstate(sqlstate).in_column(&column.name);
+        let mut error = self.spot.error(reason.to_owned()).with_sqlstate(sqlstate).in_column(&column.name);
         if let Some(detail) = detail {
             error = error.with_detail(detail);
         }
         Err(NotRow::Refused(error))
+    }
+
+    /// As [`Self::refuse`], of a value that was not read as it stands in the record, which the reason quotes.
+    #[cold]
+    fn refuse_read(
+        &self,
+        column: &PlanColumn,
+        reason: &str,
+        sqlstate: &str,
+        detail: Option<&str>,
+    ) -> Result<(), NotRow> {
+        match column.spelled {
+            Spelled::AsNumbers(marks) => self.refuse(column, &marks.as_written(reason), sqlstate, detail),
+            _ => self.refuse(column, reason, sqlstate, detail),
+        }
+    }
+
+    /// As [`Self::refuse`], of a value that is not written as the load's values are.
+    #[cold]
+    pub(crate) fn refuse_misspelled(
+        &self,
+        column: &PlanColumn,
+        misspelled: &Misspelled,
+    ) -> Result<(), NotRow> {
+        self.refuse(column, &misspelled.reason, misspelled.sqlstate, Some(&misspelled.detail))
     }
 
     /// Octal and hexadecimal escapes of the text format can spell bytes that are not text.
@@ -132,7 +151,7 @@ impl<'m> RowBuilder<'m> {
         match verdict {
             Ok(()) => Ok(false),
             Err(NotEncoded::Invalid(invalid)) => {
-                let refused = self.refuse(column, &invalid.reason, invalid.sqlstate, None);
+                let refused = self.refuse_read(column, &invalid.reason, invalid.sqlstate, None);
                 refused.map_err(|not_row| not_row.for_want_of(invalid.loss)).map(|()| false)
             }
             Err(NotEncoded::Unsure) => ask(self),
@@ -164,7 +183,7 @@ impl<'m> RowBuilder<'m> {
             Known::Answer(Answer::Value(field)) => out.extend_from_slice(field),
             Known::Answer(Answer::TextOnly) => return Ok(true),
             Known::Answer(Answer::Refused(refusal)) => {
-                self.refuse(column, &refusal.message, &refusal.sqlstate, refusal.detail.as_deref())?;
+                self.refuse_read(column, &refusal.message, &refusal.sqlstate, refusal.detail.as_deref())?;
             }
         }
         Ok(false)

@@ -1,7 +1,6 @@
 //! Rows from records of text: each field is a literal, which its column's codec reads.
 
 use howdah_encode::{NotEncoded, copy_text};
-use howdah_source::spelling::decimal;
 use howdah_source::text::split::PlainRecord;
 use howdah_source::{Form, Piece};
 
@@ -12,7 +11,6 @@ use crate::encode::row::{NotRow, RecordRef, RowBuilder};
 use crate::error::Error;
 use crate::infer::columns::spot;
 use crate::plan::planned_column::PlanColumn;
-use crate::plan::reading::Spelled;
 use crate::plan::row_form::DEFAULT_MARKER;
 use crate::plan::row_form::RowForm;
 use crate::plan::{Judging, Plan};
@@ -116,12 +114,12 @@ impl Encoder {
                     continue;
                 }
             };
-            let value = match respelled(plan, column, value, &mut self.scratch.respelled) {
+            let spelling = &plan.reading.spelling;
+            let read = spelling.read(column.spelled, &column.type_name, value, &mut self.scratch.respelled);
+            let value = match read {
                 Ok(value) => value,
-                Err(reason) => {
-                    let detail = plan.date_format_detail();
-                    row.refuse(column, &reason, "22007", detail.as_deref())
-                        .map_err(|not_row| not_row.about(value))?;
+                Err(misspelled) => {
+                    row.refuse_misspelled(column, &misspelled).map_err(|not_row| not_row.about(value))?;
                     continue;
                 }
             };
@@ -156,7 +154,7 @@ impl Encoder {
                 if plan.reading.keys.is_some() {
                     lattice.observe_json(field.form(), value);
                 } else {
-                    lattice.observe_at(value, || spot(piece, record.span));
+                    lattice.observe_at(value.map(Into::into), || spot(piece, record.span));
                 }
             }
             let Some(value) = value else {
@@ -182,12 +180,12 @@ impl Encoder {
                     continue;
                 }
             };
-            let value = match respelled(plan, column, value, &mut self.scratch.respelled) {
+            let spelling = &plan.reading.spelling;
+            let read = spelling.read(column.spelled, &column.type_name, value, &mut self.scratch.respelled);
+            let value = match read {
                 Ok(value) => value,
-                Err(reason) => {
-                    let detail = plan.date_format_detail();
-                    row.refuse(column, &reason, "22007", detail.as_deref())
-                        .map_err(|not_row| not_row.about(value))?;
+                Err(misspelled) => {
+                    row.refuse_misspelled(column, &misspelled).map_err(|not_row| not_row.about(value))?;
                     continue;
                 }
             };
@@ -217,32 +215,6 @@ fn as_precise<'v>(
     match &column.precision {
         Some(precision) => precision.kept(value, scratch),
         None => Ok(value),
-    }
-}
-
-/// The value as PostgreSQL spells it.
-///
-/// # Errors
-/// The reason why it is no value in the load's date format.
-#[inline]
-pub(crate) fn respelled<'v>(
-    plan: &Plan,
-    column: &PlanColumn,
-    value: &'v [u8],
-    scratch: &'v mut Vec<u8>,
-) -> Result<&'v [u8], String> {
-    match &plan.reading.spelling.dates {
-        _ if column.spelled == Spelled::WithDecimalComma => Ok(decimal::swapped(value, scratch)),
-        Some(format) if column.spelled == Spelled::InDateFormat => {
-            format.rewritten(value, scratch).ok_or_else(|| {
-                format!(
-                    "invalid input syntax for type {}: \"{}\"",
-                    column.type_name,
-                    String::from_utf8_lossy(value)
-                )
-            })
-        }
-        _ => Ok(value),
     }
 }
 

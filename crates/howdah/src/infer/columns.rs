@@ -4,17 +4,15 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use howdah_source::spelling::date::as_spelled;
 use howdah_source::{Cutter, Field, Morsel, MorselSource, Piece, Span, WorkerState};
 
 use crate::control::Control;
 use crate::error::{Error, ErrorKind};
-use crate::infer::lattice::ColumnLattice;
 use crate::infer::lattice::ascent::{Ascent, PieceAscent};
 use crate::infer::lattice::kept::ValuePosition;
+use crate::infer::lattice::{ColumnLattice, Observed};
 use crate::options::OnError;
 use crate::plan::Plan;
-use crate::plan::reading::DecimalMark;
 use crate::read::queue::InputQueue;
 use crate::read::records::Records;
 
@@ -104,6 +102,7 @@ fn observe(
 ) -> Result<PieceAscent, Error> {
     let mut first_column = PieceAscent::Empty;
     let (mut scratch, mut spelled) = (Vec::new(), Default::default());
+    let is_usual = plan.reading.spelling.is_usual();
     let mut records = Records::new(piece, plan, std::mem::take(fields))?;
     while let Some(record) = records.next() {
         match record {
@@ -112,16 +111,12 @@ fn observe(
                     let field = record.fields[column.field];
                     let file = piece.origin.source.as_bytes();
                     let value = column.value(field, record.bytes, file, &plan.reading.dialect, &mut scratch);
-                    let value = value.map(|value| {
-                        as_spelled(
-                            value,
-                            plan.reading.spelling.decimal == DecimalMark::Comma,
-                            plan.reading.spelling.dates.as_ref(),
-                            &mut spelled,
-                        )
+                    let value = value.map(|value| match is_usual {
+                        true => value.into(),
+                        false => Observed::of(value, &plan.reading.spelling, &mut spelled),
                     });
                     if at == 0 {
-                        first_column.see(value);
+                        first_column.see(value.map(|value| value.read));
                     }
                     lattice.observe_at(value, || spot(piece, record.span));
                 }

@@ -2,19 +2,18 @@
 
 use std::sync::Arc;
 
-use howdah_source::spelling::date::as_spelled;
 use howdah_source::text::split::{self, Splitter};
-use howdah_source::{Dialect, Piece};
+use howdah_source::{Dialect, Piece, Spelling};
 
 use crate::error::Error;
 use crate::infer::json_keys::{self, KeyQuestion, KeyScan};
-use crate::infer::lattice::ColumnLattice;
+use crate::infer::lattice::{ColumnLattice, Observed};
 use crate::options::LoadOptions;
 use crate::plan::header::Head;
 use crate::read::records;
 
 /// Looks at the first piece. Records that cannot be split are passed over.
-pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, options: &LoadOptions) -> Head {
+pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, spelling: &Spelling) -> Head {
     let mut head = Head::default();
     let Some(piece) = piece else { return head };
     let mut splitter = Splitter::new(piece.bytes(), dialect, piece.eol);
@@ -30,9 +29,7 @@ pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, options: &LoadOptio
     for field in &fields {
         let value = split::value(*field, piece.bytes(), dialect, &mut scratch);
         let mut alone = ColumnLattice::default();
-        alone.observe(value.map(|value| {
-            as_spelled(value, options.input.decimal_comma, options.input.date_format.as_ref(), &mut spelled)
-        }));
+        alone.observe(value.map(|value| Observed::of(value, spelling, &mut spelled)));
         head.first_types.push(alone.decide());
         head.first.push(String::from_utf8_lossy(value.unwrap_or_default()).into_owned());
     }
@@ -51,14 +48,7 @@ pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, options: &LoadOptio
             let value = split::value(*field, piece.bytes(), dialect, &mut scratch);
             head.recurs |= value.is_some_and(|value| !value.is_empty() && value == head.first[at].as_bytes());
             if std::str::from_utf8(value.unwrap_or_default()).is_ok() {
-                lattice.observe(value.map(|value| {
-                    as_spelled(
-                        value,
-                        options.input.decimal_comma,
-                        options.input.date_format.as_ref(),
-                        &mut spelled,
-                    )
-                }));
+                lattice.observe(value.map(|value| Observed::of(value, spelling, &mut spelled)));
             }
         }
     }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use howdah_encode::json::{Member, Members, ValueKind, is_jsonb, unescape};
 use howdah_message::setting;
 use howdah_source::json::{Habit, Refusal};
-use howdah_source::spelling::date::as_spelled;
 use howdah_source::{Dialect, Form, Piece, Splitter};
 
 use crate::catalog::inferred_type::InferredType;
@@ -118,7 +117,7 @@ pub(crate) struct KeyScan {
     records: u64,
     stripped: Vec<u8>,
     unescaped: Vec<u8>,
-    spelled: [Vec<u8>; 2],
+    spelled: Vec<u8>,
 }
 
 impl KeyScan {
@@ -201,7 +200,9 @@ impl KeyScan {
                     let is_spelled = is_escaped && unescape(raw, true, &mut self.unescaped).is_ok();
                     let value = if is_spelled { &self.unescaped[..] } else { raw };
                     let date_format = question.options.input.date_format.as_ref();
-                    (Form::Quoted, Some(as_spelled(value, false, date_format, &mut self.spelled)))
+                    let moment =
+                        date_format.map_or(value, |format| format.as_moment(value, &mut self.spelled));
+                    (Form::Quoted, Some(moment))
                 }
             };
             self.keys[key].see(form, value);

@@ -12,6 +12,8 @@ mod temporal;
 #[cfg(test)]
 mod tests;
 
+use howdah_source::Spelling;
+
 use crate::catalog::inferred_type::InferredType;
 use kept::{Class, ValuePosition};
 
@@ -35,6 +37,10 @@ impl TypeSet {
 
     const fn has(self, ty: InferredType) -> bool {
         self.0 & Self::of(&[ty]).0 != 0
+    }
+
+    const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
     }
 
     const fn intersection(self, other: Self) -> Self {
@@ -75,10 +81,48 @@ impl Default for ColumnLattice {
     }
 }
 
-impl ColumnLattice {
-    /// Takes one field into account: `None` is NULL, otherwise its decoded text, which must be valid UTF-8.
+/// A value that is looked at: decoded text, which must be valid UTF-8.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Observed<'v> {
+    /// As it stands in the input.
+    pub(crate) written: &'v [u8],
+    /// As PostgreSQL writes it.
+    pub(crate) read: &'v [u8],
+    /// It is one of the input's own words for true and false.
+    is_boolean: bool,
+}
+
+impl<'v> Observed<'v> {
+    /// A value that is written in the input's `spelling`.
     #[inline]
-    pub(crate) fn observe(&mut self, value: Option<&[u8]>) {
+    pub(crate) fn of(value: &'v [u8], spelling: &Spelling, scratch: &'v mut [Vec<u8>; 2]) -> Self {
+        Observed {
+            written: value,
+            read: spelling.seen(value, scratch),
+            is_boolean: spelling.booleans.has(value),
+        }
+    }
+
+    #[inline]
+    fn types(self) -> TypeSet {
+        let types = classify(self.read);
+        // Words may be numbers too: a column of 0 and 1 is boolean, one with a 2 is not.
+        if self.is_boolean { types.union(TypeSet::of(&[InferredType::Boolean])) } else { types }
+    }
+}
+
+impl<'v> From<&'v [u8]> for Observed<'v> {
+    /// A value that is written as PostgreSQL does.
+    #[inline]
+    fn from(value: &'v [u8]) -> Self {
+        Observed { written: value, read: value, is_boolean: false }
+    }
+}
+
+impl ColumnLattice {
+    /// Takes one field into account: `None` is NULL.
+    #[inline]
+    pub(crate) fn observe(&mut self, value: Option<Observed<'_>>) {
         self.fields += 1;
         let Some(value) = value else {
             self.nulls += 1;
@@ -86,26 +130,26 @@ impl ColumnLattice {
         };
         // A marker fits no type but text, so only columns without another type left can hold one from here on.
         if self.possible != TypeSet::NONE {
-            self.possible = self.possible.intersection(classify(value));
+            self.possible = self.possible.intersection(value.types());
         }
         if self.possible == TypeSet::NONE {
-            self.count_marker(value);
+            self.count_marker(value.written);
         }
     }
 
     /// As [`Self::observe`], and remembers what keeps the column from which type: `spot` is where the value stands.
     #[inline]
-    pub(crate) fn observe_at(&mut self, value: Option<&[u8]>, spot: impl FnOnce() -> ValuePosition) {
+    pub(crate) fn observe_at(&mut self, value: Option<Observed<'_>>, spot: impl FnOnce() -> ValuePosition) {
         self.fields += 1;
         let Some(value) = value else {
             self.nulls += 1;
             return;
         };
-        let types = classify(value);
+        let types = value.types();
         self.possible = self.possible.intersection(types);
-        kept::count(&mut self.classes, types, value, spot);
+        kept::count(&mut self.classes, types, value.written, spot);
         if types == TypeSet::NONE {
-            self.count_marker(value);
+            self.count_marker(value.written);
         }
     }
 

@@ -70,7 +70,7 @@ fn look(sample: Sample<'_>, dialect: &Dialect) -> Option<Vec<ColumnSample>> {
             match marker.filter(|_| field.form() == Form::Plain) {
                 Some(marker) => column.markers[marker] += 1,
                 None if std::str::from_utf8(value).is_ok() => {
-                    column.others.observe(Some(value));
+                    column.others.observe(Some(value.into()));
                     column.values += 1;
                 }
                 None => {}

@@ -32,6 +32,7 @@ use crate::plan::Plan;
 use crate::plan::header_decision::HeaderDecision;
 use crate::plan::jobs::Jobs;
 use crate::plan::mapping::{self, Mapping};
+use crate::plan::spelling;
 use crate::publish::strategy::PublishStrategy;
 use crate::rejects::Rejects;
 use crate::report::usage::Usage;
@@ -223,6 +224,7 @@ impl Load<'_> {
         let planning = Instant::now();
         let options = self.options;
         write::check(options)?;
+        spelling::of(options)?;
         let inputs = self.inputs.clone();
         let usual =
             Arc::new(Dialect::resolve(options.input.format.unwrap_or(Format::Csv), &options.input.dialect)?);

@@ -11,7 +11,7 @@ use crate::options::{HeaderOption, LoadOptions};
 /// A usage error that names the option.
 pub(crate) fn check(options: &LoadOptions) -> Result<(), Error> {
     let dialect = &options.input.dialect;
-    let refused: [(bool, Mention, &str); 9] = [
+    let refused: [(bool, Mention, &str); 11] = [
         (dialect.delimiter.is_some(), setting::DELIMITER.into(), "JSON says itself where values end"),
         (dialect.quote.is_some(), setting::QUOTE.into(), "JSON's quotes are its own"),
         (dialect.escape.is_some(), setting::ESCAPE.into(), "JSON's escapes are its own"),
@@ -25,6 +25,8 @@ pub(crate) fn check(options: &LoadOptions) -> Result<(), Error> {
         (!options.columns.force_not_null.is_empty(), setting::FORCE_NOT_NULL.into(), "JSON has a null"),
         (options.columns.header != HeaderOption::Auto, setting::HEADER.into(), "keys name the columns"),
         (options.input.decimal_comma, setting::DECIMAL.word(","), "numbers of JSON have points"),
+        (options.input.thousands.is_some(), setting::THOUSANDS.into(), "numbers of JSON have digits alone"),
+        (!options.input.booleans.is_empty(), setting::BOOLEANS.into(), "JSON has true and false"),
     ];
     match refused.into_iter().find(|(is_asked, ..)| *is_asked) {
         Some((_, option, why)) => Err(Error::usage(message![option, " is not for JSON"]).with_hint(why)),

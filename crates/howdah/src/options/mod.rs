@@ -15,7 +15,7 @@ mod write_path;
 
 pub use howdah_encode::arrow::Allowed;
 
-pub use howdah_source::{DateFormat, DialectOptions, Encoding, Format};
+pub use howdah_source::{DateFormat, DialectOptions, Encoding, Format, Thousands};
 pub use indexes::Indexes;
 pub use mode::Mode;
 pub use reject_limit::RejectLimit;
@@ -51,6 +51,12 @@ groups! {
             dialect: one DialectOptions,
             /// Numbers of `numeric`, `real` and `double precision` columns have a decimal comma; default: a point.
             decimal_comma: one bool,
+            /// What stands between the thousands of numbers in integer, `numeric`, `real` and `double precision` columns;
+            /// default: nothing.
+            thousands: maybe Thousands,
+            /// `(true, false)` pairs: words that mean so in `boolean` columns, in any case, beside those that PostgreSQL
+            /// reads. Default: none.
+            booleans: pairs String,
             /// How values of `date`, `timestamp` and `timestamptz` columns are written; default: as PostgreSQL reads
             /// them.
             date_format: maybe DateFormat,

@@ -1,7 +1,6 @@
 //! The plan: pure data, made once from the source's head and the target, before any byte moves.
 
 pub(crate) mod columns;
-pub(crate) mod decimal;
 pub(crate) mod declared;
 pub(crate) mod force;
 pub(crate) mod header;
@@ -17,6 +16,7 @@ pub(crate) mod reading;
 pub(crate) mod row_form;
 pub(crate) mod sending;
 pub(crate) mod sort_key;
+pub(crate) mod spelling;
 
 use std::sync::Arc;
 
@@ -88,11 +88,12 @@ impl Plan {
         table: &Table,
         rules: &PlanRules<'_>,
     ) -> Result<(Plan, Option<Message>), Error> {
-        let columns = planned_column::columns(mapping, table, rules)?;
+        let spelling = spelling::of(rules.options)?;
+        let columns = planned_column::columns(mapping, table, rules, &spelling)?;
         let obstacle = obstacle_to_binary(&dialect, &columns, &rules.session.encoding);
         let (form, reason) = form(rules.options.writing.write_path, rules.types, obstacle);
         let plan = Plan {
-            reading: ReadingPlan::new(dialect, mapping, table, rules),
+            reading: ReadingPlan::new(dialect, mapping, table, rules, spelling),
             sending: SendingPlan::new(columns.len(), form, &table.name, rules)?,
             columns,
             types: rules.types,
@@ -120,12 +121,6 @@ impl Plan {
     pub(crate) fn takes_fields_as_they_are(&self) -> bool {
         let is_plain = |column: &PlanColumn| !column.is_file_name && column.forced.is_none();
         self.reading.spelling.is_usual() && self.columns.iter().all(is_plain)
-    }
-
-    /// For a value that is written otherwise.
-    pub(crate) fn date_format_detail(&self) -> Option<String> {
-        let format = self.reading.spelling.dates.as_ref()?;
-        Some(format!("the dates of this load are written {:?}", format.as_str()))
     }
 
     /// The columns of a row, quoted.

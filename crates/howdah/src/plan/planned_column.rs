@@ -2,6 +2,7 @@
 
 use howdah_encode::arrow::{ArrowCodec, Precision};
 use howdah_encode::{TextCodec, TypeShape};
+use howdah_source::spelling::{Spelled, Spelling};
 use howdah_source::text::split;
 use howdah_source::{Dialect, Field};
 
@@ -10,7 +11,6 @@ use crate::error::{Error, ErrorKind};
 use crate::options::WritePath;
 use crate::plan::force::Forced;
 use crate::plan::mapping::{Mapping, Pair};
-use crate::plan::reading::{Spelled, ValueSpelling};
 use crate::plan::{Judging, PlanRules};
 
 /// The OID of `text`.
@@ -85,8 +85,8 @@ pub(super) fn columns(
     mapping: &Mapping,
     table: &Table,
     rules: &PlanRules<'_>,
+    spelling: &Spelling,
 ) -> Result<Vec<PlanColumn>, Error> {
-    let spelling = ValueSpelling::of(rules.options);
     let mut columns: Vec<PlanColumn> = Vec::with_capacity(mapping.pairs.len());
     for pair in &mapping.pairs {
         let position = table.columns.iter().position(|column| column.name == pair.target);
@@ -96,7 +96,7 @@ pub(super) fn columns(
         })?;
         let same_type = |planned: &PlanColumn| planned.type_name == table.columns[position].type_name;
         let kind = columns.iter().position(same_type).unwrap_or(columns.len());
-        columns.push(column(pair, table, position, kind, &spelling, rules));
+        columns.push(column(pair, table, position, kind, spelling, rules));
     }
     Ok(columns)
 }
@@ -107,7 +107,7 @@ fn column(
     table: &Table,
     position: usize,
     kind: usize,
-    spelling: &ValueSpelling,
+    spelling: &Spelling,
     rules: &PlanRules<'_>,
 ) -> PlanColumn {
     let column = &table.columns[position];

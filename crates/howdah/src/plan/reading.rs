@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use howdah_source::json::Keys;
 use howdah_source::layout::Layouts;
-use howdah_source::spelling;
-use howdah_source::{DateFormat, Dialect};
+use howdah_source::{Dialect, Spelling};
 
 use crate::catalog::table::Table;
-use crate::options::{LoadOptions, OnError, OnNul};
+use crate::options::{OnError, OnNul};
 use crate::plan::PlanRules;
 use crate::plan::mapping::Mapping;
 
@@ -31,7 +30,8 @@ pub(crate) struct ReadingPlan {
     /// What happens to records that are no rows.
     pub(crate) on_error: OnError,
     pub(crate) on_nul: OnNul,
-    pub(crate) spelling: ValueSpelling,
+    /// How values are written that PostgreSQL would write otherwise.
+    pub(crate) spelling: Spelling,
 }
 
 impl ReadingPlan {
@@ -41,6 +41,7 @@ impl ReadingPlan {
         mapping: &Mapping,
         table: &Table,
         rules: &PlanRules<'_>,
+        spelling: Spelling,
     ) -> ReadingPlan {
         let file_field = mapping.pairs.iter().find(|pair| pair.is_file_name).map(|pair| pair.field);
         let shape = |field: usize| {
@@ -63,59 +64,7 @@ impl ReadingPlan {
             arrow_fields: Vec::new(),
             on_error: rules.options.tolerance.on_error,
             on_nul: rules.options.tolerance.on_nul,
-            spelling: ValueSpelling::of(rules.options),
-        }
-    }
-}
-
-/// How numbers and dates of the input are written.
-#[derive(Debug, Clone)]
-pub(crate) struct ValueSpelling {
-    pub(crate) decimal: DecimalMark,
-    /// `None`: as PostgreSQL reads them.
-    pub(crate) dates: Option<DateFormat>,
-}
-
-/// What stands before the fraction of a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DecimalMark {
-    Point,
-    /// Of some numbers at least.
-    Comma,
-}
-
-/// How the values of one column are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Spelled {
-    AsPostgresDoes,
-    WithDecimalComma,
-    /// In the load's own date format.
-    InDateFormat,
-}
-
-impl ValueSpelling {
-    /// As the options say.
-    pub(super) fn of(options: &LoadOptions) -> ValueSpelling {
-        let decimal = match options.input.decimal_comma {
-            true => DecimalMark::Comma,
-            false => DecimalMark::Point,
-        };
-        ValueSpelling { decimal, dates: options.input.date_format.clone() }
-    }
-
-    /// Whether it is PostgreSQL's for every type.
-    pub(super) fn is_usual(&self) -> bool {
-        self.decimal == DecimalMark::Point && self.dates.is_none()
-    }
-
-    /// How values of the type are written.
-    pub(super) fn of_type(&self, oid: u32) -> Spelled {
-        if self.decimal == DecimalMark::Comma && spelling::decimal::is_decimal(oid) {
-            Spelled::WithDecimalComma
-        } else if self.dates.is_some() && spelling::date::is_temporal(oid) {
-            Spelled::InDateFormat
-        } else {
-            Spelled::AsPostgresDoes
+            spelling,
         }
     }
 }

@@ -6,7 +6,7 @@ use howdah_source::open::reject_file::SKIPPED;
 
 use crate::catalog::name::TableName;
 use crate::error::Error;
-use crate::options::{DateFormat, Encoding, Format, HeaderOption, LoadOptions, Mode};
+use crate::options::{DateFormat, Encoding, Format, HeaderOption, LoadOptions, Mode, Thousands};
 
 /// The inputs that hold the records, and the options under which these are loaded: what the user says goes before what the
 /// file says.
@@ -46,6 +46,10 @@ pub(crate) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<In
         options.input.date_format = Some(DateFormat::parse(format)?);
     }
     options.input.decimal_comma |= load.decimal == Some(',');
+    if let Some(mark) = load.thousands.as_ref().filter(|_| options.input.thousands.is_none()) {
+        options.input.thousands = Some(Thousands::parse(mark)?);
+    }
+    options.input.booleans.extend(load.booleans);
     options.columns.force_null.extend(load.force_null);
     options.columns.force_not_null.extend(load.force_not_null);
     if load.format == "binary" {

@@ -82,6 +82,8 @@ pub(crate) fn provenance(
         null: (dialect.null != null).then(|| text(&dialect.null)),
         default: dialect.default.as_deref().map(text),
         decimal: options.input.decimal_comma.then_some(','),
+        thousands: options.input.thousands.map(|mark| mark.name().to_owned()),
+        booleans: options.input.booleans.clone(),
         force_null: options.columns.force_null.clone(),
         force_not_null: options.columns.force_not_null.clone(),
         date_format: options.input.date_format.as_ref().map(|format| format.as_str().to_owned()),

@@ -9,7 +9,7 @@ use howdah_source::layout::Layouts;
 use howdah_source::text::live::LiveCutter;
 use howdah_source::text::reading::Sample;
 use howdah_source::text::sniff::{self, Unsaid};
-use howdah_source::{Dialect, Encoding, Piece};
+use howdah_source::{Dialect, Encoding, Piece, Thousands};
 
 use crate::catalog::session::SessionSettings;
 use crate::catalog::table::Table;
@@ -18,10 +18,10 @@ use crate::infer::header;
 use crate::options::json;
 use crate::options::{Format, LoadOptions, Mode, OnError, WritePath};
 use crate::plan::columns::is_name;
-use crate::plan::decimal;
 use crate::plan::force;
 use crate::plan::header::Head;
 use crate::plan::mapping::{self, Mapping};
+use crate::plan::spelling;
 use crate::plan::{ColumnTypes, Judging, Plan, PlanRules};
 use crate::report::DialectSummary;
 
@@ -121,9 +121,10 @@ impl InputPlan {
                 ": then it gets its default"
             ]));
         }
+        let values = spelling::of(options)?;
         let unsaid = Unsaid {
             delimiter: given.delimiter.is_none() && usual.delimiter == b',',
-            quote: given.quote.is_none(),
+            quote: given.quote.is_none() && options.input.thousands != Some(Thousands::Apostrophe),
             escape: given.escape.is_none(),
             decimal_comma: options.input.decimal_comma,
         };
@@ -131,7 +132,7 @@ impl InputPlan {
         let first = cutter.first(is_end)?;
         let bytes = first.as_ref().map_or(&[][..], Piece::bytes);
         let dialect = Arc::new(sniff::sniff(Sample { bytes, is_whole: true }, usual, unsaid, &fit)?);
-        decimal::check(options, &dialect)?;
+        spelling::check(options, &dialect)?;
         cutter.set_dialect(dialect.clone());
         let first = cutter.first(is_end)?;
         let head = if dialect.family.is_json() {
@@ -140,7 +141,7 @@ impl InputPlan {
             let names = keys(&head, table, options);
             head.with_names(names)
         } else {
-            header::read(first.as_ref(), &dialect, options)
+            header::read(first.as_ref(), &dialect, &values)
         };
         let mapping = mapping::for_existing(&head, Layouts::new(), table, options)?;
         force::check(options, &mapping)?;

@@ -2,7 +2,8 @@
 
 use std::cell::RefCell;
 
-use crate::encode::respelled;
+use howdah_source::spelling::Misspelled;
+
 use crate::error::{Error, ErrorKind};
 use crate::plan::Plan;
 use crate::plan::planned_column::PlanColumn;
@@ -32,10 +33,12 @@ impl Row for RecordRow<'_> {
                 fields.put(&None::<&str>)?;
                 continue;
             };
-            let value = respelled(plan, column, value, rewritten).map_err(|reason| {
-                let error = refusal(column, "22007", reason);
-                plan.date_format_detail().map_or(error.clone(), |detail| error.with_detail(detail))
-            })?;
+            let spelling = &plan.reading.spelling;
+            let value = spelling.read(column.spelled, &column.type_name, value, rewritten).map_err(
+                |Misspelled { reason, detail, sqlstate }| {
+                    refusal(column, sqlstate, reason).with_detail(detail)
+                },
+            )?;
             fields.put(text(column, value)?)?;
         }
         Ok(())

@@ -5,6 +5,7 @@
 
 mod arrow;
 mod arrow_oracle;
+mod booleans;
 mod bulk_writer;
 mod columns;
 mod commits;
@@ -55,6 +56,7 @@ mod sorted_parts;
 mod staging;
 mod standbys;
 mod stopping;
+mod thousands;
 mod tuples;
 mod unreachable;
 mod write_paths;

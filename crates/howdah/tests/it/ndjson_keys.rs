@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use howdah::options::{ColumnNames, HeaderOption, Mode, OnError, WritePath};
+use howdah::options::{ColumnNames, HeaderOption, Mode, OnError, Thousands, WritePath};
 use howdah::report::CopyFormat;
 use howdah::{ErrorKind, LoadOptions};
 use howdah_testkit::Database;
@@ -243,6 +243,8 @@ fn options_about_csv_are_refused_by_name() {
         (delimited, "delimiter is not for JSON"),
         (options(&file, "t").header(HeaderOption::No), "header is not for JSON"),
         (options(&file, "t").decimal_comma(true), "decimal_comma=true is not for JSON"),
+        (options(&file, "t").thousands(Thousands::Comma), "thousands is not for JSON"),
+        (options(&file, "t").booleans([("ja", "nein")]), "booleans is not for JSON"),
         (options(&file, "t").force_null(["*"]), "force_null is not for JSON"),
     ] {
         assert_eq!(try_load(&database, &wanted).unwrap_err().message(), says);

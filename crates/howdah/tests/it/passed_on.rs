@@ -1,7 +1,7 @@
 //! CSV passed on to COPY: what psql's `\copy` stores of the same file, on any number of connections, and errors that lead
 //! back to file and line.
 
-use howdah::options::{DialectOptions, Format, HeaderOption, Mode, OnError, OnNul, WritePath};
+use howdah::options::{DialectOptions, Format, HeaderOption, Mode, OnError, OnNul, Thousands, WritePath};
 use howdah::report::CopyFormat;
 use howdah::{ErrorKind, LoadOptions};
 use howdah_testkit::Database;
@@ -150,6 +150,8 @@ fn an_input_that_cannot_be_passed_on_is_refused_with_the_path_that_takes_it() {
         usual().on_error(OnError::Ignore),
         usual().on_nul(OnNul::Strip),
         usual().decimal_comma(true),
+        usual().thousands(Thousands::Space),
+        usual().booleans([("ja", "nein")]),
         usual().format(Format::Text),
         usual().file_column("s"),
         usual().skip_columns(["s"]),

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use howdah::name::TableName;
-use howdah::options::{HeaderOption, Mode, OnError, RejectLimit, WritePath};
+use howdah::options::{HeaderOption, Mode, OnError, RejectLimit, Thousands, WritePath};
 use howdah::report::Outcome;
 use howdah::{Control, Error, ErrorKind, LoadOptions, PromoteOptions, PromoteReport};
 use howdah_testkit::Database;
@@ -177,6 +177,8 @@ fn what_landing_cannot_keep_is_refused() {
     for wanted in [
         landing(&file, "t").mode(Mode::Replace),
         landing(&file, "t").decimal_comma(true),
+        landing(&file, "t").thousands(Thousands::Comma),
+        landing(&file, "t").booleans([("ja", "nein")]),
         landing(&file, "t").dry_run(true),
         landing(&file, "t").after(["SELECT 1"]),
     ] {

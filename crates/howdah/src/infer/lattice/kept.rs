@@ -161,7 +161,7 @@ mod tests {
     fn seen(values: &[&str], threads: usize) -> ColumnLattice {
         let mut parts = vec![ColumnLattice::default(); threads];
         for (at, value) in values.iter().enumerate() {
-            parts[at % threads].observe_at(Some(value.as_bytes()), || spot(at));
+            parts[at % threads].observe_at(Some(value.as_bytes().into()), || spot(at));
         }
         // The last thread is done first.
         parts.into_iter().rev().fold(ColumnLattice::default(), |mut all, part| {

@@ -9,7 +9,7 @@ use super::InferredType::{self, *};
 fn lattice(values: &[Option<&str>]) -> ColumnLattice {
     let mut lattice = ColumnLattice::default();
     for value in values {
-        lattice.observe(value.map(str::as_bytes));
+        lattice.observe(value.map(|value| value.as_bytes().into()));
     }
     lattice
 }

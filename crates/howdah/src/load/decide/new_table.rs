@@ -65,6 +65,10 @@ impl TypesFrom {
         }
         let option = if options.input.decimal_comma {
             setting::DECIMAL.word(",")
+        } else if let Some(thousands) = options.input.thousands {
+            thousands.mention()
+        } else if !options.input.booleans.is_empty() {
+            setting::BOOLEANS.into()
         } else if options.input.date_format.is_some() {
             setting::DATE_FORMAT.into()
         } else if options.writing.write_path.commits_rows() {
@@ -236,7 +240,7 @@ fn of_keys(table: &mut Table, mapping: &Mapping, seen: &SeenKeys) -> Findings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::WritePath;
+    use crate::options::{Thousands, WritePath};
 
     #[test]
     fn types_come_from_where_they_are_known_first() {
@@ -261,6 +265,8 @@ mod tests {
             (LoadOptions::default(), None),
             (LoadOptions::default().freeze(true), Some("freeze")),
             (LoadOptions::default().decimal_comma(true), Some("decimal")),
+            (LoadOptions::default().thousands(Thousands::Comma), Some("thousands")),
+            (LoadOptions::default().booleans([("ja", "nein")]), Some("booleans")),
             (LoadOptions::default().date_format(format), Some("date_format")),
             (LoadOptions::default().write_path(WritePath::InsertAutocommit), Some("write_path")),
             (LoadOptions::default().write_path(WritePath::Insert), None),

@@ -60,7 +60,7 @@ impl Load<'_> {
 /// Refuses options that say how text is written.
 pub(super) fn check(options: &LoadOptions) -> Result<(), Error> {
     let dialect = &options.input.dialect;
-    let of_text: [(bool, Mention); 13] = [
+    let of_text: [(bool, Mention); 15] = [
         (dialect.delimiter.is_some(), setting::DELIMITER.into()),
         (dialect.null.is_some(), setting::NULL.into()),
         (dialect.default.is_some(), setting::DEFAULT.into()),
@@ -69,6 +69,8 @@ pub(super) fn check(options: &LoadOptions) -> Result<(), Error> {
         (options.columns.header != HeaderOption::Auto, setting::HEADER.into()),
         (options.input.encoding.is_some(), setting::ENCODING.into()),
         (options.input.decimal_comma, setting::DECIMAL.into()),
+        (options.input.thousands.is_some(), setting::THOUSANDS.into()),
+        (!options.input.booleans.is_empty(), setting::BOOLEANS.into()),
         (options.input.date_format.is_some(), setting::DATE_FORMAT.into()),
         (!options.columns.force_null.is_empty(), setting::FORCE_NULL.into()),
         (!options.columns.force_not_null.is_empty(), setting::FORCE_NOT_NULL.into()),

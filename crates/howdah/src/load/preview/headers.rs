@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use howdah_source::layout::{self, Header, Layouts};
 use howdah_source::listing::listing;
-use howdah_source::{Cutter, Dialect, Input, Progress};
+use howdah_source::{Cutter, Dialect, Input, Progress, Spelling};
 
 use crate::catalog::table::Table;
 use crate::control::Control;
 use crate::error::Error;
 use crate::infer::header;
 use crate::load::Load;
-use crate::options::LoadOptions;
 use crate::plan::header::Head;
 use crate::plan::header_match;
 use crate::read::queue;
@@ -94,7 +93,7 @@ fn headers(
         let progress = Progress::new();
         let mut cutter = Cutter::new(vec![input.clone()], dialect.clone(), progress.clone(), HEADER_BYTES)
             .skipping_lines(skip_lines);
-        let names = header::read(cutter.peek()?, dialect, &LoadOptions::default()).names()?;
+        let names = header::read(cutter.peek()?, dialect, &Spelling::default()).names()?;
         progress.take_notices().into_iter().for_each(|notice| notices.notice(notice));
         if !names.is_empty() {
             headers.push((input.name.clone(), names));

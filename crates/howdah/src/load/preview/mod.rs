@@ -9,16 +9,16 @@ use std::sync::Arc;
 
 use howdah_source::layout::Layouts;
 use howdah_source::text::sniff::{self, Unsaid};
-use howdah_source::{Cutter, Dialect, MorselSource, json};
+use howdah_source::{Cutter, Dialect, MorselSource, Thousands, json};
 
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::infer::header;
 use crate::infer::null_marker;
 use crate::load::Load;
-use crate::plan::decimal;
 use crate::plan::header::Head;
 use crate::plan::mapping;
+use crate::plan::spelling;
 use crate::read::queue;
 use crate::report::DialectSummary;
 
@@ -43,9 +43,11 @@ impl Load<'_> {
         let (options, table, usual) = (self.options.clone(), existing.cloned(), usual.clone());
         let preview = move || -> Result<Preview, Error> {
             let given = &options.input.dialect;
+            let values = spelling::of(&options)?;
             let unsaid = Unsaid {
                 delimiter: given.delimiter.is_none() && usual.delimiter == b',',
-                quote: given.quote.is_none(),
+                // An apostrophe that separates thousands quotes nothing.
+                quote: given.quote.is_none() && options.input.thousands != Some(Thousands::Apostrophe),
                 escape: given.escape.is_none(),
                 decimal_comma: options.input.decimal_comma,
             };
@@ -57,7 +59,7 @@ impl Load<'_> {
                 dialect.null = marker.into();
             }
             let dialect = Arc::new(dialect);
-            decimal::check(&options, &dialect)?;
+            spelling::check(&options, &dialect)?;
             let mut summary = DialectSummary::new(&dialect, &usual, cutter.encoding());
             cutter.set_dialect(dialect.clone());
             let first = cutter.peek()?;
@@ -65,7 +67,7 @@ impl Load<'_> {
                 summary.format = first.map_or("ndjson", |piece| json::form_name(piece.eol));
                 header::keys(first, &dialect, &options)?
             } else {
-                header::read(first, &dialect, &options)
+                header::read(first, &dialect, &values)
             };
             Ok(Preview {
                 morsels: MorselSource::text(cutter),

@@ -223,7 +223,7 @@ pub(crate) fn check(options: &LoadOptions) -> Result<(), Error> {
 
 /// What needs the values' types on the way, or one transaction around it all.
 fn check_landing(options: &LoadOptions) -> Result<(), Error> {
-    let refused: [(bool, Mention, Message); 8] = [
+    let refused: [(bool, Mention, Message); 10] = [
         (
             !matches!(options.target.mode, Mode::Append | Mode::CreateAppend),
             setting::MODE.word(options.target.mode.name()),
@@ -241,6 +241,16 @@ fn check_landing(options: &LoadOptions) -> Result<(), Error> {
             "copy-text, copy-binary and values know DEFAULT".into(),
         ),
         (options.input.decimal_comma, setting::DECIMAL.word(","), "copy-text and copy-binary know it".into()),
+        (
+            options.input.thousands.is_some(),
+            setting::THOUSANDS.into(),
+            "copy-text and copy-binary know it".into(),
+        ),
+        (
+            !options.input.booleans.is_empty(),
+            setting::BOOLEANS.into(),
+            "copy-text and copy-binary know it".into(),
+        ),
         (
             options.input.date_format.is_some(),
             setting::DATE_FORMAT.into(),
@@ -268,10 +278,12 @@ fn check_landing(options: &LoadOptions) -> Result<(), Error> {
 
 /// What needs a look at every value, where the input's bytes travel as they are.
 fn check_copy_csv(options: &LoadOptions) -> Result<(), Error> {
-    let refused: [(bool, Message); 7] = [
+    let refused: [(bool, Message); 9] = [
         (options.input.format == Some(Format::Text), setting::FORMAT.word("text").into()),
         (matches!(options.input.format, Some(Format::Json | Format::Ndjson)), "JSON".into()),
         (options.input.decimal_comma, setting::DECIMAL.word(",").into()),
+        (options.input.thousands.is_some(), setting::THOUSANDS.into()),
+        (!options.input.booleans.is_empty(), setting::BOOLEANS.into()),
         (options.input.date_format.is_some(), setting::DATE_FORMAT.into()),
         (options.tolerance.on_error == OnError::Ignore, setting::ON_ERROR.word("ignore").into()),
         (options.tolerance.on_nul == OnNul::Strip, setting::ON_NUL.word("strip").into()),
