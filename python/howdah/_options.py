@@ -100,6 +100,11 @@ class Options(TypedDict, total=False):
         Mapping[str, str] | None,
         "Types of columns: a new table gets them, an existing one must have them. Default: found.",
     ]
+    infer: Annotated[
+        Literal["all", "mostly"] | None,
+        "How many values of a file's column must fit the type that it gets in a new table: all, or 99 % with "
+        "on_error='ignore', which rejects the others. Default: all.",
+    ]
     names: Annotated[
         Literal["keep", "snake"] | None,
         "What a new table's columns are called: as in the data, or in snake_case. Default: keep.",

@@ -42,6 +42,7 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
     input.hive_partitions = args.file_columns.hive;
     let columns = &mut options.columns;
     columns.types = types::declared(&args.file_columns.types)?;
+    columns.infer = args.file_columns.infer;
     columns.file_column = args.file_columns.file_column.as_deref().map(column_name).transpose()?;
     columns.column_names = args.file_columns.names;
     let key = args.target.key.as_deref().map(|list| column_list("--key", list)).transpose()?;
@@ -122,7 +123,7 @@ mod tests {
     use crate::spelling::Terminal;
     use clap::Parser;
     use howdah::message::Respell;
-    use howdah::options::{Format, HeaderOption, OnError, OnNul, RejectLimit, Sort, Thousands};
+    use howdah::options::{Format, HeaderOption, Inference, OnError, OnNul, RejectLimit, Sort, Thousands};
 
     fn parse(line: &[&str]) -> Load {
         match Cli::try_parse_from([&["howdah", "load"], line].concat()).unwrap().command {
@@ -239,6 +240,8 @@ mod tests {
             "%d.%m.%Y",
             "--thousands",
             "'",
+            "--infer",
+            "mostly",
             "--booleans",
             "ja,Nein",
             "--booleans",
@@ -275,6 +278,7 @@ mod tests {
         let o = with_every_option().columns;
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         assert_eq!((o.force_null, o.force_not_null), (names(&["*"]), names(&["a", "b"])));
+        assert_eq!(o.infer, Inference::Mostly);
         assert_eq!(o.types, [("a".into(), "numeric(10,2)".into()), ("b".into(), "int".into())]);
         assert_eq!(
             (o.column_names, o.file_column.as_deref()),

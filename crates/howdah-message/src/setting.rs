@@ -146,6 +146,7 @@ settings! {
     FREEZE = "freeze",
     HEADER = "header",
     INDEXES = "indexes",
+    INFER = "infer",
     JOBS = "jobs",
     KEEP_LANDING = "keep_landing",
     KEY = "key",

@@ -2,8 +2,8 @@
 
 use howdah::name::{self, TableName};
 use howdah::options::{
-    ColumnNames, DateFormat, Encoding, Format, HeaderOption, Indexes, Mode, OnError, OnNul, RejectLimit,
-    Thousands, WritePath,
+    ColumnNames, DateFormat, Encoding, Format, HeaderOption, Indexes, Inference, Mode, OnError, OnNul,
+    RejectLimit, Thousands, WritePath,
 };
 use howdah::{Error, LoadOptions};
 use pyo3::prelude::*;
@@ -62,6 +62,9 @@ fn set(options: &mut LoadOptions, given: &Argument<'_, '_>) -> Result<(), Error>
         "map" => options.columns.map = given.pairs()?,
         "skip_columns" => options.columns.skip_columns = given.names()?,
         "types" => options.columns.types = given.pairs()?,
+        "infer" => {
+            options.columns.infer = given.one_of(&Inference::ALL.map(|how| (how.name(), how)))?;
+        }
         "names" => {
             options.columns.column_names =
                 given.one_of(&[("keep", ColumnNames::Keep), ("snake", ColumnNames::Snake)])?

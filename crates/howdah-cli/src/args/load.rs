@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
-use howdah::options::{ColumnNames, Format, OnError, OnNul};
+use howdah::options::{ColumnNames, Format, Inference, OnError, OnNul};
 
 const LOAD_EXAMPLES: &str = "\
 With no connection given, howdah starts and uses a server of its own (howdah server --help).
@@ -210,6 +210,10 @@ pub(crate) struct FileColumns {
     /// Types of a new table's columns: a=int,b=numeric(10,2) [default: found in the data]
     #[arg(long, value_name = "COL=TYPE")]
     pub(crate) types: Vec<String>,
+
+    /// How many values must fit a type that is found: all, or mostly (99 %) [default: all]
+    #[arg(long, value_name = "HOW", default_value = "all", hide_default_value = true, hide_possible_values = true, value_parser = word!(Inference))]
+    pub(crate) infer: Inference,
 
     /// Names of a new table's columns: keep (the header's) or snake (snake_case)
     #[arg(long, value_name = "HOW", default_value = "keep", hide_possible_values = true, value_parser = word!(ColumnNames))]

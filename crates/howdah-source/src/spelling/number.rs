@@ -99,7 +99,7 @@ impl NumberMarks {
     }
 
     /// What a value looks like to somebody who looks for numbers: points in timestamps and texts stay what they are.
-    pub(super) fn as_number<'v>(self, value: &'v [u8], out: &'v mut Vec<u8>) -> &'v [u8] {
+    pub fn as_number<'v>(self, value: &'v [u8], out: &'v mut Vec<u8>) -> &'v [u8] {
         if !self.is_of_parts(value) {
             return value;
         }

@@ -58,6 +58,8 @@ pub(crate) struct Column {
     pub(crate) has_default: bool,
     /// The user says its type, where others are found out: a new table's.
     pub(crate) is_declared: bool,
+    /// Its type was found although few values do not fit: these are rejected, whatever the server would make of them.
+    pub(crate) mostly: Option<InferredType>,
 }
 
 impl Column {
@@ -66,6 +68,12 @@ impl Column {
         inferred.sql().clone_into(&mut self.type_name);
         self.shape = TypeShape::Base { oid: inferred.oid() };
         self.base_type = (inferred.oid(), -1);
+    }
+
+    /// Gives a column of a new table a type that not all of its values fit.
+    pub(crate) fn infer_mostly(&mut self, inferred: InferredType) {
+        self.infer(inferred);
+        self.mostly = Some(inferred);
     }
 
     /// Whether values can be refused by checks of the type: those of domains, also as parts of other types.
@@ -300,6 +308,7 @@ async fn columns(connection: &Connection, oid: u32, rules: &SessionRules) -> Res
             generated: row.get(5),
             has_default: row.get(6),
             is_declared: false,
+            mostly: None,
         })
         .collect())
 }

@@ -72,8 +72,8 @@ pub(crate) struct Encoder {
 struct Scratch {
     /// A value without its quotes and escapes; the literal of a value that is none yet.
     unescaped: Vec<u8>,
-    /// A time without its nanoseconds.
-    precise: Vec<u8>,
+    /// A time without its nanoseconds; a value as it was seen when its column's type was found.
+    demanded: [Vec<u8>; 2],
     /// A number without marks of its own, a date in ISO.
     respelled: Vec<u8>,
     /// A field that is only judged, since the row travels as text.

@@ -1,6 +1,6 @@
 //! Rows from records of text: each field is a literal, which its column's codec reads.
 
-use howdah_encode::{NotEncoded, copy_text};
+use howdah_encode::{Invalid, NotEncoded, copy_text};
 use howdah_source::text::split::PlainRecord;
 use howdah_source::{Form, Piece};
 
@@ -10,7 +10,8 @@ use crate::encode::chunk::{Chunk, Ordinal, RowOrigins};
 use crate::encode::row::{NotRow, RecordRef, RowBuilder};
 use crate::error::Error;
 use crate::infer::columns::spot;
-use crate::plan::planned_column::PlanColumn;
+use crate::infer::lattice::Observed;
+use crate::plan::planned_column::{Demand, PlanColumn};
 use crate::plan::row_form::DEFAULT_MARKER;
 use crate::plan::row_form::RowForm;
 use crate::plan::{Judging, Plan};
@@ -107,7 +108,7 @@ impl Encoder {
             if field.form() == Form::CopyEscaped {
                 row.check_unescaped(column, value)?;
             }
-            let value = match as_precise(column, value, &mut self.scratch.precise) {
+            let value = match as_demanded(column, value, plan, &mut self.scratch.demanded) {
                 Ok(value) => value,
                 Err(lossy) => {
                     row.follow(column, Err(lossy), |_| Ok(false)).map_err(|not_row| not_row.about(value))?;
@@ -173,7 +174,7 @@ impl Encoder {
                 row.check_unescaped(column, value)?;
             }
             row.check_size(column, value)?;
-            let value = match as_precise(column, value, &mut self.scratch.precise) {
+            let value = match as_demanded(column, value, plan, &mut self.scratch.demanded) {
                 Ok(value) => value,
                 Err(lossy) => {
                     row.follow(column, Err(lossy), |_| Ok(false)).map_err(|not_row| not_row.about(value))?;
@@ -205,16 +206,29 @@ impl Encoder {
     }
 }
 
-/// The value, unless the column would lose some of it.
+/// The value, unless the column demands another.
 #[inline]
-fn as_precise<'v>(
+fn as_demanded<'v>(
     column: &PlanColumn,
     value: &'v [u8],
-    scratch: &'v mut Vec<u8>,
+    plan: &Plan,
+    scratch: &'v mut [Vec<u8>; 2],
 ) -> Result<&'v [u8], NotEncoded> {
-    match &column.precision {
-        Some(precision) => precision.kept(value, scratch),
+    match column.demand {
         None => Ok(value),
+        Some(Demand::Precise(precision)) => precision.kept(value, &mut scratch[0]),
+        Some(Demand::Fitting(ty)) if Observed::of(value, &plan.reading.spelling, scratch).fits(ty) => {
+            Ok(value)
+        }
+        Some(Demand::Fitting(_)) => Err(NotEncoded::Invalid(Box::new(Invalid {
+            sqlstate: "22P02",
+            reason: format!(
+                "invalid input syntax for type {}: \"{}\"",
+                column.type_name,
+                String::from_utf8_lossy(value)
+            ),
+            loss: None,
+        }))),
     }
 }
 

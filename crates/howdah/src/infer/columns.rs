@@ -28,11 +28,11 @@ fn join_all(threads: Vec<JoinHandle<Vec<ColumnLattice>>>) -> Result<Vec<ColumnLa
 pub(crate) fn merge(seen: impl IntoIterator<Item = Vec<ColumnLattice>>) -> Vec<ColumnLattice> {
     let mut merged: Vec<ColumnLattice> = Vec::new();
     for lattices in seen {
-        if merged.len() < lattices.len() {
-            merged.resize(lattices.len(), ColumnLattice::default());
-        }
-        for (into, from) in merged.iter_mut().zip(&lattices) {
-            into.merge(from);
+        for (at, from) in lattices.into_iter().enumerate() {
+            match merged.get_mut(at) {
+                Some(into) => into.merge(&from),
+                None => merged.push(from),
+            }
         }
     }
     merged
@@ -57,7 +57,7 @@ pub(crate) fn infer(
             let (input, plan, control, ascent) =
                 (input.clone(), plan.clone(), control.clone(), ascent.clone());
             std::thread::spawn(move || {
-                let mut lattices = vec![ColumnLattice::default(); plan.columns.len()];
+                let mut lattices = vec![ColumnLattice::with_spellings(); plan.columns.len()];
                 let (mut fields, mut state) = (Vec::new(), WorkerState::default());
                 while let Some(morsel) = input.next(&mut state) {
                     let Morsel::Text(piece) = &morsel else { break };

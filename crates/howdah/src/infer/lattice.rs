@@ -8,6 +8,7 @@ pub(crate) mod ascent;
 mod json;
 pub(crate) mod kept;
 mod number;
+pub(crate) mod spellings;
 mod temporal;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use howdah_source::Spelling;
 
 use crate::catalog::inferred_type::InferredType;
 use kept::{Class, ValuePosition};
+use spellings::Spellings;
 
 /// A set of types, one bit each. `Text` takes everything and needs no bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +69,8 @@ pub(crate) struct ColumnLattice {
     markers: [u64; NULL_MARKERS.len()],
     /// Values by the types that take them.
     classes: Vec<Class>,
+    /// Other spellings in which every value so far would be a number or a date, where these are looked for.
+    spellings: Spellings,
 }
 
 impl Default for ColumnLattice {
@@ -77,6 +81,7 @@ impl Default for ColumnLattice {
             nulls: 0,
             markers: [0; NULL_MARKERS.len()],
             classes: Vec::new(),
+            spellings: Spellings::NONE,
         }
     }
 }
@@ -103,6 +108,11 @@ impl<'v> Observed<'v> {
         }
     }
 
+    /// Whether the type takes it and gives it back.
+    pub(crate) fn fits(self, ty: InferredType) -> bool {
+        self.types().has(ty)
+    }
+
     #[inline]
     fn types(self) -> TypeSet {
         let types = classify(self.read);
@@ -120,6 +130,11 @@ impl<'v> From<&'v [u8]> for Observed<'v> {
 }
 
 impl ColumnLattice {
+    /// One that looks for other spellings too.
+    pub(crate) fn with_spellings() -> Self {
+        Self { spellings: Spellings::ALL, ..Self::default() }
+    }
+
     /// Takes one field into account: `None` is NULL.
     #[inline]
     pub(crate) fn observe(&mut self, value: Option<Observed<'_>>) {
@@ -148,6 +163,7 @@ impl ColumnLattice {
         let types = value.types();
         self.possible = self.possible.intersection(types);
         kept::count(&mut self.classes, types, value.written, spot);
+        self.spellings.see(value, types);
         if types == TypeSet::NONE {
             self.count_marker(value.written);
         }
@@ -162,6 +178,7 @@ impl ColumnLattice {
             *count += more;
         }
         kept::merge(&mut self.classes, &other.classes);
+        self.spellings.merge(other.spellings);
     }
 
     /// The most specific type that takes every value seen; [`InferredType::Text`] when there was none.
@@ -171,6 +188,16 @@ impl ColumnLattice {
             return InferredType::Text;
         }
         InferredType::SPECIFIC.into_iter().find(|&ty| self.possible.has(ty)).unwrap_or(InferredType::Text)
+    }
+
+    /// Other spellings in which every value would be a number or a date.
+    pub(crate) fn spellings(&self) -> Spellings {
+        self.spellings
+    }
+
+    /// Whether there were values that only text takes, or that no other type takes together.
+    pub(crate) fn is_of_text(&self) -> bool {
+        self.possible == TypeSet::NONE
     }
 
     /// Whether there were values, and no NULL among them.

@@ -5,3 +5,4 @@ pub(crate) mod header;
 pub(crate) mod json_keys;
 pub(crate) mod lattice;
 pub(crate) mod null_marker;
+pub(crate) mod spelling_advice;

@@ -86,6 +86,9 @@ groups! {
             /// `(field, type)` pairs: what the caller knows of the input's fields, by their names in the header, or
             /// `field N`. A new table's columns get these where `types` says nothing; an existing table keeps its own.
             known_types: pairs String,
+            /// How many values of a new table's column must fit the type that it gets where `types` says nothing; default
+            /// [`Inference::All`].
+            infer: one Inference,
             /// A column of text that gets the name of the file each row comes from; default: none.
             file_column: maybe_into String,
             /// What columns of a new table are called; default [`ColumnNames::Keep`].
@@ -196,6 +199,16 @@ words! {
         Keep = "keep",
         /// In lower case, words joined by `_`; those of an existing table match in this form too.
         Snake = "snake",
+    }
+
+    /// How many values of a column must fit the type that is found for it.
+    #[derive(Default)]
+    Inference {
+        /// Every one: a single other value makes the column text.
+        #[default]
+        All = "all",
+        /// 99 % or more of those that are not NULL; the records of the others are rejected. Needs [`OnError::Ignore`].
+        Mostly = "mostly",
     }
 
     /// Whether record 1 is a header.

@@ -155,6 +155,7 @@ async fn column_of(
         generated: false,
         has_default: false,
         is_declared: true,
+        mostly: None,
     };
     Ok(DeclaredColumn { oid, column })
 }

@@ -29,7 +29,7 @@ use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::options::{LoadOptions, WritePath};
 use crate::plan::mapping::Mapping;
-use crate::plan::planned_column::PlanColumn;
+use crate::plan::planned_column::{Demand, PlanColumn};
 use crate::plan::reading::ReadingPlan;
 use crate::plan::row_form::{DEFAULT_MARKER, RowForm};
 use crate::plan::sending::{RowStrategy, SendingPlan};
@@ -119,7 +119,11 @@ impl Plan {
 
     /// Whether what stands between delimiters is what it looks like, in every column.
     pub(crate) fn takes_fields_as_they_are(&self) -> bool {
-        let is_plain = |column: &PlanColumn| !column.is_file_name && column.forced.is_none();
+        let is_plain = |column: &PlanColumn| {
+            !column.is_file_name
+                && column.forced.is_none()
+                && !matches!(column.demand, Some(Demand::Fitting(_)))
+        };
         self.reading.spelling.is_usual() && self.columns.iter().all(is_plain)
     }
 

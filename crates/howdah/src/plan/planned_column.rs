@@ -6,6 +6,7 @@ use howdah_source::spelling::{Spelled, Spelling};
 use howdah_source::text::split;
 use howdah_source::{Dialect, Field};
 
+use crate::catalog::inferred_type::InferredType;
 use crate::catalog::table::{Column, Table};
 use crate::error::{Error, ErrorKind};
 use crate::options::WritePath;
@@ -18,6 +19,15 @@ const TEXT_OID: u32 = 25;
 
 /// The OID of `interval`, the one type whose modifier decides how literals are read.
 pub(crate) const INTERVAL_OID: u32 = 1186;
+
+/// What a column demands of its values before PostgreSQL reads them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Demand {
+    /// They had types before they were written down: what the column does not keep of them is refused.
+    Precise(Precision),
+    /// Its type was found among its values: others than these are refused.
+    Fitting(InferredType),
+}
 
 /// One loaded column.
 #[derive(Debug, Clone)]
@@ -37,9 +47,8 @@ pub(crate) struct PlanColumn {
     pub(crate) forced: Option<Forced>,
     /// How its values are written.
     pub(crate) spelled: Spelled,
-    /// What it keeps of values that had types before they were written down; `None`: its literals are read as PostgreSQL
-    /// reads them.
-    pub(crate) precision: Option<Precision>,
+    /// What it takes less than PostgreSQL would; `None`: its literals are read as PostgreSQL reads them.
+    pub(crate) demand: Option<Demand>,
     /// `None`: only the server can read the type.
     pub(crate) codec: Option<TextCodec>,
     /// For an input whose values have types: how they become those of the column; see [`Plan::take_arrow`].
@@ -124,7 +133,7 @@ fn column(
         base_type: column.base_type,
         forced: Forced::of(&column.name, rules.options),
         spelled: spelling.of_type(oid),
-        precision: precision.flatten(),
+        demand: precision.flatten().map(Demand::Precise).or(column.mostly.map(Demand::Fitting)),
         codec,
         arrow: None,
         as_text,

@@ -24,12 +24,19 @@ pub(crate) fn of(options: &LoadOptions) -> Result<Spelling, Error> {
 /// # Errors
 /// A usage error: the delimiter is a decimal comma, or the quote separates thousands.
 pub(crate) fn check(options: &LoadOptions, dialect: &Dialect) -> Result<(), Error> {
-    if options.input.decimal_comma && dialect.delimiter == b',' {
+    // Where the user says that commas delimit, numbers stand in quotes.
+    let is_said = options.input.dialect.delimiter.is_some();
+    if options.input.decimal_comma && dialect.delimiter == b',' && !is_said {
         return Err(Error::usage(message![
             setting::DECIMAL.word(","),
             " needs another delimiter than the comma"
         ])
-        .with_hint(message!["name it, for example ", setting::DELIMITER.text(";")]));
+        .with_hint(message![
+            "name it, for example ",
+            setting::DELIMITER.text(";"),
+            "; or say that it is one where numbers stand in quotes: ",
+            setting::DELIMITER.text(",")
+        ]));
     }
     if let Some(mark @ Thousands::Apostrophe) = options.input.thousands
         && dialect.family == Family::Csv

@@ -89,8 +89,22 @@ fn shown(value: &[u8]) -> String {
 }
 
 impl ColumnLattice {
+    /// The type that 99 % of the values of this column of text fit, if there is one, and those that do not.
+    pub(crate) fn mostly(&self) -> Option<KeptFrom> {
+        let kept = self.nearest()?;
+        ((kept.values - kept.fit) * RARE_ONE_IN <= kept.values).then_some(kept)
+    }
+
     /// What keeps this column of text from a narrower type, if that is only few values.
     pub(crate) fn kept_from(&self) -> Option<KeptFrom> {
+        let kept = self.nearest()?;
+        let others = kept.values - kept.fit;
+        let are_few = others <= FEW.max(kept.values / RARE_ONE_IN) && others * MEANT_ONE_IN <= kept.values;
+        are_few.then_some(kept)
+    }
+
+    /// The type that takes most values of this column of text.
+    fn nearest(&self) -> Option<KeptFrom> {
         let values: u64 = self.classes.iter().map(|class| class.values).sum();
         if self.possible != TypeSet::NONE {
             return None;
@@ -99,10 +113,7 @@ impl ColumnLattice {
         let fit = |ty: InferredType| takes(ty).map(|class| class.values).sum::<u64>();
         // Of types that take as many, the first is the narrowest.
         let ty = InferredType::SPECIFIC.into_iter().rev().max_by_key(|ty| fit(*ty))?;
-        let (fit, others) = (fit(ty), values - fit(ty));
-        if others > FEW.max(values / RARE_ONE_IN) || others * MEANT_ONE_IN > values {
-            return None;
-        }
+        let fit = fit(ty);
         let misfits = self.classes.iter().filter(|class| !class.types.has(ty));
         let first = misfits.min_by_key(|class| class.first.order)?;
         let (shown, first) = (first.shown.clone(), first.first.location.clone());
@@ -111,15 +122,36 @@ impl ColumnLattice {
 }
 
 impl KeptFrom {
+    /// That the column has the type all the same, and the others are rejected.
+    pub(crate) fn rejection(&self, column: &str, is_one_input: bool) -> Message {
+        let KeptFrom { ty, fit, values, shown, .. } = self;
+        let (ty, all, place) = (ty.word(), thousands(*values), self.place(is_one_input));
+        let said = match values - fit {
+            1 => format!("{column}: {ty}; 1 of {all} values is not: it is rejected ({place} '{shown}')"),
+            several => format!(
+                "{column}: {ty}; {} of {all} values are not: they are rejected ({place} '{shown}' is the first)",
+                thousands(several)
+            ),
+        };
+        match NULL_MARKERS.contains(&shown.as_str()) {
+            true => message![said, "; ", setting::NULL.text(shown.as_str()), " if that means NULL"],
+            false => said.into(),
+        }
+    }
+
+    /// Where the first stands.
+    fn place(&self, is_one_input: bool) -> String {
+        match (self.first.line.map(|line| format!("line {line}")), is_one_input) {
+            (Some(line), true) => line,
+            (Some(line), false) => format!("{}, {line}", self.first.source),
+            (None, _) => self.first.to_string(),
+        }
+    }
+
     /// The reason with the option to type; `is_one_input`: its name need not be said.
     pub(crate) fn message(&self, column: &str, is_one_input: bool) -> Message {
-        let KeptFrom { ty, fit, values, first, shown } = self;
-        let line = first.line.map(|line| format!("line {line}"));
-        let place = match (line, is_one_input) {
-            (Some(line), true) => line,
-            (Some(line), false) => format!("{}, {line}", first.source),
-            (None, _) => first.to_string(),
-        };
+        let KeptFrom { ty, fit, values, shown, .. } = self;
+        let place = self.place(is_one_input);
         let (fit, all, ty) = (thousands(*fit), thousands(*values), ty.word());
         let others = match self.values - self.fit {
             1 => String::new(),

@@ -3,6 +3,7 @@
 mod arrow;
 mod describe;
 mod existing;
+mod found_types;
 pub(super) mod landing;
 mod new_table;
 mod rebuild;

@@ -14,9 +14,8 @@ use crate::catalog::table::{self, Column, Hazards, RelationKind, Table};
 use crate::control::Phase;
 use crate::error::Error;
 use crate::infer::columns;
-use crate::infer::lattice::ColumnLattice;
 use crate::load::{Circumstances, Load};
-use crate::options::LoadOptions;
+use crate::options::{Inference, LoadOptions};
 use crate::plan::keys::SeenKeys;
 use crate::plan::mapping::{Mapping, Pair};
 use crate::plan::{Plan, PlanRules, declared};
@@ -63,7 +62,9 @@ impl TypesFrom {
         if options.writing.freeze {
             return Err(Error::usage(message![setting::FREEZE, too_early]));
         }
-        let option = if options.input.decimal_comma {
+        let option = if options.columns.infer != Inference::All {
+            setting::INFER.word(options.columns.infer.name())
+        } else if options.input.decimal_comma {
             setting::DECIMAL.word(",")
         } else if let Some(thousands) = options.input.thousands {
             thousands.mention()
@@ -136,12 +137,16 @@ impl Load<'_> {
         let work = move || columns::infer(cutter, &names, threads, &control);
         let (lattices, ascends) = queue::off_thread(self.control, work).await??;
         self.hint_null_markers(&plan, &lattices);
+        self.advise_spelling(&plan, &lattices);
         self.say_what_keeps(&plan, &lattices);
         let mut findings = Findings::default();
         for (planned, lattice) in plan.columns.iter().zip(&lattices) {
             let inferred = |column: &&mut Column| column.name == planned.name && !column.is_declared;
             if let Some(column) = table.columns.iter_mut().find(inferred) {
-                column.infer(lattice.decide());
+                match lattice.mostly().filter(|_| self.options.columns.infer == Inference::Mostly) {
+                    Some(mostly) => column.infer_mostly(mostly.ty),
+                    None => column.infer(lattice.decide()),
+                }
             }
             if lattice.never_null() {
                 findings.never_null.push(planned.name.clone());
@@ -152,33 +157,6 @@ impl Load<'_> {
         self.control.enter(Phase::Planning);
         self.report.phases.infer_s = start.elapsed().as_secs_f64();
         Ok(findings)
-    }
-
-    /// Says of every column of text that would have a narrower type but for few values what these are, and keeps it for the
-    /// report.
-    pub(in crate::load) fn say_what_keeps(&mut self, plan: &Plan, lattices: &[ColumnLattice]) {
-        let is_one_input = self.inputs.len() == 1;
-        for (column, lattice) in plan.columns.iter().zip(lattices).filter(|(column, _)| !column.is_declared) {
-            // Markers that are frequent are said already, with what to do.
-            let Some(kept) = lattice.kept_from().filter(|_| lattice.null_markers().is_none()) else {
-                continue;
-            };
-            let because = kept.message(&column.name, is_one_input);
-            self.control.notice(because.clone());
-            self.because.push((column.name.clone(), because));
-        }
-    }
-
-    pub(in crate::load) fn hint_null_markers(&self, plan: &Plan, lattices: &[ColumnLattice]) {
-        for (column, lattice) in plan.columns.iter().zip(lattices) {
-            if let Some((marker, share)) = lattice.null_markers() {
-                let (percent, name) = (share * 100.0, &column.name);
-                self.control.notice(message![
-                    "{percent:.0} % of column {name:?} are exactly {marker}: if that means NULL, add ",
-                    setting::NULL.text(marker)
-                ]);
-            }
-        }
     }
 }
 
@@ -201,6 +179,7 @@ fn of_text(
         generated: false,
         has_default: false,
         is_declared: pair.is_file_name,
+        mostly: None,
     };
     Table {
         oid: 0,
@@ -264,6 +243,7 @@ mod tests {
         for (options, refused) in [
             (LoadOptions::default(), None),
             (LoadOptions::default().freeze(true), Some("freeze")),
+            (LoadOptions::default().infer(Inference::Mostly), Some("infer")),
             (LoadOptions::default().decimal_comma(true), Some("decimal")),
             (LoadOptions::default().thousands(Thousands::Comma), Some("thousands")),
             (LoadOptions::default().booleans([("ja", "nein")]), Some("booleans")),

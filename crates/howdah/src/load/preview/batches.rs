@@ -10,7 +10,7 @@ use howdah_source::{Input, MorselSource};
 use super::Preview;
 use crate::error::Error;
 use crate::load::Load;
-use crate::options::{Format, HeaderOption, LoadOptions, WritePath};
+use crate::options::{Format, HeaderOption, Inference, LoadOptions, WritePath};
 use crate::plan::header::Head;
 use crate::plan::header_match;
 use crate::read::queue;
@@ -60,7 +60,7 @@ impl Load<'_> {
 /// Refuses options that say how text is written.
 pub(super) fn check(options: &LoadOptions) -> Result<(), Error> {
     let dialect = &options.input.dialect;
-    let of_text: [(bool, Mention); 15] = [
+    let of_text: [(bool, Mention); 16] = [
         (dialect.delimiter.is_some(), setting::DELIMITER.into()),
         (dialect.null.is_some(), setting::NULL.into()),
         (dialect.default.is_some(), setting::DEFAULT.into()),
@@ -75,6 +75,7 @@ pub(super) fn check(options: &LoadOptions) -> Result<(), Error> {
         (!options.columns.force_null.is_empty(), setting::FORCE_NULL.into()),
         (!options.columns.force_not_null.is_empty(), setting::FORCE_NOT_NULL.into()),
         (options.input.skip_lines > 0, setting::SKIP_LINES.into()),
+        (options.columns.infer != Inference::All, setting::INFER.word(options.columns.infer.name())),
         (options.writing.write_path == WritePath::CopyCsv, setting::WRITE_PATH.word("copy-csv")),
     ];
     match of_text.into_iter().find(|(given, _)| *given) {

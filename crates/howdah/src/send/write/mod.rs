@@ -16,7 +16,7 @@ use tokio_postgres::Statement;
 
 use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::options::{Format, LoadOptions, Mode, OnError, OnNul, WritePath};
+use crate::options::{Format, Inference, LoadOptions, Mode, OnError, OnNul, WritePath};
 use crate::plan::Plan;
 use crate::plan::mapping::Mapping;
 use crate::plan::row_form::RowForm;
@@ -170,6 +170,14 @@ pub(crate) fn planned_sql(plan: &Plan, relation: &str) -> String {
 /// # Errors
 /// A usage error that names the option.
 pub(crate) fn check(options: &LoadOptions) -> Result<(), Error> {
+    if options.columns.infer == Inference::Mostly && options.tolerance.on_error == OnError::Stop {
+        return Err(Error::usage(message![
+            setting::INFER.word("mostly"),
+            " needs ",
+            setting::ON_ERROR.word("ignore"),
+            ": it rejects the records whose values do not fit"
+        ]));
+    }
     let path = options.writing.write_path;
     let refused = |what: Mention| {
         Err(Error::usage(message![what, " does not go with ", setting::WRITE_PATH.word(path.name())]))
@@ -223,7 +231,7 @@ pub(crate) fn check(options: &LoadOptions) -> Result<(), Error> {
 
 /// What needs the values' types on the way, or one transaction around it all.
 fn check_landing(options: &LoadOptions) -> Result<(), Error> {
-    let refused: [(bool, Mention, Message); 10] = [
+    let refused: [(bool, Mention, Message); 11] = [
         (
             !matches!(options.target.mode, Mode::Append | Mode::CreateAppend),
             setting::MODE.word(options.target.mode.name()),
@@ -255,6 +263,11 @@ fn check_landing(options: &LoadOptions) -> Result<(), Error> {
             options.input.date_format.is_some(),
             setting::DATE_FORMAT.into(),
             "copy-text and copy-binary know it".into(),
+        ),
+        (
+            options.columns.infer != Inference::All,
+            setting::INFER.word(options.columns.infer.name()),
+            "landing infers no types".into(),
         ),
         (
             !options.target.before.is_empty(),
