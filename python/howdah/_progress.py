@@ -96,10 +96,13 @@ class Line:
 
 
 def _line(now: Progress) -> str:
-    read = size(now.bytes)
+    parts = [counted(now.rows, "row", "rows")]
     if now.total is not None and now.fraction is not None:
-        read += f" of {size(now.total)} ({now.fraction:.0%})"
-    parts = [counted(now.rows, "row", "rows"), read, f"{rate(now.rate)} rows/s"]
+        parts.append(f"{size(now.bytes)} of {size(now.total)} ({now.fraction:.0%})")
+    # Of tables in memory nobody counts bytes.
+    elif now.bytes:
+        parts.append(size(now.bytes))
+    parts.append(f"{rate(now.rate)} rows/s")
     if now.input is not None:
         parts.append(visible(now.input)[-_NAME_CHARS:])
     return f"{now.phase}: {', '.join(parts)}"

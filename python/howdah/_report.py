@@ -92,7 +92,10 @@ class LoadReport:
         if self.outcome == "planned":
             good = counted(self.rows_read - self.rows_rejected, "record", "records")
             return f"dry run: {good} would be sent into {self.table}; nothing was changed"
-        told = f"{counted(self.rows, 'row', 'rows')} ({size(self.bytes_read)})"
+        told = counted(self.rows, "row", "rows")
+        # Of tables in memory nobody counts bytes.
+        if self.bytes_read:
+            told += f" ({size(self.bytes_read)})"
         if self.mode in _MATCHING:
             counts = [f"{getattr(self, key):,} {what}" for what, key in _MATCHING[self.mode]]
             if self.rows_duplicate:
@@ -128,7 +131,7 @@ class LoadReport:
             "rows": f"{self.rows:,}",
             "rejected": f"{self.rows_rejected:,}" if self.rows_rejected else "",
             "rejects": self.rejects_path or "",
-            "read": size(self.bytes_read),
+            "read": size(self.bytes_read) if self.bytes_read else "",
             "time": seconds(self.elapsed_s),
             "speed": f"{rate(self.rows_per_s)} rows/s",
             "way": f"{self.write_path}, {counted(self.jobs, 'connection', 'connections')}, {self.durability}",

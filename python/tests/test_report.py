@@ -61,6 +61,20 @@ def test_a_report_reads_as_a_sentence(database: Database, people: Path) -> None:
     assert repr(caught.value.report).startswith("failed (nothing was changed): ")
 
 
+def test_a_table_in_memory_has_no_bytes_and_one_connection(database: Database) -> None:
+    pandas = library("pandas")
+    polars = library("polars")
+    pyarrow = library("pyarrow")
+    values = {"a": [1, 2, 3], "b": ["x", "y", "z"]}
+    for number, data in enumerate(
+        [pandas.DataFrame(values), polars.DataFrame(values), pyarrow.table(values)]
+    ):
+        report = howdah.load(data, f"t{number}", database.dsn)
+        assert repr(report).startswith(f"3 rows into public.t{number} in "), repr(report)
+        assert report.jobs == 1, repr(report)
+        assert "0 B" not in report._repr_html_()
+
+
 def test_a_notebook_s_table_lets_no_data_into_its_page(database: Database) -> None:
     name = "<script>alert(1)</script>"
     report = howdah.load([{"a": 1}], f'"{name}"', database.dsn)

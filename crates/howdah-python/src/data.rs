@@ -131,7 +131,8 @@ impl Taken {
     fn arrow(&mut self, data: &Bound<'_, PyAny>, options: &mut LoadOptions) -> PyResult<()> {
         let reader = reader_of(data)?;
         leave_out_unnamed_index(&reader.schema(), options);
-        self.given.push(Given::Input(Input::record_batches(&type_name(data), reader)));
+        let input = Input::record_batches(&type_name(data), reader).with_rows(rows_of(data)?);
+        self.given.push(Given::Input(input));
         Ok(())
     }
 
@@ -352,6 +353,16 @@ fn refused(py: Python<'_>, item: &Bound<'_, PyAny>, r#where: &str) -> PyErr {
     let space = if r#where.is_empty() { "" } else { " " };
     let message = format!("a value of type {} cannot be loaded{space}{}", type_name(item), r#where);
     raised(py, &Error::usage(message).with_hint(hint))
+}
+
+/// How many rows a table has that is at hand as a whole. Asked of a query, its length would run it.
+fn rows_of(data: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    let module = data.get_type().getattr("__module__")?.to_string();
+    let is_at_hand = ["pandas", "polars", "pyarrow"].contains(&module.split('.').next().unwrap_or_default());
+    if !is_at_hand || !data.hasattr("__len__")? {
+        return Ok(None);
+    }
+    Ok(Some(data.len()? as u64))
 }
 
 fn type_name(item: &Bound<'_, PyAny>) -> String {

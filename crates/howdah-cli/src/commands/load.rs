@@ -53,7 +53,8 @@ fn attempt(
 ) -> Result<Report, Error> {
     let options = job::load_options(args)?;
     // A server is not looked for, let alone made, for a file that is not there.
-    Input::resolve(&options.input.paths, &howdah::source::Progress::new())?;
+    Input::resolve(&options.input.paths, &howdah::source::Progress::new())
+        .map_err(|error| spaced_header(args, Error::from(error)))?;
     let chosen = server.insert(Server::choose(&args.connection, console)?);
     if args.connection.password {
         chosen.ask_password()?;
@@ -70,6 +71,20 @@ fn attempt(
             }
             _ => return done,
         }
+    }
+}
+
+/// Explains the `error` of a missing file that was to be the value of `--header`.
+fn spaced_header(args: &Load, error: Error) -> Error {
+    let when = ["auto", "true", "false"].into_iter().find(|when| {
+        let path = std::path::Path::new(when);
+        args.inputs.iter().any(|input| input == path) && !path.exists()
+    });
+    match when.filter(|_| args.input.header.as_deref() == Some("true")) {
+        Some(when) => {
+            error.with_hint(format!("--header takes its value behind an equals sign: --header={when}"))
+        }
+        None => error,
     }
 }
 

@@ -51,6 +51,8 @@ pub struct Input {
     had_types: bool,
     /// What its text is written in; `None`: what its byte order mark says, else UTF-8.
     encoding: Option<Encoding>,
+    /// Rows that whoever gave it says it has.
+    rows: Option<u64>,
     /// Whether it is guessed where neither says it, and what was told of that already; all inputs of a load share it.
     guesses: Option<Arc<Mutex<Vec<&'static str>>>>,
 }
@@ -138,7 +140,7 @@ impl Input {
     }
 
     fn new(name: Arc<str>, place: Place) -> Self {
-        Input { name, place, is_rejects: false, had_types: false, encoding: None, guesses: None }
+        Input { name, place, is_rejects: false, had_types: false, encoding: None, rows: None, guesses: None }
     }
 
     fn file(path: PathBuf) -> Self {
@@ -163,6 +165,13 @@ impl Input {
     /// Arrow batches that come one after the other and once, under a name for messages.
     pub fn record_batches(name: &str, reader: Box<dyn RecordBatchReader + Send>) -> Self {
         Input::new(Arc::from(name), Place::Batches(Once::new(reader)))
+    }
+
+    /// Says how many rows the input has, where that is known without reading it.
+    #[must_use]
+    pub fn with_rows(mut self, rows: Option<u64>) -> Self {
+        self.rows = rows;
+        self
     }
 
     /// Says in which `encoding` the input's text is written; `None`: as its byte order mark says, else UTF-8.
@@ -239,6 +248,16 @@ impl Input {
     /// Whether the input can be read a second time (a regular file can, a pipe cannot).
     pub fn is_rewindable(&self) -> bool {
         self.size().is_some()
+    }
+
+    /// Whether it is a reject file, read for the records that it holds.
+    pub fn is_rejects(&self) -> bool {
+        self.is_rejects
+    }
+
+    /// Rows, where whoever gave the input knew that.
+    pub fn rows(&self) -> Option<u64> {
+        self.rows
     }
 
     /// Size in bytes as stored; `None` for pipes.

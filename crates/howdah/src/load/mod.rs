@@ -183,7 +183,7 @@ struct Circumstances<'a> {
     inputs: &'a [Input],
     dialect: &'a Arc<Dialect>,
     mapping: &'a Mapping,
-    /// Of all inputs; `None`: nobody knows.
+    /// Of all inputs, or about so many; `None`: nobody knows.
     bytes: Option<u64>,
 }
 
@@ -314,7 +314,7 @@ impl Load<'_> {
             Format::Binary => self.look_at_tuples(inputs, existing.as_ref()).await?,
             _ => self.preview(self.cutter(inputs, usual, false), usual, existing.as_ref()).await?,
         };
-        let Preview { mut morsels, dialect, summary, head, layouts } = preview;
+        let Preview { mut morsels, dialect, summary, head, layouts, bytes } = preview;
         let mapping = match &existing {
             Some(table) => mapping::for_existing(&head, layouts, table, options)?,
             None => mapping::for_new(&head, layouts, options)?,
@@ -329,7 +329,8 @@ impl Load<'_> {
         self.header = Some(mapping.decision.clone());
         let (dialect, mapping) = (&dialect, &mapping);
         let session = &session;
-        let found = Circumstances { connection, session, name, inputs, dialect, mapping, bytes: sizes };
+        let bytes = sizes.or(bytes);
+        let found = Circumstances { connection, session, name, inputs, dialect, mapping, bytes };
         // For a new table the whole input is read, and no lock is waited for.
         let floor = floor.filter(|_| existing.is_some());
         let decision = within(floor, connection, self.decide(existing, found, &mut morsels)).await?;

@@ -27,6 +27,11 @@ pub(crate) fn are_names(first: &[String], table: &Table, options: &LoadOptions) 
         .collect()
 }
 
+/// The same with friendly names, whether or not the user asks for them.
+pub(crate) fn are_friendly_names(first: &[String], table: &Table, options: &LoadOptions) -> Vec<bool> {
+    are_names(first, table, &options.clone().column_names(ColumnNames::Snake))
+}
+
 /// The column that the field `source` goes to by the options: another one where they say so.
 pub(crate) fn mapped<'a>(source: &'a str, options: &'a LoadOptions) -> &'a str {
     options.columns.map.iter().find(|(from, _)| from == source).map_or(source, |(_, to)| to.as_str())

@@ -1,13 +1,13 @@
 //! The start of the input: what record 1 and the fields below it look like, and whether record 1 is a header.
 
-use howdah_message::setting;
+use howdah_message::{Message, setting};
 use howdah_source::listing::listing;
 
 use crate::catalog::inferred_type::InferredType;
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::options::{HeaderOption, LoadOptions};
-use crate::plan::columns::are_names;
+use crate::plan::columns::{are_friendly_names, are_names};
 use crate::plan::header_decision::HeaderDecision;
 use crate::plan::keys::SeenKeys;
 
@@ -156,7 +156,8 @@ impl Head {
             && self.has_distinct_names()
             && self.first_types.iter().all(|own| *own == InferredType::Text);
         if names.is_empty() && could_be_names && self.has_rest && options.columns.column_list.is_none() {
-            return Ok(HeaderDecision::StrangeNames);
+            let are_friendly = are_friendly_names(&self.first, table, options).into_iter().all(|is| is);
+            return Ok(HeaderDecision::StrangeNames { are_friendly });
         }
         if names.is_empty() {
             return Ok(HeaderDecision::NoColumns);
@@ -170,22 +171,46 @@ impl Head {
         if let Some(fault) = self.fault.clone() {
             return Err(fault);
         }
-        Err(Error::usage("record 1 is neither clearly a header nor clearly data")
-            .with_detail(format!(
-                "columns of {}: {}; not columns: {}",
-                table.display(),
-                listing(&names),
-                listing(&others)
-            ))
-            .with_hint(message![
-                "say which: ",
-                setting::HEADER.bool(true),
-                " (then use ",
-                setting::MAP.entry("NAME", "COLUMN"),
-                " or ",
-                setting::SKIP_COLUMNS.placeholder("NAME"),
-                " for the others), or ",
-                setting::HEADER.bool(false)
-            ]))
+        let are_friendly = are_friendly_names(&self.first, table, options).into_iter().all(|is| is);
+        Err(unclear(&names, &others, are_friendly, table, options))
     }
+}
+
+/// The error of a record 1 of whose fields `names` stand for columns of `table`, or are left out, and `others` do not, unless
+/// friendly names make them do so.
+fn unclear(
+    names: &[&String],
+    others: &[&String],
+    are_friendly: bool,
+    table: &Table,
+    options: &LoadOptions,
+) -> Error {
+    // What is left out, or mapped by its number, has no column's name.
+    let is_column =
+        |name: &&&String| !options.columns.skip_columns.contains(**name) && !name.trim().is_empty();
+    let columns: Vec<&&String> = names.iter().filter(is_column).collect();
+    let (table, others) = (table.display(), listing(others));
+    let detail = match columns.is_empty() {
+        true => format!("not columns of {table}: {others}"),
+        false => {
+            format!("of record 1, columns of {table}: {}; not columns: {others}", listing(&columns))
+        }
+    };
+    let cure = match are_friendly {
+        true => message![setting::NAMES.word("snake"), " finds columns for all; or "],
+        false => Message::default(),
+    };
+    Error::usage("record 1 is neither clearly a header nor clearly data").with_detail(detail).with_hint(
+        message![
+            cure,
+            "say which: ",
+            setting::HEADER.bool(true),
+            " (then use ",
+            setting::MAP.entry("NAME", "COLUMN"),
+            " or ",
+            setting::SKIP_COLUMNS.placeholder("NAME"),
+            " for the others), or ",
+            setting::HEADER.bool(false)
+        ],
+    )
 }

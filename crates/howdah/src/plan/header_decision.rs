@@ -32,8 +32,8 @@ pub(crate) enum HeaderDecision {
     AllColumns,
     /// Some fields are no columns of the table, and the caller names the columns.
     NotAllColumns,
-    /// No field is a column of the table, though all could be names.
-    StrangeNames,
+    /// No field is a column of the table, though all could be names, and are with friendly ones.
+    StrangeNames { are_friendly: bool },
     /// No field is a column of the table, nor could all be names.
     NoColumns,
 }
@@ -53,7 +53,7 @@ impl HeaderDecision {
             | Self::NotDistinct
             | Self::Alike
             | Self::NotAllColumns
-            | Self::StrangeNames
+            | Self::StrangeNames { .. }
             | Self::NoColumns => false,
         }
     }
@@ -64,7 +64,10 @@ impl HeaderDecision {
             Self::NotDistinct => Some(message![setting::HEADER.bool(true), " if they are the columns"]),
             Self::Alike => Some(message![setting::HEADER.bool(true), " if it names the columns"]),
             Self::AllText => Some(message![setting::HEADER.bool(false), " if it is data"]),
-            Self::StrangeNames => Some(message![
+            Self::StrangeNames { are_friendly: true } => {
+                Some(message!["if it is a header: ", setting::NAMES.word("snake")])
+            }
+            Self::StrangeNames { are_friendly: false } => Some(message![
                 "if it is a header: ",
                 setting::HEADER.bool(true),
                 " and ",
@@ -78,7 +81,7 @@ impl HeaderDecision {
     pub(crate) fn explain(&self, error: Error, skipped_lines: u64) -> Error {
         let is_first = error.location().is_some_and(|at| at.line == Some(skipped_lines + 1));
         match self {
-            Self::StrangeNames if is_first => match self.doubt() {
+            Self::StrangeNames { .. } if is_first => match self.doubt() {
                 Some(doubt) => error.with_hint(doubt),
                 None => error,
             },
@@ -110,7 +113,7 @@ impl fmt::Display for HeaderDecision {
             Self::Alike => f.write_str("record 1 is data: it looks like the records below it"),
             Self::AllColumns => f.write_str("record 1 is the header: all its fields are column names"),
             Self::NotAllColumns => f.write_str("record 1 is data: not all of its fields are column names"),
-            Self::StrangeNames => f.write_str(
+            Self::StrangeNames { .. } => f.write_str(
                 "record 1 is data: none of its fields is a column name, though all could be names",
             ),
             Self::NoColumns => f.write_str("record 1 is data: none of its fields is a column name"),

@@ -114,7 +114,8 @@ pub(crate) fn for_existing(
         must_be_filled(&insertable, &pairs, &layouts, &mut problems);
     }
     if !problems.is_empty() {
-        return Err(misfit(&problems, head, table, &insertable));
+        let cured = if is_header { found_by_friendly_names(&pairs, head, table, options) } else { 0 };
+        return Err(misfit(&problems, head, table, &insertable, cured));
     }
     finish(head, decision, pairs, layouts, file_column, options)
 }
@@ -176,8 +177,21 @@ fn must_be_filled(insertable: &[&Column], pairs: &[Pair], layouts: &Layouts, pro
     }
 }
 
-/// All that does not fit between the input and `table`, with what there is on both sides.
-fn misfit(problems: &[Message], head: &Head, table: &Table, insertable: &[&Column]) -> Error {
+/// For how many of `pairs` without a column friendly names would find one.
+fn found_by_friendly_names(pairs: &[Pair], head: &Head, table: &Table, options: &LoadOptions) -> usize {
+    let mut friendly = pairs.to_vec();
+    befriend(&mut friendly, head, options);
+    let is_found = |name: &str, names| find_column(table, name, names).is_some();
+    let is_cured = |(pair, friendly): &(&Pair, &Pair)| {
+        !is_found(&pair.target, options.columns.column_names)
+            && (is_found(&pair.target, ColumnNames::Snake) || is_found(&friendly.target, ColumnNames::Keep))
+    };
+    pairs.iter().zip(&friendly).filter(is_cured).count()
+}
+
+/// All that does not fit between the input and `table`, with what there is on both sides; for `cured` fields friendly names
+/// would find a column.
+fn misfit(problems: &[Message], head: &Head, table: &Table, insertable: &[&Column], cured: usize) -> Error {
     let names: Vec<_> = insertable.iter().map(|column| &column.name).collect();
     let (what, hint) = if head.has_keys {
         (
@@ -206,7 +220,12 @@ fn misfit(problems: &[Message], head: &Head, table: &Table, insertable: &[&Colum
     };
     let detail =
         format!("columns of {}: {}; {what}: {}", table.display(), listing(&names), listing(&head.first));
-    mismatch(problems).with_detail(detail).with_hint(hint)
+    let cure = match cured {
+        0 => Message::default(),
+        1 => message![setting::NAMES.word("snake"), " finds a column for 1 of them, "],
+        some => message![setting::NAMES.word("snake"), format!(" finds columns for {some} of them, ")],
+    };
+    mismatch(problems).with_detail(detail).with_hint(message![cure, hint])
 }
 
 /// The column of an existing table that gets the file's name.

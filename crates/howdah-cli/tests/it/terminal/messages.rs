@@ -142,11 +142,82 @@ fn a_column_that_few_values_make_text_is_said_with_value_line_and_option() {
 }
 
 #[test]
+fn notes_of_one_kind_are_one_line_whatever_the_number_of_columns() {
+    let terminal = Terminal::new();
+    let table = |value: &dyn Fn(usize, usize) -> String| {
+        let names: Vec<String> = (0..31).map(|column| format!("s{column}")).collect();
+        let record = |row: usize| (0..31).map(|column| value(row, column)).collect::<Vec<_>>().join(",");
+        let records = (0..300).map(|row| format!("{row},{}\n", record(row)));
+        format!("id,{}\n{}", names.join(","), records.collect::<String>())
+    };
+    // An empty field is NULL, so that NA is not guessed to be.
+    let na = |row: usize, column: usize| match (row + column) % 5 {
+        0 => "NA".to_owned(),
+        1 => String::new(),
+        _ => "3.25".to_owned(),
+    };
+    let few = |row: usize, _| if row == 50 { "n/a".to_owned() } else { "3.25".to_owned() };
+    let each = |row: usize, column: usize| if row == 50 { format!("x{column}") } else { "3.25".to_owned() };
+    terminal.file("na.csv", table(&na));
+    terminal.file("few.csv", table(&few));
+    terminal.file("each.csv", table(&each));
+    for (file, notes, said) in [
+        ("na", 1, "20 % of 31 columns (s0, s1, s2 and 28 more) are exactly NA"),
+        (
+            "few",
+            1,
+            "31 columns (s0, s1, s2 and 28 more) are double precision but for few values; line 52 has 'n/a'",
+        ),
+        ("each", 5, "27 more columns (s4, s5, s6 and 24 more) are text because of few values"),
+    ] {
+        let done = terminal.session(&[&format!("howdah load {file}.csv")]);
+        assert_eq!(done.matches("note: ").count(), notes, "{done}");
+        assert!(done.contains(said), "{done}");
+        assert!(done.contains("COPY 300"), "{done}");
+    }
+    // What is said of few values does it.
+    let done = terminal.session(&["howdah load few.csv --table cured --null n/a"]);
+    assert!(!done.contains("note: "), "{done}");
+    assert_eq!(
+        terminal.sql("SELECT pg_typeof(s30), count(s30) FROM cured GROUP BY 1"),
+        "double precision|299"
+    );
+}
+
+#[test]
+fn a_reject_file_that_is_loaded_twice_is_said_to_double_its_rows() {
+    let terminal = Terminal::new();
+    terminal.sql(&format!("{TABLE}; CREATE TABLE keyed (id int PRIMARY KEY, name text, born date)"));
+    terminal.file("bad.csv", "id,name,born\n1,Ada,1815-12-10\n2,Grace,1906-13-09\n");
+    let load =
+        "howdah load bad.csv --on-error ignore --overwrite-rejects --rejects r.rejects.jsonl -q --table";
+    let mend = "sed -i 's/13-09/12-09/g' r.rejects.jsonl";
+    let said = "a second time if this reject file was loaded before";
+    terminal.session(&[&format!("{load} people"), mend]);
+    let done = terminal.session(&["howdah load r.rejects.jsonl"]);
+    assert!(done.contains(said) && done.contains("COPY 1"), "{done}");
+    // A key refuses them, and other files are new.
+    terminal.session(&[&format!("{load} keyed"), mend]);
+    for line in ["howdah load r.rejects.jsonl", "howdah load bad.csv --on-error ignore --table people"] {
+        let done = terminal.session(&[line]);
+        assert!(done.contains("holds rows already") && !done.contains(said), "{done}");
+    }
+}
+
+#[test]
+fn a_stream_that_is_small_takes_one_connection() {
+    let terminal = Terminal::new();
+    let done = terminal.session(&["printf 'a,b\\n1,2\\n3,4\\n' | howdah load - --table tiny"]);
+    assert!(done.contains("2 rows") && done.contains("1 connection,"), "{done}");
+}
+
+#[test]
 fn names_that_cannot_be_columns_come_with_their_cure() {
     let terminal = Terminal::new();
     let question = "Which of these side dishes are typically served at your Thanksgiving dinner?";
     terminal.file("survey.csv", format!("id,{question} - Mashed potatoes,{question} - Rolls\n1,yes,no\n"));
     terminal.file("rows.csv", ",name\n1,Ada\n2,Grace\n");
+    terminal.file("left.csv", "name,gone,age\nAda,x,36\n");
     snapshot_once(
         "names",
         &terminal,
@@ -160,6 +231,11 @@ fn names_that_cannot_be_columns_come_with_their_cure() {
             "howdah load rows.csv --map 1=row_no",
             "howdah load rows.csv --table friendly --names snake --map 1=row_no",
             "howdah load rows.csv --table others --map 3=row_no",
+            // Friendly names find the columns that friendly names made.
+            "howdah load survey.csv",
+            "howdah load survey.csv --header",
+            // What is left out is no column.
+            "howdah load left.csv --table friendly --skip-columns gone",
         ],
     );
     assert_eq!(terminal.sql("SELECT sum(row_no), count(name) FROM rows"), "6|4");
@@ -201,6 +277,7 @@ fn a_file_that_cannot_be_read_is_named_before_a_server_is_looked_for() {
         &terminal,
         &[
             "howdah load poeple.csv",
+            "howdah load people.csv --header false",
             "howdah load '*.tsv'",
             "howdah load logs",
             "howdah load -",

@@ -164,6 +164,16 @@ impl KeptFrom {
         };
         message![format!("{column}: {fit} of {all} are {ty}; {place} has '{shown}'{others}: "), cure]
     }
+
+    /// Where the first value stands that the type does not take; the name of the only input need not be said.
+    pub(crate) fn place(&self, is_one_input: bool) -> String {
+        let line = self.first.line.map(|line| format!("line {line}"));
+        match (line, is_one_input) {
+            (Some(line), true) => line,
+            (Some(line), false) => format!("{}, {line}", self.first.source),
+            (None, _) => self.first.to_string(),
+        }
+    }
 }
 
 /// A number with a comma between groups of three digits.

@@ -2,6 +2,7 @@
 
 use howdah_connect::Connection;
 use howdah_message::{Message, setting};
+use howdah_source::Input;
 
 use crate::catalog::name::{self, TableName};
 use crate::catalog::session::SessionSettings;
@@ -99,7 +100,14 @@ impl Load<'_> {
         }
         used.check(&table, options)?;
         if used == Use::Add && table.holds_rows(connection).await? == Some(true) {
-            self.control.notice(format!("{} holds rows already; the new ones are added", table.display()));
+            let again = self.inputs.iter().any(Input::is_rejects) && !table.hazards.keys;
+            let again = if again {
+                ", a second time if this reject file was loaded before: no key refuses them"
+            } else {
+                ""
+            };
+            self.control
+                .notice(format!("{} holds rows already; the new ones are added{again}", table.display()));
         }
         Ok(Some(table))
     }

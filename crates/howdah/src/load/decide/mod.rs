@@ -1,6 +1,7 @@
 //! The decision: connections, the place for the rows, the table and the plan, from everything that was found out.
 
 mod arrow;
+mod column_notes;
 mod describe;
 mod existing;
 mod found_types;

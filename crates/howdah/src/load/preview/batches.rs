@@ -16,6 +16,9 @@ use crate::plan::header_match;
 use crate::read::queue;
 use crate::report::DialectSummary;
 
+/// About so long is a value, for a guess at what rows in memory come to.
+const BYTES_PER_VALUE: u64 = 16;
+
 impl Load<'_> {
     /// Reads the schemas of `inputs`.
     pub(in crate::load) async fn preview_batches(&self, inputs: &[Input]) -> Result<Preview, Error> {
@@ -33,12 +36,15 @@ impl Load<'_> {
             .with_detail(format!("columns of the input: {}", listing(&names))));
         }
         let rows = batches.rows();
+        let known: Option<u64> = inputs.iter().map(Input::rows).sum();
+        let bytes = known.map(|rows| rows.saturating_mul(names.len() as u64 * BYTES_PER_VALUE));
         Ok(Preview {
             morsels: MorselSource::Rows(batches),
             dialect: Default::default(),
             summary: DialectSummary::of(self.options.input.format.unwrap_or_default()),
             head: Head::of_schema(names, rows),
             layouts: Layouts::new(),
+            bytes,
         })
     }
 

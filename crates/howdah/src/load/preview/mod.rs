@@ -30,6 +30,8 @@ pub(super) struct Preview {
     pub(super) head: Head,
     /// The inputs whose fields are not those of the head.
     pub(super) layouts: Layouts,
+    /// What the input comes to, where it was seen to its end or says its rows: about so many bytes.
+    pub(super) bytes: Option<u64>,
 }
 
 impl Load<'_> {
@@ -41,6 +43,7 @@ impl Load<'_> {
         existing: Option<&Table>,
     ) -> Result<Preview, Error> {
         let (options, table, usual) = (self.options.clone(), existing.cloned(), usual.clone());
+        let is_one_input = self.inputs.len() == 1;
         let preview = move || -> Result<Preview, Error> {
             let given = &options.input.dialect;
             let values = spelling::of(&options)?;
@@ -52,7 +55,9 @@ impl Load<'_> {
                 decimal_comma: options.input.decimal_comma,
             };
             let fit = |first: &[String]| mapping::fit(first, table.as_ref(), &options);
-            let mut dialect = sniff::sniff(cutter.sample()?, &usual, unsaid, &fit)?;
+            let sample = cutter.sample()?;
+            let bytes = (is_one_input && sample.is_whole).then_some(sample.bytes.len() as u64);
+            let mut dialect = sniff::sniff(sample, &usual, unsaid, &fit)?;
             if given.null.is_none()
                 && let Some(marker) = null_marker::guess(cutter.sample()?, &dialect)
             {
@@ -75,6 +80,7 @@ impl Load<'_> {
                 dialect,
                 head,
                 layouts: Layouts::new(),
+                bytes,
             })
         };
         let mut preview = queue::off_thread(self.control, preview).await??;

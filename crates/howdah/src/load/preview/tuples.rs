@@ -33,6 +33,7 @@ impl Load<'_> {
             summary: DialectSummary::of(Format::Binary),
             head: Head::without_header(fields.unwrap_or_default()),
             layouts: Layouts::new(),
+            bytes: None,
         })
     }
 }
