@@ -27,6 +27,23 @@ pub(crate) fn thousands(value: f64) -> String {
     format!("{sign}{text}{point}{fraction}")
 }
 
+/// The step to which a figure is rounded that was seen from `min` to `max`: the first digit of half that range, so that two or
+/// three digits of the figure are left. One run says nothing of its spread: two.
+pub(crate) fn step_of(figure: f64, min: f64, max: f64) -> f64 {
+    let first_digit = |value: f64| 10.0_f64.powf(value.abs().log10().floor());
+    if figure == 0.0 {
+        return 1.0;
+    }
+    let coarse = first_digit(figure) / 10.0;
+    let half = (max - min) / 2.0;
+    if half > 0.0 { first_digit(half).clamp(coarse / 10.0, coarse) } else { coarse }
+}
+
+/// [`thousands`] of `value` in steps.
+pub(crate) fn stepped(value: f64, step: f64) -> String {
+    thousands((value / step).round() * step)
+}
+
 /// `3.1×`, `240×`.
 pub(crate) fn times(ratio: f64) -> String {
     match ratio {
@@ -68,6 +85,21 @@ pub(crate) fn bytes(count: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_figure_has_the_digits_that_its_spread_allows() {
+        for (figure, min, max, text) in [
+            (526_206.0, 526_206.0, 526_206.0, "530,000"),
+            (526_206.0, 526_100.0, 526_300.0, "526,000"),
+            (526_206.0, 523_000.0, 530_000.0, "526,000"),
+            (526_206.0, 480_000.0, 560_000.0, "530,000"),
+            (526_206.0, 100_000.0, 900_000.0, "530,000"),
+            (14.26, 14.26, 14.26, "14"),
+            (0.0, 0.0, 0.0, "0"),
+        ] {
+            assert_eq!(stepped(figure, step_of(figure, min, max)), text, "{min} to {max}");
+        }
+    }
 
     #[test]
     fn figures_have_their_thousands_apart_and_no_digits_that_mean_nothing() {

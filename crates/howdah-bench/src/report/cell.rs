@@ -37,6 +37,8 @@ pub struct ReportCell {
     pub seconds: Option<Spread>,
     /// Rows a second.
     pub rate: Option<Spread>,
+    /// The step to which its rows a second are rounded: what their spread allows.
+    pub rounded_to: f64,
     /// Rows a second of each run, in their order.
     pub values: Vec<f64>,
     /// The interval in which the median of [`ReportCell::rate`] lies.
@@ -125,6 +127,8 @@ impl ReportCell {
             rows: median(&|record| Some(record.rows as f64)),
             seconds: Spread::of(counting.iter().map(|record| record.seconds)),
             rate: Spread::of(rates()),
+            rounded_to: Spread::of(rates())
+                .map_or(1.0, |rate| number::step_of(rate.median, rate.min, rate.max)),
             values: rates().collect(),
             interval: Interval::of_median(rates()),
             to_slowest: None,
@@ -156,6 +160,11 @@ impl ReportCell {
     #[must_use]
     pub fn median(&self) -> Option<f64> {
         self.rate.map(|rate| rate.median)
+    }
+
+    /// Rows a second with the digits that their spread allows.
+    pub(super) fn shown(&self, rate: f64) -> String {
+        number::stepped(rate, self.rounded_to)
     }
 
     /// Returns true if as many rows were loaded as its place on the axis says. A first part of them is a figure of

@@ -26,9 +26,9 @@ function marker(parent, kind, x, y, size, colour, hollow) {
 }
 
 function rateRows(cell) {
-  const rows = [["rows/s, median", Format.number(cell.rate.median)]];
-  rows.push(["min to max", `${Format.number(cell.rate.min)} to ${Format.number(cell.rate.max)}`]);
-  if (cell.interval) rows.push([`${Format.share(cell.interval.confidence)} interval`, `${Format.number(cell.interval.low)} to ${Format.number(cell.interval.high)}`]);
+  const rows = [["rows/s, median", Format.stepped(cell.rate.median, cell.rounded_to)]];
+  rows.push(["min to max", `${Format.stepped(cell.rate.min, cell.rounded_to)} to ${Format.stepped(cell.rate.max, cell.rounded_to)}`]);
+  if (cell.interval) rows.push([`${Format.share(cell.interval.confidence)} interval`, `${Format.stepped(cell.interval.low, cell.rounded_to)} to ${Format.stepped(cell.interval.high, cell.rounded_to)}`]);
   rows.push(["runs", `${cell.runs}`]);
   if (cell.to_slowest) rows.push(["against the slowest", Format.times(cell.to_slowest)]);
   if (cell.of_best !== null) rows.push(["of the best", Format.share(cell.of_best)]);
@@ -61,7 +61,7 @@ function curves(section, styles) {
     if (!shown.length) return shape(svg, "text", { x: width / 2, y: height / 2, "text-anchor": "middle", class: "axis" }, "every series is switched off");
     const places = [...new Set(measured.concat(beside).map((point) => point.x))].sort((a, b) => a - b);
     const values = shown.flatMap((cell) => [cell.rate.min, cell.rate.max]).concat(beside.map((figure) => figure.rows_per_s));
-    const span = view.log ? [Math.min(...values) / 1.35, Math.max(...values) * 1.35] : [0, Math.max(...values) * 1.06];
+    const span = fromTickToTick(view.log ? "log" : "linear", Math.min(...values), Math.max(...values), 6);
     const logX = places[0] > 0 && places.at(-1) / places[0] >= 8;
     const x = scale(logX ? "log" : "linear", [places[0], places.at(-1)], places.length > 1 ? [left + 14, right - 14] : [(left + right) / 2, right]);
     const y = scale(view.log ? "log" : "linear", span, [bottom, top]);
@@ -101,7 +101,7 @@ function curves(section, styles) {
       guide.setAttribute("x2", x(place));
       guide.setAttribute("visibility", "visible");
       const here = shown.filter((cell) => cell.x === place).sort((a, b) => b.rate.median - a.rate.median);
-      const rows = here.map((cell) => [cell.series + (cell.prefix ? " (a first part)" : ""), Format.number(cell.rate.median), styles[cell.series].colour]);
+      const rows = here.map((cell) => [cell.series + (cell.prefix ? " (a first part)" : ""), Format.stepped(cell.rate.median, cell.rounded_to), styles[cell.series].colour]);
       for (const figure of beside.filter((figure) => figure.x === place)) rows.push([`${figure.series}, published`, Format.number(figure.rows_per_s), "var(--quiet)"]);
       view.tip(event, `${Format.number(place)} ${section.axis}: rows/s`, rows);
     };
@@ -204,7 +204,7 @@ function bars(section) {
       if (figure) marker(group, 3, x(figure.rows_per_s), y, 4, "var(--ink)", true);
       const end = Math.max(at, x(cell.rate.max), figure && x(figure.rows_per_s) < at + 90 ? x(figure.rows_per_s) : 0) + 10;
       const text = shape(group, "text", { x: end, y: y + 4 });
-      shape(text, "tspan", { class: "strong" }, Format.number(cell.rate.median));
+      shape(text, "tspan", { class: "strong" }, Format.stepped(cell.rate.median, cell.rounded_to));
       shape(text, "tspan", { dx: 8, class: "small" }, `${cell.to_slowest ? Format.times(cell.to_slowest) : ""}${cell.near_ceiling && width > 620 ? " near the ceiling" : ""}`);
       group.onpointermove = group.onpointerdown = (event) => view.tip(event, nameOf(section, cell), rateRows(cell).concat(figure ? [["published", Format.number(figure.rows_per_s)]] : []));
     });
@@ -248,7 +248,7 @@ function ladder(section) {
       if (figure) marker(group, 3, x(figure.rows_per_s), y, 4, "var(--ink)", true);
       bottom = y;
       const text = shape(group, "text", { x: Math.max(at, start, x(cell.rate.max)) + 10, y: y + 4 });
-      shape(text, "tspan", { class: "strong" }, Format.number(cell.rate.median));
+      shape(text, "tspan", { class: "strong" }, Format.stepped(cell.rate.median, cell.rounded_to));
       if (cell.step) shape(text, "tspan", { dx: 8, class: cell.step_in_doubt ? "quiet" : cell.step >= 1 ? "good" : "bad" }, cell.step >= 2 ? Format.times(cell.step) : Format.gain(cell.step));
       const rest = rateRows(cell).concat(cell.step ? [["against the step before", Format.gain(cell.step)]] : [], figure ? [["published", Format.number(figure.rows_per_s)]] : []);
       group.onpointermove = group.onpointerdown = (event) => view.tip(event, cell.series, rest.concat(cell.changes.map((change) => change.split(/: (.*)/s).slice(0, 2))));

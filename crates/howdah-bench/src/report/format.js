@@ -24,6 +24,8 @@ const Format = {
     const digits = size === 0 || size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
     return value.toLocaleString("en", { maximumFractionDigits: digits });
   },
+  // No more digits than the spread of runs allows.
+  stepped: (value, step) => Format.number(Math.round(value / step) * step),
   short(value) {
     for (const [size, unit] of [[1e9, " G"], [1e6, " M"], [1e3, " k"]])
       if (Math.abs(value) >= size) return `${Number((value / size).toPrecision(3))}${unit}`;
@@ -78,7 +80,24 @@ function decades(from, to, wanted) {
     for (const digit of within) all.push(digit * 10 ** power);
   const inside = all.filter((tick) => tick >= from * 0.999 && tick <= to * 1.001);
   const skip = Math.ceil(inside.length / (wanted + 2));
-  return inside.filter((_, index) => index % skip === 0);
+  // The greatest stays: it says how far the axis goes.
+  return inside.filter((_, index) => (inside.length - 1 - index) % skip === 0);
+}
+
+// From tick to tick, so that no value lies beyond the last label.
+function fromTickToTick(kind, least, most, wanted) {
+  const powers = (value, digits) => {
+    const power = 10 ** Math.floor(Math.log10(value));
+    return [...digits, 10].map((digit) => digit * power);
+  };
+  if (kind === "log" && most / least > 6) {
+    const digits = Math.log10(most / least) > 3.2 ? [1] : Math.log10(most / least) > 1.1 ? [1, 3] : [1, 2, 5];
+    return [powers(least, digits).findLast((tick) => tick <= least * 1.001), powers(most, digits).find((tick) => tick >= most * 0.999)];
+  }
+  const [first, second] = steps(kind === "log" ? least : 0, most, wanted);
+  const step = second - first;
+  const from = kind === "log" ? Math.floor(least / step) * step : 0;
+  return [from > 0 || kind !== "log" ? from : least / 1.35, Math.ceil(most / step - 1e-9) * step];
 }
 
 function steps(from, to, wanted) {

@@ -35,6 +35,11 @@ fn rate(cell: &ReportCell) -> f64 {
     cell.median().unwrap_or(0.0)
 }
 
+/// Its rows a second, as they are printed.
+fn figure(cell: &ReportCell) -> String {
+    cell.shown(rate(cell))
+}
+
 fn extremes<'a>(cells: &[&'a ReportCell]) -> Option<(&'a ReportCell, &'a ReportCell)> {
     let best = cells.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
     let slowest = cells.iter().min_by(|a, b| rate(a).total_cmp(&rate(b)))?;
@@ -44,7 +49,7 @@ fn extremes<'a>(cells: &[&'a ReportCell]) -> Option<(&'a ReportCell, &'a ReportC
 /// The fastest of them beside the slowest; `more` is said of the fastest.
 fn bars(cells: &[&ReportCell], more: &str) -> String {
     let Some((best, slowest)) = extremes(cells) else { return String::new() };
-    let figure = format!("{} rows/s", thousands(rate(best)));
+    let figure = format!("{} rows/s", figure(best));
     if cells.len() == 1 {
         return format!("{} reaches {figure}.{more}", name(best));
     }
@@ -74,7 +79,7 @@ fn durable_instead(best: &ReportCell, cells: &[&ReportCell]) -> String {
     let best = name(best);
     match extremes(&durable) {
         Some((cell, _)) => {
-            let figure = thousands(rate(cell));
+            let figure = figure(cell);
             format!(" But {best} {what}; the fastest durable way is {}, {figure} rows/s.", name(cell))
         }
         None => format!(" But {best} {what}."),
@@ -137,7 +142,7 @@ fn curves(axis: &str, cells: &[&ReportCell]) -> String {
     let Some(&x) = shared else {
         let Some((best, _)) = extremes(&cells) else { return String::new() };
         let place = best.x.map_or(String::new(), |x| format!(" at {} {axis}", thousands(x)));
-        return format!("{} is fastest{place}: {} rows/s.", name(best), thousands(rate(best)));
+        return format!("{} is fastest{place}: {} rows/s.", name(best), figure(best));
     };
     let here = at(x);
     let Some((best, slowest)) = extremes(&here) else { return String::new() };
@@ -147,7 +152,7 @@ fn curves(axis: &str, cells: &[&ReportCell]) -> String {
         name(best),
         times(rate(best) / rate(slowest)),
         name(slowest),
-        thousands(rate(best))
+        figure(best)
     );
     // Where another leads at the small end, that is the crossover readers look for.
     let leader = |x: f64| extremes(&at(x)).map(|(best, _)| best);
@@ -169,8 +174,8 @@ fn waterfall(cells: &[&ReportCell]) -> String {
         name(first),
         name(last),
         times(rate(last) / rate(first)),
-        thousands(rate(first)),
-        thousands(rate(last))
+        figure(first),
+        figure(last)
     );
     text += &first_parts(&[first, last]);
     let step = |cell: &ReportCell| cell.step.filter(|_| !cell.step_in_doubt).unwrap_or(0.0);
@@ -182,7 +187,7 @@ fn waterfall(cells: &[&ReportCell]) -> String {
     let durable = cells.iter().rev().find(|cell| after_a_crash(cell).is_none());
     match (after_a_crash(last), durable) {
         (Some(what), Some(cell)) => {
-            let (last, cell, figure) = (name(last), name(cell), thousands(rate(cell)));
+            let (last, cell, figure) = (name(last), name(cell), figure(cell));
             text + &format!(" But {last} {what}; the last step that keeps rows is {cell}, {figure} rows/s.")
         }
         _ => text,

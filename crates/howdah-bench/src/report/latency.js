@@ -134,7 +134,7 @@ function latencies(section, styles, percentile) {
   const names = [...new Set(cells.map((cell) => cell.series))];
   const all = names.map((name) => ({
     name, ...styles[name],
-    points: cells.filter((cell) => cell.series === name && cell.latency[percentile] !== null).map((cell) => ({ x: cell.x, ms: cell.latency[percentile], more: [["rows/s", Format.number(cell.rate.median)]] })),
+    points: cells.filter((cell) => cell.series === name && cell.latency[percentile] !== null).map((cell) => ({ x: cell.x, ms: cell.latency[percentile], more: [["rows/s", Format.stepped(cell.rate.median, cell.rounded_to)]] })),
   }));
   const ticks = [...new Set(cells.map((cell) => cell.x))].sort((a, b) => a - b);
   return lines(all, { logX: false, ticks, xName: section.axis, formatX: Format.number, formatTip: (x) => `${Format.number(x)} ${section.axis}` });

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::summary::{Promise, PublishedFigure, ReportCell, ScenarioSummary, SectionSummary, Summary};
-use crate::number::{bytes, gain, milliseconds, thousands, times};
+use crate::number::{bytes, gain, milliseconds, stepped, thousands, times};
 use crate::table::Table;
 
 /// How figures are to be read, whatever the scenario.
@@ -81,6 +81,13 @@ fn one_section(section: &SectionSummary) -> String {
     }
     if !section.published.is_empty() {
         text += &format!("\nPublished figures beside these:\n\n{}", published(section).render());
+        let buts = buts(section);
+        if !buts.is_empty() {
+            text += &format!("\n{buts}");
+        }
+    }
+    if section.published_elsewhere > 0 {
+        text += &format!("\n{}\n", not_measured(section.published_elsewhere));
     }
     if let Some(table) = evidence(section) {
         text += &format!("\nWhere the time went:\n\n{}", table.render());
@@ -104,6 +111,10 @@ fn over_the_axis(section: &SectionSummary) -> Table {
     let mut series: Vec<&str> = Vec::new();
     let mut places: Vec<Option<f64>> = Vec::new();
     for cell in &section.cells {
+        // What was never measured is said below.
+        if cell.rate.is_none() {
+            continue;
+        }
         if !series.contains(&cell.series.as_str()) {
             series.push(&cell.series);
         }
@@ -118,11 +129,11 @@ fn over_the_axis(section: &SectionSummary) -> Table {
         let figure = |name: &&str| {
             let cell = section.cells.iter().find(|cell| cell.series == **name && cell.x == x);
             match cell.and_then(|cell| Some((cell, cell.median()?))) {
-                Some((cell, rate)) if cell.of_best == Some(1.0) => format!("**{}**", thousands(rate)),
+                Some((cell, rate)) if cell.of_best == Some(1.0) => format!("**{}**", cell.shown(rate)),
                 Some((cell, rate)) if !cell.in_place() => {
-                    format!("{} (first {})", thousands(rate), thousands(cell.rows.unwrap_or(0.0)))
+                    format!("{} (first {})", cell.shown(rate), thousands(cell.rows.unwrap_or(0.0)))
                 }
-                Some((_, rate)) => thousands(rate),
+                Some((cell, rate)) => cell.shown(rate),
                 None => "—".to_owned(),
             }
         };
@@ -145,15 +156,15 @@ fn rates(section: &SectionSummary) -> Table {
     }
     header.extend(["durability", ""]);
     let mut table = Table::new(header);
-    for cell in &section.cells {
+    for cell in section.cells.iter().filter(|cell| cell.rate.is_some()) {
         let or_dash = |text: Option<String>| text.unwrap_or_else(|| "—".to_owned());
         let mut row = vec![
             label(section, cell),
-            or_dash(cell.median().map(thousands)),
+            or_dash(cell.median().map(|rate| cell.shown(rate))),
             or_dash(
                 cell.rate
                     .filter(|_| cell.runs > 1)
-                    .map(|rate| format!("{} to {}", thousands(rate.min), thousands(rate.max))),
+                    .map(|rate| format!("{} to {}", cell.shown(rate.min), cell.shown(rate.max))),
             ),
             cell.runs.to_string(),
             or_dash(cell.to_slowest.map(times)),
@@ -202,24 +213,67 @@ fn flags(cell: &ReportCell) -> String {
     flags.join(", ")
 }
 
+/// A line for each thing that is to be said, with all cells that it is to be said of.
 fn marks(section: &SectionSummary) -> String {
-    let line_of = |cell: &ReportCell| {
+    let mut groups: Vec<(String, Vec<&ReportCell>)> = Vec::new();
+    for cell in &section.cells {
         let marks = cell.marks().join("; ");
-        (!marks.is_empty()).then(|| format!("- {}: {}\n", label(section, cell), line(&marks)))
+        match groups.iter_mut().find(|(said, _)| *said == marks) {
+            _ if marks.is_empty() => {}
+            Some((_, cells)) => cells.push(cell),
+            None => groups.push((marks, vec![cell])),
+        }
+    }
+    let line_of = |(marks, cells): &(String, Vec<&ReportCell>)| {
+        format!("- {}: {}\n", labels(section, cells), line(marks))
     };
-    section.cells.iter().filter_map(line_of).collect()
+    groups.iter().map(line_of).collect()
+}
+
+/// Several cells of a section; a series that is among them with all of its places by its name alone.
+fn labels(section: &SectionSummary, cells: &[&ReportCell]) -> String {
+    let mut all: Vec<String> = Vec::new();
+    for cell in cells {
+        let of_series = |it: &ReportCell| it.series == cell.series;
+        let is_whole = section.cells.iter().filter(|it| of_series(it)).count()
+            == cells.iter().filter(|it| of_series(it)).count();
+        let label = if is_whole && cells.len() > 1 { line(&cell.series) } else { label(section, cell) };
+        if !all.contains(&label) {
+            all.push(label);
+        }
+    }
+    all.join("; ")
+}
+
+/// How the published figures mislead, each reason once.
+fn buts(section: &SectionSummary) -> String {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for figure in section.published.iter().filter(|figure| !figure.but.is_empty()) {
+        let series = figure.series.as_str();
+        match groups.iter_mut().find(|(but, _)| *but == figure.but) {
+            Some((_, all)) if all.contains(&series) => {}
+            Some((_, all)) => all.push(series),
+            None => groups.push((figure.but.as_str(), vec![series])),
+        }
+    }
+    groups.iter().map(|(but, series)| format!("- {}: {}\n", line(&series.join("; ")), line(but))).collect()
+}
+
+/// That a study printed `number` more figures.
+fn not_measured(number: usize) -> String {
+    let figures = if number == 1 { "figure was" } else { "figures were" };
+    format!("{number} more published {figures} not measured here.")
 }
 
 fn published(section: &SectionSummary) -> Table {
-    let mut table = Table::new(["", "published rows/s", "here", "here ÷ published", "but"]);
-    for PublishedFigure { series, x, rows_per_s, measured, but } in &section.published {
+    let mut table = Table::new(["", "published rows/s", "here", "here ÷ published"]);
+    for PublishedFigure { series, x, rows_per_s, measured, rounded_to, .. } in &section.published {
         let place = x.map_or(String::new(), |x| format!(", {}", thousands(x)));
         table.row([
             format!("{}{place}", line(series)),
             thousands(*rows_per_s),
-            measured.map_or("not measured".to_owned(), thousands),
-            measured.map_or("—".to_owned(), |measured| times(measured / rows_per_s)),
-            line(but),
+            stepped(*measured, *rounded_to),
+            times(measured / rows_per_s),
         ]);
     }
     table

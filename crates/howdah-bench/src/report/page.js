@@ -160,6 +160,7 @@ function sectionOf(section, id) {
     section.promises.length ? [element("h4", {}, "Promised, and measured here"), promisesTable(section)] : "",
     section.elsewhere && element("p", { class: "note" }, section.elsewhere.replaceAll("**", "")),
     section.published.length ? [element("h4", {}, "Published, and measured here"), publishedTable(section)] : "",
+    notMeasured(section),
     every,
     measured ? timeFigure(section) || "" : "",
     all);

@@ -6,7 +6,7 @@ pub use super::cell::{ReportCell, Trouble};
 pub use super::criteria::Promise;
 use super::{criteria, headline, rank};
 use crate::record::Record;
-use crate::scenario::{Chart, Scenario, Section};
+use crate::scenario::{Chart, Published, Scenario, Section};
 
 /// Everything that was measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -55,8 +55,10 @@ pub struct SectionSummary {
     pub promises: Vec<Promise>,
     /// A sentence on the share of the machine that other programs took; empty where that was not measured.
     pub elsewhere: String,
-    /// Figures that a study printed, beside ours.
+    /// Figures that a study printed, beside ours: those that were measured here, too.
     pub published: Vec<PublishedFigure>,
+    /// How many more the study printed.
+    pub published_elsewhere: usize,
 }
 
 /// A printed figure and ours.
@@ -68,8 +70,10 @@ pub struct PublishedFigure {
     pub x: Option<f64>,
     /// Rows a second as printed.
     pub rows_per_s: f64,
-    /// Rows a second here; None where it was not measured, or on fewer rows than those of the place.
-    pub measured: Option<f64>,
+    /// Rows a second here, on as many rows as the place says.
+    pub measured: f64,
+    /// The step to which these are rounded.
+    pub rounded_to: f64,
     /// The reason why the printed figure misleads; empty where it does not.
     pub but: String,
 }
@@ -166,18 +170,8 @@ fn one_section(name: &str, records: &[&Record], known: Option<&Section>) -> Sect
                 .then(b.median().unwrap_or(-1.0).total_cmp(&a.median().unwrap_or(-1.0)))
         });
     }
-    let published = known.map_or(&[][..], |section| section.published).iter().map(|figure| PublishedFigure {
-        series: figure.series.to_owned(),
-        x: figure.x,
-        rows_per_s: figure.rows_per_s,
-        measured: cells
-            .iter()
-            .find(|cell| cell.series == figure.series && (figure.x.is_none() || cell.x == figure.x))
-            .filter(|cell| cell.in_place())
-            .and_then(ReportCell::median),
-        but: figure.but.to_owned(),
-    });
-    let published = published.collect();
+    let printed = known.map_or(&[][..], |section| section.published);
+    let published: Vec<_> = printed.iter().filter_map(|figure| beside(figure, &cells)).collect();
     SectionSummary {
         name: name.to_owned(),
         title: known.map_or(name, |section| section.title).to_owned(),
@@ -198,8 +192,24 @@ fn one_section(name: &str, records: &[&Record], known: Option<&Section>) -> Sect
         promises: criteria::judge(known.map_or(&[][..], |section| section.criteria), records),
         elsewhere: criteria::elsewhere(records),
         cells,
+        published_elsewhere: printed.len() - published.len(),
         published,
     }
+}
+
+/// A printed figure beside ours, if there is one on as many rows.
+fn beside(printed: &Published, cells: &[ReportCell]) -> Option<PublishedFigure> {
+    let is_of =
+        |cell: &&ReportCell| cell.series == printed.series && (printed.x.is_none() || cell.x == printed.x);
+    let cell = cells.iter().find(is_of).filter(|cell| cell.in_place())?;
+    Some(PublishedFigure {
+        series: printed.series.to_owned(),
+        x: printed.x,
+        rows_per_s: printed.rows_per_s,
+        measured: cell.median()?,
+        rounded_to: cell.rounded_to,
+        but: printed.but.to_owned(),
+    })
 }
 
 /// Series in the order in which they first occur, each along the axis.

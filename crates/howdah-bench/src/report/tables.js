@@ -23,31 +23,51 @@ function marksOf(cell) {
 
 // The axis down, the series across.
 function overview(section) {
-  const names = [...new Set(section.cells.map((cell) => cell.series))];
-  const places = [...new Set(section.cells.map((cell) => cell.x))].sort((a, b) => a - b);
+  // What was never measured is said below.
+  const measured = section.cells.filter((cell) => cell.rate);
+  const names = [...new Set(measured.map((cell) => cell.series))];
+  const places = [...new Set(measured.map((cell) => cell.x))].sort((a, b) => a - b);
   const find = (name, x) => section.cells.find((cell) => cell.series === name && cell.x === x);
   const lines = places.map((x) => {
     const found = names.map((name) => find(name, x));
     const classes = Object.fromEntries(found.map((cell, index) => [index + 1, cell && cell.of_best === 1 ? "best" : ""]));
-    return { cells: [x === null ? "—" : Format.number(x), ...found.map((cell) => (cell && cell.rate ? Format.number(cell.rate.median) + (inPlace(cell) ? (cell.prefix ? " *" : "") : ` (first ${Format.number(cell.rows)})`) : "—"))], classes };
+    return { cells: [x === null ? "—" : Format.number(x), ...found.map((cell) => (cell && cell.rate ? Format.stepped(cell.rate.median, cell.rounded_to) + (inPlace(cell) ? (cell.prefix ? " *" : "") : ` (first ${Format.number(cell.rows)})`) : "—"))], classes };
   });
   const made = table([section.axis || "", ...names.map((name) => `#${name}`)], lines);
   const starred = section.cells.some((cell) => cell.prefix && inPlace(cell)) ? " * a first part of the rows: all of them would have taken longer than allowed." : "";
   return [made, element("p", { class: "caption" }, `Rows/s, medians; the best of each line is bold.${starred}`)];
 }
 
+// Cells of which nothing else is to be said stand in one line; a series of which all places are among them by its name alone.
+function namesOf(section, cells) {
+  const count = (all, series) => all.filter((cell) => cell.series === series).length;
+  const isWhole = (cell) => cells.length > 1 && count(cells, cell.series) === count(section.cells, cell.series);
+  return [...new Set(cells.map((cell) => (isWhole(cell) ? cell.series : nameOf(section, cell))))].join("; ");
+}
+
+// Each cell that was measured, and those that were not by what is said of them.
+function inLines(cells) {
+  const lines = new Map();
+  for (const cell of cells) {
+    const key = cell.rate ? cell : `${marksOf(cell)} ${cell.conditions.durability}`;
+    lines.set(key, [...(lines.get(key) || []), cell]);
+  }
+  return [...lines.values()];
+}
+
 function rates(section) {
   const waterfall = section.chart === "waterfall";
   const headings = ["", "#rows/s", "#min to max", "#runs", "#× slowest", "#of best", ...(waterfall ? ["#step", "what changed"] : []), "after a crash", ""];
-  return table(headings, section.cells.map((cell) => {
+  return table(headings, inLines(section.cells).map((alike) => {
+    const [cell] = alike;
     const marks = marksOf(cell);
     // With few runs the interval is from the least to the greatest, and once is enough.
     const narrower = cell.interval && (cell.interval.low > cell.rate.min || cell.interval.high < cell.rate.max);
-    const interval = narrower ? element("span", { class: "sub" }, `median ${Format.share(cell.interval.confidence)}: ${Format.number(cell.interval.low)} to ${Format.number(cell.interval.high)}`) : "";
+    const interval = narrower ? element("span", { class: "sub" }, `median ${Format.share(cell.interval.confidence)}: ${Format.stepped(cell.interval.low, cell.rounded_to)} to ${Format.stepped(cell.interval.high, cell.rounded_to)}`) : "";
     const cells = [
-      nameOf(section, cell),
-      cell.rate ? Format.number(cell.rate.median) : "—",
-      cell.runs > 1 ? [`${Format.number(cell.rate.min)} to ${Format.number(cell.rate.max)}`, interval].filter(Boolean) : cell.runs ? "one run" : "—",
+      namesOf(section, alike),
+      cell.rate ? Format.stepped(cell.rate.median, cell.rounded_to) : "—",
+      cell.runs > 1 ? [`${Format.stepped(cell.rate.min, cell.rounded_to)} to ${Format.stepped(cell.rate.max, cell.rounded_to)}`, interval].filter(Boolean) : cell.runs ? "one run" : "—",
       `${cell.runs}`,
       cell.to_slowest ? Format.times(cell.to_slowest) : "—",
       cell.of_best === null ? "—" : Format.share(cell.of_best),
@@ -60,16 +80,23 @@ function rates(section) {
 }
 
 function publishedTable(section) {
-  return table(["", "#published rows/s", "#here", "#here ÷ published", "but"], section.published.map((figure) => ({
+  const made = table(["", "#published rows/s", "#here", "#here ÷ published"], section.published.map((figure) => ({
     cells: [
       figure.x === null ? figure.series : `${figure.series}, ${Format.number(figure.x)} ${section.axis || ""}`,
       Format.number(figure.rows_per_s),
-      figure.measured === null ? "not measured" : Format.number(figure.measured),
-      figure.measured === null ? "—" : Format.times(figure.measured / figure.rows_per_s),
-      figure.but,
+      Format.stepped(figure.measured, figure.rounded_to),
+      Format.times(figure.measured / figure.rows_per_s),
     ],
-    classes: { 4: "wide" },
   })));
+  const buts = new Map();
+  for (const { but, series } of section.published) if (but) buts.set(but, new Set([...(buts.get(but) || []), series]));
+  return [made, buts.size ? element("ul", { class: "caption" }, [...buts].map(([but, series]) => element("li", {}, `${[...series].join("; ")}: ${but}`))) : ""];
+}
+
+// That a study printed figures of what was not measured.
+function notMeasured(section) {
+  const number = section.published_elsewhere;
+  return number ? element("p", { class: "caption" }, `${number} more published ${number === 1 ? "figure was" : "figures were"} not measured here.`) : "";
 }
 
 function promisesTable(section) {
@@ -89,7 +116,7 @@ function evidence(section) {
     const phases = cell.phases.map(([name, seconds]) => `${name} ${Format.seconds(seconds)}`).join(", ");
     return [element("code", {}, c.command), element("span", { class: "sub" }, parts.filter(Boolean).join("; ")), element("span", { class: "sub" }, phases)];
   };
-  return table(["", "#rows", "#seconds", "#client CPU", "#server CPU", "#peak memory", "#WAL", "#WAL a row", "#checkpoints", "how"], section.cells.map((cell) => ({
+  return table(["", "#rows", "#seconds", "#client CPU", "#server CPU", "#peak memory", "#WAL", "#WAL a row", "#checkpoints", "how"], section.cells.filter((cell) => cell.rate).map((cell) => ({
     cells: [
       nameOf(section, cell),
       or(cell.rows, Format.number),

@@ -20,7 +20,7 @@ pub(super) const LAB: [(&str, &str); 6] = [
 
 pub(super) const SCENARIO: Scenario = Scenario {
     name: NAME,
-    title: "Five paths for a million events",
+    title: "Paths for events into a table",
     question: "How much faster than a row at a time can typed rows become, and what makes it so?",
     study: Some(1),
     cells,

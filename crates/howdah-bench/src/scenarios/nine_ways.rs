@@ -48,7 +48,7 @@ const TOOLS: [(&str, &str); 12] = [
 
 pub(super) const SCENARIO: Scenario = Scenario {
     name: NAME,
-    title: "Nine ways, from a hundred rows to a million",
+    title: "Ways of writing, by number of rows",
     question: "From how many rows on does each way pay, and where do the curves cross?",
     study: Some(2),
     cells,

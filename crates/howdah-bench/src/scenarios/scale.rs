@@ -24,7 +24,7 @@ const PUBLISHED: [Published; 20] = published_at(
 
 pub(super) const SCENARIO: Scenario = Scenario {
     name: NAME,
-    title: "From a million rows up",
+    title: "Larger and larger loads",
     question: "Does a row cost the same at the end of a large load as at its beginning?",
     study: Some(4),
     cells,

@@ -15,7 +15,7 @@ const ONCE: &str = "one run, over a Unix socket";
 
 pub(super) const SCENARIO: Scenario = Scenario {
     name: NAME,
-    title: "Six techniques on a keyed table",
+    title: "Techniques on a keyed table",
     question: "What do commits, statements and prepared statements cost, and which settings and keys matter?",
     study: Some(3),
     cells,

@@ -138,7 +138,7 @@ fn a_figure_of_a_study_is_not_set_beside_a_first_part_of_its_rows() {
         let mut record = run("nine-ways", "rows", "copy-binary", Some(1e6), 1_000, 1_000.0);
         record.conditions.rows_asked = 1_000_000;
         record.outcome = outcome;
-        section(&[record], "rows").published[0].measured
+        section(&[record], "rows").published.first().map(|figure| figure.measured)
     };
     assert_eq!(measured(Outcome::Prefix), None);
     assert!(measured(Outcome::Verified).is_some());
@@ -222,12 +222,37 @@ fn latencies_under_a_set_load_are_what_is_told_of_it() {
 }
 
 #[test]
-fn a_published_figure_stands_beside_ours_even_where_ours_is_missing() {
-    let of = |records: &[Record]| section(records, "at-1m").published[0].measured;
-    assert!(of(&records()).is_some_and(|rate| (600_000.0..700_000.0).contains(&rate)));
+fn a_published_figure_stands_beside_ours_and_the_others_are_counted() {
+    let all = section(&records(), "at-1m");
+    assert!((600_000.0..700_000.0).contains(&all.published[0].measured));
+    assert_eq!(all.published_elsewhere, 0);
     let records = rates("at-1m", "insert", &[1.0, 2.0]);
-    assert_eq!(of(&records), None);
-    assert!(written(&records)[1].contains("| not measured |"));
+    let none = section(&records, "at-1m");
+    assert_eq!((none.published.len(), none.published_elsewhere), (0, 1));
+    assert!(written(&records)[1].contains("1 more published figure was not measured here."));
+}
+
+#[test]
+fn what_was_not_measured_is_one_line_for_one_reason() {
+    let mut records = rates("rows", "copy-text", &[1.0, 100.0]);
+    for (series, x) in [("pgx", 1e3), ("pgx", 1e4), ("odd, tool", 1e3), ("copy-text", 1e4)] {
+        let outcome = Outcome::Skipped;
+        let reason = Some("it is not installed".to_owned());
+        records.push(Record { outcome, reason, ..run("nine-ways", "rows", series, Some(x), 1000, 1.0) });
+    }
+    let [_, markdown, _] = written(&records);
+    let said = "- copy-text, 10,000 rows; pgx; odd, tool: skipped: it is not installed\n";
+    assert!(markdown.contains(said), "{markdown}");
+    assert_eq!(markdown.matches("pgx").count(), 1, "{markdown}");
+}
+
+#[test]
+fn figures_have_the_digits_that_their_spread_allows() {
+    let of = |figures: &[f64]| written(&rates("at-1m", "copy-text", figures))[1].clone();
+    let one = of(&[1.0, 526_206.0]);
+    assert!(one.contains("530,000 rows/s") && !one.contains("526"), "{one}");
+    let three = of(&[1.0, 526_206.0, 523_411.0, 529_873.0]);
+    assert!(three.contains("| 526,000 | 523,000 to 530,000 |"), "{three}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use howdah_bench::report::summary::Summary;
+use howdah_bench::report::summary::{ReportCell, Summary};
 use howdah_bench::report::write;
 use howdah_testkit::require::missing;
 use serde_json::{Value, json};
@@ -65,7 +65,10 @@ fn the_page_draws_answers_and_asks_for_nothing() {
     write(directory.path(), &records, &example::SCENARIOS, example::ENVIRONMENT).unwrap();
     let html = fs::read_to_string(directory.path().join("report.html")).unwrap();
     let summary = Summary::of(&records, &example::SCENARIOS);
-    let values: Vec<f64> = summary.cells().filter_map(|(_, _, cell)| cell.median()).collect();
+    let stepped = |(_, _, cell): (_, _, &ReportCell)| {
+        cell.median().map(|median| (median / cell.rounded_to).round() * cell.rounded_to)
+    };
+    let values: Vec<f64> = summary.cells().filter_map(stepped).collect();
     for width in [1200, 500] {
         let Seen { reader, console } = open(browser, directory.path(), &html, width, &values);
         assert_eq!(console, Vec::<String>::new());
