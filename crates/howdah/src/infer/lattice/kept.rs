@@ -139,15 +139,6 @@ impl KeptFrom {
         }
     }
 
-    /// Where the first stands.
-    fn place(&self, is_one_input: bool) -> String {
-        match (self.first.line.map(|line| format!("line {line}")), is_one_input) {
-            (Some(line), true) => line,
-            (Some(line), false) => format!("{}, {line}", self.first.source),
-            (None, _) => self.first.to_string(),
-        }
-    }
-
     /// The reason with the option to type; `is_one_input`: its name need not be said.
     pub(crate) fn message(&self, column: &str, is_one_input: bool) -> Message {
         let KeptFrom { ty, fit, values, shown, .. } = self;

@@ -5,7 +5,9 @@ use howdah_message::{Message, setting};
 use crate::catalog::name::display;
 use crate::infer::lattice::ColumnLattice;
 use crate::infer::lattice::kept::KeptFrom;
+use crate::infer::spelling_advice::{self, SeenColumn};
 use crate::load::Load;
+use crate::options::Inference;
 use crate::plan::Plan;
 
 /// So many columns are named in a line.
@@ -15,15 +17,46 @@ const NAMED: usize = 3;
 const KINDS: usize = 5;
 
 impl Load<'_> {
-    /// Says of columns of text that would have a narrower type but for few values what these are, and keeps it for the report.
+    /// Says which columns of text would be numbers or dates under an option, and keeps it for the report.
+    pub(super) fn advise_spelling(&mut self, plan: &Plan, lattices: &[ColumnLattice]) {
+        let columns: Vec<SeenColumn<'_>> = plan
+            .columns
+            .iter()
+            .zip(lattices)
+            .map(|(column, lattice)| SeenColumn {
+                name: &column.name,
+                lattice,
+                declared: column.is_declared.then_some(column.base_type.0),
+            })
+            .collect();
+        for advice in spelling_advice::of(&columns, &plan.reading.dialect, self.options) {
+            let message = advice.message();
+            self.control.notice(message.clone());
+            self.because.extend(advice.columns.iter().map(|name| ((*name).to_owned(), message.clone())));
+        }
+    }
+
+    /// Says of columns of text that would have a narrower type but for few values what these are, or that these are rejected, and
+    /// keeps it for the report.
     pub(in crate::load) fn say_what_keeps(&mut self, plan: &Plan, lattices: &[ColumnLattice]) {
         let is_one_input = self.inputs.len() == 1;
-        let undeclared = plan.columns.iter().zip(lattices).filter(|(column, _)| !column.is_declared);
-        let kept: Vec<(&str, KeptFrom)> = undeclared
-            // Markers that are frequent are said already, with what to do.
-            .filter(|(_, lattice)| lattice.null_markers().is_none())
-            .filter_map(|(column, lattice)| Some((&*column.name, lattice.kept_from()?)))
-            .collect();
+        let rejects = self.options.columns.infer == Inference::Mostly;
+        let mut kept: Vec<(&str, KeptFrom)> = Vec::new();
+        for (column, lattice) in plan.columns.iter().zip(lattices).filter(|(column, _)| !column.is_declared) {
+            let name = &*column.name;
+            if let Some(mostly) = lattice.mostly().filter(|_| rejects) {
+                let said = mostly.rejection(name, is_one_input);
+                self.control.notice(said.clone());
+                self.because.retain(|of| of.0 != name);
+                self.because.push((name.to_owned(), said));
+            } else if let Some(few) = lattice.kept_from()
+                // Markers that are frequent are said already, with what to do, and so is another spelling.
+                && lattice.null_markers().is_none()
+                && self.because.iter().all(|of| of.0 != name)
+            {
+                kept.push((name, few));
+            }
+        }
         what_keeps(&kept, is_one_input).into_iter().for_each(|note| self.control.notice(note));
         let because =
             |(name, kept): &(&str, KeptFrom)| ((*name).to_owned(), kept.message(name, is_one_input));

@@ -4,7 +4,6 @@ mod arrow;
 mod column_notes;
 mod describe;
 mod existing;
-mod found_types;
 pub(super) mod landing;
 mod new_table;
 mod rebuild;
