@@ -101,8 +101,8 @@ impl AsyncWrite for Socket {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.is_left_to_close {
-            let mut unheard = [0; 64];
-            let mut buf = ReadBuf::new(&mut unheard);
+            let mut ignored = [0; 64];
+            let mut buf = ReadBuf::new(&mut ignored);
             match ready!(self.as_mut().poll_read(cx, &mut buf)) {
                 Ok(()) if !buf.filled().is_empty() => {}
                 Ok(()) | Err(_) => self.is_left_to_close = false,

@@ -11,7 +11,7 @@ use crate::encode::row::{NotRow, RecordRef, RowBuilder};
 use crate::error::Error;
 use crate::infer::columns::spot;
 use crate::infer::lattice::Observed;
-use crate::plan::planned_column::{Demand, PlanColumn};
+use crate::plan::planned_column::{PlanColumn, ValueDemand};
 use crate::plan::row_form::DEFAULT_MARKER;
 use crate::plan::row_form::RowForm;
 use crate::plan::{Judging, Plan};
@@ -216,11 +216,11 @@ fn as_demanded<'v>(
 ) -> Result<&'v [u8], NotEncoded> {
     match column.demand {
         None => Ok(value),
-        Some(Demand::Precise(precision)) => precision.kept(value, &mut scratch[0]),
-        Some(Demand::Fitting(ty)) if Observed::of(value, &plan.reading.spelling, scratch).fits(ty) => {
+        Some(ValueDemand::Precise(precision)) => precision.kept(value, &mut scratch[0]),
+        Some(ValueDemand::Fitting(ty)) if Observed::of(value, &plan.reading.spelling, scratch).fits(ty) => {
             Ok(value)
         }
-        Some(Demand::Fitting(_)) => Err(NotEncoded::Invalid(Box::new(Invalid {
+        Some(ValueDemand::Fitting(_)) => Err(NotEncoded::Invalid(Box::new(Invalid {
             sqlstate: "22P02",
             reason: format!(
                 "invalid input syntax for type {}: \"{}\"",

@@ -29,7 +29,7 @@ use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::options::{LoadOptions, WritePath};
 use crate::plan::mapping::Mapping;
-use crate::plan::planned_column::{Demand, PlanColumn};
+use crate::plan::planned_column::{PlanColumn, ValueDemand};
 use crate::plan::reading::ReadingPlan;
 use crate::plan::row_form::{DEFAULT_MARKER, RowForm};
 use crate::plan::sending::{RowStrategy, SendingPlan};
@@ -122,7 +122,7 @@ impl Plan {
         let is_plain = |column: &PlanColumn| {
             !column.is_file_name
                 && column.forced.is_none()
-                && !matches!(column.demand, Some(Demand::Fitting(_)))
+                && !matches!(column.demand, Some(ValueDemand::Fitting(_)))
         };
         self.reading.spelling.is_usual() && self.columns.iter().all(is_plain)
     }

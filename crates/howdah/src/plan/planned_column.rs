@@ -22,7 +22,7 @@ pub(crate) const INTERVAL_OID: u32 = 1186;
 
 /// What a column demands of its values before PostgreSQL reads them.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Demand {
+pub(crate) enum ValueDemand {
     /// They had types before they were written down: what the column does not keep of them is refused.
     Precise(Precision),
     /// Its type was found among its values: others than these are refused.
@@ -48,7 +48,7 @@ pub(crate) struct PlanColumn {
     /// How its values are written.
     pub(crate) spelled: Spelled,
     /// What it takes less than PostgreSQL would; `None`: its literals are read as PostgreSQL reads them.
-    pub(crate) demand: Option<Demand>,
+    pub(crate) demand: Option<ValueDemand>,
     /// `None`: only the server can read the type.
     pub(crate) codec: Option<TextCodec>,
     /// For an input whose values have types: how they become those of the column; see [`Plan::take_arrow`].
@@ -133,7 +133,7 @@ fn column(
         base_type: column.base_type,
         forced: Forced::of(&column.name, rules.options),
         spelled: spelling.of_type(oid),
-        demand: precision.flatten().map(Demand::Precise).or(column.mostly.map(Demand::Fitting)),
+        demand: precision.flatten().map(ValueDemand::Precise).or(column.mostly.map(ValueDemand::Fitting)),
         codec,
         arrow: None,
         as_text,
