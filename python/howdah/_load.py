@@ -110,7 +110,7 @@ async def aload(  # noqa: PLR0913 - what, where to, and how
 def _run(  # noqa: PLR0913, PLR0917 - everything that a load is
     data: Data,
     table: str | None,
-    place: _native.Place,
+    place: tuple[str | None, str | None],
     index: bool | None,  # noqa: FBT001
     progress: bool | Callable[[Progress], object] | None,  # noqa: FBT001
     options: Options,

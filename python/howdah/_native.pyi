@@ -20,13 +20,13 @@ __all__ = [
 __version__: str
 
 # A connection, or the name of one of howdah's own servers.
-Place: TypeAlias = tuple[str | None, str | None]
+_Place: TypeAlias = tuple[str | None, str | None]
 
 def cli_main(argv: list[str]) -> int: ...
 def load(
     data: object,
     table: str | None,
-    place: Place,
+    place: _Place,
     options: dict[str, Any],
     control: Control,
     progress: object | None,
@@ -87,7 +87,7 @@ class Statistics:
 @final
 class Writer:
     def __new__(
-        cls, table: str, place: Place, given: dict[str, Any], row_type: Callable[..., object] | None
+        cls, table: str, place: _Place, given: dict[str, Any], row_type: Callable[..., object] | None
     ) -> Self: ...
     @property
     def columns(self) -> list[str]: ...
@@ -110,7 +110,7 @@ class Writer:
 
 @final
 class Bulk:
-    def __new__(cls, table: str, place: Place, columns: list[str] | None) -> Self: ...
+    def __new__(cls, table: str, place: _Place, columns: list[str] | None) -> Self: ...
     @property
     def columns(self) -> list[str]: ...
     @property

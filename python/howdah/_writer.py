@@ -255,7 +255,7 @@ for _class in (Writer, AsyncWriter):
     _class.__module__ = "howdah"
 
 
-def _connected(table: str, place: _native.Place, options: WriterOptions) -> _native.Writer:
+def _connected(table: str, place: tuple[str | None, str | None], options: WriterOptions) -> _native.Writer:
     if unknown := options.keys() - WriterOptions.__annotations__.keys():
         message = f"a howdah writer got an unexpected keyword argument {min(unknown)!r}"
         raise TypeError(message)

@@ -15,7 +15,7 @@ from howdah._options import Options, WriterOptions
 
 # What the command says of the connection and of its own output, and arguments of the function itself.
 ELSEWHERE = {
-    "table", "dbname", "host", "port", "username", "no_password", "password", "report", "format_report",
+    "table", "dbname", "server", "host", "port", "username", "no_password", "password", "report", "format_report",
     "progress", "quiet", "verbose", "help", "json", "version", "no_analyze",
 }  # fmt: skip
 
@@ -29,6 +29,16 @@ def of_command(command: str) -> dict[str, str]:
 
 def test_the_command_has_the_same_options() -> None:
     assert set(of_command("load")) - ELSEWHERE == set(Options.__annotations__)
+
+
+def test_a_server_of_howdahs_own_is_named_and_never_made_by_its_name() -> None:
+    with pytest.raises(howdah.Error, match='no server of its own named "trial"') as caught:
+        howdah.load([{"a": 1}], "t", server="trial")
+    assert "server --name trial start" in str(caught.value.hint)
+    for call in (howdah.load, howdah.Writer, howdah.bulk):
+        given = ([{"a": 1}], "t") if call is howdah.load else ("t",)
+        with pytest.raises(howdah.Error, match="name two servers"):
+            call(*given, "dbname=x", server="trial")  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("name", Options.__annotations__)
