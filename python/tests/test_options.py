@@ -15,8 +15,8 @@ from howdah._options import Options, WriterOptions
 
 # What the command says of the connection and of its own output, and arguments of the function itself.
 ELSEWHERE = {
-    "table", "dbname", "server", "host", "port", "username", "no_password", "password", "report", "format_report",
-    "progress", "quiet", "verbose", "help", "json", "version", "no_analyze",
+    "table", "dbname", "server", "host", "port", "username", "no_password", "password", "report",
+    "format_report", "progress", "quiet", "verbose", "help", "json", "version", "no_analyze",
 }  # fmt: skip
 
 
@@ -35,10 +35,13 @@ def test_a_server_of_howdahs_own_is_named_and_never_made_by_its_name() -> None:
     with pytest.raises(howdah.Error, match='no server of its own named "trial"') as caught:
         howdah.load([{"a": 1}], "t", server="trial")
     assert "server --name trial start" in str(caught.value.hint)
-    for call in (howdah.load, howdah.Writer, howdah.bulk):
-        given = ([{"a": 1}], "t") if call is howdah.load else ("t",)
+    for call in (
+        lambda: howdah.load([{"a": 1}], "t", "dbname=x", server="trial"),
+        lambda: howdah.Writer("t", "dbname=x", server="trial"),
+        lambda: howdah.bulk("t", "dbname=x", server="trial"),
+    ):
         with pytest.raises(howdah.Error, match="name two servers"):
-            call(*given, "dbname=x", server="trial")  # type: ignore[operator]
+            call()
 
 
 @pytest.mark.parametrize("name", Options.__annotations__)
