@@ -25,17 +25,13 @@ pub struct OwnServer {
 /// # Errors
 /// There is no server of another name; no PostgreSQL was found, or it does not start.
 pub fn own_server(name: Option<&str>, making: impl FnOnce(&Path)) -> Result<OwnServer, Error> {
-    let failed = |error| server_error(&error).of_kind(ErrorKind::Connect);
-    let name = name.unwrap_or(DEFAULT_NAME);
-    let own = Persistent::named(name).map_err(|error| server_error(&error))?;
+    let own = named(name.unwrap_or(DEFAULT_NAME))?;
+    let is_default = own.name() == DEFAULT_NAME;
     let is_new = !own.directory().exists();
-    if is_new {
-        if name != DEFAULT_NAME {
-            return Err(unknown(name));
-        }
+    if is_new && is_default {
         making(&own.directory());
     }
-    let own = own.start().map_err(failed)?;
+    let own = started(&own, is_default)?;
     let options = ConnectOptions::default().conninfo(own.conninfo());
     Ok(OwnServer {
         // Complete in itself: PGOPTIONS or PGSSLMODE are meant for the user's servers, not for ours.
@@ -50,11 +46,26 @@ pub fn own_server(name: Option<&str>, making: impl FnOnce(&Path)) -> Result<OwnS
 /// # Errors
 /// There is none; it does not start.
 pub(crate) fn existing(name: &str) -> Result<Server, Error> {
-    let own = Persistent::named(name).map_err(|error| server_error(&error))?;
-    if !own.directory().exists() {
-        return Err(unknown(name));
+    started(&named(name)?, false)
+}
+
+fn named(name: &str) -> Result<Persistent, Error> {
+    Persistent::named(name).map_err(|error| unreachable_server(&error))
+}
+
+fn started(own: &Persistent, is_made: bool) -> Result<Server, Error> {
+    if !is_made && !own.directory().exists() {
+        return Err(unknown(own.name()));
     }
-    own.start().map_err(|error| server_error(&error).of_kind(ErrorKind::Connect))
+    own.start().map_err(|error| unreachable_server(&error))
+}
+
+/// A failure of a server that is needed for something else.
+fn unreachable_server(error: &howdah_server::Error) -> Error {
+    match server_error(error) {
+        usage if usage.kind() == ErrorKind::Usage => usage,
+        failed => failed.of_kind(ErrorKind::Connect),
+    }
 }
 
 /// A name may be misspelt: no server is made for it.

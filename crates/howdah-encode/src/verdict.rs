@@ -50,6 +50,16 @@ impl Loss {
     }
 }
 
+impl Invalid {
+    /// `invalid input syntax for type …` with the start of `literal`, as PostgreSQL says it of a value that its type's input
+    /// function does not read; `sqlstate` is that function's.
+    #[cold]
+    pub fn syntax(sqlstate: &'static str, type_name: &str, literal: &[u8]) -> Self {
+        let reason = format!("invalid input syntax for type {type_name}: \"{}\"", shown(literal));
+        Invalid { sqlstate, reason, loss: None }
+    }
+}
+
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.reason)
@@ -75,7 +85,7 @@ impl NotEncoded {
         if !literal.is_ascii() {
             return NotEncoded::Unsure;
         }
-        Self::invalid("22P02", format!("invalid input syntax for type {type_name}: \"{}\"", shown(literal)))
+        NotEncoded::Invalid(Box::new(Invalid::syntax("22P02", type_name, literal)))
     }
 
     /// `value … is out of range for type …`.

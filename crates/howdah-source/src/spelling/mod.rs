@@ -6,6 +6,8 @@ pub mod date;
 pub mod number;
 pub mod thousands;
 
+use howdah_encode::Invalid;
+
 pub use boolean::BooleanWords;
 pub use date::DateFormat;
 pub use number::NumberMarks;
@@ -106,8 +108,26 @@ impl Spelling {
 impl Misspelled {
     #[cold]
     fn new(type_name: &str, value: &[u8], sqlstate: &'static str, detail: impl FnOnce() -> String) -> Self {
-        let value = String::from_utf8_lossy(value);
-        let reason = format!("invalid input syntax for type {type_name}: \"{value}\"");
+        let reason = Invalid::syntax(sqlstate, type_name, value).reason;
         Misspelled { reason, detail: detail(), sqlstate }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_huge_value_is_not_copied_into_the_reason_why_it_is_none() {
+        let spelling = Spelling {
+            numbers: NumberMarks { decimal_comma: false, thousands: Some(Thousands::Comma) },
+            dates: DateFormat::parse("%d.%m.%Y").ok(),
+            ..Spelling::default()
+        };
+        let huge = b"1,".repeat(1 << 20);
+        for spelled in [Spelled::AsNumbers(spelling.numbers), Spelled::InDateFormat] {
+            let misspelled = spelling.read(spelled, "numeric", &huge, &mut Vec::new()).unwrap_err();
+            assert!(misspelled.reason.len() < 2000, "{} bytes", misspelled.reason.len());
+        }
     }
 }

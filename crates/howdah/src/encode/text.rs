@@ -220,15 +220,9 @@ fn as_demanded<'v>(
         Some(ValueDemand::Fitting(ty)) if Observed::of(value, &plan.reading.spelling, scratch).fits(ty) => {
             Ok(value)
         }
-        Some(ValueDemand::Fitting(_)) => Err(NotEncoded::Invalid(Box::new(Invalid {
-            sqlstate: "22P02",
-            reason: format!(
-                "invalid input syntax for type {}: \"{}\"",
-                column.type_name,
-                String::from_utf8_lossy(value)
-            ),
-            loss: None,
-        }))),
+        Some(ValueDemand::Fitting(_)) => {
+            Err(NotEncoded::Invalid(Box::new(Invalid::syntax("22P02", &column.type_name, value))))
+        }
     }
 }
 

@@ -36,6 +36,10 @@ pub(crate) const DECIMAL_COMMA: usize = 0;
 pub(crate) const COMMAS: usize = 1;
 /// Points between thousands, as in `1.682,97`.
 pub(crate) const POINTS: usize = 2;
+/// Apostrophes between thousands, as in `1'234.5`.
+const APOSTROPHES: usize = 3;
+/// Spaces between thousands, as in `1 234.5`.
+const SPACES: usize = 5;
 
 /// The spellings of dates that are tried; each also with a time.
 const DAYS: [&str; 12] = [
@@ -75,8 +79,8 @@ impl Spellings {
     pub(crate) const ALL: Spellings =
         Spellings { fitting: (1 << (NUMBERS.len() + DAYS.len() * TIMES.len())) - 1, is_pointed: false };
     const ALL_NUMBERS: u64 = (1 << NUMBERS.len()) - 1;
-    /// A number with a decimal point is one where nothing but a comma or a space separates thousands.
-    const WITH_DECIMAL_POINT: u64 = 1 << COMMAS | 1 << 3 | 1 << 5;
+    /// The spellings whose decimal point is PostgreSQL's.
+    const WITH_DECIMAL_POINT: u64 = 1 << COMMAS | 1 << APOSTROPHES | 1 << SPACES;
 
     /// Takes a value into account, which `types` take as it is read now.
     #[inline]
