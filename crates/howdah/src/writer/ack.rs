@@ -37,8 +37,8 @@ impl Written {
         Written { returned: Some(row) }
     }
 
-    /// The stored values of the columns that were asked for. `None` where none were, where the row gave way to one in the
-    /// table (`on_conflict`), and where the connection broke after the commit and before the values came.
+    /// The stored values of the columns that were asked for. `None` where none were, where the row was ignored for one in
+    /// the table (`on_conflict`), where a trigger dropped it, and where the connection broke after the commit and before the values came.
     pub fn returned(&self) -> Option<&ReturnedRow> {
         self.returned.as_ref()
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use howdah_connect::Connection;
 use howdah_message::setting;
 use tokio_postgres::Row;
-use tokio_postgres::types::Type;
+use tokio_postgres::types::{ToSql, Type};
 
 use super::ledger::{Ledger, Note};
 use super::options::{OnConflict, WriterOptions};
@@ -139,7 +139,14 @@ impl Statements {
                 let written = |name: &str| shape.columns().iter().any(|column| column.name == name);
                 let key = MatchKey::search(connection, table, &search, &written).await?;
                 let rows = rows_sql(&elements, &names);
-                let sql = conflict_sql(&into, &list, &names, &rows, &key, action, &returning);
+                let update = match action {
+                    OnConflict::Ignore => None,
+                    OnConflict::Update => {
+                        update_sql(connection, table, &names, &key, !returning.is_empty()).await?
+                    }
+                };
+                let sql =
+                    conflict_sql(&into, &list, &rows, &number(&names), &key, update.as_deref(), &returning);
                 (sql, !returning.is_empty(), key.columns)
             }
         };
@@ -231,31 +238,49 @@ fn number(names: &[String]) -> String {
     quote(&name)
 }
 
+/// What an update of a row of that key sets; `None`: nothing is left to be set.
+///
+/// Where the rows are nothing but keys, and values are to come back, a column of the key is set to what it is: a row that is
+/// left alone brings no values back.
+async fn update_sql(
+    connection: &Connection,
+    table: &Table,
+    names: &[String],
+    key: &MatchKey,
+    returns: bool,
+) -> Result<Option<String>, Error> {
+    let is_key = |name: &&String| key.columns.iter().any(|column| quote(column) == **name);
+    let set: Vec<String> =
+        names.iter().filter(|name| !is_key(name)).map(|name| format!("{name} = excluded.{name}")).collect();
+    if !set.is_empty() || !returns {
+        return Ok((!set.is_empty()).then(|| set.join(", ")));
+    }
+    // GENERATED ALWAYS AS IDENTITY cannot be set, not even to what it is.
+    let sql = "select attname::text from pg_catalog.pg_attribute
+                where attrelid = $1 and attname = any ($2) and attidentity <> 'a' order by attnum limit 1";
+    let parameters: [(&(dyn ToSql + Sync), Type); 2] =
+        [(&table.oid, Type::OID), (&key.columns, Type::TEXT_ARRAY)];
+    let rows = connection.client().query_typed(sql, &parameters).await?;
+    let unchanged = |row: &Row| {
+        let name = quote(row.get(0));
+        format!("{name} = {}.{name}", quote(&table.name))
+    };
+    Ok(rows.first().map(unchanged))
+}
+
 /// Rows of which the last one of each key counts, in the order of the key, so that writers that meet do not deadlock.
 fn conflict_sql(
     into: &str,
     list: &str,
-    names: &[String],
     rows: &str,
+    n: &str,
     key: &MatchKey,
-    action: OnConflict,
+    update: Option<&str>,
     returning: &[String],
 ) -> String {
-    let n = number(names);
-    let distinction = key.distinction(&n);
+    let distinction = key.distinction(n);
     let keys = key.list("");
-    let action = match action {
-        OnConflict::Ignore => "NOTHING".to_owned(),
-        OnConflict::Update => {
-            let is_key = |name: &&String| key.columns.iter().any(|column| quote(column) == **name);
-            let set: Vec<String> = names
-                .iter()
-                .filter(|name| !is_key(name))
-                .map(|name| format!("{name} = excluded.{name}"))
-                .collect();
-            if set.is_empty() { "NOTHING".to_owned() } else { format!("UPDATE SET {}", set.join(", ")) }
-        }
-    };
+    let action = update.map_or_else(|| "NOTHING".to_owned(), |set| format!("UPDATE SET {set}"));
     let last = format!("SELECT DISTINCT ON ({distinction}) {list} FROM s ORDER BY {distinction}, {n} DESC");
     let insert =
         format!("{into} SELECT {list} FROM ({last}) AS s ORDER BY {keys} ON CONFLICT ({keys}) DO {action}");
