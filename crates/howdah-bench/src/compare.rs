@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::number::{gain, thousands};
 use crate::record::{Conditions, Outcome, Record};
 use crate::report::summary::{ReportCell, Summary};
-use crate::rounds::Spread;
+use crate::statistics::Spread;
 use crate::table::Table;
 
 /// Medians nearer than this are the same to anybody who reads them.

@@ -7,9 +7,9 @@ use howdah::{Error, ErrorKind};
 use howdah_server::DEFAULT_NAME;
 
 use crate::args::Connection;
-use crate::conceal;
 use crate::figures::shell_word;
 use crate::own_server::own_server;
+use crate::password_argument;
 use crate::program;
 use crate::render::Console;
 
@@ -79,7 +79,9 @@ impl Server {
         match self.own.as_deref() {
             Some(DEFAULT_NAME) => format!("{} server psql -- -c {query}", program::name()),
             Some(name) => format!("{} server --name {name} psql -- -c {query}", program::name()),
-            None if conceal::was_typed() => format!("{} -c {query} # it asks for the password", psql(typed)),
+            None if password_argument::was_typed() => {
+                format!("{} -c {query} # it asks for the password", psql(typed))
+            }
             None => format!("{} -c {query}", psql(typed)),
         }
     }

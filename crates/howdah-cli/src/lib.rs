@@ -8,7 +8,6 @@ use howdah::Error;
 
 mod args;
 mod commands;
-mod conceal;
 mod connection;
 mod exit;
 mod figures;
@@ -18,6 +17,7 @@ mod meter;
 mod metrics;
 mod names;
 mod own_server;
+mod password_argument;
 mod phases;
 mod plan;
 mod program;

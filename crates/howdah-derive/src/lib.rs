@@ -1,5 +1,6 @@
 //! The macro behind `#[derive(howdah::Row)]`, which `howdah` exports beside the trait of the same name.
 
+mod attributes;
 mod name;
 mod row;
 

@@ -2,9 +2,9 @@
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::{Attribute, Data, DeriveInput, Error, Field, Fields, LitStr, Result, Type, parse_quote};
+use syn::{Data, DeriveInput, Error, Fields, LitStr, Result, Type, parse_quote};
 
-use crate::name::Case;
+use crate::attributes::{column, rename_all};
 
 /// Writes the implementation of `howdah::Row` for a struct.
 pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
@@ -57,55 +57,6 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
             }
         }
     })
-}
-
-/// What the struct says of all names.
-fn rename_all(attributes: &[Attribute]) -> Result<Case> {
-    let mut case = Case::Same;
-    for attribute in ours(attributes) {
-        attribute.parse_nested_meta(|meta| {
-            if !meta.path.is_ident("rename_all") {
-                return Err(meta.error("a struct takes #[howdah(rename_all = \"…\")]"));
-            }
-            case = Case::named(&meta.value()?.parse()?)?;
-            Ok(())
-        })?;
-    }
-    Ok(case)
-}
-
-/// The column of a field; `None` when it is skipped.
-fn column(field: &Field, case: Case) -> Result<Option<LitStr>> {
-    let mut renamed: Option<LitStr> = None;
-    let mut is_skipped = false;
-    for attribute in ours(&field.attrs) {
-        attribute.parse_nested_meta(|meta| {
-            if meta.path.is_ident("skip") {
-                is_skipped = true;
-                return Ok(());
-            }
-            if !meta.path.is_ident("rename") {
-                return Err(meta.error("a field takes #[howdah(rename = \"…\")] or #[howdah(skip)]"));
-            }
-            let name: LitStr = meta.value()?.parse()?;
-            if name.value().is_empty() {
-                return Err(Error::new(name.span(), "a column has a name"));
-            }
-            renamed = Some(name);
-            Ok(())
-        })?;
-    }
-    if is_skipped {
-        return Ok(None);
-    }
-    Ok(renamed.or_else(|| {
-        let member = field.ident.as_ref()?;
-        Some(LitStr::new(&case.column_of(member), member.span()))
-    }))
-}
-
-fn ours(attributes: &[Attribute]) -> impl Iterator<Item = &Attribute> {
-    attributes.iter().filter(|attribute| attribute.path().is_ident("howdah"))
 }
 
 /// Whether a type is made of that parameter.

@@ -9,7 +9,7 @@ use pyo3::types::{
 };
 
 use crate::form::{ConversionError, Spelling, shown, utf8};
-use crate::{json, moments};
+use crate::{json_string, moments};
 
 /// Deeper nested lists and dicts are refused: they may contain themselves.
 pub(crate) const DEEPEST: usize = 256;
@@ -134,7 +134,7 @@ impl Kinds {
                     shown(&key)
                 )));
             };
-            json::quote(utf8(key)?.as_bytes(), out);
+            json_string::quote(utf8(key)?.as_bytes(), out);
             out.push(b':');
             self.json(depth + 1, &item, out)?;
         }
@@ -160,7 +160,7 @@ impl Kinds {
             Spelling::Bare => {}
             Spelling::Quoted => {
                 let text = out.split_off(start);
-                json::quote(&text, out);
+                json_string::quote(&text, out);
             }
         }
         Ok(())

@@ -5,7 +5,7 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 
 use crate::data::is_arrow;
 use crate::form::ConversionError;
-use crate::shape::{has_keys, is_lookup_error, is_tuple, type_of};
+use crate::row_object::{dataclass_fields, has_keys, is_lookup_error, is_no_row, is_tuple, type_of};
 
 /// More types than that are looked at anew each time: somebody makes them by the thousand.
 const MOST_KNOWN: usize = 64;
@@ -162,17 +162,11 @@ impl RecordAccess {
         if has_keys(row)? {
             return Ok(RecordAccess::Keys);
         }
-        if row.get_type().hasattr("__dataclass_fields__")? {
-            let fields = py.import("dataclasses")?.call_method1("fields", (row,))?;
-            let name = |field: PyResult<Bound<'_, PyAny>>| field?.getattr("name")?.extract::<String>();
-            let fields = fields.try_iter()?.map(name).collect::<PyResult<Vec<String>>>()?;
+        if let Some(fields) = dataclass_fields(row)? {
             let places = columns.places(py, &fields)?;
             return Ok(RecordAccess::Attributes(places.iter().map(Option::is_some).collect()));
         }
-        Err(ConversionError::Refused {
-            message: format!("{} is no row", type_of(row)),
-            hint: Some("rows are tuples, lists, dicts, named tuples or dataclasses"),
-        })
+        Err(is_no_row(row))
     }
 }
 

@@ -10,7 +10,7 @@ use pyo3::types::PyIterator;
 
 use crate::error::{ROWS, described, raise_described, raised};
 use crate::form::{ConversionError, Spelling};
-use crate::json;
+use crate::json_string;
 use crate::literal::{Kind, Kinds, common_type};
 use crate::shape::Shape;
 
@@ -123,7 +123,7 @@ impl Rows {
             (Some(names), true) => {
                 let key = |name: &String| {
                     let mut key = Vec::new();
-                    json::quote(name.as_bytes(), &mut key);
+                    json_string::quote(name.as_bytes(), &mut key);
                     key.push(b':');
                     key
                 };
@@ -208,7 +208,7 @@ impl Rows {
                     match spelling {
                         Spelling::Null => out.extend_from_slice(b"null"),
                         Spelling::Bare => out.extend_from_slice(&self.scratch),
-                        Spelling::Quoted => json::quote(&self.scratch, out),
+                        Spelling::Quoted => json_string::quote(&self.scratch, out),
                     }
                 }
             }

@@ -1,10 +1,10 @@
 //! The shape of rows of Python objects: what their columns are called, and how a row gives its values.
 
-use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyDict, PyString};
 
 use crate::form::ConversionError;
+use crate::row_object::{dataclass_fields, has_keys, is_lookup_error, is_no_row, is_tuple, type_of};
 
 /// What the first rows say of all of them.
 pub(crate) struct Shape {
@@ -63,27 +63,15 @@ impl Shape {
                 names: Some(names),
             });
         }
-        if row.get_type().hasattr("__dataclass_fields__")? {
-            let names = match columns {
-                Some(names) => names,
-                None => {
-                    let fields = py.import("dataclasses")?.call_method1("fields", (row,))?;
-                    let name = |field: PyResult<Bound<'_, PyAny>>| -> PyResult<String> {
-                        field?.getattr("name")?.extract()
-                    };
-                    fields.try_iter()?.map(name).collect::<PyResult<Vec<String>>>()?
-                }
-            };
+        if let Some(fields) = dataclass_fields(row)? {
+            let names = columns.unwrap_or(fields);
             return Ok(Shape {
                 width: names.len(),
                 way: ColumnAccess::Attributes(keys(&names)),
                 names: Some(names),
             });
         }
-        Err(ConversionError::Refused {
-            message: format!("{} is no row", type_of(row)),
-            hint: Some("rows are tuples, dicts or dataclasses"),
-        })
+        Err(is_no_row(row))
     }
 
     /// What the column at `position` is called in messages.
@@ -184,22 +172,4 @@ fn all_keys(rows: &[Bound<'_, PyAny>]) -> Result<Vec<String>, ConversionError> {
         }
     }
     Ok(names)
-}
-
-pub(crate) fn is_tuple(row: &Bound<'_, PyAny>) -> bool {
-    row.is_instance_of::<PyTuple>() || row.is_instance_of::<PyList>()
-}
-
-/// Dicts, and what drivers make of rows, which is often no dict but has keys.
-pub(crate) fn has_keys(row: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(row.is_instance_of::<PyDict>() || row.hasattr("keys")? && row.hasattr("__getitem__")?)
-}
-
-pub(crate) fn is_lookup_error(py: Python<'_>, error: &PyErr) -> bool {
-    error.is_instance_of::<PyKeyError>(py) || error.is_instance_of::<PyIndexError>(py)
-}
-
-pub(crate) fn type_of(row: &Bound<'_, PyAny>) -> String {
-    let name = row.get_type().qualname().map_or_else(|_| "object".to_owned(), |name| name.to_string());
-    format!("a value of type {name}")
 }

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::record::Record;
-use crate::rounds::Spread;
 use crate::scenario::{Criterion, Figure, Limit};
+use crate::statistics::Spread;
 
 /// Share of the machine that may go to other programs before ratios are doubtful; the kernel's own work on files and
 /// sockets takes a few per cent.

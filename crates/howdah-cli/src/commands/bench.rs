@@ -19,7 +19,7 @@ use crate::figures::{count, counted, rate, remaining, visible};
 use crate::own_server::existing;
 use crate::render::Console;
 use crate::signals::SignalWatch;
-use crate::{conceal, exit, program};
+use crate::{exit, password_argument, program};
 
 /// Runs the action; 1 when a run stored something wrong, or a comparison found a regression.
 pub(crate) fn run(args: &Bench) -> u8 {
@@ -83,7 +83,7 @@ fn scenario(name: &str) -> Result<&'static Scenario, Error> {
 
 fn measure(args: &BenchRun, console: Console) -> Result<u8, Error> {
     if let Some(conninfo) = &args.dbname {
-        conceal::password_of(conninfo);
+        password_argument::take_out(conninfo);
     }
     let own = args.server.as_deref().map(existing).transpose()?;
     let chosen: Vec<&Scenario> =

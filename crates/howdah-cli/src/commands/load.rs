@@ -6,10 +6,10 @@ use howdah::source::Input;
 use howdah::{Error, ErrorKind};
 
 use crate::args::{Load, ReportArg};
-use crate::conceal;
 use crate::connection::Server;
 use crate::exit;
 use crate::job;
+use crate::password_argument;
 use crate::progress::Progress;
 use crate::render::{self, Console};
 use crate::signals::SignalWatch;
@@ -18,7 +18,7 @@ use crate::{figures, phases, plan};
 /// Loads, reports, and returns the exit code.
 pub(crate) fn run(args: &Load) -> u8 {
     if let Some(conninfo) = &args.connection.dbname {
-        conceal::password_of(conninfo);
+        password_argument::take_out(conninfo);
     }
     let console = Console::new(args.output.quiet);
     let control = Control::new();

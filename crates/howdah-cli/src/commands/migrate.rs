@@ -12,10 +12,10 @@ use howdah_codegen::migrate::{
 
 use super::codegen::project::{Refused, configured, usage};
 use crate::args::{Common, Connection, HistoryFiles, Migrate, MigrateAction, MigrateApply, ReportArg};
-use crate::conceal;
 use crate::connection::Server;
 use crate::exit;
 use crate::figures::{counted, seconds, visible};
+use crate::password_argument;
 use crate::render::Console;
 use crate::signals::SignalWatch;
 use crate::units;
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Migrate) -> u8 {
     };
     let connection = common.server.connection();
     if let Some(conninfo) = &connection.dbname {
-        conceal::password_of(conninfo);
+        password_argument::take_out(conninfo);
     }
     let console = Console::new(common.quiet);
     let control = Control::new();

@@ -4,17 +4,17 @@ use howdah::name::TableName;
 use howdah::{Control, Error, ErrorKind, PromoteOptions, PromoteReport};
 
 use crate::args::{Promote, ReportArg};
-use crate::conceal;
 use crate::connection::Server;
 use crate::exit;
 use crate::figures;
+use crate::password_argument;
 use crate::render::{self, Console};
 use crate::signals::SignalWatch;
 
 /// Promotes, reports, and returns the exit code.
 pub(crate) fn run(args: &Promote) -> u8 {
     if let Some(conninfo) = &args.connection.dbname {
-        conceal::password_of(conninfo);
+        password_argument::take_out(conninfo);
     }
     let console = Console::new(args.quiet);
     let control = Control::new();

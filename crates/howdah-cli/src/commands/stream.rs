@@ -5,12 +5,12 @@ use howdah::stream::{StreamOptions, StreamReport, StreamWatch, stream};
 use howdah::{Error, ErrorKind};
 
 use crate::args::{ReportArg, Stream};
-use crate::conceal;
 use crate::connection::Server;
 use crate::exit;
 use crate::figures;
 use crate::meter::StreamMeter;
 use crate::metrics::MetricsFile;
+use crate::password_argument;
 use crate::progress::Progress;
 use crate::render::{self, Console};
 use crate::signals::SignalWatch;
@@ -19,7 +19,7 @@ use crate::streaming;
 /// Streams, reports, and returns the exit code.
 pub(crate) fn run(args: &Stream) -> u8 {
     if let Some(conninfo) = &args.connection.dbname {
-        conceal::password_of(conninfo);
+        password_argument::take_out(conninfo);
     }
     let console = Console::new(args.output.quiet);
     let watch = StreamWatch::new();

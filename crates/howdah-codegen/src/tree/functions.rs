@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 /// One a line, as `oidvectortypes` writes the arguments.
-const STRICT: &str = include_str!("functions.txt");
+const STRICT: &str = include_str!("strict_functions.txt");
 
 /// Not null whatever the arguments are.
 const NEVER_NULL: [&str; 19] = [

@@ -2,7 +2,8 @@
 
 use arrow_schema::{DataType, Field};
 
-use super::family::{Extension, TypeFamily, item, value_type};
+use super::extension::Extension;
+use super::family::{TypeFamily, item, value_type};
 use super::mapping::NoMapping;
 
 /// Names the type for a new table's column: one that takes every value that the field can have, as far as PostgreSQL has

@@ -2,25 +2,7 @@
 
 use arrow_schema::{DataType, Field, TimeUnit};
 
-/// What the schema says of a column beyond its type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extension {
-    None,
-    /// `arrow.uuid`
-    Uuid,
-    /// `arrow.json`
-    Json,
-}
-
-impl Extension {
-    pub(super) fn of(field: &Field) -> Self {
-        match field.extension_type_name() {
-            Some("arrow.uuid") => Extension::Uuid,
-            Some("arrow.json") => Extension::Json,
-            _ => Extension::None,
-        }
-    }
-}
+use super::extension::Extension;
 
 /// The family of an Arrow type: what its values are, whatever their width and layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

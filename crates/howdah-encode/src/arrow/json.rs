@@ -3,7 +3,7 @@
 use arrow_array::ArrayRef;
 use arrow_schema::{FieldRef, Schema};
 
-use super::family::Extension;
+use super::extension::Extension;
 use super::moments::{Style, put_clock, put_day, utc};
 use super::numbers::{put_bool, put_double, put_int, put_single, special};
 use super::source::{Cell, Source};

@@ -16,6 +16,7 @@ mod composite;
 mod created;
 mod decimal;
 mod direct;
+mod extension;
 mod family;
 mod hstore;
 mod json;

@@ -17,7 +17,7 @@ use arrow_schema::{DataType, Field, FieldRef, IntervalUnit, TimeUnit};
 use half::f16;
 
 use super::decimal::Decimal;
-use super::family::Extension;
+use super::extension::Extension;
 use super::mapping::NoMapping;
 use super::moments::{Interval, Timestamp, clock_nanos};
 use super::places::{Keys, Ranges, Runs};

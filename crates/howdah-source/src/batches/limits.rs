@@ -1,4 +1,4 @@
-//! What a file may claim before anything is allocated for it.
+//! What a file may claim before anything is allocated for it, and how much of one is held in memory.
 
 use arrow_schema::{DataType, Fields};
 
@@ -18,6 +18,9 @@ pub(super) const MAX_FOOTER_BYTES: u64 = 256 << 20;
 
 /// The most that one Arrow message may hold, packed or unpacked; it is decoded as a whole.
 pub(super) const MAX_MESSAGE_BYTES: u64 = 2 << 30;
+
+/// A Parquet file that cannot be read at any place (a pipe, a compressed one) is held in memory up to this size.
+pub(super) const PIPED_PARQUET_BYTES: u64 = 256 << 20;
 
 /// The most rows in one row group or message.
 pub(super) const MAX_ROWS: u64 = 0x7FFF_FFFF;

@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use super::arrow::{self, ArrowFile, ArrowStream};
 use super::decoder::{decoded, reason};
-use super::limits::rows_per_batch;
+use super::limits::{PIPED_PARQUET_BYTES, rows_per_batch};
 use super::parquet::{self, ParquetFile};
 use super::{BatchFormat, BatchPlace};
 use crate::Progress;
@@ -18,9 +18,6 @@ use crate::error::{Error, ErrorKind};
 use crate::open::Input;
 use crate::open::blob::Blob;
 use crate::open::decompress;
-
-/// A Parquet file that cannot be read at any place (a pipe, a compressed one) is held in memory up to this size.
-const PIPED_PARQUET_BYTES: u64 = 256 << 20;
 
 /// One input.
 pub(super) struct ScanInput {

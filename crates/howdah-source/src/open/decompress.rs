@@ -5,66 +5,13 @@
 use std::io::BufReader;
 use std::io::{self, Cursor, Read};
 
-use howdah_message::{Action, Message, setting};
+use howdah_message::{Action, Message};
 
 use crate::open::fill::read_full;
+use crate::open::not_text::{Instead, NotText};
 
-/// The longest mark below.
+/// The longest mark of a compressed file, and of a file without text.
 pub(crate) const MAGIC_BYTES: usize = 10;
-
-/// Files without text in them that people try all the same: how they begin, what they are, where the text is to be had.
-/// No mark could begin a text.
-const NO_TEXT: [(&[u8], &str, Instead); 8] = [
-    (b"\x7fELF", "it is a program", Instead::Say("name the file that holds the rows")),
-    (b"\xFF\xFE\0\0", UTF32, ICONV),
-    (b"\0\0\xFE\xFF", UTF32, ICONV),
-    (b"PAR1\x15", "it is a Parquet file", Instead::Format("parquet")),
-    (b"ARROW1\0\0", "it is an Arrow file", Instead::Format("arrow")),
-    (b"PK\x03\x04", "it is a zip archive or a spreadsheet", Instead::Unzip),
-    (b"PGDMP\x01", "it is an archive of pg_dump", Instead::Say("pg_restore loads it")),
-    (
-        b"SQLite for",
-        "it is an SQLite database",
-        Instead::Say("let it write CSV: sqlite3 -csv -header FILE 'SELECT * FROM t'"),
-    ),
-];
-
-/// Which no encoding of ours is, and which looks like UTF-16 full of NULs.
-const UTF32: &str = "it is text in UTF-32, which is not supported";
-const ICONV: Instead = Instead::Say("convert it first: iconv -f UTF-32 -t UTF-8 FILE");
-
-/// How to get at the text.
-#[derive(Debug, Clone, Copy)]
-enum Instead {
-    /// As another format.
-    Format(&'static str),
-    /// Out of a zip archive.
-    Unzip,
-    /// With another program.
-    Say(&'static str),
-}
-
-impl Instead {
-    fn hint(self) -> Message {
-        match self {
-            Instead::Format(format) => message![setting::FORMAT.word(format), " reads it"],
-            Instead::Unzip => message![
-                "unpack it: ",
-                Action::LoadOutput("unzip -p FILE"),
-                "; a spreadsheet is saved as CSV first"
-            ],
-            Instead::Say(hint) => hint.into(),
-        }
-    }
-}
-
-/// A file that holds no text: an entry of [`NO_TEXT`].
-#[derive(Debug, thiserror::Error)]
-#[error("{what}")]
-struct NoText {
-    what: &'static str,
-    instead: Instead,
-}
 
 /// Big enough that a system call costs nothing beside inflating what it brought.
 #[cfg(feature = "compression")]
@@ -89,28 +36,13 @@ pub(crate) fn is_name_of_compressed(name: &str) -> bool {
 /// The first bytes cannot be read, or are those of a file without text.
 pub(crate) fn text(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
     let magic = magic(&mut raw)?;
-    if let Some(no_text) = NoText::begins(&magic) {
-        return Err(io::Error::other(no_text));
+    if let Some(not_text) = NotText::begins(&magic) {
+        return Err(io::Error::other(not_text));
     }
     if is_compressed(&magic) {
         return Ok(Box::new(Decompressed { unpacked: unpacked(magic, raw)?, is_checked: false }));
     }
     unpacked(magic, raw)
-}
-
-impl NoText {
-    /// What begins with `bytes`, unless that can be text.
-    fn begins(bytes: &[u8]) -> Option<NoText> {
-        if let Some((_, what, instead)) = NO_TEXT.into_iter().find(|(mark, ..)| bytes.starts_with(mark)) {
-            return Some(NoText { what, instead });
-        }
-        // Two ASCII characters without a mark; no other text has so many NULs.
-        let is_utf32 = matches!(
-            bytes,
-            [1..=127, 0, 0, 0, 1..=127, 0, 0, 0, ..] | [0, 0, 0, 1..=127, 0, 0, 0, 1..=127, ..]
-        );
-        is_utf32.then_some(NoText { what: UTF32, instead: ICONV })
-    }
 }
 
 /// What was compressed, of which the first bytes are looked at as those of a file are.
@@ -125,14 +57,14 @@ impl Read for Decompressed {
         if !self.is_checked && count > 0 {
             self.is_checked = true;
             let bytes = &buffer[..count];
-            let twice = NoText {
+            let twice = NotText {
                 what: "it is compressed twice",
                 instead: Instead::Say(
                     "unpack it once: gzip -dc FILE, zstd -dc FILE, xz -dc FILE, bzip2 -dc FILE",
                 ),
             };
-            if let Some(no_text) = NoText::begins(bytes).or(is_compressed(bytes).then_some(twice)) {
-                return Err(io::Error::other(no_text));
+            if let Some(not_text) = NotText::begins(bytes).or(is_compressed(bytes).then_some(twice)) {
+                return Err(io::Error::other(not_text));
             }
         }
         Ok(count)
@@ -184,7 +116,7 @@ fn unpacked(magic: Vec<u8>, raw: impl Read + Send + 'static) -> io::Result<Box<d
     if is_compressed(&magic) {
         let what =
             "it is compressed, and this program was built without decompression (the feature compression)";
-        return Err(io::Error::other(NoText { what, instead: Instead::Say("decompress it first") }));
+        return Err(io::Error::other(NotText { what, instead: Instead::Say("decompress it first") }));
     }
     Ok(Box::new(Cursor::new(magic).chain(raw)))
 }
@@ -201,8 +133,8 @@ fn is_bzip2(magic: &[u8]) -> bool {
 
 /// What an error of a decompressor means, and what to do about it, where its own words do not say.
 pub(crate) fn explain(error: &io::Error) -> Option<(&'static str, Message)> {
-    if let Some(no_text) = error.get_ref()?.downcast_ref::<NoText>() {
-        return Some((no_text.what, no_text.instead.hint()));
+    if let Some(not_text) = error.get_ref()?.downcast_ref::<NotText>() {
+        return Some(not_text.explain());
     }
     of_xz(error)
 }

@@ -6,6 +6,7 @@ pub mod encoding;
 pub(crate) mod fill;
 pub mod guess;
 pub(crate) mod local;
+mod not_text;
 mod pattern;
 pub mod provenance;
 pub mod reject_file;

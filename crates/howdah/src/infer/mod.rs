@@ -1,7 +1,7 @@
 //! What the input itself tells: its header, its NULL marker, and the types of a new table's columns.
 
 pub(crate) mod columns;
-pub(crate) mod header;
+pub(crate) mod head;
 pub(crate) mod json_keys;
 pub(crate) mod lattice;
 pub(crate) mod null_marker;

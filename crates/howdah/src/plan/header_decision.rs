@@ -1,4 +1,4 @@
-//! Whether record 1 is a header, why, and what to type where that is wrong.
+//! What was decided of record 1, in words: that it is a header or a row, why, and what to type where that is wrong.
 
 use std::fmt;
 

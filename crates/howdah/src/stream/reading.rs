@@ -14,7 +14,7 @@ use howdah_source::{Dialect, Encoding, Piece, Thousands};
 use crate::catalog::session::SessionSettings;
 use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::infer::header;
+use crate::infer::head;
 use crate::options::json;
 use crate::options::{Format, LoadOptions, Mode, OnError, WritePath};
 use crate::plan::columns::is_name;
@@ -137,11 +137,11 @@ impl InputPlan {
         let first = cutter.first(is_end)?;
         let head = if dialect.family.is_json() {
             json::check(options)?;
-            let head = header::keys(first.as_ref(), &dialect, options)?;
+            let head = head::keys(first.as_ref(), &dialect, options)?;
             let names = keys(&head, table, options);
             head.with_names(names)
         } else {
-            header::read(first.as_ref(), &dialect, &values)
+            head::read(first.as_ref(), &dialect, &values)
         };
         let mapping = mapping::for_existing(&head, Layouts::new(), table, options)?;
         force::check(options, &mapping)?;

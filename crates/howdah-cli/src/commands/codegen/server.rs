@@ -5,8 +5,8 @@ use howdah::connect::{ConnectOptions, Environment};
 use howdah_codegen::project::ServerChoice;
 
 use crate::args::DescribingServer;
-use crate::conceal;
 use crate::own_server::existing;
+use crate::password_argument;
 
 /// What stands for `-d`, ours before SQG's.
 const VARIABLES: [&str; 2] = ["HOWDAH_CODEGEN_URL", "SQG_POSTGRES_URL"];
@@ -39,7 +39,7 @@ pub(super) fn choose(
             None => return Ok((ready.cloned().unwrap_or(ServerChoice::Throwaway), from)),
         }
     } else if let Some(conninfo) = &typed.dbname {
-        conceal::password_of(conninfo);
+        password_argument::take_out(conninfo);
     }
     Ok((ServerChoice::Server(Box::new(options.resolve(&Environment::from_process())?)), from))
 }

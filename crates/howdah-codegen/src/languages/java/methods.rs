@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use super::literal;
 use super::types::JavaType;
 use super::view::{Binder, Constant, EnumClass, Field, Joiner, Label, Method, Reader, Record};
 use super::words::parameter_scope;
 use super::{Row, Writer};
 use crate::languages::dynamic::{self, Step};
 use crate::languages::method::{self, Form};
+use crate::languages::names;
 use crate::languages::rows::{self, RowOf};
-use crate::languages::{literal, names};
 use crate::model::{self, Fragment, Kind, Role, Statement};
 use crate::source::lexer;
 
@@ -25,7 +26,7 @@ impl Parameter {
     fn set(&self, place: &str) -> String {
         let Self { name, ty, nullable, .. } = self;
         let value = if ty.required(*nullable) {
-            format!("Objects.requireNonNull({name}, {})", literal::java(name))
+            format!("Objects.requireNonNull({name}, {})", literal::string(name))
         } else {
             name.clone()
         };
@@ -84,7 +85,7 @@ impl Writer<'_> {
                 let text = self.types.fields.give(&(names::screaming(&name, "sql") + "_SQL")).name;
                 let fragments = statement.sql.iter().collect::<Vec<_>>();
                 let value = method::opening(self.module, statement) + &sql(statement, &fragments);
-                let value = literal::java_lines(value.trim_end(), "        ");
+                let value = literal::lines(value.trim_end(), "        ");
                 self.texts.push(Constant { ty: "String".into(), name: text.clone(), value });
                 (text.clone(), text)
             }
@@ -112,7 +113,7 @@ impl Writer<'_> {
         Method {
             stream: format!("{name}Stream"),
             batch: format!("{name}Batch"),
-            label: literal::java(&method::label(self.module, &statement.name)),
+            label: literal::string(&method::label(self.module, &statement.name)),
             form: Form::of(statement),
             streamed: method::is_streamed(statement),
             batched,
@@ -126,7 +127,7 @@ impl Writer<'_> {
                 "HowdahJdbc.prepareText(connection, "
             },
             documentation: method::documentation(statement)
-                .map(|line| literal::java_documentation(&line))
+                .map(|line| literal::documentation(&line))
                 .collect(),
             signature: signature.join(", "),
             bind,
@@ -207,8 +208,8 @@ impl Writer<'_> {
         let wanted = format!("{stem}{}", names::pascal(&parameter.name, "choice"));
         let name = self.types.classes.give(&wanted).name;
         let members = dynamic::option_names(options, names::screaming).into_iter().zip(options);
-        let members = members.map(|(name, text)| Label { name, literal: literal::java(&operators(text)) });
-        let documentation = literal::java_documentation(&format!(
+        let members = members.map(|(name, text)| Label { name, literal: literal::string(&operators(text)) });
+        let documentation = literal::documentation(&format!(
             "What {} of {} can be. {}:{}",
             parameter.name, statement.name, statement.file, statement.line
         ));
@@ -220,7 +221,7 @@ impl Writer<'_> {
     fn joined(&mut self, statement: &Statement, parameters: &[Parameter], stem: &str) -> (String, String) {
         let mut lines = vec![format!(
             "StringBuilder sql = new StringBuilder({});",
-            literal::java(&method::opening(self.module, statement))
+            literal::string(&method::opening(self.module, statement))
         )];
         for part in dynamic::parts(statement) {
             let decides = part.when.and_then(|index| parameters.get(index));
@@ -229,12 +230,12 @@ impl Writer<'_> {
             for step in part.steps {
                 let text = match step {
                     Step::Sql(fragments) => {
-                        literal::java_lines(&sql(statement, &fragments), &format!("            {indent}"))
+                        literal::lines(&sql(statement, &fragments), &format!("            {indent}"))
                     }
                     Step::Choice(index) => match parameters.get(index) {
                         Some(p) if p.nullable => format!("{}.sql", p.name),
                         Some(p) => {
-                            format!("Objects.requireNonNull({}, {}).sql", p.name, literal::java(&p.name))
+                            format!("Objects.requireNonNull({}, {}).sql", p.name, literal::string(&p.name))
                         }
                         None => continue,
                     },
@@ -263,7 +264,7 @@ impl Writer<'_> {
             declared: parameter.ty.declared(parameter.nullable),
             required: parameter.ty.required(parameter.nullable),
         });
-        let documentation = literal::java_documentation(&format!(
+        let documentation = literal::documentation(&format!(
             "Parameters of {}. {}:{}",
             statement.name, statement.file, statement.line
         ));

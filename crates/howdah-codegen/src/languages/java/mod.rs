@@ -1,5 +1,6 @@
 //! Java 17 with pgjdbc: a class for connections, with the records that it gives.
 
+mod literal;
 mod methods;
 mod types;
 mod view;
@@ -13,7 +14,7 @@ use self::words::{IMPORTED, class_scope, component_scope, constant_scope, mentio
 use super::rows::{self, RowOf};
 use super::template::Templates;
 use super::upsert::{self, Staged};
-use super::{File, Generated, Options, custom, literal, method, migrations, names};
+use super::{File, Generated, Options, custom, method, migrations, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Model, Module, Table, TypeRef};
 
@@ -99,8 +100,8 @@ pub(crate) fn generate(
     }
     let steps = migrates.then(|| {
         let name = writer.types.fields.give("MIGRATIONS").name;
-        migrations::migrations(model, module, name, literal::java, |text| {
-            literal::java_lines(text, "            ")
+        migrations::migrations(model, module, name, literal::string, |text| {
+            literal::lines(text, "            ")
         })
     });
     let own_imports = writer.types.imports;
@@ -110,7 +111,7 @@ pub(crate) fn generate(
     constants.extend(writer.texts);
     let view = View {
         class: class.clone(),
-        documentation: literal::java_documentation(&module.files.join(", ")),
+        documentation: literal::documentation(&module.files.join(", ")),
         enums: writer.types.enums,
         choices: writer.choices,
         records,
@@ -138,8 +139,8 @@ pub(crate) fn generate(
         files.push(File { path: "HowdahObserver.java".to_owned(), text: package(options) + OBSERVER });
     }
     if migrates {
-        let lines = |text: &str| literal::java_lines(text, "        ");
-        let contract = migrations::contract(|_| "?".to_owned(), literal::java, lines, Vec::<()>::new());
+        let lines = |text: &str| literal::lines(text, "        ");
+        let contract = migrations::contract(|_| "?".to_owned(), literal::string, lines, Vec::<()>::new());
         let text = TEMPLATES.other("HowdahMigrate.java", &contract)?;
         files.push(File { path: "HowdahMigrate.java".to_owned(), text: package(options) + &text });
     }
@@ -201,7 +202,7 @@ impl Writer<'_> {
             _ => format!("out.put({}, row.{}());", ty.codec, field.name),
         });
         let puts = puts.collect();
-        let documentation = literal::java_documentation(&format!("{}:{}", table.file, table.line));
+        let documentation = literal::documentation(&format!("{}:{}", table.file, table.line));
         let target = self.types.fields.give(&(names::screaming(&table.name, "table") + "_COPY")).name;
         let binary = types.iter().all(|ty| ty.binary);
         let columns = written.iter().map(|column| quoted(&column.name)).collect::<Vec<_>>().join(", ");
@@ -212,14 +213,14 @@ impl Writer<'_> {
             appends: table.appender,
             row: row.name.clone(),
             target,
-            target_value: literal::java_lines(&copy, "        "),
-            columns: written.iter().map(|column| literal::java(&column.name)).collect(),
+            target_value: literal::lines(&copy, "        "),
+            columns: written.iter().map(|column| literal::string(&column.name)).collect(),
             codecs: types.into_iter().map(|ty| ty.codec).collect(),
             encode: self.helpers.give(&format!("encode{stem}")).name,
             puts,
             create: members.give(&format!("create{stem}Appender")).name,
             insert: members.give(&format!("bulkInsert{stem}Row")).name,
-            label: literal::java(&method::label(self.module, &table.name)),
+            label: literal::string(&method::label(self.module, &table.name)),
             upserts: upsert::staged(self.module, table)
                 .into_iter()
                 .map(|texts| self.upsert(texts, (table, form), &documentation, members))
@@ -235,17 +236,17 @@ impl Writer<'_> {
         place: &str,
         members: &mut names::Scope,
     ) -> Upsert {
-        let lines = |text: &str| literal::java_lines(text, "        ");
+        let lines = |text: &str| literal::lines(text, "        ");
         let name = format!("{}_{}", table.name, texts.verb);
         let label = method::label(self.module, &format!("{}_{}", texts.verb, table.name));
         Upsert {
-            label: literal::java(&label),
+            label: literal::string(&label),
             method: members.give(&(texts.verb.to_owned() + &names::pascal(&table.name, "table"))).name,
             documentation: format!("{} {place}", texts.conflict.documentation().join(" ")),
             name: self.types.fields.give(&names::screaming(&name, "table")).name,
             create: lines(&texts.create),
             copy: lines(&format!("{} {form}", texts.copy)),
-            place: literal::java(&texts.place),
+            place: literal::string(&texts.place),
             write: lines(&texts.write),
             drop: lines(&texts.drop),
         }
@@ -282,7 +283,7 @@ impl Writer<'_> {
             values.push(ty.read(index + 1, *nullable));
             plain &= ty.plain;
         }
-        let documentation = literal::java_documentation(&format!("A row of {of}. {file}:{line}"));
+        let documentation = literal::documentation(&format!("A row of {of}. {file}:{line}"));
         let record = Record { name: name.clone(), documentation, fields };
         self.check_size(&record, file, line, of);
         self.records.push(record);

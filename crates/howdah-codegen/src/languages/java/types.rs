@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::literal;
 use super::view::{Constant, EnumClass, Field, Label, Record};
 use crate::languages::custom::Standing;
 use crate::languages::delimiter::delimiter;
-use crate::languages::{CustomType, literal, names};
+use crate::languages::{CustomType, names};
 use crate::model::{Definition, Model, TypeKind, TypeName, TypeRef};
 
 /// A type as Java code mentions it.
@@ -251,7 +252,7 @@ impl<'m> Types<'m> {
             .iter()
             .map(|label| Label {
                 name: members.give(&names::screaming(label, "label")).name,
-                literal: literal::java(label),
+                literal: literal::string(label),
             })
             .collect();
         let documentation = shown(name);
@@ -319,9 +320,9 @@ fn stem(codec: &str) -> &str {
 }
 
 fn literals(name: &TypeName) -> String {
-    format!("{}, {}", literal::java(&name.schema), literal::java(&name.name))
+    format!("{}, {}", literal::string(&name.schema), literal::string(&name.name))
 }
 
 fn shown(name: &TypeName) -> String {
-    literal::java_documentation(&format!("{}.{}", name.schema, name.name))
+    literal::documentation(&format!("{}.{}", name.schema, name.name))
 }

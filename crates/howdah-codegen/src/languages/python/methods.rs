@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use super::literal;
 use super::types::PyType;
 use super::view::{Assigned, Builder, Choice, EnumClass, Label, Maker, Method};
 use super::words::parameter_scope;
 use super::{RowClass, Writer, optional};
 use crate::languages::dynamic::{self, Step};
 use crate::languages::method::{self, Form};
+use crate::languages::names;
 use crate::languages::rows::RowOf;
-use crate::languages::{literal, names};
 use crate::model::{self, Fragment, Kind, Role, Statement};
 
 /// Reads a value that psycopg gave.
@@ -100,10 +101,10 @@ impl Writer<'_> {
         signature.push_str(star);
         let signature = [signature, keywords].concat();
         let sent = parameters.iter().filter(|p| p.role == Sent::Value);
-        let values = sent.map(|p| format!("{}: {}", literal::python(&p.name), p.value)).collect::<Vec<_>>();
+        let values = sent.map(|p| format!("{}: {}", literal::string(&p.name), p.value)).collect::<Vec<_>>();
         let hints = parameters.iter().map(|p| p.hint.as_str()).collect::<Vec<_>>().join(", ");
         Method {
-            label: literal::python(&method::label(self.module, &statement.name)),
+            label: literal::string(&method::label(self.module, &statement.name)),
             raw: format!("{name}_raw"),
             stream: format!("{name}_stream"),
             batch: format!("{name}_batch"),
@@ -114,7 +115,7 @@ impl Writer<'_> {
             has_raw: row.raw_maker != row.maker,
             text,
             documentation: method::documentation(statement)
-                .map(|line| literal::python_documentation(&line))
+                .map(|line| literal::documentation(&line))
                 .collect(),
             streams: format!("{signature}{}", if deciding.is_empty() { ", *" } else { "" }),
             signature,
@@ -213,15 +214,15 @@ impl Writer<'_> {
         let members = dynamic::option_names(options, names::screaming);
         let (mut labels, mut pairs) = (Vec::new(), Vec::new());
         for (name, text) in members.into_iter().zip(options) {
-            let value = literal::python(&text.replace('%', "%%"));
+            let value = literal::string(&text.replace('%', "%%"));
             pairs.push(Assigned { name: format!("{class}.{name}"), value });
-            labels.push(Label { name, literal: literal::python(text) });
+            labels.push(Label { name, literal: literal::string(text) });
         }
         let about = format!(
             "What {} of {} can be. {}:{}",
             parameter.name, statement.name, statement.file, statement.line
         );
-        let documentation = literal::python_documentation(&about);
+        let documentation = literal::documentation(&about);
         self.types.enums.push(EnumClass { name: class.clone(), documentation, labels });
         self.choices.push(Choice { name: texts.clone(), class: class.clone(), pairs });
         (class, texts)
@@ -234,10 +235,10 @@ impl Writer<'_> {
         if dynamic::is_fixed(statement) {
             let fragments = statement.sql.iter().collect::<Vec<_>>();
             let value = opening + &sql(statement, &fragments, parameters);
-            self.texts.push(Assigned { name: given.clone(), value: literal::python_lines(value.trim_end()) });
+            self.texts.push(Assigned { name: given.clone(), value: literal::lines(value.trim_end()) });
             return given;
         }
-        let mut lines = vec![format!("sql: LiteralString = {}", literal::python(&opening))];
+        let mut lines = vec![format!("sql: LiteralString = {}", literal::string(&opening))];
         for part in parts {
             let decides = part.when.and_then(|index| parameters.get(index));
             let indent = if decides.is_some() { "    " } else { "" };
@@ -247,7 +248,7 @@ impl Writer<'_> {
             }));
             for step in part.steps {
                 let text = match step {
-                    Step::Sql(fragments) => literal::python_lines(&sql(statement, &fragments, parameters)),
+                    Step::Sql(fragments) => literal::lines(&sql(statement, &fragments, parameters)),
                     Step::Choice(index) => match parameters.get(index) {
                         Some(Parameter { name, role: Sent::Choice { class, texts }, .. }) => {
                             format!("{texts}[{class}({name})]")

@@ -1,5 +1,6 @@
 //! Python 3.11 with psycopg 3: a class for connections, one for asynchronous ones, and the rows that they give.
 
+mod literal;
 mod methods;
 mod types;
 mod view;
@@ -10,7 +11,7 @@ use self::view::{Appender, Assigned, Builder, Choice, Class, Face, Field, Maker,
 use super::rows::{self, RowOf};
 use super::template::Templates;
 use super::upsert::{self, Conflict, Staged};
-use super::{File, Generated, Options, custom, literal, method, migrations, names};
+use super::{File, Generated, Options, custom, method, migrations, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::model::{Kind, Model, Module, Table};
 
@@ -87,11 +88,11 @@ pub(crate) fn generate(
     let methods = writer.methods(&owners, &tables, &mut members);
     let steps = migrates.then(|| {
         let name = writer.types.scope.give("_MIGRATIONS").name;
-        migrations::migrations(model, module, name, literal::python, literal::python_lines)
+        migrations::migrations(model, module, name, literal::string, literal::lines)
     });
     let imports = writer.imports(&methods, &appenders, options);
     let view = View {
-        documentation: literal::python_documentation(&format!(
+        documentation: literal::documentation(&format!(
             "Typed access to the SQL of {}.",
             module.files.join(", ")
         )),
@@ -138,8 +139,7 @@ pub(crate) fn generate(
         files.push(file("howdah_observer.py", OBSERVER.to_owned()));
     }
     if migrates {
-        let contract =
-            migrations::contract(|_| "%s".to_owned(), literal::python, literal::python_lines, runners());
+        let contract = migrations::contract(|_| "%s".to_owned(), literal::string, literal::lines, runners());
         let text = TEMPLATES.other("migrate.py", &contract)?;
         files.push(file("howdah_migrate.py", text));
     }
@@ -249,7 +249,7 @@ impl Writer<'_> {
         let types = written.iter().map(|column| self.types.of(&column.ty)).collect::<Vec<_>>();
         let pairs = written.iter().zip(&types);
         let pairs = pairs
-            .map(|(column, ty)| Assigned { name: literal::python(&column.name), value: ty.codec.clone() });
+            .map(|(column, ty)| Assigned { name: literal::string(&column.name), value: ty.codec.clone() });
         let pairs = pairs.collect();
         let fields = self.rows.iter().find(|row| row.name == class.name).map_or(&[][..], |row| &row.fields);
         let values = fields.iter().zip(written.iter().zip(&types)).map(|(field, (column, ty))| {
@@ -257,7 +257,7 @@ impl Writer<'_> {
         });
         let values = values.collect::<Vec<_>>().join(", ");
         let screaming = stem.to_ascii_uppercase();
-        let documentation = literal::python_documentation(&format!("{}:{}", table.file, table.line));
+        let documentation = literal::documentation(&format!("{}:{}", table.file, table.line));
         let name = match table.appender {
             true => self.types.scope.give(&(names::pascal(&table.name, "table") + "Appender")).name,
             false => String::new(),
@@ -271,12 +271,12 @@ impl Writer<'_> {
             columns: self.types.scope.give(&format!("_{screaming}_COLUMNS")).name,
             values: self.types.scope.give(&format!("_{stem}_values")).name,
             row: class.name.clone(),
-            literal: format!("({}, {})", literal::python(&table.schema), literal::python(&table.table)),
+            literal: format!("({}, {})", literal::string(&table.schema), literal::string(&table.table)),
             pairs,
             expression: format!("({values},)"),
             create: members.give(&format!("create_{stem}_appender")).name,
             insert: members.give(&format!("bulk_insert_{stem}_rows")).name,
-            label: literal::python(&method::label(self.module, &table.name)),
+            label: literal::string(&method::label(self.module, &table.name)),
             upserts: upsert::staged(self.module, table)
                 .into_iter()
                 .map(|texts| self.upsert(texts, table, &documentation, members))
@@ -298,15 +298,15 @@ impl Writer<'_> {
             }
         };
         Upsert {
-            label: literal::python(&method::label(self.module, &format!("{}_{}", texts.verb, table.name))),
+            label: literal::string(&method::label(self.module, &format!("{}_{}", texts.verb, table.name))),
             method: members.give(&format!("{}_{stem}", texts.verb)).name,
             documentation: format!("{documentation} {place}"),
             name: self.types.scope.give(&format!("_{stem}_{}", texts.verb).to_ascii_uppercase()).name,
-            stage: format!("({}, {})", literal::python(upsert::SCHEMA), literal::python(upsert::STAGE)),
-            place: literal::python(&texts.place),
-            create: literal::python_lines(&texts.create),
-            write: literal::python_lines(&texts.write),
-            drop: literal::python_lines(&texts.drop),
+            stage: format!("({}, {})", literal::string(upsert::SCHEMA), literal::string(upsert::STAGE)),
+            place: literal::string(&texts.place),
+            create: literal::lines(&texts.create),
+            write: literal::lines(&texts.write),
+            drop: literal::lines(&texts.drop),
         }
     }
 
@@ -344,7 +344,7 @@ impl Writer<'_> {
         let as_they_come = values.iter().enumerate().all(|(index, value)| *value == format!("row[{index}]"));
         let values = values.join(", ");
         let stem = names::snake(&name, "row");
-        let documentation = literal::python_documentation(documentation);
+        let documentation = literal::documentation(documentation);
         self.rows.push(Class { name: name.clone(), documentation, fields });
         let mut class = RowClass {
             name,

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::literal;
 use super::view::{Alias, Assigned, Class, Converter, EnumClass, Field, Label};
 use crate::languages::custom::Standing;
 use crate::languages::delimiter::delimiter;
-use crate::languages::{CustomType, custom, literal, names};
+use crate::languages::{CustomType, custom, names};
 use crate::model::{Definition, Model, TypeKind, TypeName, TypeRef};
 
 /// A type as Python code mentions it.
@@ -267,10 +268,10 @@ impl<'m> Types<'m> {
             .iter()
             .map(|label| Label {
                 name: members.give(&names::screaming(label, "label")).name,
-                literal: literal::python(label),
+                literal: literal::string(label),
             })
             .collect();
-        let documentation = literal::python_documentation(&format!("The labels of {}.", shown(name)));
+        let documentation = literal::documentation(&format!("The labels of {}.", shown(name)));
         self.enums.push(EnumClass { name: class.clone(), documentation, labels });
         let codec = self.constant(&names::screaming(&class, "enum"), format!("pg.enum_of({class})"));
         made(class, codec, true)
@@ -279,7 +280,7 @@ impl<'m> Types<'m> {
     fn domain(&mut self, name: &TypeName, base: &TypeRef) -> PyType {
         let base = self.of(base);
         let alias = self.scope.give(&names::pascal(&name.name, "domain")).name;
-        let documentation = literal::python_documentation(&shown(name));
+        let documentation = literal::documentation(&shown(name));
         self.aliases.push(Alias { name: alias.clone(), hint: base.hint.clone(), documentation });
         // An array keeps its hint, by which arrays of it are known; others go by the domain's name.
         let is_list = base.hint.starts_with("list[");
@@ -297,7 +298,7 @@ impl<'m> Types<'m> {
                 hint: format!("{} | None", ty.hint),
             })
             .collect();
-        let documentation = literal::python_documentation(&shown(name));
+        let documentation = literal::documentation(&shown(name));
         self.composites.push(Class { name: class.clone(), documentation, fields });
         let codec =
             self.constant(&names::screaming(&class, "type"), format!("pg.composite_of({class}, {codecs})"));

@@ -2,7 +2,7 @@
 
 use howdah_testkit::{Database, Rng, knob};
 
-const FUNCTIONS: &str = include_str!("../../../src/tree/functions.txt");
+const FUNCTIONS: &str = include_str!("../../../src/tree/strict_functions.txt");
 
 /// Edge values of each type, as SQL.
 fn values(ty: &str) -> Vec<String> {

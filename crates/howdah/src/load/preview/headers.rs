@@ -10,7 +10,7 @@ use howdah_source::{Cutter, Dialect, Input, Progress, Spelling};
 use crate::catalog::table::Table;
 use crate::control::Control;
 use crate::error::Error;
-use crate::infer::header;
+use crate::infer::head;
 use crate::load::Load;
 use crate::plan::header::Head;
 use crate::plan::header_match;
@@ -93,7 +93,7 @@ fn headers(
         let progress = Progress::new();
         let mut cutter = Cutter::new(vec![input.clone()], dialect.clone(), progress.clone(), HEADER_BYTES)
             .skipping_lines(skip_lines);
-        let names = header::read(cutter.peek()?, dialect, &Spelling::default()).names()?;
+        let names = head::read(cutter.peek()?, dialect, &Spelling::default()).names()?;
         progress.take_notices().into_iter().for_each(|notice| notices.notice(notice));
         if !names.is_empty() {
             headers.push((input.name.clone(), names));

@@ -13,7 +13,7 @@ use howdah_source::{Cutter, Dialect, MorselSource, Thousands, json};
 
 use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::infer::header;
+use crate::infer::head;
 use crate::infer::null_marker;
 use crate::load::Load;
 use crate::plan::header::Head;
@@ -70,9 +70,9 @@ impl Load<'_> {
             let first = cutter.peek()?;
             let head = if dialect.family.is_json() {
                 summary.format = first.map_or("ndjson", |piece| json::form_name(piece.eol));
-                header::keys(first, &dialect, &options)?
+                head::keys(first, &dialect, &options)?
             } else {
-                header::read(first, &dialect, &values)
+                head::read(first, &dialect, &values)
             };
             Ok(Preview {
                 morsels: MorselSource::text(cutter),

@@ -17,7 +17,7 @@ pub(crate) fn was_typed() -> bool {
 
 /// Starts the program anew with the password of `conninfo` in the environment, which only the user and root can read.
 /// Returns where there is nothing to hide, or no way to: then everything goes on as typed.
-pub(crate) fn password_of(conninfo: &str) {
+pub(crate) fn take_out(conninfo: &str) {
     let Some((bare, password)) = without_password(conninfo) else { return };
     // Not our own idea of the arguments: in a Python process they are the interpreter's.
     let (Ok(typed), Ok(program)) = (std::fs::read("/proc/self/cmdline"), std::env::current_exe()) else {
