@@ -69,7 +69,7 @@ pub(crate) struct LoadTarget {
     #[arg(long, value_name = "MODE", default_value = "create_append")]
     pub(crate) mode: ModeArg,
 
-    /// Key of a new table, or by which upsert and the like match: a,b [default: the table's]
+    /// Key of a new or replaced table, or that rows are matched by: a,b [default: the table's]
     #[arg(long, value_name = "LIST")]
     pub(crate) key: Option<String>,
 
@@ -207,7 +207,7 @@ pub(crate) struct FileInput {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Columns (matched by the header's names, else by position)")]
 pub(crate) struct FileColumns {
-    /// Types of a new table's columns: a=int,b=numeric(10,2) [default: found in the data]
+    /// Types of a new or replaced table's columns: a=int,b=numeric(10,2) [default: found]
     #[arg(long, value_name = "COL=TYPE")]
     pub(crate) types: Vec<String>,
 

@@ -1,9 +1,9 @@
-//! Types that the user declares (option `types`): what they are is the server's to say; for a table that exists they must be
-//! what it has.
+//! Types that the user declares (option `types`): what they are is the server's to say; for a table that exists and stays they
+//! must be what it has.
 
 use howdah_connect::Connection;
 use howdah_encode::SessionRules;
-use howdah_message::setting;
+use howdah_message::{Message, setting};
 use tokio_postgres::types::Type;
 
 use crate::catalog::name;
@@ -27,17 +27,30 @@ pub(crate) fn of_new_table(options: &LoadOptions, mapping: &Mapping) -> Vec<(Str
     types
 }
 
-/// Gives the columns of a new table the types that `declared` says, and holds those of an existing one against it.
+/// What the table is to which types are declared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// The load makes it.
+    New,
+    /// The load makes another that takes its place.
+    Replaced,
+    /// It stays.
+    Kept,
+}
+
+/// Gives the columns of a table the types that `declared` says, and holds those of one that is [kept](Standing::Kept) against
+/// it. Returns the columns of a [replaced](Standing::Replaced) one whose types change.
 ///
 /// # Errors
-/// A usage error for a column that is not there, a type that does not exist, or one that the table has otherwise.
+/// A usage error for a column that is not there, a type that does not exist, or one that a table that is kept has otherwise.
 pub(crate) async fn apply(
     connection: &Connection,
     table: &mut Table,
-    is_new: bool,
+    standing: Standing,
     declared: &[(String, String)],
     rules: &SessionRules,
-) -> Result<(), Error> {
+) -> Result<Vec<(String, String)>, Error> {
+    let mut changed = Vec::new();
     for (at, (named, type_name)) in declared.iter().enumerate() {
         let Some(position) = position(table, named) else {
             let names: Vec<String> = table.columns.iter().map(|column| name::display(&column.name)).collect();
@@ -53,31 +66,43 @@ pub(crate) async fn apply(
             return Err(Error::usage(message![setting::TYPES, " names {named:?} twice"]));
         }
         let found = column_of(connection, &column.name, type_name, rules).await?;
-        if is_new {
-            table.can_refuse_rows |= found.oid >= FIRST_OWN_OID;
-            // A key says so before the types are known.
-            *column = Column { not_null: column.not_null, ..found.column };
-        } else if found.column.type_name != column.type_name {
-            return Err(Error::usage(message![
-                setting::TYPES,
-                format!(
-                    " says {} for column {:?}, but it is {}",
-                    found.column.type_name, column.name, column.type_name
-                )
-            ])
-            .with_hint(retype(table, position, &found.column.type_name)));
+        let same = found.column.type_name == column.type_name;
+        match standing {
+            Standing::New => {
+                table.can_refuse_rows |= found.oid >= FIRST_OWN_OID;
+                // A key says so before the types are known.
+                *column = Column { not_null: column.not_null, ..found.column };
+            }
+            Standing::Replaced | Standing::Kept if same => {}
+            Standing::Replaced => {
+                table.can_refuse_rows |= found.oid >= FIRST_OWN_OID;
+                changed.push((column.name.clone(), found.column.type_name.clone()));
+                let Column { not_null, generated, has_default, is_declared, .. } = *column;
+                *column = Column { not_null, generated, has_default, is_declared, ..found.column };
+            }
+            Standing::Kept => {
+                return Err(Error::usage(message![
+                    setting::TYPES,
+                    format!(
+                        " says {} for column {:?}, but it is {}",
+                        found.column.type_name, column.name, column.type_name
+                    )
+                ])
+                .with_hint(retype(table, position, &found.column.type_name)));
+            }
         }
     }
-    Ok(())
+    Ok(changed)
 }
 
-/// What to type so that a column of a table that exists gets another type. Swapping its rows for others keeps its types.
-fn retype(table: &Table, position: usize, type_name: &str) -> String {
+/// What to type so that a column of a table that exists gets another type.
+fn retype(table: &Table, position: usize, type_name: &str) -> Message {
     let (table, column) = (table.display(), name::display(&table.columns[position].name));
-    format!(
-        "ALTER TABLE {table} ALTER {column} TYPE {type_name} USING {column}::{type_name} changes the column; \
-         after DROP TABLE {table} this load makes the table so"
-    )
+    message![
+        "ALTER TABLE {table} ALTER {column} TYPE {type_name} USING {column}::{type_name} changes the column; ",
+        setting::MODE.word("replace"),
+        " makes the table anew with the type, and with the rows of this load alone"
+    ]
 }
 
 /// Exact, then unique without regard to case.

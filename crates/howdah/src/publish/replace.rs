@@ -3,6 +3,7 @@
 
 mod belongings;
 mod definition;
+pub(crate) mod redefinition;
 mod refusals;
 mod rights;
 mod signature;
@@ -16,6 +17,7 @@ use crate::catalog::session::PINNED_SEARCH_PATH;
 use crate::catalog::table::Table;
 use crate::error::Error;
 use howdah_connect::Connection;
+use redefinition::{KeyName, Redefinition};
 use rights::Rights;
 
 /// The statements that make a table like the old one and put it into its place, in the order in which they run.
@@ -38,6 +40,8 @@ pub(crate) struct Replacement {
     rights: Vec<Rights>,
     /// What the table was when this was read.
     signature: Option<String>,
+    /// The primary key that goes, for people.
+    pub(crate) lost_key: Option<String>,
 }
 
 /// What the catalog is asked about: the old table, and the twin that will take its place.
@@ -67,16 +71,18 @@ impl Twins<'_> {
 
 impl Replacement {
     /// Reads the definition of `table` and refuses what would be lost. `comment` takes the place of one that a load wrote;
-    /// an `unlogged` replacement is unlogged even where the old table is not.
+    /// an `unlogged` replacement is unlogged even where the old table is not; `otherwise` says what is not as it was.
     ///
     /// # Errors
-    /// A usage error that names everything that depends on the table; a right that the role lacks.
+    /// A usage error that names everything that depends on the table; a right that the role lacks; what belongs to the table
+    /// does not fit what is otherwise.
     pub(crate) async fn read(
         connection: &Connection,
         table: &Table,
         id: LoadId,
         comment: &str,
         unlogged: bool,
+        otherwise: &Redefinition,
     ) -> Result<Replacement, Error> {
         refusals::of_kind(table)?;
         refusals::of_rights(connection, table).await?;
@@ -90,9 +96,13 @@ impl Replacement {
         let twins = Twins { connection, oid: table.oid, twin, old, id: id.to_string() };
         let pinned = format!("BEGIN READ ONLY; {PINNED_SEARCH_PATH}");
         connection.client().batch_execute(&pinned).await?;
-        let read = twins.read(table, comment, unlogged || !table.is_logged).await;
+        let read = twins.read(table, comment, unlogged || !table.is_logged, otherwise).await;
         connection.client().batch_execute("COMMIT").await?;
-        read
+        let replacement = read?;
+        if !otherwise.is_empty() {
+            replacement.rehearse(connection, table, id).await?;
+        }
+        Ok(replacement)
     }
 }
 
@@ -116,7 +126,13 @@ impl Replacement {
 }
 
 impl Twins<'_> {
-    async fn read(&self, table: &Table, comment: &str, unlogged: bool) -> Result<Replacement, Error> {
+    async fn read(
+        &self,
+        table: &Table,
+        comment: &str,
+        unlogged: bool,
+        otherwise: &Redefinition,
+    ) -> Result<Replacement, Error> {
         // Read first: what is altered from here on is noticed.
         let signature = signature::read(self.connection, self.oid).await?;
         refusals::of_dependents(self, table).await?;
@@ -130,9 +146,28 @@ impl Twins<'_> {
         swap.extend(self.sequences_return().await?);
         swap.extend(self.texts(definition::INDEX_NAMES).await?);
         swap.extend(self.traits(comment).await?);
-        let (create, build) = (self.create(unlogged).await?, self.build().await?);
-        let names = self.names().await?;
+        let key = otherwise.new_key(self.connection, self.oid, &self.id).await?;
+        let mut create = self.create(unlogged).await?;
+        create.extend(otherwise.retype_sql(&self.twin));
+        let mut build = self.build(key.as_ref().map(|key| key.clause.as_str())).await?;
+        let mut names = self.names().await?;
+        let mut lost_key = None;
+        match key.map(|key| (key.clause, key.named)) {
+            Some((_, KeyName::AsBefore(was))) => lost_key = Some(was),
+            Some((clause, KeyName::New(hidden, name))) => {
+                build.push(format!("ALTER TABLE {} ADD CONSTRAINT {} {clause}", self.twin, quote(&hidden)));
+                let rename = format!(
+                    "ALTER TABLE {} RENAME CONSTRAINT {} TO {}",
+                    self.old,
+                    quote(&hidden),
+                    quote(&name)
+                );
+                swap.push(rename);
+                names.push((hidden, name));
+            }
+            None => {}
+        }
         let (oid, display, name) = (self.oid, table.display(), self.old.clone());
-        Ok(Replacement { create, build, swap, names, lock, oid, display, name, rights, signature })
+        Ok(Replacement { create, build, swap, names, lock, oid, display, name, rights, signature, lost_key })
     }
 }

@@ -94,8 +94,8 @@ fn a_table_that_exists_and_is_to_be_otherwise_ends_with_what_to_type() {
         "dead_ends",
         &terminal,
         &[
-            "howdah load people.csv --mode replace --key id",
-            "howdah load people.csv --mode replace --types id=bigint",
+            "howdah load people.csv --key id",
+            "howdah load people.csv --types id=bigint",
             "howdah load people.csv --mode upsert",
             "howdah load people.csv --mode upsert --key id",
         ],
@@ -106,7 +106,7 @@ fn a_table_that_exists_and_is_to_be_otherwise_ends_with_what_to_type() {
     let line = "howdah load people.csv -q --mode";
     let done = terminal.session(&[&format!("{line} replace --types id=bigint"), &format!("{line} upsert")]);
     assert!(!done.contains("error"), "{done}");
-    terminal.sql("DROP TABLE public.people");
+    terminal.sql("ALTER TABLE public.people DROP CONSTRAINT people_pkey");
     let done = terminal.session(&[&format!("{line} replace --key id --types born=text")]);
     assert!(!done.contains("error"), "{done}");
     assert_eq!(terminal.sql("SELECT count(*) FROM people WHERE born > '1815'"), "2");

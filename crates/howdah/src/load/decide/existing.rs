@@ -91,7 +91,8 @@ impl Load<'_> {
             let lacks_typed = used == Use::Make && options.writing.write_path == WritePath::Landing;
             return if used == Use::Missing || lacks_typed { Err(missing(name, options)) } else { Ok(None) };
         };
-        if !options.target.key.is_empty() && !mode.matches_rows() {
+        let lands = options.writing.write_path == WritePath::Landing;
+        if !options.target.key.is_empty() && !mode.matches_rows() && (used != Use::Exchange || lands) {
             return Err(only_for_new(message![setting::KEY], &table)
                 .with_hint(key_an_existing(&table, &options.target.key)));
         }
@@ -113,15 +114,18 @@ impl Load<'_> {
     }
 }
 
-/// What to type so that a table that exists gets a key. Swapping its rows for others keeps the keys that it has.
-fn key_an_existing(table: &Table, key: &[String]) -> String {
+/// What to type so that a table that exists gets a key.
+fn key_an_existing(table: &Table, key: &[String]) -> Message {
     let columns: Vec<String> = key.iter().map(|name| name::display(name)).collect();
-    let table = table.display();
-    format!(
-        "ALTER TABLE {table} ADD PRIMARY KEY ({}) gives it one, the load then needs none; \
-         after DROP TABLE {table} this load makes the table so",
-        columns.join(", ")
-    )
+    message![
+        format!(
+            "ALTER TABLE {} ADD PRIMARY KEY ({}) gives it one, the load then needs none; ",
+            table.display(),
+            columns.join(", ")
+        ),
+        setting::MODE.word("replace"),
+        " makes the table anew with the key, and with the rows of this load alone"
+    ]
 }
 
 fn only_for_new(option: Message, table: &Table) -> Error {

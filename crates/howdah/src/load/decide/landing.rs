@@ -9,7 +9,7 @@ use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::load::Load;
 use crate::options::OnError;
-use crate::plan::declared;
+use crate::plan::declared::{self, Standing};
 use crate::plan::mapping::Mapping;
 use crate::promote::{Promotion, rejects_name};
 
@@ -35,7 +35,8 @@ impl Load<'_> {
         mapping: &Mapping,
     ) -> Result<Landing, Error> {
         let options = self.options;
-        declared::apply(connection, &mut into, false, &options.columns.types, &session.rules).await?;
+        declared::apply(connection, &mut into, Standing::Kept, &options.columns.types, &session.rules)
+            .await?;
         let usual =
             || TableName { schema: Some(into.schema.clone()), table: format!("{}_landing", into.name) };
         let name = options.writing.landing_table.clone().unwrap_or_else(usual);

@@ -7,20 +7,20 @@ mod existing;
 pub(super) mod landing;
 mod new_table;
 mod rebuild;
+mod redefine;
 mod reject_file;
 mod rights;
 mod sort;
 
 use std::sync::Arc;
 
-use howdah_message::Message;
+use howdah_message::{Message, setting};
 use howdah_source::{Input, MorselSource};
 
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::load::{Circumstances, Load, Setup};
 use crate::options::{LoadOptions, Mode, OnError, WritePath};
-use crate::plan::declared;
 use crate::plan::force;
 use crate::plan::jobs::{self, Jobs};
 use crate::plan::mapping::Mapping;
@@ -28,6 +28,7 @@ use crate::plan::{ColumnTypes, Judging, Plan, PlanRules};
 use crate::publish::creation::{self, Creation};
 use crate::publish::rebuild::Rebuild;
 use crate::publish::replace::Replacement;
+use crate::publish::replace::redefinition::Redefinition;
 use crate::publish::staged::{Apply, Staging};
 use crate::publish::strategy::{Content, Hidden, PublishStrategy};
 use crate::send::write;
@@ -69,10 +70,10 @@ impl Load<'_> {
             write::check_passed_on(&mapping, staging.is_some(), types_from == TypesFrom::Stream)?;
         }
         let rules = rules(options, found, types_from, staging.as_ref(), landing.as_ref());
+        let mut otherwise = Redefinition::default();
         let (table, creation) = match existing {
             Some(mut table) => {
-                let (types, rules) = (&options.columns.types, &found.session.rules);
-                declared::apply(found.connection, &mut table, false, types, rules).await?;
+                otherwise = self.redefine(found, &mut table).await?;
                 (table, None)
             }
             None => {
@@ -88,7 +89,7 @@ impl Load<'_> {
         let strategy = match (staging, rebuild) {
             (Some(staging), _) => PublishStrategy::Staged(staging),
             (None, Some(rebuild)) => PublishStrategy::Rebuild(rebuild),
-            (None, None) => self.strategy(found, &table, creation, jobs.count).await?,
+            (None, None) => self.strategy(found, &table, creation, &otherwise, jobs.count).await?,
         };
         let sort = self.sort(found, &table, &plan, &strategy).await?;
         if let Some(reason) = reason {
@@ -172,6 +173,7 @@ impl Load<'_> {
         found: Circumstances<'_>,
         table: &Table,
         creation: Option<Creation>,
+        otherwise: &Redefinition,
         jobs: usize,
     ) -> Result<PublishStrategy, Error> {
         let options = self.options;
@@ -183,7 +185,11 @@ impl Load<'_> {
             (None, Mode::Truncate) => PublishStrategy::Truncate,
             (None, Mode::Replace) => {
                 let (comment, unlogged) = (creation::comment(found.inputs), options.target.unlogged);
-                let of = Replacement::read(found.connection, table, self.id, &comment, unlogged).await?;
+                let of = Replacement::read(found.connection, table, self.id, &comment, unlogged, otherwise)
+                    .await?;
+                if let Some(lost) = &of.lost_key {
+                    self.control.notice(message![setting::KEY, " takes the place of {lost}"]);
+                }
                 let builds_first = options.tolerance.on_error == OnError::Ignore;
                 let content = Content::Twin { of, builds_first };
                 PublishStrategy::Hidden(Hidden::new(self.id, content))

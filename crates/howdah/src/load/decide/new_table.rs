@@ -16,9 +16,10 @@ use crate::error::Error;
 use crate::infer::columns;
 use crate::load::{Circumstances, Load};
 use crate::options::{Inference, LoadOptions};
+use crate::plan::declared::{self, Standing};
 use crate::plan::keys::SeenKeys;
 use crate::plan::mapping::{Mapping, Pair};
-use crate::plan::{Plan, PlanRules, declared};
+use crate::plan::{Plan, PlanRules};
 use crate::publish::creation::{Creation, Findings};
 use crate::read::queue;
 
@@ -106,7 +107,7 @@ impl Load<'_> {
             if let MorselSource::Rows(batches) = morsels {
                 types.extend(created_types(batches, mapping, &types)?);
             }
-            declared::apply(connection, &mut table, true, &types, &session.rules).await?;
+            declared::apply(connection, &mut table, Standing::New, &types, &session.rules).await?;
         }
         if types_from == TypesFrom::Values {
             creation.findings = self.infer(&mut table, found, rules, threads).await?;

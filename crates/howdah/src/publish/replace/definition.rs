@@ -1,6 +1,7 @@
 //! The definition of the twin: columns, sequences, indexes and constraints, each as the statement that makes it.
 
 use super::Twins;
+use crate::catalog::name::quote_literal;
 use crate::error::Error;
 
 /// Storage parameters of relation `{of}`, as they stand in WITH, after `{prefix}`.
@@ -62,7 +63,7 @@ const IDENTITY_SEQUENCES: &str = "
        join pg_sequence q on q.seqrelid = s.oid
       where a.attrelid = $1 and a.attidentity <> '') as identities";
 
-/// Indexes and constraints, keys first. An index stands in its tablespace.
+/// Indexes and constraints, keys first; `{key}` is what the primary key is instead, or NULL. An index stands in its tablespace.
 const BUILD: &str = "
     with old as (
         select i.oid, i.relname, i.reltablespace, k.oid as conoid, k.contype, x.indisunique, x.indexrelid,
@@ -80,7 +81,8 @@ const BUILD: &str = "
                     format('CREATE %sINDEX %I ON %s %s', case when indisunique then 'UNIQUE ' else '' end, temporary, $2,
                            substr(def, length(format('CREATE %sINDEX %I ON %s ', case when indisunique then 'UNIQUE ' else '' end,
                                                      relname, $3)) + 1))
-                  else format('ALTER TABLE %s ADD CONSTRAINT %I %s', $2, temporary, pg_get_constraintdef(conoid)) end
+                  else format('ALTER TABLE %s ADD CONSTRAINT %I %s', $2, temporary,
+                              coalesce(case when contype = 'p' then {key} end, pg_get_constraintdef(conoid))) end
                || case when reltablespace = 0 then '' else '; SET LOCAL default_tablespace = ''''' end as sql
           from old cross join lateral (select pg_get_indexdef(oid) as def) d
         union all
@@ -171,10 +173,11 @@ impl Twins<'_> {
         self.texts(&of_sequences(SEQUENCES_RETURN)).await
     }
 
-    /// Indexes and constraints on the filled twin.
-    pub(super) async fn build(&self) -> Result<Vec<String>, Error> {
+    /// Indexes and constraints on the filled twin. A primary key is what `key` says, if it says anything.
+    pub(super) async fn build(&self, key: Option<&str>) -> Result<Vec<String>, Error> {
         let mut build = self.texts(USUAL_PLACE).await?;
-        build.extend(self.texts(BUILD).await?);
+        let key = key.map_or_else(|| "NULL".to_owned(), quote_literal);
+        build.extend(self.texts(&BUILD.replace("{key}", &key)).await?);
         Ok(build)
     }
 
