@@ -122,7 +122,7 @@ sql:
     assert checked.returncode == 1
     for told in ("warning[NOT_SUPPORTED]: `sources`", "warning[INVALID_GENERATOR]: `java/duckdb/jdbc`"):
         assert told in checked.stderr
-    assert "lake.sql:1:25: error[INVALID_MODIFIER]: there is no source" in checked.stderr
+    assert "lake.sql:1:25: error[INVALID_MODIFIER]: `:source=prod` names a database" in checked.stderr
     # What the help says: the same without the modifier.
     sql.write_text("-- BASELINE prod_orders\n" + orders)
     done = howdah("generate", tmp_path)

@@ -91,7 +91,7 @@ def test_rows_of_a_close_that_was_cancelled_are_lost_in_silence(database: Databa
             close.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await close
-            if not deadline:
+            if deadline < 30:
                 # Nobody hears of the deadline but whoever closes it next.
                 await asyncio.wait([asyncio.ensure_future(told(held))])
         with pytest.raises(howdah.Error) as caught:
@@ -104,7 +104,8 @@ def test_rows_of_a_close_that_was_cancelled_are_lost_in_silence(database: Databa
 
     message = asyncio.run(main(30))
     assert message.startswith("1 row is not in the table"), message
-    message = asyncio.run(main(0))
+    # Long enough that it is cancelled first, on a busy machine too.
+    message = asyncio.run(main(2))
     assert message.startswith("the writer was closed with 2 rows"), message
 
 

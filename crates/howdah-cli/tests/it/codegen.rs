@@ -203,6 +203,12 @@ fn a_database_that_is_named_describes_too_and_is_left_as_it_was() {
     let done = command.env_remove("HOWDAH_CODEGEN_URL").env("SQG_POSTGRES_URL", &conninfo).guarded_output();
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
     assert!(said(&done).lines().next().unwrap().ends_with(", from SQG_POSTGRES_URL"), "{}", said(&done));
+    command
+        .env("HOWDAH_CODEGEN_URL", &conninfo)
+        .env("SQG_POSTGRES_URL", "dbname=nothing host=127.0.0.1 port=1");
+    let done = command.guarded_output();
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert!(said(&done).lines().next().unwrap().ends_with(", from HOWDAH_CODEGEN_URL"), "{}", said(&done));
 
     let done = codegen(folder.path(), &["generate", "-d", "x", "-h", "127.0.0.1", "-p", "1"]);
     assert_eq!(done.status.code(), Some(2));
@@ -279,6 +285,63 @@ fn what_a_generator_cannot_do_is_refused_by_name() {
             assert!(said(&done).starts_with(&start), "{action}: {}", said(&done));
         }
     }
+}
+
+/// Each generator, and a word that its code has of a module called "Store".
+const NAMED: [(&str, &str); 5] = [
+    ("python/postgres", "class Store"),
+    ("java/postgres", "class Store"),
+    ("typescript/postgres", "class Store"),
+    ("go/postgres", "package store"),
+    ("rust/postgres", "pub async fn "),
+];
+
+#[test]
+fn every_generator_gives_the_code_the_name_that_it_is_told() {
+    for (generator, word) in NAMED {
+        let config = CONFIG.replace("python/postgres", generator) + "        name: Store\n";
+        let folder = project(&[("howdah.yaml", &config), ("shop.sql", SHOP)]);
+        let done = codegen(folder.path(), &["generate"]);
+        assert_eq!(done.status.code(), Some(0), "{generator}: {}", said(&done));
+        let written = std::fs::read_dir(folder.path().join("generated")).unwrap();
+        let written = written.map(|file| file.unwrap().path()).collect::<Vec<_>>();
+        let is_store = |path: &&std::path::PathBuf| {
+            path.file_stem().unwrap().to_string_lossy().to_lowercase().starts_with("store")
+        };
+        let named = written.iter().find(is_store).unwrap_or_else(|| panic!("{generator}: {written:?}"));
+        let code = std::fs::read_to_string(named).unwrap();
+        assert!(code.contains(word), "{generator}: {code}");
+        let done = codegen(folder.path(), &["generate", "--check"]);
+        assert_eq!(done.status.code(), Some(0), "{generator}: {}", said(&done));
+
+        // Without a configuration, on standard output.
+        let arguments = ["generate", "--generator", generator, "--file", "shop.sql", "--name", "Store"];
+        let done = codegen(folder.path(), &arguments);
+        assert_eq!(done.status.code(), Some(0), "{generator}: {}", said(&done));
+        assert!(out(&done).contains(word), "{generator}: {}", out(&done));
+    }
+}
+
+#[test]
+fn a_type_that_rust_cannot_read_is_told_where_it_is_read() {
+    let config = CONFIG.replace("python/postgres", "rust/postgres");
+    let sql = "-- MIGRATE 1\nCREATE TABLE hosts (ip inet NOT NULL);\n\n-- TABLE hosts :appender\n\n\
+               -- QUERY all_hosts\nSELECT * FROM hosts;\n";
+    let folder = project(&[("howdah.yaml", &config), ("shop.sql", sql)]);
+    let done = codegen(folder.path(), &["generate"]);
+    assert_eq!(done.status.code(), Some(1), "{}", said(&done));
+    let told = "shop.sql:6:1: error[TYPE_MAPPING_ERROR]: the column \"ip\" of all_hosts";
+    assert!(said(&done).contains(told), "{}", said(&done));
+}
+
+#[test]
+fn steps_make_extensions_although_they_run_without_rights() {
+    let sql = "-- MIGRATE 1\nCREATE EXTENSION IF NOT EXISTS citext;\nCREATE TABLE people (email citext NOT NULL);\n\n\
+               -- QUERY emails :pluck\nSELECT email FROM people;\n";
+    let folder = project(&[("howdah.yaml", CONFIG), ("shop.sql", sql)]);
+    let done = codegen(folder.path(), &["explain", "emails"]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert!(out(&done).contains("email  public.citext  not null"), "{}", out(&done));
 }
 
 #[test]

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -201,15 +202,33 @@ type copying struct {
 }
 
 func beginCopy(ctx context.Context, conn *pgx.Conn, sql string) *copying {
-	source, pipe := io.Pipe()
+	reader, pipe := io.Pipe()
 	c := &copying{pipe: pipe, done: make(chan struct{})}
+	source := &copySource{PipeReader: reader, asked: make(chan struct{})}
 	go func() {
 		defer close(c.done)
 		c.tag, c.err = conn.PgConn().CopyFrom(ctx, source, sql)
 		// Who still gives rows hears of the end.
 		source.CloseWithError(errProducer)
 	}()
+	// What gives the rows may use the connection too: that is refused, but only once the COPY has it.
+	select {
+	case <-source.asked:
+	case <-c.done:
+	}
 	return c
+}
+
+// copySource tells when the COPY has the connection: then it asks for the first bytes.
+type copySource struct {
+	*io.PipeReader
+	asked chan struct{}
+	once  sync.Once
+}
+
+func (s *copySource) Read(part []byte) (int, error) {
+	s.once.Do(func() { close(s.asked) })
+	return s.PipeReader.Read(part)
 }
 
 // send gives bytes to the COPY. They may be overwritten afterwards.

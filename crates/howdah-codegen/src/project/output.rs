@@ -80,16 +80,16 @@ pub fn plan(
 ) -> Result<Planned, Vec<Diagnostic>> {
     let mut planned = Planned::default();
     let mut errors = Vec::new();
-    for (group, module) in config.groups.iter().zip(&model.modules) {
+    for (at, group) in config.groups.iter().enumerate() {
         for output in &group.outputs {
-            let module =
-                Module { name: output.name.clone().unwrap_or_else(|| module.name.clone()), ..module.clone() };
+            let model = renamed(config, model, output, at);
+            let Some(module) = model.modules.get(at) else { continue };
             let made = match &output.backend {
-                Backend::Generator(name) => generated(name, output, checked, model, &module).map(|made| {
+                Backend::Generator(name) => generated(name, output, checked, &model, module).map(|made| {
                     planned.warnings.extend(made.warnings);
                     made.files
                 }),
-                Backend::Program(command) => answered(command, config, output, model, module, host),
+                Backend::Program(command) => answered(command, config, output, &model, module.clone(), host),
             };
             if let Err(mut wrong) = made.and_then(|files| placed(config, output, files, &mut planned)) {
                 errors.append(&mut wrong);
@@ -97,6 +97,20 @@ pub fn plan(
         }
     }
     if errors.is_empty() { Ok(planned) } else { Err(errors) }
+}
+
+/// The model as an output of the group `at` calls its modules: that group's by the output's own name, the others' by those of
+/// their outputs of the same kind, beside which it will stand.
+fn renamed(config: &Config, model: &Model, output: &Output, at: usize) -> Model {
+    let mut model = model.clone();
+    for (index, (group, module)) in config.groups.iter().zip(&mut model.modules).enumerate() {
+        let own = (index == at).then_some(output);
+        let beside = || group.outputs.iter().find(|other| other.backend == output.backend);
+        if let Some(name) = own.or_else(beside).and_then(|output| output.name.as_ref()) {
+            module.name.clone_from(name);
+        }
+    }
+    model
 }
 
 /// What a generator of ours makes of a module.

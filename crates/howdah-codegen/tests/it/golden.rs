@@ -1,5 +1,6 @@
 //! The text of generated code, of a model in which every name wants to be code.
 
+use howdah_codegen::diagnostic::Code;
 use howdah_codegen::languages::{CustomType, Generated, Generator, Options, Template, generate};
 use howdah_codegen::model::Model;
 
@@ -109,6 +110,7 @@ fn a_column_that_rust_cannot_read_is_generated() -> Result<(), Box<dyn std::erro
         error.message,
         "the column \"ip\" of hosts is a inet, which has no type in Rust: tokio-postgres reads it in binary only"
     );
+    assert_eq!(error.code, Code::TypeMappingError);
     assert_eq!(error.suggestion.as_deref(), Some("cast it in the statement: \"ip\"::text"));
     assert_eq!(error.place.map(|place| (place.file, place.line)), Some(("a.sql".to_owned(), 3)));
     Ok(())

@@ -103,7 +103,16 @@ pub(crate) fn generate(
         }
     }
     let Some((view, warnings)) = before.pop() else {
-        return Ok(Generated { files: Vec::new(), warnings: Vec::new() });
+        let message = format!("no module of the project is called {:?}", module.name);
+        let nowhere = module.files.first().map_or("", String::as_str);
+        return Err(vec![super::about(
+            Code::ConfigValidationError,
+            Severity::Error,
+            message,
+            nowhere,
+            1,
+            module.name.clone(),
+        )]);
     };
     let text = TEMPLATES.module(model, options, &view)?;
     let mut files = vec![file(&words::file(&module.name), text)];

@@ -307,7 +307,7 @@ impl Writer<'_> {
                 record.fields.len()
             );
             let error =
-                super::about(Code::TemplateError, Severity::Error, message, file, line, block.to_owned());
+                super::about(Code::TypeMappingError, Severity::Error, message, file, line, block.to_owned());
             self.errors.push(error);
         }
     }

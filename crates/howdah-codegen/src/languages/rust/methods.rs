@@ -87,8 +87,10 @@ impl<'m> Writer<'m> {
             return Row::default();
         }
         let about = About { file: &statement.file, line: statement.line, of: &statement.name };
-        if let (true, [column]) = (statement.pluck, statement.columns.as_slice()) {
+        for column in &statement.columns {
             self.check_readable(&column.name, &column.ty, about);
+        }
+        if let (true, [column]) = (statement.pluck, statement.columns.as_slice()) {
             let ty = self.types.of(&column.ty);
             return Row { ty: ty.owned(column.nullable), read: ty.read_value(column.nullable) };
         }

@@ -285,9 +285,6 @@ impl<'m> Writer<'m> {
         let mut fields = Vec::new();
         let mut values = Vec::new();
         for (index, (column, ty, nullable)) in columns.iter().enumerate() {
-            if read {
-                self.check_readable(column, ty, about);
-            }
             let ty = self.types.of(ty);
             let field = scope.give(&names::snake(column, "column"));
             if field.collided {
@@ -322,7 +319,7 @@ impl<'m> Writer<'m> {
         self.errors.push(Diagnostic {
             suggestion: Some(format!("cast it in the statement: {}::{cast}", quoted(column))),
             ..super::about(
-                Code::TemplateError,
+                Code::TypeMappingError,
                 Severity::Error,
                 message,
                 about.file,
