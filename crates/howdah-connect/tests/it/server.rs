@@ -188,6 +188,36 @@ fn the_server_decides_and_we_do_as_libpq() {
     refusals_have_their_kind_and_code_and_never_the_password(&server);
     the_nearest_word_wins(&server);
     rows_behind_a_copy_arrive_whole_through_tls(&server);
+    settings_of_the_session_come_from_variables_too(&server);
+}
+
+fn settings_of_the_session_come_from_variables_too(server: &Server) {
+    let settings = "SELECT current_setting('TimeZone') || '|' || current_setting('DateStyle') || '|' || current_setting('geqo')";
+    for (zone, style, options, expected) in [
+        ("America/New_York", "ISO, DMY", "", "America/New_York|ISO, DMY|off"),
+        (
+            "America/New_York",
+            "German",
+            "options='-c TimeZone=UTC -c DateStyle=SQL'",
+            "America/New_York|German, DMY|off",
+        ),
+        (
+            "default",
+            "DEFAULT",
+            "options='-c TimeZone=Asia/Tokyo -c DateStyle=SQL,DMY'",
+            "Asia/Tokyo|SQL, DMY|off",
+        ),
+    ] {
+        let environment = Environment::from_pairs([
+            ("PGPASSWORD", PASSWORD),
+            ("PGTZ", zone),
+            ("PGDATESTYLE", style),
+            ("PGGEQO", "off"),
+        ]);
+        let target =
+            resolve(&server.options(&format!("dbname=either sslmode=disable {options}")), &environment);
+        assert_eq!(ask(&target, settings).unwrap(), expected);
+    }
 }
 
 /// The driver's messages and those of a COPY take turns in what is encrypted.

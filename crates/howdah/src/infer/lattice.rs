@@ -200,6 +200,11 @@ impl ColumnLattice {
         self.possible == TypeSet::NONE
     }
 
+    /// Whether there were values, and all of them are integers.
+    pub(crate) fn is_of_integers(&self) -> bool {
+        self.possible != TypeSet::ALL && self.possible.has(InferredType::Bigint)
+    }
+
     /// Whether there were values, and no NULL among them.
     pub(crate) fn never_null(&self) -> bool {
         self.fields > 0 && self.nulls == 0

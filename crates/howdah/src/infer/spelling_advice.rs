@@ -70,8 +70,11 @@ fn numbers<'c>(
     let wanting: Vec<&SeenColumn<'c>> = columns.iter().filter(wants).collect();
     let chosen = (0..NUMBERS.len()).find(|&at| {
         let marks = NUMBERS[at];
+        // A decimal point would be taken for a separator: 52.123 for 52123. Integers are the same in all of them.
         let stays = |column: &SeenColumn<'c>| {
-            !column.is_read(|oid| marks.concern(oid)) || column.lattice.spellings().has_number(at)
+            !column.is_read(|oid| marks.concern(oid))
+                || column.lattice.spellings().has_number(at)
+                    && (!marks.decimal_comma || column.lattice.is_of_integers())
         };
         (marks.decimal_comma || !input.decimal_comma)
             && wanting.iter().all(|column| column.lattice.spellings().has_number(at))

@@ -13,7 +13,7 @@ use crate::rejects::corrected;
 
 /// The inputs, and the options under which they are read.
 pub(super) fn resolve(inputs: Vec<Input>, options: &LoadOptions) -> Result<(Vec<Input>, LoadOptions), Error> {
-    match options.input.format.unwrap_or_else(|| format_of(&inputs)) {
+    match options.input.format.unwrap_or_else(|| format_of(&inputs, options)) {
         Format::Rejects => corrected::resolve(&inputs, options),
         format => {
             if matches!(format, Format::Json | Format::Ndjson) {
@@ -69,7 +69,7 @@ impl Load<'_> {
 }
 
 /// What the first bytes say, or else the name.
-fn format_of(inputs: &[Input]) -> Format {
+fn format_of(inputs: &[Input], options: &LoadOptions) -> Format {
     let Some(first) = inputs.first() else { return Format::Csv };
     if first.is_batches() {
         return Format::Arrow;
@@ -84,8 +84,21 @@ fn format_of(inputs: &[Input]) -> Format {
         Some("arrow" | "arrows" | "ipc" | "feather") => Format::Arrow,
         Some("jsonl") if inputs.iter().all(|input| input.name.contains(".rejects.jsonl")) => Format::Rejects,
         Some("ndjson" | "jsonl" | "json") => Format::Json,
+        Some("csv") => Format::Csv,
+        // A delimiter is one of CSV.
+        _ if options.input.dialect.delimiter.is_none()
+            && first.signature().is_some_and(|bytes| begins_an_object(&bytes)) =>
+        {
+            Format::Json
+        }
         _ => Format::Csv,
     }
+}
+
+/// Whether what begins so is a JSON object with a member: nobody's header begins like that.
+pub(super) fn begins_an_object(bytes: &[u8]) -> bool {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    bytes.strip_prefix(b"{").is_some_and(|rest| rest.trim_ascii_start().starts_with(b"\""))
 }
 
 fn format_signed(bytes: &[u8]) -> Option<Format> {

@@ -140,7 +140,7 @@ async fn column_of(
     // The server parses a type and nothing else here, so that what it takes may stand in SQL.
     let known = client
         .query_typed(
-            "select t.oid from pg_catalog.pg_type t
+            "select t.oid, t.typtype = 'd' from pg_catalog.pg_type t
               where t.oid = pg_catalog.to_regtype($1)::oid and t.typtype <> 'p'",
             &[(&type_name, Type::TEXT)],
         )
@@ -154,14 +154,18 @@ async fn column_of(
         .with_sqlstate("42704")
         .with_hint("as in CREATE TABLE: int, numeric(10,2), timestamptz, myschema.mytype"));
     };
-    let described = client
-        .query_typed(&format!("select null::{type_name}"), &[])
-        .await
-        .map_err(|error| refused(error.into()))?;
-    // A result speaks of the type below a domain; a domain has no modifier of its own.
-    let modifier = described.first().and_then(|row| row.columns().first());
-    let typmod =
-        modifier.filter(|found| found.type_().oid() == oid).map_or(-1, |found| found.type_modifier());
+    // A domain has no modifier of its own, and may take no NULL.
+    let typmod = match known.first().is_some_and(|row| row.get(1)) {
+        true => -1,
+        false => {
+            let described = client
+                .query_typed(&format!("select null::{type_name}"), &[])
+                .await
+                .map_err(|error| refused(error.into()))?;
+            let modifier = described.first().and_then(|row| row.columns().first());
+            modifier.filter(|found| found.type_().oid() == oid).map_or(-1, |found| found.type_modifier())
+        }
+    };
     let names = client
         .query_typed("select pg_catalog.format_type($1, $2)", &[(&oid, Type::OID), (&typmod, Type::INT4)])
         .await?;

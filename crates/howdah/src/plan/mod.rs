@@ -90,6 +90,7 @@ impl Plan {
     ) -> Result<(Plan, Option<Message>), Error> {
         let spelling = spelling::of(rules.options)?;
         let columns = planned_column::columns(mapping, table, rules, &spelling)?;
+        spelling::check_columns(&spelling, &columns)?;
         let obstacle = obstacle_to_binary(&dialect, &columns, &rules.session.encoding);
         let (form, reason) = form(rules.options.writing.write_path, rules.types, obstacle);
         let plan = Plan {

@@ -3,9 +3,11 @@
 use howdah_message::setting;
 use howdah_source::spelling::{BooleanWords, NumberMarks, Thousands};
 use howdah_source::{Dialect, Family, Spelling};
+use tokio_postgres::types::Type;
 
 use crate::error::Error;
 use crate::options::LoadOptions;
+use crate::plan::planned_column::PlanColumn;
 
 /// How values are written.
 ///
@@ -17,6 +19,27 @@ pub(crate) fn of(options: &LoadOptions) -> Result<Spelling, Error> {
     numbers.check()?;
     let booleans = BooleanWords::new(&input.booleans)?;
     Ok(Spelling { numbers, dates: input.date_format.clone(), booleans })
+}
+
+/// Refuses columns whose values the server alone knows to read, where numbers are written otherwise.
+///
+/// # Errors
+/// A usage error that names the first of them.
+pub(crate) fn check_columns(spelling: &Spelling, columns: &[PlanColumn]) -> Result<(), Error> {
+    let is_money = |column: &&PlanColumn| column.base_type.0 == Type::MONEY.oid();
+    let Some(column) = columns.iter().find(is_money).filter(|_| spelling.numbers != NumberMarks::default())
+    else {
+        return Ok(());
+    };
+    let option = match spelling.numbers.thousands {
+        Some(thousands) if !spelling.numbers.decimal_comma => thousands.mention(),
+        _ => setting::DECIMAL.word(","),
+    };
+    Err(Error::usage(message![
+        option,
+        format!(" cannot hold for column {:?}: the server reads money by its own lc_monetary", column.name)
+    ])
+    .with_hint("load into numeric, from which money can be made: amount::money"))
 }
 
 /// Refuses what would make every number two fields, or the beginning of a quoted one.

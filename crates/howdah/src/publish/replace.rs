@@ -136,6 +136,7 @@ impl Twins<'_> {
         // Read first: what is altered from here on is noticed.
         let signature = signature::read(self.connection, self.oid).await?;
         refusals::of_dependents(self, table).await?;
+        otherwise.check(self.connection, table).await?;
         let rights = rights::read(self.connection, self.oid).await?;
         let lock = format!("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE", self.old);
         let mut swap = self.sequences_leave().await?;
@@ -149,6 +150,7 @@ impl Twins<'_> {
         let key = otherwise.new_key(self.connection, self.oid, &self.id).await?;
         let mut create = self.create(unlogged).await?;
         create.extend(otherwise.retype_sql(&self.twin));
+        create.extend(otherwise.not_nulls(self.connection, self.oid, &self.twin).await?);
         let mut build = self.build(key.as_ref().map(|key| key.clause.as_str())).await?;
         let mut names = self.names().await?;
         let mut lost_key = None;

@@ -38,7 +38,8 @@ impl Written {
     }
 
     /// The stored values of the columns that were asked for. `None` where none were, where the row was ignored for one in
-    /// the table (`on_conflict`), where a trigger dropped it, and where the connection broke after the commit and before the values came.
+    /// the table (`on_conflict`), where a trigger dropped it, where its key has a NULL
+    /// (such a row meets no other, and is in), and where the connection broke after the commit and before the values came.
     pub fn returned(&self) -> Option<&ReturnedRow> {
         self.returned.as_ref()
     }

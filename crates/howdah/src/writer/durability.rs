@@ -6,6 +6,7 @@ use tokio_postgres::types::Type;
 use super::statements::may_drop_rows;
 use crate::catalog::table::Table;
 use crate::error::Error;
+use crate::writer::options::OnConflict;
 
 /// What a program should know before it relies on acknowledgements, a sentence each.
 #[derive(Default)]
@@ -19,7 +20,11 @@ pub(super) struct Notices {
 ///
 /// # Errors
 /// The server could not be asked.
-pub(super) async fn notices(connection: &Connection, table: &Table) -> Result<Notices, Error> {
+pub(super) async fn notices(
+    connection: &Connection,
+    table: &Table,
+    on_conflict: Option<OnConflict>,
+) -> Result<Notices, Error> {
     let sql = "with recursive own(oid) as (
                    select $1 union select i.inhrelid from pg_catalog.pg_inherits i join own on own.oid = i.inhparent)
                select pg_catalog.current_setting('synchronous_commit') = 'off',
@@ -35,7 +40,7 @@ pub(super) async fn notices(connection: &Connection, table: &Table) -> Result<No
             table.display()
         ));
     }
-    if may_drop_rows(connection, table).await? {
+    if may_drop_rows(connection, table, on_conflict).await? {
         surprising.push(format!(
             "triggers or rules of {} may drop rows: such a row is acknowledged, and counted, like one that is in",
             table.display()

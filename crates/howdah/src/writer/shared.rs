@@ -91,7 +91,7 @@ pub(super) async fn prepare(
         true => Lanes::by_key(&connection, &table, &shape, &statements.key, options.connections).await?,
         false => Lanes::one(),
     };
-    let notices = durability::notices(&connection, &table).await?;
+    let notices = durability::notices(&connection, &table, options.on_conflict).await?;
     let first = Session::new(connection, statements.clone(), relation_name.clone());
     let decision = match options.is_adaptive() {
         true => Controller::new(&Limits::of(&options)).decision(),

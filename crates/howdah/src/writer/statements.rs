@@ -175,7 +175,9 @@ impl Statements {
             elements,
             note,
             is_numbered,
-            drops_rows: AtomicBool::new(!returning.is_empty() && may_drop_rows(connection, table).await?),
+            drops_rows: AtomicBool::new(
+                !returning.is_empty() && may_drop_rows(connection, table, options.on_conflict).await?,
+            ),
             returning: returning.len(),
             key,
         })
@@ -198,14 +200,20 @@ fn guard(relation: &str, elements: &[UnnestColumn], names: &[String]) -> Option<
 }
 
 /// Whether a trigger or a rule may drop rows of the table or one of its partitions.
-pub(super) async fn may_drop_rows(connection: &Connection, table: &Table) -> Result<bool, Error> {
-    // Bits of tgtype: 1 is FOR EACH ROW, 2 BEFORE, 4 INSERT, 64 INSTEAD OF. ev_type 3 is INSERT.
+pub(super) async fn may_drop_rows(
+    connection: &Connection,
+    table: &Table,
+    on_conflict: Option<OnConflict>,
+) -> Result<bool, Error> {
+    // Bits of tgtype: 1 is FOR EACH ROW, 2 BEFORE, 4 INSERT, 16 UPDATE, 64 INSTEAD OF. ev_type 3 is INSERT.
+    let events: i32 = if on_conflict == Some(OnConflict::Update) { 4 | 16 } else { 4 };
     let sql = "with recursive own(oid) as (
                    select $1 union select i.inhrelid from pg_catalog.pg_inherits i join own on own.oid = i.inhparent)
                select exists (select from own join pg_catalog.pg_trigger t on t.tgrelid = own.oid
-                               where t.tgtype & 5 = 5 and t.tgtype & 66 <> 0)
+                               where t.tgtype & 1 = 1 and t.tgtype & $2 <> 0 and t.tgtype & 66 <> 0)
                    or exists (select from own join pg_catalog.pg_rewrite r on r.ev_class = own.oid where r.ev_type = '3')";
-    let rows = connection.client().query_typed(sql, &[(&table.oid, Type::OID)]).await?;
+    let parameters: [(&(dyn ToSql + Sync), Type); 2] = [(&table.oid, Type::OID), (&events, Type::INT4)];
+    let rows = connection.client().query_typed(sql, &parameters).await?;
     Ok(rows.first().is_some_and(|row| row.get(0)))
 }
 

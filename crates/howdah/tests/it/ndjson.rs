@@ -370,3 +370,24 @@ fn real_files_land_as_json_populate_recordset_reads_them() {
         assert!(database.binary_rows("made") == database.binary_rows("twin"), "{name} differs");
     }
 }
+
+#[test]
+fn lines_of_objects_are_known_whatever_the_file_is_called() {
+    let database = Database::new();
+    let lines = "{\"id\": 1, \"name\": \"a\"}\n{\"id\": 2, \"name\": \"b\"}\n";
+    for name in ["events.log", "events", "events.txt"] {
+        let file = database.file(name, lines);
+        database.sql("DROP TABLE IF EXISTS t");
+        assert_eq!(load(&database, &options(&file, "t")).rows, 2);
+        assert_eq!(database.sql("SELECT string_agg(id || name, ',' ORDER BY id) FROM t"), "1a,2b");
+    }
+    // What is said counts, and a file that is called CSV is one.
+    for wanted in [
+        options(&database.file("events.csv", lines), "u"),
+        options(&database.file("events.log", lines), "v").format(howdah::options::Format::Csv),
+    ] {
+        let (report, notices) = try_load(&database, &wanted.dry_run(true)).unwrap();
+        assert_eq!(report.plan.unwrap().dialect.format, "csv");
+        assert!(notices.iter().any(|notice| notice.ends_with("format=ndjson reads objects")), "{notices:?}");
+    }
+}

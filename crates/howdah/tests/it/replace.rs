@@ -186,6 +186,55 @@ fn what_does_not_fit_declared_types_is_refused_before_a_row_moves() {
     assert_eq!(database.sql(key), "t_pkey1");
 }
 
+#[test]
+fn what_is_in_the_way_of_declared_types_is_named() {
+    let database = Database::new();
+    database.sql(
+        "CREATE TABLE t (nr int, amount text, note text);
+         CREATE POLICY p ON t USING (amount <> 'q');
+         CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+         CREATE TRIGGER g BEFORE UPDATE ON t FOR EACH ROW WHEN (OLD.amount <> 'q') EXECUTE FUNCTION f();
+         CREATE RULE r AS ON DELETE TO t WHERE OLD.amount = 'q' DO INSTEAD NOTHING;
+         CREATE STATISTICS s ON (lower(amount)), nr FROM t;
+         CREATE INDEX by_note ON t (lower(note))",
+    );
+    let file = database.file("t.csv", "nr,amount,note\n1,1.50,2\n");
+    for dry_run in [true, false] {
+        let wanted = options(&file, "t").mode(Mode::Replace).dry_run(dry_run);
+        let error = try_load(&database, &wanted.clone().types([("amount", "numeric")])).unwrap_err();
+        for named in ["policy p on", "trigger g on", "rule r on", "statistics object"] {
+            assert!(error.message().contains(named), "{error:?}");
+        }
+        let error = try_load(&database, &wanted.types([("note", "int")])).unwrap_err();
+        let detail = error.detail().unwrap_or_default();
+        assert!(detail.contains("CREATE INDEX by_note ON") && !detail.contains("howdah_"), "{error:?}");
+    }
+}
+
+#[test]
+fn a_declared_key_leaves_no_name_of_ours_and_what_cannot_be_referred_to_is_refused() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (nr int, x int)");
+    let file = database.file("t.csv", "nr,x\n1,1\n");
+    load(&database, &options(&file, "t").mode(Mode::Replace).key(["nr"]));
+    let names =
+        "SELECT count(*) FROM pg_constraint WHERE conrelid = 't'::regclass AND conname LIKE 'howdah%'";
+    assert_eq!(database.sql(names), "0");
+    database.sql("ALTER TABLE t ADD CONSTRAINT itself FOREIGN KEY (x) REFERENCES t (nr) NOT VALID");
+    for dry_run in [true, false] {
+        let error =
+            try_load(&database, &options(&file, "t").mode(Mode::Replace).dry_run(dry_run)).unwrap_err();
+        assert!(error.message().contains("foreign key itself to itself, which is not valid"), "{error:?}");
+    }
+    // A domain that takes no NULL is a type as any.
+    database.sql("CREATE DOMAIN given AS int NOT NULL; ALTER TABLE t DROP CONSTRAINT itself");
+    for table in ["t", "made"] {
+        load(&database, &options(&file, table).mode(Mode::Replace).types([("x", "given")]));
+        let type_name = format!("SELECT pg_typeof(x) FROM {table}");
+        assert_eq!(database.sql(&type_name), "given");
+    }
+}
+
 fn replaced_during(database: &Database, change: &str) -> Result<howdah::Report, howdah::Error> {
     let file = database.file("t.csv", "id\n7\n");
     let gate = Holder::gate(database);

@@ -1,6 +1,7 @@
 //! Columns of text that would be numbers or dates under an option are named with it, and none that might be meant otherwise.
 
 use howdah::LoadOptions;
+use howdah::options::{Mode, Thousands};
 use howdah_testkit::Database;
 
 use crate::common::{options, try_load};
@@ -41,6 +42,7 @@ fn one_note_names_the_columns_and_the_option_that_reads_them() {
         ("a;b\n1;1 234\n2;7 000 000\n3;2\n", "numbers with spaces between thousands: thousands=space reads"),
         ("a,b\n1,\"1,5\"\n2,\"2,25\"\n", "decimal commas: decimal_comma=true delimiter=\",\" read"),
         ("a,b\n1,31.12.1990\n2,1.2.1991\n", "dates: date_format=\"%d.%m.%Y\" reads"),
+        ("a,b\n1,2024.01.31\n2,2024.02.01\n", "dates: date_format=\"%Y.%m.%d\" reads"),
         ("a,b\n1,12/31/1990\n2,1/2/1991\n", "dates: date_format=\"%m/%d/%Y\" reads"),
         ("a,b\n1,3 Sep 2024 07:05\n2,,\n3,4 Oct 2024 17:30\n", "dates: date_format=\"%d %b %Y %H:%M\" reads"),
     ] {
@@ -62,6 +64,9 @@ fn what_may_be_meant_in_two_ways_is_left_to_the_user() {
         "a,b\n1,1/2/1990\n2,3/4/1991\n",
         // The option would take numbers or dates from other columns.
         "a;b;c\n1;1,5;1.5\n2;2,5;2.5\n3;2;2.5\n",
+        "a;b;c\n1;1.234,5;52.123\n2;2,5;13.456\n3;2;14.000\n",
+        // The day or the year comes first.
+        "a,b\n1,24.12.31\n2,25.01.01\n",
         "a,b,c\n1,31.12.1990,2024-01-01\n2,1.2.1991,2024-01-02\n",
         // No numbers.
         "a;b\n1;1,5\n2;x\n3;2\n",
@@ -106,4 +111,45 @@ fn threads_and_pieces_change_nothing_and_the_option_reads_the_column() {
     let (_, notices) = try_load(&database, &options(&database.file("u.csv", other), "u").jobs(4)).unwrap();
     assert!(notices.iter().any(|notice| notice.starts_with("day: ")), "{notices:?}");
     assert!(!notices.iter().any(|notice| notice.contains("decimal commas")), "{notices:?}");
+}
+
+#[test]
+fn what_the_options_do_not_reach_is_said_or_refused() {
+    let database = Database::new();
+    database.sql(
+        "CREATE TYPE stay AS (day date, nights int); CREATE TABLE t (id int, days date[], s stay, n text)",
+    );
+    let file = database.file("t.csv", "id;days;s;n\n1;{2024-02-01};\"(2024-02-01,2)\";1,5\n");
+    let format = howdah::options::DateFormat::parse("%d.%m.%Y").unwrap();
+    let wanted = options(&file, "t").date_format(format).decimal_comma(true);
+    let (_, notices) = try_load(&database, &wanted).unwrap();
+    let said = "decimal_comma=true date_format=\"%d.%m.%Y\" does not hold within arrays, ranges and composite \
+                values: those of days, s";
+    assert!(notices.iter().any(|notice| notice.starts_with(said)), "{notices:?}");
+    // A table that was made before the option was known: its columns are text.
+    database.sql("CREATE TABLE u (id int, n text)");
+    let file = database.file("u.csv", "id;n\n1;1,5\n");
+    for mode in [Mode::Append, Mode::Replace] {
+        let (_, notices) = try_load(&database, &options(&file, "u").mode(mode).decimal_comma(true)).unwrap();
+        let said = "decimal_comma=true changes nothing: no column of public.u that is loaded holds numbers; \
+                    mode=replace with types=";
+        assert!(notices.iter().any(|notice| notice.starts_with(said)), "{notices:?}");
+    }
+    let wanted = options(&file, "u").mode(Mode::Replace).decimal_comma(true).types([("n", "numeric")]);
+    let (_, notices) = try_load(&database, &wanted).unwrap();
+    assert!(!notices.iter().any(|notice| notice.contains("changes nothing")), "{notices:?}");
+    assert_eq!(database.sql("SELECT n FROM u"), "1.5");
+    // What the server would read by its own locale.
+    database.sql("CREATE TABLE v (id int, n money)");
+    for wanted in [
+        options(&file, "v").decimal_comma(true),
+        options(&file, "v").thousands(Thousands::Point).decimal_comma(true),
+    ] {
+        let error = try_load(&database, &wanted).unwrap_err();
+        assert_eq!(
+            error.message(),
+            "decimal_comma=true cannot hold for column \"n\": the server reads money by its own lc_monetary"
+        );
+    }
+    assert_eq!(database.sql("SELECT count(*) FROM v"), "0");
 }

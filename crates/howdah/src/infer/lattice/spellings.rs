@@ -42,7 +42,7 @@ const APOSTROPHES: usize = 3;
 const SPACES: usize = 5;
 
 /// The spellings of dates that are tried; each also with a time.
-const DAYS: [&str; 12] = [
+const DAYS: [&str; 16] = [
     "%d.%m.%Y",
     "%d.%m.%y",
     "%d/%m/%Y",
@@ -52,6 +52,10 @@ const DAYS: [&str; 12] = [
     "%d-%m-%Y",
     "%m-%d-%Y",
     "%Y/%m/%d",
+    "%Y.%m.%d",
+    "%y.%m.%d",
+    "%y/%m/%d",
+    "%y-%m-%d",
     "%d %b %Y",
     "%d-%b-%Y",
     "%b %d, %Y",

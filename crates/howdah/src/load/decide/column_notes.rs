@@ -1,13 +1,17 @@
 //! What the values of a new table's columns make worth saying: a line a kind, however many columns it is about.
 
-use howdah_message::{Message, setting};
+use howdah_encode::TypeShape;
+use howdah_message::{Mention, Message, setting};
+use howdah_source::listing::listing;
+use howdah_source::spelling::Spelled;
 
 use crate::catalog::name::display;
+use crate::catalog::table::{Column, Table};
 use crate::infer::lattice::ColumnLattice;
 use crate::infer::lattice::kept::KeptFrom;
 use crate::infer::spelling_advice::{self, SeenColumn};
 use crate::load::Load;
-use crate::options::Inference;
+use crate::options::{Inference, LoadOptions};
 use crate::plan::Plan;
 
 /// So many columns are named in a line.
@@ -63,6 +67,45 @@ impl Load<'_> {
         self.because.extend(kept.iter().map(because));
     }
 
+    /// Says where values of `table` are not read as the options say: within arrays and the like, and where no column that is loaded
+    /// has a type that an option is about.
+    pub(super) fn say_unreached(&self, plan: &Plan, table: &Table) {
+        let spelling = &plan.reading.spelling;
+        let options = spelled_options(self.options);
+        if options.is_empty() {
+            return;
+        }
+        let is_planned = |column: &&Column| plan.columns.iter().any(|planned| planned.name == column.name);
+        let within = table.columns.iter().filter(is_planned).filter(|column| {
+            is_within(&column.shape, &|oid| spelling.of_type(oid) != Spelled::AsPostgresDoes)
+        });
+        let within: Vec<&str> = within.map(|column| column.name.as_str()).collect();
+        let mentions = Message::joined(options.iter().map(|(option, ..)| option.clone().into()), " ");
+        if !within.is_empty() {
+            self.control.notice(message![
+                mentions,
+                " does not hold within arrays, ranges and composite values: those of ",
+                listing(&within),
+                " are read as PostgreSQL reads them"
+            ]);
+        }
+        for (option, kind, is_meant) in options {
+            if plan.columns.iter().any(|column| is_meant(column.spelled)) || !within.is_empty() {
+                continue;
+            }
+            self.control.notice(message![
+                option,
+                " changes nothing: no column of ",
+                table.display(),
+                " that is loaded holds {kind}; ",
+                setting::MODE.word("replace"),
+                " with ",
+                setting::TYPES.list(&["COLUMN=TYPE"]),
+                " gives columns other types"
+            ]);
+        }
+    }
+
     /// Says which columns hold what may stand for NULL.
     pub(in crate::load) fn hint_null_markers(&self, plan: &Plan, lattices: &[ColumnLattice]) {
         let of = plan.columns.iter().zip(lattices);
@@ -73,6 +116,46 @@ impl Load<'_> {
             })
             .collect();
         null_markers(&marked).into_iter().for_each(|note| self.control.notice(note));
+    }
+}
+
+/// An option that says how values are written, what it is about, and whether a column is written so.
+type SpelledOption = (Mention, &'static str, fn(Spelled) -> bool);
+
+/// Those that are given.
+fn spelled_options(options: &LoadOptions) -> Vec<SpelledOption> {
+    let input = &options.input;
+    let as_numbers: fn(Spelled) -> bool = |spelled| matches!(spelled, Spelled::AsNumbers(_));
+    let mut given: Vec<SpelledOption> = Vec::new();
+    if input.decimal_comma {
+        given.push((setting::DECIMAL.word(","), "numbers", as_numbers));
+    }
+    if let Some(thousands) = input.thousands {
+        given.push((thousands.mention(), "numbers", as_numbers));
+    }
+    if let Some(format) = &input.date_format {
+        given.push((setting::DATE_FORMAT.text(format.as_str()), "dates", |spelled| {
+            spelled == Spelled::InDateFormat
+        }));
+    }
+    if !input.booleans.is_empty() {
+        given.push((setting::BOOLEANS.into(), "booleans", |spelled| spelled == Spelled::InWords));
+    }
+    given
+}
+
+/// Whether values of a type that is made of others are made of some that are `concerned`.
+fn is_within(shape: &TypeShape, concerned: &dyn Fn(u32) -> bool) -> bool {
+    let is_made_of = |part: &TypeShape| match part {
+        TypeShape::Base { oid } => concerned(*oid),
+        other => is_within(other, concerned),
+    };
+    match shape {
+        TypeShape::Domain { over, .. } => is_within(over, concerned),
+        TypeShape::Array { element, .. } => is_made_of(element),
+        TypeShape::Range { subtype, .. } | TypeShape::Multirange { subtype, .. } => is_made_of(subtype),
+        TypeShape::Composite { fields } => fields.iter().any(|field| is_made_of(&field.shape)),
+        _ => false,
     }
 }
 

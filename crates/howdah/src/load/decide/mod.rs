@@ -86,6 +86,9 @@ impl Load<'_> {
         let judged = staging.as_ref().map(|staging| staging.apply.judged(&table));
         let (plan, reason) = make_plan(found, judged.as_ref().unwrap_or(&table), &rules, morsels)?;
         self.say_fewer_rows(&plan);
+        if landing.is_none() && types_from != TypesFrom::Stream {
+            self.say_unreached(&plan, &table);
+        }
         let strategy = match (staging, rebuild) {
             (Some(staging), _) => PublishStrategy::Staged(staging),
             (None, Some(rebuild)) => PublishStrategy::Rebuild(rebuild),

@@ -7,6 +7,7 @@ mod tuples;
 
 use std::sync::Arc;
 
+use howdah_message::setting;
 use howdah_source::layout::Layouts;
 use howdah_source::text::sniff::{self, Unsaid};
 use howdah_source::{Cutter, Dialect, MorselSource, Thousands, json};
@@ -16,6 +17,7 @@ use crate::error::Error;
 use crate::infer::head;
 use crate::infer::null_marker;
 use crate::load::Load;
+use crate::load::input::begins_an_object;
 use crate::plan::header::Head;
 use crate::plan::mapping;
 use crate::plan::spelling;
@@ -44,7 +46,7 @@ impl Load<'_> {
     ) -> Result<Preview, Error> {
         let (options, table, usual) = (self.options.clone(), existing.cloned(), usual.clone());
         let is_one_input = self.inputs.len() == 1;
-        let preview = move || -> Result<Preview, Error> {
+        let preview = move || -> Result<(Preview, bool), Error> {
             let given = &options.input.dialect;
             let values = spelling::of(&options)?;
             let unsaid = Unsaid {
@@ -57,6 +59,7 @@ impl Load<'_> {
             let fit = |first: &[String]| mapping::fit(first, table.as_ref(), &options);
             let sample = cutter.sample()?;
             let bytes = (is_one_input && sample.is_whole).then_some(sample.bytes.len() as u64);
+            let is_like_json = !usual.family.is_json() && unsaid.delimiter && begins_an_object(sample.bytes);
             let mut dialect = sniff::sniff(sample, &usual, unsaid, &fit)?;
             if given.null.is_none()
                 && let Some(marker) = null_marker::guess(cutter.sample()?, &dialect)
@@ -74,16 +77,24 @@ impl Load<'_> {
             } else {
                 head::read(first, &dialect, &values)
             };
-            Ok(Preview {
+            let preview = Preview {
                 morsels: MorselSource::text(cutter),
                 summary,
                 dialect,
                 head,
                 layouts: Layouts::new(),
                 bytes,
-            })
+            };
+            Ok((preview, is_like_json))
         };
-        let mut preview = queue::off_thread(self.control, preview).await??;
+        let (mut preview, is_like_json) = queue::off_thread(self.control, preview).await??;
+        if is_like_json {
+            self.control.notice(message![
+                "the input begins like lines of JSON objects and is read as CSV: ",
+                setting::FORMAT.word("ndjson"),
+                " reads objects"
+            ]);
+        }
         // The encoding was told when the input was opened.
         let is_guessed = preview.summary.guessed.iter().any(|guessed| *guessed != "encoding");
         if is_guessed || preview.summary.format.starts_with("json") {

@@ -35,6 +35,9 @@ const LOST: &str = "
     select distinct 'the disabled triggers of ' || conname from pg_trigger t join pg_constraint k on k.oid = t.tgconstraint
      where tgrelid = $1 and tgisinternal and tgenabled <> 'O'
     union all
+    select 'foreign key ' || conname || ' to itself, which is not valid' from pg_constraint
+     where conrelid = $1 and confrelid = $1 and contype = 'f' and not convalidated
+    union all
     select 'publication ' || pubname || ' (its subscribers would not get the rows)' from pg_publication_tables
      where format('%I.%I', schemaname, tablename) = $3
     union all
@@ -50,6 +53,12 @@ const LOST: &str = "
     union all
     select pg_describe_object(classid, objid, 0) from own
      where classid::regclass::text <> all ('{catalogs}')";
+
+/// A table to which `$1` refers, and to which the role may not make a foreign key.
+const UNREFERABLE: &str = "
+    select confrelid::pg_catalog.regclass::text from pg_catalog.pg_constraint
+     where conrelid = $1 and contype = 'f' and confrelid <> $1
+       and not pg_catalog.has_any_column_privilege(confrelid, 'REFERENCES') limit 1";
 
 /// Only plain tables can be exchanged.
 pub(super) fn of_kind(table: &Table) -> Result<(), Error> {
@@ -97,6 +106,13 @@ pub(super) async fn of_rights(connection: &Connection, table: &Table) -> Result<
     }
     if !creates {
         return refused(format!("permission denied for schema {schema}"));
+    }
+    let parents = connection.client().query_typed(UNREFERABLE, &[(&table.oid, Type::OID)]).await?;
+    if let Some(parent) = parents.first().map(|row| row.get::<_, String>(0)) {
+        return refused(format!("permission denied for table {parent}, to which {} refers", table.display()))
+            .map_err(|error| {
+                error.with_hint(format!("its owner can allow it: GRANT REFERENCES ON {parent} TO {owner}"))
+            });
     }
     if !owner_creates {
         return refused(format!(
