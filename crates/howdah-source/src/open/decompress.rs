@@ -5,7 +5,9 @@
 use std::io::BufReader;
 use std::io::{self, Cursor, Read};
 
-use howdah_message::{Action, Message};
+#[cfg(feature = "compression")]
+use howdah_message::Action;
+use howdah_message::Message;
 
 use crate::open::fill::read_full;
 use crate::open::not_text::{Instead, NotText};
