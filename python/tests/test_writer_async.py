@@ -79,13 +79,13 @@ def test_rows_of_a_close_that_was_cancelled_are_lost_in_silence(database: Databa
     database.sql(HELD)
     psycopg = library("psycopg")
 
-    async def main(deadline: float) -> str:
+    async def main(key: int, deadline: float) -> str:
         writer = howdah.AsyncWriter("t", database.dsn)
         await writer.connect()
         with psycopg.connect(database.dsn, autocommit=True) as holder:
             holder.execute("SELECT pg_advisory_lock(7)")
-            held = await writer.write((1, "x"))
-            await writer.send((1, "y"))
+            held = await writer.write((key, "x"))
+            await writer.send((key, "y"))
             close = asyncio.create_task(writer.close(deadline))
             await asyncio.sleep(0)
             close.cancel()
@@ -102,10 +102,10 @@ def test_rows_of_a_close_that_was_cancelled_are_lost_in_silence(database: Databa
     async def told(ack: howdah.Ack) -> object:
         return await ack
 
-    message = asyncio.run(main(30))
+    message = asyncio.run(main(1, 30))
     assert message.startswith("1 row is not in the table"), message
     # Long enough that it is cancelled first, on a busy machine too.
-    message = asyncio.run(main(2))
+    message = asyncio.run(main(2, 2))
     assert message.startswith("the writer was closed with 2 rows"), message
 
 
