@@ -56,7 +56,8 @@ pub(crate) fn choose(
         // Rows that commit at once keep others waiting for moments.
         .filter(|_| !options.writing.write_path.commits_rows() || tolerates);
     let hazards = hazards.map(|table| hazards_of(table, tolerates)).filter(|hazards| !hazards.is_empty());
-    let key_first = table.is_none() && !options.target.key.is_empty() && tolerates;
+    // The key of a new table, or of the one that takes the place of this.
+    let key_first = !options.target.mode.matches_rows() && !options.target.key.is_empty() && tolerates;
     let hazards = hazards.or(key_first.then(|| "a primary key".to_owned()));
     if options.writing.jobs == Some(0) {
         return Err(Error::usage(message![setting::JOBS, " must be at least 1"]));
@@ -145,6 +146,17 @@ mod tests {
         let tolerant = LoadOptions::default().on_error(OnError::Ignore);
         assert_eq!(choose(&tolerant, Some(&keyed()), None, 8, false, false).unwrap().count, 1);
         assert_eq!(choose(&tolerant.jobs(4), Some(&keyed()), None, 8, false, false).unwrap().count, 1);
+    }
+
+    #[test]
+    fn a_key_that_judges_rows_as_they_come_takes_one_connection() {
+        let table = table(Hazards::default());
+        let keyed = LoadOptions::default().mode(Mode::Replace).key(["id"]).jobs(4);
+        for table in [None, Some(&table)] {
+            let tolerant = keyed.clone().on_error(OnError::Ignore);
+            assert_eq!(choose(&tolerant, table, None, 8, false, false).unwrap().count, 1);
+            assert_eq!(choose(&keyed, table, None, 8, false, false).unwrap().count, 4);
+        }
     }
 
     #[test]
