@@ -17,6 +17,7 @@ use crate::listener::Listener;
 use crate::login::Required;
 use crate::pipelined_copy::PipelinedCopy;
 use crate::said::Said;
+use crate::startup::StartupSettings;
 use crate::stream::InterceptedStream;
 use crate::tls::Tls;
 use crate::traffic::Traffic;
@@ -39,6 +40,7 @@ pub(crate) struct Route {
     pub(crate) dialing: Dialing,
     pub(crate) tls: Arc<Tls>,
     pub(crate) required: Required,
+    pub(crate) startup: StartupSettings,
 }
 
 /// A ticket that finds earlier requests without an answer is answered after them: then the connection is idle, unless other
@@ -90,6 +92,7 @@ impl Connection {
         let stream = InterceptedStream::new(
             socket,
             required.clone(),
+            route.startup.clone(),
             begins_with_answer,
             slot.clone(),
             Listener::new(said.clone()),

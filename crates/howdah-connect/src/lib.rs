@@ -74,6 +74,7 @@ mod service;
 mod session;
 mod socket;
 pub mod sqlstate;
+mod startup;
 mod stream;
 mod target;
 mod tls;

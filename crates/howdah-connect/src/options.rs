@@ -64,10 +64,6 @@ const VARIABLES: [(&str, &str); 25] = [
     ("PGSSLMAXPROTOCOLVERSION", "ssl_max_protocol_version"),
 ];
 
-/// Variables that stand for settings of the session, which count more than those of `options`.
-const SESSION_VARIABLES: [(&str, &str); 3] =
-    [("PGTZ", "TimeZone"), ("PGDATESTYLE", "DateStyle"), ("PGGEQO", "geqo")];
-
 /// Variables that would change how a connection is made or secured and are not supported: refused, never ignored.
 const UNSUPPORTED_VARIABLES: [&str; 3] = ["PGMINPROTOCOLVERSION", "PGREQUIREPEER", "PGSSLCRLDIR"];
 
@@ -140,27 +136,10 @@ impl ConnectOptions {
         }
         parameters.extend(service::find(&given, environment)?);
         parameters.extend(given);
-        let options = parameters.entry("options").or_default();
-        for (variable, setting) in SESSION_VARIABLES {
-            // libpq takes this word for the server's own.
-            if let Some(value) =
-                environment.get(variable).filter(|value| !value.eq_ignore_ascii_case("default"))
-            {
-                options.push_str(&format!(" -c {setting}={}", escaped(value)));
-            }
-        }
         parameters.retain(|_, value| !value.is_empty());
         Target::of(parameters, environment)
     }
 }
-/// A value as one word of `options`, whose blanks part words.
-fn escaped(value: &str) -> String {
-    value
-        .chars()
-        .flat_map(|c| (c == '\\' || c.is_whitespace()).then_some('\\').into_iter().chain([c]))
-        .collect()
-}
-
 impl Target {
     /// The server that `conninfo` names: what psql takes after `-d`, that is a URI, a keyword/value string or a database's
     /// name. The process's environment and files say what it leaves open, as for psql.

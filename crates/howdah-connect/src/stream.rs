@@ -17,6 +17,7 @@ use crate::injector::{Disposition, ProtocolInjector, Slot};
 use crate::listener::Listener;
 use crate::login::{Login, LoginRefused, Required};
 use crate::socket::Socket;
+use crate::startup::{SSL_REQUEST, StartupMessage, StartupSettings};
 
 /// A stream whose login is checked. Afterwards bytes pass untouched, but for pipelined COPYs.
 pub(crate) struct InterceptedStream<S> {
@@ -24,6 +25,8 @@ pub(crate) struct InterceptedStream<S> {
     login: Option<Login>,
     /// The first byte answers the question whether TLS may begin, and is no message.
     first_is_answer: bool,
+    /// The message that begins the session, until it is written, where something is added to it.
+    startup: Option<StartupMessage>,
     injector: ProtocolInjector,
     listener: Listener,
 }
@@ -39,12 +42,14 @@ impl InterceptedStream<Socket> {
     pub(crate) fn new(
         inner: Socket,
         required: Required,
+        startup: StartupSettings,
         first_is_answer: bool,
         slot: Slot,
         listener: Listener,
     ) -> Self {
         let injector = ProtocolInjector::new(slot);
-        InterceptedStream { inner, login: Some(Login::new(required)), first_is_answer, injector, listener }
+        let (login, startup) = (Some(Login::new(required)), StartupMessage::with(startup));
+        InterceptedStream { inner, login, first_is_answer, startup, injector, listener }
     }
 
     /// For a socket that carries only a request to cancel, which has no login and no answer.
@@ -53,6 +58,7 @@ impl InterceptedStream<Socket> {
             inner: inner.left_to_close(),
             login: None,
             first_is_answer: false,
+            startup: None,
             injector: ProtocolInjector::default(),
             listener: Listener::default(),
         }
@@ -93,7 +99,8 @@ impl TlsConnect<InterceptedStream<Socket>> for Connector {
             // What was in clear ends here, and so does what was known of its messages.
             let injector = ProtocolInjector::new(stream.injector.slot());
             let listener = Listener::new(stream.listener.said());
-            Ok(InterceptedStream { inner, login, first_is_answer: false, injector, listener })
+            let startup = stream.startup.and_then(|message| StartupMessage::with(message.settings()));
+            Ok(InterceptedStream { inner, login, first_is_answer: false, startup, injector, listener })
         })
     }
 }
@@ -167,6 +174,15 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for InterceptedStream<S> {
         let this = &mut *self;
         if buf.is_empty() {
             return Pin::new(&mut this.inner).poll_write(cx, buf);
+        }
+        if let Some(startup) = this.startup.as_mut().filter(|_| buf != SSL_REQUEST) {
+            // It is written when the driver flushes.
+            let (taken, message) = startup.take(buf);
+            if let Some(message) = message {
+                this.injector.out.unsplit(message);
+                this.startup = None;
+            }
+            return Poll::Ready(Ok(taken));
         }
         loop {
             ready!(this.poll_injected(cx))?;

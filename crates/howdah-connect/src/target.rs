@@ -17,6 +17,7 @@ use crate::failure::Refusal;
 use crate::hosts::{self, Host};
 use crate::login::Required;
 use crate::session::Wanted;
+use crate::startup::StartupSettings;
 use crate::tls::{Mode, Tls};
 
 /// A server to connect to, with everything known about how: made by [`ConnectOptions::resolve`](crate::ConnectOptions::resolve)
@@ -29,6 +30,7 @@ pub struct Target {
     tls: Arc<Tls>,
     dialing: Dialing,
     required: Required,
+    startup: StartupSettings,
     wanted: Wanted,
     balances: bool,
     user: String,
@@ -95,6 +97,7 @@ impl Target {
             tls: Arc::new(tls),
             dialing: Dialing::new(&parameters)?,
             required: Required::parse(get("require_auth").unwrap_or(""))?,
+            startup: StartupSettings::of(environment),
             wanted: Wanted::parse(get("target_session_attrs").unwrap_or("any"))?,
             balances,
             user,
@@ -164,6 +167,7 @@ impl Target {
                 dialing: self.dialing.clone(),
                 tls: self.tls.clone(),
                 required: self.required.clone(),
+                startup: self.startup.clone(),
             };
             match self.connect_by(&route, host).await {
                 Ok(connection) => match wanted.unmet(&connection).await? {

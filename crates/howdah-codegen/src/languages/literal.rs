@@ -8,6 +8,23 @@ pub(super) fn is_plain(c: char) -> bool {
         || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'))
 }
 
+/// A string in double quotes, on one line, with the escapes that all languages share; `push` adds every other character.
+pub(super) fn in_double_quotes(text: &str, push: fn(&mut String, char)) -> String {
+    let mut literal = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' => literal.push_str("\\\""),
+            '\\' => literal.push_str("\\\\"),
+            '\n' => literal.push_str("\\n"),
+            '\r' => literal.push_str("\\r"),
+            '\t' => literal.push_str("\\t"),
+            c => push(&mut literal, c),
+        }
+    }
+    literal.push('"');
+    literal
+}
+
 /// A name inside of `/* … */` in SQL: what could end the comment or begin another is replaced.
 pub(crate) fn sql_comment(name: &str) -> String {
     name.chars()

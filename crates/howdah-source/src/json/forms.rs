@@ -60,6 +60,18 @@ fn is_object(line: &[u8]) -> bool {
     line.first() == Some(&b'{') && closing(line, 0) == Some(line.len())
 }
 
+/// Whether an input begins with a JSON object with a member, on a line of its own or over several: so begins no header of CSV.
+/// Of `bytes`, its first, a line may be there in part only.
+pub fn begins_an_object(bytes: &[u8]) -> bool {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    let has_member = bytes.strip_prefix(b"{").is_some_and(|rest| rest.trim_ascii_start().starts_with(b"\""));
+    let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else {
+        return has_member && closing(bytes, 0).is_none_or(|end| bytes[end..].trim_ascii().is_empty());
+    };
+    let line = bytes[..end].trim_ascii_end();
+    has_member && (is_object(line) && line.contains(&b':') || line == b"{")
+}
+
 /// Where `window`, which starts a piece, can be cut last: behind a line or an object, or before a comma of the array.
 pub fn last_record_end(window: &[u8], form: Eol) -> Option<usize> {
     let mut depth = 0_usize;

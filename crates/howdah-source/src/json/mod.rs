@@ -15,7 +15,7 @@ mod walk;
 use howdah_encode::json::{EscapeError, MAX_DEPTH, SyntaxError, is_space};
 use howdah_message::Message;
 
-pub use forms::{form, form_name, last_record_end};
+pub use forms::{begins_an_object, form, form_name, last_record_end};
 pub use keys::{Habit, Keys};
 pub use record::Reader;
 pub use regions::Regions;

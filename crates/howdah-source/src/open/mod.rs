@@ -37,6 +37,9 @@ use crate::store::{self, Address, Failure, Object};
 /// The longest signature of a format.
 const SIGNATURE_BYTES: u64 = 16;
 
+/// Most lines are shorter.
+const FIRST_LINE_BYTES: u64 = 64 * 1024;
+
 /// So many things that a pattern leaves out are named.
 const SHOWN: usize = 3;
 
@@ -329,10 +332,17 @@ impl Input {
 
     /// The first bytes of what is at hand, as far as they can be had: formats are known by them.
     pub fn signature(&self) -> Option<Bytes> {
+        self.head(SIGNATURE_BYTES)
+    }
+
+    /// The first line of what is at hand, or as much of it as tells what it is; more may follow it.
+    pub fn first_line(&self) -> Option<Bytes> {
+        self.head(FIRST_LINE_BYTES)
+    }
+
+    fn head(&self, bytes: u64) -> Option<Bytes> {
         match self.place {
-            Place::File(_) | Place::Memory(_) => {
-                self.blob(&Progress::new()).ok()??.head(SIGNATURE_BYTES).ok()
-            }
+            Place::File(_) | Place::Memory(_) => self.blob(&Progress::new()).ok()??.head(bytes).ok(),
             _ => None,
         }
     }

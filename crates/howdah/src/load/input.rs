@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use howdah_source::json::begins_an_object;
 use howdah_source::tuples::{SIGNATURE, TupleCutter};
 use howdah_source::{Cutter, Dialect, Input, MorselSource, PIECE_BYTES, Progress};
 
@@ -85,20 +86,16 @@ fn format_of(inputs: &[Input], options: &LoadOptions) -> Format {
         Some("jsonl") if inputs.iter().all(|input| input.name.contains(".rejects.jsonl")) => Format::Rejects,
         Some("ndjson" | "jsonl" | "json") => Format::Json,
         Some("csv") => Format::Csv,
-        // A delimiter is one of CSV.
-        _ if options.input.dialect.delimiter.is_none()
-            && first.signature().is_some_and(|bytes| begins_an_object(&bytes)) =>
+        // What is said of fields is said of CSV.
+        _ if json::check(options).is_ok()
+            && options.columns.column_list.is_none()
+            && options.columns.map.is_empty()
+            && first.first_line().is_some_and(|line| begins_an_object(&line)) =>
         {
             Format::Json
         }
         _ => Format::Csv,
     }
-}
-
-/// Whether what begins so is a JSON object with a member: nobody's header begins like that.
-pub(super) fn begins_an_object(bytes: &[u8]) -> bool {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
-    bytes.strip_prefix(b"{").is_some_and(|rest| rest.trim_ascii_start().starts_with(b"\""))
 }
 
 fn format_signed(bytes: &[u8]) -> Option<Format> {

@@ -116,6 +116,7 @@ fn run(
     let mut resolved = options.clone();
     let result = match runtime() {
         Ok(runtime) => {
+            let said = options;
             inputs().and_then(|inputs| input::resolve(inputs, options)).and_then(|(inputs, options)| {
                 resolved = options;
                 let load = Load {
@@ -126,6 +127,7 @@ fn run(
                     id,
                     locks: None,
                     report: &mut report,
+                    is_format_said: said.input.format.is_some(),
                     because: Vec::new(),
                     header: None,
                 };
@@ -167,6 +169,8 @@ struct Load<'a> {
     /// Watches its sessions, once there is one.
     locks: Option<LockWatch>,
     report: &'a mut Report,
+    /// The user says the format.
+    is_format_said: bool,
     /// Why columns of a new table are text, by their names.
     because: Vec<(String, Message)>,
     /// Whether record 1 was taken for a header, once that was found out.

@@ -1,7 +1,7 @@
 //! JSON as an input: what lands is what the server's own `json_populate_record` makes of every line, and what it refuses is
 //! refused.
 
-use howdah::options::{OnError, OnNul};
+use howdah::options::{HeaderOption, OnError, OnNul};
 use howdah::report::CopyFormat;
 use howdah_testkit::{Database, knob, real_data};
 use proptest::prelude::*;
@@ -381,13 +381,32 @@ fn lines_of_objects_are_known_whatever_the_file_is_called() {
         assert_eq!(load(&database, &options(&file, "t")).rows, 2);
         assert_eq!(database.sql("SELECT string_agg(id || name, ',' ORDER BY id) FROM t"), "1a,2b");
     }
-    // What is said counts, and a file that is called CSV is one.
+    // That is said, where neither the name nor the user does.
+    let (_, notices) =
+        try_load(&database, &options(&database.file("e.log", lines), "t").dry_run(true)).unwrap();
+    assert!(
+        notices.contains(&"format: ndjson, by its first line; format=csv reads it otherwise".into()),
+        "{notices:?}"
+    );
+    let pretty = database.file("pretty", "{\n  \"id\": 3,\n  \"name\": \"c\"\n}\n");
+    load(&database, &options(&pretty, "t"));
+    assert_eq!(database.sql("SELECT name FROM t WHERE id = 3"), "c");
+    // A file that is called CSV is one, and so is one of which fields are spoken.
+    let log = database.file("events.log", lines);
     for wanted in [
         options(&database.file("events.csv", lines), "u"),
-        options(&database.file("events.log", lines), "v").format(howdah::options::Format::Csv),
+        options(&log, "u").column_list(["a", "b"]),
+        options(&log, "u").header(HeaderOption::No),
     ] {
         let (report, notices) = try_load(&database, &wanted.dry_run(true)).unwrap();
         assert_eq!(report.plan.unwrap().dialect.format, "csv");
         assert!(notices.iter().any(|notice| notice.ends_with("format=ndjson reads objects")), "{notices:?}");
     }
+    let (_, notices) =
+        try_load(&database, &options(&log, "u").format(howdah::options::Format::Csv).dry_run(true)).unwrap();
+    assert!(!notices.iter().any(|notice| notice.contains("ndjson")), "{notices:?}");
+    // Two columns of JSON are no object.
+    let two = database.file("two.txt", "{\"a\":1}\t{\"b\":2}\n{\"a\":3}\t{\"b\":4}\n");
+    let (report, _) = try_load(&database, &options(&two, "u").dry_run(true)).unwrap();
+    assert_eq!(report.plan.unwrap().dialect.format, "csv");
 }

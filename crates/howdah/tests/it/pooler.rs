@@ -74,6 +74,20 @@ impl Pooler {
     }
 }
 
+#[test]
+fn settings_of_variables_reach_the_session_through_a_pooler() {
+    let database = Database::new();
+    let Some(pooler) = Pooler::start(&database, "transaction", 2) else { return };
+    let conninfo = format!("host=127.0.0.1 port={} user=any dbname={}", pooler.port, database.name());
+    let environment = Environment::from_pairs([("PGDATESTYLE", "SQL, DMY"), ("PGTZ", "Asia/Tokyo")]);
+    let target = ConnectOptions::default().conninfo(conninfo).resolve(&environment).unwrap();
+    database.sql("CREATE TABLE t (d date, at timestamptz)");
+    let file = database.file("t.csv", "d,at\n1/2/2024,2024-02-01 09:00\n");
+    howdah::load(&options(&file, "t"), &target, &Control::new()).unwrap();
+    let stored = "SELECT d = '2024-02-01', at = '2024-02-01 00:00+00' FROM t";
+    assert_eq!(database.sql(stored), "t|t");
+}
+
 impl Drop for Pooler {
     fn drop(&mut self) {
         let _ = self.child.kill();

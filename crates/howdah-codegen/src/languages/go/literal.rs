@@ -2,24 +2,11 @@
 
 use std::fmt::Write as _;
 
-use crate::languages::literal::is_plain;
+use crate::languages::literal::{in_double_quotes, is_plain};
 
 /// A Go string in double quotes, on one line.
 pub(super) fn string(text: &str) -> String {
-    let mut literal = String::from('"');
-    for c in text.chars() {
-        match c {
-            '"' => literal.push_str("\\\""),
-            '\\' => literal.push_str("\\\\"),
-            '\n' => literal.push_str("\\n"),
-            '\r' => literal.push_str("\\r"),
-            '\t' => literal.push_str("\\t"),
-            c if is_plain(c) => literal.push(c),
-            c => push_escaped(&mut literal, c),
-        }
-    }
-    literal.push('"');
-    literal
+    in_double_quotes(text, push_escaped)
 }
 
 /// A Go text of several lines: a raw string where it can be one, which has no escapes and loses `\r`.
@@ -32,6 +19,10 @@ pub(super) fn lines(text: &str) -> String {
 fn push_escaped(literal: &mut String, c: char) {
     // Writing to a string does not fail.
     let _ = match u32::from(c) {
+        _ if is_plain(c) => {
+            literal.push(c);
+            Ok(())
+        }
         number @ ..=0x7f => write!(literal, "\\x{number:02x}"),
         number @ ..=0xffff => write!(literal, "\\u{number:04x}"),
         number => write!(literal, "\\U{number:08x}"),

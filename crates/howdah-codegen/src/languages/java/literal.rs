@@ -2,22 +2,14 @@
 
 use std::fmt::Write as _;
 
-use crate::languages::literal::is_plain;
+use crate::languages::literal::{in_double_quotes, is_plain};
 
 /// Constants of a class file hold 65535 bytes.
 const LONGEST_CONSTANT: usize = 16_000;
 
 /// A Java string in double quotes, on one line, in ASCII: javac reads sources in the encoding of its machine.
 pub(super) fn string(text: &str) -> String {
-    let mut literal = String::from('"');
-    for c in text.chars() {
-        match c {
-            '\n' => literal.push_str("\\n"),
-            c => push_escaped(&mut literal, c),
-        }
-    }
-    literal.push('"');
-    literal
+    in_double_quotes(text, push_escaped)
 }
 
 /// A Java text of several lines: a text block where Java's rules for its blanks change nothing, else a string.

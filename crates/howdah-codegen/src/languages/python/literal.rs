@@ -2,23 +2,11 @@
 
 use std::fmt::Write as _;
 
-use crate::languages::literal::is_plain;
+use crate::languages::literal::{in_double_quotes, is_plain};
 
 /// A Python string in double quotes, on one line.
 pub(super) fn string(text: &str) -> String {
-    let mut literal = String::from('"');
-    for c in text.chars() {
-        match c {
-            '"' => literal.push_str("\\\""),
-            '\\' => literal.push_str("\\\\"),
-            '\n' => literal.push_str("\\n"),
-            '\r' => literal.push_str("\\r"),
-            '\t' => literal.push_str("\\t"),
-            c => push_escaped(&mut literal, c),
-        }
-    }
-    literal.push('"');
-    literal
+    in_double_quotes(text, push_escaped)
 }
 
 /// A Python string in three double quotes, in which line ends stand as themselves.

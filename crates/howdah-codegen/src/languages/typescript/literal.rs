@@ -2,20 +2,11 @@
 
 use std::fmt::Write as _;
 
-use crate::languages::literal::is_plain;
+use crate::languages::literal::{in_double_quotes, is_plain};
 
 /// A string in double quotes, on one line.
 pub(super) fn string(text: &str) -> String {
-    let mut literal = String::from('"');
-    for c in text.chars() {
-        match c {
-            '"' => literal.push_str("\\\""),
-            '\n' => literal.push_str("\\n"),
-            c => push(&mut literal, c),
-        }
-    }
-    literal.push('"');
-    literal
+    in_double_quotes(text, push)
 }
 
 /// A text of several lines in backticks, in which line ends stand as themselves; one of one line in double quotes.

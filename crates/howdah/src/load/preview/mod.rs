@@ -10,14 +10,13 @@ use std::sync::Arc;
 use howdah_message::setting;
 use howdah_source::layout::Layouts;
 use howdah_source::text::sniff::{self, Unsaid};
-use howdah_source::{Cutter, Dialect, MorselSource, Thousands, json};
+use howdah_source::{Cutter, Dialect, Input, MorselSource, Thousands, json};
 
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::infer::head;
 use crate::infer::null_marker;
 use crate::load::Load;
-use crate::load::input::begins_an_object;
 use crate::plan::header::Head;
 use crate::plan::mapping;
 use crate::plan::spelling;
@@ -45,7 +44,7 @@ impl Load<'_> {
         existing: Option<&Table>,
     ) -> Result<Preview, Error> {
         let (options, table, usual) = (self.options.clone(), existing.cloned(), usual.clone());
-        let is_one_input = self.inputs.len() == 1;
+        let (is_one_input, is_format_open) = (self.inputs.len() == 1, !self.is_format_said);
         let preview = move || -> Result<(Preview, bool), Error> {
             let given = &options.input.dialect;
             let values = spelling::of(&options)?;
@@ -59,7 +58,8 @@ impl Load<'_> {
             let fit = |first: &[String]| mapping::fit(first, table.as_ref(), &options);
             let sample = cutter.sample()?;
             let bytes = (is_one_input && sample.is_whole).then_some(sample.bytes.len() as u64);
-            let is_like_json = !usual.family.is_json() && unsaid.delimiter && begins_an_object(sample.bytes);
+            let is_like_json =
+                is_format_open && !usual.family.is_json() && json::begins_an_object(sample.bytes);
             let mut dialect = sniff::sniff(sample, &usual, unsaid, &fit)?;
             if given.null.is_none()
                 && let Some(marker) = null_marker::guess(cutter.sample()?, &dialect)
@@ -97,7 +97,17 @@ impl Load<'_> {
         }
         // The encoding was told when the input was opened.
         let is_guessed = preview.summary.guessed.iter().any(|guessed| *guessed != "encoding");
-        if is_guessed || preview.summary.format.starts_with("json") {
+        let first = self.inputs.first().and_then(Input::ending);
+        let is_by_content = preview.dialect.family.is_json()
+            && !self.is_format_said
+            && !matches!(first.as_deref(), Some("ndjson" | "jsonl" | "json"));
+        if is_by_content {
+            self.control.notice(message![
+                format!("format: {}, by its first line; ", preview.summary.format),
+                setting::FORMAT.word("csv"),
+                " reads it otherwise"
+            ]);
+        } else if is_guessed || preview.summary.format.starts_with("json") {
             self.control.notice(message!["format: ", preview.summary.message()]);
         }
         let inputs = self.inputs.clone();
