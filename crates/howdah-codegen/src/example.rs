@@ -31,7 +31,11 @@ struct Parts {
 const PYTHON: Parts = Parts {
     entry: include_str!("../example/python/gen.yaml"),
     files: &[("main.py", include_str!("../example/python/main.py"))],
-    commands: &["python3 -m pip install 'psycopg[binary]>=3.3'", "python3 main.py"],
+    commands: &[
+        "python3 -m venv .venv",
+        ".venv/bin/python -m pip install 'psycopg[binary]>=3.3'",
+        ".venv/bin/python main.py",
+    ],
 };
 
 const JAVA: Parts = Parts {

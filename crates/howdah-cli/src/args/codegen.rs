@@ -8,12 +8,14 @@ use howdah_codegen::languages::Generator;
 const EXAMPLES: &str = "\
 Statements are described by a throwaway server that is started for it; PG* variables are not read.
 -d, HOWDAH_CODEGEN_URL or SQG_POSTGRES_URL name another server. Nothing stays on it: steps run in a
-scratch database or in a transaction that is rolled back. QUERY and EXEC are never run.
+scratch database or in a transaction that is rolled back. QUERY and EXEC are never run, except by
+check --execute.
 
 Examples:
   howdah codegen init example               a small project that runs, and how to run it
   howdah codegen syntax                     how SQL is annotated, on one screen
   howdah codegen check                      howdah.yaml or sqg.yaml of this folder, without a server
+  howdah codegen check --execute            and run the statements, each with the values of its @set
   howdah codegen generate db                the configuration in db/
   howdah codegen generate --check           fail if code is out of date: for CI
   howdah codegen generate --watch           generate after every change, until Ctrl-C
@@ -81,6 +83,11 @@ pub(crate) struct CodegenCheck {
     /// A configuration, or the folder of one [default: howdah.yaml or sqg.yaml here]
     #[arg(value_name = "FILE|DIR", value_hint = ValueHint::AnyPath, conflicts_with_all = ["config", "generator"])]
     pub(crate) place: Option<PathBuf>,
+
+    /// Also run each QUERY and EXEC with the values of its @set, on a throwaway server, and fail if a
+    /// column is null that is called not null [default: run nothing]
+    #[arg(long)]
+    pub(crate) execute: bool,
 
     #[command(flatten)]
     pub(crate) project: Project,

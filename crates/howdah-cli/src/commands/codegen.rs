@@ -14,7 +14,7 @@ use howdah_codegen::check::{Checked, check};
 use howdah_codegen::config::Config;
 use howdah_codegen::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use howdah_codegen::model::Model;
-use howdah_codegen::project::{ProjectError, ServerChoice, explain, output};
+use howdah_codegen::project::{ProjectError, ServerChoice, execute, explain, output};
 use howdah_codegen::source::SYNTAX;
 
 use crate::args::{Codegen, CodegenAction, CodegenCheck, CodegenExplain, DescribingServer, MessagesArg};
@@ -45,22 +45,38 @@ pub(crate) fn run(args: &Codegen) -> u8 {
 
 fn checked(args: &CodegenCheck, console: Console) -> u8 {
     let format = args.project.format;
-    let read = project::read(args.place.as_deref(), &args.project);
-    match read.and_then(|config| checks_for_code(&config)) {
-        Ok(checked) => {
-            tell(&checked.diagnostics, format, console);
-            let sources = || checked.groups.iter().flatten();
-            let blocks = sources().map(|source| source.blocks.len()).sum::<usize>();
-            let files = sources().count();
+    match check_of(args, console) {
+        Ok((diagnostics, counts)) => {
+            tell(&diagnostics, format, console);
             if format == MessagesArg::Text {
-                name_schema(&checked, console);
-                let blocks = counted(number(blocks), "block", "blocks");
-                console.say(&format!("{blocks} of {} checked", counted(number(files), "file", "files")));
+                counts.iter().for_each(|line| console.say(line));
             }
             exit::DONE
         }
         Err(refused) => refused.tell(format, console),
     }
+}
+
+/// Checks, and gives what to tell with lines that count what was looked at.
+fn check_of(args: &CodegenCheck, console: Console) -> Result<(Diagnostics, Vec<String>), Refused> {
+    let config = project::read(args.place.as_deref(), &args.project)?;
+    let checked = checks_for_code(&config)?;
+    let sources = || checked.groups.iter().flatten();
+    let blocks = counted(number(sources().map(|source| source.blocks.len()).sum()), "block", "blocks");
+    let files = counted(number(sources().count()), "file", "files");
+    let mut counts = vec![format!("{blocks} of {files} checked")];
+    if !args.execute {
+        if args.project.format == MessagesArg::Text {
+            name_schema(&checked, console);
+        }
+        return Ok((checked.diagnostics, counts));
+    }
+    let mut named = |server: &str| announce(&checked, server, console);
+    let (ran, diagnostics) = execute(&config, &checked, &mut named).map_err(failed)?;
+    let statements = counted(number(ran.statements), "statement", "statements");
+    let texts = counted(number(ran.texts), "text", "texts");
+    counts.push(format!("{statements} ran in {texts}, {} gave rows", ran.gave_rows));
+    Ok((diagnostics, counts))
 }
 
 fn explained(args: &CodegenExplain, console: Console) -> u8 {
@@ -124,14 +140,22 @@ fn described(
         Refused { diagnostics, code: exit::USAGE }
     };
     let (choice, from) = server::choose(typed, ready).map_err(unusable)?;
-    let mut named = |server: &str| {
-        console.labelled("server", &format!("{server}{from}"));
-        name_schema(checked, console);
-    };
-    howdah_codegen::project::model(config, checked, &choice, &mut named).map_err(|failure| match failure {
+    let mut named = |server: &str| announce(checked, &format!("{server}{from}"), console);
+    howdah_codegen::project::model(config, checked, &choice, &mut named).map_err(failed)
+}
+
+/// Says which server is asked, before anything is done there, and what of other tools was read as what.
+fn announce(checked: &Checked, server: &str, console: Console) {
+    console.labelled("server", server);
+    name_schema(checked, console);
+}
+
+/// Why there is no model.
+fn failed(failure: ProjectError) -> Refused {
+    match failure {
         ProjectError::Server(diagnostics) => Refused { diagnostics, code: exit::USAGE },
         ProjectError::Project(diagnostics) => Refused::of(diagnostics),
-    })
+    }
 }
 
 /// Says what of other tools was read as what.

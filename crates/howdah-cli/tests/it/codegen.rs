@@ -8,9 +8,10 @@ mod watch;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use howdah_testkit::Database;
 use howdah_testkit::require::missing;
 use howdah_testkit::secrets::Guarded;
+use howdah_testkit::waiting::until;
+use howdah_testkit::{Database, OwnServer};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -54,6 +55,73 @@ fn the_syntax_that_is_printed_can_be_checked() {
     let done = codegen(folder.path(), &["check"]);
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
     assert_eq!((out(&done), said(&done)), ("", "7 blocks of 1 file checked\n"));
+    let done = codegen(folder.path(), &["check", "--execute"]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    let ran = "7 blocks of 1 file checked\n4 statements ran in 11 texts, 2 gave rows\n";
+    let text = said(&done);
+    assert!(text.starts_with("server: PostgreSQL ") && text.ends_with(ran), "{text}");
+}
+
+#[test]
+fn statements_that_run_contradict_what_is_said_of_them() {
+    let sql = "-- MIGRATE 1\nCREATE TABLE users (id bigint PRIMARY KEY, email text, boss bigint REFERENCES users);\n\
+               -- TESTDATA some\nINSERT INTO users VALUES (1, NULL, NULL), (2, 'b@example.org', 1);\n\n\
+               /* QUERY emails\n   result: {email: not null} */\nSELECT id, email FROM users\n WHERE id > 1 --? later\n;\n\n\
+               -- QUERY bosses\nSELECT u.id, b.email FROM users u LEFT JOIN users b ON u.boss = b.id;\n\n\
+               -- QUERY divided\n@set by = 0\nSELECT id / ${by} AS x FROM users;\n\n\
+               -- EXEC hire\n@set id = 2\nINSERT INTO users (id) VALUES (${id});\n\n\
+               -- EXEC forget\nTRUNCATE users;\n\n-- QUERY all_of_them :one\nSELECT count(*) FROM users;\n";
+    let folder = project(&[("howdah.yaml", CONFIG), ("shop.sql", sql)]);
+    let done = codegen(folder.path(), &["check"]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    let done = codegen(folder.path(), &["check", "--execute"]);
+    assert_eq!((done.status.code(), out(&done)), (Some(1), ""), "{}", said(&done));
+    let text = said(&done);
+    for told in [
+        "shop.sql:7:13: error[NULL_RETURNED]: `email` is called not null (`result` in the header says so) \
+         and came back null, without `later`",
+        "shop.sql:17:1: error[SQL_EXECUTION_ERROR]: division by zero",
+        "shop.sql:21:1: warning[SQL_EXECUTION_ERROR]: duplicate key value violates",
+    ] {
+        assert!(text.contains(told), "{told}\n{text}");
+    }
+    let done = codegen(folder.path(), &["check", "--execute", "--format", "json"]);
+    let json: Value = serde_json::from_str(out(&done)).unwrap();
+    assert_eq!((&json["errors"], &json["messages"][0]["code"]), (&2.into(), &"NULL_RETURNED".into()));
+
+    // What an EXEC did is taken back before the next statement runs.
+    let right = sql.replace("email: not null", "email: text").replace("@set by = 0", "@set by = 2");
+    std::fs::write(folder.path().join("shop.sql"), right.replace("@set id = 2", "@set id = 3")).unwrap();
+    let done = codegen(folder.path(), &["check", "--execute"]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert!(said(&done).ends_with("6 statements ran in 7 texts, 4 gave rows\n"), "{}", said(&done));
+}
+
+/// How many scratch databases there are.
+const SCRATCH: &str = "SELECT count(*) FROM pg_database WHERE datname ~ '^howdah_codegen_[0-9a-f]{16}$'";
+
+#[test]
+fn a_killed_run_leaves_a_scratch_database_that_the_next_removes() {
+    let server = OwnServer::start();
+    let conninfo = server.conninfo();
+    let folder = project(&[
+        ("shop.sql", "-- MIGRATE 1\nSELECT pg_sleep(600);\n"),
+        ("a.sql", "-- QUERY q\nSELECT 1;\n"),
+    ]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_howdah"));
+    command.args(["codegen", "explain", "--file", "shop.sql", "-d", &conninfo]).current_dir(folder.path());
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let asleep = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)%' AND state = 'active' AND pid <> pg_backend_pid()";
+    until("the step runs", || server.sql(asleep) == "1");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(server.sql(SCRATCH), "1");
+    // The server notices by itself that its client is gone.
+    let sessions = "SELECT count(*) FROM pg_stat_activity WHERE datname ~ '^howdah_codegen_'";
+    until("its session ends", || server.sql(sessions) == "0");
+    let done = codegen(folder.path(), &["explain", "--file", "a.sql", "-d", &conninfo]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert_eq!(server.sql(SCRATCH), "0");
 }
 
 #[test]
@@ -152,6 +220,15 @@ fn generated_code_is_written_once_and_imports() {
     assert_eq!(done.status.code(), Some(1));
     let json: Value = serde_json::from_str(out(&done)).unwrap();
     assert_eq!(json["messages"][0]["code"], "STALE_OUTPUT");
+    assert_eq!(codegen(here, &["generate"]).status.code(), Some(0));
+
+    let changed = std::fs::read_to_string(&module).unwrap().replace("mood", "m\u{1b}[2Jood");
+    std::fs::write(&module, changed).unwrap();
+    let done = codegen(here, &["generate", "--check"]);
+    assert_eq!(done.status.code(), Some(1));
+    let diff = out(&done);
+    assert!(diff.starts_with("--- generated/shop.py\n+++ generated/shop.py (generated now)\n@@ -"), "{diff}");
+    assert!(diff.contains("\n-") && diff.contains("m\\u{1b}[2Jood") && diff.contains("\n+"), "{diff}");
     assert_eq!(codegen(here, &["generate"]).status.code(), Some(0));
 
     let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv/bin/python");

@@ -87,6 +87,16 @@ fn a_script_learns_how_the_steps_stand_and_what_was_applied() {
     assert_eq!(done.status.code(), Some(1));
     let done = migrate(here, &["status", "-d", &conninfo, "--file", "shop.sql", "--project", "shop"]);
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    // Where the step's table is not there yet: another schema of the same database.
+    let conninfo_of_tenant = format!("{conninfo} options='-c search_path=tenant,public'");
+    database.sql("CREATE SCHEMA tenant");
+    let tenant = ["-d", &conninfo_of_tenant, "--project", "tenant-123"];
+    let done = migrate(here, &[&["apply"][..], &tenant].concat());
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    let done = migrate(here, &[&["status"][..], &tenant].concat());
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    let rows = "SELECT string_agg(project || ' ' || id, ', ' ORDER BY project) FROM howdah_migrations";
+    assert_eq!(database.sql(rows), "shop 1, tenant-123 1");
 
     std::fs::write(here.join("shop.sql"), ONE.replace("bigint", "int")).unwrap();
     let done = migrate(here, &["apply", "-d", &conninfo, "--report", "json"]);

@@ -72,6 +72,7 @@ codes! {
     UndeterminedType "UNDETERMINED_TYPE" Describing "The server cannot tell a parameter's type.",
     UnknownTable "UNKNOWN_TABLE" Describing "A TABLE names no table.",
     ContradictedOverride "CONTRADICTED_OVERRIDE" Describing "An override says what the server contradicts.",
+    NullReturned "NULL_RETURNED" Describing "A column that is called not null was null when its statement ran.",
     ValidationError "VALIDATION_ERROR" Describing "A statement is not what its header says.",
     TypeMappingError "TYPE_MAPPING_ERROR" Generating "A language has no type for a type of the server's.",
     NameCollision "NAME_COLLISION" Generating "Two things would have one name in the code; one of them got another.",

@@ -2,6 +2,7 @@
 
 pub(crate) mod block_text;
 mod blocks;
+mod execute;
 pub mod explain;
 pub(crate) mod forbidden;
 mod key;
@@ -11,12 +12,15 @@ pub mod output;
 pub mod program;
 mod scratch_database;
 pub(crate) mod server_error;
+mod stale;
 mod statement;
 mod steps;
 mod table;
 mod variants;
 
+pub use execute::Executed;
 pub use scratch_database::ServerChoice;
+pub use stale::Stale;
 
 use crate::check::{Checked, Source};
 use crate::config::Config;
@@ -58,10 +62,38 @@ pub fn model(
     choice: &ServerChoice,
     named: &mut dyn FnMut(&str),
 ) -> Result<(Model, Diagnostics), ProjectError> {
+    on_server(config, checked, choice, named, None)
+}
+
+/// Describes a project on a throwaway server, as [`model`] does, and runs its statements there with the values of their
+/// `@set`: no column that is called not null may be null. Nothing else of a description is ever run.
+///
+/// # Errors
+///
+/// As [`model`]; a statement failed, or a column was null that is called not null.
+pub fn execute(
+    config: &Config,
+    checked: &Checked,
+    named: &mut dyn FnMut(&str),
+) -> Result<(Executed, Diagnostics), ProjectError> {
+    let mut executed = Executed::default();
+    let (_, diagnostics) = on_server(config, checked, &ServerChoice::Throwaway, named, Some(&mut executed))?;
+    Ok((executed, diagnostics))
+}
+
+fn on_server(
+    config: &Config,
+    checked: &Checked,
+    choice: &ServerChoice,
+    named: &mut dyn FnMut(&str),
+    executed: Option<&mut Executed>,
+) -> Result<(Model, Diagnostics), ProjectError> {
     let mut diagnostics = checked.diagnostics.clone();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let described = match runtime {
-        Ok(runtime) => runtime.block_on(describe(config, checked, choice, named, &mut diagnostics)),
+        Ok(runtime) => {
+            runtime.block_on(describe(config, checked, (choice, named), &mut diagnostics, executed))
+        }
         Err(error) => Err(ServerError::of(format!("there is no runtime: {error}"), None)),
     };
     match described {
@@ -77,9 +109,9 @@ pub fn model(
 async fn describe(
     config: &Config,
     checked: &Checked,
-    choice: &ServerChoice,
-    named: &mut dyn FnMut(&str),
+    (choice, named): (&ServerChoice, &mut dyn FnMut(&str)),
     diagnostics: &mut Diagnostics,
+    mut executed: Option<&mut Executed>,
 ) -> Result<Model, ServerError> {
     let server = DescribingServer::open(choice, checked.schema.is_there).await?;
     named(&server.describe());
@@ -92,7 +124,7 @@ async fn describe(
     };
     for sources in &checked.groups {
         let scratch = server.scratch().await?;
-        let found = group(&scratch, &checked.schema, sources, &mut model).await;
+        let found = group(&scratch, &checked.schema, sources, &mut model, executed.as_deref_mut()).await;
         // Whatever became of it, nothing stays there.
         let removed = scratch.remove().await;
         diagnostics.extend(found?);
@@ -108,6 +140,7 @@ async fn group(
     schema: &Schema,
     sources: &[Source],
     model: &mut Model,
+    executed: Option<&mut Executed>,
 ) -> Result<Vec<Diagnostic>, ServerError> {
     let mut diagnostics = Vec::new();
     if let Err(refused) = steps::run(scratch, schema, sources).await? {
@@ -118,6 +151,14 @@ async fn group(
     let client = scratch.client();
     for source in sources {
         blocks::describe(client, source, &mut found, &mut diagnostics).await?;
+    }
+    if let Some(executed) = executed {
+        for statement in &found.statements {
+            let source = sources.iter().find(|source| source.file == statement.file);
+            if let Some(source) = source {
+                executed.run(client, (source, statement), &mut diagnostics).await?;
+            }
+        }
     }
     let types = ServerTypes::read(client, &found.oids).await?;
     for definition in types.definitions() {

@@ -241,26 +241,6 @@ impl Planned {
         Ok(changed)
     }
 
-    /// Says which files are not what they are to be.
-    ///
-    /// # Errors
-    ///
-    /// As [`Planned::changed`].
-    pub fn stale(&self) -> io::Result<Vec<Diagnostic>> {
-        let diagnostics = self.changed()?.into_iter().map(|(path, text)| {
-            let shown = path.display();
-            let message = match std::fs::read_to_string(path) {
-                Err(_) => format!("`{shown}` is not there"),
-                Ok(old) => {
-                    let same = old.lines().zip(text.lines()).take_while(|(old, new)| old == new).count();
-                    format!("`{shown}` is not what would be generated now, from line {} on", same + 1)
-                }
-            };
-            unplaced(Code::StaleOutput, message, None).help("run `howdah codegen generate`")
-        });
-        Ok(diagnostics.collect())
-    }
-
     /// Writes the files that changed, and says which: all of them, or none if one cannot be written.
     ///
     /// # Errors
@@ -306,7 +286,7 @@ fn named(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-fn unplaced(code: Code, message: String, place: Option<Place>) -> Diagnostic {
+pub(super) fn unplaced(code: Code, message: String, place: Option<Place>) -> Diagnostic {
     Diagnostic {
         severity: Severity::Error,
         code,

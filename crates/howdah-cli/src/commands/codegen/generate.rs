@@ -52,12 +52,19 @@ fn generated(args: &CodegenGenerate, ready: Option<&ServerChoice>, console: Cons
         Ok(exit::FAILED)
     };
     if args.check {
-        match planned.stale() {
-            Ok(stale) => diagnostics.extend(stale),
+        let stale = match planned.stale() {
+            Ok(stale) => stale,
             Err(error) => return unwritten(error),
-        }
+        };
+        diagnostics.extend(stale.iter().map(|file| file.diagnostic.clone()).collect());
         let fresh = diagnostics.errors() == 0;
         tell(&diagnostics, format, console);
+        if format == MessagesArg::Text {
+            stale
+                .iter()
+                .filter(|file| !file.diff.is_empty())
+                .for_each(|file| console.result(&shown(&file.diff)));
+        }
         if fresh && format == MessagesArg::Text {
             console.say(&format!("{} up to date", files(planned.files.len())));
         }
@@ -82,6 +89,12 @@ fn generated(args: &CodegenGenerate, ready: Option<&ServerChoice>, console: Cons
         ));
     }
     Ok(exit::DONE)
+}
+
+/// A diff with its tabs, and no other control character.
+fn shown(diff: &str) -> String {
+    let line = |line: &str| line.split('\t').map(visible).collect::<Vec<_>>().join("\t");
+    diff.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn files(count: usize) -> String {
