@@ -152,6 +152,10 @@ class Options(TypedDict, total=False):
         Literal["keep", "rebuild"] | None,
         "Whether a table's indexes are kept, or dropped and built again behind the rows. Default: 'keep'.",
     ]
+    disable_triggers: Annotated[
+        bool | None,
+        "The table's own triggers do not fire for these rows; foreign keys are checked. Default: False.",
+    ]
     sort: Annotated[
         str | None,
         "The order of rows within 16 MiB of input: 'auto', 'none', or a B-tree index. Default: 'auto'.",

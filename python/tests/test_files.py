@@ -133,6 +133,21 @@ def test_options_mean_what_they_mean_to_the_command(database: Database, tmp_path
     }
 
 
+def test_triggers_of_the_table_can_be_kept_out_of_the_way(database: Database, people: Path) -> None:
+    database.sql(
+        "CREATE TABLE t (id int, name text);"
+        "CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';"
+        "CREATE TRIGGER no BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION no()"
+    )
+    assert howdah.load(people, "t", database.dsn).rows_dropped == 2
+    report = howdah.load(people, "t", database.dsn, disable_triggers=True)
+    assert (report.rows, report.rows_dropped) == (2, 0)
+    assert report.plan is not None
+    assert report.plan["disabled_triggers"] == ["no"]
+    with pytest.raises(howdah.ProgrammingError, match="triggers cannot be disabled"):
+        howdah.load(people, "t", database.dsn, mode="replace", disable_triggers=True)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -56,6 +56,7 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
         IndexesArg::Keep => Indexes::Keep,
         IndexesArg::Rebuild => Indexes::Rebuild,
     };
+    writing.disable_triggers = args.writing.disable_triggers;
     writing.write_path = match args.writing.write_path {
         WritePathArg::CopyBinary => WritePath::CopyBinary,
         WritePathArg::CopyText => WritePath::CopyText,
@@ -172,6 +173,7 @@ mod tests {
             "\"auto\"",
             "--indexes",
             "rebuild",
+            "--disable-triggers",
             "--jobs",
             "4",
             "--write-path",
@@ -318,7 +320,7 @@ mod tests {
             (writing.landing_table.unwrap().to_string().as_str(), writing.keep_landing),
             ("\"s\".\"l\"", true)
         );
-        assert!(writing.freeze);
+        assert!(writing.freeze && writing.disable_triggers);
         assert_eq!(writing.max_rate, Some(20_000_000));
         assert_eq!(writing.lock_timeout, Some(std::time::Duration::from_secs(90)));
     }

@@ -26,6 +26,10 @@ pub(crate) fn text(plan: &PlanSummary, report: &Report) -> String {
     if !plan.rebuilt.is_empty() {
         out.push_str(&format!("  built again after the rows: {}\n", visible(&plan.rebuilt.join(", "))));
     }
+    if !plan.disabled_triggers.is_empty() {
+        let names = visible(&plan.disabled_triggers.join(", "));
+        out.push_str(&format!("  triggers that do not fire: {names}\n"));
+    }
     match plan.sort.as_slice() {
         [] => {}
         [index] => out.push_str(&format!("  sorted: 16 MiB at a time, by {}\n", visible(index))),
@@ -113,6 +117,7 @@ mod tests {
             unfilled: vec!["id: identity".into()],
             create_table: Some("CREATE TABLE people (\n    name text\n);".into()),
             rebuilt: vec!["t_name".into()],
+            disabled_triggers: vec!["stamp".into(), "audit".into()],
             sort: vec!["t_pkey".into(), "t_at".into()],
             staging: Some("in a temporary table; rows are matched by id".into()),
             statements: vec!["CREATE TABLE t (\n  a text\n)".into(), "COMMIT".into()],
@@ -136,6 +141,7 @@ plan for public.people (made by this load)
   jobs: one connection: the table has a unique index
   write path: copy-binary
   built again after the rows: t_name
+  triggers that do not fire: stamp, audit
   sorted: 16 MiB at a time, by the one that pays most of t_pkey, t_at
   staging: in a temporary table; rows are matched by id
   the table:

@@ -135,6 +135,7 @@ settings! {
     DECIMAL = "decimal",
     DEFAULT = "default",
     DELIMITER = "delimiter",
+    DISABLE_TRIGGERS = "disable_triggers",
     DRY_RUN = "dry_run",
     ENCODING = "encoding",
     ESCAPE = "escape",

@@ -91,6 +91,7 @@ fn set(options: &mut LoadOptions, given: &Argument<'_, '_>) -> Result<(), Error>
         "rows_per_statement" => options.writing.rows_per_statement = Some(given.within(1, 1_000_000)?),
         "freeze" => options.writing.freeze = given.flag()?,
         "indexes" => options.writing.indexes = given.one_of(&Indexes::ALL.map(|of| (of.name(), of)))?,
+        "disable_triggers" => options.writing.disable_triggers = given.flag()?,
         "sort" => options.writing.sort = given.text()?.parse()?,
         "max_rate" => options.writing.max_rate = Some(given.within(1, 1 << 50)? as u64),
         "lock_timeout" => options.writing.lock_timeout = Some(given.seconds()?),

@@ -276,6 +276,10 @@ pub(crate) struct Writing {
     #[arg(long, value_name = "HOW", default_value = "keep")]
     pub(crate) indexes: IndexesArg,
 
+    /// The table's own triggers do not fire for these rows (docs/keyed-tables.md) [default: off]
+    #[arg(long)]
+    pub(crate) disable_triggers: bool,
+
     /// How rows are sent: copy-binary, copy-text, … (docs/write-paths.md)
     #[arg(long, value_name = "PATH", default_value = "copy-binary", hide_possible_values = true)]
     pub(crate) write_path: WritePathArg,

@@ -88,6 +88,10 @@ const PAGE: i32 = 8192;
 /// So many columns of a new table may be more than fits a page.
 pub(crate) const WIDE: usize = 400;
 
+/// Code of the user's that runs for rows.
+const ROW_TRIGGER: &str = "a row trigger";
+const STATEMENT_TRIGGER: &str = "a statement trigger";
+
 /// What makes two connections that insert into one table wait for each other, or miss each other's rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Hazards {
@@ -201,6 +205,12 @@ impl Table {
         }))
     }
 
+    /// Forgets the triggers: they are disabled when the rows come.
+    pub(crate) fn forget_triggers(&mut self) {
+        self.has_row_triggers = false;
+        self.hazards.code.retain(|code| ![ROW_TRIGGER, STATEMENT_TRIGGER].contains(code));
+    }
+
     /// Whether a NULL is refused as it comes: triggers could replace it, and behind a view or a foreign table anything
     /// can happen.
     pub(crate) fn checks_not_null_itself(&self) -> bool {
@@ -269,8 +279,8 @@ async fn hazards(
         .map_or((true, true, true, true), |row| (row.get(0), row.get(1), row.get(2), row.get(3)));
     let mut hazards = Hazards { refers_to_itself, keys, code: Vec::new() };
     for (present, text) in [
-        (has_row_triggers, "a row trigger"),
-        (has_statement_triggers, "a statement trigger"),
+        (has_row_triggers, ROW_TRIGGER),
+        (has_statement_triggers, STATEMENT_TRIGGER),
         (runs_functions, "a default that runs a function"),
     ] {
         if present {

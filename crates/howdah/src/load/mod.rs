@@ -34,6 +34,7 @@ use crate::plan::jobs::Jobs;
 use crate::plan::mapping::{self, Mapping};
 use crate::plan::spelling;
 use crate::publish::strategy::PublishStrategy;
+use crate::publish::triggers::{Trigger, TriggerScope};
 use crate::rejects::Rejects;
 use crate::report::usage::Usage;
 use crate::report::{CommitUnit, Outcome, Report, advice};
@@ -187,8 +188,18 @@ struct Circumstances<'a> {
     inputs: &'a [Input],
     dialect: &'a Arc<Dialect>,
     mapping: &'a Mapping,
+    /// The table's own triggers that do not fire for the rows.
+    triggers: Option<&'a DisabledTriggers>,
     /// Of all inputs, or about so many; `None`: nobody knows.
     bytes: Option<u64>,
+}
+
+/// Triggers of the table that do not fire for the rows.
+#[derive(Clone)]
+struct DisabledTriggers {
+    scope: TriggerScope,
+    /// Those that there were when this was planned.
+    planned: Vec<Trigger>,
 }
 
 /// What was decided before the first row moves.
@@ -205,6 +216,8 @@ struct Setup {
     landing: Option<Landing>,
     /// In which order the rows of a part are sent.
     sort: SortRule,
+    /// What does not fire for the rows.
+    triggers: Option<DisabledTriggers>,
     /// Where every row commits by itself.
     commits: Option<Arc<RowCommits>>,
 }
@@ -307,7 +320,8 @@ impl Load<'_> {
         }
         let floor = self.locks.as_ref().and_then(LockWatch::floor);
         let floor = floor.as_deref();
-        let existing = within(floor, connection, self.existing(connection, name, &session)).await?;
+        let (existing, triggers) =
+            within(floor, connection, self.existing(connection, name, &session)).await?;
 
         let sizes: Option<u64> = inputs.iter().map(Input::size).sum();
         if let Some(total) = sizes {
@@ -334,7 +348,16 @@ impl Load<'_> {
         let (dialect, mapping) = (&dialect, &mapping);
         let session = &session;
         let bytes = sizes.or(bytes);
-        let found = Circumstances { connection, session, name, inputs, dialect, mapping, bytes };
+        let found = Circumstances {
+            connection,
+            session,
+            name,
+            inputs,
+            dialect,
+            mapping,
+            triggers: triggers.as_ref(),
+            bytes,
+        };
         // For a new table the whole input is read, and no lock is waited for.
         let floor = floor.filter(|_| existing.is_some());
         let decision = within(floor, connection, self.decide(existing, found, &mut morsels)).await?;

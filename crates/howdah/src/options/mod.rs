@@ -130,6 +130,9 @@ groups! {
             sort: one Sort,
             /// What becomes of a table's indexes and foreign keys while rows are added to it; default [`Indexes::Keep`].
             indexes: one Indexes,
+            /// The table's own triggers do not fire for the rows: they are disabled and enabled again in the load's
+            /// transaction. Foreign keys are checked all the same. Default: no.
+            disable_triggers: one bool,
             /// Rows in one statement where the write path leaves that open; default: 1,000, or 5,000 for
             /// [`WritePath::Unnest`], or 128 for [`WritePath::InsertRewritten`].
             rows_per_statement: maybe usize,

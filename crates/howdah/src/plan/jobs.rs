@@ -20,7 +20,7 @@ pub(crate) struct Jobs {
 }
 
 /// Chooses. `table` is the existing target, `bytes` the input's size when known; rows that are `staged` meet no index on
-/// their way, and where indexes are `rebuilt` nobody else can get at the table.
+/// their way; what of the table is `altered` in the load's transaction keeps others away.
 ///
 /// # Errors
 /// A usage error when the number asked for contradicts what can only be done on one connection.
@@ -30,15 +30,15 @@ pub(crate) fn choose(
     bytes: Option<u64>,
     cores: usize,
     staged: bool,
-    rebuilt: bool,
+    altered: Option<&'static str>,
 ) -> Result<Jobs, Error> {
     let tolerates = options.tolerance.on_error == OnError::Ignore;
     let only_one = if options.writing.freeze {
         Some(Message::from("FREEZE works only in the transaction that makes or empties the table"))
     } else if options.target.mode == Mode::Truncate && table.is_some() && !staged {
         Some(Message::from("TRUNCATE locks the table for one transaction"))
-    } else if rebuilt {
-        Some(Message::from("indexes are dropped and built again in the load's transaction"))
+    } else if let Some(altered) = altered.filter(|_| !staged) {
+        Some(Message::from(altered))
     } else if !options.target.before.is_empty() {
         Some(message![setting::BEFORE, " is part of the load's transaction"])
     } else if !options.target.after.is_empty()
@@ -142,10 +142,10 @@ mod tests {
     #[test]
     fn only_rows_of_which_one_is_refused_meet_in_a_key() {
         let strict = LoadOptions::default();
-        assert_eq!(choose(&strict, Some(&keyed()), None, 8, false, false).unwrap().count, DEFAULT_MOST);
+        assert_eq!(choose(&strict, Some(&keyed()), None, 8, false, None).unwrap().count, DEFAULT_MOST);
         let tolerant = LoadOptions::default().on_error(OnError::Ignore);
-        assert_eq!(choose(&tolerant, Some(&keyed()), None, 8, false, false).unwrap().count, 1);
-        assert_eq!(choose(&tolerant.jobs(4), Some(&keyed()), None, 8, false, false).unwrap().count, 1);
+        assert_eq!(choose(&tolerant, Some(&keyed()), None, 8, false, None).unwrap().count, 1);
+        assert_eq!(choose(&tolerant.jobs(4), Some(&keyed()), None, 8, false, None).unwrap().count, 1);
     }
 
     #[test]
@@ -154,19 +154,19 @@ mod tests {
         let keyed = LoadOptions::default().mode(Mode::Replace).key(["id"]).jobs(4);
         for table in [None, Some(&table)] {
             let tolerant = keyed.clone().on_error(OnError::Ignore);
-            assert_eq!(choose(&tolerant, table, None, 8, false, false).unwrap().count, 1);
-            assert_eq!(choose(&keyed, table, None, 8, false, false).unwrap().count, 4);
+            assert_eq!(choose(&tolerant, table, None, 8, false, None).unwrap().count, 1);
+            assert_eq!(choose(&keyed, table, None, 8, false, None).unwrap().count, 4);
         }
     }
 
     #[test]
     fn a_table_with_a_trigger_is_filled_by_one_connection_unless_asked_otherwise() {
         let options = LoadOptions::default();
-        assert_eq!(choose(&options, Some(&with_a_trigger()), None, 8, false, false).unwrap().count, 1);
+        assert_eq!(choose(&options, Some(&with_a_trigger()), None, 8, false, None).unwrap().count, 1);
         let asked = LoadOptions::default().jobs(4);
-        let chosen = choose(&asked, Some(&with_a_trigger()), None, 8, false, false).unwrap();
+        let chosen = choose(&asked, Some(&with_a_trigger()), None, 8, false, None).unwrap();
         assert_eq!(chosen, Jobs { count: 4, reason: None });
-        assert_eq!(choose(&options, None, None, 8, false, false).unwrap().count, DEFAULT_MOST);
+        assert_eq!(choose(&options, None, None, 8, false, None).unwrap().count, DEFAULT_MOST);
     }
 
     #[test]
@@ -176,18 +176,18 @@ mod tests {
             LoadOptions::default().jobs(2).mode(Mode::Truncate),
             LoadOptions::default().jobs(0),
         ] {
-            assert!(choose(&options, Some(&keyed()), None, 8, false, false).is_err());
+            assert!(choose(&options, Some(&keyed()), None, 8, false, None).is_err());
         }
     }
 
     #[test]
     fn staged_rows_meet_no_index_on_their_way() {
         let options = LoadOptions::default().mode(Mode::Upsert);
-        assert_eq!(choose(&options, Some(&keyed()), None, 8, true, false).unwrap().count, DEFAULT_MOST);
+        assert_eq!(choose(&options, Some(&keyed()), None, 8, true, None).unwrap().count, DEFAULT_MOST);
     }
 
     #[test]
     fn a_small_input_opens_one_connection() {
-        assert_eq!(choose(&LoadOptions::default(), None, Some(1000), 8, false, false).unwrap().count, 1);
+        assert_eq!(choose(&LoadOptions::default(), None, Some(1000), 8, false, None).unwrap().count, 1);
     }
 }

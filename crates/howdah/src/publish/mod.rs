@@ -1,4 +1,4 @@
-//! Making rows visible: new tables, replaced tables, rebuilt indexes, staged rows, and the commit of all connections together.
+//! Making rows visible: new tables, replaced tables, rebuilt indexes, disabled triggers, staged rows, and the commit of all connections together.
 
 pub(crate) mod commit;
 pub(crate) mod confirm;
@@ -10,3 +10,4 @@ pub(crate) mod server_identity;
 pub(crate) mod staged;
 pub(crate) mod strategy;
 mod transaction_state;
+pub(crate) mod triggers;

@@ -178,6 +178,9 @@ pub struct PlanSummary {
     /// Indexes and foreign keys that are dropped before the rows come and built again behind them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rebuilt: Vec<String>,
+    /// Triggers that do not fire for the rows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub disabled_triggers: Vec<String>,
     /// The statements, in order, that will be or were run.
     pub statements: Vec<String>,
 }

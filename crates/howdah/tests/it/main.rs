@@ -15,6 +15,7 @@ mod cutting;
 mod date_formats;
 mod decimals;
 mod detection;
+mod disabled_triggers;
 mod encodings;
 mod examples;
 mod existing_tables;

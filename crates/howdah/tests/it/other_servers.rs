@@ -9,7 +9,7 @@ use howdah_testkit::OwnServer;
 use howdah_testkit::require::missing;
 
 /// What holds the promises of a load: tables that exist and new ones, modes, what only the server can read, rejects.
-const CORE: [&str; 10] = [
+const CORE: [&str; 12] = [
     "existing_tables::",
     "new_tables::",
     "modes::every_mode",
@@ -20,6 +20,8 @@ const CORE: [&str; 10] = [
     "rejects::triggers",
     "rejects::json",
     "rebuilt_indexes::tables",
+    "disabled_triggers::no_trigger",
+    "disabled_triggers::partitions",
 ];
 
 /// A few of them, for a server that is like our own.

@@ -148,10 +148,12 @@ impl Load<'_> {
         let names: Vec<&str> = decision.plan.columns.iter().map(|column| column.name.as_str()).collect();
         let placing = Staging::to_judge(connection, table, LoadId::new(), &names, relation);
         let staging = self.interruptible(connection, placing).await?;
-        let mut first = vec!["BEGIN ISOLATION LEVEL READ COMMITTED".to_owned(), SHORT_WAIT.to_owned()];
-        first.extend(makes);
-        first.push(staging.create_sql());
+        let first = ["BEGIN ISOLATION LEVEL READ COMMITTED".to_owned(), SHORT_WAIT.to_owned()];
         self.run_all(connection, &first).await?;
+        if let Some(triggers) = &decision.triggers {
+            self.take_triggers(connection, triggers).await?;
+        }
+        self.run_all(connection, &[makes, vec![staging.create_sql()]].concat()).await?;
 
         let plan = Arc::new(decision.plan.staged(staging.ordinal())?);
         let (relation_name, relation) = staging.relation();

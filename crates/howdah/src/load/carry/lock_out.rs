@@ -1,5 +1,5 @@
-//! The locks of a load that rebuilds indexes: short waits for them, since whoever waits for such a lock keeps all readers behind
-//! it waiting.
+//! The locks of a load that rebuilds indexes or disables triggers: short waits for them, since whoever waits for such a lock
+//! keeps all others behind it waiting.
 
 use std::time::Duration;
 
@@ -53,9 +53,13 @@ impl Load<'_> {
     }
 
     /// Runs statements that wait for locks shortly.
-    async fn run_shortly(&self, connection: &Connection, statements: &[String]) -> Result<(), Error> {
+    pub(super) async fn run_shortly(
+        &self,
+        connection: &Connection,
+        statements: &[String],
+    ) -> Result<(), Error> {
         let asked = self.options.writing.lock_timeout;
-        let Some(locks) = &self.locks else { return Ok(()) };
+        let Some(locks) = &self.locks else { return self.run_all(connection, statements).await };
         locks.limit_to(asked.or(Some(WAIT)));
         self.run_all(connection, locks.floor().as_slice()).await?;
         self.run_all(connection, statements).await?;

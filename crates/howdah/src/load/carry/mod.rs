@@ -1,6 +1,7 @@
 //! The carrying: rows on their way, the commit, or everything as it was.
 
 mod context;
+mod disabled_triggers;
 mod lock_out;
 mod own_sql;
 mod row_by_row;
@@ -28,6 +29,7 @@ use crate::plan::{ColumnTypes, Plan};
 use crate::publish::commit::{Commit, Makes};
 use crate::publish::server_identity::ServerIdentity;
 use crate::publish::strategy::{self, PublishStrategy};
+use crate::publish::triggers;
 use crate::read::queue::InputQueue;
 use crate::report::{CopyFormat, Durability, Outcome};
 use crate::send::context::LoadContext;
@@ -119,28 +121,18 @@ impl Load<'_> {
         if !alone && strategy.hidden_id().is_some() {
             self.run_all(connection, floor.as_slice()).await?;
         }
-        let mut first = vec!["BEGIN".to_owned()];
-        first.extend(floor);
-        if context.isolates_rows {
-            // A deferred constraint would speak up when nobody can tell any more which row it means.
-            first.push("SET CONSTRAINTS ALL IMMEDIATE".to_owned());
-        }
-        let first = first.join("; ");
-        let begun = self.interruptible(connection, workers.begin(&first)).await?;
-        if begun < jobs.count {
-            self.report.jobs = begun;
-            self.control.notice(format!(
-                "the pooler has no server for {} of {} connections: the load goes on with the others",
-                jobs.count - begun,
-                jobs.count
-            ));
-        }
+        self.begin(connection, jobs.count, context, workers).await?;
         if let Some(rebuild) = strategy.rebuild() {
             self.lock_out(connection, rebuild).await?;
         }
         let connections = workers.connections();
         let nothing = "no row of the input";
         self.run_own_sql(connection, setting::BEFORE, &self.options.target.before, nothing).await?;
+        // Staged rows come near them only when they are applied.
+        let mut disabled = match strategy {
+            PublishStrategy::Staged(_) => Vec::new(),
+            _ => self.disable_triggers(connection, decision).await?,
+        };
         match strategy.rebuild() {
             Some(rebuild) => self.take_out(connection, rebuild).await?,
             None if alone => self.run_all(connection, &strategy.before(table)).await?,
@@ -165,6 +157,7 @@ impl Load<'_> {
             self.show_found_types(plan, &found);
         }
         if let PublishStrategy::Staged(staging) = strategy {
+            disabled = self.disable_triggers(connection, decision).await?;
             rows = self.apply(connection, staging, decision, rows).await?;
             self.close_rejects(decision)?;
         } else {
@@ -176,6 +169,7 @@ impl Load<'_> {
             self.report.phases.index_s = indexing.elapsed().as_secs_f64();
             self.report.rows_inserted = rows;
         }
+        self.run_all(connection, &triggers::enable_sql(&disabled)).await?;
 
         self.control.enter(Phase::Committing);
         let committing = Instant::now();
@@ -204,6 +198,33 @@ impl Load<'_> {
         self.report.phases.commit_s = committing.elapsed().as_secs_f64();
         self.report.rows = rows;
         self.report.outcome = Outcome::Loaded;
+        Ok(())
+    }
+
+    /// Opens the transactions of the `jobs` connections, of which a pooler may have no servers for all.
+    async fn begin(
+        &mut self,
+        connection: &Connection,
+        jobs: usize,
+        context: &LoadContext,
+        workers: &mut WorkerPool,
+    ) -> Result<(), Error> {
+        let mut first = vec!["BEGIN".to_owned()];
+        first.extend(self.locks.as_ref().and_then(LockWatch::floor));
+        if context.isolates_rows {
+            // A deferred constraint would speak up when nobody can tell any more which row it means.
+            first.push("SET CONSTRAINTS ALL IMMEDIATE".to_owned());
+        }
+        let first = first.join("; ");
+        let begun = self.interruptible(connection, workers.begin(&first)).await?;
+        if begun < jobs {
+            self.report.jobs = begun;
+            self.control.notice(format!(
+                "the pooler has no server for {} of {} connections: the load goes on with the others",
+                jobs - begun,
+                jobs
+            ));
+        }
         Ok(())
     }
 

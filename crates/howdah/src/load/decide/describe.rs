@@ -1,7 +1,7 @@
 //! The decision as a report: what a person reads before the load, and a script after it.
 
 use crate::catalog::session::SessionSettings;
-use crate::load::{Load, Setup};
+use crate::load::{DisabledTriggers, Load, Setup};
 use crate::options::WritePath;
 use crate::plan::ColumnTypes;
 use crate::plan::mapping::Mapping;
@@ -20,13 +20,17 @@ impl Load<'_> {
         mapping: &Mapping,
         dialect: DialectSummary,
     ) {
-        let Setup { plan, table, strategy, jobs, creates, .. } = decision;
+        let Setup { plan, table, strategy, jobs, creates, triggers, .. } = decision;
         let (_, relation) = strategy.relation(table);
         let mut statements = Vec::new();
         if let Some(rebuild) = strategy.rebuild() {
             statements.push(rebuild.lock_sql().to_owned());
         }
         statements.extend(self.options.target.before.iter().cloned());
+        let is_staged = matches!(strategy, PublishStrategy::Staged(_));
+        let (disable, enable) = triggers.as_ref().map(DisabledTriggers::planned_sql).unwrap_or_default();
+        let (at_first, at_last) = if is_staged { (vec![], disable) } else { (disable, vec![]) };
+        statements.extend(at_first);
         statements.extend(strategy.before(table));
         let after = strategy.after(table, plan, &[]);
         let insert = write::planned_sql(plan, &relation);
@@ -35,8 +39,10 @@ impl Load<'_> {
             statements.push(format!("{insert} -- once a row, and each commits"));
         } else {
             statements.push(insert);
+            statements.extend(at_last);
             statements.extend(after);
         }
+        statements.extend(enable);
         statements.extend(strategy.publish());
         if strategy.replacement().is_some() {
             statements
@@ -108,6 +114,7 @@ impl Load<'_> {
                 _ => None,
             },
             rebuilt: strategy.rebuild().map(Rebuild::names).unwrap_or_default(),
+            disabled_triggers: triggers.as_ref().map(DisabledTriggers::planned_names).unwrap_or_default(),
             sort: decision.sort.keys().iter().map(|key| key.index.clone()).collect(),
             create_table: strategy.creation().filter(|_| is_new).map(|creation| creation.script(table)),
             statements,

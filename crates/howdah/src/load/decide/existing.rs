@@ -8,7 +8,7 @@ use crate::catalog::name::{self, TableName};
 use crate::catalog::session::SessionSettings;
 use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::load::Load;
+use crate::load::{DisabledTriggers, Load};
 use crate::options::{LoadOptions, Mode, WritePath};
 
 /// What a load does with the table that it is for.
@@ -73,7 +73,7 @@ impl Use {
 }
 
 impl Load<'_> {
-    /// The existing table that rows go to or take the place of, by the mode.
+    /// The existing table that rows go to or take the place of, by the mode, and its triggers that do not fire for them.
     ///
     /// # Errors
     /// A usage error: the mode needs a table that is not there, or none where one is; an option is for new tables.
@@ -82,24 +82,36 @@ impl Load<'_> {
         connection: &Connection,
         name: &TableName,
         session: &SessionSettings,
-    ) -> Result<Option<Table>, Error> {
+    ) -> Result<(Option<Table>, Option<DisabledTriggers>), Error> {
+        let mut found = Table::lookup(connection, name, &session.rules).await?;
+        self.check_existing(connection, name, found.as_ref()).await?;
+        let triggers = self.without_triggers(connection, found.as_mut()).await?;
+        Ok((found, triggers))
+    }
+
+    /// Whether the mode and the options suit the table that was `found`.
+    async fn check_existing(
+        &self,
+        connection: &Connection,
+        name: &TableName,
+        found: Option<&Table>,
+    ) -> Result<(), Error> {
         let options = self.options;
         let mode = options.target.mode;
-        let found = Table::lookup(connection, name, &session.rules).await?;
         let used = Use::of(mode, found.is_some());
         let Some(table) = found else {
             let lacks_typed = used == Use::Make && options.writing.write_path == WritePath::Landing;
-            return if used == Use::Missing || lacks_typed { Err(missing(name, options)) } else { Ok(None) };
+            return if used == Use::Missing || lacks_typed { Err(missing(name, options)) } else { Ok(()) };
         };
         let lands = options.writing.write_path == WritePath::Landing;
         if !options.target.key.is_empty() && !mode.matches_rows() && (used != Use::Exchange || lands) {
-            return Err(only_for_new(message![setting::KEY], &table)
-                .with_hint(key_an_existing(&table, &options.target.key)));
+            return Err(only_for_new(message![setting::KEY], table)
+                .with_hint(key_an_existing(table, &options.target.key)));
         }
         if used == Use::InTheWay {
-            return Err(in_the_way(&table));
+            return Err(in_the_way(table));
         }
-        used.check(&table, options)?;
+        used.check(table, options)?;
         if used == Use::Add && table.holds_rows(connection).await? == Some(true) {
             let again = self.inputs.iter().any(Input::is_rejects) && !table.hazards.keys;
             let again = if again {
@@ -110,7 +122,7 @@ impl Load<'_> {
             self.control
                 .notice(format!("{} holds rows already; the new ones are added{again}", table.display()));
         }
-        Ok(Some(table))
+        Ok(())
     }
 }
 

@@ -11,6 +11,7 @@ mod redefine;
 mod reject_file;
 mod rights;
 mod sort;
+mod triggers;
 
 use std::sync::Arc;
 
@@ -112,6 +113,7 @@ impl Load<'_> {
             rejects,
             landing,
             sort,
+            triggers: found.triggers.cloned(),
             commits: options.writing.write_path.commits_rows().then(Arc::default),
         })
     }
@@ -146,8 +148,13 @@ impl Load<'_> {
             None => None,
         };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let (staged, rebuilt) = (apply.is_some(), rebuild.is_some());
-        let mut jobs = jobs::choose(options, existing.as_ref(), found.bytes, cores, staged, rebuilt)?;
+        let altered = match (&rebuild, found.triggers) {
+            (Some(_), _) => Some("indexes are dropped and built again in the load's transaction"),
+            (None, Some(_)) => Some("triggers are disabled and enabled again in the load's transaction"),
+            (None, None) => None,
+        };
+        let staged = apply.is_some();
+        let mut jobs = jobs::choose(options, existing.as_ref(), found.bytes, cores, staged, altered)?;
         let staging = match (apply, &existing) {
             (Some(apply), Some(table)) => {
                 Some(Staging::place(connection, table, self.id, apply, &mapping, &mut jobs).await?)

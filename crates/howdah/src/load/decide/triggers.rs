@@ -1,0 +1,89 @@
+//! Whether the table's own triggers are disabled for the rows.
+
+use howdah_connect::Connection;
+use howdah_message::setting;
+
+use crate::catalog::name;
+use crate::catalog::table::{RelationKind, Table};
+use crate::error::{Error, ErrorKind};
+use crate::load::{DisabledTriggers, Load};
+use crate::options::{Mode, WritePath};
+use crate::publish::triggers::{self, TriggerScope};
+
+impl DisabledTriggers {
+    /// What disables them, under the lock, and what enables them again.
+    pub(super) fn planned_sql(&self) -> (Vec<String>, Vec<String>) {
+        let lock = self.scope.lock_sql().cloned();
+        let disable = lock.into_iter().chain(triggers::disable_sql(&self.planned)).collect();
+        (disable, triggers::enable_sql(&self.planned))
+    }
+
+    /// Their names.
+    pub(super) fn planned_names(&self) -> Vec<String> {
+        triggers::names(&self.planned, &self.scope.table)
+    }
+}
+
+impl Load<'_> {
+    /// What is disabled of `table`, if it exists, which is then one without these triggers; `None`: nothing.
+    ///
+    /// # Errors
+    /// A usage error: rows do not come in one transaction, or not straight into a table that exists; the role may not; the
+    /// server's.
+    pub(in crate::load) async fn without_triggers(
+        &self,
+        connection: &Connection,
+        table: Option<&mut Table>,
+    ) -> Result<Option<DisabledTriggers>, Error> {
+        if !self.options.writing.disable_triggers {
+            return Ok(None);
+        }
+        let (mode, path) = (self.options.target.mode, self.options.writing.write_path);
+        let refused = if matches!(mode, Mode::Create | Mode::Replace) {
+            Some(message![setting::MODE.word(mode.name()), " makes a new table, whose rows meet none"])
+        } else if path == WritePath::Landing {
+            Some(message![
+                setting::WRITE_PATH.word(path.name()),
+                " fills the table by a statement of its own"
+            ])
+        } else if path.commits_rows() {
+            Some(message![setting::WRITE_PATH.word(path.name()), " commits each row by itself"])
+        } else {
+            let view = table.as_ref().filter(|table| table.kind == RelationKind::View);
+            view.map(|view| message![view.display(), " is a view, which takes rows by its trigger alone"])
+        };
+        if let Some(why) = refused {
+            return Err(Error::usage(message!["triggers cannot be disabled: ", why]).with_hint(message![
+                "leave ",
+                setting::DISABLE_TRIGGERS,
+                " out"
+            ]));
+        }
+        let Some(table) = table else {
+            self.control.notice("a new table has no triggers to disable");
+            return Ok(None);
+        };
+        let scope = TriggerScope::new(table, mode);
+        let triggers = scope.read(connection).await?;
+        if triggers.is_empty() {
+            self.control.notice(format!("{} has no trigger that would fire for these rows", scope.table));
+            return Ok(None);
+        }
+        // SQL that runs before the first row may take another role.
+        let is_foreign = triggers.iter().find(|trigger| trigger.foreign_owner.is_some());
+        if let Some(trigger) = is_foreign.filter(|_| self.options.target.before.is_empty()) {
+            let owner = name::display(trigger.foreign_owner.as_deref().unwrap_or_default());
+            let message = format!(
+                "the triggers of {} cannot be disabled: it belongs to {owner}",
+                trigger.relation_display()
+            );
+            return Err(Error::new(ErrorKind::Server, message).with_sqlstate("42501").with_hint(message![
+                "load as {owner}, or leave ",
+                setting::DISABLE_TRIGGERS,
+                " out"
+            ]));
+        }
+        table.forget_triggers();
+        Ok(Some(DisabledTriggers { scope, planned: triggers }))
+    }
+}
