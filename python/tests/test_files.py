@@ -148,6 +148,12 @@ def test_triggers_of_the_table_can_be_kept_out_of_the_way(database: Database, pe
         howdah.load(people, "t", database.dsn, mode="replace", disable_triggers=True)
 
 
+def test_a_new_table_s_wide_values_can_be_compressed_otherwise(database: Database, people: Path) -> None:
+    howdah.load(people, "t", database.dsn, mode="create", column_compression="pglz")
+    named = "SELECT attname FROM pg_attribute WHERE attrelid = 't'::regclass AND attcompression = 'p'"
+    assert database.sql(named) == ["name"]
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -166,6 +172,7 @@ def test_triggers_of_the_table_can_be_kept_out_of_the_way(database: Database, pe
         {"write_path": "carrier-pigeon"},
         {"allow": ["everything"]},
         {"format": "excel"},
+        {"column_compression": "zstd"},
     ],
 )
 def test_an_argument_that_makes_no_sense_is_named(

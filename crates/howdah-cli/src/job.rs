@@ -98,6 +98,7 @@ fn target(args: &Load) -> TargetOptions {
         ModeArg::Delete => Mode::Delete,
     };
     target.create_schema = args.target.create_schema;
+    target.column_compression = args.file_columns.column_compression;
     target.unlogged = args.target.unlogged;
     target.before.clone_from(&args.writing.before);
     target.after.clone_from(&args.writing.after);
@@ -124,7 +125,9 @@ mod tests {
     use crate::spelling::Terminal;
     use clap::Parser;
     use howdah::message::Respell;
-    use howdah::options::{Format, HeaderOption, Inference, OnError, OnNul, RejectLimit, Sort, Thousands};
+    use howdah::options::{
+        ColumnCompression, Format, HeaderOption, Inference, OnError, OnNul, RejectLimit, Sort, Thousands,
+    };
 
     fn parse(line: &[&str]) -> Load {
         match Cli::try_parse_from([&["howdah", "load"], line].concat()).unwrap().command {
@@ -234,6 +237,8 @@ mod tests {
             "b",
             "--types",
             "a=numeric(10,2),b=int",
+            "--column-compression",
+            "pglz",
             "--names",
             "snake",
             "--file-column",
@@ -303,6 +308,7 @@ mod tests {
             (vec!["SELECT 1, 2".to_owned()], vec!["a".to_owned(), "b".to_owned()])
         );
         assert!(o.unlogged && o.analyze && o.dry_run);
+        assert_eq!(o.column_compression, ColumnCompression::Pglz);
     }
 
     #[test]

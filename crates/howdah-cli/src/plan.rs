@@ -41,6 +41,9 @@ pub(crate) fn text(plan: &PlanSummary, report: &Report) -> String {
     if report.commit == Some(CommitUnit::Row) {
         out.push_str("  commit: each row by itself; a failure leaves the rows before it in the table\n");
     }
+    if let Some(compression) = &plan.compression {
+        out.push_str(&format!("  compression: {}\n", visible(&compression.spelled(&Terminal))));
+    }
     if let Some(staging) = &plan.staging {
         out.push_str(&format!("  staging: {}\n", visible(staging)));
     }
@@ -118,6 +121,7 @@ mod tests {
             create_table: Some("CREATE TABLE people (\n    name text\n);".into()),
             rebuilt: vec!["t_name".into()],
             disabled_triggers: vec!["stamp".into(), "audit".into()],
+            compression: Some("lz4 for payload".into()),
             sort: vec!["t_pkey".into(), "t_at".into()],
             staging: Some("in a temporary table; rows are matched by id".into()),
             statements: vec!["CREATE TABLE t (\n  a text\n)".into(), "COMMIT".into()],
@@ -143,6 +147,7 @@ plan for public.people (made by this load)
   built again after the rows: t_name
   triggers that do not fire: stamp, audit
   sorted: 16 MiB at a time, by the one that pays most of t_pkey, t_at
+  compression: lz4 for payload
   staging: in a temporary table; rows are matched by id
   the table:
 

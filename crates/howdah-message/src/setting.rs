@@ -127,6 +127,7 @@ settings! {
     ALLOW = "allow",
     BEFORE = "before",
     BOOLEANS = "booleans",
+    COLUMN_COMPRESSION = "column_compression",
     COLUMNS = "columns",
     CONFLICT_KEY = "conflict_key",
     CREATE_SCHEMA = "create_schema",

@@ -2,8 +2,8 @@
 
 use howdah::name::{self, TableName};
 use howdah::options::{
-    ColumnNames, DateFormat, Encoding, Format, HeaderOption, Indexes, Inference, Mode, OnError, OnNul,
-    RejectLimit, Thousands, WritePath,
+    ColumnCompression, ColumnNames, DateFormat, Encoding, Format, HeaderOption, Indexes, Inference, Mode,
+    OnError, OnNul, RejectLimit, Thousands, WritePath,
 };
 use howdah::{Error, LoadOptions};
 use pyo3::prelude::*;
@@ -39,6 +39,10 @@ fn set(options: &mut LoadOptions, given: &Argument<'_, '_>) -> Result<(), Error>
         "mode" => options.target.mode = given.mode()?,
         "key" => options.target.key = given.columns()?,
         "create_schema" => options.target.create_schema = given.flag()?,
+        "column_compression" => {
+            let words = ColumnCompression::ALL.map(|how| (how.name(), how));
+            options.target.column_compression = given.one_of(&words)?;
+        }
         "unlogged" => options.target.unlogged = given.flag()?,
         "dry_run" => options.target.dry_run = given.flag()?,
         "format" => options.input.format = Some(given.format()?),

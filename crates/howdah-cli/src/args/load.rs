@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
-use howdah::options::{ColumnNames, Format, Inference, OnError, OnNul};
+use howdah::options::{ColumnCompression, ColumnNames, Format, Inference, OnError, OnNul};
 
 const LOAD_EXAMPLES: &str = "\
 With no connection given, howdah starts and uses a server of its own (howdah server --help).
@@ -218,6 +218,10 @@ pub(crate) struct FileColumns {
     /// Names of a new table's columns: keep (the header's) or snake (snake_case)
     #[arg(long, value_name = "HOW", default_value = "keep", hide_possible_values = true, value_parser = word!(ColumnNames))]
     pub(crate) names: ColumnNames,
+
+    /// Compression of a new table's wide values: auto, lz4, pglz, default [default: auto]
+    #[arg(long, value_name = "METHOD", default_value = "auto", hide_default_value = true, hide_possible_values = true, value_parser = word!(ColumnCompression))]
+    pub(crate) column_compression: ColumnCompression,
 
     /// A text column that gets the name of each row's file [default: none]
     #[arg(long, value_name = "NAME")]

@@ -12,8 +12,8 @@ use howdah_source::{Dialect, Form, Piece, Splitter};
 
 use crate::catalog::inferred_type::InferredType;
 use crate::error::Error;
-use crate::infer::lattice::ColumnLattice;
 use crate::infer::lattice::ascent::{Ascent, PieceAscent};
+use crate::infer::lattice::{ColumnLattice, WIDE};
 use crate::options::{LoadOptions, OnError};
 use crate::plan::keys::SeenKeys;
 use crate::read::records;
@@ -79,6 +79,8 @@ struct JsonKey {
     first: (u64, usize),
     values: u64,
     nulls: u64,
+    /// Bytes of the longest value.
+    longest: usize,
     /// Of values that are neither arrays nor objects.
     lattice: ColumnLattice,
     is_nested: bool,
@@ -98,6 +100,7 @@ impl JsonKey {
 
     fn see(&mut self, form: Form, value: Option<&[u8]>) {
         self.values += u64::from(value.is_some());
+        self.longest = self.longest.max(value.map_or(0, <[u8]>::len));
         self.nulls += u64::from(value.is_none());
         if form == Form::Nested {
             self.is_nested = true;
@@ -255,6 +258,7 @@ impl KeyScan {
             first,
             values: 0,
             nulls: 0,
+            longest: 0,
             lattice: ColumnLattice::default(),
             is_nested: false,
             is_no_document: false,
@@ -274,6 +278,7 @@ impl KeyScan {
             into.first = into.first.min(from.first);
             into.values += from.values;
             into.nulls += from.nulls;
+            into.longest = into.longest.max(from.longest);
             into.lattice.merge(&from.lattice);
             into.is_nested |= from.is_nested;
             into.is_no_document |= from.is_no_document;
@@ -300,6 +305,7 @@ pub(crate) fn conclude(parts: Vec<KeyScan>) -> Result<SeenKeys, Error> {
         names: keys.iter().map(|key| String::from_utf8_lossy(&key.name).into_owned()).collect(),
         types: keys.iter().map(|key| key.decide()).collect(),
         never_null: keys.iter().map(|key| key.values >= whole.records && key.nulls == 0).collect(),
+        has_wide: keys.iter().map(|key| key.longest >= WIDE).collect(),
         first_ascends: whole.question.ascent.lock().holds(),
     })
 }

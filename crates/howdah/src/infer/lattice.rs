@@ -56,6 +56,9 @@ pub(crate) const NULL_MARKERS: [&str; 3] = [r"\N", "NULL", "NA"];
 /// The share of fields above which a marker is taken for NULL rather than for a word that happens to occur.
 const MARKER_SHARE: f64 = 0.01;
 
+/// Bytes of a value that makes a row wider than what the server stores without compressing it.
+pub(crate) const WIDE: usize = 2_000;
+
 /// What is known of one column.
 #[derive(Debug, Clone)]
 pub(crate) struct ColumnLattice {
@@ -67,6 +70,8 @@ pub(crate) struct ColumnLattice {
     nulls: u64,
     /// Fields that are exactly the marker at the same place in [`NULL_MARKERS`].
     markers: [u64; NULL_MARKERS.len()],
+    /// Bytes of the longest value.
+    longest: usize,
     /// Values by the types that take them.
     classes: Vec<Class>,
     /// Other spellings in which every value so far would be a number or a date, where these are looked for.
@@ -80,6 +85,7 @@ impl Default for ColumnLattice {
             fields: 0,
             nulls: 0,
             markers: [0; NULL_MARKERS.len()],
+            longest: 0,
             classes: Vec::new(),
             spellings: Spellings::NONE,
         }
@@ -161,6 +167,7 @@ impl ColumnLattice {
             return;
         };
         let types = value.types();
+        self.longest = self.longest.max(value.written.len());
         self.possible = self.possible.intersection(types);
         kept::count(&mut self.classes, types, value.written, spot);
         self.spellings.see(value, types);
@@ -177,6 +184,7 @@ impl ColumnLattice {
         for (count, more) in self.markers.iter_mut().zip(other.markers) {
             *count += more;
         }
+        self.longest = self.longest.max(other.longest);
         kept::merge(&mut self.classes, &other.classes);
         self.spellings.merge(other.spellings);
     }
@@ -188,6 +196,11 @@ impl ColumnLattice {
             return InferredType::Text;
         }
         InferredType::SPECIFIC.into_iter().find(|&ty| self.possible.has(ty)).unwrap_or(InferredType::Text)
+    }
+
+    /// Whether a value was seen that the server would compress.
+    pub(crate) fn has_wide(&self) -> bool {
+        self.longest >= WIDE
     }
 
     /// Other spellings in which every value would be a number or a date.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::catalog::name::TableName;
 
+mod column_compression;
 mod indexes;
 pub(crate) mod json;
 mod mode;
@@ -15,6 +16,7 @@ mod write_path;
 
 pub use howdah_encode::arrow::Allowed;
 
+pub use column_compression::ColumnCompression;
 pub use howdah_source::{DateFormat, DialectOptions, Encoding, Format, Thousands};
 pub use indexes::Indexes;
 pub use mode::Mode;
@@ -111,6 +113,8 @@ groups! {
             create_schema: one bool,
             /// New tables, a landing table among them, are UNLOGGED: fast, emptied by a crash of the server. Default: no.
             unlogged: one bool,
+            /// How the server compresses wide values of a new table; default [`ColumnCompression::Auto`].
+            column_compression: one ColumnCompression,
             /// SQL that is run in the load's transaction before the first row.
             before: many String,
             /// SQL that is run in the load's transaction after the last row.

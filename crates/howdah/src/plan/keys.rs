@@ -9,6 +9,8 @@ pub(crate) struct SeenKeys {
     pub(crate) types: Vec<InferredType>,
     /// Whether every record has a value that is not null.
     pub(crate) never_null: Vec<bool>,
+    /// Whether a value was seen that the server would compress.
+    pub(crate) has_wide: Vec<bool>,
     /// The first key's integers grow from record to record.
     pub(crate) first_ascends: bool,
 }

@@ -3,7 +3,7 @@
 use howdah_message::{Message, setting};
 use howdah_source::Input;
 
-use crate::catalog::name::{quote, quote_literal};
+use crate::catalog::name::{self, quote, quote_literal};
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::options::{LoadOptions, OnError};
@@ -28,8 +28,33 @@ pub(crate) struct Creation {
     /// The types are found while a stream is loaded as text.
     observe: bool,
     comment: String,
+    /// How wide values are compressed, where it is not left to the server.
+    pub(crate) compression: Option<Compression>,
     /// Said in the script: what the whole input was seen to be.
     pub(crate) findings: Findings,
+}
+
+/// How the values of some columns are compressed.
+#[derive(Debug, Clone)]
+pub(crate) struct Compression {
+    pub(crate) method: &'static str,
+    pub(crate) columns: Vec<String>,
+    /// By what was seen of their values, and not because somebody said so.
+    pub(crate) is_guessed: bool,
+}
+
+impl Compression {
+    /// Which columns, how, and why.
+    pub(crate) fn message(&self) -> Message {
+        let names: Vec<String> = self.columns.iter().map(|name| name::display(name)).collect();
+        let said = format!("{} for {}", self.method, names.join(", "));
+        match self.is_guessed {
+            false => said.into(),
+            true => {
+                message![said, ", with values of 2 kB or more (", setting::COLUMN_COMPRESSION, " overrides)"]
+            }
+        }
+    }
 }
 
 /// What reading the whole input showed beside the types.
@@ -37,6 +62,8 @@ pub(crate) struct Creation {
 pub(crate) struct Findings {
     /// Columns without NULL.
     pub(crate) never_null: Vec<String>,
+    /// Columns with values that the server compresses.
+    pub(crate) wide: Vec<String>,
     /// A column whose integers grow from record to record: it could be the key.
     pub(crate) ascending: Option<String>,
 }
@@ -77,6 +104,7 @@ impl Creation {
             key: options.target.key.clone(),
             key_first,
             observe,
+            compression: None,
             comment: comment(inputs),
             findings: Findings::default(),
         })
@@ -110,7 +138,7 @@ impl Creation {
             .iter()
             .map(|column| {
                 let type_name = if self.observe && !column.is_declared { "text" } else { &column.type_name };
-                format!("{} {type_name}", quote(&column.name))
+                format!("{} {type_name}{}", quote(&column.name), self.compression_clause(&column.name))
             })
             .collect();
         if self.key_first {
@@ -146,7 +174,9 @@ impl Creation {
                 true => "  -- no NULL in the input",
                 false => "",
             };
-            script.push(format!("    {} {}{comma}{remark}\n", quote(&column.name), column.type_name));
+            let compression = self.compression_clause(&column.name);
+            let name = quote(&column.name);
+            script.push(format!("    {name} {}{compression}{comma}{remark}\n", column.type_name));
         }
         if !self.key.is_empty() {
             script.push(format!("    {}\n", self.key_clause()));
@@ -165,6 +195,16 @@ impl Creation {
         }
         script.push(format!("{};", self.comment_sql(table)));
         script
+    }
+
+    /// How the values of `column` are compressed, where that is said.
+    pub(crate) fn compression_of(&self, column: &str) -> Option<&'static str> {
+        let compression = self.compression.as_ref()?;
+        compression.columns.iter().any(|name| name == column).then_some(compression.method)
+    }
+
+    fn compression_clause(&self, column: &str) -> String {
+        self.compression_of(column).map(|method| format!(" COMPRESSION {method}")).unwrap_or_default()
     }
 
     fn unlogged(&self) -> &'static str {

@@ -168,8 +168,13 @@ impl PublishStrategy {
             .filter(|(column, found)| !column.is_declared && **found != InferredType::Text)
             .map(|(column, found)| {
                 let name = quote(&column.name);
+                // A new type forgets the compression.
+                let method = self.creation().and_then(|creation| creation.compression_of(&column.name));
+                let method = method.filter(|_| *found == InferredType::Jsonb);
+                let again = method.map(|method| format!(", ALTER COLUMN {name} SET COMPRESSION {method}"));
                 format!(
-                    "ALTER COLUMN {name} TYPE {type_name} USING {name}::{type_name}",
+                    "ALTER COLUMN {name} TYPE {type_name} USING {name}::{type_name}{}",
+                    again.unwrap_or_default(),
                     type_name = found.sql()
                 )
             })

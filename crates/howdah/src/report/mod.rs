@@ -169,6 +169,9 @@ pub struct PlanSummary {
     /// For a new table: the script that makes it, empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub create_table: Option<Message>,
+    /// How columns of a new table are compressed, and why; most are as the server has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compression: Option<Message>,
     /// Where rows wait before a statement applies them, and why; most go straight into the table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub staging: Option<String>,
@@ -293,6 +296,7 @@ pub struct PlannedColumn {
 impl Respell for PlanSummary {
     fn respell(&mut self, spelling: &dyn Spelling) {
         self.create_table.respell(spelling);
+        self.compression.respell(spelling);
         for column in &mut self.columns {
             column.because.respell(spelling);
         }

@@ -7,6 +7,7 @@ mod arrow;
 mod arrow_oracle;
 mod booleans;
 mod bulk_writer;
+mod column_compression;
 mod columns;
 mod commits;
 mod common;

@@ -9,7 +9,7 @@ use howdah_testkit::OwnServer;
 use howdah_testkit::require::missing;
 
 /// What holds the promises of a load: tables that exist and new ones, modes, what only the server can read, rejects.
-const CORE: [&str; 12] = [
+const CORE: [&str; 13] = [
     "existing_tables::",
     "new_tables::",
     "modes::every_mode",
@@ -20,6 +20,7 @@ const CORE: [&str; 12] = [
     "rejects::triggers",
     "rejects::json",
     "rebuilt_indexes::tables",
+    "column_compression::",
     "disabled_triggers::no_trigger",
     "disabled_triggers::partitions",
 ];

@@ -6,6 +6,7 @@ use crate::options::WritePath;
 use crate::plan::ColumnTypes;
 use crate::plan::mapping::Mapping;
 use crate::plan::row_form::RowForm;
+use crate::publish::creation::Compression;
 use crate::publish::rebuild::Rebuild;
 use crate::publish::strategy::PublishStrategy;
 use crate::report::{CopyFormat, DialectSummary, PlanSummary, PlannedColumn};
@@ -21,37 +22,7 @@ impl Load<'_> {
         dialect: DialectSummary,
     ) {
         let Setup { plan, table, strategy, jobs, creates, triggers, .. } = decision;
-        let (_, relation) = strategy.relation(table);
-        let mut statements = Vec::new();
-        if let Some(rebuild) = strategy.rebuild() {
-            statements.push(rebuild.lock_sql().to_owned());
-        }
-        statements.extend(self.options.target.before.iter().cloned());
-        let is_staged = matches!(strategy, PublishStrategy::Staged(_));
-        let (disable, enable) = triggers.as_ref().map(DisabledTriggers::planned_sql).unwrap_or_default();
-        let (at_first, at_last) = if is_staged { (vec![], disable) } else { (disable, vec![]) };
-        statements.extend(at_first);
-        statements.extend(strategy.before(table));
-        let after = strategy.after(table, plan, &[]);
-        let insert = write::planned_sql(plan, &relation);
-        if decision.commits.is_some() {
-            statements.extend(after);
-            statements.push(format!("{insert} -- once a row, and each commits"));
-        } else {
-            statements.push(insert);
-            statements.extend(at_last);
-            statements.extend(after);
-        }
-        statements.extend(enable);
-        statements.extend(strategy.publish());
-        if strategy.replacement().is_some() {
-            statements
-                .push("-- REVOKE and GRANT, where the rights are not yet those of the old table".to_owned());
-        }
-        if let Some(landing) = &decision.landing {
-            statements.extend(landing.promotion.planned_sql());
-        }
-        statements.extend(self.options.target.after.iter().cloned());
+        let mut statements = self.statements(decision);
         // A landing table is on the way only.
         let (is_new, target) = match &decision.landing {
             Some(landing) => (false, &landing.into),
@@ -67,6 +38,7 @@ impl Load<'_> {
             RowForm::Binary => CopyFormat::Binary,
             _ => CopyFormat::Text,
         };
+        let creation = strategy.creation().filter(|_| is_new);
         let report = &mut self.report;
         report.table = target.display();
         report.jobs = jobs.count;
@@ -114,10 +86,50 @@ impl Load<'_> {
                 _ => None,
             },
             rebuilt: strategy.rebuild().map(Rebuild::names).unwrap_or_default(),
+            compression: creation
+                .and_then(|creation| creation.compression.as_ref())
+                .map(Compression::message),
             disabled_triggers: triggers.as_ref().map(DisabledTriggers::planned_names).unwrap_or_default(),
             sort: decision.sort.keys().iter().map(|key| key.index.clone()).collect(),
-            create_table: strategy.creation().filter(|_| is_new).map(|creation| creation.script(table)),
+            create_table: creation.map(|creation| creation.script(table)),
             statements,
         });
+    }
+
+    /// The statements of the load, in order.
+    fn statements(&self, decision: &Setup) -> Vec<String> {
+        let Setup { plan, table, strategy, triggers, .. } = decision;
+        let (_, relation) = strategy.relation(table);
+        let mut statements = Vec::new();
+        if let Some(rebuild) = strategy.rebuild() {
+            statements.push(rebuild.lock_sql().to_owned());
+        }
+        statements.extend(self.options.target.before.iter().cloned());
+        let is_staged = matches!(strategy, PublishStrategy::Staged(_));
+        let (disable, enable) = triggers.as_ref().map(DisabledTriggers::planned_sql).unwrap_or_default();
+        let (at_first, at_last) = if is_staged { (vec![], disable) } else { (disable, vec![]) };
+        statements.extend(at_first);
+        statements.extend(strategy.before(table));
+        let after = strategy.after(table, plan, &[]);
+        let insert = write::planned_sql(plan, &relation);
+        if decision.commits.is_some() {
+            statements.extend(after);
+            statements.push(format!("{insert} -- once a row, and each commits"));
+        } else {
+            statements.push(insert);
+            statements.extend(at_last);
+            statements.extend(after);
+        }
+        statements.extend(enable);
+        statements.extend(strategy.publish());
+        if strategy.replacement().is_some() {
+            statements
+                .push("-- REVOKE and GRANT, where the rights are not yet those of the old table".to_owned());
+        }
+        if let Some(landing) = &decision.landing {
+            statements.extend(landing.promotion.planned_sql());
+        }
+        statements.extend(self.options.target.after.iter().cloned());
+        statements
     }
 }

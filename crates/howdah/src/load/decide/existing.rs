@@ -9,7 +9,7 @@ use crate::catalog::session::SessionSettings;
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::load::{DisabledTriggers, Load};
-use crate::options::{LoadOptions, Mode, WritePath};
+use crate::options::{ColumnCompression, LoadOptions, Mode, WritePath};
 
 /// What a load does with the table that it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,6 +110,11 @@ impl Load<'_> {
         }
         if used == Use::InTheWay {
             return Err(in_the_way(table));
+        }
+        if options.target.column_compression != ColumnCompression::Auto {
+            let alter = format!("ALTER TABLE {} ALTER COLUMN … SET COMPRESSION …", table.display());
+            return Err(only_for_new(message![setting::COLUMN_COMPRESSION], table)
+                .with_hint(format!("{alter} changes how values that come are compressed")));
         }
         used.check(table, options)?;
         if used == Use::Add && table.holds_rows(connection).await? == Some(true) {

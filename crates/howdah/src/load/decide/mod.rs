@@ -2,6 +2,7 @@
 
 mod arrow;
 mod column_notes;
+mod compression;
 mod describe;
 mod existing;
 pub(super) mod landing;

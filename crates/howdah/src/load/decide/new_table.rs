@@ -112,6 +112,10 @@ impl Load<'_> {
         if types_from == TypesFrom::Values {
             creation.findings = self.infer(&mut table, found, rules, threads).await?;
         }
+        if types_from != TypesFrom::Landing {
+            let wide = std::mem::take(&mut creation.findings.wide);
+            creation.compression = self.compression(found, &table, &wide).await?;
+        }
         Ok((table, creation))
     }
 
@@ -151,6 +155,9 @@ impl Load<'_> {
             }
             if lattice.never_null() {
                 findings.never_null.push(planned.name.clone());
+            }
+            if lattice.has_wide() {
+                findings.wide.push(planned.name.clone());
             }
         }
         findings.ascending = plan.columns.first().filter(|_| ascends).map(|column| column.name.clone());
@@ -209,6 +216,9 @@ fn of_keys(table: &mut Table, mapping: &Mapping, seen: &SeenKeys) -> Findings {
         }
         if seen.never_null[key] {
             findings.never_null.push(pair.target.clone());
+        }
+        if seen.has_wide[key] {
+            findings.wide.push(pair.target.clone());
         }
         if key == 0 && seen.first_ascends {
             findings.ascending = Some(pair.target.clone());
