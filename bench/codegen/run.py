@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import platform
+import random
 import shutil
 import statistics
 import sys
@@ -21,7 +22,7 @@ from program import Program, Took
 from ratios import interval, paired
 
 # A JVM and V8 compile while they run; what they take at first is not what they take.
-_WARM_UPS = 2
+_WARM_UPS = {"append": 2, "one": 10, "all": 10}
 _CALLS = {"one": 2_000, "all": 50_000}
 _UNIT = {"append": "rows", "one": "calls", "all": "rows"}
 # Of the text of every row: the same values are there, whoever wrote them, in whatever language.
@@ -43,6 +44,7 @@ class Measurement:
         self.versions: dict[str, str] = {}
         self.content: object = None
         self.connection = psycopg.connect(dsn, autocommit=True)
+        self.connection.execute("ALTER TABLE sensor_readings SET (autovacuum_enabled = off)")
 
     def language(self, name: str, command: list[str]) -> None:
         """Measure all that a language's program can do."""
@@ -54,19 +56,19 @@ class Measurement:
                 self.task(name, task, program, self.options.read_rounds)
 
     def task(self, language: str, task: str, program: Program, rounds: int) -> None:
-        """Let the ways of a task take turns: who is first in a round is last in the next one."""
+        """Let the ways of a task take turns, in an order of its own in each round."""
         ways = program.ways(task)
         checks: set[int] = set()
-        for number in range(-_WARM_UPS, rounds):
-            turn = number % len(ways)
-            for way in ways[turn:] + ways[:turn]:
+        turns = random.Random(task)  # noqa: S311 - the same orders in each run
+        for number in range(-_WARM_UPS[task], rounds):
+            for way in turns.sample(ways, len(ways)):
                 if task == "append":
                     self.connection.execute("TRUNCATE sensor_readings RESTART IDENTITY")
                     self.connection.execute("CHECKPOINT")
                 took = program.take(f"{task} {way}")
                 checks.add(took.check)
                 if task == "append":
-                    self.appended(way, took, first=number == -_WARM_UPS)
+                    self.appended(way, took, first=number == -_WARM_UPS[task])
                 if len(checks) > 1:
                     sys.exit(f"{language}, {task} {way}: other values than the other ways")
                 if number >= 0:
@@ -138,7 +140,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=7, help="of appends, after the warm-up")
-    parser.add_argument("--read-rounds", type=int, default=21, help="of reads, after the warm-up")
+    parser.add_argument("--read-rounds", type=int, default=31, help="of reads, after the warm-up")
     parser.add_argument("--only", choices=LANGUAGES, action="append", help="a language; may be repeated")
     parser.add_argument("--howdah", type=Path, default=_howdah(), help="the command that generates")
     parser.add_argument("--json", type=Path, default=BUILD / "runs.json", help="where all runs are kept")

@@ -66,3 +66,14 @@ export async function all(client: pg.Client, id: bigint, count: number): Promise
   const { rows } = await client.query<ReadingsFromResult>(ALL, [id, count]);
   return rows;
 }
+
+/** A statement with a name is prepared once on a connection. */
+export async function onePrepared(client: pg.Client, id: bigint): Promise<ReadingsFromResult | undefined> {
+  const { rows } = await client.query<ReadingsFromResult>({ name: "one", text: ONE, values: [id] });
+  return rows[0];
+}
+
+export async function allPrepared(client: pg.Client, id: bigint, count: number): Promise<ReadingsFromResult[]> {
+  const { rows } = await client.query<ReadingsFromResult>({ name: "all", text: ALL, values: [id, count] });
+  return rows;
+}

@@ -52,8 +52,10 @@ const actions: Record<string, () => Promise<number>> = {
   "append pg-copy-streams": () => committed(() => hand.append(client, rows)),
   "one generated": () => eachKey((key) => sensor.readingById(key)),
   "one hand": () => eachKey((key) => hand.one(client, key)),
+  "one hand prepared": () => eachKey((key) => hand.onePrepared(client, key)),
   "all generated": () => eachPage((key) => sensor.readingsFrom(key, BigInt(PAGE))),
   "all hand": () => eachPage((key) => hand.all(client, key, PAGE)),
+  "all hand prepared": () => eachPage((key) => hand.allPrepared(client, key, PAGE)),
 };
 
 function say(line: unknown): void {

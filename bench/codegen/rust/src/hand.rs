@@ -46,6 +46,17 @@ pub async fn append(transaction: &Transaction<'_>, rows: &[Reading]) -> Result<u
     writer.finish().await
 }
 
+/// With the types of its parameters the text takes one round trip, which a text alone does not.
+pub async fn one_typed(client: &Client, id: i64) -> Result<Option<Reading>, Error> {
+    let row = client.query_typed_opt(ONE, &[(&id, Type::INT8)]).await?;
+    row.as_ref().map(reading).transpose()
+}
+
+pub async fn all_typed(client: &Client, id: i64, count: i64) -> Result<Vec<Reading>, Error> {
+    let rows = client.query_typed(ALL, &[(&id, Type::INT8), (&count, Type::INT8)]).await?;
+    rows.iter().map(reading).collect()
+}
+
 pub async fn one<S>(client: &Client, statement: &S, id: i64) -> Result<Option<Reading>, Error>
 where
     S: ?Sized + ToStatement,

@@ -18,14 +18,16 @@ use sensor::SensorReadingsRow;
 const CALLS: usize = 2_000;
 const PAGES: usize = 50;
 const PAGE: usize = 1_000;
-const ACTIONS: [&str; 8] = [
+const ACTIONS: [&str; 10] = [
     "append generated",
     "append BinaryCopyInWriter",
     "one generated",
     "one hand",
+    "one hand text",
     "one hand prepared",
     "all generated",
     "all hand",
+    "all hand text",
     "all hand prepared",
 ];
 
@@ -63,7 +65,7 @@ impl Program {
             }
             "one hand" => {
                 for &key in &self.keys {
-                    total += sum!(hand::one(client, hand::ONE, key).await?.ok_or("no row")?);
+                    total += sum!(hand::one_typed(client, key).await?.ok_or("no row")?);
                 }
             }
             "all generated" => {
@@ -73,6 +75,17 @@ impl Program {
                 }
             }
             "all hand" => {
+                for &key in &self.pages {
+                    let rows = hand::all_typed(client, key, page).await?;
+                    total += rows.iter().map(|row| sum!(*row)).sum::<i64>();
+                }
+            }
+            "one hand text" => {
+                for &key in &self.keys {
+                    total += sum!(hand::one(client, hand::ONE, key).await?.ok_or("no row")?);
+                }
+            }
+            "all hand text" => {
                 for &key in &self.pages {
                     let rows = hand::all(client, hand::ALL, key, page).await?;
                     total += rows.iter().map(|row| sum!(*row)).sum::<i64>();
