@@ -16,10 +16,20 @@ Piece = dict[str, Any]
 ROOT = Path(__file__).parents[2]
 
 
+def quoted(text: str) -> str:
+    """Give a literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 def builtin(name: str, *, array: bool = False) -> Type:
     """Give a type of pg_catalog."""
-    quoted = f'"{name}"' if name == "char" else name
-    return {"schema": "pg_catalog", "name": name, "array": array, "sql": f"pg_catalog.{quoted}{'[]' * array}"}
+    written = f'"{name}"' if name == "char" else name
+    return {
+        "schema": "pg_catalog",
+        "name": name,
+        "array": array,
+        "sql": f"pg_catalog.{written}{'[]' * array}",
+    }
 
 
 def own(name: str, *, array: bool = False, schema: str = "public") -> Type:

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 from conftest import Database
-from generated import ROOT, Sql, builtin, column, own
+from generated import ROOT, Sql, builtin, column, own, quoted
 from require import library
 
 psycopg = library("psycopg")
 Generated = Any
 Connection = Any
 
-HOSTILE = 'a"b\\c%s*/ """ ${x} `\u202e\n class'
+HOSTILE = 'a"b\'$$\\c%s*/ """ ${x} `\u202e\r\n class'
 
 
 def double(name: str) -> str:
@@ -169,7 +169,7 @@ def hostile() -> Sql:
             batch=True,
             one=name == "get",
         )
-    code.migration(HOSTILE, f"SELECT '{HOSTILE}' AS \"%s\", 7 % 4 /* ? \\ */", 'SELECT 1 AS """"')
+    code.migration(HOSTILE, f'SELECT {quoted(HOSTILE)} AS "%s", 7 % 4 /* ? \\ */', 'SELECT 1 AS """"')
     code.migration("2", "CREATE INDEX CONCURRENTLY IF NOT EXISTS i ON pg_temp.t (a)", alone=True)
     code.statement(
         "one", ["SELECT ", 0], parameters=[parameter], columns=[column("?column?", builtin("text"))], one=True
@@ -181,7 +181,7 @@ def hostile() -> Sql:
 def test_a_hostile_name_becomes_code(database: Database, tmp_path: Path, connection: Connection) -> None:
     module = hostile().load(tmp_path)
     name, labels = double(HOSTILE), ["happy", "Happy", "", HOSTILE, "class", "None", "mro"]
-    listed = ", ".join("'" + label + "'" for label in labels)
+    listed = ", ".join(map(quoted, labels))
     database.sql(f"""
         CREATE SCHEMA {name}; CREATE TYPE {name}.{double(HOSTILE + "1")} AS ENUM ({listed});
         CREATE TYPE {name}.{double(HOSTILE + "2")} AS ({name} {name}.{double(HOSTILE + "1")}, class int);

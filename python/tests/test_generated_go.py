@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 from conftest import Database
-from generated import Sql, Type, builtin, column, own
+from generated import Sql, Type, builtin, column, own, quoted
 from go_program import PROGRAMS, built, run
 from test_generated_appenders import HOSTILE, double, hostile
 from test_generated_java import ESCAPES, JAVA_LITERALS
-from test_generated_types import LITERALS, MADE, OWN, TYPES, binary_of, psycopg, quoted
+from test_generated_types import LITERALS, MADE, OWN, TYPES, binary_of, psycopg
 
 GO_LITERALS = JAVA_LITERALS | {
     "numeric": [*LITERALS["numeric"], *JAVA_LITERALS["numeric"], "0.0000000", "-0.00001", "10000.00001"],

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Database
-from generated import Sql
+from generated import Sql, quoted
 from go_program import PROGRAMS, built, run
 from require import library
 from test_generated_appenders import HOSTILE
@@ -100,7 +100,7 @@ def test_a_name_of_a_step_becomes_go(database: Database, tmp_path: Path) -> None
         {"schema": "public", "name": name, "kind": "enum", "labels": []}
         for name in ("new", "migration", "migrations", "apply_migrations", "migrator", "sql_key")
     ])  # fmt: skip
-    made = f"CREATE TABLE a AS SELECT '{HOSTILE}' AS b, 7 % 4 AS \"%s\""
+    made = f'CREATE TABLE a AS SELECT {quoted(HOSTILE)} AS b, 7 % 4 AS "%s"'
     code.migration(HOSTILE, made, "SELECT '`\r{sqg}'")
     assert run(program(tmp_path, code), database, "pool", HOSTILE) == ["1", "1 true"]
     assert database.value("SELECT encode(convert_to(b, 'UTF8'), 'hex') FROM a") == HOSTILE.encode().hex()

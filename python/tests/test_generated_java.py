@@ -2,10 +2,10 @@
 
 import pytest
 from conftest import Database
-from generated import Sql, Type, builtin, column, own, parameter
+from generated import Sql, Type, builtin, column, own, parameter, quoted
 from java_program import PROGRAMS, compiled, run
 from test_generated_appenders import HOSTILE, double, hostile
-from test_generated_types import LITERALS, MADE, OWN, TYPES, binary_of, psycopg, quoted
+from test_generated_types import LITERALS, MADE, OWN, TYPES, binary_of, psycopg
 
 DATES = [
     "0001-01-01",

@@ -18,7 +18,7 @@ import node_program
 import pytest
 import rust_program
 from conftest import Database
-from generated import Sql, write
+from generated import Sql, quoted, write
 from java_program import PROGRAMS, compiled, driver, run
 from require import library
 from test_generated_appenders import HOSTILE
@@ -346,7 +346,7 @@ def test_runners_at_once_apply_each_step_once(shop: Sql, database: Database, tmp
 
 def test_names_of_steps_are_no_code(database: Database, tmp_path: Path) -> None:
     code = Sql("shop")
-    code.migration(HOSTILE, f"CREATE TABLE a AS SELECT '{HOSTILE}' AS b, 7 % 4 AS \"%s\"")
+    code.migration(HOSTILE, f'CREATE TABLE a AS SELECT {quoted(HOSTILE)} AS b, 7 % 4 AS "%s"')
     made = code.load(tmp_path)
     with psycopg.connect(database.dsn) as connection:
         assert made.Shop.apply_migrations(connection, HOSTILE) == 1
@@ -432,7 +432,7 @@ def test_settings_of_a_step_reach_other_users_of_a_pool(
 @BOTH
 def test_a_schema_or_a_name_of_a_step_becomes_code(made: Made, database: Database, tmp_path: Path) -> None:
     code = Sql("shop")
-    code.migration(HOSTILE, f"CREATE TABLE a AS SELECT '{HOSTILE}' AS b, 7 % 4 AS \"$1\"")
+    code.migration(HOSTILE, f'CREATE TABLE a AS SELECT {quoted(HOSTILE)} AS b, 7 % 4 AS "$1"')
     run = made(code, tmp_path)
     database.sql('CREATE SCHEMA "$& {sqg} $\'"')
     arguments = ["client", HOSTILE, 'SET search_path = "$& {sqg} $\'"']

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 from conftest import Database
-from generated import Sql, Type, builtin, column, own
+from generated import Sql, Type, builtin, column, own, quoted
 from rust_program import compiled, lint, run
 from test_generated_appenders import HOSTILE, double, hostile
 from test_generated_java import DATES, JAVA_LITERALS, faults, queries
-from test_generated_types import LITERALS, MADE, OWN, TYPES, binary_of, psycopg, quoted
+from test_generated_types import LITERALS, MADE, OWN, TYPES, binary_of, psycopg
 
 RUST_LITERALS = LITERALS | {
     "numeric": [*LITERALS["numeric"], *JAVA_LITERALS["numeric"]],

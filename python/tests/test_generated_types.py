@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import Database
-from generated import Sql, Type, builtin, column, own
+from generated import Sql, Type, builtin, column, own, quoted
 from require import library
 
 psycopg = library("psycopg")
@@ -96,10 +96,6 @@ TYPES: list[dict[str, Any]] = [
     {"schema": "public", "name": "floats", "kind": "range", "subtype": builtin("float8")},
     {"schema": "public", "name": "many_floats", "kind": "multirange", "range": own("floats")},
 ]  # fmt: skip
-
-
-def quoted(literal: str) -> str:
-    return "'" + literal.replace("'", "''") + "'"
 
 
 def cases() -> list[tuple[str, Type, str, list[str]]]:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 from conftest import Database
-from generated import Sql, Type, builtin, column, own, write
+from generated import Sql, Type, builtin, column, own, quoted, write
 from node_program import PROGRAMS, check, compiled, driver, run
 from test_generated_appenders import HOSTILE, double, hostile
-from test_generated_types import LITERALS, MADE, OWN, TYPES, binary_of, psycopg, quoted
+from test_generated_types import LITERALS, MADE, OWN, TYPES, binary_of, psycopg
 
 TEXTS = LITERALS | {
     "numeric": [

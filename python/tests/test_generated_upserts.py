@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import Database
-from generated import ROOT, Sql, builtin, column
+from generated import ROOT, Sql, builtin, column, quoted
 from java_program import compiled, run
 from require import library
 from test_generated_appenders import HOSTILE, double, hostile
@@ -302,14 +302,15 @@ def hostile_upserts() -> Sql:
 def make_hostile(database: Database) -> None:
     """Make the table of hostile names, with a row."""
     name, labels = double(HOSTILE), ["happy", "Happy", "", HOSTILE, "class", "None", "mro"]
-    listed = ", ".join("'" + label + "'" for label in labels)
+    listed = ", ".join(map(quoted, labels))
     database.sql(f"""
         CREATE SCHEMA {name}; CREATE TYPE {name}.{double(HOSTILE + "1")} AS ENUM ({listed});
         CREATE TYPE {name}.{double(HOSTILE + "2")} AS ({name} {name}.{double(HOSTILE + "1")}, class int);
         CREATE TABLE {name}.{name} ({name} {name}.{double(HOSTILE + "1")},
             self {name}.{double(HOSTILE + "2")}, int int UNIQUE, pg text, "a b" date, a_b int[],
             UNIQUE ({name}, "a b"));
-        INSERT INTO {name}.{name} VALUES ('class', ('mro', 7), 1, '{HOSTILE}', '2000-01-01', '{{1,NULL}}')""")
+        INSERT INTO {name}.{name}
+        VALUES ('class', ('mro', 7), 1, {quoted(HOSTILE)}, '2000-01-01', '{{1,NULL}}')""")
 
 
 def test_a_hostile_name_upserts(database: Database, tmp_path: Path) -> None:

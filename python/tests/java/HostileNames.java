@@ -5,7 +5,7 @@ import java.util.List;
 
 /** Names, labels and texts that want to be code, written and read. */
 final class HostileNames {
-    private static final String HOSTILE = "a\"b\\c%s*/ \"\"\" ${x} `\u202e\n class";
+    private static final String HOSTILE = "a\"b'$$\\c%s*/ \"\"\" ${x} `\u202e\r\n class";
     private static final List<String> LABELS = List.of("happy", "Happy", "", HOSTILE, "class", "None", "mro");
 
     private HostileNames() {

@@ -2,9 +2,9 @@
 import * as check from "./check.js";
 import { Hostile, type TRow } from "./hostile.js";
 
-const HOSTILE = "a\"b\\c%s*/ \"\"\" ${x} `\u202e\n class";
+const HOSTILE = "a\"b'$$\\c%s*/ \"\"\" ${x} `\u202e\r\n class";
 /** The property that `HOSTILE` becomes, as the golden file shows. */
-const NAME = "ax22bx5ccx25sx2ax2fX22x22x22X24x7bxx7dX60x202exaClass";
+const NAME = "ax22bx27x24x24x5ccx25sx2ax2fX22x22x22X24x7bxx7dX60x202exdxaClass";
 const LABELS = ["happy", "Happy", "", HOSTILE, "class", "None", "mro"];
 
 const client = await check.connect();

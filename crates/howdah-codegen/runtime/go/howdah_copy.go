@@ -122,8 +122,8 @@ func (t *table[T]) appendRow(w *writer, row T) *ValueError {
 	return nil
 }
 
-// copySize is how many bytes go to the server at once.
-const copySize = 1 << 16
+// copySize is how many bytes go to the server at once: as many as pgconn reads for one message.
+const copySize = 1<<16 - 5
 
 // errProducer is all that the server is told of a failure that is none of its own.
 var errProducer = errors.New("the rows ended with an error")
@@ -171,10 +171,12 @@ func appendTo[T any](ctx context.Context, conn *pgx.Conn, t *table[T], rows iter
 			return 0, err
 		}
 		if len(w.out) >= copySize {
-			if err := c.send(w.out); err != nil {
+			// A rest would be a small message of its own.
+			full := len(w.out) / copySize * copySize
+			if err := c.send(w.out[:full]); err != nil {
 				return 0, err
 			}
-			w.out = w.out[:0]
+			w.out = append(w.out[:0], w.out[full:]...)
 		}
 	}
 	if w.form == binaryRow {

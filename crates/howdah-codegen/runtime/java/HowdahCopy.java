@@ -139,6 +139,11 @@ public final class HowdahCopy {
                 out.forget();
                 String column = out.field == 0 ? "?" : target.columns().get(out.field - 1);
                 throw failed(new AppendException(appended + 1, column, refused));
+            } catch (Error fatal) {
+                // Half a row must not be sent by somebody who catches this and goes on.
+                out.forget();
+                failure = new SQLException("the appender failed in row " + (appended + 1), fatal);
+                throw fatal;
             }
             appended++;
             if (out.size() >= PART) {

@@ -99,13 +99,20 @@ public final class HowdahJdbc {
     private static final Map<Connection, Reference<CopyOperation>> COPIES =
         Collections.synchronizedMap(new WeakHashMap<>());
 
+    /** Some COPY has begun: until then no statement waits for others to look at {@link #COPIES}. */
+    private static volatile boolean appends;
+
     /** Notes that a COPY has begun: until its end, statements of generated code are refused on the connection. */
     static void occupy(Connection connection, CopyOperation copy) {
+        appends = true;
         COPIES.put(connection, new WeakReference<>(copy));
     }
 
     /** Refuses a statement beside an open appender: pgjdbc would wait for the end of the COPY, and for ever. */
     static void checkVacant(Connection connection) throws SQLException {
+        if (!appends) {
+            return;
+        }
         Reference<CopyOperation> copy = COPIES.get(connection);
         CopyOperation open = copy == null ? null : copy.get();
         if (open != null && open.isActive()) {
@@ -128,7 +135,11 @@ public final class HowdahJdbc {
 
     static int changed(PreparedStatement statement) throws SQLException {
         statement.execute();
-        return Math.max(statement.getUpdateCount(), 0);
+        long changed = Math.max(statement.getLargeUpdateCount(), 0);
+        if (changed > Integer.MAX_VALUE) {
+            throw new SQLException("the statement changed " + changed + " rows, which is more than an int holds");
+        }
+        return (int) changed;
     }
 
     static <T> int[] batch(PreparedStatement statement, Iterable<T> batch, Bind<T> bind) throws SQLException {

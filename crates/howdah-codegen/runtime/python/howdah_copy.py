@@ -162,6 +162,8 @@ class Appender(Generic[T]):
 
     def finish(self) -> int:
         """Send the last rows, and give their number as the server counted it."""
+        if not self._rows.begun:
+            raise psycopg.ProgrammingError(_OUTSIDE)
         if self._rows.failure is not None:
             raise self._rows.failure
         self._end(None)
@@ -258,6 +260,8 @@ class AsyncAppender(Generic[T]):
 
     async def finish(self) -> int:
         """Send the last rows, and give their number as the server counted it."""
+        if not self._rows.begun:
+            raise psycopg.ProgrammingError(_OUTSIDE)
         if self._rows.failure is not None:
             raise self._rows.failure
         await self._end(None)

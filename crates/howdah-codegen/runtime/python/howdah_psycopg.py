@@ -355,16 +355,27 @@ class _IntervalLoader(Loader):
         return _load_interval(bytes(data).decode())
 
 
-class _TimestamptzLoader(_datetime.TimestamptzLoader):
+def _optimised(name: str, loader: type[Loader]) -> Any:
+    """Give a loader of psycopg's as its C has it, where there is one."""
+    adapters = AdaptersMap(types=postgres.types)
+    adapters.register_loader(name, loader)
+    return adapters.get_loader(postgres.types[name].oid, Format.TEXT)
+
+
+_TIMESTAMPTZ = _optimised("timestamptz", _datetime.TimestamptzLoader)
+
+
+class _TimestamptzLoader(Loader):
     """In another style than ISO, what psycopg raises is no psycopg.Error."""
 
+    # No subclass of psycopg's: it would be one in Python, where psycopg has C.
     def __init__(self, oid: int, context: AdaptContext | None = None) -> None:
         super().__init__(oid, context)
         style = self.connection.info.parameter_status("DateStyle") if self.connection else None
-        if style and not style.startswith("ISO"):
-            self.load = self._refuse  # type: ignore[method-assign]
+        if not style or style.startswith("ISO"):
+            self.load = _TIMESTAMPTZ(oid, context).load  # type: ignore[method-assign]
 
-    def _refuse(self, data: Buffer) -> dt.datetime:
+    def load(self, data: Buffer) -> dt.datetime:
         raise DataError(f"a timestamptz is read in the DateStyle ISO only: {bytes(data).decode()!r}")
 
 

@@ -125,8 +125,9 @@ class CopyIn implements Submittable {
     if (this.failure !== undefined || connection === undefined) {
       throw this.failure ?? new Error("the COPY has not begun");
     }
-    for (let at = 0; at < bytes.length; at += PART) {
-      connection.sendCopyFromChunk(bytes.subarray(at, at + PART));
+    // What is sent has a little more than one PART, which is one message.
+    for (let at = 0; at < bytes.length; at += 2 * PART) {
+      connection.sendCopyFromChunk(bytes.subarray(at, at + 2 * PART));
     }
     if (connection.stream.writableNeedDrain) {
       this.#drained ??= new Promise<void>((resolve) => {
@@ -404,7 +405,9 @@ export class Encoder {
   /** Gives what is complete; pg copies it before another row is begun. */
   take(): Buffer {
     const taken = this.#bytes.subarray(0, this.size);
-    this.#keep(Buffer.allocUnsafe(2 * PART));
+    if (this.#bytes.length > 2 * PART) {
+      this.#keep(Buffer.allocUnsafe(2 * PART));
+    }
     this.size = 0;
     return taken;
   }

@@ -52,7 +52,7 @@ impl Executed {
             let answer = answer(client, block, statement, &pieces, self.texts).await;
             client.batch_execute(END).await?;
             match answer {
-                Ok(Answer { has_rows, nulls }) => {
+                Ok(RunOutcome { has_rows, nulls }) => {
                     gave_rows |= has_rows;
                     for index in nulls {
                         null.entry(index).or_insert_with(|| variant.shown());
@@ -77,7 +77,7 @@ impl Executed {
 }
 
 /// What a text gave.
-struct Answer {
+struct RunOutcome {
     has_rows: bool,
     /// The columns that are called not null, and are null.
     nulls: Vec<usize>,
@@ -90,7 +90,7 @@ async fn answer(
     statement: &Statement,
     pieces: &[Piece],
     number: usize,
-) -> Result<Answer, Box<Diagnostic>> {
+) -> Result<RunOutcome, Box<Diagnostic>> {
     let is_in = |name: &str| {
         pieces.iter().any(|piece| matches!(piece, Piece::Variable { name: found, .. } if found == name))
     };
@@ -128,7 +128,7 @@ async fn answer(
         SimpleQueryMessage::Row(row) => Some(row),
         _ => None,
     });
-    let mut answer = Answer { has_rows: false, nulls: Vec::new() };
+    let mut answer = RunOutcome { has_rows: false, nulls: Vec::new() };
     for row in rows {
         answer.has_rows = true;
         for (index, column) in statement.columns.iter().enumerate() {

@@ -2,19 +2,19 @@
 
 use crate::check::{Outcome, connect, same};
 use crate::hostile as q;
-use q::Ax22bx5ccx25sx2ax2fX22x22x22X24x7bxx7dX60x202exaClass1 as Mood;
-use q::Ax22bx5ccx25sx2ax2fX22x22x22X24x7bxx7dX60x202exaClass2 as Pair;
+use q::Ax22bx27x24x24x5ccx25sx2ax2fX22x22x22X24x7bxx7dX60x202exdxaClass1 as Mood;
+use q::Ax22bx27x24x24x5ccx25sx2ax2fX22x22x22X24x7bxx7dX60x202exdxaClass2 as Pair;
 
-const HOSTILE: &str = "a\"b\\c%s*/ \"\"\" ${x} `\u{202e}\n class";
+const HOSTILE: &str = "a\"b'$$\\c%s*/ \"\"\" ${x} `\u{202e}\r\n class";
 
 pub async fn run() -> Outcome {
     let mut db = connect().await?;
     let labels = Mood::ALL.iter().map(|label| label.as_str()).collect::<Vec<_>>();
     same("labels", &labels, &vec!["happy", "Happy", "", HOSTILE, "class", "None", "mro"]);
     let rows = Mood::ALL.iter().map(|&mood| q::TRow {
-        ax22bx5ccx25sx2ax2f_x22x22x22_x24x7bxx7d_x60x202exa_class: Some(mood),
+        ax22bx27x24x24x5ccx25sx2ax2f_x22x22x22_x24x7bxx7d_x60x202exdxa_class: Some(mood),
         self_: Some(Pair {
-            ax22bx5ccx25sx2ax2f_x22x22x22_x24x7bxx7d_x60x202exa_class: Some(mood),
+            ax22bx27x24x24x5ccx25sx2ax2f_x22x22x22_x24x7bxx7d_x60x202exdxa_class: Some(mood),
             class: Some(1),
         }),
         int: Some(2),

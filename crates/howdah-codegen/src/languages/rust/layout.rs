@@ -45,8 +45,10 @@ pub(super) fn call(before: &str, arguments: &[String], behind: &str) -> String {
 /// An array, with the indentation before it: `    let a = &[` … `];`.
 pub(super) fn array(before: &str, elements: &[String], behind: &str) -> String {
     let list = elements.join(", ");
-    // A single text of several lines stays beside the brackets.
-    let is_text = elements.len() == 1 && list.contains('\n');
+    // A single text of several lines stays beside the brackets, if its first one is short or too long for any line.
+    let first = list.lines().next().unwrap_or_default().width();
+    let inner = before.len() - before.trim_start().len() + 4;
+    let is_text = elements.len() == 1 && list.contains('\n') && (first <= LIST || inner + first >= WIDTH);
     if is_text || one_line(&list, before, behind, LIST) {
         return format!("{before}{list}{behind}");
     }
@@ -112,5 +114,19 @@ pub(super) fn assigned(before: &str, literal: &str, end: &str) -> String {
         format!("{before} {literal}{end}")
     } else {
         format!("{before}\n{}{literal}{end}", " ".repeat(indent + 4))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::array;
+
+    #[test]
+    fn a_text_of_several_lines_stands_where_rustfmt_has_it() {
+        for (width, beside) in [(60, true), (61, false), (91, false), (92, true)] {
+            let text = format!("\"{}\n\"", "x".repeat(width - 1));
+            let laid_out = array("    statements: &[", &[text], "],");
+            assert_eq!(laid_out.starts_with("    statements: &[\""), beside, "{width}");
+        }
     }
 }
