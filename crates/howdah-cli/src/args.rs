@@ -15,6 +15,7 @@ mod bench;
 mod codegen;
 #[cfg(feature = "bench")]
 mod dataset;
+mod doctor;
 mod load;
 mod migrate;
 mod promote;
@@ -30,6 +31,7 @@ pub(crate) use codegen::{
 };
 #[cfg(feature = "bench")]
 pub(crate) use dataset::{Dataset, DatasetFormatArg};
+pub(crate) use doctor::{Doctor, FindingsArg};
 pub(crate) use load::{
     AllowArg, Columns, Connection, IndexesArg, Input, Load, ModeArg, ReportArg, Tolerance, WritePathArg,
 };
@@ -71,6 +73,8 @@ pub(crate) enum Command {
     Stream(Box<Stream>),
     /// Convert a landing table's text to types, into another table
     Promote(Promote),
+    /// Find what will fail, hurt or slow down loads
+    Doctor(Box<Doctor>),
     /// Generate typed code from annotated SQL
     Codegen(Codegen),
     /// Apply migrations of annotated SQL to a database, each once
@@ -164,11 +168,22 @@ Examples:
   howdah man > ~/.local/share/man/man1/howdah.1     keep it";
 
 #[cfg(feature = "bench")]
-const COMMANDS: [&str; 10] =
-    ["load", "stream", "promote", "codegen", "migrate", "server", "bench", "dataset", "completions", "man"];
+const COMMANDS: [&str; 11] = [
+    "load",
+    "stream",
+    "promote",
+    "doctor",
+    "codegen",
+    "migrate",
+    "server",
+    "bench",
+    "dataset",
+    "completions",
+    "man",
+];
 #[cfg(not(feature = "bench"))]
-const COMMANDS: [&str; 8] =
-    ["load", "stream", "promote", "codegen", "migrate", "server", "completions", "man"];
+const COMMANDS: [&str; 9] =
+    ["load", "stream", "promote", "doctor", "codegen", "migrate", "server", "completions", "man"];
 
 /// Print a manual page, as man reads it.
 #[derive(Debug, Args)]
@@ -205,7 +220,7 @@ mod tests {
 
     #[test]
     fn help_mentions_every_option_once_with_its_default() {
-        for command in ["load", "stream"] {
+        for command in ["load", "stream", "doctor"] {
             check_help_of(command);
         }
     }
@@ -244,6 +259,7 @@ mod tests {
             &["load"],
             &["stream"],
             &["promote"],
+            &["doctor"],
             &["codegen", "check"],
             &["migrate", "apply"],
             &["server"],

@@ -57,6 +57,7 @@ fn run(args: Vec<OsString>) -> u8 {
             Command::Load(args) => commands::load::run(args),
             Command::Stream(args) => commands::stream::run(args),
             Command::Promote(args) => commands::promote::run(args),
+            Command::Doctor(args) => commands::doctor::run(args),
             Command::Codegen(args) => commands::codegen::run(args),
             Command::Migrate(args) => commands::migrate::run(args),
             Command::Server(args) => commands::server::run(args),

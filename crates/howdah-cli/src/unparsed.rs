@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use howdah::stream::StreamReport;
 use howdah::{Error, PromoteReport, Report};
 
-use crate::render;
+use crate::{commands, render};
 
 /// The report as one line of JSON, if `args` (the first is the program's name) ask for one.
 pub(crate) fn report(args: &[OsString], answer: &clap::Error) -> Option<String> {
@@ -19,6 +19,7 @@ pub(crate) fn report(args: &[OsString], answer: &clap::Error) -> Option<String> 
     match args.get(1)?.to_str()? {
         "load" => Some(render::json(&Report::of_failure(&error))),
         "promote" => Some(render::json(&PromoteReport::of_failure(&error))),
+        "doctor" => Some(commands::doctor::failure(&error)),
         "stream" => Some(render::json(&StreamReport::of_failure(&error))),
         _ => None,
     }

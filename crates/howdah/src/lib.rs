@@ -102,6 +102,7 @@ mod catalog;
 pub mod control;
 mod encode;
 pub mod error;
+pub mod facts;
 pub mod guide;
 mod infer;
 mod load;

@@ -6,6 +6,7 @@ pub(crate) mod codegen;
 pub(crate) mod completions;
 #[cfg(feature = "bench")]
 pub(crate) mod dataset;
+pub(crate) mod doctor;
 pub(crate) mod load;
 pub(crate) mod man;
 pub(crate) mod migrate;

@@ -10,6 +10,7 @@ mod codegen;
 mod command;
 #[cfg(feature = "bench")]
 mod datasets;
+mod doctor;
 mod hostile;
 mod inputs;
 mod lost_output;

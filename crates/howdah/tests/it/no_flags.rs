@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The crates whose messages reach programs that have no command line.
-const LIBRARIES: [&str; 4] = ["howdah", "howdah-connect", "howdah-message", "howdah-source"];
+const LIBRARIES: [&str; 5] = ["howdah", "howdah-connect", "howdah-doctor", "howdah-message", "howdah-source"];
 
 #[test]
 fn no_string_of_the_library_spells_an_option_of_the_command() {

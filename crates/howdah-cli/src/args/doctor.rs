@@ -1,0 +1,87 @@
+//! The options of `howdah doctor`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+
+use super::load::Connection;
+
+const EXAMPLES: &str = "\
+It looks, for less than a second, and changes nothing; any role may do that. It measures nothing:
+what a finding costs on this server it does not say. What the role may not see is listed, with the
+GRANT that shows it, and is never taken for fine.
+
+Examples:
+  howdah doctor -d shop --table events
+  howdah doctor -d shop --table events --rows 40_000_000
+  howdah doctor -d shop --table events --report markdown > ticket.md
+  howdah doctor -d shop --report json > looked.json
+  howdah doctor --facts looked.json               the same findings, without a server
+  howdah doctor --explain index.duplicate
+
+A report has names and figures in it, but no password, statement or value: it can be shown to others.
+
+Exit codes: 0 looked, whatever was found, 1 failed, 2 usage or connection, 130 or 143 interrupted.";
+
+/// Find what will fail, hurt or slow down loads into a server, and what to do about it.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Doctor {
+    /// [SCHEMA.]TABLE into which rows are to come [default: the server alone is looked at]
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) table: Option<String>,
+
+    /// How many rows are to come [default: a tenth of the table]
+    #[arg(long, value_name = "N", conflicts_with = "size")]
+    pub(crate) rows: Option<String>,
+
+    /// How much is to come, as 20GB [default: a tenth of the table, else 1GiB]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) size: Option<String>,
+
+    /// Judge a JSON report that was saved, without a server [default: look at the server]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["table", "dbname", "host", "port",
+        "username", "server", "password"])]
+    pub(crate) facts: Option<PathBuf>,
+
+    /// List what is looked for
+    #[arg(long, conflicts_with_all = ["facts", "table", "explain"])]
+    pub(crate) list: bool,
+
+    /// Explain one finding: what is looked at, why, what can be done [default: none]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["facts", "table"])]
+    pub(crate) explain: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+
+    /// The report: text, json or markdown
+    #[arg(
+        long,
+        value_name = "FORM",
+        default_value = "text",
+        hide_possible_values = true,
+        help_heading = "Output (the report on stdout, messages on stderr)"
+    )]
+    pub(crate) report: FindingsArg,
+
+    /// Of a text report a line a finding; no messages [default: all that there is to a finding]
+    #[arg(long, short = 'q', help_heading = "Output (the report on stdout, messages on stderr)")]
+    pub(crate) quiet: bool,
+
+    /// Also what was looked at and is fine [default: off]
+    #[arg(
+        long,
+        short = 'v',
+        conflicts_with = "quiet",
+        help_heading = "Output (the report on stdout, messages on stderr)"
+    )]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FindingsArg {
+    Text,
+    Json,
+    Markdown,
+}

@@ -1,0 +1,212 @@
+//! `howdah doctor`: looks at a server, or at a saved report, and says what it found.
+
+mod explain;
+mod markdown;
+mod text;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use howdah::message::Respell;
+use howdah::name::TableName;
+use howdah::report::ReportedError;
+use howdah::{Control, Error, ErrorKind};
+use howdah_doctor::{Action, Ask, Facts, Report, Saved};
+use serde::Serialize;
+
+use crate::args::{Doctor, FindingsArg};
+use crate::connection::Server;
+use crate::exit;
+use crate::figures::is_unsafe;
+use crate::password_argument;
+use crate::program;
+use crate::render::Console;
+use crate::signals::SignalWatch;
+use crate::spelling::Terminal;
+use crate::units;
+
+/// Does what was asked, and returns the exit code.
+pub(crate) fn run(args: &Doctor) -> u8 {
+    if let Some(conninfo) = &args.connection.dbname {
+        password_argument::take_out(conninfo);
+    }
+    let console = Console::new(args.quiet);
+    if args.list {
+        console.result(&explain::list());
+        return exit::DONE;
+    }
+    let control = Control::new();
+    let signals = SignalWatch::start(&control).ok();
+    let done = match &args.explain {
+        Some(id) => explain::explain(id),
+        None => report(args, console, &control).map(|report| shown(args, &report)),
+    };
+    match done {
+        Ok(text) => {
+            console.result(&text);
+            exit::DONE
+        }
+        Err(error) => {
+            if args.report == FindingsArg::Json && args.explain.is_none() {
+                console.result(&failure(&error));
+            }
+            console.error(&error);
+            exit::code(&error, signals.and_then(|signals| signals.received()))
+        }
+    }
+}
+
+/// The report on what is looked at.
+fn report(args: &Doctor, console: Console, control: &Control) -> Result<Report, Error> {
+    let typed = Ask {
+        rows: args
+            .rows
+            .as_deref()
+            .map(|text| units::count("--rows", text))
+            .transpose()?
+            .map(|rows| rows as u64),
+        bytes: args
+            .size
+            .as_deref()
+            .map(|text| units::bytes("--size", text))
+            .transpose()?
+            .map(|size| size as u64),
+    };
+    if let Some(path) = &args.facts {
+        let saved = Saved::read(&read(path)?)?;
+        let ask = if typed == Ask::default() { saved.ask } else { typed };
+        return Ok(Report::new(saved.facts, ask));
+    }
+    let table = args.table.as_deref().map(TableName::parse).transpose()?;
+    let mut server = Server::choose(&args.connection, console)?;
+    if args.connection.password {
+        server.ask_password()?;
+    }
+    loop {
+        match Facts::look(&server.target, table.as_ref(), control) {
+            Err(error) if error.kind() == ErrorKind::PasswordRequired && server.may_ask(&args.connection) => {
+                server.ask_password()?;
+            }
+            done => return Ok(Report::new(done?, typed)),
+        }
+    }
+}
+
+/// A report of a thousand tables has less.
+const MOST: u64 = 64 * 1024 * 1024;
+
+/// The text of a saved report.
+fn read(path: &Path) -> Result<String, Error> {
+    let refused = |error: &dyn std::fmt::Display| {
+        Error::new(ErrorKind::Source, format!("{} cannot be read: {error}", path.display()))
+    };
+    let mut text = String::new();
+    let file = File::open(path).map_err(|error| refused(&error))?;
+    file.take(MOST + 1).read_to_string(&mut text).map_err(|error| refused(&error))?;
+    match text.len() as u64 > MOST {
+        true => Err(refused(&"it is too large for a report")),
+        false => Ok(text),
+    }
+}
+
+/// The report in the form that was asked for.
+fn shown(args: &Doctor, report: &Report) -> String {
+    match args.report {
+        FindingsArg::Json => json(&report.respelled(&Terminal)),
+        FindingsArg::Markdown => markdown::of(report),
+        FindingsArg::Text if args.quiet => text::brief(report),
+        FindingsArg::Text => text::of(report, args.verbose),
+    }
+}
+
+/// As one line in which every character is visible: names come from catalogs.
+fn json(report: &impl Serialize) -> String {
+    let text = serde_json::to_string(report).unwrap_or_default();
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        // They stand in strings only.
+        if is_unsafe(c) { out.push_str(&format!("\\u{:04x}", u32::from(c))) } else { out.push(c) }
+    }
+    out
+}
+
+/// What a program gets that waits for a report.
+pub(crate) fn failure(error: &Error) -> String {
+    #[derive(Serialize)]
+    struct Failure {
+        report_format: u32,
+        report: &'static str,
+        outcome: &'static str,
+        error: ReportedError,
+    }
+    let error = error.clone().nothing_changed().respelled(&Terminal);
+    json(&Failure {
+        report_format: howdah_doctor::FORMAT,
+        report: "doctor",
+        outcome: "failed",
+        error: ReportedError::from(&error),
+    })
+}
+
+/// A remedy as it is typed, a line each.
+fn typed(action: &Action) -> Vec<String> {
+    let howdah = program::name();
+    match action {
+        Action::Sql(statements) => statements.clone(),
+        Action::Load(say) => vec![format!("{howdah} load … {}", say.spelled(&Terminal))],
+        Action::Session(setting, value) => vec![format!("PGOPTIONS='-c {setting}={value}' {howdah} load …")],
+        Action::Elsewhere(text) => vec![text.clone()],
+    }
+}
+
+/// What was looked at, in a line.
+fn place(report: &Report) -> String {
+    let session = &report.facts.session;
+    let service = session.service.map(|service| format!(" ({})", service.name())).unwrap_or_default();
+    let mut line = format!(
+        "PostgreSQL {}{service}, database {}, role {}",
+        session.version,
+        howdah::name::display(&session.database),
+        howdah::name::display(&session.role)
+    );
+    if let Some(table) = &report.facts.table {
+        let of = [&table.schema, &table.name].map(|name| howdah::name::display(name)).join(".");
+        let rows = match table.rows {
+            Some(rows) => format!("about {} rows", crate::figures::count(crate::figures::whole(rows))),
+            None => "rows never counted".to_owned(),
+        };
+        line.push_str(&format!("; table {of}: {rows}, {}", howdah_doctor::bytes(table.bytes)));
+        if let Some(indexes) = table.indexes.seen() {
+            line.push_str(&format!(
+                ", {}",
+                crate::figures::counted(indexes.len() as u64, "index", "indexes")
+            ));
+        }
+    }
+    line
+}
+
+/// How much was found, in a line.
+fn tally(report: &Report) -> String {
+    let counted = crate::figures::counted;
+    let diagnosis = &report.diagnosis;
+    format!(
+        "{}, {} not seen, {} fine. Nothing was measured.",
+        counted(diagnosis.findings.len() as u64, "finding", "findings"),
+        counted(diagnosis.not_seen.len() as u64, "thing", "things"),
+        diagnosis.fine.len(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_character_of_a_report_is_invisible() {
+        let report = json(&["a\u{7f}\u{9b}\u{202e}\n\"ü"]);
+        assert_eq!(report, r#"["a\u007f\u009b\u202e\n\"ü"]"#);
+        assert_eq!(serde_json::from_str::<Vec<String>>(&report).unwrap(), ["a\u{7f}\u{9b}\u{202e}\n\"ü"]);
+    }
+}

@@ -1,0 +1,120 @@
+//! A report for a terminal: for a reader in a hurry, what will fail first.
+
+use howdah_doctor::{Effect, Finding, Remedy, Report, Severity};
+
+use super::{place, tally, typed};
+use crate::figures::visible;
+
+/// Prose is broken into lines of this many columns.
+const COLUMNS: usize = 98;
+/// Where the text behind a label begins.
+const INDENT: usize = 9;
+
+/// All that there is to each finding.
+pub(super) fn of(report: &Report, verbose: bool) -> String {
+    let diagnosis = &report.diagnosis;
+    let mut lines = vec![visible(&place(report))];
+    for finding in &diagnosis.findings {
+        lines.push(String::new());
+        lines.push(head(finding));
+        labelled(&mut lines, "why", finding.why);
+        for (at, evidence) in finding.evidence.iter().enumerate() {
+            labelled(&mut lines, if at == 0 { "seen" } else { "" }, evidence);
+        }
+        labelled(&mut lines, "basis", finding.basis.name());
+        for (at, remedy) in finding.remedies.iter().enumerate() {
+            remedied(&mut lines, if at == 0 { "do" } else { "or" }, remedy);
+        }
+    }
+    lines.push(String::new());
+    if diagnosis.findings.is_empty() {
+        lines.push("nothing that was seen here will fail a load, hurt it or hold it back".to_owned());
+    }
+    if !diagnosis.not_seen.is_empty() {
+        lines.push("not seen, so nobody knows whether it is fine:".to_owned());
+        for gap in &diagnosis.not_seen {
+            let shown_by = gap.shown_by.as_ref().map(|sql| format!("; {sql} shows it")).unwrap_or_default();
+            lines.extend(wrapped(&format!("{}: {}{shown_by}", gap.what, gap.why), 2));
+        }
+    }
+    if verbose && !diagnosis.fine.is_empty() {
+        lines.push("looked at, and fine:".to_owned());
+        lines.extend(wrapped(&diagnosis.fine.join(", "), 2));
+    }
+    lines.push(tally(report));
+    lines.join("\n")
+}
+
+/// A line a finding.
+pub(super) fn brief(report: &Report) -> String {
+    let mut lines: Vec<String> = report.diagnosis.findings.iter().map(head).collect();
+    lines.push(tally(report));
+    lines.join("\n")
+}
+
+fn head(finding: &Finding) -> String {
+    let mark = match finding.severity {
+        Severity::Fails => "!",
+        Severity::Costs => "-",
+        Severity::Notice => ".",
+    };
+    format!("{mark} {}: {}", finding.id, visible(&finding.title))
+}
+
+fn remedied(lines: &mut Vec<String>, label: &str, remedy: &Remedy) {
+    for (at, line) in typed(&remedy.action).iter().enumerate() {
+        // A command is one line, however long: it is to be copied.
+        lines.push(format!("  {:<1$}{2}", if at == 0 { label } else { "" }, INDENT - 2, visible(line)));
+    }
+    let mut notes = vec![format!("[{}]", remedy.label)];
+    if remedy.effect != Effect::AtOnce {
+        notes.push(remedy.effect.name().to_owned());
+    }
+    if remedy.needs != "nothing more" {
+        notes.push(format!("needs: {}", remedy.needs));
+    }
+    notes.push(format!("price: {}", remedy.price));
+    labelled(lines, "", &notes.join(" · "));
+    lines.push(format!("{:INDENT$}undo: {}", "", visible(&remedy.undo)));
+}
+
+fn labelled(lines: &mut Vec<String>, label: &str, text: &str) {
+    let mut first = true;
+    for line in wrapped(text, INDENT) {
+        let shown = if std::mem::take(&mut first) { label } else { "" };
+        lines.push(format!("  {shown:<0$}{1}", INDENT - 2, line.trim_start()));
+    }
+}
+
+/// Lines of words, each behind so many spaces.
+pub(super) fn wrapped(text: &str, indent: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in visible(text).split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + word.chars().count() < COLUMNS => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(format!("{:indent$}{word}", "")),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prose_is_broken_and_a_long_word_is_not() {
+        let long = "x".repeat(120);
+        let lines = wrapped(&format!("{} {long} end", "word ".repeat(30).trim()), 9);
+        assert!(lines.iter().all(|line| line.starts_with("         ")));
+        assert!(lines.iter().all(|line| line.chars().count() <= COLUMNS || line.contains(&long)));
+        assert_eq!(
+            lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ").matches("word").count(),
+            30
+        );
+        assert_eq!(wrapped("a\nb", 0), ["a\\nb"]);
+    }
+}

@@ -1,0 +1,57 @@
+//! Figures as a person reads them.
+
+/// Decimal units, as disks count: `512 B`, `3.4 kB`, `248 MB`.
+pub fn bytes(n: f64) -> String {
+    const UNITS: [&str; 6] = ["B", "kB", "MB", "GB", "TB", "PB"];
+    let mut value = n.max(0.0);
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let digits = usize::from(unit > 0 && value < 9.95);
+    format!("{value:.digits$} {}", UNITS[unit])
+}
+
+/// A time that need not be exact: `250 ms`, `12 s`, `10 min`, `3 h`, `5 days`.
+pub fn duration(seconds: f64) -> String {
+    let s = seconds.max(0.0);
+    match s {
+        s if s < 1.0 => format!("{:.0} ms", s * 1000.0),
+        s if s < 120.0 => format!("{s:.0} s"),
+        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
+        s if s < 172_800.0 => format!("{:.0} h", s / 3600.0),
+        s => format!("{:.0} days", s / 86_400.0),
+    }
+}
+
+/// A whole number with its thousands.
+pub(crate) fn count(n: f64) -> String {
+    let digits = format!("{:.0}", n.max(0.0));
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_read_as_people_write_them() {
+        assert_eq!(
+            [0.0, 999.0, 1000.0, 9_949.0, 248e6, 1e20].map(bytes),
+            ["0 B", "999 B", "1.0 kB", "9.9 kB", "248 MB", "100000 PB"]
+        );
+        assert_eq!(
+            [0.25, 1.0, 90.0, 600.0, 10_800.0, 432_000.0].map(duration),
+            ["250 ms", "1 s", "90 s", "10 min", "3 h", "5 days"]
+        );
+        assert_eq!([0.0, 999.0, 1_234_567.0].map(count), ["0", "999", "1,234,567"]);
+    }
+}

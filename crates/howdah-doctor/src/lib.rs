@@ -1,0 +1,41 @@
+//! What holds loads into a PostgreSQL server back, and what can be done about it.
+//!
+//! [`Facts::look`] reads what a server and a table are like, without changing anything. [`diagnose`] holds that against rules,
+//! which are pure functions: the same facts give the same [`Diagnosis`], here or on another machine years later. Nothing is
+//! measured, so no finding says which share of a load's time it costs; what could not be seen is listed, and is never fine.
+//!
+//! ```
+//! # let database = howdah_testkit::Database::new();
+//! # database.sql("CREATE UNLOGGED TABLE events (id int)");
+//! # let target = howdah::Target::new(database.conninfo())?;
+//! use howdah::Control;
+//! use howdah::name::TableName;
+//! use howdah_doctor::{Ask, Facts, diagnose};
+//!
+//! let facts = Facts::look(&target, Some(&TableName::parse("events")?), &Control::new())?;
+//! let diagnosis = diagnose(&facts, &Ask::default());
+//! assert!(diagnosis.findings.iter().any(|finding| finding.id == "table.unlogged"));
+//! # Ok::<(), howdah::Error>(())
+//! ```
+
+mod case;
+mod diagnosis;
+mod figures;
+mod finding;
+mod remedies;
+mod report;
+mod rule;
+mod rules;
+mod sql;
+#[cfg(test)]
+mod testing;
+mod verdict;
+
+pub use case::Ask;
+pub use diagnosis::{Diagnosis, diagnose};
+pub use figures::{bytes, duration};
+pub use finding::{Action, Basis, Effect, Finding, Gap, Remedy, Severity};
+pub use howdah::facts::Facts;
+pub use report::{FORMAT, Report, Saved};
+pub use rule::Rule;
+pub use rules::{all, find};

@@ -1,0 +1,77 @@
+//! Remedies of one form: a setting of the role, one of the server (whoever runs it), an index that goes.
+
+use howdah::facts::{IndexFacts, Service, SettingFacts, TableFacts};
+
+use crate::case::Case;
+use crate::finding::{Action, Effect, Remedy};
+use crate::sql;
+
+/// The setting for the role that loads, where it has another value now.
+pub(crate) fn for_role(case: &Case<'_>, setting: &SettingFacts, value: &str, price: &str) -> Remedy {
+    let role = case.role();
+    let place = match setting.source.as_str() {
+        "database user" => format!("{role} IN DATABASE {}", sql::name(&case.facts.session.database)),
+        _ => role,
+    };
+    let name = sql::name(&setting.name);
+    let undo = match setting.source.as_str() {
+        "user" | "database user" => format!("ALTER ROLE {place} SET {name} = {};", sql::value(setting)),
+        _ => format!("ALTER ROLE {place} RESET {name};"),
+    };
+    let needs = match setting.context.as_str() {
+        "user" => "the role itself may",
+        _ => "a superuser",
+    };
+    let statement = format!("ALTER ROLE {place} SET {name} = {};", sql::literal(value));
+    Remedy::sql([statement], undo, price).effect(Effect::NewSessions).needs(needs)
+}
+
+/// Settings of the whole server, in the form that whoever runs it takes.
+pub(crate) fn for_server(case: &Case<'_>, settings: &[(&str, &str)], price: &str) -> Remedy {
+    let listed: Vec<String> = settings.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let listed = listed.join(", ");
+    let is_restart = settings
+        .iter()
+        .any(|(name, _)| case.setting(name).is_some_and(|found| found.context == "postmaster"));
+    let effect = if is_restart { Effect::Restart } else { Effect::AtOnce };
+    let elsewhere = |place: &str| {
+        let action = Action::Elsewhere(format!("{place}: {listed}"));
+        Remedy::new(action, "the value that stands there now", price)
+            .effect(effect)
+            .needs("whoever runs the instance")
+    };
+    match case.facts.session.service {
+        Some(Service::Rds | Service::Aurora) => elsewhere("in the instance's parameter group"),
+        Some(Service::CloudSql | Service::AlloyDb) => elsewhere("in the instance's database flags"),
+        Some(Service::Azure) => elsewhere("in the instance's server parameters"),
+        Some(service @ (Service::Neon | Service::Supabase | Service::Timescale)) => {
+            elsewhere(&format!("in {}'s settings of the database", service.name()))
+        }
+        None => {
+            let mut statements = Vec::new();
+            let mut undo = Vec::new();
+            for (name, value) in settings {
+                let name_in_sql = sql::name(name);
+                statements.push(format!("ALTER SYSTEM SET {name_in_sql} = {};", sql::literal(value)));
+                let old = case.setting(name).map_or_else(|| "DEFAULT".to_owned(), sql::value);
+                undo.push(format!("ALTER SYSTEM SET {name_in_sql} = {old};"));
+            }
+            if !is_restart {
+                statements.push("SELECT pg_reload_conf();".to_owned());
+                undo.push("SELECT pg_reload_conf();".to_owned());
+            }
+            Remedy::sql(statements, undo.join(" "), price).effect(effect).needs("a superuser")
+        }
+    }
+}
+
+/// The index goes.
+pub(crate) fn drop_index(table: &TableFacts, index: &IndexFacts, price: &str) -> Remedy {
+    let statement = format!("DROP INDEX CONCURRENTLY {};", sql::qualified(&index.schema, &index.name));
+    Remedy::sql([statement], sql::index_again(table, index), price).needs(owner(table))
+}
+
+/// Who may change the table.
+pub(crate) fn owner(table: &TableFacts) -> String {
+    if table.is_owned { "nothing more".to_owned() } else { format!("its owner, {}", sql::name(&table.owner)) }
+}

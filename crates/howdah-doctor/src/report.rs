@@ -1,0 +1,126 @@
+//! The report as data: what was looked at and what follows, and reading it again. It is made to be shown to others.
+
+use howdah::facts::Facts;
+use howdah::message::{Respell, Spelling};
+use howdah::{Error, ErrorKind};
+use serde::{Deserialize, Serialize};
+
+use crate::case::Ask;
+use crate::diagnosis::{Diagnosis, diagnose};
+
+/// Moves when a key goes or means something else; new keys do not move it.
+pub const FORMAT: u32 = 1;
+
+/// A report.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// [`FORMAT`].
+    pub report_format: u32,
+    /// What it is a report of.
+    pub report: &'static str,
+    /// Who wrote it.
+    pub howdah_version: &'static str,
+    /// Nothing was measured.
+    pub measured: bool,
+    /// The load that is to come.
+    pub ask: Ask,
+    /// What follows.
+    #[serde(flatten)]
+    pub diagnosis: Diagnosis,
+    /// What was looked at.
+    pub facts: Facts,
+}
+
+impl Report {
+    /// The report on `facts` for the load `ask`.
+    pub fn new(facts: Facts, ask: Ask) -> Report {
+        let diagnosis = diagnose(&facts, &ask);
+        Report {
+            report_format: FORMAT,
+            report: NAME,
+            howdah_version: env!("CARGO_PKG_VERSION"),
+            measured: false,
+            ask,
+            diagnosis,
+            facts,
+        }
+    }
+}
+
+impl Respell for Report {
+    fn respell(&mut self, spelling: &dyn Spelling) {
+        self.diagnosis.respell(spelling);
+    }
+}
+
+/// Tells it from other reports.
+const NAME: &str = "doctor";
+
+/// What counts of a saved report: findings are judged again. The file may be a stranger's, so nothing in it is believed to be
+/// more than a fact.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Saved {
+    report_format: u32,
+    report: String,
+    /// What was looked at.
+    pub facts: Facts,
+    /// The load that was to come.
+    #[serde(default)]
+    pub ask: Ask,
+}
+
+impl Saved {
+    /// Reads a report.
+    ///
+    /// # Errors
+    /// It is none, or one of a later howdah.
+    pub fn read(text: &str) -> Result<Saved, Error> {
+        let refused =
+            |why: String| Error::new(ErrorKind::Usage, format!("this is no report of the doctor: {why}"));
+        let saved: Saved = serde_json::from_str(text).map_err(|error| refused(error.to_string()))?;
+        if saved.report != NAME {
+            return Err(refused("it is a report of something else".to_owned()));
+        }
+        if saved.report_format != FORMAT {
+            let format = saved.report_format;
+            return Err(refused(format!("its format is {format}, and {FORMAT} is known here")));
+        }
+        Ok(saved)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::healthy;
+
+    #[test]
+    fn a_saved_report_gives_the_same_findings() {
+        let mut facts = healthy();
+        facts.session.in_recovery = true;
+        let report = Report::new(facts, Ask { rows: Some(7), bytes: None });
+        let text = serde_json::to_string(&report).unwrap();
+        let saved = Saved::read(&text).unwrap();
+        assert_eq!((&saved.facts, &saved.ask), (&report.facts, &report.ask));
+        let again = Report::new(saved.facts, saved.ask);
+        assert!(!again.diagnosis.findings.is_empty());
+        assert_eq!(serde_json::to_string(&again).unwrap(), text);
+    }
+
+    #[test]
+    fn what_is_no_report_or_a_later_one_is_refused() {
+        for text in [
+            "",
+            "{}",
+            "[1]",
+            r#"{"report_format":1,"report":"load","facts":{}}"#,
+            r#"{"report_format":2,"report":"doctor","facts":{}}"#,
+            r#"{"report_format":1,"report":"doctor","facts":{"table":7}}"#,
+        ] {
+            assert!(Saved::read(text).is_err(), "{text}");
+        }
+        // Of a report that knows less, nothing is fine.
+        let saved = Saved::read(r#"{"report_format":1,"report":"doctor","facts":{},"later":1}"#).unwrap();
+        assert_eq!(saved.facts, Facts::default());
+    }
+}

@@ -1,0 +1,67 @@
+//! Room on the server's disk.
+
+use crate::case::Case;
+use crate::figures::bytes;
+use crate::finding::{Action, Basis, Finding, Remedy, Severity};
+use crate::rule::Rule;
+use crate::verdict::{Judged, Verdict};
+
+pub(super) const RULES: &[Rule] = &[Rule {
+    id: "disk.space",
+    title: "the disk may not take the load",
+    condition: "the bytes to come, as much again of indexes as the table has now, and max_wal_size are more than 80 % of what is free. \
+                Only a program on the server's own machine sees that; tablespaces are not looked at",
+    why: "a full disk ends the load with SQLSTATE 53100, and where the log is on it the server stops",
+    remedy: "make room, or give the table another tablespace",
+    judge: space,
+}];
+
+/// What of the free space may be used.
+const USABLE: f64 = 0.8;
+
+fn space(case: &Case<'_>) -> Judged {
+    let disk = case.see(&case.facts.disk, "the free space of the server's disk")?;
+    let incoming = case.incoming();
+    let indexes = case
+        .table()
+        .and_then(|table| table.size.seen())
+        .map_or(0.0, |size| if size.table > 0.0 { incoming.bytes * size.indexes / size.table } else { 0.0 });
+    let log = case.setting("max_wal_size").and_then(|setting| setting.bytes()).unwrap_or(0.0);
+    let needed = incoming.bytes + indexes + log;
+    if needed <= disk.free * USABLE {
+        return Ok(Verdict::Fine);
+    }
+    let action = Action::Elsewhere(format!("make room for {} on the server's disk", bytes(needed)));
+    Ok(Verdict::of(vec![
+        Finding::new(
+            Severity::Fails,
+            Basis::Computed,
+            format!("{} are free on the server's disk", bytes(disk.free)),
+        )
+        .seen(incoming.said())
+        .seen(format!(
+            "needed: {} rows, {} indexes, up to {} log",
+            bytes(incoming.bytes),
+            bytes(indexes),
+            bytes(log)
+        ))
+        .remedy(Remedy::new(action, "none is needed", "none").needs("whoever runs the server")),
+    ]))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::case::Ask;
+    use crate::testing::{fine_for, found_for, hidden, seen, unseen};
+
+    #[test]
+    fn what_is_needed_is_held_against_what_is_free() {
+        let ask = Ask { bytes: Some(10_000_000_000), rows: None };
+        // A fifth of it again for indexes, and 1 GiB of log.
+        let needed = 12e9 + 1024.0 * 1024.0 * 1024.0;
+        let finding = found_for("disk.space", &ask, |facts| seen(&mut facts.disk).free = needed / 0.8 - 1.0);
+        assert_eq!(finding.evidence[1], "needed: 10 GB rows, 2.0 GB indexes, up to 1.1 GB log");
+        fine_for("disk.space", &ask, |facts| seen(&mut facts.disk).free = needed / 0.8 + 1.0);
+        unseen("disk.space", |facts| facts.disk = hidden());
+    }
+}

@@ -1,0 +1,214 @@
+//! Foreign keys: from the table, and to it.
+
+use howdah::message;
+use howdah::message::setting;
+
+use crate::case::Case;
+use crate::figures::{bytes, count};
+use crate::finding::{Action, Basis, Finding, Remedy, Severity};
+use crate::remedies::owner;
+use crate::rule::Rule;
+use crate::sql;
+use crate::verdict::{Judged, Verdict};
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        id: "fk.cost",
+        title: "parents are looked up for each row",
+        condition: "the table has a foreign key",
+        why: "the server runs a query for each row, and locks the parent's row; what that costs here was not measured",
+        remedy: "validate all rows at once, after the load; or let them come in the order of the parents",
+        judge: cost,
+    },
+    Rule {
+        id: "fk.referencing",
+        title: "rows that refer to the table are found by reading all of theirs",
+        condition: "a foreign key of a table refers to this one, and no index begins with its columns",
+        why: "inserts do not mind. Each row that is deleted, and each key that is updated, reads the whole table that refers: so the modes \
+              delete, update and upsert may",
+        remedy: "an index on the columns that refer",
+        judge: referencing,
+    },
+    Rule {
+        id: "fk.deferred",
+        title: "checks are put off until the commit",
+        condition: "a foreign key of the table is INITIALLY DEFERRED",
+        why: "each row is remembered until the commit, in memory and without a limit: about 100 bytes a row",
+        remedy: "check them at once, or commit parts",
+        judge: deferred,
+    },
+];
+
+fn cost(case: &Case<'_>) -> Judged {
+    let table = case.see_table()?;
+    let keys = case.see(&table.foreign_keys, "the table's foreign keys")?;
+    let findings = keys.iter().map(|key| {
+        let parent = sql::qualified(&key.parent_schema, &key.parent);
+        let of = sql::table(table);
+        let rebuild = "nobody else can get at the table, nor change its parents, until the load commits; one connection";
+        let finding = Finding::new(Severity::Costs, Basis::Known, format!("the foreign key {} looks up {parent} for each row", sql::name(&key.name)))
+            .seen(format!("{} → {parent} ({})", sql::names(&key.columns), sql::names(&key.parent_columns)));
+        let finding = match table.kind.as_str() {
+            "r" => finding.remedy(Remedy::load(message![setting::INDEXES.word("rebuild")], rebuild).needs(owner(table))),
+            _ => finding,
+        };
+        let name = sql::name(&key.name);
+        let undo = match key.is_plain {
+            true => format!("{} ALTER TABLE {of} VALIDATE CONSTRAINT {name};", sql::foreign_key(key)),
+            false => "run what pg_get_constraintdef() of it prints before it is dropped, behind ALTER TABLE … ADD CONSTRAINT".to_owned(),
+        };
+        finding.remedy(
+            Remedy::sql(
+                [format!("ALTER TABLE {of} DROP CONSTRAINT {name};")],
+                undo,
+                "nobody checks parents meanwhile; the load's rows are checked when it is made again",
+            )
+            .needs(owner(table)),
+        )
+    });
+    Ok(Verdict::of(findings.collect()))
+}
+
+fn referencing(case: &Case<'_>) -> Judged {
+    let table = case.see_table()?;
+    let keys = case.see(&table.references, "foreign keys to the table")?;
+    let findings = keys.iter().filter(|key| !key.is_indexed).map(|key| {
+        let child = sql::qualified(&key.schema, &key.table);
+        let columns = sql::names(&key.columns);
+        let index: String = key.table.chars().take(50).chain("_referring".chars()).collect();
+        Finding::new(
+            Severity::Notice,
+            Basis::Seen,
+            format!("{child} refers to {} without an index", sql::table(table)),
+        )
+        .seen(format!("the foreign key {} on ({columns})", sql::name(&key.name)))
+        .remedy(
+            Remedy::sql(
+                [format!("CREATE INDEX CONCURRENTLY {} ON {child} ({columns});", sql::name(&index))],
+                format!("DROP INDEX CONCURRENTLY {};", sql::qualified(&key.schema, &index)),
+                "each row of that table goes into one index more",
+            )
+            .needs("that table's owner"),
+        )
+    });
+    Ok(Verdict::of(findings.collect()))
+}
+
+/// What the server remembers of a row, about.
+const BYTES_PER_CHECK: f64 = 100.0;
+
+fn deferred(case: &Case<'_>) -> Judged {
+    let table = case.see_table()?;
+    let keys = case.see(&table.foreign_keys, "the table's foreign keys")?;
+    let incoming = case.incoming();
+    let findings = keys.iter().filter(|key| key.is_deferred).map(|key| {
+        let name = sql::name(&key.name);
+        let needed = match incoming.rows {
+            Some(rows) => format!(
+                "{} rows: {} of memory, of one connection or more",
+                count(rows),
+                bytes(rows * BYTES_PER_CHECK)
+            ),
+            None => "how many rows come is not known: about 100 bytes each".to_owned(),
+        };
+        let of = sql::table(table);
+        let finding = Finding::new(
+            Severity::Costs,
+            Basis::Computed,
+            format!("the foreign key {name} of {of} is checked at the commit"),
+        )
+        .seen("condeferred")
+        .seen(needed);
+        if key.is_plain {
+            finding.remedy(
+                Remedy::sql(
+                    [format!("ALTER TABLE {of} ALTER CONSTRAINT {name} INITIALLY IMMEDIATE;")],
+                    format!("ALTER TABLE {of} ALTER CONSTRAINT {name} INITIALLY DEFERRED;"),
+                    "programs that rely on it must say SET CONSTRAINTS ALL DEFERRED",
+                )
+                .needs(owner(table)),
+            )
+        } else {
+            let action =
+                Action::Elsewhere(format!("SET CONSTRAINTS {name} IMMEDIATE in the load's transaction"));
+            finding.remedy(Remedy::new(action, "leave it out", "parents must come before their rows"))
+        }
+    });
+    Ok(Verdict::of(findings.collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use howdah::facts::{Facts, ForeignKeyFacts};
+
+    use crate::case::Ask;
+    use crate::testing::{fine, found, found_for, hidden, seen, statements, table, unseen};
+
+    fn key() -> ForeignKeyFacts {
+        ForeignKeyFacts {
+            name: "events_actor_fkey".into(),
+            schema: "public".into(),
+            table: "events".into(),
+            columns: vec!["actor".into()],
+            parent_schema: "public".into(),
+            parent: "actors".into(),
+            parent_columns: vec!["id".into()],
+            is_plain: true,
+            ..ForeignKeyFacts::default()
+        }
+    }
+
+    #[test]
+    fn a_foreign_key_is_dropped_and_made_again() {
+        let finding = found("fk.cost", |facts| seen(&mut table(facts).foreign_keys).push(key()));
+        assert_eq!(finding.title, "the foreign key events_actor_fkey looks up public.actors for each row");
+        assert_eq!(statements(&finding, 1), "ALTER TABLE public.events DROP CONSTRAINT events_actor_fkey;");
+        assert_eq!(
+            finding.remedies[1].undo,
+            "ALTER TABLE public.events ADD CONSTRAINT events_actor_fkey FOREIGN KEY (actor) REFERENCES public.actors (id) NOT VALID; \
+             ALTER TABLE public.events VALIDATE CONSTRAINT events_actor_fkey;"
+        );
+        fine("fk.cost", |_| {});
+        unseen("fk.cost", |facts| table(facts).foreign_keys = hidden());
+    }
+
+    #[test]
+    fn whoever_refers_without_an_index_is_named() {
+        let refers = |is_indexed| {
+            move |facts: &mut Facts| {
+                let child = ForeignKeyFacts {
+                    table: "clicks".into(),
+                    columns: vec!["event".into()],
+                    is_indexed,
+                    ..key()
+                };
+                seen(&mut table(facts).references).push(child);
+            }
+        };
+        let finding = found("fk.referencing", refers(false));
+        assert_eq!(
+            statements(&finding, 0),
+            "CREATE INDEX CONCURRENTLY clicks_referring ON public.clicks (event);"
+        );
+        fine("fk.referencing", refers(true));
+        unseen("fk.referencing", |facts| table(facts).references = hidden());
+    }
+
+    #[test]
+    fn checks_at_the_commit_take_memory() {
+        let ask = Ask { rows: Some(1_000_000), bytes: None };
+        let deferred = |is_deferred| {
+            move |facts: &mut Facts| {
+                seen(&mut table(facts).foreign_keys).push(ForeignKeyFacts {
+                    is_deferred,
+                    is_deferrable: true,
+                    ..key()
+                });
+            }
+        };
+        let finding = found_for("fk.deferred", &ask, deferred(true));
+        assert_eq!(finding.evidence[1], "1,000,000 rows: 100 MB of memory, of one connection or more");
+        fine("fk.deferred", deferred(false));
+        unseen("fk.deferred", |facts| table(facts).foreign_keys = hidden());
+    }
+}

@@ -1,0 +1,189 @@
+//! The order in which rows come to an index, and whether it stays in memory.
+
+use howdah::facts::{IndexFacts, TableFacts, Unseen};
+
+use super::index::{indexes, named};
+use crate::case::Case;
+use crate::figures::bytes;
+use crate::finding::{Action, Basis, Finding, Remedy, Severity};
+use crate::remedies::{for_server, owner};
+use crate::rule::Rule;
+use crate::sql;
+use crate::verdict::{Judged, Verdict};
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        id: "index.random-key",
+        title: "rows come to an index in random order",
+        condition: "an index of at least 64 MB whose leading column has a correlation below 0.1, or one whose leading column gets random \
+                    UUIDs by default",
+        why: "each row goes into another page of the index: pages have to be read, and are logged whole after each checkpoint; what that \
+              costs here was not measured. A load sorts the rows of a part by such an index",
+        remedy: "keys that grow: uuidv7() (PostgreSQL 18), or a bigint identity",
+        judge: random_key,
+    },
+    Rule {
+        id: "index.cache",
+        title: "indexes are larger than the server's memory for pages",
+        condition: "the indexes together are larger than three quarters of shared_buffers, and one of them gets rows in random order",
+        why: "pages that a row needs have to be read, by the operating system's memory at best; how many here was not measured",
+        remedy: "partitions by time, keys that grow, fewer indexes; or more shared_buffers",
+        judge: cache,
+    },
+];
+
+/// A smaller index is in memory anyway.
+const LARGE: f64 = 64.0 * 1024.0 * 1024.0;
+
+const NO_ORDER: f64 = 0.1;
+
+const RANDOM_KEYS: [&str; 2] = ["gen_random_uuid", "uuid_generate_v4"];
+
+/// The rest is for the table, and for others.
+const SHARE_OF_MEMORY: f64 = 0.75;
+
+/// Whether rows come to the index in random order; `None`: nobody knows.
+fn is_random(case: &Case<'_>, table: &TableFacts, index: &IndexFacts) -> Option<bool> {
+    let leading = index.columns.first()?.as_deref();
+    let columns = table.columns.seen()?;
+    let column = columns.iter().find(|column| Some(column.name.as_str()) == leading)?;
+    if column.default_calls.iter().any(|call| RANDOM_KEYS.contains(&call.as_str())) {
+        return Some(true);
+    }
+    let is_readable = table.rights.iter().any(|right| right == "SELECT") || case.facts.session.is_superuser;
+    match column.correlation {
+        Some(correlation) => Some(index.bytes >= LARGE && correlation.abs() < NO_ORDER),
+        // Nobody analysed it, or it has no order: then it is small, or not a matter of order.
+        None if is_readable || index.bytes < LARGE => Some(false),
+        None => None,
+    }
+}
+
+fn random_key(case: &Case<'_>) -> Judged {
+    let (table, indexes) = indexes(case)?;
+    case.see(&table.columns, "the table's columns")?;
+    let mut findings = Vec::new();
+    let mut is_hidden = false;
+    for index in indexes.iter().filter(|index| index.method == "btree") {
+        match is_random(case, table, index) {
+            Some(true) => findings.push(random(case, table, index)),
+            Some(false) => {}
+            None => is_hidden |= index.columns.first().is_some_and(Option::is_some),
+        }
+    }
+    if findings.is_empty() && is_hidden {
+        let grant = format!("GRANT SELECT ON {} TO {};", sql::table(table), case.role());
+        return Err(Verdict::NotSeen(case.gap("in which order keys come", Unseen::NoRight, grant)));
+    }
+    Ok(Verdict::of(findings))
+}
+
+fn random(case: &Case<'_>, table: &TableFacts, index: &IndexFacts) -> Finding {
+    let leading = index.columns.first().cloned().flatten().unwrap_or_default();
+    let column =
+        table.columns.seen().and_then(|columns| columns.iter().find(|column| column.name == leading));
+    let (on, name) = (sql::table(table), sql::name(&leading));
+    let mut finding =
+        Finding::new(Severity::Costs, Basis::Known, format!("rows come to {} in random order", named(index)))
+            .seen(format!("{}, led by {name}", bytes(index.bytes)));
+    if let Some(correlation) = column.and_then(|column| column.correlation) {
+        finding = finding.seen(format!("correlation {correlation:.2} in pg_stats"));
+    }
+    let call = column
+        .and_then(|column| column.default_calls.iter().find(|call| RANDOM_KEYS.contains(&call.as_str())));
+    if let Some(call) = call {
+        finding = finding.seen(format!("its default is {}()", sql::name(call)));
+    }
+    match call {
+        Some(call) if case.version() >= 180_000 => finding.remedy(
+            Remedy::sql(
+                [format!("ALTER TABLE {on} ALTER COLUMN {name} SET DEFAULT uuidv7();")],
+                format!("ALTER TABLE {on} ALTER COLUMN {name} SET DEFAULT {}();", sql::name(call)),
+                "new keys tell when they were made",
+            )
+            .needs(owner(table)),
+        ),
+        _ => {
+            let action =
+                Action::Elsewhere(format!("keys for {on}.{name} that grow: UUIDs of version 7, or numbers"));
+            finding.remedy(Remedy::new(action, "the keys of today", "whoever makes the keys has to change"))
+        }
+    }
+}
+
+fn cache(case: &Case<'_>) -> Judged {
+    let (table, indexes) = indexes(case)?;
+    let memory = case.see_setting("shared_buffers")?;
+    let all: f64 = indexes.iter().map(|index| index.bytes).sum();
+    let Some(room) = memory.bytes() else { return Err(case.hidden_setting("shared_buffers")) };
+    let is_random = indexes.iter().any(|index| is_random(case, table, index) == Some(true));
+    if all <= room * SHARE_OF_MEMORY || !is_random {
+        return Ok(Verdict::Fine);
+    }
+    let wanted = format!("{:.0}MB", (all / SHARE_OF_MEMORY / (1024.0 * 1024.0)).ceil());
+    let price = "memory that the operating system and the sessions no longer have; how much the machine has is not seen from here";
+    Ok(Verdict::of(vec![
+        Finding::new(
+            Severity::Costs,
+            Basis::Computed,
+            format!("the indexes of {} do not fit shared_buffers", sql::table(table)),
+        )
+        .seen(format!("{} of indexes, {} of shared_buffers", bytes(all), bytes(room)))
+        .remedy(for_server(case, &[("shared_buffers", &wanted)], price)),
+    ]))
+}
+
+#[cfg(test)]
+mod tests {
+    use howdah::facts::Facts;
+
+    use crate::testing::{fine, found, hidden, index, seen, set, statements, table, unseen};
+
+    fn correlated(by: Option<f64>) -> impl Fn(&mut Facts) {
+        move |facts| {
+            seen(&mut table(facts).columns)[0].correlation = by;
+            seen(&mut table(facts).indexes).push(index("second", "id"));
+        }
+    }
+
+    #[test]
+    fn keys_without_an_order_and_random_uuids_are_named() {
+        let finding = found("index.random-key", correlated(Some(-0.09)));
+        assert!(finding.evidence.contains(&"correlation -0.09 in pg_stats".to_owned()));
+        fine("index.random-key", correlated(Some(-0.1)));
+        fine("index.random-key", |facts| {
+            correlated(Some(0.0))(facts);
+            seen(&mut table(facts).indexes).iter_mut().for_each(|index| index.bytes = 1e6);
+        });
+        let uuid = found("index.random-key", |facts| {
+            seen(&mut table(facts).columns)[0].default_calls = vec!["gen_random_uuid".into()];
+        });
+        assert_eq!(statements(&uuid, 0), "ALTER TABLE public.events ALTER COLUMN id SET DEFAULT uuidv7();");
+        assert_eq!(
+            uuid.remedies[0].undo,
+            "ALTER TABLE public.events ALTER COLUMN id SET DEFAULT gen_random_uuid();"
+        );
+        let gap = unseen("index.random-key", |facts| {
+            correlated(None)(facts);
+            table(facts).rights = vec!["INSERT".into()];
+        });
+        assert_eq!(gap.shown_by.as_deref(), Some("GRANT SELECT ON public.events TO loader;"));
+    }
+
+    #[test]
+    fn indexes_are_held_against_the_memory_for_pages() {
+        let finding = found("index.cache", |facts| {
+            correlated(Some(0.0))(facts);
+            set(facts, "shared_buffers", "16384");
+        });
+        assert_eq!(finding.evidence, ["200 MB of indexes, 134 MB of shared_buffers"]);
+        assert_eq!(finding.remedies[0].effect, crate::finding::Effect::Restart);
+        fine("index.cache", |facts| {
+            correlated(Some(0.0))(facts);
+            set(facts, "shared_buffers", "32768");
+            seen(&mut table(facts).indexes).truncate(1);
+        });
+        fine("index.cache", correlated(Some(1.0)));
+        unseen("index.cache", |facts| table(facts).indexes = hidden());
+    }
+}

@@ -1,0 +1,147 @@
+//! Names and values in statements. They come from catalogs, or from a file of a stranger, so each is quoted here.
+
+use howdah::facts::{ForeignKeyFacts, IndexFacts, SettingFacts, TableFacts};
+use howdah::name::{display, quote, quote_literal};
+
+/// Words that SQL does not take for a name.
+const RESERVED: &str = " all analyse analyze and any array as asc asymmetric authorization binary both case cast check collate \
+    collation column concurrently constraint create cross current_catalog current_date current_role current_schema current_time \
+    current_timestamp current_user default deferrable desc distinct do else end except false fetch for foreign freeze from full \
+    grant group having ilike in initially inner intersect into is isnull join lateral leading left like limit localtime \
+    localtimestamp natural not notnull null offset on only or order outer overlaps placing primary references returning right \
+    select session_user similar some symmetric system_user table tablesample then to trailing true union unique user using \
+    variadic verbose when where window with ";
+
+/// A name, quoted where SQL needs it.
+pub(crate) fn name(name: &str) -> String {
+    if RESERVED.contains(&format!(" {name} ")) { quote(name) } else { display(name) }
+}
+
+/// Names in a list.
+pub(crate) fn names(list: &[String]) -> String {
+    list.iter().map(|each| name(each)).collect::<Vec<_>>().join(", ")
+}
+
+/// A name with its schema.
+pub(crate) fn qualified(schema: &str, within: &str) -> String {
+    format!("{}.{}", name(schema), name(within))
+}
+
+/// The table.
+pub(crate) fn table(table: &TableFacts) -> String {
+    qualified(&table.schema, &table.name)
+}
+
+/// A string.
+pub(crate) fn literal(text: &str) -> String {
+    quote_literal(text).trim_start().to_owned()
+}
+
+/// A setting's value, with its unit.
+pub(crate) fn value(setting: &SettingFacts) -> String {
+    let unit = setting.unit.as_deref().unwrap_or_default();
+    match (unit, setting.number()) {
+        // Not a unit that can be written.
+        ("8kB", Some(pages)) => literal(&format!("{}kB", pages * 8.0)),
+        // -1 and 0 stand for something else than an amount.
+        (_, Some(number)) if number <= 0.0 => literal(&setting.value),
+        _ => literal(&format!("{}{unit}", setting.value)),
+    }
+}
+
+/// The statement that makes a foreign key again, without a look at the rows that are there.
+pub(crate) fn foreign_key(key: &ForeignKeyFacts) -> String {
+    let act = |letter: &str| match letter {
+        "r" => Some("RESTRICT"),
+        "c" => Some("CASCADE"),
+        "n" => Some("SET NULL"),
+        "d" => Some("SET DEFAULT"),
+        _ => None,
+    };
+    let mut tail = String::new();
+    if key.r#match == "f" {
+        tail.push_str(" MATCH FULL");
+    }
+    if let Some(act) = act(&key.on_delete) {
+        tail.push_str(&format!(" ON DELETE {act}"));
+    }
+    if let Some(act) = act(&key.on_update) {
+        tail.push_str(&format!(" ON UPDATE {act}"));
+    }
+    if key.is_deferrable {
+        tail.push_str(if key.is_deferred { " DEFERRABLE INITIALLY DEFERRED" } else { " DEFERRABLE" });
+    }
+    format!(
+        "ALTER TABLE {} ADD CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {} ({}){tail} NOT VALID;",
+        qualified(&key.schema, &key.table),
+        name(&key.name),
+        names(&key.columns),
+        qualified(&key.parent_schema, &key.parent),
+        names(&key.parent_columns),
+    )
+}
+
+/// How an index is made again. Its definition can hold literals: where there is more to it than columns, the server is asked.
+pub(crate) fn index_again(of: &TableFacts, index: &IndexFacts) -> String {
+    let columns: Option<Vec<String>> = index.columns.iter().cloned().collect();
+    match columns {
+        Some(columns) if index.is_plain => format!(
+            "CREATE INDEX CONCURRENTLY {} ON {} USING {} ({});",
+            name(&index.name),
+            table(of),
+            name(&index.method),
+            names(&columns)
+        ),
+        _ => format!(
+            "run what SELECT pg_get_indexdef({}::regclass); prints before the index is dropped",
+            literal(&qualified(&index.schema, &index.name))
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_values_of_a_stranger_stay_names_and_values() {
+        assert_eq!(name("events"), "events");
+        assert_eq!(name("order"), "\"order\"");
+        assert_eq!(name("x\"; DROP TABLE t; --"), "\"x\"\"; DROP TABLE t; --\"");
+        assert_eq!(qualified("a.b", "Ü"), "\"a.b\".\"Ü\"");
+        assert_eq!(literal("it's"), "'it''s'");
+        let setting = |value: &str, unit: &str| SettingFacts {
+            value: value.into(),
+            unit: Some(unit.into()),
+            ..SettingFacts::default()
+        };
+        assert_eq!(value(&setting("600000", "ms")), "'600000ms'");
+        assert_eq!(value(&setting("16384", "8kB")), "'131072kB'");
+        assert_eq!(value(&setting("-1", "kB")), "'-1'");
+        assert_eq!(value(&setting("'; DROP", "")), "'''; DROP'");
+    }
+
+    #[test]
+    fn a_foreign_key_is_made_again_as_it_was() {
+        let key = ForeignKeyFacts {
+            name: "k".into(),
+            schema: "public".into(),
+            table: "t".into(),
+            columns: vec!["a".into(), "b".into()],
+            parent_schema: "s".into(),
+            parent: "p".into(),
+            parent_columns: vec!["x".into(), "y".into()],
+            on_delete: "c".into(),
+            on_update: "a".into(),
+            r#match: "f".into(),
+            is_deferrable: true,
+            is_deferred: true,
+            ..ForeignKeyFacts::default()
+        };
+        assert_eq!(
+            foreign_key(&key),
+            "ALTER TABLE public.t ADD CONSTRAINT k FOREIGN KEY (a, b) REFERENCES s.p (x, y) MATCH FULL \
+             ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED NOT VALID;"
+        );
+    }
+}
