@@ -1,12 +1,12 @@
 //! Indexes: each row goes into each of them.
 
-use howdah::facts::{IndexFacts, TableFacts, Unseen};
+use howdah::facts::{IndexFacts, TableFacts};
 use howdah::message;
 use howdah::message::setting;
 
 use crate::case::Case;
 use crate::figures::{bytes, count};
-use crate::finding::{Basis, Finding, Remedy, Severity};
+use crate::finding::{Basis, Finding, Gap, Remedy, Severity};
 use crate::remedies::{drop_index, owner};
 use crate::rule::Rule;
 use crate::sql;
@@ -34,7 +34,7 @@ pub(super) const RULES: &[Rule] = &[
         id: "index.unused",
         title: "an index that no query used",
         condition: "idx_scan is 0, the counters are older than 30 days, and the index is no key",
-        why: "rows go into it, and nobody was seen to gain from it; what that costs here was not measured. Standbys count their own queries",
+        why: "rows go into it, and nobody was seen to gain from it; what that costs here was not measured. When an index was made is not known, and standbys count their own queries",
         remedy: "a candidate: look at the standbys' counters, and at what runs once a quarter, and drop it",
         judge: unused,
     },
@@ -120,16 +120,17 @@ fn unused(case: &Case<'_>) -> Judged {
         return Ok(Verdict::Fine);
     }
     // Counters that were never set back are as old as the database, which nobody wrote down.
-    let Some(days) = case.facts.session.counted_days else {
-        let gap = case.gap("since when the use of indexes is counted", Unseen::Failed, String::new());
-        return Err(Verdict::NotSeen(gap));
+    let why = "the server does not say that it has counted for 30 days";
+    let Some(days) = case.facts.session.counted_days.filter(|days| *days > LONG_COUNTED_DAYS) else {
+        let what = "whether indexes without a scan are used".to_owned();
+        return Err(Verdict::NotSeen(Gap { what, why, shown_by: None }));
     };
-    if days <= LONG_COUNTED_DAYS {
-        return Ok(Verdict::Fine);
-    }
     let findings = suspects.into_iter().map(|index| {
         Finding::new(Severity::Costs, Basis::Counted, format!("no query used {}", named(index)))
-            .seen(format!("0 scans in {days:.0} days, not a key, {}", bytes(index.bytes)))
+            .seen(format!(
+                "0 scans in {days:.0} days, if the index is that old; not a key, {}",
+                bytes(index.bytes)
+            ))
             .remedy(drop_index(table, index, SLOWER))
     });
     Ok(Verdict::of(findings.collect()))
@@ -235,10 +236,10 @@ mod tests {
     fn an_index_is_unused_after_a_month() {
         let lazy = || IndexFacts { scans: 0.0, ..index("lazy", "at") };
         let finding = found("index.unused", with(lazy()));
-        assert_eq!(finding.evidence, ["0 scans in 94 days, not a key, 100 MB"]);
+        assert_eq!(finding.evidence, ["0 scans in 94 days, if the index is that old; not a key, 100 MB"]);
         fine("index.unused", with(IndexFacts { scans: 1.0, ..lazy() }));
         fine("index.unused", with(IndexFacts { is_key: true, ..lazy() }));
-        fine("index.unused", |facts| {
+        unseen("index.unused", |facts| {
             facts.session.counted_days = Some(30.0);
             with(lazy())(facts);
         });

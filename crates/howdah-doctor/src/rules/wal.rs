@@ -86,6 +86,8 @@ fn archive(case: &Case<'_>) -> Judged {
     ]))
 }
 
+/// More often they need not come by themselves.
+const HALF_AN_HOUR_S: f64 = 1800.0;
 /// Fewer checkpoints in a load are not worth a word.
 const MANY_CHECKPOINTS: f64 = 3.0;
 /// What of all checkpoints may be requested.
@@ -136,11 +138,12 @@ fn checkpoints(case: &Case<'_>) -> Judged {
         "up to {} of the log on the disk, and a longer recovery after a crash",
         bytes(wanted * 1024.0 * 1024.0)
     );
-    Ok(Verdict::of(vec![finding.remedy(for_server(
-        case,
-        &[("max_wal_size", &format!("{wanted:.0}MB")), ("checkpoint_timeout", "30min")],
-        &price,
-    ))]))
+    let wanted = format!("{wanted:.0}MB");
+    let mut settings = vec![("max_wal_size", wanted.as_str())];
+    if case.number("checkpoint_timeout").is_none_or(|seconds| seconds < HALF_AN_HOUR_S) {
+        settings.push(("checkpoint_timeout", "30min"));
+    }
+    Ok(Verdict::of(vec![finding.remedy(for_server(case, &settings, &price))]))
 }
 
 /// The size in MB at which the load takes one checkpoint: at least twice what it is, a quarter of the free disk where that was
