@@ -112,7 +112,7 @@ async fn gather(connection: &Connection, name: Option<&TableName>) -> Result<Fac
         archiver,
         place,
         table,
-    ) = futures_util::try_join!(
+    ) = tokio::try_join!(
         server::settings(client),
         server::log(client),
         server::checkpoints(client, version),

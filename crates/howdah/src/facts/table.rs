@@ -157,7 +157,7 @@ pub(super) async fn read(client: &Client, oid: u32) -> Result<TableFacts, Error>
         "select pg_table_size({oid}::oid)::float8 as \"table\", pg_indexes_size({oid}::oid)::float8 as indexes"
     );
     let locks = format!("{LOCKS} and l.relation = {oid} order by l.granted desc, l.pid");
-    let (table, size, columns, indexes, foreign_keys, references, checks, triggers, locks) = futures_util::try_join!(
+    let (table, size, columns, indexes, foreign_keys, references, checks, triggers, locks) = tokio::try_join!(
         fact::row::<TableFacts>(client, &main),
         fact::row(client, &size),
         columns::read(client, oid),
