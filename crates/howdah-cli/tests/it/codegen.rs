@@ -97,6 +97,16 @@ fn statements_that_run_contradict_what_is_said_of_them() {
     assert!(said(&done).ends_with("6 statements ran in 7 texts, 4 gave rows\n"), "{}", said(&done));
 }
 
+#[test]
+fn a_statement_that_ends_its_transaction_is_told_by_its_name() {
+    let sql = "-- EXEC leave\nCOMMIT;\n\n-- QUERY q\nSELECT 1 AS a;\n";
+    let folder = project(&[("howdah.yaml", CONFIG), ("shop.sql", sql)]);
+    let done = codegen(folder.path(), &["check", "--execute"]);
+    assert_eq!(done.status.code(), Some(1), "{}", said(&done));
+    let told = "shop.sql:1:9: error[SQL_EXECUTION_ERROR]: it ends the transaction in which it is tried";
+    assert!(said(&done).contains(told), "{}", said(&done));
+}
+
 /// How many scratch databases there are.
 const SCRATCH: &str = "SELECT count(*) FROM pg_database WHERE datname ~ '^howdah_codegen_[0-9a-f]{16}$'";
 

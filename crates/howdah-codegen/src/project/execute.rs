@@ -21,6 +21,10 @@ const CONSTRAINTS: &str = "23";
 const BEGIN: &str = "savepoint howdah_execute; set local statement_timeout = '30s'";
 const END: &str = "rollback to savepoint howdah_execute; release savepoint howdah_execute";
 
+/// What the end of the savepoint is answered by where a statement has ended its transaction.
+const ENDED: [&str; 2] = ["25P01", "3B001"];
+const AGAIN: &str = "rollback; begin";
+
 /// What ran.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Executed {
@@ -50,7 +54,19 @@ impl Executed {
             client.batch_execute(BEGIN).await?;
             self.texts += 1;
             let answer = answer(client, block, statement, &pieces, self.texts).await;
-            client.batch_execute(END).await?;
+            if let Err(error) = client.batch_execute(END).await {
+                if !error.code().is_some_and(|code| ENDED.contains(&code.code())) {
+                    return Err(error.into());
+                }
+                refused = true;
+                let message = "it ends the transaction in which it is tried";
+                diagnostics.push(
+                    about(Code::SqlExecutionError, block.place.clone(), message, block)
+                        .help("a method of the driver's connection commits"),
+                );
+                client.batch_execute(AGAIN).await?;
+                break;
+            }
             match answer {
                 Ok(RunOutcome { has_rows, nulls }) => {
                     gave_rows |= has_rows;
