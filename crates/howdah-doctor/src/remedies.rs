@@ -67,7 +67,12 @@ pub(crate) fn for_server(case: &Case<'_>, settings: &[(&str, &str)], price: &str
 
 /// The index goes.
 pub(crate) fn drop_index(table: &TableFacts, index: &IndexFacts, price: &str) -> Remedy {
-    let statement = format!("DROP INDEX CONCURRENTLY {};", sql::qualified(&index.schema, &index.name));
+    let concurrently = sql::concurrently(table);
+    let statement = format!("DROP INDEX {concurrently}{};", sql::qualified(&index.schema, &index.name));
+    let price = match concurrently {
+        "" => format!("{price}; all partitions are locked while it goes, and while it is made again"),
+        _ => price.to_owned(),
+    };
     Remedy::sql([statement], sql::index_again(table, index), price).needs(owner(table))
 }
 

@@ -12,8 +12,33 @@ const RESERVED: &str = " all analyse analyze and any array as asc asymmetric aut
     select session_user similar some symmetric system_user table tablesample then to trailing true union unique user using \
     variadic verbose when where window with ";
 
+/// Whether a reader could not see a character, so that a report shows an escape in its place: a statement must have one, too,
+/// that SQL understands.
+fn is_invisible(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+/// Text between marks, in SQL's form with escapes: `U&"a\000Ab"`.
+fn escaped(text: &str, mark: char) -> String {
+    let mut out = format!("U&{mark}");
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            c if c == mark => out.extend([c, c]),
+            c if is_invisible(c) => out.push_str(&format!("\\{:04X}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push(mark);
+    out
+}
+
 /// A name, quoted where SQL needs it.
 pub(crate) fn name(name: &str) -> String {
+    if name.contains(is_invisible) {
+        return escaped(name, '"');
+    }
     if RESERVED.contains(&format!(" {name} ")) { quote(name) } else { display(name) }
 }
 
@@ -34,6 +59,9 @@ pub(crate) fn table(table: &TableFacts) -> String {
 
 /// A string.
 pub(crate) fn literal(text: &str) -> String {
+    if text.contains(is_invisible) {
+        return escaped(text, '\'');
+    }
     quote_literal(text).trim_start().to_owned()
 }
 
@@ -81,12 +109,18 @@ pub(crate) fn foreign_key(key: &ForeignKeyFacts) -> String {
     )
 }
 
+/// What keeps nobody from writing meanwhile, which indexes of partitioned tables cannot have.
+pub(crate) fn concurrently(of: &TableFacts) -> &'static str {
+    if of.kind == "p" { "" } else { "CONCURRENTLY " }
+}
+
 /// How an index is made again. Its definition can hold literals: where there is more to it than columns, the server is asked.
 pub(crate) fn index_again(of: &TableFacts, index: &IndexFacts) -> String {
     let columns: Option<Vec<String>> = index.columns.iter().cloned().collect();
     match columns {
         Some(columns) if index.is_plain => format!(
-            "CREATE INDEX CONCURRENTLY {} ON {} USING {} ({});",
+            "CREATE INDEX {}{} ON {} USING {} ({});",
+            concurrently(of),
             name(&index.name),
             table(of),
             name(&index.method),
@@ -110,6 +144,9 @@ mod tests {
         assert_eq!(name("x\"; DROP TABLE t; --"), "\"x\"\"; DROP TABLE t; --\"");
         assert_eq!(qualified("a.b", "Ü"), "\"a.b\".\"Ü\"");
         assert_eq!(literal("it's"), "'it''s'");
+        // What a report would show as an escape is one that SQL reads as the same name.
+        assert_eq!(name("x\ny\\\"\u{202e}"), "U&\"x\\000Ay\\\\\"\"\\202E\"");
+        assert_eq!(literal("a'\u{1b}"), "U&'a''\\001B'");
         let setting = |value: &str, unit: &str| SettingFacts {
             value: value.into(),
             unit: Some(unit.into()),

@@ -37,7 +37,8 @@ pub(crate) fn run(args: &Doctor) -> u8 {
         return exit::DONE;
     }
     let control = Control::new();
-    let signals = SignalWatch::start(&control).ok();
+    // A file that never ends, such as a pipe, is left by the signal itself.
+    let signals = args.facts.is_none().then(|| SignalWatch::start(&control).ok()).flatten();
     let done = match &args.explain {
         Some(id) => explain::explain(id),
         None => report(args, console, &control).map(|report| shown(args, &report)),

@@ -97,7 +97,7 @@ fn further(table: &TableFacts, column: &ColumnFacts, sequence: &SequenceFacts) -
             format!("ALTER SEQUENCE {of} AS bigint;"),
         ];
         let undo = format!("none, once a greater number is there; before that TYPE {}", column.r#type);
-        let price = "the table and its indexes are written anew, under a lock that keeps readers out; foreign keys to it stay integer";
+        let price = "the table and its indexes are written anew, under a lock that keeps readers out; foreign keys to it stay integer; refused where a view selects it";
         return Remedy::sql(statements, undo, price).needs(owner(table));
     }
     let price = "none";

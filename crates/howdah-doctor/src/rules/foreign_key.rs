@@ -48,13 +48,20 @@ fn cost(case: &Case<'_>) -> Judged {
         let rebuild = "nobody else can get at the table, nor change its parents, until the load commits; one connection";
         let finding = Finding::new(Severity::Costs, Basis::Known, format!("the foreign key {} looks up {parent} for each row", sql::name(&key.name)))
             .seen(format!("{} → {parent} ({})", sql::names(&key.columns), sql::names(&key.parent_columns)));
+        if key.is_inherited {
+            let whole = "look at the partitioned table: a partition cannot be without its key".to_owned();
+            return finding.remedy(Remedy::new(Action::Elsewhere(whole), "none is needed", "none"));
+        }
         let finding = match table.kind.as_str() {
             "r" => finding.remedy(Remedy::load(message![setting::INDEXES.word("rebuild")], rebuild).needs(owner(table))),
             _ => finding,
         };
         let name = sql::name(&key.name);
         let undo = match key.is_plain {
-            true => format!("{} ALTER TABLE {of} VALIDATE CONSTRAINT {name};", sql::foreign_key(key)),
+            true if key.is_valid => {
+                format!("{} ALTER TABLE {of} VALIDATE CONSTRAINT {name};", sql::foreign_key(key))
+            }
+            true => sql::foreign_key(key),
             false => "run what pg_get_constraintdef() of it prints before it is dropped, behind ALTER TABLE … ADD CONSTRAINT".to_owned(),
         };
         finding.remedy(
@@ -75,7 +82,15 @@ fn referencing(case: &Case<'_>) -> Judged {
     let findings = keys.iter().filter(|key| !key.is_indexed).map(|key| {
         let child = sql::qualified(&key.schema, &key.table);
         let columns = sql::names(&key.columns);
-        let index: String = key.table.chars().take(50).chain("_referring".chars()).collect();
+        let index = format!("{}_{}", key.table, key.columns.join("_"));
+        let index: String = index.chars().take(45).chain("_referring".chars()).collect();
+        // A partitioned table takes no index in this way, nor is known here what else is not plain.
+        let (concurrently, price) = match key.is_plain {
+            true => ("CONCURRENTLY ", "each row of that table goes into one index more"),
+            false => {
+                ("", "each row of that table goes into one index more; while it is built nobody writes to it")
+            }
+        };
         Finding::new(
             Severity::Notice,
             Basis::Seen,
@@ -84,9 +99,9 @@ fn referencing(case: &Case<'_>) -> Judged {
         .seen(format!("the foreign key {} on ({columns})", sql::name(&key.name)))
         .remedy(
             Remedy::sql(
-                [format!("CREATE INDEX CONCURRENTLY {} ON {child} ({columns});", sql::name(&index))],
-                format!("DROP INDEX CONCURRENTLY {};", sql::qualified(&key.schema, &index)),
-                "each row of that table goes into one index more",
+                [format!("CREATE INDEX {concurrently}{} ON {child} ({columns});", sql::name(&index))],
+                format!("DROP INDEX {concurrently}{};", sql::qualified(&key.schema, &index)),
+                price,
             )
             .needs("that table's owner"),
         )
@@ -122,8 +137,8 @@ fn deferred(case: &Case<'_>) -> Judged {
         if key.is_plain {
             finding.remedy(
                 Remedy::sql(
-                    [format!("ALTER TABLE {of} ALTER CONSTRAINT {name} INITIALLY IMMEDIATE;")],
-                    format!("ALTER TABLE {of} ALTER CONSTRAINT {name} INITIALLY DEFERRED;"),
+                    [format!("ALTER TABLE {of} ALTER CONSTRAINT {name} DEFERRABLE INITIALLY IMMEDIATE;")],
+                    format!("ALTER TABLE {of} ALTER CONSTRAINT {name} DEFERRABLE INITIALLY DEFERRED;"),
                     "programs that rely on it must say SET CONSTRAINTS ALL DEFERRED",
                 )
                 .needs(owner(table)),
@@ -142,6 +157,7 @@ mod tests {
     use howdah::facts::{Facts, ForeignKeyFacts};
 
     use crate::case::Ask;
+    use crate::finding::{Action, Remedy};
     use crate::testing::{fine, found, found_for, hidden, seen, statements, table, unseen};
 
     fn key() -> ForeignKeyFacts {
@@ -154,6 +170,7 @@ mod tests {
             parent: "actors".into(),
             parent_columns: vec!["id".into()],
             is_plain: true,
+            is_valid: true,
             ..ForeignKeyFacts::default()
         }
     }
@@ -168,6 +185,12 @@ mod tests {
             "ALTER TABLE public.events ADD CONSTRAINT events_actor_fkey FOREIGN KEY (actor) REFERENCES public.actors (id) NOT VALID; \
              ALTER TABLE public.events VALIDATE CONSTRAINT events_actor_fkey;"
         );
+        let not_valid = ForeignKeyFacts { is_valid: false, ..key() };
+        let finding = found("fk.cost", |facts| seen(&mut table(facts).foreign_keys).push(not_valid));
+        assert!(finding.remedies[1].undo.ends_with(" NOT VALID;"), "{}", finding.remedies[1].undo);
+        let inherited = ForeignKeyFacts { is_inherited: true, ..key() };
+        let finding = found("fk.cost", |facts| seen(&mut table(facts).foreign_keys).push(inherited));
+        assert!(matches!(finding.remedies[..], [Remedy { action: Action::Elsewhere(_), .. }]), "{finding:?}");
         fine("fk.cost", |_| {});
         unseen("fk.cost", |facts| table(facts).foreign_keys = hidden());
     }
@@ -188,7 +211,7 @@ mod tests {
         let finding = found("fk.referencing", refers(false));
         assert_eq!(
             statements(&finding, 0),
-            "CREATE INDEX CONCURRENTLY clicks_referring ON public.clicks (event);"
+            "CREATE INDEX CONCURRENTLY clicks_event_referring ON public.clicks (event);"
         );
         fine("fk.referencing", refers(true));
         unseen("fk.referencing", |facts| table(facts).references = hidden());
@@ -208,6 +231,9 @@ mod tests {
         };
         let finding = found_for("fk.deferred", &ask, deferred(true));
         assert_eq!(finding.evidence[1], "1,000,000 rows: 100 MB of memory, of one connection or more");
+        let now =
+            "ALTER TABLE public.events ALTER CONSTRAINT events_actor_fkey DEFERRABLE INITIALLY IMMEDIATE;";
+        assert_eq!(statements(&finding, 0), now);
         fine("fk.deferred", deferred(false));
         unseen("fk.deferred", |facts| table(facts).foreign_keys = hidden());
     }

@@ -35,7 +35,7 @@ fn disable(table: &TableFacts, trigger: &TriggerFacts) -> Remedy {
     let (on, name) = (sql::table(table), sql::name(&trigger.name));
     Remedy::sql(
         [format!("ALTER TABLE {on} DISABLE TRIGGER {name};")],
-        format!("ALTER TABLE {on} ENABLE TRIGGER {name};"),
+        format!("ALTER TABLE {on} ENABLE {}TRIGGER {name};", if trigger.is_always { "ALWAYS " } else { "" }),
         "what it does is not done, for anybody's rows: do it in one statement after the load",
     )
     .needs(owner(table))
@@ -76,6 +76,7 @@ mod tests {
                 name: "Stamp".into(),
                 is_for_rows,
                 is_before: true,
+                is_always: true,
                 has_new_table,
                 function: "stamp".into(),
             };
@@ -88,6 +89,7 @@ mod tests {
         let finding = found("trigger.row", with(true, false));
         assert_eq!(finding.evidence, ["BEFORE INSERT on public.events, calls stamp()"]);
         assert_eq!(statements(&finding, 0), "ALTER TABLE public.events DISABLE TRIGGER \"Stamp\";");
+        assert_eq!(finding.remedies[0].undo, "ALTER TABLE public.events ENABLE ALWAYS TRIGGER \"Stamp\";");
         fine("trigger.row", with(false, true));
         unseen("trigger.row", |facts| table(facts).triggers = hidden());
     }

@@ -34,6 +34,10 @@ pub struct ForeignKeyFacts {
     pub is_deferrable: bool,
     /// It is looked at as late as at the commit.
     pub is_deferred: bool,
+    /// The rows that are there were checked.
+    pub is_valid: bool,
+    /// It is a partition's, of the table that is partitioned.
+    pub is_inherited: bool,
     /// An index of the table that refers begins with its columns.
     pub is_indexed: bool,
     /// What it does can be said by the fields above: partitions and lists of columns to set cannot.
@@ -48,6 +52,7 @@ const FOREIGN_KEYS: &str = "
                    join pg_attribute a on a.attrelid = k.confrelid and a.attnum = at order by o) as parent_columns,
            k.confdeltype as on_delete, k.confupdtype as on_update, k.confmatchtype as match,
            k.condeferrable as is_deferrable, k.condeferred as is_deferred,
+           k.convalidated as is_valid, k.conparentid <> 0 as is_inherited,
            exists(select from pg_index i
                    where i.indrelid = k.conrelid and i.indisvalid and i.indpred is null
                      and i.indnkeyatts >= cardinality(k.conkey)
@@ -57,7 +62,7 @@ const FOREIGN_KEYS: &str = "
       from pg_constraint k
       join pg_class c on c.oid = k.conrelid join pg_namespace n on n.oid = c.relnamespace
       join pg_class p on p.oid = k.confrelid join pg_namespace pn on pn.oid = p.relnamespace
-     where k.contype = 'f'";
+     where k.contype = 'f' and coalesce((to_jsonb(k) ->> 'conenforced')::bool, true)";
 
 /// Those that the table has.
 pub(super) async fn foreign_keys(client: &Client, oid: u32) -> Result<Fact<Vec<ForeignKeyFacts>>, Error> {
@@ -103,6 +108,8 @@ pub struct TriggerFacts {
     pub is_for_rows: bool,
     /// It runs before the row is there, or instead.
     pub is_before: bool,
+    /// It also runs for what a replica applies (`ENABLE ALWAYS`).
+    pub is_always: bool,
     /// It is handed all rows together.
     pub has_new_table: bool,
     /// The function that it calls.
@@ -112,6 +119,7 @@ pub struct TriggerFacts {
 pub(super) async fn triggers(client: &Client, oid: u32) -> Result<Fact<Vec<TriggerFacts>>, Error> {
     let sql = format!(
         "select t.tgname as name, t.tgtype & 1 = 1 as is_for_rows, t.tgtype & 66 <> 0 as is_before,
+                t.tgenabled = 'A' as is_always,
                 t.tgnewtable is not null as has_new_table, f.proname as function
            from pg_trigger t join pg_proc f on f.oid = t.tgfoid
           where t.tgrelid = {oid} and not t.tgisinternal and t.tgenabled in ('O', 'A') and t.tgtype & 4 = 4 order by t.tgname"

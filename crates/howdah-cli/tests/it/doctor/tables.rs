@@ -31,6 +31,22 @@ const STATES: &[State] = &[
         0,
     ),
     state(
+        // What is printed as an escape is run as printed, and means this name.
+        "CREATE TABLE veiled (a int, b int); CREATE INDEX \"x\ny\" ON veiled (a); CREATE INDEX ON veiled (a, b)",
+        "veiled",
+        "index.duplicate",
+        "0 scans",
+        0,
+    ),
+    state(
+        "CREATE TABLE split (a int, b int) PARTITION BY LIST (a); CREATE TABLE split_rest PARTITION OF split DEFAULT; \
+         CREATE INDEX split_a ON split (a); CREATE INDEX ON split (a, b)",
+        "split",
+        "index.duplicate",
+        "0 scans",
+        0,
+    ),
+    state(
         "CREATE TABLE stamped (a int); CREATE FUNCTION stamp() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'; \
          CREATE TRIGGER \"Stamp\" BEFORE INSERT ON stamped FOR EACH ROW EXECUTE FUNCTION stamp()",
         "stamped",
