@@ -84,7 +84,7 @@ def in_rust(_: Path) -> Run:
             lines.append("    tx.commit().await?;")
     text = filled((rust_program.PROGRAMS / "upserting.rs").read_text(), lines)
     built = rust_program.compiled([upserts(points="p::text AS p"), hostile_upserts()], {"main.rs": text})
-    rust_program.lint("upserts", "hostile", "howdah_postgres")
+    rust_program.lint("upserts", "howdah_postgres")
     return lambda database, task, _: rust_program.run(built, database, task, HOSTILE)
 
 
