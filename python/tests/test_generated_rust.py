@@ -434,5 +434,5 @@ def test_a_word_or_an_escape_of_rust_becomes_code(program: Path, database: Datab
 
 @pytest.mark.usefixtures("program")
 def test_clippy_or_rustfmt_finds_fault_with_generated_rust() -> None:
-    # rustfmt breaks lines with names of sixty letters and more, as those of `hostile`; the generator does not.
+    # rustfmt breaks lines with names of sixty letters, as those of `hostile`; the generator does not.
     lint("shop", "queries", "refused", "toomuch", "words", "faults_text", "howdah_postgres")
