@@ -1,6 +1,7 @@
 //! Names and values in statements. They come from catalogs, or from a file of a stranger, so each is quoted here.
 
 use howdah::facts::{ForeignKeyFacts, IndexFacts, SettingFacts, TableFacts};
+use howdah::message::is_hidden;
 use howdah::name::{display, quote, quote_literal};
 
 /// Words that SQL does not take for a name.
@@ -12,21 +13,15 @@ const RESERVED: &str = " all analyse analyze and any array as asc asymmetric aut
     select session_user similar some symmetric system_user table tablesample then to trailing true union unique user using \
     variadic verbose when where window with ";
 
-/// Whether a reader could not see a character, so that a report shows an escape in its place: a statement must have one, too,
-/// that SQL understands.
-fn is_invisible(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
-}
-
-/// Text between marks, in SQL's form with escapes: `U&"a\000Ab"`.
+/// Text between marks, in SQL's form with escapes: `U&"a\+00000Ab"`. A report shows what cannot be seen as an escape, which
+/// within plain marks would be another text for SQL.
 fn escaped(text: &str, mark: char) -> String {
     let mut out = format!("U&{mark}");
     for c in text.chars() {
         match c {
             '\\' => out.push_str("\\\\"),
             c if c == mark => out.extend([c, c]),
-            c if is_invisible(c) => out.push_str(&format!("\\{:04X}", u32::from(c))),
+            c if is_hidden(c) => out.push_str(&format!("\\+{:06X}", u32::from(c))),
             c => out.push(c),
         }
     }
@@ -36,7 +31,7 @@ fn escaped(text: &str, mark: char) -> String {
 
 /// A name, quoted where SQL needs it.
 pub(crate) fn name(name: &str) -> String {
-    if name.contains(is_invisible) {
+    if name.contains(is_hidden) {
         return escaped(name, '"');
     }
     if RESERVED.contains(&format!(" {name} ")) { quote(name) } else { display(name) }
@@ -59,7 +54,7 @@ pub(crate) fn table(table: &TableFacts) -> String {
 
 /// A string.
 pub(crate) fn literal(text: &str) -> String {
-    if text.contains(is_invisible) {
+    if text.contains(is_hidden) {
         return escaped(text, '\'');
     }
     quote_literal(text).trim_start().to_owned()
@@ -145,8 +140,8 @@ mod tests {
         assert_eq!(qualified("a.b", "Ü"), "\"a.b\".\"Ü\"");
         assert_eq!(literal("it's"), "'it''s'");
         // What a report would show as an escape is one that SQL reads as the same name.
-        assert_eq!(name("x\ny\\\"\u{202e}"), "U&\"x\\000Ay\\\\\"\"\\202E\"");
-        assert_eq!(literal("a'\u{1b}"), "U&'a''\\001B'");
+        assert_eq!(name("x\ny\\\"\u{202e}"), "U&\"x\\+00000Ay\\\\\"\"\\+00202E\"");
+        assert_eq!(literal("a'\u{1b}"), "U&'a''\\+00001B'");
         let setting = |value: &str, unit: &str| SettingFacts {
             value: value.into(),
             unit: Some(unit.into()),

@@ -9,9 +9,11 @@ use std::ops::{Deref, Range};
 
 use serde::{Serialize, Serializer};
 
+mod hidden;
 pub mod setting;
 mod spelling;
 
+pub use hidden::is_hidden;
 pub use setting::{Setting, Value};
 pub use spelling::{Library, Spelling};
 

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use howdah::message::Respell;
+use howdah::message::{Respell, is_hidden};
 use howdah::name::TableName;
 use howdah::report::ReportedError;
 use howdah::{Control, Error, ErrorKind};
@@ -18,7 +18,6 @@ use serde::Serialize;
 use crate::args::{Doctor, FindingsArg};
 use crate::connection::Server;
 use crate::exit;
-use crate::figures::is_unsafe;
 use crate::password_argument;
 use crate::program;
 use crate::render::Console;
@@ -127,7 +126,11 @@ fn json(report: &impl Serialize) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         // They stand in strings only.
-        if is_unsafe(c) { out.push_str(&format!("\\u{:04x}", u32::from(c))) } else { out.push(c) }
+        if is_hidden(c) {
+            out.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            out.push(c);
+        }
     }
     out
 }
@@ -206,8 +209,11 @@ mod tests {
 
     #[test]
     fn no_character_of_a_report_is_invisible() {
-        let report = json(&["a\u{7f}\u{9b}\u{202e}\n\"ü"]);
-        assert_eq!(report, r#"["a\u007f\u009b\u202e\n\"ü"]"#);
-        assert_eq!(serde_json::from_str::<Vec<String>>(&report).unwrap(), ["a\u{7f}\u{9b}\u{202e}\n\"ü"]);
+        let report = json(&["a\u{7f}\u{9b}\u{202e}\u{e0001}\n\"ü"]);
+        assert_eq!(report, r#"["a\u007f\u009b\u202e\udb40\udc01\n\"ü"]"#);
+        assert_eq!(
+            serde_json::from_str::<Vec<String>>(&report).unwrap(),
+            ["a\u{7f}\u{9b}\u{202e}\u{e0001}\n\"ü"]
+        );
     }
 }

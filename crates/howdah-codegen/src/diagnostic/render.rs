@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use howdah_message::is_hidden;
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthChar;
 
@@ -166,7 +167,7 @@ fn cell(c: char) -> (String, usize) {
     match c {
         // A tab is as wide as what stands before it makes it; here it is always four.
         '\t' => ("    ".to_owned(), 4),
-        c if hidden(c) => {
+        c if is_hidden(c) => {
             let escape = format!("\\u{{{:x}}}", u32::from(c));
             let width = escape.len();
             (escape, width)
@@ -175,19 +176,12 @@ fn cell(c: char) -> (String, usize) {
     }
 }
 
-/// Characters that move the cursor, are seen nowhere, or change the order of others.
-fn hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
-
 /// Text of others, on one line.
 fn plain(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             '\n' | '\t' => " ".to_owned(),
-            c if hidden(c) => cell(c).0,
+            c if is_hidden(c) => cell(c).0,
             c => c.to_string(),
         })
         .collect()

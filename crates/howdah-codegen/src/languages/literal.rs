@@ -1,11 +1,11 @@
 //! Which characters of a text may stand as they are in literals and comments of generated code; each language escapes the
 //! others its own way.
 
+use howdah_message::is_hidden;
+
 /// Whether a character is shown as itself: not a control, nor one that moves or hides what stands around it.
 pub(super) fn is_plain(c: char) -> bool {
-    !(c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-        || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'))
+    !is_hidden(c)
 }
 
 /// A string in double quotes, on one line, with the escapes that all languages share; `push` adds every other character.

@@ -80,13 +80,13 @@ fn a_name_of_a_stranger_is_quoted_and_moves_no_cursor() {
         report["findings"].as_array().unwrap().iter().find(|finding| finding["id"] == id).unwrap().clone()
     };
     // In the form that stays the same name when what cannot be seen is written as an escape.
-    let name = r#"U&"x""; DROP TABLE t; --\001B[2J\202E\000A```\000A<b>`'""#;
+    let name = r#"U&"x""; DROP TABLE t; --\+00001B[2J\+00202E\+00000A```\+00000A<b>`'""#;
     assert_eq!(statements(&found("index.duplicate"), 0), format!("DROP INDEX CONCURRENTLY {name}.{name};"));
     assert_eq!(
         statements(&found("trigger.row"), 0),
         format!("ALTER TABLE {name}.{name} DISABLE TRIGGER {name};")
     );
-    let gid = r#"U&'x"; DROP TABLE t; --\001B[2J\202E\000A```\000A<b>`'''"#;
+    let gid = r#"U&'x"; DROP TABLE t; --\+00001B[2J\+00202E\+00000A```\+00000A<b>`'''"#;
     assert_eq!(statements(&found("server.prepared"), 0), format!("ROLLBACK PREPARED {gid};"));
     std::fs::remove_file(&path).unwrap();
 }

@@ -12,6 +12,7 @@ mod redefine;
 mod reject_file;
 mod rights;
 mod sort;
+mod straight;
 mod triggers;
 
 use std::sync::Arc;

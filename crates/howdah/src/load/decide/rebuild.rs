@@ -6,7 +6,8 @@ use howdah_message::setting;
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::load::Load;
-use crate::options::{Indexes, Mode, OnError, WritePath};
+use crate::load::decide::straight::{detour, refused};
+use crate::options::{Indexes, Mode, OnError};
 use crate::publish::rebuild::{Needs, Rebuild};
 
 impl Load<'_> {
@@ -24,25 +25,11 @@ impl Load<'_> {
         if options.writing.indexes == Indexes::Keep || options.target.mode == Mode::Replace {
             return Ok(None);
         }
-        let path = options.writing.write_path;
-        let refused = if options.target.mode.matches_rows() {
-            Some(message![setting::MODE.word(options.target.mode.name()), " finds rows by them"])
-        } else if path == WritePath::Landing {
-            Some(message![
-                setting::WRITE_PATH.word(path.name()),
-                " fills the table by a statement of its own"
-            ])
-        } else if path.commits_rows() {
-            Some(message![setting::WRITE_PATH.word(path.name()), " commits each row by itself"])
-        } else {
-            None
-        };
-        if let Some(why) = refused {
-            return Err(Error::usage(message!["indexes cannot be rebuilt: ", why]).with_hint(message![
-                "leave ",
-                setting::INDEXES,
-                " out"
-            ]));
+        let mode = options.target.mode;
+        let matches =
+            mode.matches_rows().then(|| message![setting::MODE.word(mode.name()), " finds rows by them"]);
+        if let Some(why) = matches.or_else(|| detour(options.writing.write_path)) {
+            return Err(refused("indexes cannot be rebuilt", why, setting::INDEXES));
         }
         let truncates = options.target.mode == Mode::Truncate;
         let needs = Needs {

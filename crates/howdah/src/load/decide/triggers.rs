@@ -6,8 +6,9 @@ use howdah_message::setting;
 use crate::catalog::name;
 use crate::catalog::table::{RelationKind, Table};
 use crate::error::{Error, ErrorKind};
+use crate::load::decide::straight::{detour, refused};
 use crate::load::{DisabledTriggers, Load};
-use crate::options::{Mode, WritePath};
+use crate::options::Mode;
 use crate::publish::triggers::{self, TriggerScope};
 
 impl DisabledTriggers {
@@ -38,26 +39,17 @@ impl Load<'_> {
         if !self.options.writing.disable_triggers {
             return Ok(None);
         }
-        let (mode, path) = (self.options.target.mode, self.options.writing.write_path);
-        let refused = if matches!(mode, Mode::Create | Mode::Replace) {
+        let mode = self.options.target.mode;
+        let view = table.as_ref().filter(|table| table.kind == RelationKind::View);
+        let why = if matches!(mode, Mode::Create | Mode::Replace) {
             Some(message![setting::MODE.word(mode.name()), " makes a new table, whose rows meet none"])
-        } else if path == WritePath::Landing {
-            Some(message![
-                setting::WRITE_PATH.word(path.name()),
-                " fills the table by a statement of its own"
-            ])
-        } else if path.commits_rows() {
-            Some(message![setting::WRITE_PATH.word(path.name()), " commits each row by itself"])
         } else {
-            let view = table.as_ref().filter(|table| table.kind == RelationKind::View);
-            view.map(|view| message![view.display(), " is a view, which takes rows by its trigger alone"])
+            detour(self.options.writing.write_path).or_else(|| {
+                view.map(|view| message![view.display(), " is a view, which takes rows by its trigger alone"])
+            })
         };
-        if let Some(why) = refused {
-            return Err(Error::usage(message!["triggers cannot be disabled: ", why]).with_hint(message![
-                "leave ",
-                setting::DISABLE_TRIGGERS,
-                " out"
-            ]));
+        if let Some(why) = why {
+            return Err(refused("triggers cannot be disabled", why, setting::DISABLE_TRIGGERS));
         }
         let Some(table) = table else {
             self.control.notice("a new table has no triggers to disable");
