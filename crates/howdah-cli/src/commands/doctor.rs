@@ -180,7 +180,7 @@ fn place(report: &Report) -> String {
             Some(rows) => format!("about {} rows", crate::figures::count(crate::figures::whole(rows))),
             None => "rows never counted".to_owned(),
         };
-        line.push_str(&format!("; table {of}: {rows}, {}", howdah_doctor::bytes(table.bytes)));
+        line.push_str(&format!("; table {of}: {rows}, {}", howdah_doctor::bytes(table.bytes_now())));
         if let Some(indexes) = table.indexes.seen() {
             line.push_str(&format!(
                 ", {}",

@@ -56,6 +56,15 @@ fn statements(finding: &Value, at: usize) -> String {
 }
 
 #[test]
+fn a_table_is_as_large_as_it_is_and_not_as_it_was_when_somebody_counted() {
+    let server = server();
+    server.sql("CREATE TABLE filled (a int) WITH (autovacuum_enabled = off); INSERT INTO filled SELECT generate_series(1, 100000)");
+    let done = doctor(&["-w", "-d", &server.conninfo(), "--table", "filled"]);
+    let text = String::from_utf8(done.stdout).unwrap();
+    assert!(text.contains("; table public.filled: rows never counted, 3.7 MB, 0 indexes\n"), "{text}");
+}
+
+#[test]
 fn nothing_is_found_on_an_empty_table_of_a_server_that_is_well() {
     let server = server();
     server.sql("CREATE TABLE well (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, customer int, at timestamptz)");

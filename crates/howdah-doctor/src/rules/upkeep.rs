@@ -121,7 +121,7 @@ fn bloat(case: &Case<'_>) -> Judged {
             Basis::Counted,
             format!("{} rows of {of} are dead", count(table.dead_rows)),
         )
-        .seen(format!("{} rows live; the table has {}", count(table.live_rows), bytes(table.bytes)))
+        .seen(format!("{} rows live; the table has {}", count(table.live_rows), bytes(table.bytes_now())))
         .remedy(
             Remedy::sql(
                 [format!("VACUUM {of};")],

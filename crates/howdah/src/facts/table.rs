@@ -74,6 +74,14 @@ pub struct TableFacts {
     pub locks: Fact<Vec<LockFacts>>,
 }
 
+impl TableFacts {
+    /// Its bytes on disk, without indexes: those of now, if they were seen, since the server's own memory of them is as old as
+    /// the last VACUUM or ANALYZE.
+    pub fn bytes_now(&self) -> f64 {
+        self.size.seen().map_or(self.bytes, |size| size.table)
+    }
+}
+
 /// Bytes on disk.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
