@@ -364,6 +364,7 @@ impl Cell {
                 fresh: String::new(),
                 command: self.command(),
                 version: None,
+                quick: false,
             },
             rows: 0,
             seconds: 0.0,

@@ -165,10 +165,13 @@ pub fn installed(file: &Path) -> Result<Vec<Contender>, Error> {
     struct Found {
         contenders: Vec<Contender>,
     }
-    let text = std::fs::read(file).map_err(Error::io(format!(
-        "could not read {}, which `make contenders` writes in howdah's repository",
-        file.display()
-    )))?;
+    if !file.exists() {
+        return Err(Error::Usage(format!(
+            "other people's programs are not installed: in a checkout of howdah, `make contenders` does it (there is no {})",
+            file.display()
+        )));
+    }
+    let text = std::fs::read(file).map_err(Error::io(format!("could not read {}", file.display())))?;
     match serde_json::from_slice::<Found>(&text) {
         Ok(found) => Ok(found.contenders),
         Err(error) => Err(Error::Usage(format!(

@@ -120,6 +120,9 @@ pub struct Conditions {
     pub command: String,
     /// The version of a contender.
     pub version: Option<String>,
+    /// Few rows and one short run, as `--quick` asks for: no figure to compare.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quick: bool,
 }
 
 /// Measurements beside the clock. None where this machine or this server does not show them.

@@ -111,6 +111,7 @@ fn measure(options: &Measurement) -> Result<bool, Error> {
         scratch: options.scratch.clone().unwrap_or_else(|| std::env::temp_dir().join("howdah-bench")),
         repeat: if options.quick { 2 } else { options.rounds },
         warm_up: true,
+        quick: options.quick,
         max_seconds: f64::from(u32::MAX),
         conninfo: options.conninfo.clone(),
         server_pid: options.server_pid,

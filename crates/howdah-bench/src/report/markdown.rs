@@ -24,11 +24,19 @@ pub(super) fn render(summary: &Summary, environment: &str) -> String {
     text
 }
 
-/// How many runs count and how many came to nothing.
+/// How many runs count, how many of them are no figures to compare, and how many came to nothing.
 pub(super) fn counts(summary: &Summary) -> String {
     let runs =
         |count: usize| format!("{} {}", thousands(count as f64), if count == 1 { "run" } else { "runs" });
-    match summary.troubles {
+    let whose = if summary.quick == summary.runs { "They were" } else { "Some were" };
+    let quick = match summary.quick {
+        0 => String::new(),
+        _ => format!(
+            " {whose} made with --quick, few rows and one short run of each method: they show that everything works, \
+             and are no figures to compare."
+        ),
+    };
+    let verified = match summary.troubles {
         0 => format!("{} verified.", runs(summary.runs)),
         troubles => format!(
             "{} verified; {} came to nothing (failed, wrong or skipped) and {} shown as such.",
@@ -36,7 +44,8 @@ pub(super) fn counts(summary: &Summary) -> String {
             thousands(troubles as f64),
             if troubles == 1 { "is" } else { "are" }
         ),
-    }
+    };
+    verified + &quick
 }
 
 fn one_scenario(scenario: &ScenarioSummary) -> String {

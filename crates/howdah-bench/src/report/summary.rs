@@ -15,6 +15,8 @@ pub struct Summary {
     pub scenarios: Vec<ScenarioSummary>,
     /// Runs that count.
     pub runs: usize,
+    /// Those of them that were only to show that everything works.
+    pub quick: usize,
     /// Runs that came to nothing.
     pub troubles: usize,
 }
@@ -90,6 +92,7 @@ impl Summary {
         Summary {
             scenarios: names.into_iter().map(|name| one_scenario(name, records, scenarios)).collect(),
             runs: records.iter().filter(counts).count(),
+            quick: records.iter().filter(counts).filter(|record| record.conditions.quick).count(),
             troubles: records.iter().filter(|record| !record.outcome.counts()).count(),
         }
     }

@@ -59,6 +59,8 @@ pub struct Options {
     /// If true, there is a warm-up; without one a slow method's first run may be one of several that find out its
     /// speed.
     pub warm_up: bool,
+    /// If true, the runs are only to show that everything works, and each record says so.
+    pub quick: bool,
     /// Seconds that a run may take; slower methods load a first part of the rows.
     pub max_seconds: f64,
     /// The server; None: a new cluster of our own for each run, or one for all runs of commands.
@@ -158,6 +160,7 @@ pub fn run(
                     }
                 };
                 record.repetition = repetition;
+                record.conditions.quick = options.quick;
                 runner.keep(&record)?;
                 done += 1;
                 let each = clock.elapsed() / u32::try_from(done).unwrap_or(u32::MAX);

@@ -1,6 +1,6 @@
 //! `howdah bench`: run scenarios, tell how they go, and write what came of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -109,6 +109,7 @@ fn measure(args: &BenchRun, console: Console) -> Result<u8, Error> {
         scratch: scratch(),
         repeat: args.repeat.unwrap_or(if args.quick { 1 } else { 3 }),
         warm_up: !args.quick,
+        quick: args.quick,
         max_seconds: args.max_seconds.unwrap_or(if args.quick { 3.0 } else { 60.0 }),
         conninfo: own.as_ref().map(howdah_server::Server::conninfo).or_else(|| args.dbname.clone()),
         server_pid: own.as_ref().map(howdah_server::Server::pid),
@@ -123,7 +124,9 @@ fn measure(args: &BenchRun, console: Console) -> Result<u8, Error> {
     let environment = environment(&options)?;
     let control = Control::new();
     let signals = SignalWatch::start(&control).ok();
-    let records = match runner::run(&cells, &options, &control, &mut |event| tell(console, &event)) {
+    let mut skipped = BTreeSet::new();
+    let mut tell = |event: Event| tell(console, &event, &mut skipped);
+    let records = match runner::run(&cells, &options, &control, &mut tell) {
         Err(howdah_bench::error::Error::Stopped) => {
             let directory = visible(&options.output.display().to_string());
             console.say(&format!(
@@ -207,15 +210,33 @@ fn unwelcome(records: &[Record]) -> Vec<String> {
     [
         line(Outcome::Wrong, "run stored something wrong", "runs stored something wrong"),
         line(Outcome::Failed, "run failed", "runs failed"),
-        line(Outcome::Skipped, "run could not take place here", "runs could not take place here"),
     ]
     .into_iter()
     .flatten()
+    .chain(skipped(records))
     .collect()
 }
 
-fn tell(console: Console, event: &Event) {
+/// How many runs could not take place, by the reason.
+fn skipped(records: &[Record]) -> Vec<String> {
+    let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
+    let is_skipped = |record: &&Record| record.outcome == Outcome::Skipped && record.repetition > 0;
+    for record in records.iter().filter(is_skipped) {
+        *reasons.entry(record.reason.as_deref().unwrap_or("nobody knows why")).or_default() += 1;
+    }
+    let line = |(reason, runs): (&str, u64)| {
+        let runs = counted(runs, "run could not take place here", "runs could not take place here");
+        visible(&format!("{runs}: {reason}"))
+    };
+    reasons.into_iter().map(line).collect()
+}
+
+/// `skipped` are the reasons for which runs did not take place: each is said once, and at the end how often.
+fn tell(console: Console, event: &Event, skipped: &mut BTreeSet<String>) {
     match event {
+        Event::Ran { record, .. }
+            if record.outcome == Outcome::Skipped
+                && !skipped.insert(record.reason.clone().unwrap_or_default()) => {}
         Event::Making(dataset, rows) => {
             console.say(&format!("making {} rows of {}", count(*rows), dataset.name()));
         }

@@ -41,6 +41,12 @@ fn quick(scenario: &str) -> Vec<Record> {
         assert!(contender || record.seconds > 0.0 && record.rows > 0, "{record:?}");
     }
     let page = fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(fs::read_to_string(out.join("summary.md")).unwrap().contains("made with --quick"));
+    // Once when it is met, and once at the end.
+    let (said, reason) = (said(&output), "programs are not installed");
+    let skipped = records.iter().filter(|record| record.outcome == Outcome::Skipped).count();
+    assert_eq!(said.matches(reason).count(), 2 * skipped.min(1), "{said}");
+    assert!(said.contains("could not take place here: other people's") == (skipped > 0), "{said}");
     let titles = scenarios::find(scenario).unwrap().sections.iter().map(|section| section.title);
     assert!(titles.clone().count() > 0);
     for file in ["summary.csv", "summary.md", "environment.md"] {

@@ -120,6 +120,7 @@ pub(crate) fn run(
             fresh: "new cluster".to_owned(),
             command: "howdah load --write-path copy-text --jobs 1".to_owned(),
             version: None,
+            quick: false,
         },
         rows: u64::from(rows),
         seconds,
