@@ -13,7 +13,7 @@ pub use reported::{ReportedError, ReportedLocation};
 
 use howdah_connect::{LastWords, sqlstate};
 use howdah_encode::Loss;
-use howdah_message::{Message, Part, Respell, Spelling, setting};
+use howdah_message::{Mention, Message, Part, Respell, Setting, Spelling, setting};
 
 /// A failure, with everything a person needs to act on it. Built with `with_*` setters, read with questions.
 #[derive(Clone)]
@@ -159,6 +159,13 @@ impl Error {
     pub(crate) fn prefixed(mut self, prefix: impl Part) -> Self {
         self.0.message = message![prefix, ": ", std::mem::take(&mut self.0.message)];
         self
+    }
+
+    /// Whether the message is [`prefixed`](Error::prefixed) with `option`.
+    pub(crate) fn begins_with(&self, option: Setting) -> bool {
+        let first = self.0.message.mentions().next();
+        self.0.message.as_str().starts_with(option.rust_name())
+            && matches!(first, Some(Mention::Setting(first, _)) if *first == option)
     }
 
     /// The system gives no thread, or what a runtime needs.

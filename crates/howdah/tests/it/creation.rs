@@ -157,7 +157,7 @@ fn the_users_statements_are_part_of_the_load() {
     };
     let exchange = "DELETE FROM t WHERE day = '2024-01-02'";
     for (before, after, option) in [
-        (exchange, "INSERT INTO log SELECT 1/0", "after: division by zero"),
+        (exchange, "INSERT INTO log SELECT 1/0", "after (2 of 2): division by zero"),
         ("DELETE FROM nowhere", "SELECT 1", "before: relation \"nowhere\" does not exist"),
     ] {
         let error = try_load(&database, &with(before, after)).unwrap_err();
@@ -250,6 +250,28 @@ fn own_sql_that_breaks_a_rule_is_not_taken_for_a_record_that_does() {
     // The hint leads somewhere.
     load(&database, &wanted(&format!("SET CONSTRAINTS ALL DEFERRED; {child_first}")));
     assert_eq!(database.sql("SELECT count(*) FROM child"), "1");
+}
+
+#[test]
+fn own_sql_that_makes_a_rule_which_rows_break_says_which_sql_and_how_the_record_is_found() {
+    let database = Database::new();
+    database.sql("CREATE TABLE people (id int PRIMARY KEY); INSERT INTO people VALUES (1), (2)");
+    let file = database.file("t.csv", "nr,person\n1,1\n2,7\n");
+    let key = "ALTER TABLE t ADD FOREIGN KEY (person) REFERENCES people";
+    let error = try_load(&database, &options(&file, "t").after(["SELECT 1", key])).unwrap_err();
+    assert_eq!(error.sqlstate(), Some("23503"), "{error:?}");
+    assert!(error.message().starts_with("after (2 of 2): "), "{error:?}");
+    let hint = error.hint().unwrap();
+    assert!(hint.contains("has the rule before the load") && !hint.contains("DEFERRED"), "{error:?}");
+    // The hint leads somewhere.
+    database.sql(&format!("CREATE TABLE t (nr int, person int); {key}"));
+    let error = try_load(&database, &options(&file, "t")).unwrap_err();
+    assert_eq!(error.location().unwrap().line, Some(3), "{error:?}");
+    // No record of the input is to blame for what was there before.
+    database.sql("ALTER TABLE t DROP CONSTRAINT t_person_fkey; INSERT INTO t VALUES (3, 9)");
+    let error = try_load(&database, &options(&file, "t").mode(Mode::Append).before([key])).unwrap_err();
+    assert!(error.hint().unwrap().contains("there before the load"), "{error:?}");
+    assert!(error.message().starts_with("before: "), "{error:?}");
 }
 
 #[test]

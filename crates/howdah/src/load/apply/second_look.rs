@@ -55,7 +55,9 @@ impl Load<'_> {
         error: Error,
     ) -> Error {
         let refusal = std::error::Error::source(&error).and_then(|cause| cause.downcast_ref());
-        let is_unnamed = error.location().is_none() && refusal.is_some_and(is_about_a_row);
+        let is_unnamed = error.location().is_none()
+            && refusal.is_some_and(is_about_a_row)
+            && !error.begins_with(setting::BEFORE);
         // Later on it is the user's own SQL that fails.
         let is_of_rows = matches!(self.control.snapshot().phase, Phase::Loading | Phase::Indexing);
         let is_staged = matches!(decision.strategy, PublishStrategy::Staged(_));

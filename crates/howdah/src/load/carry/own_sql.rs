@@ -57,12 +57,30 @@ fn of_copy(error: Error, text: &str) -> Error {
         .nothing_changed()
 }
 
-/// A rule of a table that the SQL broke: no record of the input did. Deferred constraints are checked at once by then, so that
-/// they name the record which breaks them.
-fn of_a_rule(error: Error, option: Setting) -> Error {
+/// Whether the SQL makes a rule, which rows that are there can break.
+fn makes_a_rule(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.windows(2).any(|pair| matches!(pair, ["alter", "table" | "domain"] | ["create", "unique"]))
+}
+
+/// A rule of a table that the SQL broke, or that rows break for which the SQL makes it. Otherwise deferred constraints are
+/// checked at once by then, so that they name the record which breaks them.
+fn of_a_rule(error: Error, option: Setting, text: &str) -> Error {
     let state = error.sqlstate().unwrap_or_default();
     if !state.starts_with("23") || error.hint().is_some() {
         return error;
+    }
+    if makes_a_rule(text) {
+        return error.with_hint(match option == setting::AFTER {
+            true => message![
+                "a row of the table breaks the rule that the SQL makes, and the server does not know its line: where the \
+                 table has the rule before the load, the record is named, and ",
+                setting::ON_ERROR.word("ignore"),
+                " keeps such records apart"
+            ],
+            false => "a row that was there before the load breaks the rule that the SQL makes".into(),
+        });
     }
     let may_be_deferred = ["23503", "23505", "23P01"].contains(&state) && option == setting::AFTER;
     error.with_hint(match may_be_deferred {
@@ -91,14 +109,18 @@ impl Load<'_> {
             return Ok(());
         }
         let transaction = self.interruptible(connection, OpenTransaction::of(connection)).await?;
-        for text in texts {
+        for (at, text) in texts.iter().enumerate() {
+            let which = match texts.len() {
+                1 => message![option],
+                of => message![option, format!(" ({} of {of})", at + 1)],
+            };
             let ran = self.run_all(connection, std::slice::from_ref(text)).await;
             if ran.is_ok() && self.interruptible(connection, transaction.is_open(connection)).await? {
                 continue;
             }
             let ran = ran.map_err(|error| of_copy(error, text));
             let failure = match ran {
-                Err(error) => of_a_rule(error, option),
+                Err(error) => of_a_rule(error, option, text),
                 Ok(()) => {
                     let ended = message!["the SQL ended the load's transaction: ", text.clone()];
                     Error::new(ErrorKind::Server, ended)
@@ -116,7 +138,7 @@ impl Load<'_> {
                      '{gid}' takes it away; until then it keeps its locks"
                 );
                 return Err(failure
-                    .prefixed(option)
+                    .prefixed(which)
                     .of_kind(ErrorKind::PartlyCommitted)
                     .with_visible(Committed::Unknown, visible));
             }
@@ -124,11 +146,11 @@ impl Load<'_> {
             let asked = self.control.clean_up(transaction.is_committed(connection)).await;
             if matches!(asked, Some(Ok(true))) {
                 return Err(failure
-                    .prefixed(option)
+                    .prefixed(which)
                     .of_kind(ErrorKind::PartlyCommitted)
                     .with_visible(Committed::Partly, format!("what stood before the COMMIT: {done}")));
             }
-            return Err(failure.prefixed(option));
+            return Err(failure.prefixed(which));
         }
         Ok(())
     }
