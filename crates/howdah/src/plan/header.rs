@@ -1,12 +1,12 @@
 //! The start of the input: what record 1 and the fields below it look like, and whether record 1 is a header.
 
 use howdah_message::{Message, setting};
-use howdah_source::listing::listing;
+use howdah_source::listing::beginning;
 
 use crate::catalog::inferred_type::InferredType;
 use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::options::{HeaderOption, LoadOptions};
+use crate::options::{HeaderOption, LoadOptions, Mode};
 use crate::plan::columns::{are_friendly_names, are_names};
 use crate::plan::header_decision::HeaderDecision;
 use crate::plan::keys::SeenKeys;
@@ -157,7 +157,8 @@ impl Head {
             && self.first_types.iter().all(|own| *own == InferredType::Text);
         if names.is_empty() && could_be_names && self.has_rest && options.columns.column_list.is_none() {
             let are_friendly = are_friendly_names(&self.first, table, options).into_iter().all(|is| is);
-            return Ok(HeaderDecision::StrangeNames { are_friendly });
+            let replaced = (options.target.mode == Mode::Replace && !are_friendly).then(|| table.display());
+            return Ok(HeaderDecision::StrangeNames { are_friendly, replaced });
         }
         if names.is_empty() {
             return Ok(HeaderDecision::NoColumns);
@@ -176,6 +177,19 @@ impl Head {
     }
 }
 
+/// What to do about columns that are others, where a table is replaced: it keeps its own.
+pub(super) fn columns_stay(table: &str, options: &LoadOptions) -> Message {
+    match options.target.mode {
+        Mode::Replace => message![
+            setting::MODE.word("replace"),
+            format!(
+                " keeps the columns of the table: DROP TABLE {table} first, if the input's are to be its columns; "
+            )
+        ],
+        _ => Message::default(),
+    }
+}
+
 /// The error of a record 1 of whose fields `names` stand for columns of `table`, or are left out, and `others` do not, unless
 /// friendly names make them do so.
 fn unclear(
@@ -189,11 +203,11 @@ fn unclear(
     let is_column =
         |name: &&&String| !options.columns.skip_columns.contains(**name) && !name.trim().is_empty();
     let columns: Vec<&&String> = names.iter().filter(is_column).collect();
-    let (table, others) = (table.display(), listing(others));
+    let (table, others) = (table.display(), beginning(others));
     let detail = match columns.is_empty() {
         true => format!("not columns of {table}: {others}"),
         false => {
-            format!("of record 1, columns of {table}: {}; not columns: {others}", listing(&columns))
+            format!("of record 1, columns of {table}: {}; not columns: {others}", beginning(&columns))
         }
     };
     let cure = match are_friendly {
@@ -203,6 +217,7 @@ fn unclear(
     Error::usage("record 1 is neither clearly a header nor clearly data").with_detail(detail).with_hint(
         message![
             cure,
+            columns_stay(&table, options),
             "say which: ",
             setting::HEADER.bool(true),
             " (then use ",

@@ -33,7 +33,11 @@ pub(crate) enum HeaderDecision {
     /// Some fields are no columns of the table, and the caller names the columns.
     NotAllColumns,
     /// No field is a column of the table, though all could be names, and are with friendly ones.
-    StrangeNames { are_friendly: bool },
+    StrangeNames {
+        are_friendly: bool,
+        /// The table, where it is to be replaced, with the columns that it has.
+        replaced: Option<String>,
+    },
     /// No field is a column of the table, nor could all be names.
     NoColumns,
 }
@@ -64,10 +68,18 @@ impl HeaderDecision {
             Self::NotDistinct => Some(message![setting::HEADER.bool(true), " if they are the columns"]),
             Self::Alike => Some(message![setting::HEADER.bool(true), " if it names the columns"]),
             Self::AllText => Some(message![setting::HEADER.bool(false), " if it is data"]),
-            Self::StrangeNames { are_friendly: true } => {
+            Self::StrangeNames { are_friendly: true, .. } => {
                 Some(message!["if it is a header: ", setting::NAMES.word("snake")])
             }
-            Self::StrangeNames { are_friendly: false } => Some(message![
+            Self::StrangeNames { replaced: Some(table), .. } => Some(message![
+                format!("if it is a header: DROP TABLE {table} first, as "),
+                setting::MODE.word("replace"),
+                " keeps the columns that a table has, or ",
+                setting::HEADER.bool(true),
+                " and ",
+                setting::MAP.entry("NAME", "COLUMN")
+            ]),
+            Self::StrangeNames { .. } => Some(message![
                 "if it is a header: ",
                 setting::HEADER.bool(true),
                 " and ",

@@ -2,7 +2,7 @@
 
 use howdah_message::setting;
 use howdah_source::layout::Header;
-use howdah_source::listing::listing;
+use howdah_source::listing::beginning;
 
 use crate::catalog::snake::snake;
 use crate::catalog::table::Table;
@@ -47,7 +47,7 @@ pub(crate) fn check(
             return Err(Error::usage(format!(
                 "record 1 of {input} names none of the columns of {first_input}"
             ))
-            .with_detail(format!("there: {}; here: {}", listing(first), listing(header)))
+            .with_detail(format!("there: {}; here: {}", beginning(first), beginning(header)))
             .with_hint(message![
                 "files without a header need ",
                 setting::HEADER.bool(false),

@@ -3,7 +3,7 @@
 use howdah_encode::TypeShape;
 use howdah_message::{Message, setting};
 use howdah_source::layout::Layouts;
-use howdah_source::listing::listing;
+use howdah_source::listing::beginning;
 use howdah_source::text::sniff::Fit;
 use tokio_postgres::types::Type;
 
@@ -14,7 +14,7 @@ use crate::catalog::types::FIRST_OWN_OID;
 use crate::error::Error;
 use crate::options::{ColumnNames, HeaderOption, LoadOptions};
 use crate::plan::columns::{are_names, find_column, mapped, mapped_field};
-use crate::plan::header::Head;
+use crate::plan::header::{Head, columns_stay};
 use crate::plan::header_decision::HeaderDecision;
 use crate::plan::keys::SeenKeys;
 
@@ -115,7 +115,7 @@ pub(crate) fn for_existing(
     }
     if !problems.is_empty() {
         let cured = if is_header { found_by_friendly_names(&pairs, head, table, options) } else { 0 };
-        return Err(misfit(&problems, head, table, &insertable, cured));
+        return Err(misfit(&problems, head, table, &unnamed(&insertable, &pairs), cured, options));
     }
     finish(head, decision, pairs, layouts, file_column, options)
 }
@@ -135,11 +135,12 @@ fn to_columns(
     options: &LoadOptions,
     problems: &mut Vec<Message>,
 ) {
+    let mut unknown = Vec::new();
     for (pair, friendly) in pairs.iter_mut().zip(friendly) {
         let found = find_column(table, &pair.target, options.columns.column_names)
             .or_else(|| table.columns.iter().find(|column| column.name == friendly.target));
         match found {
-            None => problems.push(format!("{:?} is not a column of {}", pair.target, table.display()).into()),
+            None => unknown.push(&*pair.target),
             Some(column) if column.generated => {
                 let name = &column.name;
                 problems.push(message![
@@ -154,6 +155,12 @@ fn to_columns(
             }
             Some(column) => pair.target.clone_from(&column.name),
         }
+    }
+    let table = table.display();
+    match &unknown[..] {
+        [] => {}
+        [one] => problems.push(format!("{one:?} is not a column of {table}").into()),
+        several => problems.push(format!("not columns of {table}: {}", beginning(several)).into()),
     }
 }
 
@@ -189,10 +196,22 @@ fn found_by_friendly_names(pairs: &[Pair], head: &Head, table: &Table, options: 
     pairs.iter().zip(&friendly).filter(is_cured).count()
 }
 
-/// All that does not fit between the input and `table`, with what there is on both sides; for `cured` fields friendly names
-/// would find a column.
-fn misfit(problems: &[Message], head: &Head, table: &Table, insertable: &[&Column], cured: usize) -> Error {
-    let names: Vec<_> = insertable.iter().map(|column| &column.name).collect();
+/// The columns that no field names.
+fn unnamed<'t>(insertable: &[&'t Column], pairs: &[Pair]) -> Vec<&'t str> {
+    let is_named = |column: &&&Column| pairs.iter().any(|pair| pair.target == column.name);
+    insertable.iter().filter(|column| !is_named(column)).map(|column| &*column.name).collect()
+}
+
+/// All that does not fit between the input and `table`, with the columns that are `left` and what the input has; for `cured`
+/// fields friendly names would find a column.
+fn misfit(
+    problems: &[Message],
+    head: &Head,
+    table: &Table,
+    left: &[&str],
+    cured: usize,
+    options: &LoadOptions,
+) -> Error {
     let (what, hint) = if head.has_keys {
         (
             "keys",
@@ -218,14 +237,20 @@ fn misfit(problems: &[Message], head: &Head, table: &Table, insertable: &[&Colum
             ],
         )
     };
-    let detail =
-        format!("columns of {}: {}; {what}: {}", table.display(), listing(&names), listing(&head.first));
+    let has = format!("{what}: {}", beginning(&head.first));
+    let detail = match left {
+        [] => has,
+        left => {
+            format!("columns of {} that are not in the input: {}; {has}", table.display(), beginning(left))
+        }
+    };
     let cure = match cured {
         0 => Message::default(),
         1 => message![setting::NAMES.word("snake"), " finds a column for 1 of them, "],
         some => message![setting::NAMES.word("snake"), format!(" finds columns for {some} of them, ")],
     };
-    mismatch(problems).with_detail(detail).with_hint(message![cure, hint])
+    let stay = columns_stay(&table.display(), options);
+    mismatch(problems).with_detail(detail).with_hint(message![cure, stay, hint])
 }
 
 /// The column of an existing table that gets the file's name.

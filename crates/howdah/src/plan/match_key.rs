@@ -57,7 +57,7 @@ impl MatchKey {
             option: setting::KEY,
             purpose: message![setting::MODE.word(options.target.mode.name())],
             lacking: Some(message![
-                setting::KEY.list(&["a", "b"]),
+                setting::KEY,
                 " names another key; ",
                 setting::MAP.entry("NAME", "COLUMN"),
                 " renames a column of the input"
@@ -100,7 +100,7 @@ impl MatchKey {
                 indexes.sort_by_key(|index| index.is_deferrable);
                 indexes.into_iter().next()
             }
-            None => Some(only(table, search, indexes)?),
+            None => Some(only(table, search, indexes, loaded)?),
         };
         if conflicts {
             check_arbiter(table, search, found.as_ref(), asked.as_deref().unwrap_or_default())?;
@@ -181,10 +181,23 @@ fn asked(table: &Table, search: &Search<'_>) -> Result<Option<Vec<String>>, Erro
 }
 
 /// The key that goes without saying.
-fn only(table: &Table, search: &Search<'_>, indexes: Vec<Unique>) -> Result<Unique, Error> {
+fn only(
+    table: &Table,
+    search: &Search<'_>,
+    indexes: Vec<Unique>,
+    loaded: &(dyn Fn(&str) -> bool + Sync),
+) -> Result<Unique, Error> {
     let several = indexes.len() > 1 && !indexes.iter().any(|index| index.is_primary);
     let listed: Vec<String> = indexes.iter().map(Unique::display).collect();
-    let hint = message![search.option.list(&["a", "b"]), " says by which columns rows are matched"];
+    // A key that can be typed as it is shown, though it may not be the one that is meant.
+    let first = table.columns.iter().map(|column| &column.name).find(|name| loaded(name));
+    let example: Vec<&str> = match indexes.first() {
+        Some(index) => index.columns.iter().map(String::as_str).collect(),
+        None => first.map(String::as_str).into_iter().collect(),
+    };
+    let key = example.iter().map(|name| display(name)).collect::<Vec<_>>().join(", ");
+    let option = search.option.texts(&example);
+    let hint = message![option.clone(), " says by which columns rows are matched"];
     // A primary key comes first.
     match indexes.into_iter().next() {
         Some(index) if !several => Ok(index),
@@ -198,8 +211,8 @@ fn only(table: &Table, search: &Search<'_>, indexes: Vec<Unique>) -> Result<Uniq
         .with_hint(message![
             "ALTER TABLE ",
             table.display(),
-            " ADD PRIMARY KEY (a, b) makes one of the columns that rows are matched by; where there are several, ",
-            search.option.list(&["a", "b"]),
+            format!(" ADD PRIMARY KEY ({key}), with the columns that tell rows apart, makes one; where there are several, "),
+            option,
             " says which"
         ])),
         None => {

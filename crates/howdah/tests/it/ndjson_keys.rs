@@ -102,10 +102,7 @@ fn keys_match_columns_as_a_header_does_and_strangers_are_named() {
     let file = database.file("t.json", "{\"name\":\"c\",\"Other\":1,\"more\":2}\n");
     let error = try_load(&database, &options(&file, "t")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);
-    assert!(
-        error.message().contains("\"Other\" is not a column of") && error.message().contains("\"more\""),
-        "{error:?}"
-    );
+    assert_eq!(error.message(), "not columns of public.t: \"Other\", more", "{error:?}");
     assert!(error.hint().unwrap().contains("skip_columns="), "{error:?}");
     let skipping = options(&file, "t").skip_columns(["Other"]).map([("more", "n")]);
     load(&database, &skipping);

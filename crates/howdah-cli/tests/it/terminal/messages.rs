@@ -70,6 +70,10 @@ fn a_table_that_does_not_fit_the_mode_or_the_file_is_not_touched() {
     let terminal = Terminal::new();
     terminal.file("people.csv", PEOPLE);
     terminal.file("typo.csv", "id,naem,birth\n1,Ada,1815-12-10\n");
+    let numbers = || (1..30).map(|number| number.to_string());
+    let names: Vec<String> = numbers().map(|number| format!("k{number}")).collect();
+    let values: Vec<String> = numbers().collect();
+    terminal.file("wide.csv", format!("id,{}\n0,{}\n", names.join(","), values.join(",")));
     terminal.sql(TABLE);
     snapshot(
         "tables",
@@ -80,9 +84,15 @@ fn a_table_that_does_not_fit_the_mode_or_the_file_is_not_touched() {
             "howdah load people.csv --table hr.people",
             "howdah load typo.csv --table people",
             "howdah load typo.csv --table people --header",
+            // Another file than the one that made the table.
+            "howdah load wide.csv --table people --mode replace",
+            "howdah load wide.csv --table people --mode replace --header",
         ],
     );
     assert_eq!(terminal.sql("SELECT count(*) FROM people"), "0");
+    // What is said to do it does it.
+    terminal.sql("DROP TABLE public.people");
+    assert_eq!(terminal.run("howdah load wide.csv --table people --mode replace").code, 0);
 }
 
 #[test]
