@@ -111,7 +111,8 @@ class Options(TypedDict, total=False):
     ]
     names: Annotated[
         Literal["keep", "snake"] | None,
-        "What a new table's columns are called: as in the data, or in snake_case. Default: keep.",
+        "What a new table and its columns are called: as the file and its columns, or in snake_case. "
+        "Default: keep.",
     ]
     file_column: Annotated[
         str | None, "A column of text that gets the name of each row's file. Default: none."

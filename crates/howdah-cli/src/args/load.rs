@@ -215,7 +215,7 @@ pub(crate) struct FileColumns {
     #[arg(long, value_name = "HOW", default_value = "all", hide_default_value = true, hide_possible_values = true, value_parser = word!(Inference))]
     pub(crate) infer: Inference,
 
-    /// Names of a new table's columns: keep (the header's) or snake (snake_case)
+    /// Names of a new table and its columns: keep (the file's and the header's) or snake (snake_case)
     #[arg(long, value_name = "HOW", default_value = "keep", hide_possible_values = true, value_parser = word!(ColumnNames))]
     pub(crate) names: ColumnNames,
 

@@ -7,6 +7,7 @@ mod dry_run;
 mod input;
 mod landed;
 mod preview;
+mod wanted_name;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,6 +17,7 @@ use howdah_connect::{Connection, Target};
 use howdah_message::{Message, setting};
 use howdah_source::{Dialect, Input, MorselSource};
 use preview::Preview;
+use wanted_name::WantedName;
 
 use crate::catalog::load_id::LoadId;
 use crate::catalog::name::TableName;
@@ -245,9 +247,9 @@ impl Load<'_> {
         let inputs = self.inputs.clone();
         let usual =
             Arc::new(Dialect::resolve(options.input.format.unwrap_or(Format::Csv), &options.input.dialect)?);
-        let name = target_name(options, &inputs)?;
+        let name = WantedName::of(options, &inputs)?;
         // The name that was asked for, until it is known which table that is.
-        self.report.table = name.display();
+        self.report.table = name.usual().display();
         let control = self.control;
         let connection = tokio::select! {
             connected = self.target.connect() => Arc::new(connected?),
@@ -268,7 +270,7 @@ impl Load<'_> {
         planning: Instant,
         inputs: &[Input],
         usual: &Arc<Dialect>,
-        name: &TableName,
+        name: &WantedName,
     ) -> Result<(), Error> {
         let control = self.control;
         let (morsels, decision) = tokio::select! {
@@ -306,9 +308,10 @@ impl Load<'_> {
         connection: &Arc<Connection>,
         inputs: &[Input],
         usual: &Arc<Dialect>,
-        name: &TableName,
+        name: &WantedName,
     ) -> Result<(MorselSource, Setup), Error> {
         let options = self.options;
+        let name = name.find(connection).await?;
         let session = SessionSettings::read(connection).await?;
         self.report.server_version.clone_from(&session.version);
         if usual.default.is_some() && session.version_num < 160_000 {
@@ -364,19 +367,4 @@ impl Load<'_> {
         self.describe(session, &decision, mapping, summary);
         Ok((morsels.limited(options.input.limit, mapping.header.is_some()), decision))
     }
-}
-
-fn target_name(options: &LoadOptions, inputs: &[Input]) -> Result<TableName, Error> {
-    if let Some(name) = &options.target.table {
-        return Ok(name.clone());
-    }
-    let stem = inputs.iter().find_map(Input::stem);
-    let stem = stem.ok_or_else(|| {
-        let what = match inputs.first().map(|input| &*input.name) {
-            None | Some("-") => "standard input has no name".to_owned(),
-            Some(name) => format!("{name} has no name that a table could have"),
-        };
-        Error::usage(what).with_hint(message!["name the table: ", setting::TABLE.placeholder("NAME")])
-    })?;
-    TableName::exact(&stem)
 }

@@ -204,7 +204,8 @@ words! {
         /// They are the columns' names.
         #[default]
         Keep = "keep",
-        /// In lower case, words joined by `_`; those of an existing table match in this form too.
+        /// In lower case, words joined by `_`; those of an existing table match in this form too. A new table that gets
+        /// the first input's name gets it in this form.
         Snake = "snake",
     }
 

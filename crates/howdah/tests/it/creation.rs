@@ -3,7 +3,8 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use howdah::options::{Mode, OnError};
+use howdah::name::TableName;
+use howdah::options::{ColumnNames, Mode, OnError};
 use howdah::{Committed, Control, ErrorKind, LoadOptions};
 use howdah_testkit::Database;
 use howdah_testkit::waiting::{promised, until};
@@ -272,6 +273,27 @@ fn own_sql_that_makes_a_rule_which_rows_break_says_which_sql_and_how_the_record_
     let error = try_load(&database, &options(&file, "t").mode(Mode::Append).before([key])).unwrap_err();
     assert!(error.hint().unwrap().contains("there before the load"), "{error:?}");
     assert!(error.message().starts_with("before: "), "{error:?}");
+}
+
+#[test]
+fn a_table_that_is_named_for_its_file_gets_a_friendly_name_too_unless_it_has_its_own() {
+    let database = Database::new();
+    let file = database.file("My Flights-2024.csv", "Flight Date\n1\n");
+    let wanted = || LoadOptions::new(&file).column_names(ColumnNames::Snake);
+    assert_eq!(load(&database, &wanted()).table, "public.my_flights_2024");
+    assert_eq!(load(&database, &wanted()).rows, 1);
+    assert_eq!(database.sql("SELECT sum(flight_date) FROM my_flights_2024"), "2");
+    // A name that was asked for stays, and so does the table that was made without friendly names.
+    assert_eq!(
+        load(&database, &wanted().table(TableName::parse("\"A b\"").unwrap())).table,
+        "public.\"A b\""
+    );
+    assert_eq!(load(&database, &LoadOptions::new(&file)).table, "public.\"My Flights-2024\"");
+    assert_eq!(load(&database, &wanted()).table, "public.\"My Flights-2024\"");
+    // What is too long for a name is shortened.
+    let long = database.file(&format!("{}.csv", "Long Name ".repeat(8)), "a\n1\n");
+    let report = load(&database, &LoadOptions::new(&long).column_names(ColumnNames::Snake));
+    assert!(report.table.starts_with("public.long_name_long_name"), "{}", report.table);
 }
 
 #[test]
