@@ -87,8 +87,7 @@ const NOT_SUPPORTED: [(&str, &str); 19] = [
 const AS_URI: &str = "write postgresql://USER@HOST/DATABASE";
 
 /// What to do with characters that mean something in a URI.
-const ESCAPES: &str =
-    "in a user name, password or database name of a URI write %40 for @, %2F for /, %3A for : and %3F for ?";
+const ESCAPES: &str = "in a user name, password or database name of a URI write %40 for @, %2F for /, %3A for :, %3F for ? and %25 for %";
 
 /// Reads a connection string of any of the three kinds.
 ///
@@ -98,10 +97,12 @@ const ESCAPES: &str =
 /// A configuration error, mostly in libpq's words. Nothing is shown that was not understood: it may be a password, or a
 /// piece of one.
 pub(crate) fn parse(text: &str) -> Result<Parameters, Error> {
+    // A shell or a file leaves a space or a line end around a URI; a database's name may begin with one.
+    let trimmed = text.trim();
     // In front of the first `=` or space, so that a value which is a URL does not count.
-    let start = text.split(|c: char| c == '=' || c.is_ascii_whitespace()).next().unwrap_or(text);
+    let start = trimmed.split(|c: char| c == '=' || c.is_ascii_whitespace()).next().unwrap_or(trimmed);
     match start.split_once("://") {
-        Some((scheme, _)) if is_postgresql(scheme) => parse_uri(&text[scheme.len() + "://".len()..]),
+        Some((scheme, _)) if is_postgresql(scheme) => parse_uri(&trimmed[scheme.len() + "://".len()..]),
         Some(_) => Err(Error::configuration("the connection string is a URI of a kind that is not known")
             .with_hint(AS_URI)),
         None if text.contains('=') => parse_pairs(text),
@@ -306,7 +307,10 @@ fn decode(text: &str) -> Result<String, Error> {
                 bytes.push(byte);
                 rest = &rest[2..];
             }
-            None => return Err(Error::configuration("invalid percent-encoded token in URI")),
+            None => {
+                return Err(Error::configuration("invalid percent-encoded token in URI")
+                    .with_hint("a % that stands for itself is written %25"));
+            }
         }
     }
     String::from_utf8(bytes)
@@ -323,6 +327,14 @@ mod tests {
                 parameters.iter().map(|(k, v)| format!("{k}='{v}'")).collect::<Vec<_>>().join(" ")
             }
             Err(error) => error.message().to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_percent_sign_in_a_password_comes_with_how_it_is_written() {
+        for uri in ["postgresql://u:50%@h/d", "postgresql://u:1%zz@h/d", "postgresql://u:a@b@h/d"] {
+            let hint = parse(uri).unwrap_err().hint().map(str::to_owned);
+            assert!(hint.as_deref().unwrap_or_default().contains("%25"), "{uri}: {hint:?}");
         }
     }
 
@@ -390,6 +402,9 @@ mod tests {
             ("postgresql://h?zzz", "missing key/value separator \"=\" in a URI query parameter"),
             ("postgresql://h?user=a=b", "extra key/value separator \"=\" in a URI query parameter"),
             ("postgresql://%zz", "invalid percent-encoded token in URI"),
+            // A file or a shell leaves a space or a line end around it.
+            (" postgresql://h/d\n", "dbname='d' host='h'"),
+            (" d", "dbname=' d'"),
             ("postgresql://%00", "forbidden value %00 in percent-encoded value"),
             (
                 "postgresql://[::1",
