@@ -94,7 +94,8 @@ pub(crate) enum Command {
 }
 
 const SERVER_EXAMPLES: &str = "\
-A server keeps its data in your data directory and listens for this machine only.
+A server listens for this machine only. It keeps its data below $HOWDAH_DATA_DIR, else in
+$XDG_DATA_HOME/howdah or ~/.local/share/howdah; root's lie in /var/lib/howdah, whatever HOME is.
 
 Examples:
   howdah server start

@@ -69,7 +69,9 @@ fn start(server: &Persistent, console: Console) -> Result<Server, Error> {
 fn list(console: Console) -> Result<(), Error> {
     let all = Persistent::all().map_err(|error| server_error(&error))?;
     if all.is_empty() {
-        console.say("there is no server yet");
+        let first = Persistent::named("default").map_err(|error| server_error(&error))?.directory();
+        let place = first.parent().unwrap_or(&first).display().to_string();
+        console.say(&format!("there is no server yet; they lie below {}", visible(&place)));
     }
     let width = all.iter().map(|server| server.name().len()).max().unwrap_or(0);
     for server in all {

@@ -20,7 +20,10 @@ fn a_server_is_used_by_its_name_wherever_a_connection_is_given() {
     assert_eq!(unknown.code, 2, "{}", unknown.shown);
     assert!(unknown.shown.contains("howdah has no server of its own named \"trial\""), "{}", unknown.shown);
     assert!(unknown.shown.contains("howdah server --name trial start makes it\n"), "{}", unknown.shown);
-    assert_eq!(terminal.run("howdah server list").shown, "there is no server yet\n");
+    let none = "there is no server yet; they lie below /home/me";
+    assert_eq!(terminal.run("howdah server list").shown, format!("{none}/servers\n"));
+    let moved = terminal.run("HOWDAH_DATA_DIR=$HOME/elsewhere howdah server list").shown;
+    assert_eq!(moved, format!("{none}/elsewhere\n"));
 
     assert_eq!(terminal.run("howdah server --name trial start").code, 0);
     assert_eq!(terminal.run("howdah server --name trial stop").code, 0);
