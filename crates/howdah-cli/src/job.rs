@@ -369,11 +369,16 @@ mod tests {
             assert_eq!(options(&["a", "--delimiter", tab]).input.dialect.delimiter, Some(b'\t'));
         }
         assert_eq!(options(&["a", "--delimiter", "-"]).input.dialect.delimiter, Some(b'-'));
+        assert_eq!(options(&["a", "--delimiter", "\\x1F"]).input.dialect.delimiter, Some(0x1F));
         for (bad, says) in [
             ("||", "--delimiter takes one byte: \"||\" has 2"),
             ("§", "--delimiter takes one byte: \"§\" has 2 bytes in UTF-8"),
             ("", "--delimiter takes one byte: \"\" is empty"),
             ("\\n", "--delimiter takes one byte: \"\\\\n\" ends a line and cannot be used"),
+            ("\\x0a", "--delimiter takes one byte: \"\\\\x0a\" ends a line and cannot be used"),
+            ("\\x00", "--delimiter takes one byte: \"\\\\x00\" cannot occur in PostgreSQL's text"),
+            ("\\xa7", "--delimiter takes one byte: \"\\\\xa7\" is byte 167, which is no character in UTF-8"),
+            ("\\x1", "--delimiter takes one byte: \"\\\\x1\" has 3"),
         ] {
             assert_eq!(refusal(&["a", "--delimiter", bad]), says);
         }

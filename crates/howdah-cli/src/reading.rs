@@ -84,11 +84,22 @@ fn one_byte(option: &str, text: &str) -> Result<u8, Error> {
         b"\n" | b"\r" | b"\\n" | b"\\r" => Err(refuse("ends a line and cannot be used")),
         b"\0" => Err(refuse("cannot occur in PostgreSQL's text")),
         [byte] => Ok(*byte),
+        [b'\\', b'x', digits @ ..] if digits.len() == 2 && digits.iter().all(u8::is_ascii_hexdigit) => {
+            match u8::from_str_radix(&text[2..], 16).unwrap_or_default() {
+                0 => Err(refuse("cannot occur in PostgreSQL's text")),
+                b'\n' | b'\r' => Err(refuse("ends a line and cannot be used")),
+                byte @ 0x80.. => Err(refuse(&format!("is byte {byte}, which is no character in UTF-8"))),
+                byte => Ok(byte),
+            }
+        }
         [] => Err(refuse("is empty")),
         bytes if text.chars().count() == 1 => {
             Err(refuse(&format!("has {} bytes in UTF-8", bytes.len())).with_hint("COPY has the same limit"))
         }
-        bytes => Err(refuse(&format!("has {}", bytes.len())).with_hint("a tab is written \\t or tab")),
+        bytes => {
+            Err(refuse(&format!("has {}", bytes.len()))
+                .with_hint("a tab is written \\t or tab, byte 1 \\x01"))
+        }
     }
 }
 

@@ -121,7 +121,7 @@ pub(crate) struct Connection {
 #[derive(Debug, Args)]
 #[command(next_help_heading = INPUT_HEADING)]
 pub(crate) struct Input {
-    /// The byte between fields, \t for a tab [default: guessed; tsv, text: tab]
+    /// The byte between fields, \t for a tab, \x01 for byte 1 [default: guessed; tsv, text: tab]
     #[arg(long, value_name = "BYTE", allow_hyphen_values = true)]
     pub(crate) delimiter: Option<String>,
 

@@ -263,6 +263,17 @@ impl<'p> Records<'p> {
                 ", or check ",
                 setting::DELIMITER
             ]);
+        } else if expected == 1 && self.json.is_none() && plan.reading.on_error == OnError::Stop {
+            // A reject file has no hints.
+            error = error.with_hint(message![
+                "if each line is one value, however it reads: ",
+                setting::DELIMITER,
+                " and ",
+                setting::QUOTE,
+                " of bytes that no line has, as \\x01 and \\x02; ",
+                setting::ON_ERROR.word("ignore"),
+                " keeps such records in a file and loads the others"
+            ]);
         }
         BadRecord { span, error }
     }
