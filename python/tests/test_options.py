@@ -7,6 +7,7 @@ import pydoc
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -72,6 +73,17 @@ def test_a_writer_s_defaults_are_those_of_a_stream() -> None:
             "latency_target",
         }:
             assert default(annotation.__metadata__[0]) == default(command[name]), name
+
+
+def test_the_guide_to_the_writer_has_every_option_with_its_default() -> None:
+    guide = (Path(__file__).parents[2] / "docs/python-writer.md").read_text()
+    table = guide.partition("| argument | default | meaning |")[2].partition("\n\n")[0]
+    shown = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", table, re.MULTILINE))
+    of_help = {
+        name: annotation.__metadata__[0].rpartition("Default: ")[2].removesuffix(".")
+        for name, annotation in WriterOptions.__annotations__.items()
+    }
+    assert shown == of_help
 
 
 @pytest.mark.parametrize("function", [howdah.load, howdah.aload, howdah.Writer.__init__])
