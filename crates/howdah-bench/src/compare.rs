@@ -5,8 +5,8 @@ use serde::Serialize;
 use crate::number::{gain, thousands};
 use crate::record::{Conditions, Outcome, Record};
 use crate::report::summary::{ReportCell, Summary};
-use crate::statistics::Spread;
 use crate::table::Table;
+use howdah_doctor::statistics::Spread;
 
 /// Medians nearer than this are the same to anybody who reads them.
 const NOTICEABLE: f64 = 0.05;

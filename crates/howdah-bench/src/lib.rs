@@ -25,7 +25,6 @@ pub mod scenario;
 pub mod scenarios;
 pub mod scratch;
 pub mod server_cpu;
-pub mod statistics;
 pub mod table;
 pub mod worker;
 pub mod writers;

@@ -36,6 +36,11 @@ pub(crate) struct View {
 }
 
 impl View {
+    /// Something that is no load: what is being done, and how much of its time is over.
+    pub(crate) fn of_work(phase: &'static str, fraction: f64, doing: String) -> View {
+        View { phase, fraction: Some(fraction.clamp(0.0, 1.0)), more: vec![doing], ..View::default() }
+    }
+
     /// All of it.
     pub(crate) fn line(&self) -> String {
         format!("{}: {}", self.phase, self.figures(0))

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::figures::bytes;
 use crate::finding::Gap;
 use crate::sql;
+use crate::trials::Trials;
 use crate::verdict::Verdict;
 
 const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
@@ -36,10 +37,12 @@ impl Incoming {
     }
 }
 
-/// Facts, and a load.
+/// Facts, measurements, and a load.
 pub(crate) struct Case<'f> {
     pub(crate) facts: &'f Facts,
     pub(crate) ask: &'f Ask,
+    /// What was measured, if anything was.
+    pub(crate) trials: Option<&'f Trials>,
 }
 
 impl<'f> Case<'f> {

@@ -1,23 +1,38 @@
-//! All rules over the same facts.
+//! All rules over the same facts, and what was measured of what they found.
 
 use howdah::facts::Facts;
 use howdah::message::{Respell, Spelling};
 use serde::Serialize;
 
+use crate::attachment::Attachment;
 use crate::case::{Ask, Case};
-use crate::finding::{Finding, Gap};
+use crate::finding::{Basis, Finding, Gap, Severity};
+use crate::measured::Measured;
 use crate::rules;
+use crate::sql;
+use crate::trials::{TableTrial, Trials};
 use crate::verdict::Verdict;
 
 /// What the rules say.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Diagnosis {
-    /// What matters: what fails a load first, then what costs time.
+    /// What matters: what fails a load first, then what costs time, by the least that it costs as far as that was measured.
     pub findings: Vec<Finding>,
+    /// What was measured and makes no difference that could be told from none.
+    pub no_difference: Vec<NoDifference>,
     /// What could not be seen.
     pub not_seen: Vec<Gap>,
     /// The rules whose things are fine.
     pub fine: Vec<&'static str>,
+}
+
+/// Something without which a load is not faster, as far as the measurement can tell.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NoDifference {
+    /// What it is.
+    pub what: String,
+    /// The share of a load's time that goes with it.
+    pub cost: Measured,
 }
 
 impl Respell for Diagnosis {
@@ -26,9 +41,9 @@ impl Respell for Diagnosis {
     }
 }
 
-/// Judges `facts` for the load `ask`.
-pub fn diagnose(facts: &Facts, ask: &Ask) -> Diagnosis {
-    let case = Case { facts, ask };
+/// Judges `facts`, and what was measured, for the load `ask`.
+pub fn diagnose(facts: &Facts, ask: &Ask, trials: Option<&Trials>) -> Diagnosis {
+    let case = Case { facts, ask, trials };
     let mut diagnosis = Diagnosis::default();
     for rule in rules::all() {
         match rule.verdict(&case) {
@@ -39,7 +54,97 @@ pub fn diagnose(facts: &Facts, ask: &Ask) -> Diagnosis {
             Verdict::DoesNotApply => {}
         }
     }
+    if let Some(trial) = trials.and_then(|trials| trials.table.as_ref()) {
+        weigh(&mut diagnosis.findings, trial);
+        diagnosis.no_difference = no_difference(trial);
+    }
     // Stable: rules of one severity stay in their order.
-    diagnosis.findings.sort_by_key(|finding| finding.severity);
+    diagnosis.findings.sort_by(|a, b| {
+        let least = |finding: &Finding| finding.cost.map_or(0.0, |cost| cost.low);
+        a.severity.cmp(&b.severity).then(least(b).total_cmp(&least(a)))
+    });
     diagnosis
+}
+
+/// Gives each finding what was measured of its attachment. What makes no difference is good to know at most.
+fn weigh(findings: &mut Vec<Finding>, trial: &TableTrial) {
+    for finding in findings.iter_mut() {
+        let Some(cost) = finding.attachment.as_ref().and_then(|attachment| trial.cost(attachment)) else {
+            continue;
+        };
+        if trial.is_clear(cost) {
+            (finding.cost, finding.basis) = (Some(cost), Basis::Measured);
+        } else {
+            finding.evidence.push(format!("measured: no difference, {} of a load's time", cost.percent()));
+            if finding.basis == Basis::Known {
+                (finding.severity, finding.basis) = (Severity::Notice, Basis::Measured);
+            }
+        }
+    }
+    // Another rule knows more of it than that it takes time.
+    let known: Vec<Attachment> = findings
+        .iter()
+        .filter(|finding| finding.id != rules::ONLY_MEASURED)
+        .filter_map(|finding| finding.attachment.clone())
+        .collect();
+    findings.retain(|finding| {
+        finding.id != rules::ONLY_MEASURED || finding.attachment.as_ref().is_none_or(|it| !known.contains(it))
+    });
+}
+
+fn no_difference(trial: &TableTrial) -> Vec<NoDifference> {
+    let attached = trial.attachments().into_iter().filter_map(|attachment| {
+        Some(NoDifference { what: attachment.named(sql::name), cost: trial.cost(&attachment)? })
+    });
+    let log = trial.log_cost().map(|cost| NoDifference { what: "the log".to_owned(), cost });
+    attached.chain(log).filter(|found| !trial.is_clear(found.cost)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use howdah::facts::IndexFacts;
+
+    use super::*;
+    use crate::testing::{healthy, index, seen, table, trial};
+
+    /// The table has an index that no query used, and one that many do.
+    fn with_two(costs: &[(Attachment, f64)]) -> Diagnosis {
+        let mut facts = healthy();
+        let indexes = seen(&mut table(&mut facts).indexes);
+        indexes.push(IndexFacts { scans: 0.0, ..index("lazy", "at") });
+        indexes.push(index("busy", "at"));
+        let trials = Trials { table: Some(trial(costs)), ..Trials::default() };
+        diagnose(&facts, &Ask::default(), Some(&trials))
+    }
+
+    fn of(name: &str) -> Attachment {
+        Attachment::Index(name.into())
+    }
+
+    #[test]
+    fn findings_are_ranked_by_what_was_measured_and_each_index_is_named_once() {
+        let diagnosis = with_two(&[(of("lazy"), 0.2), (of("busy"), 0.4), (of("events_pkey"), 0.01)]);
+        let found: Vec<(&str, f64)> = diagnosis
+            .findings
+            .iter()
+            .map(|finding| (finding.id, finding.cost.map_or(0.0, |cost| (cost.median * 100.0).round())))
+            .collect();
+        assert_eq!(found, [("index.cost", 40.0), ("index.unused", 20.0)]);
+        assert_eq!(diagnosis.findings[1].basis, Basis::Measured);
+        let spared: Vec<&str> = diagnosis.no_difference.iter().map(|it| it.what.as_str()).collect();
+        assert_eq!(spared, ["index events_pkey"]);
+    }
+
+    #[test]
+    fn what_makes_no_difference_is_said_where_it_was_found() {
+        let diagnosis = with_two(&[(of("lazy"), 0.0), (of("busy"), 0.0)]);
+        assert_eq!(diagnosis.findings.len(), 1);
+        // That nobody uses it is so all the same.
+        assert_eq!(diagnosis.findings[0].basis, Basis::Counted);
+        assert_eq!(
+            diagnosis.findings[0].evidence[1],
+            "measured: no difference, 0 % (0 to 0) of a load's time"
+        );
+        assert_eq!(diagnosis.no_difference.len(), 2);
+    }
 }

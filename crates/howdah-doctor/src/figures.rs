@@ -25,6 +25,25 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// A short time: `12 µs`, `4.0 ms`, `1.2 s`.
+pub(crate) fn time(seconds: f64) -> String {
+    match seconds.max(0.0) {
+        s if s < 0.9995e-3 => format!("{:.0} µs", s * 1e6),
+        s if s < 0.9995 => format!("{:.1$} ms", s * 1e3, usize::from(s < 9.95e-3)),
+        s => format!("{s:.1} s"),
+    }
+}
+
+/// Three digits of a rate, which is more than a measurement bears.
+pub(crate) fn rate(n: f64) -> String {
+    let n = n.max(0.0);
+    if n < 1000.0 {
+        return count(n);
+    }
+    let unit = 10_f64.powf(n.log10().floor() - 2.0);
+    count((n / unit).round() * unit)
+}
+
 /// A whole number with its thousands.
 pub(crate) fn count(n: f64) -> String {
     let digits = format!("{:.0}", n.max(0.0));
@@ -52,6 +71,11 @@ mod tests {
             [0.25, 1.0, 90.0, 600.0, 10_800.0, 432_000.0].map(duration),
             ["250 ms", "1 s", "90 s", "10 min", "3 h", "5 days"]
         );
+        assert_eq!(
+            [12e-6, 999.4e-6, 4e-3, 0.0123, 1.23].map(time),
+            ["12 µs", "999 µs", "4.0 ms", "12 ms", "1.2 s"]
+        );
+        assert_eq!([7.4, 1_000.0, 212_345.0, 999_900.0].map(rate), ["7", "1,000", "212,000", "1,000,000"]);
         assert_eq!([0.0, 999.0, 1_234_567.0].map(count), ["0", "999", "1,234,567"]);
     }
 }

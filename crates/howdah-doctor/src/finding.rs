@@ -4,6 +4,9 @@ use howdah::message::{Message, Respell, Spelling};
 use howdah::report::Durability;
 use serde::Serialize;
 
+use crate::attachment::Attachment;
+use crate::measured::Measured;
+
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -31,6 +34,8 @@ impl Severity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
+    /// It was measured here.
+    Measured,
     /// The catalog says so.
     Seen,
     /// The server counted it.
@@ -45,6 +50,7 @@ impl Basis {
     /// In words.
     pub fn name(self) -> &'static str {
         match self {
+            Basis::Measured => "measured here",
             Basis::Seen => "seen in the catalog",
             Basis::Counted => "counted by the server",
             Basis::Computed => "computed, not measured",
@@ -167,6 +173,12 @@ pub struct Finding {
     pub basis: Basis,
     /// What it is.
     pub title: String,
+    /// The share of a load's time that goes with it, if that was measured. Shares of several findings overlap.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Measured>,
+    /// What of the table it is about.
+    #[serde(skip)]
+    pub(crate) attachment: Option<Attachment>,
     /// Why it matters to a load.
     pub why: &'static str,
     /// What was seen.
@@ -183,10 +195,18 @@ impl Finding {
             severity,
             basis,
             title: title.into(),
+            cost: None,
+            attachment: None,
             why: "",
             evidence: Vec::new(),
             remedies: Vec::new(),
         }
+    }
+
+    /// Says what of the table it is about, so that what was measured of it belongs to it.
+    pub(crate) fn about(mut self, attachment: Attachment) -> Finding {
+        self.attachment = Some(attachment);
+        self
     }
 
     /// Adds what was seen.

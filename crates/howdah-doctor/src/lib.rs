@@ -1,8 +1,9 @@
 //! What holds loads into a PostgreSQL server back, and what can be done about it.
 //!
 //! [`Facts::look`] reads what a server and a table are like, without changing anything. [`diagnose`] holds that against rules,
-//! which are pure functions: the same facts give the same [`Diagnosis`], here or on another machine years later. Nothing is
-//! measured, so no finding says which share of a load's time it costs; what could not be seen is listed, and is never fine.
+//! which are pure functions: the same facts give the same [`Diagnosis`], here or on another machine years later. What could not
+//! be seen is listed, and is never fine. Which share of a load's time a finding costs is known only where [`measure`] has led
+//! rows into scratch copies of the table; no transaction with a row in it is ever committed.
 //!
 //! ```
 //! # let database = howdah_testkit::Database::new();
@@ -13,29 +14,38 @@
 //! use howdah_doctor::{Ask, Facts, diagnose};
 //!
 //! let facts = Facts::look(&target, Some(&TableName::parse("events")?), &Control::new())?;
-//! let diagnosis = diagnose(&facts, &Ask::default());
+//! let diagnosis = diagnose(&facts, &Ask::default(), None);
 //! assert!(diagnosis.findings.iter().any(|finding| finding.id == "table.unlogged"));
 //! # Ok::<(), howdah::Error>(())
 //! ```
 
+mod attachment;
 mod case;
 mod diagnosis;
 mod figures;
 mod finding;
+mod measure;
+mod measured;
 mod remedies;
 mod report;
 mod rule;
 mod rules;
 mod sql;
+pub mod statistics;
 #[cfg(test)]
 mod testing;
+mod trials;
 mod verdict;
 
+pub use attachment::{Attachment, Variant};
 pub use case::Ask;
-pub use diagnosis::{Diagnosis, diagnose};
+pub use diagnosis::{Diagnosis, NoDifference, diagnose};
 pub use figures::{bytes, duration};
 pub use finding::{Action, Basis, Effect, Finding, Gap, Remedy, Severity};
 pub use howdah::facts::Facts;
+pub use measure::{Limits, measure};
+pub use measured::Measured;
 pub use report::{FORMAT, Report, Saved};
 pub use rule::Rule;
 pub use rules::{all, find};
+pub use trials::{CommitTrial, NetworkTrial, NotMeasured, Run, TableTrial, Trials};

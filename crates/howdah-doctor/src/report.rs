@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::case::Ask;
 use crate::diagnosis::{Diagnosis, diagnose};
+use crate::figures::{count, duration};
+use crate::trials::Trials;
 
 /// Moves when a key goes or means something else; new keys do not move it.
 pub const FORMAT: u32 = 1;
@@ -20,30 +22,47 @@ pub struct Report {
     pub report: &'static str,
     /// Who wrote it.
     pub howdah_version: &'static str,
-    /// Nothing was measured.
+    /// Whether anything was measured.
     pub measured: bool,
     /// The load that is to come.
     pub ask: Ask,
     /// What follows.
     #[serde(flatten)]
     pub diagnosis: Diagnosis,
+    /// What was measured, run by run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trials: Option<Trials>,
     /// What was looked at.
     pub facts: Facts,
 }
 
 impl Report {
-    /// The report on `facts` for the load `ask`.
-    pub fn new(facts: Facts, ask: Ask) -> Report {
-        let diagnosis = diagnose(&facts, &ask);
+    /// The report on `facts`, and on what was measured, for the load `ask`.
+    pub fn new(facts: Facts, ask: Ask, trials: Option<Trials>) -> Report {
+        let diagnosis = diagnose(&facts, &ask, trials.as_ref());
         Report {
             report_format: FORMAT,
             report: NAME,
             howdah_version: env!("CARGO_PKG_VERSION"),
-            measured: false,
+            measured: trials.is_some(),
             ask,
             diagnosis,
+            trials,
             facts,
         }
+    }
+}
+
+impl Report {
+    /// How fast the table takes rows, in a line, if that was measured.
+    pub fn rate(&self) -> Option<String> {
+        let trial = self.trials.as_ref()?.table.as_ref()?;
+        let mut said = crate::rules::said(trial)?;
+        if let (Some(rows), Some(rate)) = (self.ask.rows, trial.rate()) {
+            let seconds = rows as f64 / rate.median;
+            said.push_str(&format!("; {} rows take {} at that rate", count(rows as f64), duration(seconds)));
+        }
+        Some(said)
     }
 }
 
@@ -67,6 +86,9 @@ pub struct Saved {
     /// The load that was to come.
     #[serde(default)]
     pub ask: Ask,
+    /// What was measured.
+    #[serde(default)]
+    pub trials: Option<Trials>,
 }
 
 impl Saved {
@@ -92,17 +114,20 @@ impl Saved {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::healthy;
+    use crate::attachment::Attachment;
+    use crate::testing::{healthy, trial};
 
     #[test]
     fn a_saved_report_gives_the_same_findings() {
         let mut facts = healthy();
         facts.session.in_recovery = true;
-        let report = Report::new(facts, Ask { rows: Some(7), bytes: None });
+        let costs = [(Attachment::Index("events_pkey".into()), 0.3), (Attachment::Checks, 0.01)];
+        let trials = Trials { seconds: 2.5, table: Some(trial(&costs)), ..Trials::default() };
+        let report = Report::new(facts, Ask { rows: Some(7), bytes: None }, Some(trials));
         let text = serde_json::to_string(&report).unwrap();
         let saved = Saved::read(&text).unwrap();
         assert_eq!((&saved.facts, &saved.ask), (&report.facts, &report.ask));
-        let again = Report::new(saved.facts, saved.ask);
+        let again = Report::new(saved.facts, saved.ask, saved.trials);
         assert!(!again.diagnosis.findings.is_empty());
         assert_eq!(serde_json::to_string(&again).unwrap(), text);
     }

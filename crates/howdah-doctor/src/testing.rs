@@ -5,9 +5,11 @@ use howdah::facts::{
     SettingFacts, StandbyFacts, TableFacts, TableSize,
 };
 
+use crate::attachment::{Attachment, Variant};
 use crate::case::{Ask, Case};
 use crate::finding::{Finding, Gap};
 use crate::rules;
+use crate::trials::{Run, TableTrial, Trials};
 use crate::verdict::Verdict;
 
 /// Settings of a server that is well: name, value, unit, context.
@@ -169,7 +171,11 @@ pub(crate) fn hidden<T>() -> Fact<T> {
 pub(crate) fn verdict_for(id: &str, ask: &Ask, change: impl FnOnce(&mut Facts)) -> Verdict {
     let mut facts = healthy();
     change(&mut facts);
-    rules::find(id).unwrap_or_else(|| panic!("no rule {id}")).verdict(&Case { facts: &facts, ask })
+    rules::find(id).unwrap_or_else(|| panic!("no rule {id}")).verdict(&Case {
+        facts: &facts,
+        ask,
+        trials: None,
+    })
 }
 
 /// What the rule `id` finds.
@@ -218,4 +224,26 @@ pub(crate) fn statements(finding: &Finding, at: usize) -> String {
         crate::finding::Action::Sql(statements) => statements.join(" "),
         other => panic!("{other:?}"),
     }
+}
+
+/// Seven rounds in which each attachment costs its share of the time, and nothing wavers: 10,000 rows in a second.
+pub(crate) fn trial(costs: &[(Attachment, f64)]) -> TableTrial {
+    let mut variants = vec![(Variant::Whole, 0.0), (Variant::WholeAgain, 0.0)];
+    variants.extend(costs.iter().map(|(attachment, cost)| (Variant::Without(attachment.clone()), *cost)));
+    let rounds = (0..=7).flat_map(|round| {
+        variants.iter().map(move |(variant, cost)| Run {
+            round,
+            variant: variant.clone(),
+            seconds: 1.0 - cost,
+            log: 2e6,
+        })
+    });
+    TableTrial { rows: 10_000, bytes: 1_000_000, runs: rounds.collect() }
+}
+
+/// The verdict of the rule `id` on a server that is well and was measured.
+pub(crate) fn measured(id: &str, trials: &Trials) -> Verdict {
+    let (facts, ask) = (healthy(), Ask::default());
+    let case = Case { facts: &facts, ask: &ask, trials: Some(trials) };
+    rules::find(id).unwrap_or_else(|| panic!("no rule {id}")).verdict(&case)
 }

@@ -125,6 +125,8 @@ macro_rules! settings {
 settings! {
     AFTER = "after",
     ALLOW = "allow",
+    ALLOW_BUSY = "allow_busy",
+    ALLOW_EVENT_TRIGGERS = "allow_event_triggers",
     BEFORE = "before",
     BOOLEANS = "booleans",
     COLUMN_COMPRESSION = "column_compression",

@@ -8,7 +8,7 @@ use crate::continuous::Moment;
 use crate::latency::{Latency, Recorder};
 use crate::number;
 use crate::record::{Conditions, Outcome, Record};
-use crate::statistics::{Interval, Spread};
+use howdah_doctor::statistics::{Interval, Spread};
 
 /// The series that runs through the harness and writes nothing.
 const CONTROL: &str = "no-op";

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::record::Record;
 use crate::scenario::{Criterion, Figure, Limit};
-use crate::statistics::Spread;
+use howdah_doctor::statistics::Spread;
 
 /// Share of the machine that may go to other programs before ratios are doubtful; the kernel's own work on files and
 /// sockets takes a few per cent.

@@ -3,7 +3,7 @@
 use super::cell::ReportCell;
 use crate::number::thousands;
 use crate::record::Conditions;
-use crate::statistics::Spread;
+use howdah_doctor::statistics::Spread;
 
 /// From this share of the control's rows a second, a figure may be the harness's own.
 const NEAR: f64 = 0.8;

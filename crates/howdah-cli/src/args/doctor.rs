@@ -6,14 +6,20 @@ use clap::{Args, ValueEnum, ValueHint};
 
 use super::load::Connection;
 
+const MEASURING: &str = "Measuring (nothing that is measured stays)";
+
 const EXAMPLES: &str = "\
-It looks, for less than a second, and changes nothing; any role may do that. It measures nothing:
-what a finding costs on this server it does not say. What the role may not see is listed, with the
-GRANT that shows it, and is never taken for fine.
+It looks, for less than a second, and changes nothing; any role may do that. What the role may not
+see is listed, with the GRANT that shows it, and is never taken for fine.
+
+With --measure it also says which share of a load's time a finding costs here. Rows of the table
+are led into scratch copies of it, whole and less one index, foreign key, trigger … at a time, in
+turns. Each copy is made in a transaction that is rolled back, so nothing stays.
 
 Examples:
   howdah doctor -d shop --table events
   howdah doctor -d shop --table events --rows 40_000_000
+  howdah doctor -d shop --table events --measure
   howdah doctor -d shop --table events --report markdown > ticket.md
   howdah doctor -d shop --report json > looked.json
   howdah doctor --facts looked.json               the same findings, without a server
@@ -38,6 +44,26 @@ pub(crate) struct Doctor {
     /// How much is to come, as 20GB [default: a tenth of the table, else 1GiB]
     #[arg(long, value_name = "BYTES")]
     pub(crate) size: Option<String>,
+
+    /// Measure what each index, key, trigger … of the table costs, on copies of it [default: look only]
+    #[arg(long, conflicts_with_all = ["facts", "list", "explain"], help_heading = MEASURING)]
+    pub(crate) measure: bool,
+
+    /// About how long it measures, in seconds
+    #[arg(long, value_name = "S", default_value = "60", requires = "measure", help_heading = MEASURING)]
+    pub(crate) seconds: String,
+
+    /// How much it writes to the server's log, by scratch copies
+    #[arg(long, value_name = "BYTES", default_value = "512MiB", requires = "measure", help_heading = MEASURING)]
+    pub(crate) bytes: String,
+
+    /// Measure beside others who are at work, and slow them down [default: refuse]
+    #[arg(long, requires = "measure", help_heading = MEASURING)]
+    pub(crate) allow_busy: bool,
+
+    /// Measure although event triggers fire when copies are made [default: refuse]
+    #[arg(long, requires = "measure", help_heading = MEASURING)]
+    pub(crate) allow_event_triggers: bool,
 
     /// Judge a JSON report that was saved, without a server [default: look at the server]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["table", "dbname", "host", "port",

@@ -7,19 +7,24 @@ mod text;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
 
 use howdah::message::{Respell, is_hidden};
 use howdah::name::TableName;
 use howdah::report::ReportedError;
 use howdah::{Control, Error, ErrorKind};
-use howdah_doctor::{Action, Ask, Facts, Report, Saved};
+use howdah_doctor::{Action, Ask, Facts, Limits, Report, Saved, Trials};
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::args::{Doctor, FindingsArg};
 use crate::connection::Server;
 use crate::exit;
+use crate::meter::View;
 use crate::password_argument;
 use crate::program;
+use crate::progress::Progress;
 use crate::render::Console;
 use crate::signals::SignalWatch;
 use crate::spelling::Terminal;
@@ -76,8 +81,9 @@ fn report(args: &Doctor, console: Console, control: &Control) -> Result<Report, 
     if let Some(path) = &args.facts {
         let saved = Saved::read(&read(path)?)?;
         let ask = if typed == Ask::default() { saved.ask } else { typed };
-        return Ok(Report::new(saved.facts, ask));
+        return Ok(Report::new(saved.facts, ask, saved.trials));
     }
+    let limits = limits(args)?;
     let table = args.table.as_deref().map(TableName::parse).transpose()?;
     let mut server = Server::choose(&args.connection, console)?;
     if args.connection.password {
@@ -88,9 +94,50 @@ fn report(args: &Doctor, console: Console, control: &Control) -> Result<Report, 
             Err(error) if error.kind() == ErrorKind::PasswordRequired && server.may_ask(&args.connection) => {
                 server.ask_password()?;
             }
-            done => return Ok(Report::new(done?, typed)),
+            done => {
+                let facts = done?;
+                let trials = match limits {
+                    Some(limits) => Some(measured(&server, &facts, &limits, console, control)?),
+                    None => None,
+                };
+                return Ok(Report::new(facts, typed, trials));
+            }
         }
     }
+}
+
+/// How much measuring may cost, if anything is to be measured.
+fn limits(args: &Doctor) -> Result<Option<Limits>, Error> {
+    let seconds = units::count("--seconds", &args.seconds)? as f64;
+    let bytes = units::bytes("--bytes", &args.bytes)? as f64;
+    let (allow_busy, allow_event_triggers) = (args.allow_busy, args.allow_event_triggers);
+    Ok(args.measure.then_some(Limits { seconds, bytes, allow_busy, allow_event_triggers }))
+}
+
+/// Measures, and says what it does.
+fn measured(
+    server: &Server,
+    facts: &Facts,
+    limits: &Limits,
+    console: Console,
+    control: &Control,
+) -> Result<Trials, Error> {
+    console
+        .say(&format!("measuring for about {:.0} s, on scratch copies that are rolled back", limits.seconds));
+    let doing = Arc::new(Mutex::new(String::new()));
+    let (began, seconds, shown) = (Instant::now(), limits.seconds, Arc::clone(&doing));
+    let view = move |now: Instant| {
+        let spent = now.duration_since(began).as_secs_f64();
+        View::of_work("measuring", spent / seconds, shown.lock().clone())
+    };
+    let progress = Progress::watch(control, console, |_| "rolling back", view).ok().flatten();
+    let trials = howdah_doctor::measure(&server.target, facts, limits, control, &mut |what| {
+        what.clone_into(&mut doing.lock())
+    });
+    if let Some(progress) = progress {
+        progress.finish();
+    }
+    trials
 }
 
 /// A report of a thousand tables has less.
@@ -191,12 +238,26 @@ fn place(report: &Report) -> String {
     line
 }
 
+/// What was measured and makes no difference, in a line, with how much the machine wavers.
+fn no_difference(report: &Report) -> String {
+    let found = &report.diagnosis.no_difference;
+    let mut parts: Vec<String> =
+        found.iter().map(|found| format!("{} {}", found.what, found.cost.percent())).collect();
+    let noise = report.trials.as_ref().and_then(|trials| trials.table.as_ref()?.noise());
+    parts.extend(noise.map(|noise| format!("two runs of the same are {:.0} % apart", noise * 100.0)));
+    parts.join(" · ")
+}
+
 /// How much was found, in a line.
 fn tally(report: &Report) -> String {
     let counted = crate::figures::counted;
     let diagnosis = &report.diagnosis;
+    let measured = match &report.trials {
+        Some(trials) => format!("Measured for {}.", howdah_doctor::duration(trials.seconds)),
+        None => "Nothing was measured.".to_owned(),
+    };
     format!(
-        "{}, {} not seen, {} fine. Nothing was measured.",
+        "{}, {} not seen, {} fine. {measured}",
         counted(diagnosis.findings.len() as u64, "finding", "findings"),
         counted(diagnosis.not_seen.len() as u64, "thing", "things"),
         diagnosis.fine.len(),

@@ -1,6 +1,7 @@
 //! `howdah doctor` against servers and tables into which a state was built: it is found with its evidence and its remedy, and the
 //! remedy, run as it is printed, makes it go away.
 
+mod measuring;
 mod offline;
 mod roles;
 mod secrets;
@@ -96,7 +97,14 @@ fn a_table_that_is_not_there_and_a_server_that_does_not_answer_are_usage() {
     assert_eq!((&report["outcome"], &report["error"]["sqlstate"]), (&"failed".into(), &"42P01".into()));
     assert_eq!(doctor(&["-w", "-h", "/nowhere", "-d", "x"]).status.code(), Some(2));
     assert_eq!(doctor(&["--rows", "no", "-w", "-d", &conninfo]).status.code(), Some(2));
-    for unknown in ["--measure", "--watch", "--app", "--apply", "--try", "--sql", "--baseline"] {
+    for alone in [["--seconds", "5"], ["--bytes", "1MiB"]] {
+        assert_eq!(
+            doctor(&[&["-w", "-d", &conninfo][..], &alone].concat()).status.code(),
+            Some(2),
+            "{alone:?}"
+        );
+    }
+    for unknown in ["--watch", "--app", "--apply", "--try", "--sql", "--baseline"] {
         assert_eq!(doctor(&[unknown]).status.code(), Some(2), "{unknown}");
     }
 }
@@ -114,6 +122,8 @@ fn postgresql_15_is_looked_at_like_later_ones() {
         "doctor::servers::",
         "doctor::secrets::",
         "doctor::nothing_is_found",
+        "doctor::measuring::what_costs_time",
+        "doctor::measuring::a_role_measures",
     ];
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(tests).args(["--test-threads", "2"]).env("HOWDAH_PG_BIN", programs).stdin(Stdio::null());

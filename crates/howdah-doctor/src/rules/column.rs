@@ -2,6 +2,7 @@
 
 use howdah::facts::{ColumnFacts, SequenceFacts, TableFacts};
 
+use crate::attachment::Attachment;
 use crate::case::Case;
 use crate::figures::count;
 use crate::finding::{Action, Basis, Finding, Remedy, Severity};
@@ -26,7 +27,7 @@ pub(super) const RULES: &[Rule] = &[
         title: "a default calls a function for each row",
         condition: "the default of a column calls a volatile function other than nextval",
         why: "where the input does not fill the column the function is called for each row, and rows are inserted one by one and not \
-              by the thousand; what that costs here was not measured",
+              by the thousand",
         remedy: "fill the column in the input",
         judge: default,
     },
@@ -34,7 +35,7 @@ pub(super) const RULES: &[Rule] = &[
         id: "column.generated",
         title: "a column is computed as rows come",
         condition: "a column is GENERATED … STORED",
-        why: "its expression is computed for each row; what that costs here was not measured",
+        why: "its expression is computed for each row",
         remedy: "from PostgreSQL 18 on a VIRTUAL column computes when it is read",
         judge: generated,
     },
@@ -42,7 +43,7 @@ pub(super) const RULES: &[Rule] = &[
         id: "column.toast",
         title: "wide values are compressed by pglz",
         condition: "values of a column are more than 2 kB wide on average, and are compressed by pglz",
-        why: "the server compresses each of them as it comes, and lz4 takes less time for it; what it costs here was not measured",
+        why: "the server compresses each of them as it comes, and lz4 takes less time for it",
         remedy: "lz4, for new rows; EXTERNAL for what is compressed already",
         judge: toast,
     },
@@ -140,6 +141,7 @@ fn generated(case: &Case<'_>) -> Judged {
         });
         let price = "readers compute it, and no index can have it";
         Finding::new(Severity::Costs, Basis::Known, format!("{on}.{name} is computed as rows come"))
+            .about(Attachment::Generated(column.name.clone()))
             .seen("attgenerated = s")
             .remedy(
                 Remedy::new(action, "the same with STORED, which writes the table anew", price)

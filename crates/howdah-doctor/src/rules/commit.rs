@@ -25,8 +25,7 @@ pub(super) const RULES: &[Rule] = &[
         id: "commit.delay",
         title: "commits are held back",
         condition: "commit_delay is greater than 0",
-        why: "a commit waits for others that might come, which none of a load's few connections gains from; what it costs here was not \
-              measured",
+        why: "a commit waits for others that might come, which none of a load's few connections gains from",
         remedy: "set it back",
         judge: delay,
     },

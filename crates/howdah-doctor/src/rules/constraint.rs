@@ -1,5 +1,6 @@
 //! What else rows are held against.
 
+use crate::attachment::Attachment;
 use crate::case::Case;
 use crate::figures::bytes;
 use crate::finding::{Action, Basis, Finding, Remedy, Severity};
@@ -13,7 +14,7 @@ pub(super) const RULES: &[Rule] = &[
         id: "constraint.exclusion",
         title: "each row is searched for conflicts",
         condition: "an exclusion constraint",
-        why: "the server searches its index for each row, before and after it is in; what that costs here was not measured",
+        why: "the server searches its index for each row, before and after it is in",
         remedy: "partition by the column that is compared by =, so that indexes are small",
         judge: exclusion,
     },
@@ -21,7 +22,7 @@ pub(super) const RULES: &[Rule] = &[
         id: "constraint.check",
         title: "a CHECK calls a function for each row",
         condition: "a CHECK that calls a function which is not written in C",
-        why: "the server calls it for each row; what that costs here was not measured. A plain comparison costs little",
+        why: "the server calls it for each row. A plain comparison costs little",
         remedy: "write the condition out; or check all rows at once, after the load",
         judge: check,
     },
@@ -40,6 +41,7 @@ fn exclusion(case: &Case<'_>) -> Judged {
             Basis::Known,
             format!("{} is searched for each row", sql::qualified(&index.schema, &index.name)),
         )
+        .about(Attachment::Index(index.name.clone()))
         .seen(format!("indisexclusion, method {}, {}", sql::name(&index.method), bytes(index.bytes)))
         .remedy(
             Remedy::new(action, "the table of today", "the table has to be made anew").needs(owner(table)),

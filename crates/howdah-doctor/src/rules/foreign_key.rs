@@ -3,6 +3,7 @@
 use howdah::message;
 use howdah::message::setting;
 
+use crate::attachment::Attachment;
 use crate::case::Case;
 use crate::figures::{bytes, count};
 use crate::finding::{Action, Basis, Finding, Remedy, Severity};
@@ -16,7 +17,7 @@ pub(super) const RULES: &[Rule] = &[
         id: "fk.cost",
         title: "parents are looked up for each row",
         condition: "the table has a foreign key",
-        why: "the server runs a query for each row, and locks the parent's row; what that costs here was not measured",
+        why: "the server runs a query for each row, and locks the parent's row",
         remedy: "validate all rows at once, after the load; or let them come in the order of the parents",
         judge: cost,
     },
@@ -47,6 +48,7 @@ fn cost(case: &Case<'_>) -> Judged {
         let of = sql::table(table);
         let rebuild = "nobody else can get at the table, nor change its parents, until the load commits; one connection";
         let finding = Finding::new(Severity::Costs, Basis::Known, format!("the foreign key {} looks up {parent} for each row", sql::name(&key.name)))
+            .about(Attachment::ForeignKey(key.name.clone()))
             .seen(format!("{} → {parent} ({})", sql::names(&key.columns), sql::names(&key.parent_columns)));
         if key.is_inherited {
             let whole = "look at the partitioned table: a partition cannot be without its key".to_owned();

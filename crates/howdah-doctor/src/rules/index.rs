@@ -4,6 +4,7 @@ use howdah::facts::{IndexFacts, TableFacts};
 use howdah::message;
 use howdah::message::setting;
 
+use crate::attachment::Attachment;
 use crate::case::Case;
 use crate::figures::{bytes, count};
 use crate::finding::{Basis, Finding, Gap, Remedy, Severity};
@@ -26,7 +27,7 @@ pub(super) const RULES: &[Rule] = &[
         title: "an index is covered by another",
         condition: "a B-tree index that is no key, whose columns with their operator classes, collations and order begin another one's, \
                     with the same predicate and expressions",
-        why: "rows go into both; what that costs here was not measured",
+        why: "rows go into both",
         remedy: "drop the covered one",
         judge: duplicate,
     },
@@ -34,7 +35,8 @@ pub(super) const RULES: &[Rule] = &[
         id: "index.unused",
         title: "an index that no query used",
         condition: "idx_scan is 0, the counters are older than 30 days, and the index is no key",
-        why: "rows go into it, and nobody was seen to gain from it; what that costs here was not measured. When an index was made is not known, and standbys count their own queries",
+        why: "rows go into it, and nobody was seen to gain from it. When an index was made is not known, and \
+              standbys count their own queries",
         remedy: "a candidate: look at the standbys' counters, and at what runs once a quarter, and drop it",
         judge: unused,
     },
@@ -42,7 +44,7 @@ pub(super) const RULES: &[Rule] = &[
         id: "index.after-load",
         title: "building indexes afterwards may be faster",
         condition: "the table has at least two indexes that are no keys, and is empty or gets more rows than it has",
-        why: "to lead each row into each index takes longer than to build the indexes once from all rows; which it is here was not measured",
+        why: "to lead each row into each index may take longer than to build the indexes once from all rows",
         remedy: "have them dropped and built again in the load's transaction",
         judge: after_load,
     },
@@ -51,7 +53,7 @@ pub(super) const RULES: &[Rule] = &[
         title: "a GIN index takes many keys of each row",
         condition: "an index of the method gin",
         why: "each row brings as many keys as its value has parts. With fastupdate they go to a list first, and whoever fills it waits until it \
-              is merged; what that costs here was not measured",
+              is merged",
         remedy: "build it after the load; without the list, if even times matter more than the rate",
         judge: gin,
     },
@@ -81,6 +83,7 @@ fn invalid(case: &Case<'_>) -> Judged {
                 "reads the table, and needs room for the index once more",
             );
             Finding::new(Severity::Costs, Basis::Seen, format!("{} is not valid", named(index)))
+                .about(Attachment::Index(index.name.clone()))
                 .seen(format!("indisready and not indisvalid; {}", bytes(index.bytes)))
                 .remedy(again.needs(owner(table)))
                 .remedy(drop_index(table, index, "none: no query uses it"))
@@ -96,6 +99,7 @@ fn duplicate(case: &Case<'_>) -> Judged {
         let price = format!("{other} is larger, so a query that used this one reads a little more");
         Some(
             Finding::new(Severity::Costs, Basis::Seen, format!("{} is covered by {other}", named(index)))
+                .about(Attachment::Index(index.name.clone()))
                 .seen(format!(
                     "{}, {} scans since the counters began",
                     bytes(index.bytes),
@@ -127,6 +131,7 @@ fn unused(case: &Case<'_>) -> Judged {
     };
     let findings = suspects.into_iter().map(|index| {
         Finding::new(Severity::Costs, Basis::Counted, format!("no query used {}", named(index)))
+            .about(Attachment::Index(index.name.clone()))
             .seen(format!(
                 "0 scans in {days:.0} days, if the index is that old; not a key, {}",
                 bytes(index.bytes)
@@ -169,6 +174,7 @@ fn gin(case: &Case<'_>) -> Judged {
             Basis::Known,
             format!("{} takes many keys of each row", named(index)),
         )
+        .about(Attachment::Index(index.name.clone()))
         .seen(format!(
             "method gin, {}, fastupdate {}",
             bytes(index.bytes),

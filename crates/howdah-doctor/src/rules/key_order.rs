@@ -17,8 +17,8 @@ pub(super) const RULES: &[Rule] = &[
         title: "rows come to an index in random order",
         condition: "an index of at least 64 MB whose leading column has a correlation below 0.1, or one whose leading column gets random \
                     UUIDs by default",
-        why: "each row goes into another page of the index: pages have to be read, and are logged whole after each checkpoint; what that \
-              costs here was not measured. A load sorts the rows of a part by such an index",
+        why: "each row goes into another page of the index: pages have to be read, and are logged whole after each checkpoint. A \
+              load sorts the rows of a part by such an index",
         remedy: "keys that grow: uuidv7() (PostgreSQL 18), or a bigint identity",
         judge: random_key,
     },
@@ -26,7 +26,7 @@ pub(super) const RULES: &[Rule] = &[
         id: "index.cache",
         title: "indexes are larger than the server's memory for pages",
         condition: "the indexes together are larger than three quarters of shared_buffers, and one of them gets rows in random order",
-        why: "pages that a row needs have to be read, by the operating system's memory at best; how many here was not measured",
+        why: "pages that a row needs have to be read, by the operating system's memory at best",
         remedy: "partitions by time, keys that grow, fewer indexes; or more shared_buffers",
         judge: cache,
     },

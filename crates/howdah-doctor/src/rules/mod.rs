@@ -8,6 +8,7 @@ mod disk;
 mod foreign_key;
 mod index;
 mod key_order;
+mod measured;
 mod replication;
 mod server;
 mod session;
@@ -17,6 +18,8 @@ mod upkeep;
 mod wal;
 
 use crate::rule::Rule;
+
+pub(crate) use measured::{INDEX_COST as ONLY_MEASURED, said};
 
 /// Every rule, in the order in which a reader meets their findings.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
@@ -36,6 +39,7 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
         commit::RULES,
         wal::RULES,
         session::RULES,
+        measured::RULES,
     ]
     .into_iter()
     .flatten()
@@ -79,7 +83,7 @@ mod tests {
         for table in [None, Some(TableFacts::default())] {
             facts.table = table;
             let ask = Ask::default();
-            let case = Case { facts: &facts, ask: &ask };
+            let case = Case { facts: &facts, ask: &ask, trials: None };
             for rule in all() {
                 let verdict = rule.verdict(&case);
                 assert!(
@@ -94,7 +98,7 @@ mod tests {
     #[test]
     fn nothing_is_found_on_a_server_and_a_table_that_are_well() {
         let (facts, ask) = (healthy(), Ask::default());
-        let case = Case { facts: &facts, ask: &ask };
+        let case = Case { facts: &facts, ask: &ask, trials: None };
         for rule in all() {
             let verdict = rule.verdict(&case);
             assert!(matches!(verdict, Verdict::Fine | Verdict::DoesNotApply), "{}: {verdict:?}", rule.id);

@@ -42,8 +42,7 @@ pub(super) const RULES: &[Rule] = &[
         title: "each statement is written down again",
         condition: "log_statement is mod or all, log_duration is on, log_min_duration_statement or \
                     auto_explain.log_min_duration is 0, pgaudit.log has write, or track_functions is on",
-        why: "a COPY is one statement, so little of it; of rows that are written by single statements each is a line of the log. \
-              What it costs here was not measured",
+        why: "a COPY is one statement, so little of it; of rows that are written by single statements each is a line of the log",
         remedy: "switch it off for the role that loads",
         judge: logging,
     },

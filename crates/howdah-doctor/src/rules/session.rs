@@ -10,7 +10,7 @@ pub(super) const RULES: &[Rule] = &[
         id: "net.tls",
         title: "a connection within the machine is encrypted",
         condition: "the session is encrypted and its address is a loopback one",
-        why: "both ends encrypt what nobody else can read; what it costs here was not measured",
+        why: "both ends encrypt what nobody else can read",
         remedy: "connect by the Unix socket, or without TLS on this machine only. Elsewhere TLS stays",
         judge: tls,
     },

@@ -41,7 +41,7 @@ pub(super) const RULES: &[Rule] = &[
         title: "row-level security applies to the role",
         condition: "row_security_active() for the table and the role",
         why: "the server refuses COPY into such a table, so rows go to a staging table first and are inserted from there: they are \
-              written twice. What that costs here was not measured",
+              written twice",
         remedy: "load as a role to which the policies do not apply",
         judge: row_security,
     },

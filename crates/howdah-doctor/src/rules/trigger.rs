@@ -2,6 +2,7 @@
 
 use howdah::facts::{TableFacts, TriggerFacts};
 
+use crate::attachment::Attachment;
 use crate::case::Case;
 use crate::finding::{Basis, Finding, Remedy, Severity};
 use crate::remedies::owner;
@@ -15,8 +16,7 @@ pub(super) const RULES: &[Rule] = &[
         title: "a function runs for each row",
         condition: "an enabled trigger FOR EACH ROW on INSERT",
         why: "the server calls it for each row; where it runs BEFORE, rows are inserted one by one and not by the thousand. A load then \
-              takes one connection by itself, since what the function finds depends on which rows are in already. What it costs here was \
-              not measured",
+              takes one connection by itself, since what the function finds depends on which rows are in already",
         remedy: "a statement trigger that gets all rows at once, a generated column; or disable it, and do its work in one statement",
         judge: of_rows,
     },
@@ -24,7 +24,7 @@ pub(super) const RULES: &[Rule] = &[
         id: "trigger.statement",
         title: "rows are kept for a trigger",
         condition: "an enabled trigger FOR EACH STATEMENT on INSERT that has a transition table",
-        why: "all rows of a statement are kept twice, in memory and then on disk; what that costs here was not measured",
+        why: "all rows of a statement are kept twice, in memory and then on disk",
         remedy: "disable it, and do its work in one statement afterwards",
         judge: of_statements,
     },
@@ -51,6 +51,7 @@ fn triggers(case: &Case<'_>, which: fn(&TriggerFacts) -> bool, title: &str) -> J
             Basis::Known,
             format!("the trigger {} {title}", sql::name(&trigger.name)),
         )
+        .about(Attachment::Trigger(trigger.name.clone()))
         .seen(format!("{time} INSERT on {}, calls {}()", sql::table(table), sql::name(&trigger.function)))
         .remedy(disable(table, trigger))
     });

@@ -34,7 +34,7 @@ pub(super) const RULES: &[Rule] = &[
                     checkpoint begins; or more than 30 % of at least ten checkpoints were requested. The bytes stand for the log that the \
                     load writes, which is rather more. Not on Aurora, AlloyDB and Neon, which have no such checkpoints",
         why: "after each checkpoint every page that changes is logged whole again, and written twice. That is much for keys in random \
-              order and little for rows that are only added; what it costs here was not measured",
+              order and little for rows that are only added",
         remedy: "let the log grow further between checkpoints",
         judge: checkpoints,
     },

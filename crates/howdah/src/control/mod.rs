@@ -2,6 +2,7 @@
 //! never calls back; front ends poll.
 
 mod clean_up;
+mod connected;
 pub(crate) mod liveness;
 pub(crate) mod lock_watch;
 pub(crate) mod runtime;

@@ -16,8 +16,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::name::TableName;
 use crate::control::Control;
-use crate::control::runtime::runtime;
-use crate::control::stoppable::{cancelled, interruptible};
 use crate::error::{Error, ErrorKind};
 
 pub use columns::{ColumnFacts, SequenceFacts};
@@ -75,19 +73,7 @@ impl Facts {
     /// # Errors
     /// There is no connection, the server is too old, or somebody said stop. What the role may not see is no error.
     pub fn look(target: &Target, table: Option<&TableName>, control: &Control) -> Result<Facts, Error> {
-        let target = &target.clone().with_fallback_application_name(crate::APPLICATION_NAME);
-        control.begin();
-        let runtime = runtime()?;
-        let done = runtime.block_on(async {
-            let connection = tokio::select! {
-                connected = target.connect() => connected?,
-                () = control.cancelled() => return Err(cancelled()),
-            };
-            interruptible(&connection, control, gather(&connection, table)).await
-        });
-        // A name that no resolver answers for would keep us: threads that look names up cannot be stopped.
-        runtime.shutdown_background();
-        done
+        control.connected(target, async |connection| gather(connection, table).await)
     }
 }
 

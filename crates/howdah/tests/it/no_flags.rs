@@ -27,7 +27,7 @@ fn no_string_of_the_library_spells_an_option_of_the_command() {
 #[test]
 fn an_option_that_a_message_names_is_a_method_or_field_in_rust() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let texts: Vec<String> = ["howdah", "howdah-connect", "howdah-source"]
+    let texts: Vec<String> = ["howdah", "howdah-connect", "howdah-source", "howdah-doctor"]
         .iter()
         .flat_map(|library| sources(&crates.join(library).join("src")))
         .map(|file| std::fs::read_to_string(file).unwrap())

@@ -2,15 +2,19 @@
 
 use howdah_doctor::{Action, Report};
 
-use super::{place, tally, typed};
+use super::{no_difference, place, tally, typed};
 use crate::figures::visible;
 
 /// The report.
 pub(super) fn of(report: &Report) -> String {
     let diagnosis = &report.diagnosis;
     let mut out = format!("## howdah doctor\n\n{}\n\n{}\n", plain(&place(report)), tally(report));
+    if let Some(rate) = report.rate() {
+        out.push_str(&format!("\nMeasured: {rate}.\n"));
+    }
     for finding in &diagnosis.findings {
-        out.push_str(&format!("\n### {}: {}\n\n", plain(finding.id), plain(&finding.title)));
+        let cost = finding.cost.map(|cost| format!(", {} of the time", cost.percent())).unwrap_or_default();
+        out.push_str(&format!("\n### {}{cost}: {}\n\n", plain(finding.id), plain(&finding.title)));
         out.push_str(&format!(
             "*{}*, {}. {}.\n\n",
             finding.severity.name(),
@@ -36,6 +40,17 @@ pub(super) fn of(report: &Report) -> String {
                 format!("undo: {}", remedy.undo),
             ];
             out.push_str(&format!("\n{}\n", notes.map(|note| plain(&note)).join(" · ")));
+        }
+    }
+    if !diagnosis.no_difference.is_empty() {
+        out.push_str("\n### Measured, and no difference that could be told from none\n\n");
+        out.push_str(&format!("{}\n", plain(&no_difference(report))));
+    }
+    let not_measured: Vec<_> = report.trials.iter().flat_map(|trials| &trials.not_measured).collect();
+    if !not_measured.is_empty() {
+        out.push_str("\n### Not measured\n\n");
+        for left_out in not_measured {
+            out.push_str(&format!("- {}\n", plain(&format!("{}: {}", left_out.what, left_out.why))));
         }
     }
     if !diagnosis.not_seen.is_empty() {

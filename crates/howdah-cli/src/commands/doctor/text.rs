@@ -2,7 +2,7 @@
 
 use howdah_doctor::{Effect, Finding, Remedy, Report, Severity};
 
-use super::{place, tally, typed};
+use super::{no_difference, place, tally, typed};
 use crate::figures::visible;
 
 /// Prose is broken into lines of this many columns.
@@ -14,6 +14,9 @@ const INDENT: usize = 9;
 pub(super) fn of(report: &Report, verbose: bool) -> String {
     let diagnosis = &report.diagnosis;
     let mut lines = vec![visible(&place(report))];
+    if let Some(rate) = report.rate() {
+        lines.extend(wrapped(&format!("measured: {rate}"), 0));
+    }
     for finding in &diagnosis.findings {
         lines.push(String::new());
         lines.push(head(finding));
@@ -29,6 +32,17 @@ pub(super) fn of(report: &Report, verbose: bool) -> String {
     lines.push(String::new());
     if diagnosis.findings.is_empty() {
         lines.push("nothing that was seen here will fail a load, hurt it or hold it back".to_owned());
+    }
+    if !diagnosis.no_difference.is_empty() {
+        lines.push("measured, and no difference that could be told from none:".to_owned());
+        lines.extend(wrapped(&no_difference(report), 2));
+    }
+    let not_measured = report.trials.iter().flat_map(|trials| &trials.not_measured);
+    for (at, left_out) in not_measured.enumerate() {
+        if at == 0 {
+            lines.push("not measured:".to_owned());
+        }
+        lines.extend(wrapped(&format!("{}: {}", left_out.what, left_out.why), 2));
     }
     if !diagnosis.not_seen.is_empty() {
         lines.push("not seen, so nobody knows whether it is fine:".to_owned());
@@ -58,7 +72,8 @@ fn head(finding: &Finding) -> String {
         Severity::Costs => "-",
         Severity::Notice => ".",
     };
-    format!("{mark} {}: {}", finding.id, visible(&finding.title))
+    let cost = finding.cost.map(|cost| format!(", {} of the time", cost.percent())).unwrap_or_default();
+    format!("{mark} {}{cost}: {}", finding.id, visible(&finding.title))
 }
 
 fn remedied(lines: &mut Vec<String>, label: &str, remedy: &Remedy) {

@@ -1,0 +1,210 @@
+//! Rows of the table and keys of its parents, in the form in which COPY takes them again. They stay in memory, and are shown to
+//! nobody.
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{SinkExt, TryStreamExt, pin_mut};
+use howdah::facts::{ForeignKeyFacts, TableFacts};
+use howdah::tokio_postgres::{self, Client, CopyInSink};
+
+use super::question;
+use crate::sql;
+
+/// Messages of this size are nearly as fast as larger ones.
+const MESSAGE: usize = 16 * 1024;
+/// Places of the table from which rows are taken.
+const PLACES: u64 = 8;
+/// Of a partitioned table, which has no pages of its own.
+const MOST_ROWS: u64 = 50_000;
+
+/// Rows for COPY.
+pub(super) struct Rows {
+    /// Their columns.
+    pub(super) columns: Vec<String>,
+    pub(super) count: u64,
+    pub(super) bytes: u64,
+    messages: Vec<Message>,
+}
+
+/// Some rows, as they are sent together.
+struct Message {
+    rows: u64,
+    bytes: Bytes,
+}
+
+/// Rows of the table, and for each of its foreign keys the keys that they refer to.
+pub(super) struct Sample {
+    pub(super) rows: Rows,
+    pub(super) parents: Vec<(ForeignKeyFacts, Rows)>,
+}
+
+/// Reads runs of neighbours from several places of the table, of some `most` bytes together: in their order, as they came.
+///
+/// # Errors
+/// The server refuses, or the connection is lost.
+pub(super) async fn read(
+    client: &Client,
+    table: &TableFacts,
+    most: f64,
+) -> Result<Sample, tokio_postgres::Error> {
+    // Rows and parents are of one moment.
+    client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
+    let read = read_within(client, table, most).await;
+    client.batch_execute("ROLLBACK").await?;
+    read
+}
+
+async fn read_within(
+    client: &Client,
+    table: &TableFacts,
+    most: f64,
+) -> Result<Sample, tokio_postgres::Error> {
+    let columns = table.columns.seen().into_iter().flatten();
+    let columns: Vec<String> =
+        columns.filter(|column| !column.is_generated).map(|column| column.name.clone()).collect();
+    let parts = parts(client, table, most).await?;
+    let from = |list: &str, condition: &str| {
+        let selects = parts.iter().map(|part| format!("(SELECT {list} FROM {part}{condition})"));
+        selects.collect::<Vec<_>>().join(" UNION ALL ")
+    };
+    let rows = copy_out(client, &from(&quoted(&columns), ""), columns, most * 2.0).await?;
+    let mut parents = Vec::new();
+    for key in table.foreign_keys.seen().into_iter().flatten() {
+        let list = quoted(&key.columns);
+        let present: Vec<String> =
+            key.columns.iter().map(|column| format!("{} IS NOT NULL", quote(column))).collect();
+        let within = if parts.iter().any(|part| part.contains(" WHERE ")) { " AND " } else { " WHERE " };
+        let condition = format!("{within}{}", present.join(" AND "));
+        let sql = format!("SELECT DISTINCT {list} FROM ({}) AS k", from(&list, &condition));
+        parents.push((key.clone(), copy_out(client, &sql, key.columns.clone(), f64::INFINITY).await?));
+    }
+    Ok(Sample { rows, parents })
+}
+
+/// What stands behind FROM for each place.
+async fn parts(client: &Client, table: &TableFacts, most: f64) -> Result<Vec<String>, tokio_postgres::Error> {
+    let name = sql::table(table);
+    if table.kind == "p" {
+        return Ok(vec![format!("(SELECT * FROM {name} LIMIT {MOST_ROWS}) AS t")]);
+    }
+    let regclass = sql::literal(&name);
+    let pages = format!(
+        "SELECT pg_catalog.pg_relation_size({regclass}::pg_catalog.regclass) / pg_catalog.current_setting('block_size')::int8"
+    );
+    let pages = question::number(client, &pages).await?.unwrap_or(0.0);
+    // Large values lie elsewhere, so that few pages hold much.
+    let share = most / table.bytes_now().max(1.0);
+    let wanted = (pages * share).ceil();
+    if wanted >= pages || pages < PLACES as f64 * 2.0 {
+        return Ok(vec![name]);
+    }
+    let each = (wanted / PLACES as f64).ceil();
+    Ok((0..PLACES)
+        .map(|place| {
+            let first = (pages * place as f64 / PLACES as f64).floor();
+            let end = first + each;
+            format!("{name} WHERE ctid >= '({first},0)' AND ctid < '({end},0)'")
+        })
+        .collect())
+}
+
+/// All rows of `sql`, or the first of them that make `most` bytes. The server sends each in a message of its own.
+async fn copy_out(
+    client: &Client,
+    sql: &str,
+    columns: Vec<String>,
+    most: f64,
+) -> Result<Rows, tokio_postgres::Error> {
+    let stream = client.copy_out(&format!("COPY ({sql}) TO STDOUT (FORMAT binary)")).await?;
+    pin_mut!(stream);
+    let mut rows = Rows { columns, count: 0, bytes: 0, messages: Vec::new() };
+    let mut message = BytesMut::with_capacity(MESSAGE);
+    let mut sent = 0;
+    while let Some(row) = stream.try_next().await? {
+        // The last one is no row; it is sent anew.
+        if row[..] == TRAILER {
+            break;
+        }
+        rows.count += 1;
+        rows.bytes += row.len() as u64;
+        message.extend_from_slice(&row);
+        if message.len() >= MESSAGE {
+            rows.messages.push(Message { rows: rows.count - sent, bytes: message.split().freeze() });
+            sent = rows.count;
+        }
+        if rows.bytes as f64 >= most {
+            break;
+        }
+    }
+    rows.messages.push(Message { rows: rows.count - sent, bytes: message.freeze() });
+    Ok(rows)
+}
+
+/// The end of binary COPY.
+const TRAILER: [u8; 2] = [0xff, 0xff];
+
+impl Rows {
+    /// Leaves out the last of them, so that some `share` is left, and no fewer than `fewest`.
+    pub(super) fn shorten(&mut self, share: f64, fewest: u64) {
+        let wanted = (self.count as f64 * share).max(fewest as f64);
+        let (mut count, mut bytes) = (0, 0);
+        let kept = self.messages.iter().take_while(|message| {
+            let is_needed = (count as f64) < wanted;
+            if is_needed {
+                count += message.rows;
+                bytes += message.bytes.len() as u64;
+            }
+            is_needed
+        });
+        let kept = kept.count();
+        self.messages.truncate(kept);
+        (self.count, self.bytes) = (count, bytes);
+    }
+
+    /// Sends them all into `into`, which has their columns.
+    ///
+    /// # Errors
+    /// The server refuses, or the connection is lost.
+    pub(super) async fn send(&self, client: &Client, into: &str) -> Result<(), tokio_postgres::Error> {
+        let statement = format!("COPY {into} ({}) FROM STDIN (FORMAT binary)", quoted(&self.columns));
+        let sink: CopyInSink<Bytes> = client.copy_in(&statement).await?;
+        pin_mut!(sink);
+        for message in &self.messages {
+            sink.feed(message.bytes.clone()).await?;
+        }
+        sink.feed(Bytes::from_static(&TRAILER)).await?;
+        sink.finish().await?;
+        Ok(())
+    }
+}
+
+/// A name as the server takes it, whatever is in it.
+pub(super) fn quote(name: &str) -> String {
+    howdah::name::quote(name)
+}
+
+/// Names in a list.
+pub(super) fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_rows_are_whole_messages_from_the_front() {
+        let rows = || Rows {
+            columns: Vec::new(),
+            count: 30,
+            bytes: 300,
+            messages: (0..3).map(|_| Message { rows: 10, bytes: Bytes::from_static(&[0; 100]) }).collect(),
+        };
+        for (share, fewest, left) in
+            [(1.0, 0, 30), (0.5, 0, 20), (0.01, 0, 10), (0.01, 15, 20), (0.9, 40, 30)]
+        {
+            let mut rows = rows();
+            rows.shorten(share, fewest);
+            assert_eq!((rows.count, rows.bytes, rows.messages.len() as u64), (left, left * 10, left / 10));
+        }
+    }
+}

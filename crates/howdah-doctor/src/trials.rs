@@ -1,0 +1,268 @@
+//! What was measured on a user's server: every run, so that what is made of them can be made again from a saved report.
+
+use serde::{Deserialize, Serialize};
+
+use crate::attachment::{Attachment, Variant};
+use crate::measured::Measured;
+use crate::statistics::{Interval, Spread};
+
+/// Everything that was measured.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Trials {
+    /// How long it took, in seconds.
+    pub seconds: f64,
+    /// The way to the server.
+    pub network: Option<NetworkTrial>,
+    /// What a commit waits for.
+    pub commit: Option<CommitTrial>,
+    /// What each part of the table costs.
+    pub table: Option<TableTrial>,
+    /// What could not be measured.
+    pub not_measured: Vec<NotMeasured>,
+}
+
+/// Something that could not be measured.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NotMeasured {
+    /// What it is.
+    pub what: String,
+    /// Why not.
+    pub why: String,
+}
+
+/// The way to the server and back.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NetworkTrial {
+    /// Seconds of statements that do nothing, one after the other.
+    pub round_trips: Vec<f64>,
+    /// Bytes a second that went to the server, the best of a few times; `None`: not measured.
+    pub upload: Option<f64>,
+}
+
+impl NetworkTrial {
+    /// Seconds of a round trip.
+    pub fn round_trip(&self) -> Option<f64> {
+        Spread::of(self.round_trips.iter().copied()).map(|spread| spread.median)
+    }
+}
+
+/// Commits of a small message to the log, under each of the settings in turns.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CommitTrial {
+    /// Seconds of a commit that waits for nothing.
+    pub off: Vec<f64>,
+    /// Seconds of a commit that waits for this server's disk.
+    pub local: Vec<f64>,
+    /// Seconds of a commit that waits for standbys too; none where no standby is to be waited for.
+    pub standby: Vec<f64>,
+}
+
+impl CommitTrial {
+    /// Seconds that a commit waits for the disk: never less than nothing.
+    pub fn flush(&self) -> Option<f64> {
+        Some((median(&self.local)? - median(&self.off)?).max(0.0))
+    }
+
+    /// Seconds that a commit waits for standbys, after the disk.
+    pub fn standby_wait(&self) -> Option<f64> {
+        Some((median(&self.standby)? - median(&self.local)?).max(0.0))
+    }
+}
+
+fn median(seconds: &[f64]) -> Option<f64> {
+    Spread::of(seconds.iter().copied()).map(|spread| spread.median)
+}
+
+/// One run: rows went into a fresh copy by COPY, and were rolled back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// The round; round 0 warms up and counts for nothing.
+    pub round: u32,
+    /// The copy.
+    pub variant: Variant,
+    /// Seconds of the COPY.
+    pub seconds: f64,
+    /// Bytes that were written to the log meanwhile, by whomever.
+    pub log: f64,
+}
+
+/// Rows of the table, led into copies of it that begin empty.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TableTrial {
+    /// Rows of a run.
+    pub rows: u64,
+    /// Bytes of a run as they are sent.
+    pub bytes: u64,
+    /// Every run.
+    pub runs: Vec<Run>,
+}
+
+/// Below this share of the time nothing is worth a remedy.
+const LEAST: f64 = 0.05;
+
+impl TableTrial {
+    /// Seconds of `variant` in each round that has the whole table twice, with the mean of these two.
+    fn paired(&self, variant: &Variant) -> Vec<(f64, f64)> {
+        let of = |round: u32, variant: &Variant| {
+            let run = self.runs.iter().find(|run| run.round == round && run.variant == *variant);
+            run.map(|run| run.seconds).filter(|seconds| *seconds > 0.0)
+        };
+        let mut rounds: Vec<u32> = self.runs.iter().map(|run| run.round).filter(|round| *round > 0).collect();
+        rounds.dedup();
+        let pair = |round: u32| {
+            let whole = f64::midpoint(of(round, &Variant::Whole)?, of(round, &Variant::WholeAgain)?);
+            Some((of(round, variant)?, whole))
+        };
+        rounds.into_iter().filter_map(pair).collect()
+    }
+
+    /// The share of the time that goes when `variant` stands for the whole table; `None`: there are too few rounds.
+    fn saved(&self, variant: &Variant) -> Option<Measured> {
+        Measured::of(self.paired(variant).into_iter().map(|(without, whole)| 1.0 - without / whole))
+    }
+
+    /// The share of the time that goes without `attachment` alone. Such shares overlap: they must not be added.
+    pub fn cost(&self, attachment: &Attachment) -> Option<Measured> {
+        self.saved(&Variant::Without(attachment.clone()))
+    }
+
+    /// Everything whose cost was measured.
+    pub(crate) fn attachments(&self) -> Vec<Attachment> {
+        let mut attachments: Vec<Attachment> = Vec::new();
+        for run in &self.runs {
+            if let Variant::Without(attachment) = &run.variant
+                && !attachments.contains(attachment)
+            {
+                attachments.push(attachment.clone());
+            }
+        }
+        attachments
+    }
+
+    /// The share of the time that goes without the log.
+    pub fn log_cost(&self) -> Option<Measured> {
+        self.saved(&Variant::Unlogged)
+    }
+
+    /// How far apart two runs of the same table are, as a share.
+    pub fn noise(&self) -> Option<f64> {
+        let runs = self.paired(&Variant::WholeAgain);
+        let apart = runs.into_iter().map(|(again, whole)| ((again - whole) / whole).abs() * 2.0);
+        Spread::of(apart).map(|spread| spread.median)
+    }
+
+    /// Whether a share is more than nothing, and more than this machine's noise.
+    pub fn is_clear(&self, share: Measured) -> bool {
+        share.low > 0.0 && share.median > LEAST.max(self.noise().unwrap_or(0.0))
+    }
+
+    /// Rows a second that the whole table takes over one connection.
+    pub fn rate(&self) -> Option<Measured> {
+        self.rate_of(&Variant::Whole)
+    }
+
+    /// Rows a second that a table without any of the attachments takes.
+    pub fn bare_rate(&self) -> Option<Measured> {
+        self.rate_of(&Variant::Bare)
+    }
+
+    fn rate_of(&self, variant: &Variant) -> Option<Measured> {
+        let runs = self.runs.iter().filter(|run| run.round > 0 && run.variant == *variant);
+        Measured::of(runs.map(|run| self.rows as f64 / run.seconds))
+    }
+
+    /// Bytes of the log that a row of the whole table brings, its indexes' entries with it.
+    pub fn log_per_row(&self) -> Option<f64> {
+        let runs = self.runs.iter().filter(|run| run.round > 0 && run.variant == Variant::Whole);
+        let log = Spread::of(runs.map(|run| run.log))?;
+        (self.rows > 0).then(|| log.median / self.rows as f64)
+    }
+
+    /// Whole rounds, without the one that warms up.
+    pub fn rounds(&self) -> usize {
+        self.paired(&Variant::Whole).len()
+    }
+}
+
+/// The interval around a median needs more than a few runs.
+pub(crate) const FEWEST_ROUNDS: usize = 3;
+
+impl Measured {
+    /// The median of paired runs, with its interval.
+    fn of(values: impl IntoIterator<Item = f64>) -> Option<Measured> {
+        let values: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
+        if values.len() < FEWEST_ROUNDS {
+            return None;
+        }
+        let interval = Interval::of_median(values.iter().copied())?;
+        let median = Spread::of(values.iter().copied())?.median;
+        Some(Measured { median, low: interval.low, high: interval.high, rounds: values.len() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rounds in which `variant` takes `without` seconds and the whole table `first` and `last`.
+    fn trial(variant: &Variant, rounds: &[(f64, f64, f64)]) -> TableTrial {
+        let run = |round: usize, variant: &Variant, seconds: f64| Run {
+            round: u32::try_from(round).unwrap(),
+            variant: variant.clone(),
+            seconds,
+            log: 2000.0,
+        };
+        let mut runs = Vec::new();
+        for (round, (first, without, last)) in rounds.iter().enumerate() {
+            runs.push(run(round, &Variant::Whole, *first));
+            runs.push(run(round, variant, *without));
+            runs.push(run(round, &Variant::WholeAgain, *last));
+        }
+        TableTrial { rows: 1000, bytes: 8000, runs }
+    }
+
+    #[test]
+    fn a_cost_is_what_goes_without_the_thing_and_the_first_round_counts_for_nothing() {
+        let attachment = Attachment::Index("i".into());
+        let variant = Variant::Without(attachment.clone());
+        let measured = trial(&variant, &[(9.0, 9.0, 9.0), (1.0, 0.5, 1.0), (1.1, 0.5, 0.9), (1.0, 0.6, 1.0)]);
+        let share = measured.cost(&attachment).unwrap();
+        assert_eq!((share.median, share.rounds), (0.5, 3));
+        assert!((share.low - 0.4).abs() < 1e-9 && share.high == 0.5, "{share:?}");
+        assert!(measured.is_clear(share));
+        assert_eq!(measured.log_per_row(), Some(2.0));
+        assert_eq!(measured.cost(&Attachment::Checks), None);
+        assert_eq!(measured.rounds(), 3);
+    }
+
+    #[test]
+    fn what_is_within_the_noise_or_maybe_nothing_is_not_measured() {
+        let attachment = Attachment::Checks;
+        let variant = Variant::Without(attachment.clone());
+        // Ten per cent each time, on a machine that wavers by thirty.
+        let noisy =
+            trial(&variant, &[(1.0, 1.0, 1.0), (0.85, 0.9, 1.15), (1.15, 0.9, 0.85), (0.85, 0.9, 1.15)]);
+        assert!(!noisy.is_clear(noisy.cost(&attachment).unwrap()));
+        // Once it was slower without.
+        let doubtful = trial(&variant, &[(1.0, 1.0, 1.0), (1.0, 0.8, 1.0), (1.0, 1.1, 1.0), (1.0, 0.8, 1.0)]);
+        assert!(!doubtful.is_clear(doubtful.cost(&attachment).unwrap()));
+        // Four per cent, surely: not worth a remedy.
+        let small = trial(&variant, &[(1.0, 1.0, 1.0), (1.0, 0.96, 1.0), (1.0, 0.96, 1.0), (1.0, 0.96, 1.0)]);
+        assert!(!small.is_clear(small.cost(&attachment).unwrap()));
+        let few = trial(&variant, &[(1.0, 1.0, 1.0), (1.0, 0.5, 1.0), (1.0, 0.5, 1.0)]);
+        assert_eq!(few.cost(&attachment), None);
+    }
+
+    #[test]
+    fn a_commit_waits_for_the_disk_beyond_the_way_there() {
+        let commit =
+            CommitTrial { off: vec![1.0, 2.0, 3.0], local: vec![5.0, 4.0, 6.0], standby: Vec::new() };
+        assert_eq!((commit.flush(), commit.standby_wait()), (Some(3.0), None));
+        assert_eq!(CommitTrial { off: vec![2.0], local: vec![1.0], standby: vec![4.0] }.flush(), Some(0.0));
+    }
+}
