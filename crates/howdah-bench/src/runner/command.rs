@@ -12,10 +12,10 @@ use super::verify::{count_of, verify};
 use crate::cell::Cell;
 use crate::command::{Command, CommandTask, Input};
 use crate::error::Error;
+use crate::input_files::InputFiles;
 use crate::measure;
 use crate::process::without_variables;
 use crate::record::{Evidence, Outcome, Record};
-use crate::scratch::Scratch;
 use crate::server_cpu::{ServerCpu, machine_busy_s};
 
 /// How long to wait for backends of the last client to end: their last milliseconds belong to the run.
@@ -142,7 +142,7 @@ impl CommandRun<'_> {
     fn verify_long_field(&self, bytes: u64, record: &mut Record) -> Result<(), Error> {
         let query = format!("SELECT count(*), max(octet_length(body)) FROM {TABLE}");
         let found = self.server.database.row(&query)?.join(" rows, the longest field of ");
-        let wanted = format!("3 rows, the longest field of {}", Scratch::length_of_long_field(bytes));
+        let wanted = format!("3 rows, the longest field of {}", InputFiles::length_of_long_field(bytes));
         if found == wanted && record.rows == 3 {
             record.outcome = Outcome::Verified;
         } else {

@@ -9,8 +9,8 @@ use crate::command::Programs;
 use crate::contender::Contender;
 use crate::dataset::Checksum;
 use crate::error::Error;
+use crate::input_files::InputFiles;
 use crate::record::Record;
-use crate::scratch::Scratch;
 
 /// What a run needs besides its cell.
 pub(super) struct Context<'a> {
@@ -19,7 +19,7 @@ pub(super) struct Context<'a> {
     /// Other people's programs.
     pub(super) contenders: Result<&'a [Contender], &'a str>,
     /// The generated files.
-    pub(super) scratch: &'a Scratch,
+    pub(super) scratch: &'a InputFiles,
     /// When the program is killed.
     pub(super) limit: Duration,
     /// Where a stop is asked for, which kills the program too.

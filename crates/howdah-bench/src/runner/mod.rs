@@ -27,9 +27,9 @@ use crate::contender::{self, Contender};
 use crate::continuous::{Buffer, Offer, Peak, RowSchedule};
 use crate::dataset::{Checksum, Dataset};
 use crate::error::Error;
+use crate::input_files::InputFiles;
 use crate::record::{Outcome, Record};
 use crate::rounds::orders;
-use crate::scratch::Scratch;
 
 /// Rows of the first warm-up of a cell that may be slow.
 const PROBE: u64 = 100;
@@ -114,7 +114,7 @@ pub fn run(
     let contenders = contender::installed(Path::new(contender::AVAILABLE)).map_err(|error| error.to_string());
     let mut runner = Runner {
         options,
-        scratch: Scratch::new(&options.scratch, options.seed)?,
+        scratch: InputFiles::new(&options.scratch, options.seed)?,
         raw: BufWriter::new(file),
         sums: BTreeMap::new(),
         contenders,
@@ -231,7 +231,7 @@ impl Place {
 
 struct Runner<'a> {
     options: &'a Options,
-    scratch: Scratch,
+    scratch: InputFiles,
     raw: BufWriter<File>,
     contenders: Result<Vec<Contender>, String>,
     servers: Servers,

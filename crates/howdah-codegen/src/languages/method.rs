@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{literal, rows};
+use super::{cursor, literal};
 use crate::model::{Kind, Module, Statement};
 
 /// What a method gives, by which templates lay it out.
@@ -30,7 +30,7 @@ impl Form {
 
 /// Whether a method that reads by a cursor of the server stands beside it.
 pub(crate) fn is_streamed(statement: &Statement) -> bool {
-    Form::of(statement) == Form::All && rows::can_have_a_cursor(statement)
+    Form::of(statement) == Form::All && cursor::can_have_a_cursor(statement)
 }
 
 /// Whether a method for many sets of parameters stands beside it. One without parameters has nothing to repeat.

@@ -1,5 +1,6 @@
 //! Code from a model: a view of names, types and literals, made here, and templates that only lay it out.
 
+mod cursor;
 mod custom;
 mod delimiter;
 mod dynamic;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::languages::{about, dynamic};
-use crate::model::{Custom, Fragment, Kind, Module, Statement, Table, TypeName, TypeRef};
+use crate::languages::about;
+use crate::model::{Custom, Kind, Module, Statement, Table, TypeName, TypeRef};
 
 /// Names, types and nullability of columns, in order. Equal shapes are the same row.
 pub(crate) type Shape = Vec<(String, TypeName, bool, Option<Custom>, bool)>;
@@ -81,26 +81,6 @@ pub(crate) fn owners(module: &Module) -> Result<Vec<RowOf>, Vec<Diagnostic>> {
         table.map_or(RowOf::Own, RowOf::Table)
     };
     Ok(module.statements.iter().map(owner).collect())
-}
-
-/// Whether DECLARE CURSOR certainly takes a statement: it begins as a query does, and no word in it can change rows.
-///
-/// `WITH … INSERT …` is the reason to look at all words. A name or a text of such a word only costs the stream.
-pub(crate) fn can_have_a_cursor(statement: &Statement) -> bool {
-    let begins = matches!(statement.sql.first(), Some(Fragment::Text(_)));
-    let text = dynamic::texts(statement).join(" ").to_ascii_lowercase();
-    let text = text.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '(');
-    // The words of a comment are none of the statement.
-    if !begins || text.starts_with(['-', '/']) {
-        return false;
-    }
-    let mut words =
-        text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty());
-    match words.next() {
-        Some("select" | "values" | "table") => true,
-        Some("with") => !words.any(|word| matches!(word, "insert" | "update" | "delete" | "merge")),
-        _ => false,
-    }
 }
 
 fn rowful(module: &Module) -> impl Iterator<Item = &Statement> {

@@ -9,7 +9,7 @@ use howdah_source::{Cutter, Field, Morsel, MorselSource, Piece, Span, WorkerStat
 use crate::control::Control;
 use crate::error::{Error, ErrorKind};
 use crate::infer::lattice::ascent::{Ascent, PieceAscent};
-use crate::infer::lattice::kept::ValuePosition;
+use crate::infer::lattice::mostly::ValuePosition;
 use crate::infer::lattice::{ColumnLattice, Observed};
 use crate::options::OnError;
 use crate::plan::Plan;

@@ -6,7 +6,7 @@
 
 pub(crate) mod ascent;
 mod json;
-pub(crate) mod kept;
+pub(crate) mod mostly;
 mod number;
 pub(crate) mod spellings;
 mod temporal;
@@ -16,7 +16,7 @@ mod tests;
 use howdah_source::Spelling;
 
 use crate::catalog::inferred_type::InferredType;
-use kept::{Class, ValuePosition};
+use mostly::{Class, ValuePosition};
 use spellings::Spellings;
 
 /// A set of types, one bit each. `Text` takes everything and needs no bit.
@@ -169,7 +169,7 @@ impl ColumnLattice {
         let types = value.types();
         self.longest = self.longest.max(value.written.len());
         self.possible = self.possible.intersection(types);
-        kept::count(&mut self.classes, types, value.written, spot);
+        mostly::count(&mut self.classes, types, value.written, spot);
         self.spellings.see(value, types);
         if types == TypeSet::NONE {
             self.count_marker(value.written);
@@ -185,7 +185,7 @@ impl ColumnLattice {
             *count += more;
         }
         self.longest = self.longest.max(other.longest);
-        kept::merge(&mut self.classes, &other.classes);
+        mostly::merge(&mut self.classes, &other.classes);
         self.spellings.merge(other.spellings);
     }
 

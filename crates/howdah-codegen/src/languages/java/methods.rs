@@ -7,10 +7,11 @@ use super::types::JavaType;
 use super::view::{Binder, Constant, EnumClass, Field, Joiner, Label, Method, Reader, Record};
 use super::words::parameter_scope;
 use super::{Row, Writer};
+use crate::languages::cursor;
 use crate::languages::dynamic::{self, Step};
 use crate::languages::method::{self, Form};
 use crate::languages::names;
-use crate::languages::rows::{self, RowOf};
+use crate::languages::rows::RowOf;
 use crate::model::{self, Fragment, Kind, Role, Statement};
 use crate::source::lexer;
 
@@ -117,7 +118,7 @@ impl Writer<'_> {
             form: Form::of(statement),
             streamed: method::is_streamed(statement),
             batched,
-            looped: rows::can_have_a_cursor(statement),
+            looped: cursor::can_have_a_cursor(statement),
             varies,
             text,
             item_text,

@@ -8,7 +8,7 @@ use howdah_source::spelling::Spelled;
 use crate::catalog::name::display;
 use crate::catalog::table::{Column, Table};
 use crate::infer::lattice::ColumnLattice;
-use crate::infer::lattice::kept::KeptFrom;
+use crate::infer::lattice::mostly::KeptFrom;
 use crate::infer::spelling_advice::{self, SeenColumn};
 use crate::load::Load;
 use crate::options::{Inference, LoadOptions};

@@ -11,12 +11,12 @@ use crate::dataset::{Dataset, Part, write_whole};
 use crate::error::Error;
 
 /// A directory of generated files. A file that is there is complete and is used again.
-pub struct Scratch {
+pub struct InputFiles {
     directory: PathBuf,
     seed: u64,
 }
 
-impl Scratch {
+impl InputFiles {
     /// Makes the directory when it is missing.
     ///
     /// # Errors
@@ -25,7 +25,7 @@ impl Scratch {
         let doing = || format!("could not make {}", directory.display());
         fs::create_dir_all(directory).map_err(Error::io(doing()))?;
         let directory = directory.canonicalize().map_err(Error::io(doing()))?;
-        Ok(Scratch { directory, seed })
+        Ok(InputFiles { directory, seed })
     }
 
     /// The data set as CSV.
@@ -58,7 +58,7 @@ impl Scratch {
         })
     }
 
-    /// Returns true if [`Scratch::csv`] finds the file made.
+    /// Returns true if [`InputFiles::csv`] finds the file made.
     #[must_use]
     pub fn has_csv(&self, dataset: Dataset, rows: u64) -> bool {
         self.directory.join(self.stem(dataset, rows) + ".csv").exists()
@@ -155,7 +155,7 @@ impl Scratch {
         })
     }
 
-    /// The length of the long field of [`Scratch::one_long_field`] in bytes, without the quotes that only the file has.
+    /// The length of the long field of [`InputFiles::one_long_field`] in bytes, without the quotes that only the file has.
     #[must_use]
     pub fn length_of_long_field(bytes: u64) -> u64 {
         let filling = bytes.saturating_sub(2);
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn the_long_field_is_as_long_as_said_and_well_formed() {
         let directory = tempfile::tempdir().unwrap();
-        let path = Scratch::new(directory.path(), 1).unwrap().one_long_field(1_000).unwrap();
+        let path = InputFiles::new(directory.path(), 1).unwrap().one_long_field(1_000).unwrap();
         let text = fs::read_to_string(path).unwrap();
         let body = text
             .strip_prefix("id,body\n1,short\n2,")
@@ -195,13 +195,13 @@ mod tests {
         assert_eq!(body.len(), 1_000);
         let inner = body.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap();
         assert!(!inner.replace("\"\"", "").contains('"'));
-        assert_eq!(inner.replace("\"\"", "\"").len() as u64, Scratch::length_of_long_field(1_000));
+        assert_eq!(inner.replace("\"\"", "\"").len() as u64, InputFiles::length_of_long_field(1_000));
     }
 
     #[test]
     fn a_file_that_is_there_is_used_again() {
         let directory = tempfile::tempdir().unwrap();
-        let scratch = Scratch::new(directory.path(), 1).unwrap();
+        let scratch = InputFiles::new(directory.path(), 1).unwrap();
         let path = scratch.csv(Dataset::Readings, 10).unwrap();
         fs::write(&path, "kept").unwrap();
         assert_eq!(scratch.csv(Dataset::Readings, 10).unwrap(), path);
