@@ -26,7 +26,7 @@ ARGS ?=
 ROWS ?= 1000000
 EVENTS := build/github-events-$(ROWS).csv
 
-.PHONY: help run test test-rust test-python test-steady test-promises oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer bench-codegen picture java-driver node-driver go-driver rust-crates
+.PHONY: help run test test-rust test-python test-steady test-promises oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer bench-codegen picture java-driver node-driver go-driver rust-crates spark
 
 help: ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -158,6 +158,12 @@ build/node/ready: crates/howdah-codegen/tests/typescript/package-lock.json
 
 go-driver: ## pgx from the proxy of Go's modules into its cache, for the tests of generated Go
 	cd crates/howdah-codegen/tests/go && go mod download
+
+spark: .venv/spark ## PySpark into .venv (460 MB), for the tests of howdah.spark, which need Java 17
+
+.venv/spark: requirements-spark.txt .venv/ready
+	$(BIN)/python -m pip install --quiet --requirement $<
+	touch $@
 
 rust-crates: ## Fetch what generated Rust is compiled with, for its tests
 	cargo fetch --locked --manifest-path python/tests/rust/Cargo.toml

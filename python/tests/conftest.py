@@ -5,11 +5,14 @@ import itertools
 import socket
 import subprocess
 import time
+import warnings
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+import require
 
 import howdah
 
@@ -100,6 +103,20 @@ def pytest_runtest_makereport(
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} shows a password ({call.when}): {shown}"
     return report
+
+
+@pytest.fixture(scope="session")
+def spark(server: howdah.Server) -> Iterator[Any]:
+    """Give a session of Spark on two executors, all of whose processes find the server by ``PG*``."""
+    require.spark()
+    with warnings.catch_warnings():
+        # It does not know the newest pandas, and leaves sockets to the garbage collector.
+        warnings.simplefilter("ignore")
+        from spark_session import started  # noqa: PLC0415
+
+        session = started(server)
+    yield session
+    session.stop()
 
 
 @pytest.fixture

@@ -4,7 +4,9 @@ A test skips itself where it is missing, and fails where ``HOWDAH_REQUIRE`` name
 everything cannot pass by skipping. The names are those of the Rust tests.
 """
 
+import importlib.util
 import os
+import shutil
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -51,6 +53,14 @@ def library(name: str, minversion: str | None = None) -> Any:  # noqa: ANN401 - 
     except pytest.skip.Exception as skipped:  # noqa: TID251 - the one place
         why = str(skipped)
     missing("libraries", why, module=True)
+
+
+def spark() -> None:
+    """Skip the test, or the module, without PySpark 4 and a Java that runs it."""
+    if importlib.util.find_spec("pyspark") is None:
+        missing("spark", "PySpark is not installed", module=True)
+    if shutil.which("java") is None:
+        missing("spark", "there is no java", module=True)
 
 
 def real_files() -> Path:

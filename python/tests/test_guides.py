@@ -41,12 +41,13 @@ def missing(shown: str, printed: str) -> str | None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_no_guide_shows_python_that_does_something_else(
+def test_no_guide_shows_python_that_does_something_else(  # noqa: PLR0913, PLR0917 - as many surroundings
     document: Path,
     server: howdah.Server,
     database: Database,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
 ) -> None:
     database.sql("DROP DATABASE IF EXISTS shop")
     database.sql("CREATE DATABASE shop TEMPLATE template0 LOCALE 'C.UTF-8'")
@@ -64,6 +65,8 @@ def test_no_guide_shows_python_that_does_something_else(
         if language == "text":
             assert missing(code, printed) is None, f"{document.name}:{line}: printed was:\n{printed}"
             continue
+        if "from pyspark" in code:
+            request.getfixturevalue("spark")
         if library := re.search(r"^import (duckdb|pandas|polars|pyarrow)$", code, re.MULTILINE):
             require.library(library[1])
         if file := re.match(r"# (test_\w+\.py)\n", code):

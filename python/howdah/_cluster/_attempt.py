@@ -1,0 +1,92 @@
+"""What a task does: one attempt loads its batches into the stage, in one transaction on one connection.
+
+An attempt that dies leaves nothing. One that is done has put its number beside its rows, and nobody sees them
+unless the driver publishes that number.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import secrets
+import time
+from typing import TYPE_CHECKING
+
+from howdah import _errors, _load
+from howdah._cluster import _ledger, _refusals
+from howdah._cluster._job import ATTEMPT, Receipt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from howdah._cluster._job import Job
+
+# A task computes so many bytes before it asks for a connection: short ones are done by then.
+_HELD_BYTES = 16 << 20
+# The server's own words for the same: it has no connection left.
+_NO_CONNECTION = {_refusals.NO_SLOT, "53300"}
+
+
+def load(job: Job, batches: Iterator[pa.RecordBatch]) -> Receipt:
+    """Load the batches; wait, without a connection, while the job's are taken."""
+    flow = _Flow(job, batches)
+    if not flow.held:
+        return Receipt(attempt=0, rows=0)
+    began = time.monotonic()
+    while True:
+        try:
+            report = _load.load(
+                flow.tables(),
+                job.stage,
+                job.wish.dsn,
+                mode="append",
+                allow=job.wish.allow or None,
+                before=_ledger.admission(job),
+                after=_ledger.attempted(job, flow.attempt),
+                jobs=1,
+                progress=False,
+            )
+            return Receipt(attempt=flow.attempt, rows=report.rows)
+        except _errors.Error as error:
+            if error.sqlstate not in _NO_CONNECTION or flow.is_started:
+                _refusals.explain(error)
+                raise
+        # Seldom enough that waiting costs little, often enough that no connection is free for long.
+        pause = min(max((time.monotonic() - began) / 4, 0.1), 15.0)
+        time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - spreads tasks, hides nothing
+
+
+class _Flow:
+    """The batches of an attempt, each with the attempt's number; its start can be had again."""
+
+    def __init__(self, job: Job, batches: Iterator[pa.RecordBatch]) -> None:
+        self.attempt = secrets.randbits(62) + 1
+        self.is_started = False
+        self._sources = [source for source, _ in job.columns]
+        self._targets = [*job.targets, ATTEMPT]
+        self._batches = (batch for batch in batches if batch.num_rows)
+        self.held: list[pa.RecordBatch] = []
+        size = 0
+        for batch in self._batches:
+            self.held.append(batch)
+            size += batch.nbytes
+            if size >= _HELD_BYTES:
+                break
+
+    def tables(self) -> Iterator[pa.RecordBatch]:
+        """Give all batches; before more than what is held was asked for, it may be called again."""
+        return map(self._numbered, itertools.chain(self.held, self._others()))
+
+    def _others(self) -> Iterator[pa.RecordBatch]:
+        self.is_started = True
+        self.held = []
+        yield from self._batches
+
+    def _numbered(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        import pyarrow as pa  # noqa: PLC0415
+
+        columns = [batch.column(source) for source in self._sources]
+        number = pa.repeat(pa.scalar(self.attempt, pa.int64()), batch.num_rows)
+        return pa.record_batch([*columns, number], names=self._targets)

@@ -1,0 +1,224 @@
+"""What the driver does: begin a job, publish it or give it up.
+
+Each step is one transaction that runs on the server, and is harmless when it runs again: where the answer is
+lost, it is sent once more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import re
+import time
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from howdah import _errors, _load
+from howdah._cluster import _ledger, _publish, _refusals, _sql
+from howdah._cluster._job import ATTEMPT, Job
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from howdah._cluster._job import Receipt, Wish, WriteMode
+
+# As a writer's rows.
+_RETRY_FOR = 300.0
+# A straggler may hold the stage of a job that has ended: then the next job removes it.
+_CLEARING_WAITS = 2.0
+
+_EXISTS = re.compile(r"table (.+) exists already")
+
+
+def begin(wish: Wish, schema: pa.Schema) -> Job:
+    """Check what can be checked before a row moves, and make the stage."""
+    job = _planned(wish, schema)
+    statements = _ledger.begin(job)
+    if wish.mode == "replace" and not job.is_new:
+        statements.append(_publish.check_replaceable(job))
+    if not _is_stage_of_its_own(job):
+        columns = _sql.names(job.targets)
+        statements.append(
+            f"CREATE UNLOGGED TABLE {job.stage} WITH (autovacuum_enabled = false) AS"
+            f" SELECT {columns}, 0::bigint AS {_sql.name(ATTEMPT)} FROM {job.table} WITH NO DATA"
+        )
+    try:
+        _run(job, statements)
+    except _errors.ProgrammingError as error:
+        if error.sqlstate != "42P01":
+            raise
+        _make_ledger(job)
+        _run(job, statements)
+    if _is_stage_of_its_own(job):
+        try:
+            _make_stage(job, schema)
+        except _errors.Error:
+            abort(job)
+            raise
+    return job
+
+
+def publish(job: Job, receipts: Sequence[Receipt]) -> None:
+    """Make the rows of these attempts visible, all at once."""
+    _run_until_known(job, [_publish.statement(job, receipts)], lock_timeout=job.wish.lock_timeout)
+    _clear(job)
+
+
+def abort(job: Job) -> None:
+    """Give the job up, unless it is published."""
+    _run_until_known(job, [_ledger.abort(job)])
+    _clear(job)
+
+
+def _is_stage_of_its_own(job: Job) -> bool:
+    """Whether the stage has the types of the data, and not those of a table that is there."""
+    return job.is_new or job.wish.mode == "replace"
+
+
+def _planned(wish: Wish, schema: pa.Schema) -> Job:
+    """Ask the engine for a plan, which refuses what does not fit."""
+    if ATTEMPT in schema.names:
+        message = f"no column may be called {ATTEMPT}"
+        raise _errors.ProgrammingError(message)
+    job_id = uuid.uuid4().hex
+    replaced = _existing(wish, schema) if wish.mode == "replace" else None
+    if replaced is not None:
+        # The new one has the data's columns, whatever the old one has.
+        plan = _plan(wish, schema, f"howdah_stage_{job_id}", mode="create")
+        table, is_new = replaced, False
+    else:
+        mode = "create_append" if wish.mode in {"replace", "truncate"} else wish.mode
+        plan = _plan(wish, schema, wish.table, mode=mode)
+        table, is_new = str(plan["table"]), bool(plan["creates_table"])
+    beside = _sql.name(wish.ledger) if wish.ledger else _sql.schema_of(table)
+    return Job(
+        wish=wish,
+        id=job_id,
+        table=table,
+        stage=f"{beside}.{_sql.name(f'howdah_stage_{job_id}')}",
+        ledger=f"{beside}.{_sql.name(_ledger.NAME)}",
+        columns=tuple((column["source"], column["target"]) for column in plan["columns"]),
+        is_new=is_new,
+    )
+
+
+def _existing(wish: Wish, schema: pa.Schema) -> str | None:
+    """Give the table's qualified name, if it is there, whatever its columns are."""
+    try:
+        _plan(wish, schema, wish.table, mode="create")
+    except _errors.ProgrammingError as error:
+        found = _EXISTS.fullmatch(error.message)
+        if found is None:
+            raise
+        return found[1]
+    return None
+
+
+def _plan(wish: Wish, schema: pa.Schema, table: str, mode: WriteMode) -> dict[str, Any]:
+    report = _load.load(
+        schema.empty_table(),
+        table,
+        wish.dsn,
+        mode=mode,
+        key=wish.key or None,
+        types=dict(wish.types) or None,
+        allow=wish.allow or None,
+        dry_run=True,
+        progress=False,
+    )
+    assert report.plan is not None  # noqa: S101 - a dry run has one
+    return report.plan
+
+
+def _make_stage(job: Job, schema: pa.Schema) -> None:
+    """Make a stage with the types that a new table gets."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    _load.load(
+        schema.append(pa.field(ATTEMPT, pa.int64())).empty_table(),
+        job.stage,
+        job.wish.dsn,
+        mode="create",
+        unlogged=True,
+        types=dict(job.wish.types) or None,
+        allow=job.wish.allow or None,
+        after=f"ALTER TABLE {job.stage} SET (autovacuum_enabled = false)",
+        jobs=1,
+        progress=False,
+    )
+
+
+def _nothing() -> pa.Table:
+    """Give no rows for the ledger: a load of them runs its SQL, and knows whether that was committed."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    return pa.table({name: pa.array([], pa.null()) for name in _ledger.COLUMNS})
+
+
+def _make_ledger(job: Job) -> None:
+    try:
+        _load.load(
+            _nothing(),
+            job.ledger,
+            job.wish.dsn,
+            mode="create",
+            key=_ledger.KEY,
+            types=_ledger.COLUMNS,
+            after=f"COMMENT ON TABLE {job.ledger} IS {_sql.literal(_ledger.COMMENT)}",
+            jobs=1,
+            progress=False,
+        )
+    except _errors.DatabaseError as error:
+        # Another job may have made it meanwhile.
+        if error.sqlstate not in {"42P07", "23505"}:
+            raise
+
+
+def _run(job: Job, statements: Sequence[str], lock_timeout: float | None = None) -> None:
+    """Run statements in one transaction."""
+    # A driver that is gone in the middle is not to keep the table locked.
+    alone = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
+    try:
+        _load.load(
+            _nothing(),
+            job.ledger,
+            job.wish.dsn,
+            mode="append",
+            before=[alone, *statements],
+            lock_timeout=lock_timeout,
+            jobs=1,
+            progress=False,
+        )
+    except _errors.Error as error:
+        _refusals.explain(error)
+        raise
+
+
+def _run_until_known(job: Job, statements: Sequence[str], lock_timeout: float | None = None) -> None:
+    """Run statements again and again while the server is away or the answer is lost."""
+    end = time.monotonic() + _RETRY_FOR
+    pause = 0.1
+    while True:
+        try:
+            _run(job, statements, lock_timeout)
+        except _errors.OperationalError as error:
+            if not _may_pass(error) or time.monotonic() + pause > end:
+                raise
+        else:
+            return
+        time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - spreads drivers, hides nothing
+        pause = min(2 * pause, 10.0)
+
+
+def _may_pass(error: _errors.OperationalError) -> bool:
+    """Whether it is the connection's or the server's state, and not the request."""
+    state = error.sqlstate or ""
+    return not state or state.startswith(("08", "40", "53", "57P"))
+
+
+def _clear(job: Job) -> None:
+    """Drop the stage of a job that has ended; where that fails, the next job does it."""
+    with contextlib.suppress(_errors.Error):
+        _run(job, _ledger.clear(job), lock_timeout=_CLEARING_WAITS)

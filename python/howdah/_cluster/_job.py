@@ -1,0 +1,73 @@
+"""What a job is: pure data, which goes from the driver to its tasks and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+WriteMode: TypeAlias = Literal[
+    "append", "create", "create_append", "replace", "truncate", "upsert", "ignore", "update", "delete"
+]
+
+ATTEMPT = "howdah_attempt"
+"""The stage's own column: which attempt a row comes from."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """What a user asks of a job."""
+
+    dsn: str
+    """The connection, without a password: plans and logs may show it."""
+    table: str
+    """As the user writes it."""
+    mode: WriteMode
+    key: tuple[str, ...] = ()
+    """The columns that rows are matched by; of a new table, its primary key."""
+    types: tuple[tuple[str, str], ...] = ()
+    """Types of a new table's columns."""
+    allow: tuple[str, ...] = ()
+    """Losses that are allowed."""
+    connections: int = 4
+    """The most connections that the job's tasks have at once."""
+    ledger: str | None = None
+    """The schema of the ledger and the stage; by default that of the table."""
+    lock_timeout: float | None = None
+    """Seconds that a statement may wait for a lock."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A job that was begun."""
+
+    wish: Wish
+    id: str
+    table: str
+    """The target, qualified and quoted."""
+    stage: str
+    """The table beside it that attempts load into, qualified and quoted."""
+    ledger: str
+    """The table of jobs, qualified and quoted."""
+    columns: tuple[tuple[str, str], ...]
+    """Which column of the data goes to which of the table."""
+    is_new: bool
+    """The publishing makes the table."""
+
+    @property
+    def slots(self) -> int:
+        """The number under which the job's connections take advisory locks."""
+        return int(self.id[:7], 16)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The columns of the table that get values."""
+        return tuple(target for _, target in self.columns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Receipt:
+    """What an attempt says when its rows are in the stage."""
+
+    attempt: int
+    """Its number, which nobody else has; 0: it had no rows."""
+    rows: int

@@ -1,0 +1,147 @@
+"""The ledger of jobs: a row a job, which says what became of it, and a row an attempt.
+
+The job's row is locked by whoever ends the job, in the transaction that ends it. So a job ends once, and an
+answer that was lost can be asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from howdah._cluster import _refusals, _sql
+
+if TYPE_CHECKING:
+    from howdah._cluster._job import Job
+
+NAME = "howdah_jobs"
+
+COLUMNS = {
+    "job": "text",
+    "attempt": "bigint",
+    "state": "text",
+    "rows": "bigint",
+    "target": "text",
+    "stage": "text",
+    "slots": "integer",
+    "at": "timestamptz",
+}
+KEY = ("job", "attempt")
+
+COMMENT = "jobs of engines that write through howdah: attempt 0 is the job itself"
+
+# A driver that is alive may have no task under way while the cluster is busy with others.
+ABANDONED_AFTER = "1 day"
+# As long as the ledger of writers.
+FORGOTTEN_AFTER = "7 days"
+
+
+def begin(job: Job) -> list[str]:
+    """Remove what dead jobs left, and note the new one."""
+    values = ", ".join(
+        [
+            _sql.literal(job.id),
+            "0, 'open', NULL",
+            _sql.literal(job.table),
+            _sql.literal(job.stage),
+            str(job.slots),
+            "pg_catalog.clock_timestamp()",
+        ]
+    )
+    columns = _sql.names(tuple(COLUMNS))
+    return [_sweep(job.ledger), f"INSERT INTO {job.ledger} ({columns}) VALUES ({values})"]
+
+
+def admission(job: Job) -> str:
+    """Take one of the job's connections for this transaction, or fail; the job must be open."""
+    return _sql.block(
+        "found_state text;",
+        f"""SELECT j.state INTO found_state FROM {job.ledger} AS j WHERE {_is_job(job)};
+IF found_state IS DISTINCT FROM 'open' THEN {_over(job)} END IF;
+FOR slot IN 1..{job.wish.connections} LOOP
+    IF pg_catalog.pg_try_advisory_xact_lock({job.slots}, slot) THEN RETURN; END IF;
+END LOOP;
+{_sql.refusal(_refusals.NO_SLOT, f"'all {job.wish.connections} connections of the job are taken'")}""",
+    )
+
+
+def attempted(job: Job, attempt: int) -> str:
+    """Note an attempt, in the transaction of its rows: a sign of life."""
+    return (
+        f"INSERT INTO {job.ledger} (job, attempt, state, at) VALUES"
+        f" ({_sql.literal(job.id)}, {attempt}, 'staged', pg_catalog.clock_timestamp())"
+    )
+
+
+def publish(job: Job, rows: int, body: str) -> str:
+    """Run ``body`` and note that the job is published, unless it is already."""
+    return _sql.block(
+        "found_state text; landed bigint; staged bigint;",
+        f"""SELECT j.state INTO found_state FROM {job.ledger} AS j WHERE {_is_job(job)} FOR UPDATE;
+IF found_state = 'published' THEN RETURN; END IF;
+IF found_state IS DISTINCT FROM 'open' THEN {_over(job)} END IF;
+{body}
+UPDATE {job.ledger} AS j SET state = 'published', rows = {rows}, at = pg_catalog.clock_timestamp()
+    WHERE {_is_job(job)};""",
+    )
+
+
+def abort(job: Job) -> str:
+    """Note that the job is given up, unless it is published."""
+    return (
+        f"UPDATE {job.ledger} AS j SET state = 'aborted', at = pg_catalog.clock_timestamp()"
+        f" WHERE {_is_job(job)} AND j.state = 'open'"
+    )
+
+
+def clear(job: Job) -> list[str]:
+    """Remove the stage and the notes of attempts of a job that has ended."""
+    return [
+        f"DELETE FROM {job.ledger} AS j WHERE j.job = {_sql.literal(job.id)} AND j.attempt <> 0",
+        f"DROP TABLE IF EXISTS {job.stage}",
+    ]
+
+
+def _is_job(job: Job) -> str:
+    return f"j.job = {_sql.literal(job.id)} AND j.attempt = 0"
+
+
+def _over(job: Job) -> str:
+    told = f"job {job.id} into {job.table} is over: "
+    return _sql.refusal(
+        _refusals.OVER,
+        f"{_sql.literal(told)} || coalesce(found_state, 'nobody had heard of it for {FORGOTTEN_AFTER}')",
+    )
+
+
+def _sweep(ledger: str) -> str:
+    """Remove stages of jobs that have ended or are dead, except those that somebody still writes to.
+
+    Dead is an open job of which nothing was heard for long, and whose connections are all free.
+    """
+    sign_of_life = f"(SELECT max(a.at) FROM {ledger} AS a WHERE a.job = j.job)"
+    at_work = (
+        "EXISTS (SELECT FROM pg_catalog.pg_locks AS l WHERE l.locktype = 'advisory' AND l.objsubid = 2"
+        " AND l.classid = j.slots::oid AND l.database ="
+        " (SELECT d.oid FROM pg_catalog.pg_database AS d WHERE d.datname = pg_catalog.current_database()))"
+    )
+    return _sql.block(
+        "dead record;",
+        f"""PERFORM pg_catalog.set_config('lock_timeout', '1s', true);
+FOR dead IN SELECT j.job, j.stage FROM {ledger} AS j WHERE j.attempt = 0
+    AND CASE j.state WHEN 'open'
+        THEN {sign_of_life} < pg_catalog.now() - interval '{ABANDONED_AFTER}' AND NOT {at_work}
+        ELSE pg_catalog.to_regclass(j.stage) IS NOT NULL END
+    FOR UPDATE OF j SKIP LOCKED
+LOOP
+    BEGIN
+        EXECUTE 'DROP TABLE IF EXISTS ' || dead.stage;
+        UPDATE {ledger} AS j SET state = 'aborted' WHERE j.job = dead.job AND j.state = 'open';
+        DELETE FROM {ledger} AS j WHERE j.job = dead.job AND j.attempt <> 0;
+    EXCEPTION WHEN lock_not_available OR insufficient_privilege THEN
+        CONTINUE;
+    END;
+END LOOP;
+DELETE FROM {ledger} AS j WHERE j.state <> 'open' AND j.attempt = 0
+    AND j.at < pg_catalog.now() - interval '{FORGOTTEN_AFTER}' AND pg_catalog.to_regclass(j.stage) IS NULL;
+PERFORM pg_catalog.set_config('lock_timeout', '0', true);""",
+    )

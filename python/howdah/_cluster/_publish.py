@@ -1,0 +1,110 @@
+"""The statements that make the rows of a stage visible, by mode: all in one transaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from howdah._cluster import _ledger, _refusals, _sql
+from howdah._cluster._job import ATTEMPT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from howdah._cluster._job import Job, Receipt
+
+
+def statement(job: Job, receipts: Sequence[Receipt]) -> str:
+    """Publish the attempts of these receipts, and no others, once."""
+    numbers = ",".join(str(receipt.attempt) for receipt in receipts if receipt.rows)
+    named = f"{_sql.name(ATTEMPT)} = ANY ('{{{numbers}}}'::bigint[])"
+    rows = sum(receipt.rows for receipt in receipts)
+    counted = f"SELECT count(*) INTO staged FROM {job.stage} WHERE {named};\n{_whole(rows)}"
+    body = _body(job, f"FROM {job.stage} WHERE {named}")
+    if job.wish.mode in {"upsert", "ignore", "update", "delete"}:
+        return _ledger.publish(job, rows, f"{counted}\n{body}")
+    # Counted only where the table did not get them all: triggers may have dropped some.
+    return _ledger.publish(job, rows, f"{body}\nIF landed <> {rows} THEN\n{counted}\nEND IF;")
+
+
+def check_replaceable(job: Job) -> str:
+    """Refuse to replace what others depend on, or what is more than one table."""
+    table = f"pg_catalog.to_regclass({_sql.literal(job.table)})"
+    uses = f"""SELECT 'the view ' || r.ev_class::regclass FROM pg_catalog.pg_depend AS d
+    JOIN pg_catalog.pg_rewrite AS r ON r.oid = d.objid
+    WHERE d.classid = 'pg_catalog.pg_rewrite'::regclass AND d.refclassid = 'pg_catalog.pg_class'::regclass
+        AND d.refobjid = {table} AND r.ev_class <> d.refobjid
+UNION ALL SELECT 'the foreign key ' || c.conname || ' of ' || c.conrelid::regclass
+    FROM pg_catalog.pg_constraint AS c WHERE c.confrelid = {table} AND c.conrelid <> c.confrelid
+UNION ALL SELECT 'its place among other tables' FROM pg_catalog.pg_inherits AS i
+    WHERE {table} IN (i.inhrelid, i.inhparent)
+UNION ALL SELECT 'that it is no ordinary table' FROM pg_catalog.pg_class AS k
+    WHERE k.oid = {table} AND k.relkind <> 'r'
+LIMIT 1"""
+    told = _sql.literal(f"{job.table} cannot be replaced: ")
+    refused = _sql.refusal(_refusals.IN_USE, f"{told} || obstacle || ' stands in the way'")
+    found = f"SELECT u.what INTO obstacle FROM ({uses}) AS u (what);"
+    return _sql.block("obstacle text;", f"{found}\nIF obstacle IS NOT NULL THEN {refused} END IF;")
+
+
+def _whole(rows: int) -> str:
+    """Refuse to publish a part: a crash of the server empties the stage, which is not logged."""
+    message = f"'the stage has ' || staged || ' rows of {rows}'"
+    return f"IF staged <> {rows} THEN {_sql.refusal(_refusals.LOST_ROWS, message)} END IF;"
+
+
+def _body(job: Job, rows: str) -> str:
+    """Give the statements; where all rows must land, these say how many did."""
+    table, names = job.table, _sql.names(job.targets)
+    landed = "\nGET DIAGNOSTICS landed = ROW_COUNT;"
+    key = f"\nALTER TABLE {table} ADD PRIMARY KEY ({_sql.names(job.wish.key)});" if job.wish.key else ""
+    # As COPY does, it takes what it is given for identity columns.
+    insert = f"INSERT INTO {table} ({names}) OVERRIDING SYSTEM VALUE SELECT {names} {rows};{landed}"
+    create = f"CREATE TABLE {table} AS SELECT {names} {rows};{landed}{key}"
+    truncate = f"TRUNCATE {table};\n" if job.wish.mode == "truncate" else ""
+    match job.wish.mode:
+        case "replace":
+            body = f"DROP TABLE IF EXISTS {table};\n{create}"
+        case "create":
+            body = create
+        case "create_append" | "truncate":
+            there = f"{truncate}{insert}"
+            missing = f"pg_catalog.to_regclass({_sql.literal(table)}) IS NULL"
+            body = f"IF {missing} THEN\n{create}\nELSE\n{there}\nEND IF;" if job.is_new else there
+        case "upsert" | "ignore":
+            body = f"{_conflicting(job, rows)};"
+        case "update" | "delete":
+            body = _matching(job, rows)
+        case _:
+            body = insert
+    return body
+
+
+def _conflicting(job: Job, rows: str) -> str:
+    names, key = _sql.names(job.targets), job.wish.key
+    # In the order of the key, so that two jobs do not wait for each other in a circle.
+    order = f" ORDER BY {_sql.names(key)}" if key else ""
+    on = f" ({_sql.names(key)})" if key else ""
+    others = [_sql.name(column) for column in job.targets if column not in key]
+    done = "DO NOTHING"
+    if job.wish.mode == "upsert" and others:
+        done = "DO UPDATE SET " + ", ".join(f"{column} = excluded.{column}" for column in others)
+    return (
+        f"INSERT INTO {job.table} ({names}) OVERRIDING SYSTEM VALUE"
+        f" SELECT {names} {rows}{order} ON CONFLICT{on} {done}"
+    )
+
+
+def _matching(job: Job, rows: str) -> str:
+    key = job.wish.key
+    source = f"(SELECT {_sql.names(job.targets)} {rows}) AS s"
+    matched = " AND ".join(f"t.{column} = s.{column}" for column in map(_sql.name, key))
+    if job.wish.mode == "delete":
+        return f"DELETE FROM {job.table} AS t USING {source} WHERE {matched};"
+    others = [_sql.name(column) for column in job.targets if column not in key]
+    values = ", ".join(f"{column} = s.{column}" for column in others)
+    twice = f"SELECT FROM {source} GROUP BY {_sql.names(key)} HAVING count(*) > 1"
+    refused = _sql.refusal(
+        _refusals.TWICE, "'several rows have one key, and nobody says which of them counts'"
+    )
+    update = f"UPDATE {job.table} AS t SET {values} FROM {source} WHERE {matched};"
+    return f"IF EXISTS ({twice}) THEN {refused} END IF;\n{update}"

@@ -1,0 +1,33 @@
+"""What a job's own statements refuse, in the words of a job: the engine would speak of SQL before a load."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from howdah import _errors
+
+NO_SLOT = "HW001"
+"""All of the job's connections are taken."""
+OVER = "HW002"
+"""The job has ended, or was given up."""
+LOST_ROWS = "HW003"
+"""The stage lacks rows of an attempt that has a receipt."""
+IN_USE = "HW004"
+"""Something depends on a table that is to be replaced."""
+TWICE = "21000"
+"""PostgreSQL's own, of rows that an upsert would change twice."""
+
+_HINTS = {
+    OVER: "a job ends once; run it again as a new one",
+    LOST_ROWS: "the server lost them in a crash or a failover, as stages are not logged; run the job again",
+    IN_USE: "with truncate the table stays and its rows are replaced",
+    TWICE: "make the rows one a key first, in Spark by dropDuplicates",
+}
+
+
+def explain(error: _errors.Error) -> None:
+    """Put the hint of a refusal of ours in the place of the engine's."""
+    if error.sqlstate in _HINTS:
+        error.args = (error.message.removeprefix("before: "), *error.args[1:])
+        error.hint = _HINTS[error.sqlstate]

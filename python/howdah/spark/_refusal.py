@@ -1,0 +1,25 @@
+"""Refusals of what a user asks for, before anything was done."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from howdah import _errors
+
+
+def refuse(message: str, hint: str | None = None) -> NoReturn:
+    """Refuse it, and say what would do."""
+    error = _errors.ProgrammingError(message)
+    error.hint = hint
+    error.visible = "nothing was changed"
+    raise error
+
+
+def refuse_password(where: str) -> NoReturn:
+    """Say what to use instead of a password that plans, pages and logs would show."""
+    refuse(
+        f"{where} holds a password, which plans, web pages and event logs would show",
+        "put it where the driver and the executors find it as psql does: PGPASSWORD in their environment"
+        " (spark.executorEnv.PGPASSWORD), a passfile (PGPASSFILE, ~/.pgpass), or a service file"
+        " (PGSERVICEFILE and the url service=NAME)",
+    )

@@ -1,0 +1,71 @@
+"""The format ``howdah``: what Spark calls on its driver and in its tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
+
+from howdah import _errors
+from howdah._cluster import _attempt, _driver
+from howdah.spark import _options, _schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+    from howdah._cluster._job import Job, Receipt
+
+
+class HowdahDataSource(DataSource):  # type: ignore[misc]
+    """Tables of PostgreSQL, to write to."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Give the name after ``format``."""
+        return "howdah"
+
+    def schema(self) -> str:
+        """Refuse to read."""
+        message = "the format howdah writes; Spark's own format jdbc reads"
+        raise _errors.NotSupportedError(message)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:  # noqa: FBT001 - Spark's
+        """Begin a job, before a row moves."""
+        wish = _options.wish(self.options, overwrite=overwrite)
+        return HowdahWriter(_driver.begin(wish, _schema.arrow(schema)))
+
+
+@dataclass(frozen=True)
+class Written(WriterCommitMessage):  # type: ignore[misc]
+    """What a task tells the driver."""
+
+    receipt: Receipt
+
+
+class HowdahWriter(DataSourceArrowWriter):  # type: ignore[misc]
+    """Writes one DataFrame: attempts into a stage, those that Spark counts into the table, all at once."""
+
+    def __init__(self, job: Job) -> None:
+        """Carry the job to tasks and back."""
+        self._job = job
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+        """Load a partition; which attempt of which task it is plays no part."""
+        return Written(_attempt.load(self._job, iterator))
+
+    def commit(self, messages: list[Written | None]) -> None:
+        """Publish the attempts that Spark counts, each partition's one."""
+        receipts = [message.receipt for message in messages if message is not None]
+        if len(receipts) < len(messages):
+            message = f"{len(messages) - len(receipts)} of {len(messages)} partitions have no receipt"
+            raise _errors.InternalError(message)
+        _driver.publish(self._job, receipts)
+
+    def abort(self, messages: list[Written | None]) -> None:
+        """Leave nothing behind."""
+        del messages
+        _driver.abort(self._job)

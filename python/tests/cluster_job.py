@@ -1,0 +1,59 @@
+"""A driver of our own, which calls the classes that Spark's driver and tasks call."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from howdah._cluster import _attempt, _driver
+from howdah._cluster._job import Job, Receipt, Wish
+
+
+class KilledError(Exception):
+    """A task that dies."""
+
+
+@dataclass
+class Run:
+    """A job with the receipts that its driver has so far."""
+
+    job: Job
+    batches: list[Any]
+    """A batch of rows for each partition, cut in two for its task."""
+    receipts: dict[int, Receipt] = field(default_factory=dict)
+
+    @classmethod
+    def begin(cls, wish: Wish, batches: list[Any]) -> "Run":
+        return cls(_driver.begin(wish, batches[0].schema), batches)
+
+    def attempt(self, partition: int) -> Receipt:
+        return _attempt.load(self.job, self._halves(partition))
+
+    def killed_attempt(self, partition: int) -> None:
+        """Die when half of the rows are sent."""
+
+        def dying() -> Iterator[Any]:
+            yield next(self._halves(partition))
+            raise KilledError
+
+        try:
+            _attempt.load(self.job, dying())
+        except KilledError:
+            return
+        raise AssertionError
+
+    def finish(self) -> None:
+        for partition in range(len(self.batches)):
+            if partition not in self.receipts:
+                self.receipts[partition] = self.attempt(partition)
+
+    def publish(self) -> None:
+        _driver.publish(self.job, [self.receipts[partition] for partition in range(len(self.batches))])
+
+    def abort(self) -> None:
+        _driver.abort(self.job)
+
+    def _halves(self, partition: int) -> Iterator[Any]:
+        batch = self.batches[partition]
+        half = batch.num_rows // 2
+        yield batch.slice(0, half)
+        yield batch.slice(half)

@@ -1,0 +1,119 @@
+"""Options of Spark's format: what is not understood is refused by its name, before anything else."""
+
+from typing import Any
+
+import pytest
+import require
+
+import howdah
+
+require.spark()
+
+from howdah._cluster._job import Wish  # noqa: E402
+from howdah.spark import _options, _url  # noqa: E402
+
+PLACE = {"url": "postgresql://db.example/shop", "dbtable": "t"}
+
+
+def wish(overwrite: bool = False, **options: str) -> Wish:  # noqa: FBT001, FBT002
+    return _options.wish({**PLACE, **options}, overwrite=overwrite)
+
+
+def refused(overwrite: bool = False, **options: Any) -> str:  # noqa: ANN401, FBT001, FBT002
+    given = {name: value for name, value in {**PLACE, **options}.items() if value is not None}
+    with pytest.raises(howdah.ProgrammingError) as error:
+        _options.wish(given, overwrite=overwrite)
+    assert error.value.visible == "nothing was changed"
+    return str(error.value)
+
+
+def test_an_option_means_something_else_than_it_says() -> None:
+    assert wish() == Wish(dsn=PLACE["url"], table="t", mode="create_append")
+    assert wish(overwrite=True).mode == "replace"
+    assert wish(overwrite=True, truncate="TRUE").mode == "truncate"
+    assert wish(overwrite=True, write_mode="truncate").mode == "truncate"
+    assert wish(TRUNCATE="false", connections="8", lock_timeout="2.5").connections == 8
+    found = wish(write_mode="upsert", key=" day, sensor ", ledger="staging", allow="decimals,floats")
+    assert (found.key, found.ledger, found.allow) == (("day", "sensor"), "staging", ("decimals", "floats"))
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"dbtable": None}, "dbtable is missing"),
+        ({"dbtable": "(SELECT 1) AS q"}, "dbtable is a query"),
+        ({"url": None}, "url is missing"),
+        ({"url": "jdbc:mysql://db.example/shop"}, "another database"),
+        ({"numPartitions": "4"}, "connections bounds"),
+        ({"driver": "org.postgresql.Driver"}, "needs no driver"),
+        ({"batchsize": "10000"}, "COPY, which has no batches"),
+        ({"path": "t"}, "dbtable names the table"),
+        ({"sslpassword": "x"}, "PGPASSWORD"),
+        ({"connections": "0"}, "from 1 to 1000"),
+        ({"connections": "many"}, "from 1 to 1000"),
+        ({"lock_timeout": "-1"}, "number of seconds"),
+        ({"truncate": "yes"}, "true or false"),
+        ({"truncate": "true"}, "overwrite"),
+        ({"write_mode": "replace"}, "overwrite"),
+        ({"write_mode": "merge"}, "write_mode is one of"),
+        ({"write_mode": "upsert"}, "needs key"),
+        ({"allow": "all"}, "allow takes"),
+        ({"createTableColumnTypes": "id int,, v text"}, "', v text' on"),
+        ({"overwrite": True, "write_mode": "upsert", "key": "id"}, 'contradicts mode("overwrite")'),
+        ({"overwrite": True, "write_mode": "replace", "truncate": "true"}, "contradicts truncate true"),
+    ],
+)
+def test_an_option_is_ignored(options: dict[str, Any], told: str) -> None:
+    assert told in refused(**options)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me:secret@db.example/shop",
+        "postgresql://db.example/shop?password=secret",
+        "host=db.example password=secret",
+        "jdbc:postgresql://db.example/shop?user=me&password=secret",
+        "jdbc:postgresql://me:secret@db.example/shop",
+    ],
+)
+def test_a_password_reaches_plans_and_logs(url: str) -> None:
+    told = refused(url=url)
+    assert "PGPASSWORD" in told
+    assert "secret" not in told
+
+
+@pytest.mark.parametrize(
+    ("url", "user", "meant"),
+    [
+        ("shop", None, "shop"),
+        ("shop", "me", "dbname='shop' user='me'"),
+        ("service=shop", r"o'b\n", r"service=shop user='o\'b\\n'"),
+        ("postgresql://db.example/shop", "m e", "postgresql://db.example/shop?user=m%20e"),
+        ("jdbc:postgresql://a:1,b:2/shop", None, "postgresql://a:1,b:2/shop"),
+        ("jdbc:postgresql:shop", None, "postgresql://localhost/shop"),
+        ("jdbc:postgresql://a/b?ssl=true", None, "postgresql://a/b?sslmode=verify-full"),
+        ("jdbc:postgresql://a/b?ssl=true&sslmode=require", None, "postgresql://a/b?sslmode=require"),
+        ("jdbc:postgresql://a/b?user=me&ApplicationName=x%20y", None, "postgresql://a/b?user=me&application_name=x%20y"),
+        ("jdbc:postgresql://a/b?reWriteBatchedInserts=true", "me", "postgresql://a/b?user=me"),
+        ("jdbc:postgresql://a/b?currentSchema=s", None, "postgresql://a/b?options=-csearch_path%3Ds"),
+        ("jdbc:postgresql://a/b?targetServerType=primary", None, "postgresql://a/b?target_session_attrs=primary"),
+    ],
+)  # fmt: skip
+def test_a_url_leads_elsewhere(url: str, user: str | None, meant: str) -> None:
+    assert _url.dsn(url, user) == meant
+
+
+def test_a_setting_of_pgjdbc_is_ignored() -> None:
+    told = refused(url="jdbc:postgresql://a/b?socketFactory=x&targetServerType=secondary")
+    assert "only pgjdbc knows: socketFactory, targetServerType" in told
+
+
+def test_types_of_columns_are_cut_in_the_wrong_place() -> None:
+    said = 'id INT, "a ""b" NUMERIC(10, 2), `c d` timestamp(3) with time zone,e double precision'
+    assert wish(createTableColumnTypes=said).types == (
+        ("id", "INT"),
+        ('a "b', "NUMERIC(10, 2)"),
+        ("c d", "timestamp(3) with time zone"),
+        ("e", "double precision"),
+    )
