@@ -43,7 +43,7 @@ def load(job: Job, batches: Iterator[pa.RecordBatch]) -> Receipt:
                 job.wish.dsn,
                 mode="append",
                 allow=job.wish.allow or None,
-                before=_ledger.admission(job),
+                before=[_ledger.WATCH, _ledger.admission(job)],
                 after=_ledger.attempted(job, flow.attempt),
                 jobs=1,
                 progress=False,

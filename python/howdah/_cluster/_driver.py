@@ -62,7 +62,14 @@ def begin(wish: Wish, schema: pa.Schema) -> Job:
 
 def publish(job: Job, receipts: Sequence[Receipt]) -> None:
     """Make the rows of these attempts visible, all at once."""
-    _run_until_known(job, [_publish.statement(job, receipts)], lock_timeout=job.wish.lock_timeout)
+    try:
+        _run_until_known(job, [_publish.statement(job, receipts)], lock_timeout=job.wish.lock_timeout)
+    except _errors.OperationalError as error:
+        if _may_pass(error):
+            error.committed = None
+            error.visible = "nobody knows: the server could not be asked whether the job is published"
+            error.hint = f"ask it when it is back: {_ledger.question(job)}"
+        raise
     _clear(job)
 
 
@@ -178,15 +185,13 @@ def _make_ledger(job: Job) -> None:
 
 def _run(job: Job, statements: Sequence[str], lock_timeout: float | None = None) -> None:
     """Run statements in one transaction."""
-    # A driver that is gone in the middle is not to keep the table locked.
-    alone = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
     try:
         _load.load(
             _nothing(),
             job.ledger,
             job.wish.dsn,
             mode="append",
-            before=[alone, *statements],
+            before=[_ledger.WATCH, *statements],
             lock_timeout=lock_timeout,
             jobs=1,
             progress=False,

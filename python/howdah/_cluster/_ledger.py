@@ -22,7 +22,6 @@ COLUMNS = {
     "rows": "bigint",
     "target": "text",
     "stage": "text",
-    "slots": "integer",
     "at": "timestamptz",
 }
 KEY = ("job", "attempt")
@@ -35,6 +34,18 @@ ABANDONED_AFTER = "1 day"
 FORGOTTEN_AFTER = "7 days"
 
 
+# Who holds a connection and is gone with its machine is found out within a minute, not within hours.
+WATCH = "; ".join(
+    f"SET LOCAL {name} = {value}"
+    for name, value in {
+        "tcp_keepalives_idle": 30,
+        "tcp_keepalives_interval": 10,
+        "tcp_keepalives_count": 3,
+        "idle_in_transaction_session_timeout": "'60s'",
+    }.items()
+)
+
+
 def begin(job: Job) -> list[str]:
     """Remove what dead jobs left, and note the new one."""
     values = ", ".join(
@@ -43,7 +54,6 @@ def begin(job: Job) -> list[str]:
             "0, 'open', NULL",
             _sql.literal(job.table),
             _sql.literal(job.stage),
-            str(job.slots),
             "pg_catalog.clock_timestamp()",
         ]
     )
@@ -85,6 +95,11 @@ UPDATE {job.ledger} AS j SET state = 'published', rows = {rows}, at = pg_catalog
     )
 
 
+def question(job: Job) -> str:
+    """Ask what became of a job."""
+    return f"SELECT state FROM {job.ledger} WHERE job = {_sql.literal(job.id)} AND attempt = 0"
+
+
 def abort(job: Job) -> str:
     """Note that the job is given up, unless it is published."""
     return (
@@ -116,20 +131,15 @@ def _over(job: Job) -> str:
 def _sweep(ledger: str) -> str:
     """Remove stages of jobs that have ended or are dead, except those that somebody still writes to.
 
-    Dead is an open job of which nothing was heard for long, and whose connections are all free.
+    Dead is an open job of which nothing was heard for long; the stage of one that is at work is locked.
     """
     sign_of_life = f"(SELECT max(a.at) FROM {ledger} AS a WHERE a.job = j.job)"
-    at_work = (
-        "EXISTS (SELECT FROM pg_catalog.pg_locks AS l WHERE l.locktype = 'advisory' AND l.objsubid = 2"
-        " AND l.classid = j.slots::oid AND l.database ="
-        " (SELECT d.oid FROM pg_catalog.pg_database AS d WHERE d.datname = pg_catalog.current_database()))"
-    )
     return _sql.block(
         "dead record;",
         f"""PERFORM pg_catalog.set_config('lock_timeout', '1s', true);
 FOR dead IN SELECT j.job, j.stage FROM {ledger} AS j WHERE j.attempt = 0
     AND CASE j.state WHEN 'open'
-        THEN {sign_of_life} < pg_catalog.now() - interval '{ABANDONED_AFTER}' AND NOT {at_work}
+        THEN {sign_of_life} < pg_catalog.now() - interval '{ABANDONED_AFTER}'
         ELSE pg_catalog.to_regclass(j.stage) IS NOT NULL END
     FOR UPDATE OF j SKIP LOCKED
 LOOP
