@@ -22,8 +22,11 @@ _INSTEAD = {
 }
 
 
-def arrow(schema: StructType) -> pa.Schema:
+def arrow(schema: StructType | pa.Schema) -> pa.Schema:
     """Give the schema of the batches that tasks will get, or refuse all columns that have none at once."""
+    if not isinstance(schema, types.StructType):
+        # Sail has Arrow's already.
+        return schema
     refused = [
         f"{field.name} ({found}): {_INSTEAD[kind].format(field.name)}"
         for field in schema.fields
