@@ -114,6 +114,29 @@ def test_a_table_that_others_need_is_replaced(people: Database, sql: str, named:
     assert people.sql("SELECT count(*) FROM howdah_jobs") == ["0"]
 
 
+def test_a_new_table_keeps_rows_that_do_not_count(database: Database) -> None:
+    batches = [rows(0, 4), rows(4, 8)]
+    wish = Wish(dsn=database.dsn, table="t", mode="create_append", key=("id",))
+    run = Run.begin(wish, batches)
+    run.attempt(0)
+    run.killed_attempt(0)
+    run.finish()
+    run.attempt(1)
+    # Somebody makes the table in the meantime.
+    other = Run.begin(wish, [rows(8, 9)])
+    run.publish()
+    other.finish()
+    other.publish()
+    assert database.value("SELECT count(*), count(DISTINCT id), max(id) FROM t") == "9|9|8"
+    assert (
+        database.value(
+            "SELECT obj_description('t'::regclass), reloptions FROM pg_class WHERE oid = 't'::regclass"
+        )
+        == "∅|∅"
+    )
+    assert left(database) == []
+
+
 def test_names_are_taken_for_sql(database: Database) -> None:
     name = """we"ird $howdah$ '\\ t"""
     quoted = '"' + name.replace('"', '""') + '"'
@@ -209,8 +232,9 @@ def test_a_dead_drivers_stage_stays_or_one_that_is_alive_loses_it(people: Databa
 
 
 @pytest.mark.usefixtures("short")
-def test_a_straggler_keeps_its_job_from_being_published(people: Database) -> None:
-    run = Run.begin(Wish(dsn=people.dsn, table="t", mode="append"), [rows(10, 14)])
+@pytest.mark.parametrize("mode", ["append", "replace"])
+def test_a_straggler_keeps_its_job_from_being_published(people: Database, mode: Any) -> None:  # noqa: ANN401
+    run = Run.begin(Wish(dsn=people.dsn, table="t", mode=mode), [rows(10, 14)])
     run.finish()
     sending, done = threading.Event(), threading.Event()
 
@@ -229,14 +253,15 @@ def test_a_straggler_keeps_its_job_from_being_published(people: Database) -> Non
     try:
         assert sending.wait(60)
         run.publish()
-        assert people.value("SELECT count(*) FROM t") == "6"
+        there = 2 if mode == "append" else 0
+        assert people.value("SELECT count(*) FROM t") == str(there + 4)
         assert len(left(people)) == 1
     finally:
         done.set()
         straggler.join()
     ran(Wish(dsn=people.dsn, table="t", mode="append"), rows(20, 21))
     assert left(people) == []
-    assert people.value("SELECT count(*) FROM t") == "7"
+    assert people.value("SELECT count(*) FROM t") == str(there + 5)
 
 
 @pytest.mark.usefixtures("short")
@@ -279,5 +304,10 @@ def test_the_ledger_is_where_it_was_asked_for(people: Database) -> None:
     assert run.job.stage.startswith('"staging".')
     run.finish()
     run.publish()
-    assert people.sql("SELECT state, rows FROM staging.howdah_jobs") == ["published|4"]
+    ran(Wish(dsn=people.dsn, table="fresh", mode="create", ledger="staging"), rows(10, 15))
+    assert people.sql("SELECT state, rows FROM staging.howdah_jobs ORDER BY at") == [
+        "published|4",
+        "published|5",
+    ]
+    assert people.value("SELECT count(*) FROM public.fresh") == "5"
     assert people.value("SELECT to_regclass('public.howdah_jobs')") == "∅"

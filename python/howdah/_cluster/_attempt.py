@@ -1,7 +1,7 @@
 """What a task does: one attempt loads its batches into the stage, in one transaction on one connection.
 
-An attempt that dies leaves nothing. One that is done has put its number beside its rows, and nobody sees them
-unless the driver publishes that number.
+An attempt that dies leaves nothing. One that is done has noted its number and its transaction, and nobody
+sees its rows unless the driver publishes that number.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from howdah import _errors, _load
 from howdah._cluster import _ledger, _refusals
-from howdah._cluster._job import ATTEMPT, Receipt
+from howdah._cluster._job import Receipt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,13 +59,13 @@ def load(job: Job, batches: Iterator[pa.RecordBatch]) -> Receipt:
 
 
 class _Flow:
-    """The batches of an attempt, each with the attempt's number; its start can be had again."""
+    """The batches of an attempt, with the table's columns; its start can be had again."""
 
     def __init__(self, job: Job, batches: Iterator[pa.RecordBatch]) -> None:
         self.attempt = secrets.randbits(62) + 1
         self.is_started = False
         self._sources = [source for source, _ in job.columns]
-        self._targets = [*job.targets, ATTEMPT]
+        self._targets = job.targets
         self._batches = (batch for batch in batches if batch.num_rows)
         self.held: list[pa.RecordBatch] = []
         size = 0
@@ -77,16 +77,12 @@ class _Flow:
 
     def tables(self) -> Iterator[pa.RecordBatch]:
         """Give all batches; before more than what is held was asked for, it may be called again."""
-        return map(self._numbered, itertools.chain(self.held, self._others()))
+        return map(self._named, itertools.chain(self.held, self._others()))
 
     def _others(self) -> Iterator[pa.RecordBatch]:
         self.is_started = True
         self.held = []
         yield from self._batches
 
-    def _numbered(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        import pyarrow as pa  # noqa: PLC0415
-
-        columns = [batch.column(source) for source in self._sources]
-        number = pa.repeat(pa.scalar(self.attempt, pa.int64()), batch.num_rows)
-        return pa.record_batch([*columns, number], names=self._targets)
+    def _named(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        return batch.select(self._sources).rename_columns(self._targets)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from howdah import _errors, _load
 from howdah._cluster import _ledger, _publish, _refusals, _sql
-from howdah._cluster._job import ATTEMPT, Job
+from howdah._cluster._job import Job
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,11 +38,10 @@ def begin(wish: Wish, schema: pa.Schema) -> Job:
     statements = _ledger.begin(job)
     if wish.mode == "replace" and not job.is_new:
         statements.append(_publish.check_replaceable(job))
-    if not _is_stage_of_its_own(job):
+    if not job.becomes_table:
         columns = _sql.names(job.targets)
         statements.append(
-            f"CREATE UNLOGGED TABLE {job.stage} WITH (autovacuum_enabled = false) AS"
-            f" SELECT {columns}, 0::bigint AS {_sql.name(ATTEMPT)} FROM {job.table} WITH NO DATA"
+            f"CREATE UNLOGGED TABLE {job.stage} AS SELECT {columns} FROM {job.table} WITH NO DATA"
         )
     try:
         _run(job, statements)
@@ -51,7 +50,7 @@ def begin(wish: Wish, schema: pa.Schema) -> Job:
             raise
         _make_ledger(job)
         _run(job, statements)
-    if _is_stage_of_its_own(job):
+    if job.becomes_table:
         try:
             _make_stage(job, schema)
         except _errors.Error:
@@ -79,16 +78,8 @@ def abort(job: Job) -> None:
     _clear(job)
 
 
-def _is_stage_of_its_own(job: Job) -> bool:
-    """Whether the stage has the types of the data, and not those of a table that is there."""
-    return job.is_new or job.wish.mode == "replace"
-
-
 def _planned(wish: Wish, schema: pa.Schema) -> Job:
     """Ask the engine for a plan, which refuses what does not fit."""
-    if ATTEMPT in schema.names:
-        message = f"no column may be called {ATTEMPT}"
-        raise _errors.ProgrammingError(message)
     job_id = uuid.uuid4().hex
     replaced = _existing(wish, schema) if wish.mode == "replace" else None
     if replaced is not None:
@@ -141,17 +132,14 @@ def _plan(wish: Wish, schema: pa.Schema, table: str, mode: WriteMode) -> dict[st
 
 def _make_stage(job: Job, schema: pa.Schema) -> None:
     """Make a stage with the types that a new table gets."""
-    import pyarrow as pa  # noqa: PLC0415
-
     _load.load(
-        schema.append(pa.field(ATTEMPT, pa.int64())).empty_table(),
+        schema.empty_table(),
         job.stage,
         job.wish.dsn,
         mode="create",
-        unlogged=True,
         types=dict(job.wish.types) or None,
         allow=job.wish.allow or None,
-        after=f"ALTER TABLE {job.stage} SET (autovacuum_enabled = false)",
+        after=f"COMMENT ON TABLE {job.stage} IS NULL",
         jobs=1,
         progress=False,
     )

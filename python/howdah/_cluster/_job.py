@@ -9,9 +9,6 @@ WriteMode: TypeAlias = Literal[
     "append", "create", "create_append", "replace", "truncate", "upsert", "ignore", "update", "delete"
 ]
 
-ATTEMPT = "howdah_attempt"
-"""The stage's own column: which attempt a row comes from."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Wish:
@@ -57,6 +54,11 @@ class Job:
     def slots(self) -> int:
         """The number under which the job's connections take advisory locks."""
         return int(self.id[:7], 16)
+
+    @property
+    def becomes_table(self) -> bool:
+        """Whether the stage has the data's types, and takes the table's name in the end."""
+        return self.is_new or self.wish.mode == "replace"
 
     @property
     def targets(self) -> tuple[str, ...]:

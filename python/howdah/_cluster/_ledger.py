@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from howdah._cluster import _refusals, _sql
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from howdah._cluster._job import Job
 
 NAME = "howdah_jobs"
@@ -18,6 +20,7 @@ NAME = "howdah_jobs"
 COLUMNS = {
     "job": "text",
     "attempt": "bigint",
+    "transaction": "bigint",
     "state": "text",
     "rows": "bigint",
     "target": "text",
@@ -51,7 +54,7 @@ def begin(job: Job) -> list[str]:
     values = ", ".join(
         [
             _sql.literal(job.id),
-            "0, 'open', NULL",
+            "0, NULL, 'open', NULL",
             _sql.literal(job.table),
             _sql.literal(job.stage),
             "pg_catalog.clock_timestamp()",
@@ -75,17 +78,27 @@ END LOOP;
 
 
 def attempted(job: Job, attempt: int) -> str:
-    """Note an attempt, in the transaction of its rows: a sign of life."""
+    """Note an attempt with its transaction, which is what its rows are known by; a sign of life, too."""
     return (
-        f"INSERT INTO {job.ledger} (job, attempt, state, at) VALUES"
-        f" ({_sql.literal(job.id)}, {attempt}, 'staged', pg_catalog.clock_timestamp())"
+        f'INSERT INTO {job.ledger} (job, attempt, "transaction", state, at) VALUES ({_sql.literal(job.id)},'
+        f" {attempt}, pg_catalog.pg_current_xact_id()::text::bigint, 'staged', pg_catalog.clock_timestamp())"
+    )
+
+
+def of_attempts(job: Job, attempts: Sequence[int]) -> str:
+    """Give the condition of rows of the stage that come from these attempts."""
+    numbers = f"'{{{','.join(map(str, attempts))}}}'::bigint[]"
+    # A row knows the lower half of its transaction's number.
+    return (
+        f'xmin = ANY (ARRAY(SELECT (a."transaction" & 4294967295)::text::xid FROM {job.ledger} AS a'
+        f" WHERE a.job = {_sql.literal(job.id)} AND a.attempt = ANY ({numbers})))"
     )
 
 
 def publish(job: Job, rows: int, body: str) -> str:
     """Run ``body`` and note that the job is published, unless it is already."""
     return _sql.block(
-        "found_state text; landed bigint; staged bigint;",
+        "found_state text; landed bigint; staged bigint; patience text; is_alone boolean;",
         f"""SELECT j.state INTO found_state FROM {job.ledger} AS j WHERE {_is_job(job)} FOR UPDATE;
 IF found_state = 'published' THEN RETURN; END IF;
 IF found_state IS DISTINCT FROM 'open' THEN {_over(job)} END IF;

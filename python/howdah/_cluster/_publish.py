@@ -5,21 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from howdah._cluster import _ledger, _refusals, _sql
-from howdah._cluster._job import ATTEMPT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from howdah._cluster._job import Job, Receipt
 
+# A task that is not counted is told to stop, and is gone by then.
+_STRAGGLERS_HAVE = "5s"
+
 
 def statement(job: Job, receipts: Sequence[Receipt]) -> str:
     """Publish the attempts of these receipts, and no others, once."""
-    numbers = ",".join(str(receipt.attempt) for receipt in receipts if receipt.rows)
-    named = f"{_sql.name(ATTEMPT)} = ANY ('{{{numbers}}}'::bigint[])"
+    named = _ledger.of_attempts(job, [receipt.attempt for receipt in receipts if receipt.rows])
     rows = sum(receipt.rows for receipt in receipts)
     counted = f"SELECT count(*) INTO staged FROM {job.stage} WHERE {named};\n{_whole(rows)}"
     body = _body(job, f"FROM {job.stage} WHERE {named}")
+    if job.becomes_table:
+        return _ledger.publish(job, rows, _renaming(job, named, rows, otherwise=body))
     if job.wish.mode in {"upsert", "ignore", "update", "delete"}:
         return _ledger.publish(job, rows, f"{counted}\n{body}")
     # Counted only where the table did not get them all: triggers may have dropped some.
@@ -77,6 +80,37 @@ def _body(job: Job, rows: str) -> str:
         case _:
             body = insert
     return body
+
+
+def _renaming(job: Job, named: str, rows: int, otherwise: str) -> str:
+    """Make the stage the table; ``otherwise`` where that is there by now, or an attempt still writes."""
+    table = _sql.literal(job.table)
+    makes = f"pg_catalog.to_regclass({table}) IS NULL" if job.wish.mode != "replace" else "true"
+    schema, name = _sql.schema_of(job.table), _sql.last_of(job.table)
+    moves = f"{schema}.{_sql.last_of(job.stage)}"
+    key = f"ALTER TABLE {job.table} ADD PRIMARY KEY ({_sql.names(job.wish.key)});" if job.wish.key else ""
+    drop = f"DROP TABLE IF EXISTS {job.table};" if job.wish.mode == "replace" else ""
+    move = f"ALTER TABLE {job.stage} SET SCHEMA {schema};" if job.wish.ledger else ""
+    return f"""patience := pg_catalog.current_setting('lock_timeout');
+BEGIN
+    PERFORM pg_catalog.set_config('lock_timeout', '{_STRAGGLERS_HAVE}', true);
+    LOCK TABLE {job.stage} IN ACCESS EXCLUSIVE MODE;
+    is_alone := true;
+EXCEPTION WHEN lock_not_available THEN
+    is_alone := false;
+END;
+PERFORM pg_catalog.set_config('lock_timeout', patience, true);
+SELECT count(*) FILTER (WHERE {named}), count(*) INTO staged, landed FROM {job.stage};
+{_whole(rows)}
+IF is_alone AND {makes} THEN
+    IF landed <> staged THEN DELETE FROM {job.stage} WHERE NOT {named}; END IF;
+    {drop}
+    {move}
+    ALTER TABLE {moves} RENAME TO {name};
+    {key}
+ELSE
+{otherwise}
+END IF;"""
 
 
 def _conflicting(job: Job, rows: str) -> str:

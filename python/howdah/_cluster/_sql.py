@@ -33,6 +33,11 @@ def schema_of(table: str) -> str:
     return found[1]
 
 
+def last_of(table: str) -> str:
+    """Give a qualified name without its schema, quoted as it is there."""
+    return table.removeprefix(f"{schema_of(table)}.")
+
+
 def block(variables: str, body: str) -> str:
     """Give the statement that runs ``body`` in PL/pgSQL; columns hide variables of their name."""
     tag = "$howdah$"
