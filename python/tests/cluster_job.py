@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from howdah._cluster import _attempt, _driver
-from howdah._cluster._job import Job, Receipt, Wish
+from howdah._cluster._job import Job, JobSpec, Receipt
 
 
 class KilledError(Exception):
@@ -22,8 +22,8 @@ class Run:
     receipts: dict[int, Receipt] = field(default_factory=dict)
 
     @classmethod
-    def begin(cls, wish: Wish, batches: list[Any]) -> "Run":
-        return cls(_driver.begin(wish, batches[0].schema), batches)
+    def begin(cls, spec: JobSpec, batches: list[Any]) -> "Run":
+        return cls(_driver.begin(spec, batches[0].schema), batches)
 
     def attempt(self, partition: int) -> Receipt:
         return _attempt.load(self.job, self._halves(partition))

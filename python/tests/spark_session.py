@@ -39,7 +39,7 @@ def started(server: howdah.Server) -> Any:  # noqa: ANN401 - of a library withou
     """Start it; what its processes need to know of the server is in their environment."""
     builder = SparkSession.builder.master(MASTER)
     password = server.dsn.split(":")[2].split("@")[0]
-    surroundings = {
+    environment = {
         "PGHOST": "127.0.0.1",
         "PGPORT": str(server.port),
         "PGUSER": "howdah",
@@ -49,14 +49,14 @@ def started(server: howdah.Server) -> Any:  # noqa: ANN401 - of a library withou
     }
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
-    for name, value in surroundings.items():
+    for name, value in environment.items():
         builder = builder.config(f"spark.executorEnv.{name}", value)
     before = dict(os.environ)
-    os.environ.update(surroundings)
+    os.environ.update(environment)
     try:
         return builder.getOrCreate()
     finally:
-        for name in surroundings:
+        for name in environment:
             if name in before:
                 os.environ[name] = before[name]
             else:

@@ -14,7 +14,7 @@ import howdah
 pa = require.library("pyarrow")
 
 from howdah._cluster import _attempt, _driver  # noqa: E402
-from howdah._cluster._job import Wish  # noqa: E402
+from howdah._cluster._job import JobSpec  # noqa: E402
 
 
 def rows(first: int, last: int, word: str = "v") -> Any:  # noqa: ANN401 - of a library without types here
@@ -22,8 +22,8 @@ def rows(first: int, last: int, word: str = "v") -> Any:  # noqa: ANN401 - of a 
     return pa.record_batch({"id": pa.array(numbers, pa.int32()), "v": [f"{word}{n}" for n in numbers]})
 
 
-def ran(wish: Wish, *batches: Any) -> Run:  # noqa: ANN401
-    run = Run.begin(wish, list(batches))
+def ran(spec: JobSpec, *batches: Any) -> Run:  # noqa: ANN401
+    run = Run.begin(spec, list(batches))
     run.finish()
     run.publish()
     return run
@@ -47,7 +47,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_new_table_lacks_rows_types_or_its_key(database: Database) -> None:
-    ran(Wish(dsn=database.dsn, table="t", mode="create_append", key=("id",)), rows(0, 3), rows(3, 5))
+    ran(JobSpec(dsn=database.dsn, table="t", mode="create_append", key=("id",)), rows(0, 3), rows(3, 5))
     assert database.value("SELECT string_agg(v, ' ' ORDER BY id) FROM t") == "v0 v1 v2 v3 v4"
     assert database.types("t") == {"id": "integer", "v": "text"}
     assert database.value("SELECT indisprimary FROM pg_index WHERE indrelid = 't'::regclass") == "t"
@@ -55,12 +55,12 @@ def test_a_new_table_lacks_rows_types_or_its_key(database: Database) -> None:
 
 
 def test_a_table_that_is_there_is_made_again_or_loses_rows(people: Database) -> None:
-    ran(Wish(dsn=people.dsn, table="t", mode="create_append"), rows(10, 12))
+    ran(JobSpec(dsn=people.dsn, table="t", mode="create_append"), rows(10, 12))
     assert people.value("SELECT count(*) FROM t") == "4"
     with pytest.raises(howdah.ProgrammingError, match="exists already"):
-        Run.begin(Wish(dsn=people.dsn, table="t", mode="create"), [rows(0, 1)])
+        Run.begin(JobSpec(dsn=people.dsn, table="t", mode="create"), [rows(0, 1)])
     with pytest.raises(howdah.ProgrammingError, match="does not exist"):
-        Run.begin(Wish(dsn=people.dsn, table="nobody", mode="append"), [rows(0, 1)])
+        Run.begin(JobSpec(dsn=people.dsn, table="nobody", mode="append"), [rows(0, 1)])
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_table_that_is_there_is_made_again_or_loses_rows(people: Database) -> 
 )
 def test_a_mode_does_what_another_does(people: Database, mode: Any, expected: str) -> None:  # noqa: ANN401
     key = ("id",) if mode in {"upsert", "ignore", "update", "delete"} else ()
-    ran(Wish(dsn=people.dsn, table="t", mode=mode, key=key), rows(1, 3, "new"), rows(3, 4, "new"))
+    ran(JobSpec(dsn=people.dsn, table="t", mode=mode, key=key), rows(1, 3, "new"), rows(3, 4, "new"))
     assert people.value("SELECT coalesce(string_agg(id || '=' || v, ' ' ORDER BY id), '') FROM t") == expected
     kept = people.value("SELECT count(*) FROM pg_index WHERE indrelid = 't'::regclass")
     assert kept == ("0" if mode == "replace" else "1")
@@ -85,7 +85,7 @@ def test_a_mode_does_what_another_does(people: Database, mode: Any, expected: st
 @pytest.mark.parametrize("mode", ["upsert", "update"])
 def test_one_of_two_rows_with_a_key_wins_by_chance(people: Database, mode: Any) -> None:  # noqa: ANN401
     with pytest.raises(howdah.DatabaseError) as refused:
-        ran(Wish(dsn=people.dsn, table="t", mode=mode, key=("id",)), rows(1, 3, "a"), rows(2, 4, "b"))
+        ran(JobSpec(dsn=people.dsn, table="t", mode=mode, key=("id",)), rows(1, 3, "a"), rows(2, 4, "b"))
     assert "dropDuplicates" in (refused.value.hint or "")
     assert people.value("SELECT string_agg(v, ' ') FROM t") == "old old"
 
@@ -93,10 +93,10 @@ def test_one_of_two_rows_with_a_key_wins_by_chance(people: Database, mode: Any) 
 def test_columns_are_matched_by_their_place(people: Database) -> None:
     people.sql("ALTER TABLE t ADD n int GENERATED ALWAYS AS IDENTITY")
     batch = pa.record_batch({"V": ["x"], "n": pa.array([7]), "Id": pa.array([9], pa.int64())})
-    ran(Wish(dsn=people.dsn, table="t", mode="append"), batch)
+    ran(JobSpec(dsn=people.dsn, table="t", mode="append"), batch)
     assert people.value("SELECT t::text FROM t WHERE id = 9") == "(9,x,7)"
     with pytest.raises(howdah.ProgrammingError, match="not a column"):
-        Run.begin(Wish(dsn=people.dsn, table="t", mode="append"), [pa.record_batch({"other": [1]})])
+        Run.begin(JobSpec(dsn=people.dsn, table="t", mode="append"), [pa.record_batch({"other": [1]})])
 
 
 @pytest.mark.parametrize(
@@ -109,21 +109,21 @@ def test_columns_are_matched_by_their_place(people: Database) -> None:
 def test_a_table_that_others_need_is_replaced(people: Database, sql: str, named: str) -> None:
     people.sql(sql)
     with pytest.raises(howdah.DatabaseError, match=named) as refused:
-        Run.begin(Wish(dsn=people.dsn, table="t", mode="replace"), [rows(0, 1)])
+        Run.begin(JobSpec(dsn=people.dsn, table="t", mode="replace"), [rows(0, 1)])
     assert "truncate" in (refused.value.hint or "")
     assert people.sql("SELECT count(*) FROM howdah_jobs") == ["0"]
 
 
 def test_a_new_table_keeps_rows_that_do_not_count(database: Database) -> None:
     batches = [rows(0, 4), rows(4, 8)]
-    wish = Wish(dsn=database.dsn, table="t", mode="create_append", key=("id",))
-    run = Run.begin(wish, batches)
+    spec = JobSpec(dsn=database.dsn, table="t", mode="create_append", key=("id",))
+    run = Run.begin(spec, batches)
     run.attempt(0)
     run.killed_attempt(0)
     run.finish()
     run.attempt(1)
     # Somebody makes the table in the meantime.
-    other = Run.begin(wish, [rows(8, 9)])
+    other = Run.begin(spec, [rows(8, 9)])
     run.publish()
     other.finish()
     other.publish()
@@ -143,12 +143,12 @@ def test_names_are_taken_for_sql(database: Database) -> None:
     database.sql('CREATE SCHEMA "S\'p $howdah$"')
     batch = pa.record_batch({name: [1, 2], "landed": ["a", "b"], "found_state": ["c", "d"]})
     for mode in ("create_append", "append", "replace", "truncate"):
-        ran(Wish(dsn=database.dsn, table=f'"S\'p $howdah$".{quoted}', mode=mode), batch)
+        ran(JobSpec(dsn=database.dsn, table=f'"S\'p $howdah$".{quoted}', mode=mode), batch)
     assert database.sql(f'SELECT count(*) FROM "S\'p $howdah$".{quoted}') == ["2"]
 
 
 def test_a_second_success_of_a_partition_is_published(people: Database) -> None:
-    run = Run.begin(Wish(dsn=people.dsn, table="t", mode="append"), [rows(10, 14), rows(14, 18)])
+    run = Run.begin(JobSpec(dsn=people.dsn, table="t", mode="append"), [rows(10, 14), rows(14, 18)])
     run.attempt(0)
     run.killed_attempt(1)
     run.finish()
@@ -159,7 +159,7 @@ def test_a_second_success_of_a_partition_is_published(people: Database) -> None:
 
 def test_publishing_again_publishes_twice(people: Database) -> None:
     people.sql("ALTER TABLE t DROP CONSTRAINT t_pkey")
-    run = ran(Wish(dsn=people.dsn, table="t", mode="append"), rows(10, 14))
+    run = ran(JobSpec(dsn=people.dsn, table="t", mode="append"), rows(10, 14))
     run.publish()
     run.abort()
     assert people.value("SELECT count(*) FROM t") == "6"
@@ -168,7 +168,7 @@ def test_publishing_again_publishes_twice(people: Database) -> None:
 
 
 def test_a_job_that_was_given_up_is_published(people: Database) -> None:
-    run = Run.begin(Wish(dsn=people.dsn, table="t", mode="append"), [rows(10, 14)])
+    run = Run.begin(JobSpec(dsn=people.dsn, table="t", mode="append"), [rows(10, 14)])
     run.finish()
     run.abort()
     assert left(people) == []
@@ -178,7 +178,7 @@ def test_a_job_that_was_given_up_is_published(people: Database) -> None:
 
 
 def test_rows_that_a_crash_took_from_the_stage_are_missed(people: Database) -> None:
-    run = Run.begin(Wish(dsn=people.dsn, table="t", mode="append"), [rows(10, 14), rows(14, 18)])
+    run = Run.begin(JobSpec(dsn=people.dsn, table="t", mode="append"), [rows(10, 14), rows(14, 18)])
     run.finish()
     people.sql(f"TRUNCATE {run.job.stage}")
     with pytest.raises(howdah.DatabaseError, match="0 rows of 8") as refused:
@@ -193,14 +193,14 @@ def test_rows_that_a_trigger_drops_are_missed(people: Database) -> None:
         " $$BEGIN RETURN CASE WHEN new.id % 2 = 1 THEN new END; END$$;"
         "CREATE TRIGGER odd BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION odd()"
     )
-    ran(Wish(dsn=people.dsn, table="t", mode="append"), rows(10, 14), rows(14, 18))
+    ran(JobSpec(dsn=people.dsn, table="t", mode="append"), rows(10, 14), rows(14, 18))
     assert people.value("SELECT count(*) FROM t") == "6"
 
 
 @pytest.mark.usefixtures("short")
 def test_a_dead_drivers_stage_stays_or_one_that_is_alive_loses_it(people: Database) -> None:
-    wish = Wish(dsn=people.dsn, table="t", mode="append")
-    dead, quiet, busy = (Run.begin(wish, [rows(start, start + 4)]) for start in (10, 20, 30))
+    spec = JobSpec(dsn=people.dsn, table="t", mode="append")
+    dead, quiet, busy = (Run.begin(spec, [rows(start, start + 4)]) for start in (10, 20, 30))
     dead.finish()
     quiet.finish()
     for run in (dead, busy):
@@ -217,7 +217,7 @@ def test_a_dead_drivers_stage_stays_or_one_that_is_alive_loses_it(people: Databa
         task = threading.Thread(target=lambda: receipts.append(_attempt.load(busy.job, slow())))
         task.start()
         assert sending.wait(60)
-        ran(wish, rows(40, 44))
+        ran(spec, rows(40, 44))
         names = {run.job.stage.split('"')[-2] for run in (quiet, busy)}
         assert set(left(people)) == names
     finally:
@@ -234,7 +234,7 @@ def test_a_dead_drivers_stage_stays_or_one_that_is_alive_loses_it(people: Databa
 @pytest.mark.usefixtures("short")
 @pytest.mark.parametrize("mode", ["append", "replace"])
 def test_a_straggler_keeps_its_job_from_being_published(people: Database, mode: Any) -> None:  # noqa: ANN401
-    run = Run.begin(Wish(dsn=people.dsn, table="t", mode=mode), [rows(10, 14)])
+    run = Run.begin(JobSpec(dsn=people.dsn, table="t", mode=mode), [rows(10, 14)])
     run.finish()
     sending, done = threading.Event(), threading.Event()
 
@@ -259,15 +259,15 @@ def test_a_straggler_keeps_its_job_from_being_published(people: Database, mode: 
     finally:
         done.set()
         straggler.join()
-    ran(Wish(dsn=people.dsn, table="t", mode="append"), rows(20, 21))
+    ran(JobSpec(dsn=people.dsn, table="t", mode="append"), rows(20, 21))
     assert left(people) == []
     assert people.value("SELECT count(*) FROM t") == str(there + 5)
 
 
 @pytest.mark.usefixtures("short")
 def test_a_job_has_more_connections_at_work_than_it_may(people: Database) -> None:
-    wish = Wish(dsn=people.dsn, table="t", mode="append", connections=2)
-    run = Run.begin(wish, [rows(start, start + 10) for start in range(10, 130, 10)])
+    spec = JobSpec(dsn=people.dsn, table="t", mode="append", connections=2)
+    run = Run.begin(spec, [rows(start, start + 10) for start in range(10, 130, 10)])
     most: list[int] = []
     lock = threading.Lock()
 
@@ -292,19 +292,19 @@ def test_a_job_has_more_connections_at_work_than_it_may(people: Database) -> Non
 
 
 def test_an_empty_job_makes_no_table_or_empties_none(people: Database) -> None:
-    ran(Wish(dsn=people.dsn, table="t", mode="truncate"), rows(0, 0))
-    ran(Wish(dsn=people.dsn, table="fresh", mode="create_append"), rows(0, 0), rows(0, 0))
+    ran(JobSpec(dsn=people.dsn, table="t", mode="truncate"), rows(0, 0))
+    ran(JobSpec(dsn=people.dsn, table="fresh", mode="create_append"), rows(0, 0), rows(0, 0))
     assert people.value("SELECT (SELECT count(*) FROM t), (SELECT count(*) FROM fresh)") == "0|0"
 
 
 def test_the_ledger_is_where_it_was_asked_for(people: Database) -> None:
     people.sql("CREATE SCHEMA staging")
-    wish = Wish(dsn=people.dsn, table="t", mode="append", ledger="staging")
-    run = Run.begin(wish, [rows(10, 14)])
+    spec = JobSpec(dsn=people.dsn, table="t", mode="append", ledger="staging")
+    run = Run.begin(spec, [rows(10, 14)])
     assert run.job.stage.startswith('"staging".')
     run.finish()
     run.publish()
-    ran(Wish(dsn=people.dsn, table="fresh", mode="create", ledger="staging"), rows(10, 15))
+    ran(JobSpec(dsn=people.dsn, table="fresh", mode="create", ledger="staging"), rows(10, 15))
     assert people.sql("SELECT state, rows FROM staging.howdah_jobs ORDER BY at") == [
         "published|4",
         "published|5",

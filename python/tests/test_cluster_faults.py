@@ -25,7 +25,7 @@ import howdah
 
 pa = require.library("pyarrow")
 
-from howdah._cluster._job import Receipt, Wish, WriteMode  # noqa: E402
+from howdah._cluster._job import JobSpec, Receipt, WriteMode  # noqa: E402
 
 FIRST = int(os.environ.get("HOWDAH_SEED", "1"))
 RUNS = int(os.environ.get("HOWDAH_JOB_RUNS", "20"))
@@ -129,7 +129,7 @@ def one_run(database: Database, proxy: LossyProxy, seed: int, fired: Counter[str
         old = " UNION ALL ".join(f"SELECT {n} AS id" for n in OLD)
         database.sql(f"CREATE TABLE {table} AS {old}")
     through = database.dsn.replace(f":{database.dsn.rsplit(':', 1)[1].split('/')[0]}/", f":{proxy.port}/")
-    wish = Wish(dsn=through, table=table, mode=mode, connections=chance.randint(1, 3))
+    spec = JobSpec(dsn=through, table=table, mode=mode, connections=chance.randint(1, 3))
     parts = batches(chance)
     new = [number for part in parts for number in part.column("id").to_pylist()]
     after = [*OLD, *new] if is_there and mode in {"append", "create_append"} else new
@@ -137,7 +137,7 @@ def one_run(database: Database, proxy: LossyProxy, seed: int, fired: Counter[str
     with Scene(database, table) as scene:
         scene.allowed = {before, published}
         for dead in range(chance.choice([0, 0, 1])):
-            run = Run.begin(wish, parts)
+            run = Run.begin(spec, parts)
             attempts(run, chance, fired)
             if chance.random() < 0.5:
                 run.abort()
@@ -146,7 +146,7 @@ def one_run(database: Database, proxy: LossyProxy, seed: int, fired: Counter[str
             else:
                 fired["driver that is gone"] += 1 + dead
             assert scene.now() == before
-        run = Run.begin(wish, parts)
+        run = Run.begin(spec, parts)
         attempts(run, chance, fired)
         end = chance.choice(["plain", "lost", "twice", "lost and away"])
         if end.startswith("lost"):
@@ -183,9 +183,9 @@ def test_a_driver_that_is_killed_while_it_publishes_shows_half(database: Databas
     program = """
 import sys, pyarrow
 from howdah._cluster import _attempt, _driver
-from howdah._cluster._job import Wish
+from howdah._cluster._job import JobSpec
 batch = pyarrow.record_batch({"id": pyarrow.array([7, 8, 9], pyarrow.int32())})
-job = _driver.begin(Wish(dsn=sys.argv[1], table="t", mode="truncate"), batch.schema)
+job = _driver.begin(JobSpec(dsn=sys.argv[1], table="t", mode="truncate"), batch.schema)
 receipt = _attempt.load(job, iter([batch]))
 print("ready", flush=True)
 sys.stdin.readline()

@@ -8,32 +8,33 @@ import require
 import howdah
 
 require.spark()
+pa = require.library("pyarrow")
 
-from howdah._cluster._job import Wish  # noqa: E402
-from howdah.spark import _options, _url  # noqa: E402
+from howdah._cluster._job import JobSpec  # noqa: E402
+from howdah.spark import _options, _schema, _url  # noqa: E402
 
 PLACE = {"url": "postgresql://db.example/shop", "dbtable": "t"}
 
 
-def wish(overwrite: bool = False, **options: str) -> Wish:  # noqa: FBT001, FBT002
-    return _options.wish({**PLACE, **options}, overwrite=overwrite)
+def spec(overwrite: bool = False, **options: str) -> JobSpec:  # noqa: FBT001, FBT002
+    return _options.spec({**PLACE, **options}, overwrite=overwrite)
 
 
 def refused(overwrite: bool = False, **options: Any) -> str:  # noqa: ANN401, FBT001, FBT002
     given = {name: value for name, value in {**PLACE, **options}.items() if value is not None}
     with pytest.raises(howdah.ProgrammingError) as error:
-        _options.wish(given, overwrite=overwrite)
+        _options.spec(given, overwrite=overwrite)
     assert error.value.visible == "nothing was changed"
     return str(error.value)
 
 
 def test_an_option_means_something_else_than_it_says() -> None:
-    assert wish() == Wish(dsn=PLACE["url"], table="t", mode="create_append")
-    assert wish(overwrite=True).mode == "replace"
-    assert wish(overwrite=True, truncate="TRUE").mode == "truncate"
-    assert wish(overwrite=True, write_mode="truncate").mode == "truncate"
-    assert wish(TRUNCATE="false", connections="8", lock_timeout="2.5").connections == 8
-    found = wish(write_mode="upsert", key=" day, sensor ", ledger="staging", allow="decimals,floats")
+    assert spec() == JobSpec(dsn=PLACE["url"], table="t", mode="create_append")
+    assert spec(overwrite=True).mode == "replace"
+    assert spec(overwrite=True, truncate="TRUE").mode == "truncate"
+    assert spec(overwrite=True, write_mode="truncate").mode == "truncate"
+    assert spec(TRUNCATE="false", connections="8", lock_timeout="2.5").connections == 8
+    found = spec(write_mode="upsert", key=" day, sensor ", ledger="staging", allow="decimals,floats")
     assert (found.key, found.ledger, found.allow) == (("day", "sensor"), "staging", ("decimals", "floats"))
 
 
@@ -111,9 +112,14 @@ def test_a_setting_of_pgjdbc_is_ignored() -> None:
 
 def test_types_of_columns_are_cut_in_the_wrong_place() -> None:
     said = 'id INT, "a ""b" NUMERIC(10, 2), `c d` timestamp(3) with time zone,e double precision'
-    assert wish(createTableColumnTypes=said).types == (
+    assert spec(createTableColumnTypes=said).types == (
         ("id", "INT"),
         ('a "b', "NUMERIC(10, 2)"),
         ("c d", "timestamp(3) with time zone"),
         ("e", "double precision"),
     )
+
+
+def test_an_engine_that_has_arrow_already_is_refused() -> None:
+    schema = pa.schema([("id", pa.int64()), ("word", pa.string())])
+    assert _schema.arrow(schema) is schema

@@ -40,9 +40,9 @@ def load(job: Job, batches: Iterator[pa.RecordBatch]) -> Receipt:
             report = _load.load(
                 flow.tables(),
                 job.stage,
-                job.wish.dsn,
+                job.spec.dsn,
                 mode="append",
-                allow=job.wish.allow or None,
+                allow=job.spec.allow or None,
                 before=[_ledger.WATCH, _ledger.admission(job)],
                 after=_ledger.attempted(job, flow.attempt),
                 jobs=1,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from howdah._cluster._job import Receipt, Wish, WriteMode
+    from howdah._cluster._job import JobSpec, Receipt, WriteMode
 
 # As a writer's rows.
 _RETRY_FOR = 300.0
@@ -32,11 +32,11 @@ _CLEARING_WAITS = 2.0
 _EXISTS = re.compile(r"table (.+) exists already")
 
 
-def begin(wish: Wish, schema: pa.Schema) -> Job:
+def begin(spec: JobSpec, schema: pa.Schema) -> Job:
     """Check what can be checked before a row moves, and make the stage."""
-    job = _planned(wish, schema)
+    job = _planned(spec, schema)
     statements = _ledger.begin(job)
-    if wish.mode == "replace" and not job.is_new:
+    if spec.mode == "replace" and not job.is_new:
         statements.append(_publish.check_replaceable(job))
     if not job.becomes_table:
         columns = _sql.names(job.targets)
@@ -62,7 +62,7 @@ def begin(wish: Wish, schema: pa.Schema) -> Job:
 def publish(job: Job, receipts: Sequence[Receipt]) -> None:
     """Make the rows of these attempts visible, all at once."""
     try:
-        _run_until_known(job, [_publish.statement(job, receipts)], lock_timeout=job.wish.lock_timeout)
+        _run_until_known(job, [_publish.statement(job, receipts)], lock_timeout=job.spec.lock_timeout)
     except _errors.OperationalError as error:
         if _may_pass(error):
             error.committed = None
@@ -78,21 +78,21 @@ def abort(job: Job) -> None:
     _clear(job)
 
 
-def _planned(wish: Wish, schema: pa.Schema) -> Job:
+def _planned(spec: JobSpec, schema: pa.Schema) -> Job:
     """Ask the engine for a plan, which refuses what does not fit."""
     job_id = uuid.uuid4().hex
-    replaced = _existing(wish, schema) if wish.mode == "replace" else None
+    replaced = _existing(spec, schema) if spec.mode == "replace" else None
     if replaced is not None:
         # The new one has the data's columns, whatever the old one has.
-        plan = _plan(wish, schema, f"howdah_stage_{job_id}", mode="create")
+        plan = _plan(spec, schema, f"howdah_stage_{job_id}", mode="create")
         table, is_new = replaced, False
     else:
-        mode = "create_append" if wish.mode in {"replace", "truncate"} else wish.mode
-        plan = _plan(wish, schema, wish.table, mode=mode)
+        mode = "create_append" if spec.mode in {"replace", "truncate"} else spec.mode
+        plan = _plan(spec, schema, spec.table, mode=mode)
         table, is_new = str(plan["table"]), bool(plan["creates_table"])
-    beside = _sql.name(wish.ledger) if wish.ledger else _sql.schema_of(table)
+    beside = _sql.name(spec.ledger) if spec.ledger else _sql.schema_of(table)
     return Job(
-        wish=wish,
+        spec=spec,
         id=job_id,
         table=table,
         stage=f"{beside}.{_sql.name(f'howdah_stage_{job_id}')}",
@@ -102,10 +102,10 @@ def _planned(wish: Wish, schema: pa.Schema) -> Job:
     )
 
 
-def _existing(wish: Wish, schema: pa.Schema) -> str | None:
+def _existing(spec: JobSpec, schema: pa.Schema) -> str | None:
     """Give the table's qualified name, if it is there, whatever its columns are."""
     try:
-        _plan(wish, schema, wish.table, mode="create")
+        _plan(spec, schema, spec.table, mode="create")
     except _errors.ProgrammingError as error:
         found = _EXISTS.fullmatch(error.message)
         if found is None:
@@ -114,15 +114,15 @@ def _existing(wish: Wish, schema: pa.Schema) -> str | None:
     return None
 
 
-def _plan(wish: Wish, schema: pa.Schema, table: str, mode: WriteMode) -> dict[str, Any]:
+def _plan(spec: JobSpec, schema: pa.Schema, table: str, mode: WriteMode) -> dict[str, Any]:
     report = _load.load(
         schema.empty_table(),
         table,
-        wish.dsn,
+        spec.dsn,
         mode=mode,
-        key=wish.key or None,
-        types=dict(wish.types) or None,
-        allow=wish.allow or None,
+        key=spec.key or None,
+        types=dict(spec.types) or None,
+        allow=spec.allow or None,
         dry_run=True,
         progress=False,
     )
@@ -135,10 +135,10 @@ def _make_stage(job: Job, schema: pa.Schema) -> None:
     _load.load(
         schema.empty_table(),
         job.stage,
-        job.wish.dsn,
+        job.spec.dsn,
         mode="create",
-        types=dict(job.wish.types) or None,
-        allow=job.wish.allow or None,
+        types=dict(job.spec.types) or None,
+        allow=job.spec.allow or None,
         after=f"COMMENT ON TABLE {job.stage} IS NULL",
         jobs=1,
         progress=False,
@@ -157,7 +157,7 @@ def _make_ledger(job: Job) -> None:
         _load.load(
             _nothing(),
             job.ledger,
-            job.wish.dsn,
+            job.spec.dsn,
             mode="create",
             key=_ledger.KEY,
             types=_ledger.COLUMNS,
@@ -177,7 +177,7 @@ def _run(job: Job, statements: Sequence[str], lock_timeout: float | None = None)
         _load.load(
             _nothing(),
             job.ledger,
-            job.wish.dsn,
+            job.spec.dsn,
             mode="append",
             before=[_ledger.WATCH, *statements],
             lock_timeout=lock_timeout,

@@ -11,8 +11,8 @@ WriteMode: TypeAlias = Literal[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
-    """What a user asks of a job."""
+class JobSpec:
+    """What a user asks of a job: how and where it writes."""
 
     dsn: str
     """The connection, without a password: plans and logs may show it."""
@@ -37,7 +37,7 @@ class Wish:
 class Job:
     """A job that was begun."""
 
-    wish: Wish
+    spec: JobSpec
     id: str
     table: str
     """The target, qualified and quoted."""
@@ -58,7 +58,7 @@ class Job:
     @property
     def becomes_table(self) -> bool:
         """Whether the stage has the data's types, and takes the table's name in the end."""
-        return self.is_new or self.wish.mode == "replace"
+        return self.is_new or self.spec.mode == "replace"
 
     @property
     def targets(self) -> tuple[str, ...]:

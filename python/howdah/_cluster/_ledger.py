@@ -70,10 +70,10 @@ def admission(job: Job) -> str:
         "found_state text;",
         f"""SELECT j.state INTO found_state FROM {job.ledger} AS j WHERE {_is_job(job)};
 IF found_state IS DISTINCT FROM 'open' THEN {_over(job)} END IF;
-FOR slot IN 1..{job.wish.connections} LOOP
+FOR slot IN 1..{job.spec.connections} LOOP
     IF pg_catalog.pg_try_advisory_xact_lock({job.slots}, slot) THEN RETURN; END IF;
 END LOOP;
-{_sql.refusal(_refusals.NO_SLOT, f"'all {job.wish.connections} connections of the job are taken'")}""",
+{_sql.refusal(_refusals.NO_SLOT, f"'all {job.spec.connections} connections of the job are taken'")}""",
     )
 
 

@@ -23,7 +23,7 @@ def statement(job: Job, receipts: Sequence[Receipt]) -> str:
     body = _body(job, f"FROM {job.stage} WHERE {named}")
     if job.becomes_table:
         return _ledger.publish(job, rows, _renaming(job, named, rows, otherwise=body))
-    if job.wish.mode in {"upsert", "ignore", "update", "delete"}:
+    if job.spec.mode in {"upsert", "ignore", "update", "delete"}:
         return _ledger.publish(job, rows, f"{counted}\n{body}")
     # Counted only where the table did not get them all: triggers may have dropped some.
     return _ledger.publish(job, rows, f"{body}\nIF landed <> {rows} THEN\n{counted}\nEND IF;")
@@ -59,12 +59,12 @@ def _body(job: Job, rows: str) -> str:
     """Give the statements; where all rows must land, these say how many did."""
     table, names = job.table, _sql.names(job.targets)
     landed = "\nGET DIAGNOSTICS landed = ROW_COUNT;"
-    key = f"\nALTER TABLE {table} ADD PRIMARY KEY ({_sql.names(job.wish.key)});" if job.wish.key else ""
+    key = f"\nALTER TABLE {table} ADD PRIMARY KEY ({_sql.names(job.spec.key)});" if job.spec.key else ""
     # As COPY does, it takes what it is given for identity columns.
     insert = f"INSERT INTO {table} ({names}) OVERRIDING SYSTEM VALUE SELECT {names} {rows};{landed}"
     create = f"CREATE TABLE {table} AS SELECT {names} {rows};{landed}{key}"
-    truncate = f"TRUNCATE {table};\n" if job.wish.mode == "truncate" else ""
-    match job.wish.mode:
+    truncate = f"TRUNCATE {table};\n" if job.spec.mode == "truncate" else ""
+    match job.spec.mode:
         case "replace":
             body = f"DROP TABLE IF EXISTS {table};\n{create}"
         case "create":
@@ -85,12 +85,12 @@ def _body(job: Job, rows: str) -> str:
 def _renaming(job: Job, named: str, rows: int, otherwise: str) -> str:
     """Make the stage the table; ``otherwise`` where that is there by now, or an attempt still writes."""
     table = _sql.literal(job.table)
-    makes = f"pg_catalog.to_regclass({table}) IS NULL" if job.wish.mode != "replace" else "true"
+    makes = f"pg_catalog.to_regclass({table}) IS NULL" if job.spec.mode != "replace" else "true"
     schema, name = _sql.schema_of(job.table), _sql.last_of(job.table)
     moves = f"{schema}.{_sql.last_of(job.stage)}"
-    key = f"ALTER TABLE {job.table} ADD PRIMARY KEY ({_sql.names(job.wish.key)});" if job.wish.key else ""
-    drop = f"DROP TABLE IF EXISTS {job.table};" if job.wish.mode == "replace" else ""
-    move = f"ALTER TABLE {job.stage} SET SCHEMA {schema};" if job.wish.ledger else ""
+    key = f"ALTER TABLE {job.table} ADD PRIMARY KEY ({_sql.names(job.spec.key)});" if job.spec.key else ""
+    drop = f"DROP TABLE IF EXISTS {job.table};" if job.spec.mode == "replace" else ""
+    move = f"ALTER TABLE {job.stage} SET SCHEMA {schema};" if job.spec.ledger else ""
     return f"""patience := pg_catalog.current_setting('lock_timeout');
 BEGIN
     PERFORM pg_catalog.set_config('lock_timeout', '{_STRAGGLERS_HAVE}', true);
@@ -114,13 +114,13 @@ END IF;"""
 
 
 def _conflicting(job: Job, rows: str) -> str:
-    names, key = _sql.names(job.targets), job.wish.key
+    names, key = _sql.names(job.targets), job.spec.key
     # In the order of the key, so that two jobs do not wait for each other in a circle.
     order = f" ORDER BY {_sql.names(key)}" if key else ""
     on = f" ({_sql.names(key)})" if key else ""
     others = [_sql.name(column) for column in job.targets if column not in key]
     done = "DO NOTHING"
-    if job.wish.mode == "upsert" and others:
+    if job.spec.mode == "upsert" and others:
         done = "DO UPDATE SET " + ", ".join(f"{column} = excluded.{column}" for column in others)
     return (
         f"INSERT INTO {job.table} ({names}) OVERRIDING SYSTEM VALUE"
@@ -129,10 +129,10 @@ def _conflicting(job: Job, rows: str) -> str:
 
 
 def _matching(job: Job, rows: str) -> str:
-    key = job.wish.key
+    key = job.spec.key
     source = f"(SELECT {_sql.names(job.targets)} {rows}) AS s"
     matched = " AND ".join(f"t.{column} = s.{column}" for column in map(_sql.name, key))
-    if job.wish.mode == "delete":
+    if job.spec.mode == "delete":
         return f"DELETE FROM {job.table} AS t USING {source} WHERE {matched};"
     others = [_sql.name(column) for column in job.targets if column not in key]
     values = ", ".join(f"{column} = s.{column}" for column in others)

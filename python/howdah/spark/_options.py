@@ -6,7 +6,7 @@ import difflib
 import re
 from typing import TYPE_CHECKING, get_args
 
-from howdah._cluster._job import Wish, WriteMode
+from howdah._cluster._job import JobSpec, WriteMode
 from howdah.spark import _url
 from howdah.spark._refusal import refuse, refuse_password
 
@@ -53,7 +53,7 @@ _COLUMN_TYPE = re.compile(
 )
 
 
-def wish(options: Mapping[str, str], *, overwrite: bool) -> Wish:
+def spec(options: Mapping[str, str], *, overwrite: bool) -> JobSpec:
     """Read the options, or refuse them by name."""
     given = {name.lower(): value for name, value in options.items()}
     _check_names(given)
@@ -71,7 +71,7 @@ def wish(options: Mapping[str, str], *, overwrite: bool) -> Wish:
     key = tuple(filter(None, map(str.strip, given.get("key", "").split(","))))
     if mode in _MATCHING and not key:
         refuse(f'write_mode {mode} needs key: the columns to match rows by, as in "id" or "day, sensor"')
-    return Wish(
+    return JobSpec(
         dsn=_url.dsn(given["url"].strip(), given.get("user")),
         table=table,
         mode=mode,

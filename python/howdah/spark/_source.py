@@ -35,8 +35,8 @@ class HowdahDataSource(DataSource):  # type: ignore[misc]
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:  # noqa: FBT001 - Spark's
         """Begin a job, before a row moves."""
-        wish = _options.wish(self.options, overwrite=overwrite)
-        return HowdahWriter(_driver.begin(wish, _schema.arrow(schema)))
+        spec = _options.spec(self.options, overwrite=overwrite)
+        return HowdahWriter(_driver.begin(spec, _schema.arrow(schema)))
 
 
 @dataclass(frozen=True)
