@@ -88,10 +88,10 @@ def attempted(job: Job, attempt: int) -> str:
 def of_attempts(job: Job, attempts: Sequence[int]) -> str:
     """Give the condition of rows of the stage that come from these attempts."""
     numbers = f"'{{{','.join(map(str, attempts))}}}'::bigint[]"
-    # A row knows the lower half of its transaction's number.
+    # A row knows the lower half of its transaction's number. Those of a thousand attempts are hashed.
     return (
-        f'xmin = ANY (ARRAY(SELECT (a."transaction" & 4294967295)::text::xid FROM {job.ledger} AS a'
-        f" WHERE a.job = {_sql.literal(job.id)} AND a.attempt = ANY ({numbers})))"
+        f'xmin IN (SELECT (a."transaction" & 4294967295)::text::xid FROM {job.ledger} AS a'
+        f" WHERE a.job = {_sql.literal(job.id)} AND a.attempt = ANY ({numbers}))"
     )
 
 
