@@ -29,7 +29,7 @@ _RETRY_FOR = 300.0
 # A straggler may hold the stage of a job that has ended: then the next job removes it.
 _CLEARING_WAITS = 2.0
 
-_EXISTS = re.compile(r"table (.+) exists already")
+_EXISTS = re.compile(r"table (.+) exists already", re.DOTALL)
 
 
 def begin(spec: JobSpec, schema: pa.Schema) -> Job:
@@ -84,7 +84,7 @@ def _planned(spec: JobSpec, schema: pa.Schema) -> Job:
     replaced = _existing(spec, schema) if spec.mode == "replace" else None
     if replaced is not None:
         # The new one has the data's columns, whatever the old one has.
-        plan = _plan(spec, schema, f"howdah_stage_{job_id}", mode="create")
+        plan = _plan(spec, schema, _ledger.STAGE + job_id, mode="create")
         table, is_new = replaced, False
     else:
         mode = "create_append" if spec.mode in {"replace", "truncate"} else spec.mode
@@ -95,7 +95,7 @@ def _planned(spec: JobSpec, schema: pa.Schema) -> Job:
         spec=spec,
         id=job_id,
         table=table,
-        stage=f"{beside}.{_sql.name(f'howdah_stage_{job_id}')}",
+        stage=f"{beside}.{_sql.name(_ledger.STAGE + job_id)}",
         ledger=f"{beside}.{_sql.name(_ledger.NAME)}",
         columns=tuple((column["source"], column["target"]) for column in plan["columns"]),
         is_new=is_new,
@@ -159,9 +159,11 @@ def _make_ledger(job: Job) -> None:
             job.ledger,
             job.spec.dsn,
             mode="create",
-            key=_ledger.KEY,
             types=_ledger.COLUMNS,
-            after=f"COMMENT ON TABLE {job.ledger} IS {_sql.literal(_ledger.COMMENT)}",
+            after=[
+                f"ALTER TABLE {job.ledger} ADD PRIMARY KEY ({_sql.names(_ledger.KEY)})",
+                f"COMMENT ON TABLE {job.ledger} IS {_sql.literal(_ledger.COMMENT)}",
+            ],
             jobs=1,
             progress=False,
         )

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from howdah._cluster._job import Job
 
 NAME = "howdah_jobs"
+STAGE = "howdah_stage_"
+"""What the names of stages begin with; the job's number follows."""
 
 COLUMNS = {
     "job": "text",
@@ -98,7 +100,7 @@ def of_attempts(job: Job, attempts: Sequence[int]) -> str:
 def publish(job: Job, rows: int, body: str) -> str:
     """Run ``body`` and note that the job is published, unless it is already."""
     return _sql.block(
-        "found_state text; landed bigint; staged bigint; patience text; is_alone boolean;",
+        "found_state text; landed bigint; staged bigint; others text; patience text; is_alone boolean;",
         f"""SELECT j.state INTO found_state FROM {job.ledger} AS j WHERE {_is_job(job)} FOR UPDATE;
 IF found_state = 'published' THEN RETURN; END IF;
 IF found_state IS DISTINCT FROM 'open' THEN {_over(job)} END IF;
@@ -147,24 +149,28 @@ def _sweep(ledger: str) -> str:
     Dead is an open job of which nothing was heard for long; the stage of one that is at work is locked.
     """
     sign_of_life = f"(SELECT max(a.at) FROM {ledger} AS a WHERE a.job = j.job)"
+    # Others may write to the ledger: what it says of stages is never run as SQL.
+    beside = _sql.literal(_sql.schema_of(ledger))
+    stage = f"pg_catalog.format('%s.%I', {beside}, '{STAGE}' || j.job)"
     return _sql.block(
         "dead record;",
         f"""PERFORM pg_catalog.set_config('lock_timeout', '1s', true);
-FOR dead IN SELECT j.job, j.stage FROM {ledger} AS j WHERE j.attempt = 0
+FOR dead IN SELECT j.job, {stage} AS stage FROM {ledger} AS j WHERE j.attempt = 0
     AND CASE j.state WHEN 'open'
         THEN {sign_of_life} < pg_catalog.now() - interval '{ABANDONED_AFTER}'
-        ELSE pg_catalog.to_regclass(j.stage) IS NOT NULL END
+        ELSE pg_catalog.to_regclass({stage}) IS NOT NULL END
     FOR UPDATE OF j SKIP LOCKED
 LOOP
     BEGIN
         EXECUTE 'DROP TABLE IF EXISTS ' || dead.stage;
         UPDATE {ledger} AS j SET state = 'aborted' WHERE j.job = dead.job AND j.state = 'open';
         DELETE FROM {ledger} AS j WHERE j.job = dead.job AND j.attempt <> 0;
-    EXCEPTION WHEN lock_not_available OR insufficient_privilege THEN
+    EXCEPTION WHEN OTHERS THEN
+        -- It is in use, or another's, or a view needs it: that is no reason to refuse a new job.
         CONTINUE;
     END;
 END LOOP;
 DELETE FROM {ledger} AS j WHERE j.state <> 'open' AND j.attempt = 0
-    AND j.at < pg_catalog.now() - interval '{FORGOTTEN_AFTER}' AND pg_catalog.to_regclass(j.stage) IS NULL;
+    AND j.at < pg_catalog.now() - interval '{FORGOTTEN_AFTER}' AND pg_catalog.to_regclass({stage}) IS NULL;
 PERFORM pg_catalog.set_config('lock_timeout', '0', true);""",
     )

@@ -61,7 +61,10 @@ def _body(job: Job, rows: str) -> str:
     landed = "\nGET DIAGNOSTICS landed = ROW_COUNT;"
     key = f"\nALTER TABLE {table} ADD PRIMARY KEY ({_sql.names(job.spec.key)});" if job.spec.key else ""
     # As COPY does, it takes what it is given for identity columns.
-    insert = f"INSERT INTO {table} ({names}) OVERRIDING SYSTEM VALUE SELECT {names} {rows};{landed}"
+    unchanged = f"\n{_unchanged(job)}"
+    insert = (
+        f"INSERT INTO {table} ({names}) OVERRIDING SYSTEM VALUE SELECT {names} {rows};{landed}{unchanged}"
+    )
     create = f"CREATE TABLE {table} AS SELECT {names} {rows};{landed}{key}"
     truncate = f"TRUNCATE {table};\n" if job.spec.mode == "truncate" else ""
     match job.spec.mode:
@@ -74,12 +77,23 @@ def _body(job: Job, rows: str) -> str:
             missing = f"pg_catalog.to_regclass({_sql.literal(table)}) IS NULL"
             body = f"IF {missing} THEN\n{create}\nELSE\n{there}\nEND IF;" if job.is_new else there
         case "upsert" | "ignore":
-            body = f"{_conflicting(job, rows)};"
+            body = f"{_conflicting(job, rows)};{unchanged}"
         case "update" | "delete":
-            body = _matching(job, rows)
+            body = f"{_matching(job, rows)}{unchanged}"
         case _:
             body = insert
     return body
+
+
+def _unchanged(job: Job) -> str:
+    """Refuse columns that changed since, whose values SQL would cast and round; the insert locks them."""
+    kept = "t.atttypid = s.atttypid AND t.atttypmod = s.atttypmod AND NOT t.attisdropped"
+    others = f"""SELECT string_agg(s.attname, ', ') INTO others FROM pg_catalog.pg_attribute AS s
+    WHERE s.attrelid = pg_catalog.to_regclass({_sql.literal(job.stage)}) AND s.attnum > 0
+    AND NOT EXISTS (SELECT FROM pg_catalog.pg_attribute AS t WHERE t.attname = s.attname AND {kept}
+        AND t.attrelid = pg_catalog.to_regclass({_sql.literal(job.table)}));"""
+    told = f"{_sql.literal(f'{job.table} has other columns now: ')} || others"
+    return f"{others}\nIF others IS NOT NULL THEN {_sql.refusal(_refusals.CHANGED, told)} END IF;"
 
 
 def _renaming(job: Job, named: str, rows: int, otherwise: str) -> str:
@@ -91,22 +105,33 @@ def _renaming(job: Job, named: str, rows: int, otherwise: str) -> str:
     key = f"ALTER TABLE {job.table} ADD PRIMARY KEY ({_sql.names(job.spec.key)});" if job.spec.key else ""
     drop = f"DROP TABLE IF EXISTS {job.table};" if job.spec.mode == "replace" else ""
     move = f"ALTER TABLE {job.stage} SET SCHEMA {schema};" if job.spec.ledger else ""
+    # With a snapshot from before the lock, what a straggler committed meanwhile would not be seen, and stay.
     return f"""patience := pg_catalog.current_setting('lock_timeout');
-BEGIN
-    PERFORM pg_catalog.set_config('lock_timeout', '{_STRAGGLERS_HAVE}', true);
-    LOCK TABLE {job.stage} IN ACCESS EXCLUSIVE MODE;
-    is_alone := true;
-EXCEPTION WHEN lock_not_available THEN
-    is_alone := false;
-END;
-PERFORM pg_catalog.set_config('lock_timeout', patience, true);
+is_alone := pg_catalog.current_setting('transaction_isolation') = 'read committed';
+IF is_alone THEN
+    BEGIN
+        PERFORM pg_catalog.set_config('lock_timeout', '{_STRAGGLERS_HAVE}', true);
+        LOCK TABLE {job.stage} IN ACCESS EXCLUSIVE MODE;
+    EXCEPTION WHEN lock_not_available THEN
+        is_alone := false;
+    END;
+    PERFORM pg_catalog.set_config('lock_timeout', patience, true);
+END IF;
 SELECT count(*) FILTER (WHERE {named}), count(*) INTO staged, landed FROM {job.stage};
 {_whole(rows)}
-IF is_alone AND {makes} THEN
+is_alone := is_alone AND {makes};
+IF is_alone THEN
     IF landed <> staged THEN DELETE FROM {job.stage} WHERE NOT {named}; END IF;
-    {drop}
-    {move}
-    ALTER TABLE {moves} RENAME TO {name};
+    BEGIN
+        {drop}
+        {move}
+        ALTER TABLE {moves} RENAME TO {name};
+    EXCEPTION WHEN duplicate_table OR unique_violation THEN
+        -- Somebody made it at the same moment.
+        is_alone := false;
+    END;
+END IF;
+IF is_alone THEN
     {key}
 ELSE
 {otherwise}

@@ -15,6 +15,8 @@ LOST_ROWS = "HW003"
 """The stage lacks rows of an attempt that has a receipt."""
 IN_USE = "HW004"
 """Something depends on a table that is to be replaced."""
+CHANGED = "HW005"
+"""The table has other columns than when the job began."""
 TWICE = "21000"
 """PostgreSQL's own, of rows that an upsert would change twice."""
 
@@ -22,6 +24,7 @@ _HINTS = {
     OVER: "a job ends once; run it again as a new one",
     LOST_ROWS: "the server lost them in a crash or a failover, as stages are not logged; run the job again",
     IN_USE: "with truncate the table stays and its rows are replaced",
+    CHANGED: "what was checked when the job began holds no more; run it again",
     TWICE: "make the rows one a key first, in Spark by dropDuplicates",
 }
 
