@@ -11,10 +11,11 @@ import random
 import re
 import time
 import uuid
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from howdah import _errors, _load
-from howdah._cluster import _ledger, _publish, _refusals, _sql
+from howdah._cluster import _checks, _ledger, _publish, _refusals, _sql
 from howdah._cluster._job import Job
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ def begin(spec: JobSpec, schema: pa.Schema) -> Job:
     """Check what can be checked before a row moves, and make the stage."""
     job = _planned(spec, schema)
     statements = _ledger.begin(job)
-    if spec.mode == "replace" and not job.is_new:
-        statements.append(_publish.check_replaceable(job))
+    if spec.mode in {"replace", "truncate"} and not job.is_new:
+        statements.append(_checks.may_replace(job) if spec.mode == "replace" else _checks.may_truncate(job))
     if not job.becomes_table:
         columns = _sql.names(job.targets)
         statements.append(
@@ -90,22 +91,35 @@ def _planned(spec: JobSpec, schema: pa.Schema) -> Job:
         mode = "create_append" if spec.mode in {"replace", "truncate"} else spec.mode
         plan = _plan(spec, schema, spec.table, mode=mode)
         table, is_new = str(plan["table"]), bool(plan["creates_table"])
-    beside = _sql.name(spec.ledger) if spec.ledger else _sql.schema_of(table)
+    beside = _sql.name(spec.ledger) if spec.ledger else _sql.schema_of(_sql.quoted(table))
+    columns = tuple((column["source"], column["target"]) for column in plan["columns"])
     return Job(
         spec=spec,
         id=job_id,
-        table=table,
+        name=table,
+        table=_sql.quoted(table),
         stage=f"{beside}.{_sql.name(_ledger.STAGE + job_id)}",
         ledger=f"{beside}.{_sql.name(_ledger.NAME)}",
-        columns=tuple((column["source"], column["target"]) for column in plan["columns"]),
+        columns=columns,
+        key=tuple(_target(name, columns) for name in spec.key),
         is_new=is_new,
+    )
+
+
+def _target(name: str, columns: Sequence[tuple[str, str]]) -> str:
+    """Give the table's column that a column of the key is: by its name there, or by that in the data."""
+    targets = [target for _, target in columns]
+    if name in targets:
+        return name
+    return next(
+        (target for pair in columns for target in pair[1:] if name.lower() in map(str.lower, pair)), name
     )
 
 
 def _existing(spec: JobSpec, schema: pa.Schema) -> str | None:
     """Give the table's qualified name, if it is there, whatever its columns are."""
     try:
-        _plan(spec, schema, spec.table, mode="create")
+        _plan(replace(spec, key=()), schema, spec.table, mode="create")
     except _errors.ProgrammingError as error:
         found = _EXISTS.fullmatch(error.message)
         if found is None:

@@ -39,6 +39,8 @@ class Job:
 
     spec: JobSpec
     id: str
+    name: str
+    """The target, as messages show it."""
     table: str
     """The target, qualified and quoted."""
     stage: str
@@ -47,6 +49,8 @@ class Job:
     """The table of jobs, qualified and quoted."""
     columns: tuple[tuple[str, str], ...]
     """Which column of the data goes to which of the table."""
+    key: tuple[str, ...]
+    """The columns of the table that rows are matched by, or that are its primary key."""
     is_new: bool
     """The publishing makes the table."""
 

@@ -57,7 +57,7 @@ def begin(job: Job) -> list[str]:
         [
             _sql.literal(job.id),
             "0, NULL, 'open', NULL",
-            _sql.literal(job.table),
+            _sql.literal(job.name),
             _sql.literal(job.stage),
             "pg_catalog.clock_timestamp()",
         ]
@@ -136,7 +136,7 @@ def _is_job(job: Job) -> str:
 
 
 def _over(job: Job) -> str:
-    told = f"job {job.id} into {job.table} is over: "
+    told = f"job {job.id} into {job.name} is over: "
     return _sql.refusal(
         _refusals.OVER,
         f"{_sql.literal(told)} || coalesce(found_state, 'nobody had heard of it for {FORGOTTEN_AFTER}')",

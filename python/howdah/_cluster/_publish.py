@@ -29,26 +29,6 @@ def statement(job: Job, receipts: Sequence[Receipt]) -> str:
     return _ledger.publish(job, rows, f"{body}\nIF landed <> {rows} THEN\n{counted}\nEND IF;")
 
 
-def check_replaceable(job: Job) -> str:
-    """Refuse to replace what others depend on, or what is more than one table."""
-    table = f"pg_catalog.to_regclass({_sql.literal(job.table)})"
-    uses = f"""SELECT 'the view ' || r.ev_class::regclass FROM pg_catalog.pg_depend AS d
-    JOIN pg_catalog.pg_rewrite AS r ON r.oid = d.objid
-    WHERE d.classid = 'pg_catalog.pg_rewrite'::regclass AND d.refclassid = 'pg_catalog.pg_class'::regclass
-        AND d.refobjid = {table} AND r.ev_class <> d.refobjid
-UNION ALL SELECT 'the foreign key ' || c.conname || ' of ' || c.conrelid::regclass
-    FROM pg_catalog.pg_constraint AS c WHERE c.confrelid = {table} AND c.conrelid <> c.confrelid
-UNION ALL SELECT 'its place among other tables' FROM pg_catalog.pg_inherits AS i
-    WHERE {table} IN (i.inhrelid, i.inhparent)
-UNION ALL SELECT 'that it is no ordinary table' FROM pg_catalog.pg_class AS k
-    WHERE k.oid = {table} AND k.relkind <> 'r'
-LIMIT 1"""
-    told = _sql.literal(f"{job.table} cannot be replaced: ")
-    refused = _sql.refusal(_refusals.IN_USE, f"{told} || obstacle || ' stands in the way'")
-    found = f"SELECT u.what INTO obstacle FROM ({uses}) AS u (what);"
-    return _sql.block("obstacle text;", f"{found}\nIF obstacle IS NOT NULL THEN {refused} END IF;")
-
-
 def _whole(rows: int) -> str:
     """Refuse to publish a part: a crash of the server empties the stage, which is not logged."""
     message = f"'the stage has ' || staged || ' rows of {rows}'"
@@ -59,7 +39,7 @@ def _body(job: Job, rows: str) -> str:
     """Give the statements; where all rows must land, these say how many did."""
     table, names = job.table, _sql.names(job.targets)
     landed = "\nGET DIAGNOSTICS landed = ROW_COUNT;"
-    key = f"\nALTER TABLE {table} ADD PRIMARY KEY ({_sql.names(job.spec.key)});" if job.spec.key else ""
+    key = f"\nALTER TABLE {table} ADD PRIMARY KEY ({_sql.names(job.key)});" if job.key else ""
     # As COPY does, it takes what it is given for identity columns.
     unchanged = f"\n{_unchanged(job)}"
     insert = (
@@ -92,7 +72,7 @@ def _unchanged(job: Job) -> str:
     WHERE s.attrelid = pg_catalog.to_regclass({_sql.literal(job.stage)}) AND s.attnum > 0
     AND NOT EXISTS (SELECT FROM pg_catalog.pg_attribute AS t WHERE t.attname = s.attname AND {kept}
         AND t.attrelid = pg_catalog.to_regclass({_sql.literal(job.table)}));"""
-    told = f"{_sql.literal(f'{job.table} has other columns now: ')} || others"
+    told = f"{_sql.literal(f'{job.name} has other columns now: ')} || others"
     return f"{others}\nIF others IS NOT NULL THEN {_sql.refusal(_refusals.CHANGED, told)} END IF;"
 
 
@@ -102,7 +82,7 @@ def _renaming(job: Job, named: str, rows: int, otherwise: str) -> str:
     makes = f"pg_catalog.to_regclass({table}) IS NULL" if job.spec.mode != "replace" else "true"
     schema, name = _sql.schema_of(job.table), _sql.last_of(job.table)
     moves = f"{schema}.{_sql.last_of(job.stage)}"
-    key = f"ALTER TABLE {job.table} ADD PRIMARY KEY ({_sql.names(job.spec.key)});" if job.spec.key else ""
+    key = f"ALTER TABLE {job.table} ADD PRIMARY KEY ({_sql.names(job.key)});" if job.key else ""
     drop = f"DROP TABLE IF EXISTS {job.table};" if job.spec.mode == "replace" else ""
     move = f"ALTER TABLE {job.stage} SET SCHEMA {schema};" if job.spec.ledger else ""
     # With a snapshot from before the lock, what a straggler committed meanwhile would not be seen, and stay.
@@ -139,7 +119,7 @@ END IF;"""
 
 
 def _conflicting(job: Job, rows: str) -> str:
-    names, key = _sql.names(job.targets), job.spec.key
+    names, key = _sql.names(job.targets), job.key
     # In the order of the key, so that two jobs do not wait for each other in a circle.
     order = f" ORDER BY {_sql.names(key)}" if key else ""
     on = f" ({_sql.names(key)})" if key else ""
@@ -154,7 +134,7 @@ def _conflicting(job: Job, rows: str) -> str:
 
 
 def _matching(job: Job, rows: str) -> str:
-    key = job.spec.key
+    key = job.key
     source = f"(SELECT {_sql.names(job.targets)} {rows}) AS s"
     matched = " AND ".join(f"t.{column} = s.{column}" for column in map(_sql.name, key))
     if job.spec.mode == "delete":

@@ -17,6 +17,8 @@ IN_USE = "HW004"
 """Something depends on a table that is to be replaced."""
 CHANGED = "HW005"
 """The table has other columns than when the job began."""
+REFERENCED = "HW006"
+"""A foreign key of another table keeps a table from being truncated."""
 TWICE = "21000"
 """PostgreSQL's own, of rows that an upsert would change twice."""
 
@@ -25,6 +27,7 @@ _HINTS = {
     LOST_ROWS: "the server lost them in a crash or a failover, as stages are not logged; run the job again",
     IN_USE: "with truncate the table stays and its rows are replaced",
     CHANGED: "what was checked when the job began holds no more; run it again",
+    REFERENCED: "TRUNCATE that table with this one yourself, in one statement, and append",
     TWICE: "make the rows one a key first, in Spark by dropDuplicates",
 }
 

@@ -24,6 +24,13 @@ def names(columns: tuple[str, ...], of: str = "") -> str:
     return ", ".join(prefix + name(column) for column in columns)
 
 
+def quoted(table: str) -> str:
+    """Quote both parts of a qualified name, also those that are words of SQL."""
+    return ".".join(
+        part if part.startswith('"') else name(part) for part in (schema_of(table), last_of(table))
+    )
+
+
 def schema_of(table: str) -> str:
     """Give the schema of a qualified name, quoted as it is there."""
     found = _FIRST.match(table)
