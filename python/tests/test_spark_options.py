@@ -10,6 +10,8 @@ import howdah
 require.spark()
 pa = require.library("pyarrow")
 
+from pyspark.sql import types  # noqa: E402
+
 from howdah._cluster._job import JobSpec  # noqa: E402
 from howdah.spark import _options, _schema, _url  # noqa: E402
 
@@ -76,6 +78,14 @@ def test_an_option_is_ignored(options: dict[str, Any], told: str) -> None:
         "host=db.example password=secret",
         "jdbc:postgresql://db.example/shop?user=me&password=secret",
         "jdbc:postgresql://me:secret@db.example/shop",
+        "JDBC:PostgreSQL://me:secret@db.example/shop",
+        "jdbc:postgresql:me:secret@db.example/shop",
+        "jdbc:postgresql://db.example/shop;password=secret",
+        "jdbc:postgresql://db.example/shop?user=me;password=secret",
+        "postgresql://me:sec/ret:secret@db.example/shop",
+        "postgresql://db.example/shop?pass%77ord=secret",
+        "postgresql://db.example/shop?options=-cmine.password%3Dsecret",
+        "user='me'password=secret",
     ],
 )
 def test_a_password_reaches_plans_and_logs(url: str) -> None:
@@ -98,6 +108,15 @@ def test_a_password_reaches_plans_and_logs(url: str) -> None:
         ("jdbc:postgresql://a/b?user=me&ApplicationName=x%20y", None, "postgresql://a/b?user=me&application_name=x%20y"),
         ("jdbc:postgresql://a/b?reWriteBatchedInserts=true", "me", "postgresql://a/b?user=me"),
         ("jdbc:postgresql://a/b?currentSchema=s", None, "postgresql://a/b?options=-csearch_path%3Ds"),
+        ("jdbc:postgresql://a/b?currentSchema=s&options=-cx%3D1%20-cy%3D2", None, "postgresql://a/b?options=-csearch_path%3Ds%20-cx%3D1%20-cy%3D2"),
+        ("jdbc:postgresql://a/b?options=-cx%3D1&currentSchema=%22a%20b%22,%20c", None, "postgresql://a/b?options=-cx%3D1%20-csearch_path%3D%22a%5C%20b%22%2C%5C%20c"),
+        ("postgresql://me@a/b", "other", "postgresql://me@a/b"),
+        ("postgresql://a/b?user=me", "other", "postgresql://a/b?user=me"),
+        ("host=a user = me", "other", "host=a user = me"),
+        ("user=me", "other", "user=me"),
+        ("postgresql://[::1]:5/b", "me", "postgresql://[::1]:5/b?user=me"),
+        ("jdbc:postgresql://[::1]:5,[::2]/b?user=a:b%40c", None, "postgresql://[::1]:5,[::2]/b?user=a%3Ab%40c"),
+        ("postgresql://a/b?options=-cpassword_encryption%3Dx", None, "postgresql://a/b?options=-cpassword_encryption%3Dx"),
         ("jdbc:postgresql://a/b?targetServerType=primary", None, "postgresql://a/b?target_session_attrs=primary"),
     ],
 )  # fmt: skip
@@ -118,6 +137,13 @@ def test_types_of_columns_are_cut_in_the_wrong_place() -> None:
         ("c d", "timestamp(3) with time zone"),
         ("e", "double precision"),
     )
+
+
+def test_an_array_of_nothing_is_refused_in_words_of_arrow() -> None:
+    kind = types.StructType().add("a", types.ArrayType(types.NullType(), containsNull=False))
+    with pytest.raises(howdah.NotSupportedError) as refused:
+        _schema.arrow(kind)
+    assert "a (array<void>): CAST(a AS array" in (refused.value.hint or "")
 
 
 def test_an_engine_that_has_arrow_already_is_refused() -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # Of types that have no counterpart, the expression that has one.
 _INSTEAD = {
+    "array<void>": "CAST({} AS array<…>), which says of what",
     "variant": "to_json({}), into a column of jsonb",
     "geometry": "st_asbinary({}), into a column of bytea or geometry",
     "geography": "st_asbinary({}), into a column of bytea or geography",
@@ -44,7 +45,9 @@ def arrow(schema: StructType | pa.Schema) -> pa.Schema:
 
 def _without_counterpart(kind: DataType) -> tuple[str, str]:
     """Say what of a type has no counterpart, and how Spark calls it."""
-    if isinstance(kind, types.ArrayType):
+    if isinstance(kind, types.ArrayType) and (
+        kind.containsNull or not isinstance(kind.elementType, types.NullType)
+    ):
         return _without_counterpart(kind.elementType)
     if isinstance(kind, types.MapType):
         return max(_without_counterpart(kind.keyType), _without_counterpart(kind.valueType))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import parse_qsl, quote
+from urllib.parse import parse_qsl, quote, unquote
 
 from howdah.spark._refusal import refuse, refuse_password
 
@@ -15,7 +15,7 @@ _RENAMED = {
     "connectTimeout": "connect_timeout",
     "loginTimeout": "connect_timeout",
 }
-_SAME = {"user", "sslmode", "sslrootcert", "sslcert", "sslkey", "options"}
+_SAME = {"user", "sslmode", "sslrootcert", "sslcert", "sslkey"}
 # They are about statements that are not sent here.
 _WITHOUT_MEANING = {
     "reWriteBatchedInserts",
@@ -26,21 +26,26 @@ _WITHOUT_MEANING = {
     "stringtype",
     "tcpKeepAlive",
 }
+_SETTINGS = {"options", "currentSchema"}
 _TARGETS = {"any": "any", "primary": "primary", "master": "primary"}
 
-_PASSWORD_IN_URI = re.compile(r"^(?:postgresql|postgres)://[^/@]*:[^/@]*@")
-_PASSWORD_WORD = re.compile(r"(?:^|[?&\s])(?:password|sslpassword)\s*=", re.IGNORECASE)
+# Wherever it stands: a password may hold a slash that should be escaped, and be taken for a database.
+_PASSWORD_IN_URI = re.compile(r"^(?:jdbc:)?postgres(?:ql)?:(?://)?[^?@]*:[^?@]*@", re.IGNORECASE)
+_PASSWORD_WORD = re.compile(r"(?<![a-z_])(?:ssl)?password\s*=", re.IGNORECASE)
+# A URI's own user, and that among its parameters or among pairs of key=value.
+_USER = re.compile(r"^postgres(?:ql)?://[^/?@]+@|[?&\s]user\s*=|^user\s*=")
 
 
 def dsn(url: str, user: str | None) -> str:
     """Give the connection that ``url`` and ``user`` mean."""
-    if _PASSWORD_IN_URI.match(url.removeprefix("jdbc:")) or _PASSWORD_WORD.search(url):
+    # Names of parameters may be percent-encoded, too.
+    if _PASSWORD_IN_URI.match(url) or _PASSWORD_WORD.search(unquote(url)):
         refuse_password("the url")
     if url.startswith(_JDBC):
         url = _of_jdbc(url.removeprefix(_JDBC))
     elif url.startswith("jdbc:"):
         refuse("howdah writes to PostgreSQL: the url is another database's")
-    if user is None:
+    if user is None or _USER.search(url):
         return url
     if "://" in url:
         return f"{url}{'&' if '?' in url else '?'}user={quote(user, safe='')}"
@@ -54,29 +59,40 @@ def _word(text: str) -> str:
     return f"'{escaped}'"
 
 
+def _settings(said: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Give all that is said of settings as one parameter, as libpq takes the last of several."""
+    settings = " ".join(
+        # A blank would end the path.
+        value if name == "options" else "-csearch_path=" + re.sub(r"([\\\s])", r"\\\1", value)
+        for name, value in said
+        if name in _SETTINGS
+    )
+    return [("options", settings)] if settings else []
+
+
 def _of_jdbc(rest: str) -> str:
     """Translate what follows ``jdbc:postgresql:``: hosts, database and parameters."""
     place, _, query = rest.partition("?")
     given: list[tuple[str, str]] = []
     unknown = []
-    for name, value in parse_qsl(query, keep_blank_values=True):
+    said = parse_qsl(query, keep_blank_values=True)
+    for name, value in said:
         if name == "ssl":
             # As pgjdbc: with no sslmode beside it, everything is verified.
             if value != "false" and "sslmode=" not in query:
                 given.append(("sslmode", "verify-full"))
-        elif name == "currentSchema":
-            given.append(("options", f"-csearch_path={value}"))
         elif name == "targetServerType" and value in _TARGETS:
             given.append(("target_session_attrs", _TARGETS[value]))
         elif name in _SAME or name in _RENAMED:
             given.append((_RENAMED.get(name, name), value))
-        elif name not in _WITHOUT_MEANING:
+        elif name not in _WITHOUT_MEANING | _SETTINGS:
             unknown.append(name)
     if unknown:
         refuse(
             f"the url has what only pgjdbc knows: {', '.join(unknown)}",
             "say it as psql does: postgresql://host/database?sslmode=…",
         )
+    given += _settings(said)
     # pgjdbc's jdbc:postgresql:shop and jdbc:postgresql:/ are on this machine.
     if not place.startswith("//"):
         place = f"//localhost/{place.removeprefix('/')}"
