@@ -140,6 +140,19 @@ def test_a_column_that_changes_meanwhile_rounds_values(database: Database, mode:
     assert database.sql("SELECT v FROM t") == (["7"] if key else [])
 
 
+@pytest.mark.parametrize("published", ["ALL TABLES", "TABLES IN SCHEMA public"])
+def test_a_stage_is_sent_to_subscribers(database: Database, published: str) -> None:
+    database.sql(f"CREATE PUBLICATION everything FOR {published}")
+    run = Run.begin(JobSpec(dsn=database.dsn, table="t", mode="create_append", key=("id",)), [rows(0, 4)])
+    run.attempt(0)
+    run.finish()
+    sent = "SELECT tablename FROM pg_publication_tables WHERE tablename <> 'howdah_jobs'"
+    assert database.sql(sent) == []
+    run.publish()
+    assert database.sql(sent) == ["t"]
+    assert database.value("SELECT count(*), count(DISTINCT id) FROM t") == "4|4"
+
+
 @contextlib.contextmanager
 def session(database: Database, statements: str) -> Iterator[None]:
     """Run statements in a transaction that is committed in the end."""

@@ -82,3 +82,23 @@ def test_a_table_that_refers_to_itself_is_truncated(database: Database) -> None:
         "CREATE TABLE t0 PARTITION OF t FOR VALUES FROM (0) TO (9)"
     )
     ran(JobSpec(dsn=database.dsn, table="t", mode="truncate"), rows(0, 1))
+
+
+def test_a_hint_names_an_option_that_a_job_does_not_have(database: Database) -> None:
+    database.sql("CREATE TABLE t (id int, v int)")
+    spec = JobSpec(dsn=database.dsn, table="t", mode="append")
+    with pytest.raises(howdah.DataError, match="invalid input syntax") as no_number:
+        ran(spec, rows(0, 1))
+    other = pa.record_batch({"other": [1]})
+    with pytest.raises(howdah.ProgrammingError, match="not a column") as no_column:
+        Run.begin(spec, [other])
+    fraction = pa.record_batch({"id": [1.5]})
+    with pytest.raises(howdah.DataError, match="no whole number") as no_loss:
+        ran(spec, fraction)
+    hints = [refused.value.hint for refused in (no_number, no_column, no_loss)]
+    database.sql("CREATE TABLE up (id int); CREATE FUNCTION of_row(up) RETURNS int LANGUAGE sql RETURN 1")
+    with pytest.raises(howdah.DatabaseError, match="cannot drop") as no_table:
+        ran(JobSpec(dsn=database.dsn, table="up", mode="replace"), rows(0, 1))
+    assert no_table.value.message.startswith("cannot drop")
+    assert no_table.value.hint is None
+    assert hints == [None, None, 'allow="floats" takes the loss']

@@ -129,17 +129,21 @@ def _existing(spec: JobSpec, schema: pa.Schema) -> str | None:
 
 
 def _plan(spec: JobSpec, schema: pa.Schema, table: str, mode: WriteMode) -> dict[str, Any]:
-    report = _load.load(
-        schema.empty_table(),
-        table,
-        spec.dsn,
-        mode=mode,
-        key=spec.key or None,
-        types=dict(spec.types) or None,
-        allow=spec.allow or None,
-        dry_run=True,
-        progress=False,
-    )
+    try:
+        report = _load.load(
+            schema.empty_table(),
+            table,
+            spec.dsn,
+            mode=mode,
+            key=spec.key or None,
+            types=dict(spec.types) or None,
+            allow=spec.allow or None,
+            dry_run=True,
+            progress=False,
+        )
+    except _errors.Error as error:
+        _refusals.explain(error)
+        raise
     assert report.plan is not None  # noqa: S101 - a dry run has one
     return report.plan
 
@@ -153,7 +157,7 @@ def _make_stage(job: Job, schema: pa.Schema) -> None:
         mode="create",
         types=dict(job.spec.types) or None,
         allow=job.spec.allow or None,
-        after=f"COMMENT ON TABLE {job.stage} IS NULL",
+        after=[f"COMMENT ON TABLE {job.stage} IS NULL", _publish.unlogged_where_sent(job)],
         jobs=1,
         progress=False,
     )

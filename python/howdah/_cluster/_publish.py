@@ -29,6 +29,14 @@ def statement(job: Job, receipts: Sequence[Receipt]) -> str:
     return _ledger.publish(job, rows, f"{body}\nIF landed <> {rows} THEN\n{counted}\nEND IF;")
 
 
+def unlogged_where_sent(job: Job) -> str:
+    """Keep a stage from subscribers, who know no table of its name, if all tables of its schema are sent."""
+    stage = f"pg_catalog.to_regclass({_sql.literal(job.stage)})"
+    sent = f"""SELECT FROM pg_catalog.pg_publication AS p,
+    LATERAL pg_catalog.pg_get_publication_tables(p.pubname) AS t WHERE t.relid = {stage}"""
+    return _sql.block("", f"IF EXISTS ({sent}) THEN ALTER TABLE {job.stage} SET UNLOGGED; END IF;")
+
+
 def _whole(rows: int) -> str:
     """Refuse to publish a part: a crash of the server empties the stage, which is not logged."""
     message = f"'the stage has ' || staged || ' rows of {rows}'"
@@ -87,7 +95,9 @@ def _renaming(job: Job, named: str, rows: int, otherwise: str) -> str:
     move = f"ALTER TABLE {job.stage} SET SCHEMA {schema};" if job.spec.ledger else ""
     # With a snapshot from before the lock, what a straggler committed meanwhile would not be seen, and stay.
     return f"""patience := pg_catalog.current_setting('lock_timeout');
-is_alone := pg_catalog.current_setting('transaction_isolation') = 'read committed';
+is_alone := pg_catalog.current_setting('transaction_isolation') = 'read committed' AND EXISTS (
+    SELECT FROM pg_catalog.pg_class AS k
+    WHERE k.oid = pg_catalog.to_regclass({_sql.literal(job.stage)}) AND k.relpersistence = 'p');
 IF is_alone THEN
     BEGIN
         PERFORM pg_catalog.set_config('lock_timeout', '{_STRAGGLERS_HAVE}', true);

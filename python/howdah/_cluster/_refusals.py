@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,8 +33,19 @@ _HINTS = {
 }
 
 
+# What the engine advises that no option of a job says.
+_NO_OPTION = re.compile(
+    r"\b(?:on_error|columns|map|skip_columns|names|header|create_schema)=|skip_columns|the record$"
+)
+
+_AROUND = re.compile(r"^(?:before|after): ")
+
+
 def explain(error: _errors.Error) -> None:
-    """Put the hint of a refusal of ours in the place of the engine's."""
+    """Put the hint of a refusal of ours in the place of the engine's; drop advice that nobody can take."""
+    advice = [part for part in (error.hint or "").split("; ") if not _NO_OPTION.search(part)]
+    error.hint = "; ".join(advice) or None
+    # What runs around a load is ours, too.
+    error.args = (_AROUND.sub("", error.message), *error.args[1:])
     if error.sqlstate in _HINTS:
-        error.args = (error.message.removeprefix("before: "), *error.args[1:])
         error.hint = _HINTS[error.sqlstate]
