@@ -97,7 +97,9 @@ class Options(TypedDict, total=False):
         "Default: by the header's names, else in the table's order.",
     ]
     map: Annotated[
-        Mapping[str, str] | None, "Columns for names in the data that differ from the table's. Default: none."
+        Mapping[str, str] | None,
+        "Columns for names in the data that differ from the table's; in files of JSON also for paths, as "
+        "actor.id. Default: none.",
     ]
     skip_columns: Annotated[Names | None, "Names in the data that are not loaded. Default: none."]
     types: Annotated[

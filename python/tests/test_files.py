@@ -133,6 +133,20 @@ def test_options_mean_what_they_mean_to_the_command(database: Database, tmp_path
     }
 
 
+def test_map_takes_paths_into_objects_of_json(database: Database, tmp_path: Path) -> None:
+    path = tmp_path / "events.json"
+    path.write_text('[{"id": 1, "actor": {"id": 7}, "a.b": true}, {"id": 2, "actor": null}]')
+    report = howdah.load(path, "t", database.dsn, map={"actor.id": "actor_id", "a.b": "flag"})
+    assert report.rows == 2
+    assert database.sql("SELECT * FROM t ORDER BY id") == ["1|7|t", "2|∅|∅"]
+    assert database.types("t") == {"id": "bigint", "actor_id": "bigint", "flag": "boolean"}
+    path.write_text('{"id": 3, "actor": {"id": 7}}\n{"id": 4, "actor": "x"}\n')
+    with pytest.raises(howdah.Error, match=r"the path actor\.id leads into a string.*") as caught:
+        howdah.load(path, "t", database.dsn, map={"actor.id": "actor_id"})
+    assert caught.value.location is not None
+    assert caught.value.location.line == 2
+
+
 def test_triggers_of_the_table_can_be_kept_out_of_the_way(database: Database, people: Path) -> None:
     database.sql(
         "CREATE TABLE t (id int, name text);"

@@ -173,7 +173,7 @@ pub(crate) struct Columns {
     #[arg(long, value_name = "LIST")]
     pub(crate) columns: Option<String>,
 
-    /// Load the field named SRC into column DST; repeatable [default: of the same name]
+    /// Load field SRC, in JSON also a path as a.b, into column DST; repeatable [default: by name]
     #[arg(long, value_name = "SRC=DST")]
     pub(crate) map: Vec<String>,
 

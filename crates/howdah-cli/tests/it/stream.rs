@@ -591,3 +591,23 @@ fn a_stream_says_that_triggers_may_drop_what_it_counts() {
     let done = streamed(&database, &["--header=false"], "1\n2\n");
     assert!(said(&done).contains("note: triggers or rules of public.t may drop rows"), "{}", said(&done));
 }
+
+#[test]
+fn paths_into_objects_are_columns_also_where_the_first_record_has_nothing_there() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (id int, who bigint, org text)");
+    let lines =
+        "{\"id\":1,\"actor\":{\"id\":7}}\n{\"id\":2,\"org\":{\"login\":\"x\"}}\n{\"id\":3,\"actor\":[7]}\n";
+    let args =
+        ["--map", "actor.id=who", "--map", "org.login=org", "--on-error", "ignore", "--rejects", "bad.jsonl"];
+    let done = streamed(&database, &args, lines);
+    assert_eq!(done.status.code(), Some(3), "{}", said(&done));
+    assert_eq!(database.sql("TABLE t ORDER BY id"), "1|7|\n2||x");
+    assert!(
+        said(&done).contains("no record that was looked at has \"org.login\": NULL until one has it"),
+        "{}",
+        said(&done)
+    );
+    let bad = std::fs::read_to_string(database.path("bad.jsonl")).unwrap();
+    assert!(bad.contains("the path actor.id leads into an array"), "{bad}");
+}

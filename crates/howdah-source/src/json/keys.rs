@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use howdah_encode::TypeShape;
 
+use super::path::{Path, Paths};
+
 /// OIDs of `json` and `jsonb`.
 const DOCUMENTS: [u32; 2] = [114, 3802];
 
@@ -43,14 +45,29 @@ pub(crate) fn is_document(shape: &TypeShape) -> bool {
     matches!(below_domains(shape), TypeShape::Base { oid } if DOCUMENTS.contains(oid))
 }
 
+/// What a key has to do with paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeyRole {
+    /// Nothing.
+    Key,
+    /// Paths go through its value: the step that it is.
+    Root(usize),
+    /// A path is spelled like it.
+    SpelledAlike,
+}
+
 /// The keys of a load.
 #[derive(Debug, Clone)]
 pub struct Keys {
-    /// The names of the fields, in the plan's order.
+    /// The names of the fields, in the plan's order; of those that are paths, their spelling.
     pub names: Vec<Box<[u8]>>,
     /// In the order of the names.
     pub targets: Vec<Target>,
     by_name: HashMap<Box<[u8]>, usize>,
+    /// Those of the names that are paths.
+    pub(super) paths: Paths,
+    /// In the order of the names, where there are paths.
+    pub(super) parts: Vec<KeyRole>,
     /// Fields of a record, what is in no record included.
     pub width: usize,
     /// Keys without a name here are not loaded, and nobody minds.
@@ -58,16 +75,37 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// `names` in the plan's order, then those that are skipped; `shape` tells the type of the column that a field goes into.
+    /// `names` in the plan's order, of which some are `paths`, then those that are skipped; `shape` tells the type of the column
+    /// that a field goes into.
     pub fn new<'s>(
         names: &[String],
+        paths: &[String],
         skipped: &[String],
         width: usize,
         passes_over: bool,
         shape: impl Fn(usize) -> Option<&'s TypeShape>,
     ) -> Keys {
         let more = skipped.iter().filter(|name| !names.contains(name));
-        let all: Vec<Box<[u8]>> = names.iter().chain(more).map(|name| name.as_bytes().into()).collect();
+        let mut all: Vec<Box<[u8]>> = names.iter().chain(more).map(|name| name.as_bytes().into()).collect();
+        let is_path = |name: &[u8]| paths.iter().any(|path| path.as_bytes() == name);
+        let (paths, parts) = if paths.is_empty() {
+            Default::default()
+        } else {
+            let of_names = names.iter().enumerate().filter(|(_, name)| is_path(name.as_bytes()));
+            let paths = Paths::new(of_names.filter_map(|(at, name)| Some((&**name, Path::parse(name)?, at))));
+            for (root, _) in paths.roots() {
+                if !all.iter().any(|name| **name == *root) {
+                    all.push(root.into());
+                }
+            }
+            let part = |name: &[u8]| match paths.roots().find(|(root, _)| *root == name) {
+                _ if is_path(name) => KeyRole::SpelledAlike,
+                Some((_, step)) => KeyRole::Root(step),
+                None => KeyRole::Key,
+            };
+            let parts = all.iter().map(|name| part(name)).collect();
+            (paths, parts)
+        };
         let targets = (0..all.len()).map(|field| {
             let shape = shape(field).filter(|_| field < names.len());
             shape.map_or(Target::Skipped, Target::of)
@@ -76,6 +114,8 @@ impl Keys {
             targets: targets.collect(),
             by_name: all.iter().enumerate().map(|(at, name)| (name.clone(), at)).collect(),
             names: all,
+            paths,
+            parts,
             width,
             passes_over,
         }
@@ -149,12 +189,27 @@ mod tests {
     fn skipped_keys_are_known_and_their_values_are_nothing() {
         let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let text = TypeShape::Base { oid: 25 };
-        let keys = Keys::new(&names(&["a", "b"]), &names(&["b", "c"]), 2, false, |field| {
+        let keys = Keys::new(&names(&["a", "b"]), &[], &names(&["b", "c"]), 2, false, |field| {
             (field == 0).then_some(&text)
         });
         let target = |name: &str| keys.find(name.as_bytes()).map(|key| keys.targets[key].clone());
         assert_eq!(target("a"), Some(Target::Literal));
         assert_eq!((target("b"), target("c")), (Some(Target::Skipped), Some(Target::Skipped)));
         assert_eq!(target("d"), None);
+    }
+
+    #[test]
+    fn keys_that_paths_go_through_are_known_and_paths_are_no_keys() {
+        let names = ["a.b", "c", "c.d"].map(str::to_owned);
+        let text = TypeShape::Base { oid: 25 };
+        let keys = Keys::new(&names, &[names[0].clone(), names[2].clone()], &[], 3, false, |_| Some(&text));
+        let part = |name: &str| {
+            let key = keys.find(name.as_bytes()).unwrap();
+            (keys.parts[key], keys.targets[key].clone())
+        };
+        assert_eq!(part("a"), (KeyRole::Root(0), Target::Skipped));
+        assert_eq!(part("c"), (KeyRole::Root(2), Target::Literal));
+        assert_eq!(part("a.b").0, KeyRole::SpelledAlike);
+        assert_eq!(keys.find(b"b"), None);
     }
 }

@@ -3,11 +3,12 @@
 //! `forms` tells which of these an input is and where it may be cut, and `regions` finds the records of a piece by their
 //! brackets. The grammar, which checks them, is [`howdah_encode::json`]. `record` puts the values of an object into the
 //! plan's order, spelled as COPY would spell them: strings without their escapes, arrays and composites as literals
-//! (`literal`). Nothing after that knows JSON.
+//! (`literal`), `path` finds the values within objects. Nothing after that knows JSON.
 
 mod forms;
 mod keys;
 mod literal;
+mod path;
 mod record;
 mod regions;
 mod walk;
@@ -17,6 +18,7 @@ use howdah_message::Message;
 
 pub use forms::{begins_an_object, form, form_name, last_record_end};
 pub use keys::{Habit, Keys};
+pub use path::{Path, Paths};
 pub use record::Reader;
 pub use regions::Regions;
 

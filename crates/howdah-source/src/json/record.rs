@@ -7,8 +7,9 @@ use howdah_encode::json::{Member, Members, Value, ValueKind, unescape};
 use howdah_message::setting;
 
 use super::Refusal;
-use super::keys::{Habit, Keys, Target};
+use super::keys::{Habit, KeyRole, Keys, Target};
 use super::literal;
+use super::path::Path;
 use crate::field::{Field, Form, MOST_BYTES};
 
 /// Reads records, with the memory that it reuses.
@@ -16,6 +17,8 @@ use crate::field::{Field, Form, MOST_BYTES};
 pub struct Reader {
     habit: Habit,
     key: Vec<u8>,
+    /// What was found at the steps of paths.
+    steps: Vec<Option<Value>>,
     /// A record whose values are not all spelled as COPY would spell them, and behind it those that are not.
     altered: Vec<u8>,
 }
@@ -23,7 +26,12 @@ pub struct Reader {
 impl Reader {
     /// A reader of records with these keys.
     pub fn new(keys: &Keys) -> Reader {
-        Reader { habit: Habit::new(keys.names.len()), key: Vec::new(), altered: Vec::new() }
+        Reader {
+            habit: Habit::new(keys.names.len()),
+            key: Vec::new(),
+            steps: Vec::new(),
+            altered: Vec::new(),
+        }
     }
 
     /// Puts the values of the record at `record` of `bytes` into `fields`; whether these are ranges of [`Reader::altered`]
@@ -43,16 +51,44 @@ impl Reader {
         let text = &bytes[record];
         fields.clear();
         fields.resize(keys.width, Field::NULL);
+        let is_altered = if keys.paths.is_empty() {
+            self.members::<false>(keys, text, base, fields)?
+        } else {
+            self.paths(keys, text, base, fields)?
+        };
+        if is_altered {
+            self.alter(keys, text, base, drops_nul, fields)?;
+        }
+        Ok(is_altered)
+    }
+
+    /// Puts the values of the members into `fields`, and with `HAS_PATHS` those that paths go through aside; whether some must
+    /// be spelled otherwise.
+    #[inline]
+    fn members<const HAS_PATHS: bool>(
+        &mut self,
+        keys: &Keys,
+        text: &[u8],
+        base: usize,
+        fields: &mut [Field],
+    ) -> Result<bool, Refusal> {
         self.habit.start();
         let mut is_altered = false;
         // What is no JSON has no keys.
-        let mut stranger = None;
+        let (mut stranger, mut alike) = (None, None);
         let mut members = Members::of(text).map_err(|error| Refusal::not_json(error, base))?;
         while let Some(member) = members.next().map_err(|error| Refusal::not_json(error, base))? {
             let Some(key) = self.find(keys, &member)? else {
                 stranger = stranger.or(Some(member.key));
                 continue;
             };
+            if HAS_PATHS {
+                match keys.parts[key] {
+                    KeyRole::Key => {}
+                    KeyRole::Root(step) => self.steps[step] = Some(member.value),
+                    KeyRole::SpelledAlike => alike = Some(key),
+                }
+            }
             let target = &keys.targets[key];
             if *target != Target::Skipped {
                 let (field, alters) = place(target, member.value, base);
@@ -63,8 +99,30 @@ impl Reader {
         if let Some(key) = stranger.filter(|_| !keys.passes_over) {
             return Err(unknown(key));
         }
-        if is_altered {
-            self.alter(keys, text, base, drops_nul, fields)?;
+        if let Some(key) = alike {
+            return Err(spelled_alike(&keys.names[key]));
+        }
+        Ok(is_altered)
+    }
+
+    /// The same with the values at the ends of paths.
+    #[inline(never)]
+    fn paths(
+        &mut self,
+        keys: &Keys,
+        text: &[u8],
+        base: usize,
+        fields: &mut [Field],
+    ) -> Result<bool, Refusal> {
+        keys.paths.begin(&mut self.steps);
+        let mut is_altered = self.members::<true>(keys, text, base, fields)?;
+        keys.paths.follow(text, &mut self.steps)?;
+        for (at, value) in keys.paths.found(&self.steps) {
+            if let Some(value) = value {
+                let (field, alters) = place(&keys.targets[at], value, base);
+                fields[at] = field;
+                is_altered |= alters;
+            }
         }
         Ok(is_altered)
     }
@@ -149,6 +207,22 @@ fn place(target: &Target, value: Value, base: usize) -> (Field, bool) {
         (ValueKind::Scalar, _) => (Field::new(start, end, Form::Plain), false),
         (ValueKind::Container, Target::Shaped(_)) => (Field::new(start, end, Form::Nested), true),
         (ValueKind::Container, _) => (Field::new(start, end, Form::Nested), false),
+    }
+}
+
+/// The refusal of a key that is spelled like a path, where the records before had none.
+#[cold]
+fn spelled_alike(key: &[u8]) -> Refusal {
+    let key = String::from_utf8_lossy(key);
+    let path = Path::parse(&key).map_or_else(|| key.clone().into_owned(), |path| path.quoted());
+    Refusal {
+        hint: Some(Box::new(message![
+            setting::MAP.entry_of(path, "COLUMN"),
+            " is the path whatever keys there are, and ",
+            setting::SKIP_COLUMNS.text(key.clone()),
+            " leaves the key out"
+        ])),
+        ..Refusal::new("42702", format!("key \"{key}\" is spelled like a path that is loaded"))
     }
 }
 

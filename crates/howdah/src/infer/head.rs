@@ -5,6 +5,7 @@ use std::sync::Arc;
 use howdah_source::text::split::{self, Splitter};
 use howdah_source::{Dialect, Piece, Spelling};
 
+use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::infer::json_keys::{self, KeyQuestion, KeyScan};
 use crate::infer::lattice::{ColumnLattice, Observed};
@@ -54,7 +55,7 @@ pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, spelling: &Spelling
     }
 }
 
-/// The keys of the first piece's records. Those that are no JSON are passed over.
+/// The keys of the first piece's records. Those that are no JSON are passed over. `is_all`: others are never looked at.
 ///
 /// # Errors
 /// More keys than a table has columns.
@@ -62,10 +63,12 @@ pub(crate) fn keys(
     piece: Option<&Piece>,
     dialect: &Arc<Dialect>,
     options: &LoadOptions,
+    existing: Option<&Table>,
+    is_all: bool,
 ) -> Result<Head, Error> {
-    let mut scan = KeyScan::new(KeyQuestion::about_names(dialect, options));
+    let mut scan = KeyScan::new(KeyQuestion::about_names(dialect, options, existing, is_all));
     if let Some(piece) = piece {
         scan.see(piece)?;
     }
-    Ok(Head::of_keys(json_keys::conclude(vec![scan])?.names))
+    Ok(Head::of_keys(json_keys::conclude(vec![scan])?))
 }

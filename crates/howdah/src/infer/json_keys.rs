@@ -1,20 +1,25 @@
 //! Which keys records have, in the order in which they appear, and which types all of their values fit: what a header and the
-//! lattice are to CSV.
+//! lattice are to CSV. `paths` are looked for within objects.
+
+mod key;
+mod paths;
 
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use howdah_encode::json::{Member, Members, ValueKind, is_jsonb, unescape};
+use howdah_encode::json::{Member, Members, Value, unescape};
 use howdah_message::setting;
 use howdah_source::json::{Habit, Refusal};
 use howdah_source::{Dialect, Form, Piece, Splitter};
 
-use crate::catalog::inferred_type::InferredType;
+use self::key::{JsonKey, ValueMemory};
+use self::paths::AskedPaths;
+use crate::catalog::table::Table;
 use crate::error::Error;
+use crate::infer::lattice::WIDE;
 use crate::infer::lattice::ascent::{Ascent, PieceAscent};
-use crate::infer::lattice::{ColumnLattice, WIDE};
-use crate::options::{LoadOptions, OnError};
+use crate::options::{HeaderOption, LoadOptions, OnError};
 use crate::plan::keys::SeenKeys;
 use crate::read::records;
 
@@ -31,20 +36,21 @@ pub(crate) struct KeyQuestion {
     is_tolerant: bool,
     /// The key that could be the table's.
     first: Option<String>,
+    paths: AskedPaths,
     ascent: Mutex<Ascent>,
 }
 
 impl KeyQuestion {
-    /// About the keys alone, in an input that may have bad records; those are judged later.
-    pub(crate) fn about_names(dialect: &Arc<Dialect>, options: &LoadOptions) -> Arc<KeyQuestion> {
-        Arc::new(KeyQuestion {
-            dialect: dialect.clone(),
-            options: options.clone(),
-            with_types: false,
-            is_tolerant: true,
-            first: None,
-            ascent: Mutex::default(),
-        })
+    /// About the keys alone, in an input that may have bad records; those are judged later. `is_part`: not all records are
+    /// looked at.
+    pub(crate) fn about_names(
+        dialect: &Arc<Dialect>,
+        options: &LoadOptions,
+        existing: Option<&Table>,
+        is_part: bool,
+    ) -> Arc<KeyQuestion> {
+        let question = KeyQuestion::new(dialect, options, existing, is_part);
+        Arc::new(KeyQuestion { is_tolerant: true, ..question })
     }
 
     /// About keys and types; `first` is the first key of all.
@@ -53,62 +59,35 @@ impl KeyQuestion {
         options: &LoadOptions,
         first: Option<&String>,
     ) -> Arc<KeyQuestion> {
-        Arc::new(KeyQuestion {
+        let question = KeyQuestion::new(dialect, options, None, false);
+        Arc::new(KeyQuestion { with_types: true, first: first.cloned(), ..question })
+    }
+
+    fn new(
+        dialect: &Arc<Dialect>,
+        options: &LoadOptions,
+        existing: Option<&Table>,
+        is_part: bool,
+    ) -> KeyQuestion {
+        // The keys of a corrected reject file are those of the load before, and it may have none with some of them.
+        let is_part = is_part || options.columns.header == HeaderOption::Yes;
+        KeyQuestion {
             dialect: dialect.clone(),
             options: options.clone(),
-            with_types: true,
+            with_types: false,
             is_tolerant: options.tolerance.on_error == OnError::Ignore,
-            first: first.cloned(),
+            first: None,
+            paths: AskedPaths::new(existing, options, is_part, |name| is_wanted(name, options)),
             ascent: Mutex::default(),
-        })
-    }
-
-    /// Whether a key is to be loaded.
-    fn wants(&self, name: &[u8]) -> bool {
-        let is = |other: &String| other.as_bytes() == name;
-        !self.options.columns.skip_columns.iter().any(is)
-            && self.options.columns.column_list.as_ref().is_none_or(|columns| columns.iter().any(is))
+        }
     }
 }
 
-/// One key.
-#[derive(Debug, Clone)]
-struct JsonKey {
-    name: Box<[u8]>,
-    /// The piece and the place in it where the key appeared first.
-    first: (u64, usize),
-    values: u64,
-    nulls: u64,
-    /// Bytes of the longest value.
-    longest: usize,
-    /// Of values that are neither arrays nor objects.
-    lattice: ColumnLattice,
-    is_nested: bool,
-    /// What jsonb does not take is among the values.
-    is_no_document: bool,
-}
-
-impl JsonKey {
-    /// Arrays and objects make a document of everything that stands beside them.
-    fn decide(&self) -> InferredType {
-        match (self.is_nested, self.is_no_document) {
-            (true, false) => InferredType::Jsonb,
-            (true, true) => InferredType::Text,
-            (false, _) => self.lattice.decide(),
-        }
-    }
-
-    fn see(&mut self, form: Form, value: Option<&[u8]>) {
-        self.values += u64::from(value.is_some());
-        self.longest = self.longest.max(value.map_or(0, <[u8]>::len));
-        self.nulls += u64::from(value.is_none());
-        if form == Form::Nested {
-            self.is_nested = true;
-            self.is_no_document |= !value.is_some_and(is_jsonb);
-        } else {
-            self.lattice.observe_json(form, value);
-        }
-    }
+/// Whether a key is to be loaded.
+fn is_wanted(name: &[u8], options: &LoadOptions) -> bool {
+    let is = |other: &String| other.as_bytes() == name;
+    !options.columns.skip_columns.iter().any(is)
+        && options.columns.column_list.as_ref().is_none_or(|columns| columns.iter().any(is))
 }
 
 /// One thread's part of a scan.
@@ -118,22 +97,26 @@ pub(crate) struct KeyScan {
     by_name: HashMap<Box<[u8]>, usize>,
     habit: Habit,
     records: u64,
+    /// In the order of the question.
+    paths: Vec<JsonKey>,
+    /// What was found at the steps of paths.
+    steps: Vec<Option<Value>>,
     stripped: Vec<u8>,
-    unescaped: Vec<u8>,
-    spelled: Vec<u8>,
+    memory: ValueMemory,
 }
 
 impl KeyScan {
     pub(crate) fn new(question: Arc<KeyQuestion>) -> KeyScan {
         KeyScan {
+            paths: question.paths.keys(),
+            steps: Vec::new(),
             question,
             keys: Vec::new(),
             by_name: HashMap::new(),
             habit: Habit::new(0),
             records: 0,
             stripped: Vec::new(),
-            unescaped: Vec::new(),
-            spelled: Default::default(),
+            memory: ValueMemory::default(),
         }
     }
 
@@ -164,6 +147,15 @@ impl KeyScan {
             if question.is_tolerant && !is_record(text) {
                 continue;
             }
+            let paths = &question.paths.tree;
+            if !paths.is_empty()
+                && let Err(refusal) = paths.read(text, span.start, &mut self.steps)
+            {
+                if question.is_tolerant {
+                    continue;
+                }
+                return Err(records::refused(piece, span, refusal, None));
+            }
             let at = (piece.ordinal, span.start);
             self.take(&question, text, at, &mut ascending)
                 .map_err(|refusal| records::refused(piece, span, refusal, None))?;
@@ -192,22 +184,7 @@ impl KeyScan {
             if !question.with_types {
                 continue;
             }
-            let raw = &text[member.value.start..member.value.end];
-            let (form, value) = match member.value.kind {
-                ValueKind::Null => (Form::Null, None),
-                ValueKind::Scalar => (Form::Plain, Some(raw)),
-                ValueKind::Container => (Form::Nested, Some(raw)),
-                ValueKind::String { is_escaped } => {
-                    self.unescaped.clear();
-                    // What spells nothing is refused when it is loaded, and no type but text keeps it.
-                    let is_spelled = is_escaped && unescape(raw, true, &mut self.unescaped).is_ok();
-                    let value = if is_spelled { &self.unescaped[..] } else { raw };
-                    let date_format = question.options.input.date_format.as_ref();
-                    let moment =
-                        date_format.map_or(value, |format| format.as_moment(value, &mut self.spelled));
-                    (Form::Quoted, Some(moment))
-                }
-            };
+            let (form, value) = self.memory.look(text, member.value, &question.options);
             self.keys[key].see(form, value);
             if question.first.as_ref().is_some_and(|first| first.as_bytes() == &*self.keys[key].name) {
                 ascending.see(value.filter(|_| form == Form::Plain));
@@ -217,6 +194,7 @@ impl KeyScan {
         if !has_first {
             ascending.see(None);
         }
+        self.take_paths(question, text, at);
         Ok(())
     }
 
@@ -240,7 +218,7 @@ impl KeyScan {
             }
             match self.by_name.get(name) {
                 Some(key) => *key,
-                None if question.wants(name) => self.add(name, at)?,
+                None if is_wanted(name, &question.options) => self.add(name, at)?,
                 None => return Ok(None),
             }
         };
@@ -253,16 +231,7 @@ impl KeyScan {
             return Err(too_many());
         }
         self.by_name.insert(name.into(), self.keys.len());
-        self.keys.push(JsonKey {
-            name: name.into(),
-            first,
-            values: 0,
-            nulls: 0,
-            longest: 0,
-            lattice: ColumnLattice::default(),
-            is_nested: false,
-            is_no_document: false,
-        });
+        self.keys.push(JsonKey::new(name, first));
         Ok(self.keys.len() - 1)
     }
 
@@ -274,14 +243,10 @@ impl KeyScan {
                 Some(at) => *at,
                 None => self.add(&from.name, from.first)?,
             };
-            let into = &mut self.keys[at];
-            into.first = into.first.min(from.first);
-            into.values += from.values;
-            into.nulls += from.nulls;
-            into.longest = into.longest.max(from.longest);
-            into.lattice.merge(&from.lattice);
-            into.is_nested |= from.is_nested;
-            into.is_no_document |= from.is_no_document;
+            self.keys[at].merge(&from);
+        }
+        for (into, from) in self.paths.iter_mut().zip(&other.paths) {
+            into.merge(from);
         }
         Ok(())
     }
@@ -297,7 +262,7 @@ pub(crate) fn conclude(parts: Vec<KeyScan>) -> Result<SeenKeys, Error> {
     for part in parts {
         whole.merge(part).map_err(records::without_place)?;
     }
-    let mut keys: Vec<&JsonKey> = whole.keys.iter().collect();
+    let (mut keys, paths) = whole.with_paths();
     let columns = whole.question.options.columns.column_list.as_deref().unwrap_or_default();
     let asked = |key: &JsonKey| columns.iter().position(|column| column.as_bytes() == &*key.name);
     keys.sort_by_key(|key| (asked(key), key.first));
@@ -307,6 +272,7 @@ pub(crate) fn conclude(parts: Vec<KeyScan>) -> Result<SeenKeys, Error> {
         never_null: keys.iter().map(|key| key.values >= whole.records && key.nulls == 0).collect(),
         has_wide: keys.iter().map(|key| key.longest >= WIDE).collect(),
         first_ascends: whole.question.ascent.lock().holds(),
+        paths,
     })
 }
 

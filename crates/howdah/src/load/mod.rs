@@ -340,9 +340,7 @@ impl Load<'_> {
             Some(table) => mapping::for_existing(&head, layouts, table, options)?,
             None => mapping::for_new(&head, layouts, options)?,
         };
-        if let Some(shortened) = &mapping.shortened {
-            self.control.notice(shortened.clone());
-        }
+        mapping.notices().for_each(|notice| self.control.notice(notice));
         if let Some(doubt) = mapping.decision.doubt() {
             self.control.notice(message![mapping.decision.to_string(), " (", doubt, ")"]);
         }

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::options::{HeaderOption, LoadOptions, Mode};
 use crate::plan::columns::{are_friendly_names, are_names};
 use crate::plan::header_decision::HeaderDecision;
-use crate::plan::keys::SeenKeys;
+use crate::plan::keys::{KeyPaths, SeenKeys};
 
 /// The start of the input: record 1, and what the fields below it look like.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +28,8 @@ pub(crate) struct Head {
     decision: Option<HeaderDecision>,
     /// The names are keys of JSON, and `first` has those of all records that were looked at.
     pub(crate) has_keys: bool,
+    /// Which of the names are paths.
+    pub(crate) paths: KeyPaths,
     /// What their values look like, where all of the input was looked at.
     pub(crate) seen: Option<SeenKeys>,
 }
@@ -52,8 +54,9 @@ impl Head {
     }
 
     /// Keys take the place of a header.
-    pub(crate) fn of_keys(names: Vec<String>) -> Head {
-        Head { first: names, has_keys: true, decision: Some(HeaderDecision::Keys), ..Head::default() }
+    pub(crate) fn of_keys(seen: SeenKeys) -> Head {
+        let decision = Some(HeaderDecision::Keys);
+        Head { first: seen.names, paths: seen.paths, has_keys: true, decision, ..Head::default() }
     }
 
     /// The head once it is found out whether record 1 is a header.
@@ -76,6 +79,11 @@ impl Head {
     /// The same head with the columns of all inputs.
     pub(crate) fn with_names(self, names: Vec<String>) -> Head {
         Head { first: names, ..self }
+    }
+
+    /// The same head with the paths of the whole input.
+    pub(crate) fn with_paths(self, paths: KeyPaths) -> Head {
+        Head { paths, ..self }
     }
 
     /// The same head with what the whole input showed.

@@ -2,6 +2,7 @@
 
 use howdah_encode::TypeShape;
 use howdah_message::{Message, setting};
+use howdah_source::json::Path;
 use howdah_source::layout::Layouts;
 use howdah_source::listing::beginning;
 use howdah_source::text::sniff::Fit;
@@ -16,7 +17,7 @@ use crate::options::{ColumnNames, HeaderOption, LoadOptions};
 use crate::plan::columns::{are_names, find_column, mapped, mapped_field};
 use crate::plan::header::{Head, columns_stay};
 use crate::plan::header_decision::HeaderDecision;
-use crate::plan::keys::SeenKeys;
+use crate::plan::keys::{KeyPaths, SeenKeys};
 
 /// The fields of a record and where they go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,12 +43,22 @@ pub(crate) struct Mapping {
 pub(crate) struct KnownKeys {
     /// Of every field.
     pub(crate) names: Vec<String>,
+    /// Which of them are paths.
+    pub(crate) paths: KeyPaths,
     /// Those that are not loaded.
     pub(crate) skipped: Vec<String>,
     /// Neither are any others; otherwise they are errors.
     pub(crate) passes_over: bool,
     /// What the whole input showed, where it was looked at for types.
     pub(crate) seen: Option<SeenKeys>,
+}
+
+impl Mapping {
+    /// What is to be said of it.
+    pub(crate) fn notices(&self) -> impl Iterator<Item = Message> {
+        let of_paths = self.keys.iter().flat_map(|keys| keys.paths.notices());
+        self.shortened.clone().into_iter().chain(of_paths)
+    }
 }
 
 /// One field and its column.
@@ -383,6 +394,7 @@ fn finish(
     let fields = if by_name { head.first.len() } else { pairs.len() };
     let keys = head.has_keys.then(|| KnownKeys {
         names: head.first.clone(),
+        paths: head.paths.clone(),
         skipped: options.columns.skip_columns.clone(),
         passes_over: options.columns.column_list.is_some(),
         seen: head.seen.clone(),
@@ -428,7 +440,13 @@ fn by_header(head: &Head, options: &LoadOptions, pairs: &mut Vec<Pair>, problems
         let is_field = |number: &usize| option == setting::MAP && (1..=header.len()).contains(number);
         let is_number = !head.has_keys && source.parse().ok().as_ref().is_some_and(is_field);
         if !header.contains(source) && !is_number && !may_lack(option) {
-            let where_not = if head.has_keys { "not among the keys" } else { "not in the header" };
+            let where_not = match head.has_keys {
+                true if Path::parse(source).is_some() && options.columns.column_list.is_none() => {
+                    "no key, and no path at whose end a record has something"
+                }
+                true => "not among the keys",
+                false => "not in the header",
+            };
             problems.push(message![option, " names {source:?}, which is {where_not}"]);
         }
     }

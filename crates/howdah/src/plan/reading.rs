@@ -52,7 +52,7 @@ impl ReadingPlan {
         };
         let keys = mapping.keys.as_ref().map(|keys| {
             let width = mapping.fields + usize::from(file_field.is_some());
-            Keys::new(&keys.names, &keys.skipped, width, keys.passes_over, shape)
+            Keys::new(&keys.names, &keys.paths.taken, &keys.skipped, width, keys.passes_over, shape)
         });
         ReadingPlan {
             dialect,

@@ -2,6 +2,7 @@
 
 use howdah_message::setting;
 use howdah_source::Input;
+use howdah_source::json::Path;
 use howdah_source::open::reject_file::SKIPPED;
 
 use crate::catalog::name::TableName;
@@ -104,7 +105,10 @@ fn know_keys(
     for (key, column) in keys.iter().zip(columns) {
         match column {
             None => options.columns.skip_columns.push(key.clone()),
-            Some(column) if column != key => options.columns.map.push((key.clone(), column.clone())),
+            // A path is one only where it is mapped.
+            Some(column) if column != key || Path::parse(key).is_some() => {
+                options.columns.map.push((key.clone(), column.clone()))
+            }
             Some(_) => {}
         }
     }

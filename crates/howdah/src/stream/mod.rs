@@ -289,6 +289,7 @@ impl Stream<'_> {
         if !found.summary.guessed.is_empty() {
             control.notice(message!["format: ", found.summary.message()]);
         }
+        found.mapping.notices().for_each(|notice| control.notice(notice));
         let columns = found.plan.columns.iter().map(|column| PlannedColumn {
             source: column.source.clone(),
             target: column.name.clone(),

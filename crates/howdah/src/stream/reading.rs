@@ -137,7 +137,7 @@ impl InputPlan {
         let first = cutter.first(is_end)?;
         let head = if dialect.family.is_json() {
             json::check(options)?;
-            let head = head::keys(first.as_ref(), &dialect, options)?;
+            let head = head::keys(first.as_ref(), &dialect, options, Some(table), true)?;
             let names = keys(&head, table, options);
             head.with_names(names)
         } else {

@@ -24,6 +24,7 @@ mod failures;
 mod forced_nulls;
 mod header_guesses;
 mod json_cutting;
+mod json_paths;
 mod keyed_tables;
 mod lock_waits;
 mod lost_peer;

@@ -2,6 +2,7 @@ use howdah_source::Progress;
 use howdah_source::{Cutter, Input};
 
 use super::*;
+use crate::catalog::inferred_type::InferredType;
 use crate::options::{DialectOptions, Format};
 
 fn seen(text: &str, target: usize, options: &LoadOptions) -> Result<SeenKeys, Error> {
@@ -68,4 +69,30 @@ fn keys_without_end_are_refused_and_those_that_are_named_are_not() {
     assert_eq!(seen(&lines, 1000, &LoadOptions::default()).unwrap_err().sqlstate(), Some("54011"));
     let some = LoadOptions::default().column_list(["k1999", "k7"]);
     assert_eq!(seen(&lines, 1000, &some).unwrap().names, ["k1999", "k7"]);
+}
+
+#[test]
+fn paths_have_types_of_their_own_and_hide_the_keys_that_they_go_through() {
+    let lines = [
+        r#"{"o":{"n":1,"s":"x"},"a":1,"k.n":1}"#,
+        r#"{"o":null,"a":2}"#,
+        r#"{"a":3,"o":{"n":2.5,"z":[1]},"k":{"n":2}}"#,
+    ];
+    let map = [("o.n", "n"), ("o.z", "z"), ("k.n", "k"), ("o.none", "none")];
+    let options = LoadOptions::default().map(map);
+    for target in [1, 50, 100_000] {
+        let found = seen(&lines.join("\n"), target, &options).unwrap();
+        assert_eq!(found.names, ["o.n", "a", "k.n", "o.z", "k"], "{target}");
+        use InferredType::{Bigint, DoublePrecision, Jsonb};
+        assert_eq!(found.types, [DoublePrecision, Bigint, Bigint, Jsonb, Jsonb]);
+        assert_eq!(found.never_null, [false, true, false, false, false]);
+        assert_eq!(
+            (found.paths.taken, found.paths.ambiguous),
+            (vec!["o.n".into(), "o.z".into()], vec!["k.n".into()])
+        );
+    }
+    let bad = "{\"o\":{\"n\":1}}\n{\"ghost\":1,\"o\":[]}\n";
+    let error = seen(bad, 1000, &options).unwrap_err();
+    assert_eq!((error.location().unwrap().line, error.sqlstate()), (Some(2), Some("2203A")));
+    assert_eq!(seen(bad, 1000, &options.on_error(OnError::Ignore)).unwrap().names, ["o.n"]);
 }

@@ -58,7 +58,7 @@ impl Load<'_> {
             }
             _ => {
                 let question = match existing {
-                    Some(_) => KeyQuestion::about_names(dialect, options),
+                    Some(_) => KeyQuestion::about_names(dialect, options, existing, false),
                     None => KeyQuestion::about_types(dialect, options, head.first.first()),
                 };
                 let seen = self.look_through(inputs, dialect, &question).await?;
@@ -73,6 +73,7 @@ impl Load<'_> {
                         setting::COLUMNS.texts(&["a", "b c"])
                     ]));
                 }
+                let head = head.with_paths(seen.paths.clone());
                 let head = match existing {
                     // Nothing to go by, and nothing to load, or records without a value.
                     Some(table) if seen.names.is_empty() => {

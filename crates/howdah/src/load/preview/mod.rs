@@ -45,6 +45,9 @@ impl Load<'_> {
     ) -> Result<Preview, Error> {
         let (options, table, usual) = (self.options.clone(), existing.cloned(), usual.clone());
         let (is_one_input, is_format_open) = (self.inputs.len() == 1, !self.is_format_said);
+        // Nobody looks at others then.
+        let is_all = !self.inputs.iter().all(Input::is_rewindable)
+            || existing.is_some() && options.columns.column_list.is_some();
         let preview = move || -> Result<(Preview, bool), Error> {
             let given = &options.input.dialect;
             let values = spelling::of(&options)?;
@@ -73,7 +76,7 @@ impl Load<'_> {
             let first = cutter.peek()?;
             let head = if dialect.family.is_json() {
                 summary.format = first.map_or("ndjson", |piece| json::form_name(piece.eol));
-                head::keys(first, &dialect, &options)?
+                head::keys(first, &dialect, &options, table.as_ref(), is_all)?
             } else {
                 head::read(first, &dialect, &values)
             };
