@@ -34,8 +34,8 @@ pub fn own_server(name: Option<&str>, making: impl FnOnce(&Path)) -> Result<OwnS
     let own = started(&own, is_default)?;
     let options = ConnectOptions::default().conninfo(own.conninfo());
     Ok(OwnServer {
-        // Complete in itself: PGOPTIONS or PGSSLMODE are meant for the user's servers, not for ours.
-        target: options.resolve(&Environment::default())?,
+        // Complete in itself: PGHOST or PGSSLMODE are meant for the user's servers, not for ours.
+        target: options.resolve(&Environment::from_process().of_session())?,
         description: own.describe(),
         notice: is_new.then(|| own.other_than_embedded()).flatten(),
     })

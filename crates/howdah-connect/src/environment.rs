@@ -14,6 +14,9 @@ pub struct Environment {
     user: Option<String>,
 }
 
+/// Variables that say how a session goes, on any server.
+const OF_SESSION: [&str; 5] = ["PGAPPNAME", "PGDATESTYLE", "PGGEQO", "PGOPTIONS", "PGTZ"];
+
 impl Environment {
     /// Reads the variables that begin with `PG`, `HOME`, and the name of the user who runs the process. A variable that is not
     /// UTF-8 counts as not set.
@@ -32,6 +35,16 @@ impl Environment {
     /// Holds the given variables and nothing else: no home directory, no user.
     pub fn from_pairs<const N: usize>(pairs: [(&str, &str); N]) -> Self {
         let variables = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Environment { variables, home: None, user: None }
+    }
+
+    /// What of it is about the session, whichever server it is on: neither where that is, nor who logs in, nor how the
+    /// connection is secured.
+    #[must_use]
+    pub fn of_session(&self) -> Self {
+        let is_kept = |name: &&String| OF_SESSION.contains(&name.as_str());
+        let kept = self.variables.iter().filter(|(name, _)| is_kept(name));
+        let variables = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
         Environment { variables, home: None, user: None }
     }
 

@@ -49,6 +49,16 @@ fn a_server_is_used_by_its_name_wherever_a_connection_is_given() {
     }
     let count = terminal.run("howdah server --name trial psql -- -Atc 'SELECT count(*), (SELECT count(*) FROM places) FROM people'");
     assert_eq!(count.shown, "2|0\n");
+    // What a session is like is said as for any server; where the server is, it knows itself.
+    terminal.file("times.csv", "at\n13.01.2024 00:00\n");
+    let there = "PGHOST=/nowhere PGSSLMODE=verify-full PGTZ=America/New_York PGDATESTYLE=German";
+    let loaded = terminal.run(&format!("{there} howdah load times.csv --server trial --types at=timestamptz"));
+    assert_eq!(loaded.code, 0, "{}", loaded.shown);
+    let at = "howdah server --name trial psql -- -Atc \"SET TimeZone = 'UTC'; SELECT at FROM times\"";
+    assert!(terminal.run(at).shown.ends_with("2024-01-13 05:00:00+00\n"), "{}", terminal.run(at).shown);
+    let read_only = "PGOPTIONS='-c default_transaction_read_only=on'";
+    let refused = terminal.run(&format!("{read_only} howdah load people.csv --server trial"));
+    assert!(refused.shown.contains("read-only transaction"), "{}", refused.shown);
     for both in ["-d shop", "-h localhost", "-p 5432", "-U me"] {
         assert_eq!(terminal.run(&format!("howdah load people.csv --server trial {both}")).code, 2);
     }
