@@ -95,8 +95,13 @@ fn duplicate(case: &Case<'_>) -> Judged {
     let (table, indexes) = indexes(case)?;
     let covered = indexes.iter().filter(|index| !index.is_key && !index.is_part);
     let findings = covered.filter_map(|index| {
-        let other = sql::name(index.covered_by.as_deref()?);
-        let price = format!("{other} is larger, so a query that used this one reads a little more");
+        let by = index.covered_by.as_deref()?;
+        let other = sql::name(by);
+        let has_more = indexes.iter().any(|it| it.name == by && it.columns.len() > index.columns.len());
+        let price = match has_more {
+            true => format!("{other} is larger, so a query that used this one reads a little more"),
+            false => format!("none: {other} finds the same"),
+        };
         Some(
             Finding::new(Severity::Costs, Basis::Seen, format!("{} is covered by {other}", named(index)))
                 .about(Attachment::Index(index.name.clone()))
@@ -223,6 +228,13 @@ mod tests {
     fn an_index_that_another_covers_can_go() {
         let covered = IndexFacts { covered_by: Some("longer".into()), ..index("short", "at") };
         let finding = found("index.duplicate", with(covered.clone()));
+        assert_eq!(finding.remedies[0].price, "none: longer finds the same");
+        let longer = found("index.duplicate", |facts| {
+            let columns = vec![Some("at".into()), Some("id".into())];
+            with(IndexFacts { columns, ..index("longer", "at") })(facts);
+            with(covered.clone())(facts);
+        });
+        assert!(longer.remedies[0].price.starts_with("longer is larger"), "{longer:?}");
         assert_eq!(statements(&finding, 0), "DROP INDEX CONCURRENTLY public.short;");
         assert_eq!(
             finding.remedies[0].undo,

@@ -52,7 +52,8 @@ fn a_server_is_used_by_its_name_wherever_a_connection_is_given() {
     // What a session is like is said as for any server; where the server is, it knows itself.
     terminal.file("times.csv", "at\n13.01.2024 00:00\n");
     let there = "PGHOST=/nowhere PGSSLMODE=verify-full PGTZ=America/New_York PGDATESTYLE=German";
-    let loaded = terminal.run(&format!("{there} howdah load times.csv --server trial --types at=timestamptz"));
+    let loaded =
+        terminal.run(&format!("{there} howdah load times.csv --server trial --types at=timestamptz"));
     assert_eq!(loaded.code, 0, "{}", loaded.shown);
     let at = "howdah server --name trial psql -- -Atc \"SET TimeZone = 'UTC'; SELECT at FROM times\"";
     assert!(terminal.run(at).shown.ends_with("2024-01-13 05:00:00+00\n"), "{}", terminal.run(at).shown);
