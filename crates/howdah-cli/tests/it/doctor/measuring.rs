@@ -59,7 +59,7 @@ fn what_costs_time_is_found_first_and_what_does_not_is_said() {
     assert_eq!(ids(&report)[0], "index.gin", "{report:#}");
     let gin = &report["findings"][0];
     assert_eq!(gin["basis"], "measured");
-    assert!(gin["cost"]["low"].as_f64().unwrap() > 0.4, "{gin:#}");
+    assert!(gin["cost"]["low"].as_f64().unwrap() > 0.2, "{gin:#}");
     assert!(gin["cost"]["median"].as_f64() <= gin["cost"]["high"].as_f64());
     assert!(report["findings"].as_array().unwrap().iter().all(|finding| {
         finding["id"] != "index.cost" || !finding["title"].as_str().unwrap().contains("words_body")
@@ -99,7 +99,7 @@ fn what_costs_time_is_found_first_and_what_does_not_is_said() {
     let text = doctor(&["--facts", path.to_str().unwrap(), "--rows", "40_000_000"]);
     let text = String::from_utf8(text.stdout).unwrap();
     let first = text.lines().find(|line| line.starts_with("- index.gin")).unwrap();
-    assert!(first.contains(" % of the time: costs.words_body takes many keys of each row"), "{text}");
+    assert!(first.contains(") of the time: costs.words_body takes many keys of each row"), "{text}");
     assert!(
         text.contains("\nmeasured: ") && text.replace("\n", " ").contains("; 40,000,000 rows take "),
         "{text}"
