@@ -104,7 +104,7 @@ mod tests {
         let command = Cli::command();
         let options: Vec<&str> = command
             .get_subcommands()
-            .filter(|command| ["load", "stream", "promote"].contains(&command.get_name()))
+            .filter(|command| ["load", "stream", "promote", "doctor"].contains(&command.get_name()))
             .flat_map(|command| command.get_arguments().filter_map(clap::Arg::get_long))
             .collect();
         for setting in setting::ALL {

@@ -38,7 +38,7 @@ _NO_OPTION = re.compile(
     r"\b(?:on_error|columns|map|skip_columns|names|header|create_schema)=|skip_columns|the record$"
 )
 
-_AROUND = re.compile(r"^(?:before|after): ")
+_AROUND = re.compile(r"^(?:before|after)(?: \(\d+ of \d+\))?: ")
 
 
 def explain(error: _errors.Error) -> None:
