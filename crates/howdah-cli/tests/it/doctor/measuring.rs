@@ -3,6 +3,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 
+use howdah_testkit::secrets::Guarded;
 use howdah_testkit::waiting::until;
 use howdah_testkit::{OwnServer, Settings};
 use rustix::process::{Pid, Signal, kill_process};
@@ -334,7 +335,7 @@ fn however_it_is_ended_nothing_stays() {
         let child = measuring(&server.conninfo(), "t");
         until("a copy is being filled", || server.sql(copying) == "1");
         kill_process(Pid::from_child(&child), signal).unwrap();
-        let done = child.wait_with_output().unwrap();
+        let done = child.guarded_output();
         match signal {
             Signal::INT => {
                 assert_eq!(done.status.code(), Some(130));
