@@ -60,18 +60,25 @@ def _from_pandas(frame: Any, index: bool | None, notices: list[str]) -> Any:  # 
 
 
 def _wanted(frame: Any, levels: list[Any], index: bool | None, notices: list[str]) -> dict[int, str]:  # noqa: ANN401, FBT001
-    """Name the levels of the index that are columns, as ``to_sql`` does; by default those that have names."""
+    """Name the levels of the index that are columns, as ``to_sql`` does.
+
+    By default those are all, but for numbers without a name: pandas gives them to the rows of every frame.
+    """
     if index is False:
         return {}
     wanted = {level: str(name) for level, name in enumerate(levels) if name is not None}
     taken = {str(name) for name in frame.columns}
-    if index:
-        for level, name in enumerate(levels):
-            if name is None:
-                alone = len(levels) == 1 and "index" not in taken
-                wanted[level] = "index" if alone else f"level_{level}"
-    elif len(wanted) < len(levels) and not _is_numbers(frame.index):
-        notices.append("the index has no name and is not loaded: index=True makes a column of it")
+    if index or not _is_numbers(frame.index):
+        alone = len(levels) == 1 and "index" not in taken
+        made = {
+            level: "index" if alone else f"level_{level}"
+            for level in range(len(levels))
+            if level not in wanted
+        }
+        wanted |= made
+        if made and index is None:
+            names = ", ".join(made.values())
+            notices.append(f"the index has no name and is loaded as {names}: index=False leaves it out")
     if clash := taken & set(wanted.values()):
         message = f"the index and a column are both called {min(clash)!r}"
         error = _errors.ProgrammingError(message)

@@ -180,7 +180,8 @@ def test_a_pandas_frame_is_loaded_without_the_numbers_of_its_rows(database: Data
         ("frame.rename(columns={'n': 'index'})", True, ["level_0", "id", "index"]),
         ("frame.groupby(['id', 'n']).size()", None, ["id", "n", "0"]),
         ("frame.groupby(['id', 'n']).size().rename('rows')", False, ["rows"]),
-        ("frame.set_index(['id', 'n']).rename_axis([None, 'b']).assign(x=1)", None, ["b", "x"]),
+        ("frame.set_index(['id', 'n']).rename_axis([None, 'b']).assign(x=1)", None, ["level_0", "b", "x"]),
+        ("frame.set_axis(pandas.to_datetime(frame.n, unit='D').to_numpy())", None, ["index", "id", "n"]),
         ("frame.set_index(['id', 'n']).rename_axis([None, 'b']).assign(x=1)", True, ["level_0", "b", "x"]),
         ("frame.n", None, ["n"]),
         ("frame.set_index('id').n", None, ["id", "n"]),
@@ -196,12 +197,12 @@ def test_the_index_of_a_pandas_frame_is_columns_as_to_sql_has_it(
     pandas = library("pandas", minversion="2.2")
     library("pyarrow")
     frame = pandas.DataFrame({"id": ["a", "b", "c"], "n": [1, 2, 3]})
-    data = eval(made, {"frame": frame})  # noqa: S307
+    data = eval(made, {"frame": frame, "pandas": pandas})  # noqa: S307
     report = howdah.load(data, "t", database.dsn, index=index)
     assert list(database.types("t")) == columns
     assert report.rows == len(data)
-    skipped = [notice for notice in report.notices if "index" in notice]
-    assert bool(skipped) == (index is None and "[None" in made)
+    made_up = [notice for notice in report.notices if "index" in notice]
+    assert bool(made_up) == (index is None and ("[None" in made or "set_axis" in made))
 
 
 def test_an_index_that_has_no_name_and_is_no_number_is_not_left_out_in_silence(database: Database) -> None:
@@ -209,7 +210,14 @@ def test_an_index_that_has_no_name_and_is_no_number_is_not_left_out_in_silence(d
     library("pyarrow")
     frame = pandas.DataFrame({"n": [1, 2]}, index=["a", "b"])
     (notice,) = howdah.load(frame, "t", database.dsn).notices
-    assert notice == "the index has no name and is not loaded: index=True makes a column of it"
+    assert notice == "the index has no name and is loaded as index: index=False leaves it out"
+    assert database.sql("SELECT string_agg(index || n, ',' ORDER BY n) FROM t") == ["a1,b2"]
+    # What pandas made of it for Arrow, and for Parquet files.
+    made = library("pyarrow").Table.from_pandas(frame)
+    howdah.load(made, "of_arrow", database.dsn)
+    assert sorted(database.types("of_arrow")) == ["__index_level_0__", "n"]
+    howdah.load(made.from_pandas(frame.set_axis([7, 9])), "numbered", database.dsn)
+    assert list(database.types("numbered")) == ["n"]
     with pytest.raises(howdah.ProgrammingError, match="both called 'n'") as caught:
         howdah.load(frame.rename_axis("n"), "t", database.dsn)
     assert "index=False" in str(caught.value.hint)

@@ -135,7 +135,16 @@ def test_a_password_is_in_no_message(database: Database, people: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "dsn", ["mysql://u:canary@h/d", "u:canary@h/d", "postgresql://u:canary/d", "host=h canary=1"]
+    "dsn",
+    [
+        "mysql://u:canary@h/d",
+        "u:canary@h/d",
+        "postgresql://u:canary/d",
+        "host=h canary=1",
+        "host=h;password=canary",
+        "host=u:canary@h",
+        "u/canary@h/d",
+    ],
 )
 def test_a_connection_string_that_is_not_understood_is_not_shown(dsn: str) -> None:
     for call in (lambda: howdah.load([{"a": 1}], "t", dsn), lambda: howdah.Writer("t", dsn)):

@@ -107,12 +107,44 @@ pub(crate) fn parse(text: &str) -> Result<Parameters, Error> {
             .with_hint(AS_URI)),
         None if text.contains('=') => parse_pairs(text),
         // Somebody's name and password, and not a database.
-        None if text.contains(':') => Err(Error::configuration(
+        None if text.contains([':', '@']) => Err(Error::configuration(
             "the connection string is neither a URI, nor pairs of option=value, nor a database's name",
         )
-        .with_hint(format!("{AS_URI}; a database with a colon in its name is dbname='…'"))),
+        .with_hint(format!("{AS_URI}; a database with a : or @ in its name is dbname='…'"))),
         None => Ok(Parameters::from([("dbname", text.to_owned())])),
     }
+}
+
+/// Options whose values nobody is shown.
+const NOT_SHOWN: [&str; 4] = ["password", "sslpassword", "options", "application_name"];
+
+/// Refuses a password that stands within the value of another option, as in `host=db;password=…` of other drivers or
+/// `host=user:password@db`: that value would be shown as a host, say, or as what is wrong with it.
+///
+/// # Errors
+/// There is one. It is not shown.
+pub(crate) fn no_password_within(parameters: &Parameters) -> Result<(), Error> {
+    let holds_one =
+        |(name, value): &(&&'static str, &String)| !NOT_SHOWN.contains(name) && has_password(value);
+    match parameters.iter().find(holds_one) {
+        None => Ok(()),
+        Some((name, _)) => {
+            Err(Error::configuration(format!("there seems to be a password within the value of {name}"))
+                .with_hint(format!(
+                    "options stand apart by spaces, as in host=HOST password='…'; or {AS_URI}"
+                )))
+        }
+    }
+}
+
+/// Whether `password=`, in one of its spellings, or `user:password@` is in the text.
+fn has_password(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let is_said = ["password", "passwd", "pass", "pwd"].iter().any(|word| {
+        lower.match_indices(word).any(|(at, _)| lower[at + word.len()..].trim_start().starts_with('='))
+    });
+    let before_at = lower.rsplit_once('@').map_or("", |(before, _)| before);
+    is_said || before_at.contains(':')
 }
 
 fn is_postgresql(scheme: &str) -> bool {

@@ -137,6 +137,7 @@ impl ConnectOptions {
         parameters.extend(service::find(&given, environment)?);
         parameters.extend(given);
         parameters.retain(|_, value| !value.is_empty());
+        conninfo::no_password_within(&parameters)?;
         Target::of(parameters, environment)
     }
 }

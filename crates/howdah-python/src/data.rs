@@ -298,7 +298,7 @@ pub(crate) fn arrow_failure(error: arrow_schema::ArrowError) -> PyErr {
     pyo3_arrow::error::PyArrowError::from(error).into()
 }
 
-/// An index without a name is the numbers that pandas gave the rows: nobody made it a column.
+/// Whole numbers in an index without a name are those that pandas gave the rows: nobody made them a column.
 fn leave_out_unnamed_index(schema: &SchemaRef, options: &mut LoadOptions) {
     if !schema.metadata().contains_key("pandas") {
         return;
@@ -307,6 +307,7 @@ fn leave_out_unnamed_index(schema: &SchemaRef, options: &mut LoadOptions) {
         let name = field.name();
         if name.starts_with("__index_level_")
             && name.ends_with("__")
+            && field.data_type().is_integer()
             && !options.columns.skip_columns.contains(name)
         {
             options.columns.skip_columns.push(name.clone());

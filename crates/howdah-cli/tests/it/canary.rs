@@ -94,6 +94,9 @@ fn a_password_is_never_shown_in_whatever_form_it_was_given() {
         format!("postgresql://u:{CANARY}/d"),
         format!("host=h password=of {CANARY}"),
         format!("host=h password=of {CANARY}=x"),
+        format!("host=h;user=u;password={CANARY}"),
+        format!("host=u:{CANARY}@h"),
+        format!("u/{CANARY}@h/d"),
     ] {
         let done = howdah(&["load", &good, "-w", "-d", &broken, "--report", "json"], &[]);
         let shown = [done.stdout.as_slice(), &done.stderr].concat();

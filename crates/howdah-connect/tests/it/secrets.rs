@@ -36,6 +36,23 @@ fn conninfo() -> impl Strategy<Value = String> {
         "host=h P",
         "host=h sslmode P=x",
         "Host=h;Password=P",
+        // Within the value of an option that is known.
+        "host=h;user=u;password=P",
+        "host=h;Pwd = P",
+        "host=h,password=P",
+        "host=h user=u&passwd=P",
+        "host=h dbname=d;pass=P",
+        "host=h sslmode=require;password=P",
+        "host=h connect_timeout=5;password=P",
+        "host=h require_auth=x;password=P",
+        "host=h client_encoding=x;password=P",
+        "postgresql://h;password=P/d",
+        "postgresql://h/d;password=P",
+        "host=u:P@h",
+        "hostaddr=u:P@h",
+        "service=u:P@h",
+        "dbname=postgresql://u:P@h/d",
+        "u/P@h/d",
         "{user: u, password: P}",
     ];
     (prop::sample::select(shapes), password())
