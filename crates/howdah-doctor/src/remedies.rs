@@ -1,6 +1,8 @@
 //! Remedies of one form: a setting of the role, one of the server (whoever runs it), an index that goes.
 
 use howdah::facts::{IndexFacts, Service, SettingFacts, TableFacts};
+use howdah::message;
+use howdah::message::setting;
 
 use crate::case::Case;
 use crate::finding::{Action, Effect, Remedy};
@@ -63,6 +65,13 @@ pub(crate) fn for_server(case: &Case<'_>, settings: &[(&str, &str)], price: &str
             Remedy::sql(statements, undo.join(" "), price).effect(effect).needs("a superuser")
         }
     }
+}
+
+/// Indexes, foreign keys and CHECKs are built again after the load's rows, in its transaction.
+pub(crate) fn rebuild(table: &TableFacts) -> Remedy {
+    let price =
+        "nobody else can get at the table, not even to read it, until the load commits; one connection";
+    Remedy::load(message![setting::INDEXES.word("rebuild")], price).needs(owner(table))
 }
 
 /// The index goes.

@@ -33,6 +33,8 @@ pub(super) struct Scratch<'s> {
     /// Tells our names from others'.
     token: String,
     reloptions: Option<String>,
+    /// Why rows of copies are not logged, where they are not.
+    without_log: Option<&'static str>,
     /// The index in the table, and how it goes from the copy.
     indexes: Vec<(String, String)>,
     /// What copies have, and can be without.
@@ -74,9 +76,9 @@ impl<'s> Scratch<'s> {
         &mut self.sample.rows
     }
 
-    /// Whether a copy can be logged.
+    /// Whether a copy's rows are logged as those of the table are.
     pub(super) fn is_logged(&self) -> bool {
-        self.place != Place::Temporary && !self.table.is_unlogged
+        !self.table.is_unlogged && self.without_log.is_none()
     }
 
     /// Makes `variant`, fills it, and takes all of it back. Returns seconds of the COPY, and bytes of log.
@@ -283,6 +285,12 @@ async fn plan<'s>(
     } else {
         Place::Temporary
     };
+    let is_minimal = facts.setting("wal_level").is_some_and(|level| level.value == "minimal");
+    let without_log = match place {
+        Place::Temporary => Some("the role may make temporary tables only, which are not logged"),
+        _ if is_minimal => Some("under wal_level = minimal rows of new tables are not logged"),
+        _ => None,
+    };
     // How full pages get, and whatever else LIKE leaves out.
     let reloptions = format!(
         "SELECT nullif(pg_catalog.array_to_string(ARRAY(
@@ -297,6 +305,7 @@ async fn plan<'s>(
         place,
         token: format!("{:08x}", fastrand::u32(..)),
         reloptions,
+        without_log,
         indexes: Vec::new(),
         attachments: Vec::new(),
         not_measured: Vec::new(),
@@ -306,7 +315,7 @@ async fn plan<'s>(
     let probed = scratch.probe(client, &originals).await;
     client.batch_execute("ROLLBACK").await?;
     probed?;
-    scratch.say_what_is_left_out(facts);
+    scratch.say_what_is_left_out();
     Ok(scratch)
 }
 
@@ -389,7 +398,7 @@ impl Scratch<'_> {
         Ok(failed)
     }
 
-    fn say_what_is_left_out(&mut self, facts: &Facts) {
+    fn say_what_is_left_out(&mut self) {
         let mut note = |what: String, why: &str| {
             self.not_measured.push(NotMeasured { what, why: why.to_owned() });
         };
@@ -404,12 +413,8 @@ impl Scratch<'_> {
         for column in columns.filter(|column| !column.default_calls.is_empty()) {
             note(format!("the default of {}", sql::name(&column.name)), "the copy's rows have values there");
         }
-        if !table.is_unlogged && self.place == Place::Temporary {
-            note("the log".to_owned(), "the role may make temporary tables only, which are not logged");
-        } else if !table.is_unlogged
-            && facts.setting("wal_level").is_some_and(|level| level.value == "minimal")
-        {
-            note("the log".to_owned(), "under wal_level = minimal rows of new tables are not logged");
+        if let Some(why) = self.without_log.filter(|_| !table.is_unlogged) {
+            note("the log".to_owned(), why);
         }
     }
 }

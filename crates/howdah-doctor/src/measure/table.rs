@@ -58,8 +58,7 @@ pub(super) async fn measure(
         Ok(scratch) => scratch,
         Err(why) => return Ok(Err(why)),
     };
-    let is_minimal = facts.setting("wal_level").is_some_and(|level| level.value == "minimal");
-    let variants = variants(&scratch.attachments, scratch.is_logged() && !is_minimal);
+    let variants = variants(&scratch.attachments, scratch.is_logged());
     // A run that takes too long, or too much of the log, for as many rounds as are wanted gets fewer rows. What it takes to
     // make a copy stays.
     let began = Instant::now();

@@ -1,14 +1,12 @@
 //! Indexes: each row goes into each of them.
 
 use howdah::facts::{IndexFacts, TableFacts};
-use howdah::message;
-use howdah::message::setting;
 
 use crate::attachment::Attachment;
 use crate::case::Case;
 use crate::figures::{bytes, count};
 use crate::finding::{Basis, Finding, Gap, Remedy, Severity};
-use crate::remedies::{drop_index, owner};
+use crate::remedies::{drop_index, owner, rebuild};
 use crate::rule::Rule;
 use crate::sql;
 use crate::verdict::{Judged, Verdict};
@@ -155,8 +153,6 @@ fn after_load(case: &Case<'_>) -> Judged {
     if table.kind != "r" || others.len() < 2 || !is_outnumbered {
         return Ok(Verdict::Fine);
     }
-    let price =
-        "nobody else can get at the table, not even to read it, until the load commits; one connection";
     Ok(Verdict::of(vec![
         Finding::new(
             Severity::Costs,
@@ -165,15 +161,13 @@ fn after_load(case: &Case<'_>) -> Judged {
         )
         .seen(format!("{} rows are there; {}", count(there), incoming.said()))
         .seen(others.iter().map(|index| sql::name(&index.name)).collect::<Vec<_>>().join(", "))
-        .remedy(Remedy::load(message![setting::INDEXES.word("rebuild")], price).needs(owner(table))),
+        .remedy(rebuild(table)),
     ]))
 }
 
 fn gin(case: &Case<'_>) -> Judged {
     let (table, indexes) = indexes(case)?;
     let findings = indexes.iter().filter(|index| index.method == "gin" && index.is_valid).map(|index| {
-        let price =
-            "nobody else can get at the table, not even to read it, until the load commits; one connection";
         let mut finding = Finding::new(
             Severity::Costs,
             Basis::Known,
@@ -186,8 +180,7 @@ fn gin(case: &Case<'_>) -> Judged {
             if index.has_pending_list { "on" } else { "off" }
         ));
         if table.kind == "r" {
-            finding = finding
-                .remedy(Remedy::load(message![setting::INDEXES.word("rebuild")], price).needs(owner(table)));
+            finding = finding.remedy(rebuild(table));
         }
         if index.has_pending_list {
             finding = finding.remedy(

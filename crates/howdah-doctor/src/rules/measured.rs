@@ -8,10 +8,10 @@ use crate::attachment::Attachment;
 use crate::case::Case;
 use crate::figures::{bytes, count, rate, time};
 use crate::finding::{Action, Basis, Finding, Remedy, Severity};
-use crate::remedies::{drop_index, owner};
+use crate::remedies::{drop_index, rebuild};
 use crate::rule::Rule;
 use crate::sql;
-use crate::trials::{TableTrial, Trials};
+use crate::trials::{CommitTrial, TableTrial, Trials};
 use crate::verdict::{Judged, Verdict};
 
 /// The rule that knows of an index nothing but what it costs.
@@ -91,9 +91,6 @@ fn how(trial: &TableTrial) -> String {
     format!("{} rounds of {} rows into copies that begin empty", trial.rounds(), count(trial.rows as f64))
 }
 
-const REBUILD_PRICE: &str =
-    "nobody else can get at the table, not even to read it, until the load commits; one connection";
-
 fn index_cost(case: &Case<'_>) -> Judged {
     let trial = table_trial(case)?;
     let table = case.see_table()?;
@@ -117,9 +114,7 @@ fn index_cost(case: &Case<'_>) -> Judged {
             ))
             .seen(how(trial));
         finding = match table.kind.as_str() {
-            "r" => finding.remedy(
-                Remedy::load(message![setting::INDEXES.word("rebuild")], REBUILD_PRICE).needs(owner(table)),
-            ),
+            "r" => finding.remedy(rebuild(table)),
             _ => {
                 let text = "fill partitions before they get their indexes and are attached".to_owned();
                 finding.remedy(Remedy::new(
@@ -152,9 +147,7 @@ fn checks_cost(case: &Case<'_>) -> Judged {
     .about(Attachment::Checks)
     .seen(how(trial));
     let finding = match table.kind.as_str() {
-        "r" => finding.remedy(
-            Remedy::load(message![setting::INDEXES.word("rebuild")], REBUILD_PRICE).needs(owner(table)),
-        ),
+        "r" => finding.remedy(rebuild(table)),
         _ => finding.remedy(Remedy::new(
             Action::Elsewhere("leave to fewer CHECKs what one of them can say".to_owned()),
             "the CHECKs of today",
@@ -229,6 +222,13 @@ fn bandwidth(case: &Case<'_>) -> Judged {
     ]))
 }
 
+/// A commit waits so long.
+fn waits(commit: &CommitTrial, seconds: f64) -> Finding {
+    let title = format!("a commit waits {} for the disk", time(seconds));
+    Finding::new(Severity::Notice, Basis::Measured, title)
+        .seen(format!("the difference of the medians of {} commits of each kind", commit.local.len()))
+}
+
 fn flush(case: &Case<'_>) -> Judged {
     let commit = trials(case)?.commit.as_ref().ok_or(Verdict::DoesNotApply)?;
     let Some(seconds) = commit.flush().filter(|seconds| *seconds >= FAR) else { return Ok(Verdict::Fine) };
@@ -236,15 +236,10 @@ fn flush(case: &Case<'_>) -> Judged {
         Action::Elsewhere("more rows a commit; or more connections, which share the wait".to_owned());
     let price = "a crash of the server takes the last commits with it, although they were reported as done";
     Ok(Verdict::of(vec![
-        Finding::new(
-            Severity::Notice,
-            Basis::Measured,
-            format!("a commit waits {} for the disk", time(seconds)),
-        )
-        .seen(format!("the difference of the medians of {} commits of each kind", commit.local.len()))
-        .seen(format!("at most {} commits a second and connection", count((1.0 / seconds).floor())))
-        .remedy(Remedy::new(action, "none is needed", "rows of a commit are there together, and later"))
-        .remedy(Remedy::session("synchronous_commit", "off", price).label(Durability::LosesLastCommits)),
+        waits(commit, seconds)
+            .seen(format!("at most {} commits a second and connection", count((1.0 / seconds).floor())))
+            .remedy(Remedy::new(action, "none is needed", "rows of a commit are there together, and later"))
+            .remedy(Remedy::session("synchronous_commit", "off", price).label(Durability::LosesLastCommits)),
     ]))
 }
 
@@ -263,18 +258,11 @@ fn flush_too_fast(case: &Case<'_>) -> Judged {
         return Ok(Verdict::DoesNotApply);
     }
     let action = Action::Elsewhere("look whether the disk's write cache outlives a power cut".to_owned());
-    Ok(Verdict::of(vec![
-        Finding::new(
-            Severity::Notice,
-            Basis::Measured,
-            format!("a commit waits {} for the disk", time(seconds)),
-        )
-        .seen(format!(
-            "fsync is on; the difference of the medians of {} commits of each kind",
-            commit.local.len()
-        ))
-        .remedy(Remedy::new(action, "none is needed", "none")),
-    ]))
+    Ok(Verdict::of(vec![waits(commit, seconds).seen("fsync is on").remedy(Remedy::new(
+        action,
+        "none is needed",
+        "none",
+    ))]))
 }
 
 /// What the table takes over one connection, in words for a report's head.
@@ -301,7 +289,7 @@ pub(crate) fn said(trial: &TableTrial) -> Option<String> {
 mod tests {
     use super::*;
     use crate::testing::{healthy, measured, statements, trial};
-    use crate::trials::{CommitTrial, NetworkTrial};
+    use crate::trials::NetworkTrial;
 
     fn finding(id: &str, trials: &Trials) -> Finding {
         match measured(id, trials) {
