@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from howdah._cluster import _attempt, _driver
-from howdah._cluster._job import Job, JobSpec, Receipt
+from howdah._cluster._job import Epoch, Job, JobSpec, Receipt
 
 
 class KilledError(Exception):
@@ -20,13 +20,15 @@ class Run:
     batches: list[Any]
     """A batch of rows for each partition, cut in two for its task."""
     receipts: dict[int, Receipt] = field(default_factory=dict)
+    epoch: Epoch | None = None
+    """Which one of a stream it is."""
 
     @classmethod
     def begin(cls, spec: JobSpec, batches: list[Any]) -> "Run":
         return cls(_driver.begin(spec, batches[0].schema), batches)
 
     def attempt(self, partition: int) -> Receipt:
-        return _attempt.load(self.job, self._halves(partition))
+        return _attempt.load(self.job, self._halves(partition), self.epoch)
 
     def killed_attempt(self, partition: int) -> None:
         """Die when half of the rows are sent."""
@@ -36,10 +38,15 @@ class Run:
             raise KilledError
 
         try:
-            _attempt.load(self.job, dying())
+            _attempt.load(self.job, dying(), self.epoch)
         except KilledError:
             return
         raise AssertionError
+
+    def note_failure(self) -> None:
+        """Do what a task of a stream does when it fails."""
+        assert self.epoch is not None
+        _attempt.note_failure(self.job, self.epoch)
 
     def finish(self) -> None:
         for partition in range(len(self.batches)):
@@ -47,7 +54,8 @@ class Run:
                 self.receipts[partition] = self.attempt(partition)
 
     def publish(self) -> None:
-        _driver.publish(self.job, [self.receipts[partition] for partition in range(len(self.batches))])
+        receipts = [self.receipts[partition] for partition in range(len(self.batches))]
+        _driver.publish(self.job, receipts, self.epoch)
 
     def abort(self) -> None:
         _driver.abort(self.job)

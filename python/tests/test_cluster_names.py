@@ -46,6 +46,21 @@ def test_a_key_can_be_given_once_only(database: Database) -> None:
         )
 
 
+def test_what_only_a_new_table_gets_is_refused_by_the_second_run(database: Database) -> None:
+    modes: list[Any] = ["create_append", "create_append", "truncate"]
+    for mode in modes:
+        spec = JobSpec(dsn=database.dsn, table="t", mode=mode, key=("id",), types=(("v", "varchar(9)"),))
+        ran(spec, rows(0, 3))
+        assert database.value("SELECT count(*) FROM t") == "3"
+        database.sql("DELETE FROM t")
+    assert database.types("t") == {"id": "integer", "v": "character varying(9)"}
+    with pytest.raises(howdah.DatabaseError, match=r"public\.t exists, and v, id is no key of it") as refused:
+        Run.begin(JobSpec(dsn=database.dsn, table="t", mode="create_append", key=("v", "id")), [rows(0, 1)])
+    assert "ADD PRIMARY KEY" in (refused.value.hint or "")
+    with pytest.raises(howdah.ProgrammingError, match="key is for new tables"):
+        Run.begin(JobSpec(dsn=database.dsn, table="t", mode="append", key=("id",)), [rows(0, 1)])
+
+
 @pytest.mark.parametrize(
     ("mode", "told"),
     [("truncate", "permission denied to truncate"), ("replace", "must be owner of")],

@@ -70,6 +70,38 @@ def test_an_option_is_ignored(options: dict[str, Any], told: str) -> None:
     assert told in refused(**options)
 
 
+def streamed(overwrite: bool = False, **options: str) -> JobSpec:  # noqa: FBT001, FBT002
+    return _options.spec({**PLACE, **options}, overwrite=overwrite, streams=True)
+
+
+def test_an_option_of_streams_means_something_else_than_it_says() -> None:
+    assert streamed(checkpointLocation="c", queryName="q").mode == "create_append"
+    assert streamed(write_mode="upsert", key="id").mode == "upsert"
+    assert streamed(overwrite=True, checkpointLocation="c").mode == "truncate"
+    assert streamed(overwrite=True, truncate="TRUE", write_mode="truncate").mode == "truncate"
+    assert "no option checkpointlocation" in refused(checkpointLocation="c")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"write_mode": "create"}, "refused by the second epoch"),
+        ({"write_mode": "replace"}, "it would drop the table in each epoch"),
+        ({"truncate": "true"}, 'truncate goes with outputMode("complete")'),
+        ({"overwrite": True, "truncate": "false"}, "leave truncate and write_mode out"),
+        ({"overwrite": True, "write_mode": "append"}, "leave truncate and write_mode out"),
+        ({"path": "t"}, "dbtable names the table"),
+        ({"password": "secret"}, "PGPASSWORD"),
+        ({"trigger": "1s"}, "there is no option trigger"),
+    ],
+)
+def test_an_option_of_streams_is_ignored(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(howdah.ProgrammingError) as error:
+        streamed(**options)
+    assert told in str(error.value)
+    assert "secret" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     "url",
     [

@@ -6,6 +6,7 @@ sees its rows unless the driver publishes that number.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import random
 import secrets
@@ -13,7 +14,7 @@ import time
 from typing import TYPE_CHECKING
 
 from howdah import _errors, _load
-from howdah._cluster import _ledger, _refusals
+from howdah._cluster import _ledger, _refusals, _transaction
 from howdah._cluster._job import Receipt
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from howdah._cluster._job import Job
+    from howdah._cluster._job import Epoch, Job
 
 # A task computes so many bytes before it asks for a connection: short ones are done by then.
 _HELD_BYTES = 16 << 20
@@ -29,7 +30,7 @@ _HELD_BYTES = 16 << 20
 _NO_CONNECTION = {_refusals.NO_SLOT, "53300"}
 
 
-def load(job: Job, batches: Iterator[pa.RecordBatch]) -> Receipt:
+def load(job: Job, batches: Iterator[pa.RecordBatch], epoch: Epoch | None = None) -> Receipt:
     """Load the batches; wait, without a connection, while the job's are taken."""
     flow = _Flow(job, batches)
     if not flow.held:
@@ -44,7 +45,7 @@ def load(job: Job, batches: Iterator[pa.RecordBatch]) -> Receipt:
                 mode="append",
                 allow=job.spec.allow or None,
                 before=[_ledger.WATCH, _ledger.admission(job)],
-                after=_ledger.attempted(job, flow.attempt),
+                after=_ledger.attempted(job, flow.attempt, epoch),
                 jobs=1,
                 progress=False,
             )
@@ -58,11 +59,21 @@ def load(job: Job, batches: Iterator[pa.RecordBatch]) -> Receipt:
         time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - spreads tasks, hides nothing
 
 
+def note_failure(job: Job, epoch: Epoch) -> None:
+    """Let the job be known as its query's, if that can be: an epoch to come then removes its stage."""
+    with contextlib.suppress(_errors.Error):
+        _transaction.run(job, [_ledger.failed(job, _number(), epoch)])
+
+
+def _number() -> int:
+    return secrets.randbits(62) + 1
+
+
 class _Flow:
     """The batches of an attempt, with the table's columns; its start can be had again."""
 
     def __init__(self, job: Job, batches: Iterator[pa.RecordBatch]) -> None:
-        self.attempt = secrets.randbits(62) + 1
+        self.attempt = _number()
         self.is_started = False
         self._sources = [source for source, _ in job.columns]
         self._targets = job.targets

@@ -43,6 +43,18 @@ def may_truncate(job: Job) -> str:
     )
 
 
+def has_key(job: Job) -> str:
+    """Refuse a key that a new table would get, and this one does not have."""
+    key = f"ARRAY[{', '.join(map(_sql.literal, sorted(job.key)))}]"
+    columns = """SELECT array_agg(a.attname::text ORDER BY a.attname) FROM pg_catalog.pg_attribute AS a
+    WHERE a.attrelid = i.indrelid AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1])"""
+    is_there = f"""EXISTS (SELECT FROM pg_catalog.pg_index AS i WHERE i.indrelid = {_table(job)}
+    AND i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL
+    AND ({columns}) = {key})"""
+    told = _sql.literal(f"{job.name} exists, and {', '.join(job.key)} is no key of it")
+    return _sql.block("", f"IF NOT {is_there} THEN {_sql.refusal(_refusals.NO_KEY, told)} END IF;")
+
+
 def _table(job: Job) -> str:
     return f"pg_catalog.to_regclass({_sql.literal(job.table)})"
 

@@ -7,15 +7,13 @@ lost, it is sent once more.
 from __future__ import annotations
 
 import contextlib
-import random
 import re
-import time
 import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from howdah import _errors, _load
-from howdah._cluster import _checks, _ledger, _publish, _refusals, _sql
+from howdah._cluster import _checks, _ledger, _publish, _refusals, _sql, _stream, _transaction
 from howdah._cluster._job import Job
 
 if TYPE_CHECKING:
@@ -23,13 +21,14 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from howdah._cluster._job import JobSpec, Receipt, WriteMode
+    from howdah._cluster._job import Epoch, JobSpec, Receipt, WriteMode
 
-# As a writer's rows.
-_RETRY_FOR = 300.0
 # A straggler may hold the stage of a job that has ended: then the next job removes it.
 _CLEARING_WAITS = 2.0
 
+# What makes a table that is missing, and takes it as it is otherwise.
+_MAKES = {"create_append", "truncate", "replace"}
+_ONLY_NEW = re.compile(r"^(?:key|types) (?:is|are) for new tables, and .+ exists$", re.DOTALL)
 _EXISTS = re.compile(r"table (.+) exists already", re.DOTALL)
 
 
@@ -39,18 +38,20 @@ def begin(spec: JobSpec, schema: pa.Schema) -> Job:
     statements = _ledger.begin(job)
     if spec.mode in {"replace", "truncate"} and not job.is_new:
         statements.append(_checks.may_replace(job) if spec.mode == "replace" else _checks.may_truncate(job))
+    if spec.mode in {"create_append", "truncate"} and not job.is_new and job.key:
+        statements.append(_checks.has_key(job))
     if not job.becomes_table:
         columns = _sql.names(job.targets)
         statements.append(
             f"CREATE UNLOGGED TABLE {job.stage} AS SELECT {columns} FROM {job.table} WITH NO DATA"
         )
     try:
-        _run(job, statements)
+        _transaction.run(job, statements)
     except _errors.ProgrammingError as error:
         if error.sqlstate != "42P01":
             raise
-        _make_ledger(job)
-        _run(job, statements)
+        _transaction.make_ledger(job)
+        _transaction.run(job, statements)
     if job.becomes_table:
         try:
             _make_stage(job, schema)
@@ -60,22 +61,24 @@ def begin(spec: JobSpec, schema: pa.Schema) -> Job:
     return job
 
 
-def publish(job: Job, receipts: Sequence[Receipt]) -> None:
-    """Make the rows of these attempts visible, all at once."""
+def publish(job: Job, receipts: Sequence[Receipt], epoch: Epoch | None = None) -> None:
+    """Make the rows of these attempts visible, all at once; not those of an epoch that was published."""
     try:
-        _run_until_known(job, [_publish.statement(job, receipts)], lock_timeout=job.spec.lock_timeout)
+        statement = _publish.statement(job, receipts, epoch)
+        _transaction.run_until_known(job, [statement], lock_timeout=job.spec.lock_timeout)
     except _errors.OperationalError as error:
-        if _may_pass(error):
+        if _transaction.may_pass(error):
             error.committed = None
             error.visible = "nobody knows: the server could not be asked whether the job is published"
-            error.hint = f"ask it when it is back: {_ledger.question(job)}"
+            question = _stream.question(job, epoch) if epoch else _ledger.question(job)
+            error.hint = f"ask it when it is back: {question}"
         raise
-    _clear(job)
+    _clear(job, epoch)
 
 
 def abort(job: Job) -> None:
     """Give the job up, unless it is published."""
-    _run_until_known(job, [_ledger.abort(job)])
+    _transaction.run_until_known(job, [_ledger.abort(job)])
     _clear(job)
 
 
@@ -88,8 +91,7 @@ def _planned(spec: JobSpec, schema: pa.Schema) -> Job:
         plan = _plan(spec, schema, _ledger.STAGE + job_id, mode="create")
         table, is_new = replaced, False
     else:
-        mode = "create_append" if spec.mode in {"replace", "truncate"} else spec.mode
-        plan = _plan(spec, schema, spec.table, mode=mode)
+        plan = _plan_of_table(spec, schema)
         table, is_new = str(plan["table"]), bool(plan["creates_table"])
     beside = _sql.name(spec.ledger) if spec.ledger else _sql.schema_of(_sql.quoted(table))
     columns = tuple((column["source"], column["target"]) for column in plan["columns"])
@@ -104,6 +106,18 @@ def _planned(spec: JobSpec, schema: pa.Schema) -> Job:
         key=tuple(_target(name, columns) for name in spec.key),
         is_new=is_new,
     )
+
+
+def _plan_of_table(spec: JobSpec, schema: pa.Schema) -> dict[str, Any]:
+    if spec.mode not in _MAKES:
+        return _plan(spec, schema, spec.table, mode=spec.mode)
+    try:
+        return _plan(spec, schema, spec.table, mode="create_append")
+    except _errors.ProgrammingError as error:
+        if not _ONLY_NEW.search(error.message):
+            raise
+    # They are about a table that is made, and this one is there.
+    return _plan(replace(spec, key=(), types=()), schema, spec.table, mode="append")
 
 
 def _target(name: str, columns: Sequence[tuple[str, str]]) -> str:
@@ -163,75 +177,8 @@ def _make_stage(job: Job, schema: pa.Schema) -> None:
     )
 
 
-def _nothing() -> pa.Table:
-    """Give no rows for the ledger: a load of them runs its SQL, and knows whether that was committed."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    return pa.table({name: pa.array([], pa.null()) for name in _ledger.COLUMNS})
-
-
-def _make_ledger(job: Job) -> None:
-    try:
-        _load.load(
-            _nothing(),
-            job.ledger,
-            job.spec.dsn,
-            mode="create",
-            types=_ledger.COLUMNS,
-            after=[
-                f"ALTER TABLE {job.ledger} ADD PRIMARY KEY ({_sql.names(_ledger.KEY)})",
-                f"COMMENT ON TABLE {job.ledger} IS {_sql.literal(_ledger.COMMENT)}",
-            ],
-            jobs=1,
-            progress=False,
-        )
-    except _errors.DatabaseError as error:
-        # Another job may have made it meanwhile.
-        if error.sqlstate not in {"42P07", "23505"}:
-            raise
-
-
-def _run(job: Job, statements: Sequence[str], lock_timeout: float | None = None) -> None:
-    """Run statements in one transaction."""
-    try:
-        _load.load(
-            _nothing(),
-            job.ledger,
-            job.spec.dsn,
-            mode="append",
-            before=[_ledger.WATCH, *statements],
-            lock_timeout=lock_timeout,
-            jobs=1,
-            progress=False,
-        )
-    except _errors.Error as error:
-        _refusals.explain(error)
-        raise
-
-
-def _run_until_known(job: Job, statements: Sequence[str], lock_timeout: float | None = None) -> None:
-    """Run statements again and again while the server is away or the answer is lost."""
-    end = time.monotonic() + _RETRY_FOR
-    pause = 0.1
-    while True:
-        try:
-            _run(job, statements, lock_timeout)
-        except _errors.OperationalError as error:
-            if not _may_pass(error) or time.monotonic() + pause > end:
-                raise
-        else:
-            return
-        time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - spreads drivers, hides nothing
-        pause = min(2 * pause, 10.0)
-
-
-def _may_pass(error: _errors.OperationalError) -> bool:
-    """Whether it is the connection's or the server's state, and not the request."""
-    state = error.sqlstate or ""
-    return not state or state.startswith(("08", "40", "53", "57P"))
-
-
-def _clear(job: Job) -> None:
+def _clear(job: Job, epoch: Epoch | None = None) -> None:
     """Drop the stage of a job that has ended; where that fails, the next job does it."""
+    dead = [_stream.clear_dead(job, epoch)] if epoch else []
     with contextlib.suppress(_errors.Error):
-        _run(job, _ledger.clear(job), lock_timeout=_CLEARING_WAITS)
+        _transaction.run(job, [*dead, *_ledger.clear(job, epoch)], lock_timeout=_CLEARING_WAITS)

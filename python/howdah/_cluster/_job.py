@@ -71,6 +71,16 @@ class Job:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Epoch:
+    """A piece of a stream, which is one job, and which the engine may write again after a restart."""
+
+    query: str
+    """The stream's own name, which outlives its drivers."""
+    number: int
+    """Those of a query grow."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Receipt:
     """What an attempt says when its rows are in the stage."""
 

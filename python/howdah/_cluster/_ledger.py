@@ -1,7 +1,7 @@
 """The ledger of jobs: a row a job, which says what became of it, and a row an attempt.
 
 The job's row is locked by whoever ends the job, in the transaction that ends it. So a job ends once, and an
-answer that was lost can be asked for.
+answer that was lost can be asked for. A stream has a row of its own, with its last epoch: ``_stream``.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from howdah._cluster import _refusals, _sql
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from howdah._cluster._job import Job
+    from howdah._cluster._job import Epoch, Job
 
 NAME = "howdah_jobs"
 STAGE = "howdah_stage_"
 """What the names of stages begin with; the job's number follows."""
+
+STREAM = "stream"
+"""The state of the row that a stream has; it is never forgotten."""
 
 COLUMNS = {
     "job": "text",
@@ -28,6 +31,8 @@ COLUMNS = {
     "target": "text",
     "stage": "text",
     "at": "timestamptz",
+    "query": "text",
+    "epoch": "bigint",
 }
 KEY = ("job", "attempt")
 
@@ -56,13 +61,13 @@ def begin(job: Job) -> list[str]:
     values = ", ".join(
         [
             _sql.literal(job.id),
-            "0, NULL, 'open', NULL",
+            "0, 'open'",
             _sql.literal(job.name),
             _sql.literal(job.stage),
             "pg_catalog.clock_timestamp()",
         ]
     )
-    columns = _sql.names(tuple(COLUMNS))
+    columns = "job, attempt, state, target, stage, at"
     return [_sweep(job.ledger), f"INSERT INTO {job.ledger} ({columns}) VALUES ({values})"]
 
 
@@ -79,11 +84,21 @@ END LOOP;
     )
 
 
-def attempted(job: Job, attempt: int) -> str:
+def attempted(job: Job, attempt: int, epoch: Epoch | None) -> str:
     """Note an attempt with its transaction, which is what its rows are known by; a sign of life, too."""
+    return _noted(job, attempt, "pg_catalog.pg_current_xact_id()::text::bigint, 'staged'", epoch)
+
+
+def failed(job: Job, attempt: int, epoch: Epoch) -> str:
+    """Note that an attempt has no rows, so that the job is known as its query's."""
+    return _noted(job, attempt, "NULL, 'failed'", epoch)
+
+
+def _noted(job: Job, attempt: int, how: str, epoch: Epoch | None) -> str:
+    part = f"{_sql.literal(epoch.query)}, {epoch.number}" if epoch else "NULL, NULL"
     return (
-        f'INSERT INTO {job.ledger} (job, attempt, "transaction", state, at) VALUES ({_sql.literal(job.id)},'
-        f" {attempt}, pg_catalog.pg_current_xact_id()::text::bigint, 'staged', pg_catalog.clock_timestamp())"
+        f'INSERT INTO {job.ledger} (job, attempt, "transaction", state, at, query, epoch)'
+        f" VALUES ({_sql.literal(job.id)}, {attempt}, {how}, pg_catalog.clock_timestamp(), {part})"
     )
 
 
@@ -97,16 +112,19 @@ def of_attempts(job: Job, attempts: Sequence[int]) -> str:
     )
 
 
-def publish(job: Job, rows: int, body: str) -> str:
+def publish(job: Job, rows: int, body: str, before: str = "", after: str = "") -> str:
     """Run ``body`` and note that the job is published, unless it is already."""
     return _sql.block(
-        "found_state text; landed bigint; staged bigint; others text; patience text; is_alone boolean;",
-        f"""SELECT j.state INTO found_state FROM {job.ledger} AS j WHERE {_is_job(job)} FOR UPDATE;
+        "found_state text; landed bigint; staged bigint; others text; patience text; is_alone boolean;"
+        " last_epoch bigint;",
+        f"""{before}
+SELECT j.state INTO found_state FROM {job.ledger} AS j WHERE {_is_job(job)} FOR UPDATE;
 IF found_state = 'published' THEN RETURN; END IF;
 IF found_state IS DISTINCT FROM 'open' THEN {_over(job)} END IF;
 {body}
 UPDATE {job.ledger} AS j SET state = 'published', rows = {rows}, at = pg_catalog.clock_timestamp()
-    WHERE {_is_job(job)};""",
+    WHERE {_is_job(job)};
+{after}""",
     )
 
 
@@ -123,12 +141,29 @@ def abort(job: Job) -> str:
     )
 
 
-def clear(job: Job) -> list[str]:
-    """Remove the stage and the notes of attempts of a job that has ended."""
+def clear(job: Job, epoch: Epoch | None) -> list[str]:
+    """Remove the stage and the notes of attempts of a job that has ended; what it was, the stream knows."""
+    rest = "" if epoch else " AND j.attempt <> 0"
     return [
-        f"DELETE FROM {job.ledger} AS j WHERE j.job = {_sql.literal(job.id)} AND j.attempt <> 0",
+        f"DELETE FROM {job.ledger} AS j WHERE j.job = {_sql.literal(job.id)}{rest}",
         f"DROP TABLE IF EXISTS {job.stage}",
     ]
+
+
+def drop_stage(of: str) -> str:
+    """Give the statements that drop a stage, at once or not at all, where ``of`` is an expression."""
+    return f"""IF pg_catalog.to_regclass({of}) IS NOT NULL THEN
+    EXECUTE 'LOCK TABLE ' || {of} || ' IN ACCESS EXCLUSIVE MODE NOWAIT';
+    EXECUTE 'DROP TABLE ' || {of};
+END IF;"""
+
+
+def stage_of(ledger: str, job: str) -> str:
+    """Give the expression of a stage's name, where ``job`` is that of its job's number.
+
+    Others may write to the ledger: what it says of stages is never run as SQL.
+    """
+    return f"pg_catalog.format('%s.%I', {_sql.literal(_sql.schema_of(ledger))}, '{STAGE}' || {job})"
 
 
 def _is_job(job: Job) -> str:
@@ -139,7 +174,7 @@ def _over(job: Job) -> str:
     told = f"job {job.id} into {job.name} is over: "
     return _sql.refusal(
         _refusals.OVER,
-        f"{_sql.literal(told)} || coalesce(found_state, 'nobody had heard of it for {FORGOTTEN_AFTER}')",
+        f"{_sql.literal(told)} || coalesce(found_state, 'the ledger does not know it any more')",
     )
 
 
@@ -149,20 +184,17 @@ def _sweep(ledger: str) -> str:
     Dead is an open job of which nothing was heard for long; the stage of one that is at work is locked.
     """
     sign_of_life = f"(SELECT max(a.at) FROM {ledger} AS a WHERE a.job = j.job)"
-    # Others may write to the ledger: what it says of stages is never run as SQL.
-    beside = _sql.literal(_sql.schema_of(ledger))
-    stage = f"pg_catalog.format('%s.%I', {beside}, '{STAGE}' || j.job)"
+    stage = stage_of(ledger, "j.job")
     return _sql.block(
         "dead record;",
-        f"""PERFORM pg_catalog.set_config('lock_timeout', '1s', true);
-FOR dead IN SELECT j.job, {stage} AS stage FROM {ledger} AS j WHERE j.attempt = 0
+        f"""FOR dead IN SELECT j.job, {stage} AS stage FROM {ledger} AS j WHERE j.attempt = 0
     AND CASE j.state WHEN 'open'
         THEN {sign_of_life} < pg_catalog.now() - interval '{ABANDONED_AFTER}'
         ELSE pg_catalog.to_regclass({stage}) IS NOT NULL END
     FOR UPDATE OF j SKIP LOCKED
 LOOP
     BEGIN
-        EXECUTE 'DROP TABLE IF EXISTS ' || dead.stage;
+        {drop_stage("dead.stage")}
         UPDATE {ledger} AS j SET state = 'aborted' WHERE j.job = dead.job AND j.state = 'open';
         DELETE FROM {ledger} AS j WHERE j.job = dead.job AND j.attempt <> 0;
     EXCEPTION WHEN OTHERS THEN
@@ -170,7 +202,7 @@ LOOP
         CONTINUE;
     END;
 END LOOP;
-DELETE FROM {ledger} AS j WHERE j.state <> 'open' AND j.attempt = 0
-    AND j.at < pg_catalog.now() - interval '{FORGOTTEN_AFTER}' AND pg_catalog.to_regclass({stage}) IS NULL;
-PERFORM pg_catalog.set_config('lock_timeout', '0', true);""",
+DELETE FROM {ledger} AS j WHERE j.state NOT IN ('open', '{STREAM}') AND j.attempt = 0
+    AND j.at < pg_catalog.now() - interval '{FORGOTTEN_AFTER}'
+    AND pg_catalog.to_regclass({stage}) IS NULL;""",
     )

@@ -4,29 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from howdah._cluster import _ledger, _refusals, _sql
+from howdah._cluster import _ledger, _refusals, _sql, _stream
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from howdah._cluster._job import Job, Receipt
+    from howdah._cluster._job import Epoch, Job, Receipt
 
 # A task that is not counted is told to stop, and is gone by then.
 _STRAGGLERS_HAVE = "5s"
 
 
-def statement(job: Job, receipts: Sequence[Receipt]) -> str:
+def statement(job: Job, receipts: Sequence[Receipt], epoch: Epoch | None = None) -> str:
     """Publish the attempts of these receipts, and no others, once."""
     named = _ledger.of_attempts(job, [receipt.attempt for receipt in receipts if receipt.rows])
     rows = sum(receipt.rows for receipt in receipts)
+    body = _once_whole(job, named, rows)
+    if epoch is None:
+        return _ledger.publish(job, rows, body)
+    before, after = _stream.unless_published(job, epoch), _stream.published(job, epoch, rows)
+    return _ledger.publish(job, rows, body, before, after)
+
+
+def _once_whole(job: Job, named: str, rows: int) -> str:
     counted = f"SELECT count(*) INTO staged FROM {job.stage} WHERE {named};\n{_whole(rows)}"
     body = _body(job, f"FROM {job.stage} WHERE {named}")
     if job.becomes_table:
-        return _ledger.publish(job, rows, _renaming(job, named, rows, otherwise=body))
+        return _renaming(job, named, rows, otherwise=body)
     if job.spec.mode in {"upsert", "ignore", "update", "delete"}:
-        return _ledger.publish(job, rows, f"{counted}\n{body}")
+        return f"{counted}\n{body}"
     # Counted only where the table did not get them all: triggers may have dropped some.
-    return _ledger.publish(job, rows, f"{body}\nIF landed <> {rows} THEN\n{counted}\nEND IF;")
+    return f"{body}\nIF landed <> {rows} THEN\n{counted}\nEND IF;"
 
 
 def unlogged_where_sent(job: Job) -> str:

@@ -20,6 +20,8 @@ CHANGED = "HW005"
 """The table has other columns than when the job began."""
 REFERENCED = "HW006"
 """A foreign key of another table keeps a table from being truncated."""
+NO_KEY = "HW007"
+"""A table that is there has another key than a new one would get."""
 TWICE = "21000"
 """PostgreSQL's own, of rows that an upsert would change twice."""
 
@@ -29,6 +31,7 @@ _HINTS = {
     IN_USE: "with truncate the table stays and its rows are replaced",
     CHANGED: "what was checked when the job began holds no more; run it again",
     REFERENCED: "TRUNCATE that table with this one yourself, in one statement, and append",
+    NO_KEY: "leave key out, or give the table that key: ALTER TABLE … ADD PRIMARY KEY (…)",
     TWICE: "make the rows one a key first, in Spark by dropDuplicates",
 }
 

@@ -44,6 +44,9 @@ _REFUSED = {
     "preparequery": "it is about reading; leave it out",
 }
 
+# What Spark adds for itself.
+_OF_STREAMS = ("checkpointlocation", "queryname")
+
 _IN_OVERWRITE = ("replace", "truncate")
 _MATCHING = ("upsert", "update", "delete")
 _LOSSES = ("nanoseconds", "decimals", "floats")
@@ -53,9 +56,11 @@ _COLUMN_TYPE = re.compile(
 )
 
 
-def spec(options: Mapping[str, str], *, overwrite: bool) -> JobSpec:
+def spec(options: Mapping[str, str], *, overwrite: bool, streams: bool = False) -> JobSpec:
     """Read the options, or refuse them by name."""
     given = {name.lower(): value for name, value in options.items()}
+    if streams:
+        given = {name: value for name, value in given.items() if name not in _OF_STREAMS}
     _check_names(given)
     table = given.get("dbtable", "").strip()
     if not table:
@@ -67,7 +72,7 @@ def spec(options: Mapping[str, str], *, overwrite: bool) -> JobSpec:
             "url is missing: where driver and executors find the server",
             "postgresql://db.example/shop, service=shop, or jdbc:postgresql://db.example/shop",
         )
-    mode = _mode(given, overwrite=overwrite)
+    mode = _epoch_mode(given, overwrite=overwrite) if streams else _mode(given, overwrite=overwrite)
     key = tuple(filter(None, map(str.strip, given.get("key", "").split(","))))
     if mode in _MATCHING and not key:
         refuse(f'write_mode {mode} needs key: the columns to match rows by, as in "id" or "day, sensor"')
@@ -114,6 +119,31 @@ def _mode(given: Mapping[str, str], *, overwrite: bool) -> WriteMode:
     if mode not in _IN_OVERWRITE or (truncate is not None and truncate != (mode == "truncate")):
         contradicting = 'mode("overwrite")' if mode not in _IN_OVERWRITE else f"truncate {given['truncate']}"
         refuse(f"write_mode {mode} contradicts {contradicting}")
+    return mode
+
+
+def _epoch_mode(given: Mapping[str, str], *, overwrite: bool) -> WriteMode:
+    """Read what each epoch of a stream does; one with ``outputMode("complete")`` exchanges all rows."""
+    if overwrite:
+        if (
+            given.get("truncate", "true").lower() != "true"
+            or given.get("write_mode", "truncate") != "truncate"
+        ):
+            refuse(
+                'outputMode("complete") empties the table in each epoch, as truncate does, and keeps it',
+                "leave truncate and write_mode out",
+            )
+        return "truncate"
+    if given.get("write_mode") == "replace":
+        refuse("write_mode replace does not go with streams: it would drop the table in each epoch")
+    if "truncate" in {*given, given.get("write_mode")}:
+        refuse('truncate goes with outputMode("complete")')
+    mode = _mode(given, overwrite=False)
+    if mode == "create":
+        refuse(
+            "write_mode create would be refused by the second epoch",
+            "create_append makes the table when missing",
+        )
     return mode
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from howdah._cluster._job import Job, Receipt
+    from howdah.spark._stream import HowdahStreamWriter
 
 
 class HowdahDataSource(DataSource):  # type: ignore[misc]
@@ -37,6 +38,25 @@ class HowdahDataSource(DataSource):  # type: ignore[misc]
         """Begin a job, before a row moves."""
         spec = _options.spec(self.options, overwrite=overwrite)
         return HowdahWriter(_driver.begin(spec, _schema.arrow(schema)))
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> HowdahStreamWriter:  # noqa: FBT001, N802 - Spark's
+        """Begin the job of an epoch, or end one: Spark does not say which it wants."""
+        try:
+            from howdah.spark._stream import HowdahStreamWriter  # noqa: PLC0415 - it came with Spark 4.1
+        except ImportError as error:
+            message = "streams of Arrow batches need Spark 4.1"
+            raise _errors.NotSupportedError(message) from error
+        spec = _options.spec(self.options, overwrite=overwrite, streams=True)
+        return HowdahStreamWriter(None if self._travelled else _driver.begin(spec, _schema.arrow(schema)))
+
+    # An epoch is planned with a source that was just made, and ended with one that came from elsewhere. If
+    # that should change, an epoch is begun in vain, and its stage removed as a dead driver's.
+    _travelled = False
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Arrive in another process."""
+        self.__dict__.update(state)
+        self._travelled = True
 
 
 @dataclass(frozen=True)
