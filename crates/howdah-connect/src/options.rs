@@ -128,6 +128,8 @@ impl ConnectOptions {
             given.extend(conninfo::parse(text)?);
         }
         given.retain(|_, value| !value.is_empty());
+        // Before a service of that name is looked for, whose name would be shown.
+        conninfo::no_password_within(&given)?;
         let mut parameters = Parameters::new();
         for (variable, keyword) in VARIABLES {
             if let Some(value) = environment.get(variable) {
