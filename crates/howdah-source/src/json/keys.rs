@@ -52,8 +52,19 @@ pub(super) enum KeyRole {
     Key,
     /// Paths go through its value: the step that it is.
     Root(usize),
+    /// The same, of a key that has a column and no field: it is as unknown as any other.
+    UnknownRoot(usize),
     /// A path is spelled like it.
     SpelledAlike,
+}
+
+/// The names of a load that are paths.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PathNames<'n> {
+    /// As the user spells them.
+    pub taken: &'n [String],
+    /// The keys that they go through and that are to be loaded, but were in no record that was looked at.
+    pub unknown_roots: &'n [String],
 }
 
 /// The keys of a load.
@@ -75,11 +86,11 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// `names` in the plan's order, of which some are `paths`, then those that are skipped; `shape` tells the type of the column
+    /// `names` in the plan's order, of which some are paths, then those that are skipped; `shape` tells the type of the column
     /// that a field goes into.
     pub fn new<'s>(
         names: &[String],
-        paths: &[String],
+        paths: PathNames<'_>,
         skipped: &[String],
         width: usize,
         passes_over: bool,
@@ -87,11 +98,14 @@ impl Keys {
     ) -> Keys {
         let more = skipped.iter().filter(|name| !names.contains(name));
         let mut all: Vec<Box<[u8]>> = names.iter().chain(more).map(|name| name.as_bytes().into()).collect();
-        let is_path = |name: &[u8]| paths.iter().any(|path| path.as_bytes() == name);
-        let (paths, parts) = if paths.is_empty() {
+        let is_among = |names: &[String], name: &[u8]| names.iter().any(|other| other.as_bytes() == name);
+        let is_path = |name: &[u8]| is_among(paths.taken, name);
+        let (paths, parts) = if paths.taken.is_empty() {
             Default::default()
         } else {
             let of_names = names.iter().enumerate().filter(|(_, name)| is_path(name.as_bytes()));
+            let is_known = |name: &[u8]| is_among(names, name) || is_among(skipped, name);
+            let is_unknown = |name: &[u8]| is_among(paths.unknown_roots, name) && !is_known(name);
             let paths = Paths::new(of_names.filter_map(|(at, name)| Some((&**name, Path::parse(name)?, at))));
             for (root, _) in paths.roots() {
                 if !all.iter().any(|name| **name == *root) {
@@ -100,6 +114,7 @@ impl Keys {
             }
             let part = |name: &[u8]| match paths.roots().find(|(root, _)| *root == name) {
                 _ if is_path(name) => KeyRole::SpelledAlike,
+                Some((_, step)) if is_unknown(name) => KeyRole::UnknownRoot(step),
                 Some((_, step)) => KeyRole::Root(step),
                 None => KeyRole::Key,
             };
@@ -189,9 +204,10 @@ mod tests {
     fn skipped_keys_are_known_and_their_values_are_nothing() {
         let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let text = TypeShape::Base { oid: 25 };
-        let keys = Keys::new(&names(&["a", "b"]), &[], &names(&["b", "c"]), 2, false, |field| {
-            (field == 0).then_some(&text)
-        });
+        let keys =
+            Keys::new(&names(&["a", "b"]), PathNames::default(), &names(&["b", "c"]), 2, false, |field| {
+                (field == 0).then_some(&text)
+            });
         let target = |name: &str| keys.find(name.as_bytes()).map(|key| keys.targets[key].clone());
         assert_eq!(target("a"), Some(Target::Literal));
         assert_eq!((target("b"), target("c")), (Some(Target::Skipped), Some(Target::Skipped)));
@@ -202,7 +218,9 @@ mod tests {
     fn keys_that_paths_go_through_are_known_and_paths_are_no_keys() {
         let names = ["a.b", "c", "c.d"].map(str::to_owned);
         let text = TypeShape::Base { oid: 25 };
-        let keys = Keys::new(&names, &[names[0].clone(), names[2].clone()], &[], 3, false, |_| Some(&text));
+        let (taken, unknown_roots) = ([names[0].clone(), names[2].clone()], []);
+        let paths = PathNames { taken: &taken, unknown_roots: &unknown_roots };
+        let keys = Keys::new(&names, paths, &[], 3, false, |_| Some(&text));
         let part = |name: &str| {
             let key = keys.find(name.as_bytes()).unwrap();
             (keys.parts[key], keys.targets[key].clone())

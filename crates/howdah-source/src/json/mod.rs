@@ -17,8 +17,8 @@ use howdah_encode::json::{EscapeError, MAX_DEPTH, SyntaxError, is_space};
 use howdah_message::Message;
 
 pub use forms::{begins_an_object, form, form_name, last_record_end};
-pub use keys::{Habit, Keys};
-pub use path::{Path, Paths};
+pub use keys::{Habit, Keys, PathNames};
+pub use path::{Blocked, Path, Paths};
 pub use record::Reader;
 pub use regions::Regions;
 

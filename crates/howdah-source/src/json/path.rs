@@ -79,8 +79,6 @@ pub struct Paths {
 struct PathStep {
     key: Box<[u8]>,
     below: Vec<usize>,
-    /// A path that goes through it.
-    through: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -89,7 +87,55 @@ struct PathEnd {
     name: String,
     /// The field that its values are.
     field: usize,
+    /// From the outside in; there is at least one.
+    steps: Vec<usize>,
+}
+
+impl PathEnd {
+    fn step(&self) -> usize {
+        self.steps[self.steps.len() - 1]
+    }
+
+    /// Whether it is below `step`.
+    fn is_below(&self, step: usize) -> bool {
+        self.step() != step && self.steps.contains(&step)
+    }
+}
+
+/// A value that has no keys, where paths lead on.
+#[derive(Debug)]
+pub struct Blocked<'p> {
+    paths: &'p Paths,
     step: usize,
+    /// What is there, as in "leads into an array".
+    what: &'static str,
+}
+
+impl Blocked<'_> {
+    /// The fields of the paths that lead on.
+    pub fn fields(&self) -> impl Iterator<Item = usize> {
+        self.paths.ends.iter().filter(|end| end.is_below(self.step)).map(|end| end.field)
+    }
+
+    /// Why the record is refused, where one of the paths is loaded.
+    #[must_use]
+    #[cold]
+    pub fn refusal(&self) -> Refusal {
+        let key = String::from_utf8_lossy(&self.paths.steps[self.step].key);
+        let end = self.paths.ends.iter().find(|end| end.is_below(self.step));
+        let name = end.map_or("", |end| &end.name);
+        Refusal {
+            field: end.map(|end| end.field),
+            hint: Some(Box::new(message![
+                "a path of ",
+                setting::MAP,
+                " goes through objects; ",
+                setting::ON_ERROR.word("ignore"),
+                " keeps such records in a file and loads the others"
+            ])),
+            ..Refusal::new("2203A", format!("the path {name} leads into {}: {key:?} has no keys", self.what))
+        }
+    }
 }
 
 impl Paths {
@@ -97,12 +143,11 @@ impl Paths {
     pub fn new<'p>(paths: impl Iterator<Item = (&'p str, Path, usize)>) -> Paths {
         let mut tree = Paths::default();
         for (name, path, field) in paths {
-            let mut at = None;
+            let mut steps: Vec<usize> = Vec::with_capacity(path.steps.len());
             for key in &path.steps {
-                at = Some(tree.step(at, key));
+                steps.push(tree.step(steps.last().copied(), key));
             }
-            let Some(step) = at else { continue };
-            tree.ends.push(PathEnd { name: name.to_owned(), field, step });
+            tree.ends.push(PathEnd { name: name.to_owned(), field, steps });
         }
         tree
     }
@@ -117,7 +162,7 @@ impl Paths {
             return *step;
         }
         let step = self.steps.len();
-        self.steps.push(PathStep { key: key.as_bytes().into(), below: Vec::new(), through: self.ends.len() });
+        self.steps.push(PathStep { key: key.as_bytes().into(), below: Vec::new() });
         match above {
             Some(above) => self.steps[above].below.push(step),
             None => self.roots.push(step),
@@ -145,27 +190,34 @@ impl Paths {
     /// Goes on from the roots, whose `values` in `text` are there, to the ends of all paths.
     ///
     /// # Errors
-    /// A path leads into what has no keys.
-    pub fn follow(&self, text: &[u8], values: &mut [Option<Value>]) -> Result<(), Refusal> {
+    /// Those of `on_blocked`, which is asked where paths lead into what has no keys. Without one nothing is found there.
+    pub fn follow(
+        &self,
+        text: &[u8],
+        values: &mut [Option<Value>],
+        mut on_blocked: impl FnMut(Blocked<'_>) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal> {
         // What is below a step stands behind it.
         for (at, step) in self.steps.iter().enumerate() {
-            if let Some(value) = values[at].filter(|_| !step.below.is_empty()) {
-                self.descend(step, text, value, values)?;
+            if let Some(value) = values[at].filter(|_| !step.below.is_empty())
+                && let Some(what) = self.descend(step, text, value, values)?
+            {
+                on_blocked(Blocked { paths: self, step: at, what })?;
             }
         }
         Ok(())
     }
 
-    /// Finds what is below `step` in its `value`; the last of equal keys counts.
+    /// Finds what is below `step` in its `value`; the last of equal keys counts. What the value is, if it has no keys.
     fn descend(
         &self,
         step: &PathStep,
         text: &[u8],
         value: Value,
         values: &mut [Option<Value>],
-    ) -> Result<(), Refusal> {
-        let what = match value.kind {
-            ValueKind::Null => return Ok(()),
+    ) -> Result<Option<&'static str>, Refusal> {
+        Ok(match value.kind {
+            ValueKind::Null => None,
             ValueKind::Container if text[value.start] == b'{' => {
                 let base = value.start;
                 let not_json = |error| Refusal::not_json(error, base);
@@ -180,14 +232,13 @@ impl Paths {
                         });
                     }
                 }
-                return Ok(());
+                None
             }
-            ValueKind::Container => "an array",
-            ValueKind::String { .. } => "a string",
-            ValueKind::Scalar if matches!(text[value.start], b't' | b'f') => "a boolean",
-            ValueKind::Scalar => "a number",
-        };
-        Err(self.astray(step, what))
+            ValueKind::Container => Some("an array"),
+            ValueKind::String { .. } => Some("a string"),
+            ValueKind::Scalar if matches!(text[value.start], b't' | b'f') => Some("a boolean"),
+            ValueKind::Scalar => Some("a number"),
+        })
     }
 
     /// The paths' fields with what was found for them.
@@ -195,14 +246,20 @@ impl Paths {
         &'p self,
         values: &'p [Option<Value>],
     ) -> impl Iterator<Item = (usize, Option<Value>)> + 'p {
-        self.ends.iter().map(|end| (end.field, values[end.step]))
+        self.ends.iter().map(|end| (end.field, values[end.step()]))
     }
 
     /// Finds the values of all paths in the record `text`, which starts at `base` of what was read.
     ///
     /// # Errors
-    /// It is no record, or a path leads into what has no keys.
-    pub fn read(&self, text: &[u8], base: usize, values: &mut Vec<Option<Value>>) -> Result<(), Refusal> {
+    /// It is no record; those of `on_blocked`, as for [`Paths::follow`].
+    pub fn read(
+        &self,
+        text: &[u8],
+        base: usize,
+        values: &mut Vec<Option<Value>>,
+        on_blocked: impl FnMut(Blocked<'_>) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal> {
         self.begin(values);
         let mut members = Members::of(text).map_err(|error| Refusal::not_json(error, base))?;
         while let Some(member) = members.next().map_err(|error| Refusal::not_json(error, base))? {
@@ -210,24 +267,7 @@ impl Paths {
                 values[root] = Some(member.value);
             }
         }
-        self.follow(text, values)
-    }
-
-    #[cold]
-    fn astray(&self, step: &PathStep, what: &str) -> Refusal {
-        let end = &self.ends[step.through];
-        let key = String::from_utf8_lossy(&step.key);
-        Refusal {
-            field: Some(end.field),
-            hint: Some(Box::new(message![
-                "a path of ",
-                setting::MAP,
-                " goes through objects; ",
-                setting::ON_ERROR.word("ignore"),
-                " keeps such records in a file and loads the others"
-            ])),
-            ..Refusal::new("2203A", format!("the path {} leads into {what}: {key:?} has no keys", end.name))
-        }
+        self.follow(text, values, on_blocked)
     }
 }
 
@@ -275,7 +315,7 @@ mod tests {
         let tree =
             Paths::new(paths.iter().enumerate().map(|(at, name)| (*name, Path::parse(name).unwrap(), at)));
         let mut values = Vec::new();
-        tree.read(text.as_bytes(), 0, &mut values)?;
+        tree.read(text.as_bytes(), 0, &mut values, |blocked| Err(blocked.refusal()))?;
         let mut found = vec![None; paths.len()];
         for (field, value) in tree.found(&values) {
             found[field] = value.map(|value| text[value.range()].to_owned());
@@ -302,6 +342,27 @@ mod tests {
         let twice = r#"{"a":{"b":1,"c":2},"a":{"b":{"d":3},"b":{"e":4}}}"#;
         assert_eq!(found(&["a.c", "a.b.d", "a.b.e"], twice), ["", "", "4"]);
         assert_eq!(found(&["a.b.c"], r#"{"a":[1],"a":{"b":2,"b":{"c":5}}}"#), ["5"]);
+    }
+
+    #[test]
+    fn what_has_no_keys_blocks_the_paths_below_it_and_no_others() {
+        let names = ["a.b", "a.c.d", "a", "x.y"];
+        let tree = Paths::new(
+            names.iter().enumerate().map(|(at, name)| (*name, Path::parse(name).unwrap_or(word(name)), at)),
+        );
+        let (mut values, mut blocked) = (Vec::new(), Vec::new());
+        let note = |found: Blocked<'_>| {
+            blocked.extend(found.fields());
+            Ok(())
+        };
+        tree.read(br#"{"a":[1],"x":{"y":2}}"#, 0, &mut values, note).unwrap();
+        assert_eq!(blocked, [0, 1]);
+        let is_found = |(_, value): (usize, Option<Value>)| value.is_some();
+        assert_eq!(tree.found(&values).map(is_found).collect::<Vec<_>>(), [false, false, true, true]);
+    }
+
+    fn word(key: &str) -> Path {
+        Path { steps: vec![key.to_owned()] }
     }
 
     #[test]

@@ -86,6 +86,10 @@ impl Reader {
                 match keys.parts[key] {
                     KeyRole::Key => {}
                     KeyRole::Root(step) => self.steps[step] = Some(member.value),
+                    KeyRole::UnknownRoot(step) => {
+                        self.steps[step] = Some(member.value);
+                        stranger = stranger.or(Some(member.key));
+                    }
                     KeyRole::SpelledAlike => alike = Some(key),
                 }
             }
@@ -116,7 +120,7 @@ impl Reader {
     ) -> Result<bool, Refusal> {
         keys.paths.begin(&mut self.steps);
         let mut is_altered = self.members::<true>(keys, text, base, fields)?;
-        keys.paths.follow(text, &mut self.steps)?;
+        keys.paths.follow(text, &mut self.steps, |blocked| Err(blocked.refusal()))?;
         for (at, value) in keys.paths.found(&self.steps) {
             if let Some(value) = value {
                 let (field, alters) = place(&keys.targets[at], value, base);

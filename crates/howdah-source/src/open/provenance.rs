@@ -18,6 +18,9 @@ pub struct Provenance {
     /// In JSON, the key of each field.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub keys: Vec<String>,
+    /// Those of the keys that are paths into objects.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub paths: Vec<String>,
     /// In JSON, other keys are passed over.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub passes_over: bool,

@@ -14,7 +14,7 @@ use howdah_source::json::{Habit, Refusal};
 use howdah_source::{Dialect, Form, Piece, Splitter};
 
 use self::key::{JsonKey, ValueMemory};
-use self::paths::AskedPaths;
+use self::paths::{AskedPaths, BlockedPath};
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::infer::lattice::WIDE;
@@ -97,8 +97,12 @@ pub(crate) struct KeyScan {
     by_name: HashMap<Box<[u8]>, usize>,
     habit: Habit,
     records: u64,
+    /// Further ones, in which something blocks a path.
+    blocked_records: u64,
     /// In the order of the question.
     paths: Vec<JsonKey>,
+    /// In the same order.
+    blocked: Vec<Option<BlockedPath>>,
     /// What was found at the steps of paths.
     steps: Vec<Option<Value>>,
     stripped: Vec<u8>,
@@ -109,12 +113,14 @@ impl KeyScan {
     pub(crate) fn new(question: Arc<KeyQuestion>) -> KeyScan {
         KeyScan {
             paths: question.paths.keys(),
+            blocked: question.paths.asked.iter().map(|_| None).collect(),
             steps: Vec::new(),
             question,
             keys: Vec::new(),
             by_name: HashMap::new(),
             habit: Habit::new(0),
             records: 0,
+            blocked_records: 0,
             stripped: Vec::new(),
             memory: ValueMemory::default(),
         }
@@ -147,19 +153,12 @@ impl KeyScan {
             if question.is_tolerant && !is_record(text) {
                 continue;
             }
-            let paths = &question.paths.tree;
-            if !paths.is_empty()
-                && let Err(refusal) = paths.read(text, span.start, &mut self.steps)
-            {
-                if question.is_tolerant {
-                    continue;
-                }
-                return Err(records::refused(piece, span, refusal, None));
-            }
+            let refused = |refusal| records::refused(piece, span, refusal, None);
+            let is_blocked = !question.paths.asked.is_empty()
+                && self.find_paths(&question, piece, span, text).map_err(refused)?;
             let at = (piece.ordinal, span.start);
-            self.take(&question, text, at, &mut ascending)
-                .map_err(|refusal| records::refused(piece, span, refusal, None))?;
-            self.records += 1;
+            self.take(&question, text, at, is_blocked, &mut ascending).map_err(refused)?;
+            *(if is_blocked { &mut self.blocked_records } else { &mut self.records }) += 1;
         }
         self.stripped = stripped;
         question.ascent.lock().add(piece.ordinal, ascending);
@@ -172,20 +171,20 @@ impl KeyScan {
         question: &KeyQuestion,
         text: &[u8],
         at: (u64, usize),
+        is_blocked: bool,
         ascending: &mut PieceAscent,
     ) -> Result<(), Refusal> {
         self.habit.start();
         let mut has_first = false;
         let mut members = Members::of(text).map_err(|error| Refusal::not_json(error, at.1))?;
         while let Some(member) = members.next().map_err(|error| Refusal::not_json(error, at.1))? {
-            let Some(key) = self.find(question, &member, (at.0, at.1 + member.value.start))? else {
-                continue;
-            };
+            let Some(key) = self.find(question, &member)? else { continue };
+            self.keys[key].values_where(is_blocked).meet((at.0, at.1 + member.value.start));
             if !question.with_types {
                 continue;
             }
             let (form, value) = self.memory.look(text, member.value, &question.options);
-            self.keys[key].see(form, value);
+            self.keys[key].values_where(is_blocked).see(form, value);
             if question.first.as_ref().is_some_and(|first| first.as_bytes() == &*self.keys[key].name) {
                 ascending.see(value.filter(|_| form == Form::Plain));
                 has_first = true;
@@ -194,17 +193,12 @@ impl KeyScan {
         if !has_first {
             ascending.see(None);
         }
-        self.take_paths(question, text, at);
+        self.take_paths(question, text, at, is_blocked);
         Ok(())
     }
 
     /// Which key it is; a new one where it was not met before. `None`: nobody wants it.
-    fn find(
-        &mut self,
-        question: &KeyQuestion,
-        member: &Member<'_>,
-        at: (u64, usize),
-    ) -> Result<Option<usize>, Refusal> {
+    fn find(&mut self, question: &KeyQuestion, member: &Member<'_>) -> Result<Option<usize>, Refusal> {
         let expected = self.habit.expected();
         let is_expected = |key: &JsonKey| !member.key_is_escaped && *key.name == *member.key;
         let key = if self.keys.get(expected).is_some_and(is_expected) {
@@ -218,7 +212,7 @@ impl KeyScan {
             }
             match self.by_name.get(name) {
                 Some(key) => *key,
-                None if is_wanted(name, &question.options) => self.add(name, at)?,
+                None if is_wanted(name, &question.options) => self.add(name)?,
                 None => return Ok(None),
             }
         };
@@ -226,27 +220,26 @@ impl KeyScan {
         Ok(Some(key))
     }
 
-    fn add(&mut self, name: &[u8], first: (u64, usize)) -> Result<usize, Refusal> {
+    fn add(&mut self, name: &[u8]) -> Result<usize, Refusal> {
         if self.keys.len() >= MOST_KEYS {
             return Err(too_many());
         }
         self.by_name.insert(name.into(), self.keys.len());
-        self.keys.push(JsonKey::new(name, first));
+        self.keys.push(JsonKey::new(name));
         Ok(self.keys.len() - 1)
     }
 
     /// Adds what another saw of the same input.
-    fn merge(&mut self, other: KeyScan) -> Result<(), Refusal> {
+    fn merge(&mut self, mut other: KeyScan) -> Result<(), Refusal> {
         self.records += other.records;
+        self.blocked_records += other.blocked_records;
+        self.merge_paths(&mut other);
         for from in other.keys {
             let at = match self.by_name.get(&from.name) {
                 Some(at) => *at,
-                None => self.add(&from.name, from.first)?,
+                None => self.add(&from.name)?,
             };
             self.keys[at].merge(&from);
-        }
-        for (into, from) in self.paths.iter_mut().zip(&other.paths) {
-            into.merge(from);
         }
         Ok(())
     }
@@ -255,23 +248,25 @@ impl KeyScan {
 /// What all parts of a scan saw.
 ///
 /// # Errors
-/// More keys than a table has columns.
+/// More keys than a table has columns; a path that leads into what has no keys, unless such records are passed over.
 pub(crate) fn conclude(parts: Vec<KeyScan>) -> Result<SeenKeys, Error> {
     let mut parts = parts.into_iter();
     let Some(mut whole) = parts.next() else { return Ok(SeenKeys::default()) };
     for part in parts {
         whole.merge(part).map_err(records::without_place)?;
     }
-    let (mut keys, paths) = whole.with_paths();
-    let columns = whole.question.options.columns.column_list.as_deref().unwrap_or_default();
+    let are_keys = whole.judge_paths()?;
+    let (mut keys, paths) = whole.with_paths(&are_keys);
+    let (question, records) = (&whole.question, whole.records);
+    let columns = question.options.columns.column_list.as_deref().unwrap_or_default();
     let asked = |key: &JsonKey| columns.iter().position(|column| column.as_bytes() == &*key.name);
-    keys.sort_by_key(|key| (asked(key), key.first));
+    keys.sort_by_key(|key| (asked(key), key.values.first));
     Ok(SeenKeys {
         names: keys.iter().map(|key| String::from_utf8_lossy(&key.name).into_owned()).collect(),
-        types: keys.iter().map(|key| key.decide()).collect(),
-        never_null: keys.iter().map(|key| key.values >= whole.records && key.nulls == 0).collect(),
-        has_wide: keys.iter().map(|key| key.longest >= WIDE).collect(),
-        first_ascends: whole.question.ascent.lock().holds(),
+        types: keys.iter().map(|key| key.values.decide()).collect(),
+        never_null: keys.iter().map(|key| key.values.present >= records && key.values.nulls == 0).collect(),
+        has_wide: keys.iter().map(|key| key.values.longest >= WIDE).collect(),
+        first_ascends: question.ascent.lock().holds(),
         paths,
     })
 }

@@ -88,6 +88,9 @@ groups! {
             /// `(field, type)` pairs: what the caller knows of the input's fields, by their names in the header, or
             /// `field N`. A new table's columns get these where `types` says nothing; an existing table keeps its own.
             known_types: pairs String,
+            /// In JSON: which names of `map` are paths, where the caller knows it; those in quotes are in any case. Default:
+            /// those that are no keys.
+            known_paths: maybe_many String,
             /// How many values of a new table's column must fit the type that it gets where `types` says nothing; default
             /// [`Inference::All`].
             infer: one Inference,

@@ -32,6 +32,8 @@ pub(crate) struct KeyPaths {
     pub(crate) ambiguous: Vec<String>,
     /// Of those that are taken: nothing was seen there.
     pub(crate) unseen: Vec<String>,
+    /// Keys that they go through, which are loaded too and were not seen.
+    pub(crate) unknown_roots: Vec<String>,
 }
 
 impl KeyPaths {
@@ -58,11 +60,13 @@ impl KeyPaths {
 pub(crate) struct MappedPath {
     pub(crate) name: String,
     pub(crate) path: Path,
+    /// It is a path whatever keys there are.
+    pub(crate) is_certain: bool,
     /// The key that it goes through is loaded itself: it is named, or an existing table has a column for it alone.
     pub(crate) is_root_loaded: bool,
 }
 
-/// The names that options map to columns and that are paths unless they are keys.
+/// The names that options map to columns and that are paths, or are paths unless they are keys.
 pub(crate) fn mapped_paths(existing: Option<&Table>, options: &LoadOptions) -> Vec<MappedPath> {
     let columns = &options.columns;
     let column = |name: &str| {
@@ -76,10 +80,15 @@ pub(crate) fn mapped_paths(existing: Option<&Table>, options: &LoadOptions) -> V
         if paths.iter().any(|known| known.name == *name) {
             continue;
         }
+        let is_certain =
+            name.starts_with('"') || columns.known_paths.iter().flatten().any(|path| path == name);
+        if columns.known_paths.is_some() && !is_certain {
+            continue;
+        }
         let is_named = columns.map.iter().any(|(source, _)| source == path.root())
             || columns.column_list.iter().flatten().any(|column| column == path.root());
         let is_root_loaded = is_named || column(path.root()).is_some_and(is_own);
-        paths.push(MappedPath { name: name.clone(), path, is_root_loaded });
+        paths.push(MappedPath { name: name.clone(), path, is_certain, is_root_loaded });
     }
     paths
 }

@@ -427,6 +427,7 @@ fn by_header(head: &Head, options: &LoadOptions, pairs: &mut Vec<Pair>, problems
             pairs.push(Pair { field, source: source.clone(), target, is_file_name: false });
         }
     }
+    mapped_twice(head, options, problems);
     let asked = options
         .columns
         .map
@@ -448,6 +449,25 @@ fn by_header(head: &Head, options: &LoadOptions, pairs: &mut Vec<Pair>, problems
                 false => "not in the header",
             };
             problems.push(message![option, " names {source:?}, which is {where_not}"]);
+        }
+    }
+}
+
+/// Notes names that options map to two columns, of which only one would be filled.
+fn mapped_twice(head: &Head, options: &LoadOptions, problems: &mut Vec<Message>) {
+    let header = &head.first;
+    // A field of a header has a number, too.
+    let field = |source: &str| {
+        let by_number = || source.parse().ok().filter(|number| (1..=header.len()).contains(number));
+        let by_name = header.iter().position(|name| name == source);
+        by_name.or_else(|| by_number().filter(|_| !head.has_keys).map(|number: usize| number - 1))
+    };
+    let map = &options.columns.map;
+    for (at, (source, _)) in map.iter().enumerate() {
+        let is_same =
+            |other: &str| other == source || field(source).is_some_and(|one| field(other) == Some(one));
+        if map[..at].iter().any(|(other, _)| is_same(other)) {
+            problems.push(message![setting::MAP, " maps {source:?} twice"]);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use howdah_source::json::Keys;
+use howdah_source::json::{Keys, PathNames};
 use howdah_source::layout::Layouts;
 use howdah_source::{Dialect, Spelling};
 
@@ -52,7 +52,8 @@ impl ReadingPlan {
         };
         let keys = mapping.keys.as_ref().map(|keys| {
             let width = mapping.fields + usize::from(file_field.is_some());
-            Keys::new(&keys.names, &keys.paths.taken, &keys.skipped, width, keys.passes_over, shape)
+            let paths = PathNames { taken: &keys.paths.taken, unknown_roots: &keys.paths.unknown_roots };
+            Keys::new(&keys.names, paths, &keys.skipped, width, keys.passes_over, shape)
         });
         ReadingPlan {
             dialect,

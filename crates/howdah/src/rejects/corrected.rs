@@ -1,9 +1,8 @@
 //! Loading a corrected reject file: the file itself says how its records are written and where they go.
 
 use howdah_message::setting;
-use howdah_source::Input;
-use howdah_source::json::Path;
 use howdah_source::open::reject_file::SKIPPED;
+use howdah_source::{Input, Provenance};
 
 use crate::catalog::name::TableName;
 use crate::error::Error;
@@ -36,6 +35,9 @@ pub(crate) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<In
         found.push(input);
     }
     let Some(load) = first else { return Err(Error::usage("no input was named")) };
+    if load.format == "ndjson" {
+        know_keys(&mut options, &load);
+    }
     let byte = |c: Option<char>| c.and_then(|c| u8::try_from(c).ok());
     let dialect = &mut options.input.dialect;
     dialect.delimiter = dialect.delimiter.or(byte(load.delimiter));
@@ -55,9 +57,6 @@ pub(crate) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<In
     options.columns.force_not_null.extend(load.force_not_null);
     if load.format == "binary" {
         return Err(Error::usage("rows of binary COPY files cannot be corrected: they are no text"));
-    }
-    if load.format == "ndjson" {
-        know_keys(&mut options, &load.keys, &load.columns, load.passes_over, load.file_column.as_ref());
     }
     options.input.format = Some(match load.format.as_str() {
         "ndjson" => Format::Ndjson,
@@ -94,27 +93,23 @@ pub(crate) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<In
     Ok((found, options))
 }
 
-/// Each key goes where it was to go. `file_column` is the column, and here the key, of the file that a record comes from.
-fn know_keys(
-    options: &mut LoadOptions,
-    keys: &[String],
-    columns: &[Option<String>],
-    passes_over: bool,
-    file_column: Option<&String>,
-) {
-    for (key, column) in keys.iter().zip(columns) {
+/// Each key goes where it was to go, and so does what lies at a path.
+fn know_keys(options: &mut LoadOptions, load: &Provenance) {
+    let known = || load.keys.iter().zip(&load.columns);
+    for (key, column) in known() {
         match column {
             None => options.columns.skip_columns.push(key.clone()),
             // A path is one only where it is mapped.
-            Some(column) if column != key || Path::parse(key).is_some() => {
-                options.columns.map.push((key.clone(), column.clone()))
+            Some(column) if column != key || load.paths.contains(key) => {
+                options.columns.map.push((key.clone(), column.clone()));
             }
             Some(_) => {}
         }
     }
-    if passes_over && options.columns.column_list.is_none() {
-        let loaded = keys.iter().zip(columns).filter(|(_, column)| column.is_some());
-        let loaded = loaded.map(|(key, _)| key).chain(file_column);
-        options.columns.column_list = Some(loaded.cloned().collect());
+    options.columns.known_paths = Some(load.paths.clone());
+    if load.passes_over && options.columns.column_list.is_none() {
+        let loaded = known().filter(|(_, column)| column.is_some()).map(|(key, _)| key);
+        // Here it is the key, too, of the file that a record comes from.
+        options.columns.column_list = Some(loaded.chain(&load.file_column).cloned().collect());
     }
 }

@@ -72,6 +72,7 @@ pub(crate) fn provenance(
             .chain(unmet.iter().map(|_| None))
             .collect(),
         keys,
+        paths: known.map(|known| known.paths.taken.clone()).unwrap_or_default(),
         passes_over: known.is_some_and(|known| known.passes_over),
         mode: options.target.mode.matches_rows().then(|| options.target.mode.name().to_owned()),
         key: if options.target.mode.matches_rows() { options.target.key.clone() } else { Vec::new() },

@@ -1,7 +1,7 @@
 //! Paths into objects of JSON as columns: what lands is what the server's own `#>` finds, what leads nowhere is said, and keys
 //! that paths go through are loaded only where they are meant.
 
-use howdah::options::{OnError, WritePath};
+use howdah::options::{HeaderOption, OnError, WritePath};
 use howdah::{ErrorKind, LoadOptions};
 use howdah_testkit::{Database, Rng};
 
@@ -160,6 +160,62 @@ fn a_key_of_that_very_name_goes_before_a_path_and_both_are_said() {
 }
 
 #[test]
+fn a_key_with_a_dot_is_a_key_beside_a_scalar_of_its_first_part() {
+    let database = Database::new();
+    let map = [("status.code", "code")];
+    database.sql("CREATE TABLE t (status jsonb, code int)");
+    let lines = ["{\"status\":\"ok\",\"status.code\":200}", "{\"status\":[1]}", "{\"status\":{\"code\":1}}"];
+    for order in [[0, 1, 2], [1, 2, 0], [2, 1, 0]] {
+        let file = database.file("t.ndjson", order.map(|at| lines[at]).join("\n"));
+        for on_error in [OnError::Stop, OnError::Ignore] {
+            for table in ["t", "made"] {
+                load(&database, &options(&file, table).map(map).on_error(on_error));
+                let sql = format!("SELECT status, code FROM {table} ORDER BY status::text");
+                assert_eq!(database.sql(&sql), "\"ok\"|200\n[1]|\n{\"code\": 1}|", "{order:?} {table}");
+                database.sql("TRUNCATE t; DROP TABLE IF EXISTS made");
+            }
+        }
+    }
+    assert_eq!(database.sql("SELECT to_regclass('made')"), "");
+    // Where it is a path, what blocks it makes bad records, of which no key is a column.
+    let lines = "{\"status\":[1],\"ghost\":1}\n{\"status\":{\"code\":7}}\n";
+    let file = database.file("t.ndjson", lines);
+    let rejects = database.path("bad.rejects.jsonl");
+    let tolerant = |file: &str, table: &str| {
+        let wanted = options(file, table).map(map).on_error(OnError::Ignore);
+        wanted.rejects(rejects.clone()).overwrite_rejects(true)
+    };
+    assert_eq!(load(&database, &tolerant(&file, "made")).rows_rejected, 1);
+    assert_eq!(columns(&database, "made"), "code:bigint");
+    // None is left: the error is that of the first.
+    let file = database.file("t.ndjson", lines.lines().next().unwrap());
+    let error = try_load(&database, &tolerant(&file, "none")).unwrap_err();
+    assert_eq!(error.sqlstate(), Some("2203A"), "{error:?}");
+}
+
+#[test]
+fn a_corrected_reject_file_keeps_what_was_a_key_and_what_a_path() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (id int, a jsonb, c int)");
+    let again = |lines: &str, from: &str, to: &str| {
+        let file = database.file("t.ndjson", lines);
+        let rejects = database.path("bad.rejects.jsonl");
+        let wanted = options(&file, "t").map([("a.b", "c")]).on_error(OnError::Ignore);
+        load(&database, &wanted.rejects(rejects.clone()).overwrite_rejects(true));
+        let text = std::fs::read_to_string(&rejects).unwrap();
+        std::fs::write(&rejects, text.replace(from, to)).unwrap();
+        try_load(&database, &LoadOptions::new(rejects.as_str()))
+    };
+    // A key, although the one record that is left has only what could be a path.
+    again("{\"id\":1,\"a.b\":2}\n{\"id\":\"x\",\"a\":{\"b\":3}}\n", "\\\"x\\\"", "5").unwrap();
+    assert_eq!(database.sql("TABLE t"), "1||2\n5|{\"b\": 3}|");
+    // A path, although what is left has a key of that name.
+    let lines = "{\"id\":6,\"a\":{\"b\":7}}\n{\"id\":\"x\",\"a\":{\"b\":8}}\n";
+    let error = again(lines, "{\\\"id\\\":\\\"x\\\",", "{\\\"a.b\\\":9,").unwrap_err();
+    assert_eq!(error.sqlstate(), Some("42702"), "{error:?}");
+}
+
+#[test]
 fn a_path_that_leads_nowhere_is_said_and_one_into_what_has_no_keys_is_a_bad_record() {
     let database = Database::new();
     database.sql("CREATE TABLE t (id int, c text)");
@@ -216,6 +272,52 @@ fn a_pipe_takes_paths_that_its_beginning_has_not_and_says_so() {
     assert_eq!(report.rows, 100_001);
     assert_eq!(database.sql("SELECT id, who FROM t WHERE who IS NOT NULL"), "2|x");
     assert!(notices.iter().any(|notice| notice.contains("has \"org.login\": NULL until")), "{notices:?}");
+}
+
+#[test]
+fn a_key_that_a_path_goes_through_is_not_lost_where_it_comes_late() {
+    let database = Database::new();
+    for org in ["org jsonb NOT NULL DEFAULT '{}'", "\"Org\" jsonb DEFAULT '{}'"] {
+        database.sql(&format!("DROP TABLE IF EXISTS t; CREATE TABLE t (id int, who text, {org})"));
+        let pipe = database.path("events.json");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let writer = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || {
+                let lines = "{\"id\":1}\n".repeat(100_000) + "{\"id\":2,\"org\":{\"login\":\"x\"}}\n";
+                std::fs::write(pipe, lines).unwrap();
+            }
+        });
+        let error = try_load(&database, &options(&pipe, "t").map([("org.login", "who")])).unwrap_err();
+        writer.join().unwrap();
+        assert_eq!(
+            (error.message(), error.location().unwrap().line),
+            ("unknown key \"org\"", Some(100_001)),
+            "{org}: {error:?}"
+        );
+        std::fs::remove_file(&pipe).unwrap();
+    }
+}
+
+#[test]
+fn a_name_is_mapped_once() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (id int, x int, y int)");
+    let map =
+        |from: &str, other: &str| [(from.to_owned(), "x".to_owned()), (other.to_owned(), "y".to_owned())];
+    let csv = database.file("t.csv", "id\n1\n");
+    let json = database.file("t.ndjson", "{\"id\":1,\"a\":{\"b\":2}}\n");
+    for (file, from, other) in
+        [(&csv, "id", "id"), (&csv, "id", "1"), (&csv, "1", "id"), (&json, "id", "id"), (&json, "a.b", "a.b")]
+    {
+        for table in ["t", "made"] {
+            let header = if *file == json { HeaderOption::Auto } else { HeaderOption::Yes };
+            let wanted = options(file, table).map(map(from, other)).header(header);
+            let error = try_load(&database, &wanted).unwrap_err();
+            assert_eq!(error.message(), format!("map maps {other:?} twice"), "{table} {from}");
+        }
+    }
+    assert_eq!(database.sql("SELECT count(*), to_regclass('made') FROM t"), "0|");
 }
 
 /// JSON of objects whose keys are few, so that paths meet what they look for, and what they do not.

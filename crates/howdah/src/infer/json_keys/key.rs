@@ -7,13 +7,51 @@ use crate::catalog::inferred_type::InferredType;
 use crate::infer::lattice::ColumnLattice;
 use crate::options::LoadOptions;
 
+/// Where a key is that was in no record.
+const NOWHERE: (u64, usize) = (u64::MAX, usize::MAX);
+
 /// One key.
 #[derive(Debug, Clone)]
 pub(super) struct JsonKey {
     pub(super) name: Box<[u8]>,
+    pub(super) values: Values,
+    /// Those of records in which something blocks a path: bad ones, unless the path is a key in the end.
+    blocked: Values,
+}
+
+impl JsonKey {
+    pub(super) fn new(name: &[u8]) -> JsonKey {
+        JsonKey { name: name.into(), values: Values::default(), blocked: Values::default() }
+    }
+
+    /// Its values in records with a path that is blocked, or in all others.
+    pub(super) fn values_where(&mut self, is_blocked: bool) -> &mut Values {
+        if is_blocked { &mut self.blocked } else { &mut self.values }
+    }
+
+    /// Whether a record had it.
+    pub(super) fn is_seen(&self) -> bool {
+        self.values.first != NOWHERE
+    }
+
+    /// Takes records with a path that is blocked for good ones.
+    pub(super) fn accept_blocked(&mut self) {
+        self.values.merge(&std::mem::take(&mut self.blocked));
+    }
+
+    /// Adds what another scan saw of it.
+    pub(super) fn merge(&mut self, other: &JsonKey) {
+        self.values.merge(&other.values);
+        self.blocked.merge(&other.blocked);
+    }
+}
+
+/// The values of a key.
+#[derive(Debug, Clone)]
+pub(super) struct Values {
     /// The piece and the place in it where the key appeared first.
     pub(super) first: (u64, usize),
-    pub(super) values: u64,
+    pub(super) present: u64,
     pub(super) nulls: u64,
     /// Bytes of the longest value.
     pub(super) longest: usize,
@@ -24,18 +62,24 @@ pub(super) struct JsonKey {
     is_no_document: bool,
 }
 
-impl JsonKey {
-    pub(super) fn new(name: &[u8], first: (u64, usize)) -> JsonKey {
-        JsonKey {
-            name: name.into(),
-            first,
-            values: 0,
+impl Default for Values {
+    fn default() -> Values {
+        Values {
+            first: NOWHERE,
+            present: 0,
             nulls: 0,
             longest: 0,
             lattice: ColumnLattice::default(),
             is_nested: false,
             is_no_document: false,
         }
+    }
+}
+
+impl Values {
+    /// The key is in a record, at this place.
+    pub(super) fn meet(&mut self, at: (u64, usize)) {
+        self.first = self.first.min(at);
     }
 
     /// Arrays and objects make a document of everything that stands beside them.
@@ -48,7 +92,7 @@ impl JsonKey {
     }
 
     pub(super) fn see(&mut self, form: Form, value: Option<&[u8]>) {
-        self.values += u64::from(value.is_some());
+        self.present += u64::from(value.is_some());
         self.longest = self.longest.max(value.map_or(0, <[u8]>::len));
         self.nulls += u64::from(value.is_none());
         if form == Form::Nested {
@@ -59,10 +103,9 @@ impl JsonKey {
         }
     }
 
-    /// Adds what another scan saw of it.
-    pub(super) fn merge(&mut self, other: &JsonKey) {
+    fn merge(&mut self, other: &Values) {
         self.first = self.first.min(other.first);
-        self.values += other.values;
+        self.present += other.present;
         self.nulls += other.nulls;
         self.longest = self.longest.max(other.longest);
         self.lattice.merge(&other.lattice);
