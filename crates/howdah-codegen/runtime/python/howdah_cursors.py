@@ -69,7 +69,7 @@ class Cursor(psycopg.Cursor[T]):
 
     @property
     def adapters(self) -> AdaptersMap:
-        return pg.ADAPTERS
+        return pg.adapters_of(self.connection)
 
 
 class AsyncCursor(psycopg.AsyncCursor[T]):
@@ -81,19 +81,19 @@ class AsyncCursor(psycopg.AsyncCursor[T]):
 
     @property
     def adapters(self) -> AdaptersMap:
-        return pg.ADAPTERS
+        return pg.adapters_of(self.connection)
 
 
 class _ServerCursor(psycopg.ServerCursor[T]):
     @property
     def adapters(self) -> AdaptersMap:
-        return pg.ADAPTERS
+        return pg.adapters_of(self.connection)
 
 
 class _AsyncServerCursor(psycopg.AsyncServerCursor[T]):
     @property
     def adapters(self) -> AdaptersMap:
-        return pg.ADAPTERS
+        return pg.adapters_of(self.connection)
 
 
 _numbers = itertools.count(1)

@@ -33,6 +33,7 @@ from psycopg.types.none import NoneDumper
 from psycopg.types.range import Range
 
 if TYPE_CHECKING:
+    from psycopg import BaseConnection
     from psycopg.abc import AdaptContext, Buffer
 
 T = TypeVar("T")
@@ -355,25 +356,8 @@ class _IntervalLoader(Loader):
         return _load_interval(bytes(data).decode())
 
 
-def _optimised(name: str, loader: type[Loader]) -> Any:
-    """Give a loader of psycopg's as its C has it, where there is one."""
-    adapters = AdaptersMap(types=postgres.types)
-    adapters.register_loader(name, loader)
-    return adapters.get_loader(postgres.types[name].oid, Format.TEXT)
-
-
-_TIMESTAMPTZ = _optimised("timestamptz", _datetime.TimestamptzLoader)
-
-
-class _TimestamptzLoader(Loader):
-    """In another style than ISO, what psycopg raises is no psycopg.Error."""
-
-    # No subclass of psycopg's: it would be one in Python, where psycopg has C.
-    def __init__(self, oid: int, context: AdaptContext | None = None) -> None:
-        super().__init__(oid, context)
-        style = self.connection.info.parameter_status("DateStyle") if self.connection else None
-        if not style or style.startswith("ISO"):
-            self.load = _TIMESTAMPTZ(oid, context).load  # type: ignore[method-assign]
+class _OtherStyleLoader(Loader):
+    """Of timestamptz in another style than ISO: what psycopg raises is no psycopg.Error."""
 
     def load(self, data: Buffer) -> dt.datetime:
         raise DataError(f"a timestamptz is read in the DateStyle ISO only: {bytes(data).decode()!r}")
@@ -503,7 +487,7 @@ _LOADERS: dict[str, type[Loader]] = {
     "bpchar": _string.TextLoader, "name": _string.TextLoader, "json": _JsonLoader, "jsonb": _JsonLoader,
     "bytea": _string.ByteaLoader, "uuid": _uuid.UUIDLoader, "date": _datetime.DateLoader, "time": _datetime.TimeLoader,
     "timetz": _datetime.TimetzLoader, "timestamp": _datetime.TimestampLoader,
-    "timestamptz": _TimestamptzLoader, "interval": _IntervalLoader, "inet": _net.InetLoader,
+    "timestamptz": _datetime.TimestamptzLoader, "interval": _IntervalLoader, "inet": _net.InetLoader,
     "cidr": _net.CidrLoader,
 }
 _BINARY_DUMPERS: tuple[type[Dumper], ...] = (
@@ -540,6 +524,16 @@ def _adapters() -> AdaptersMap:
 
 
 ADAPTERS = _adapters()
+_OTHER_STYLE = AdaptersMap(ADAPTERS)
+_OTHER_STYLE.register_loader("timestamptz", _OtherStyleLoader)
+
+
+def adapters_of(connection: BaseConnection[Any]) -> AdaptersMap:
+    """Give the adapters for the session's DateStyle. Looked at once a statement, it costs nothing a value."""
+    style = connection.pgconn.parameter_status(b"DateStyle")
+    return ADAPTERS if style is None or style.startswith(b"ISO") else _OTHER_STYLE
+
+
 Parameters: TypeAlias = Mapping[str, object]
 Make: TypeAlias = Callable[[Sequence[Any]], T]
 

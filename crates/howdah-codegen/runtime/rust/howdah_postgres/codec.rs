@@ -334,15 +334,15 @@ impl Decode for bool {
 
 impl Value for str {
     fn accepts(ty: &Type) -> bool {
-        let texts = [
-            Type::TEXT,
-            Type::VARCHAR,
-            Type::BPCHAR,
-            Type::NAME,
-            Type::JSON,
-            Type::JSONB,
-        ];
-        texts.contains(ty) || ty.name() == "citext"
+        matches!(
+            *ty,
+            Type::TEXT
+                | Type::VARCHAR
+                | Type::BPCHAR
+                | Type::NAME
+                | Type::JSON
+                | Type::JSONB
+        ) || ty.name() == "citext"
     }
 
     fn built_in() -> Option<Type> {

@@ -155,37 +155,45 @@ impl Encode for Numeric {
 impl Decode for Numeric {
     fn decode(_: &Type, mut bytes: &[u8]) -> Result<Self, Refused> {
         let mut number = || Ok::<_, Refused>(u16::from_be_bytes(exactly(take(&mut bytes, 2)?)?));
-        let count = number()?;
-        let weight = number()?.cast_signed();
+        let (count, weight) = (number()?, number()?.cast_signed());
         let (sign, scale) = (number()?, usize::from(number()?));
         if let Some((_, name)) = SPECIAL.iter().find(|(number, _)| *number == sign) {
             return Ok(Self((*name).to_owned()));
         }
-        let groups = (0..count)
-            .map(|_| number())
-            .collect::<Result<Vec<_>, _>>()?;
+        let groups = take(&mut bytes, 2 * usize::from(count))?;
         let group = |place: i32| {
             let index = usize::try_from(i32::from(weight) - place).ok();
-            index
-                .and_then(|index| groups.get(index))
-                .copied()
-                .unwrap_or(0)
+            let group = index.and_then(|index| groups.chunks_exact(2).nth(index));
+            group.map_or(0, |group| u16::from_be_bytes([group[0], group[1]]))
         };
-        let whole = (0..=i32::from(weight))
-            .rev()
-            .map(|place| format!("{:04}", group(place)));
-        let whole = whole.collect::<String>();
-        let whole = whole.trim_start_matches('0');
-        let mut text = String::from(if sign == NEGATIVE { "-" } else { "" });
-        text.push_str(if whole.is_empty() { "0" } else { whole });
+        let mut text = String::with_capacity(4 * usize::from(count) + scale % 4 + 6);
+        if sign == NEGATIVE {
+            text.push('-');
+        }
+        let start = text.len();
+        for place in (0..=i32::from(weight)).rev() {
+            push_group(&mut text, group(place));
+        }
+        let digits = text[start..].trim_start_matches('0').len();
+        text.drain(start..text.len() - digits);
+        if digits == 0 {
+            text.push('0');
+        }
         if scale > 0 {
-            let places = (1..).take(scale.div_ceil(4));
-            let fraction = places
-                .map(|place: i32| format!("{:04}", group(-place)))
-                .collect::<String>();
             text.push('.');
-            text.push_str(&fraction[..scale]);
+            let end = text.len() + scale;
+            for place in (1..).take(scale.div_ceil(4)) {
+                push_group(&mut text, group(-place));
+            }
+            text.truncate(end);
         }
         Ok(Self(text))
+    }
+}
+
+/// Four digits.
+fn push_group(text: &mut String, group: u16) {
+    for divisor in [1000, 100, 10, 1] {
+        text.extend(char::from_digit(u32::from(group / divisor % 10), 10));
     }
 }
