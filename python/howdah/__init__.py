@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         OperationalError,
         ProgrammingError,
         QueueFull,
+        TransactionWarning,
         WriterWarning,
     )
     from howdah._load import aload, load
@@ -55,6 +56,7 @@ __all__ = [
     "QueueFull",
     "Rejects",
     "Server",
+    "TransactionWarning",
     "Writer",
     "WriterOptions",
     "WriterStatistics",

@@ -5,10 +5,12 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Self
 
-from howdah import _native
+from howdah import _native, _target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from howdah._target import Target
 
 
 class BulkWriter:
@@ -24,7 +26,7 @@ class BulkWriter:
     def __init__(
         self,
         table: str,
-        dsn: str | None = None,
+        dsn: Target | None = None,
         *,
         server: str | None = None,
         columns: Sequence[str] | None = None,
@@ -32,7 +34,9 @@ class BulkWriter:
         """Connect and begin; see ``howdah.bulk``."""
         self._table = table
         self._finished = False
-        self._native = _native.Bulk(table, (dsn, server), None if columns is None else list(columns))
+        self._native = _native.Bulk(
+            table, _target.place(dsn, server), None if columns is None else list(columns)
+        )
 
     @property
     def columns(self) -> list[str]:
@@ -92,7 +96,7 @@ BulkWriter.__module__ = "howdah"
 
 def bulk(
     table: str,
-    dsn: str | None = None,
+    dsn: Target | None = None,
     *,
     server: str | None = None,
     columns: Sequence[str] | None = None,

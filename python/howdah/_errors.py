@@ -96,6 +96,10 @@ class WriterWarning(UserWarning):
     """What makes acknowledgements of a writer worth less than they seem, or rows that it did not write."""
 
 
+class TransactionWarning(UserWarning):
+    """A connection was given to connect like it, and is within a transaction, which is not shared."""
+
+
 class IntegrityError(DatabaseError):
     """A constraint refused a row."""
 
@@ -115,6 +119,7 @@ class NotSupportedError(DatabaseError):
 for _class in [
     Location,
     WriterWarning,
+    TransactionWarning,
     Error,
     *Error.__subclasses__(),
     *DatabaseError.__subclasses__(),

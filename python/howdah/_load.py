@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Protocol
 
-from howdah import _errors, _frames, _native, _progress, _report
+from howdah import _errors, _frames, _native, _progress, _report, _target
 from howdah._options import Options, documented
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from howdah._options import Place
     from howdah._progress import Progress
     from howdah._report import LoadReport
+    from howdah._target import Target
 
 
 class _File(Protocol):
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 def load(  # noqa: PLR0913 - what, where to, and how
     data: Data,
     table: str | None = None,
-    dsn: str | None = None,
+    dsn: Target | None = None,
     *,
     server: str | None = None,
     index: bool | None = None,
@@ -52,8 +53,9 @@ def load(  # noqa: PLR0913 - what, where to, and how
 
     ``table`` is ``[SCHEMA.]TABLE``, folded to lower case unless quoted, and made where it is missing; by
     default it is the first file's name. ``dsn`` is what psql takes after ``-d``: a URI, a key=value string or
-    a database's name; by default the ``PG*`` variables say it, else howdah uses a server of its own.
-    ``server`` is one of those by its name, as ``howdah server list`` shows them.
+    a database's name; or an engine or URL of SQLAlchemy, or a connection of SQLAlchemy or psycopg, whose
+    parameters are taken for connections of howdah's own. By default the ``PG*`` variables say it, else howdah
+    uses a server of its own. ``server`` is one of those by its name, as ``howdah server list`` shows them.
 
     ``index`` says of a frame or series of pandas whether its index is columns too: by default what of it has
     a name, with True all of it, under pandas' own names, with False nothing.
@@ -73,7 +75,7 @@ def load(  # noqa: PLR0913 - what, where to, and how
 async def aload(  # noqa: PLR0913 - what, where to, and how
     data: Data,
     table: str | None = None,
-    dsn: str | None = None,
+    dsn: Target | None = None,
     *,
     server: str | None = None,
     index: bool | None = None,
@@ -110,7 +112,7 @@ async def aload(  # noqa: PLR0913 - what, where to, and how
 def _run(  # noqa: PLR0913, PLR0917 - everything that a load is
     data: Data,
     table: str | None,
-    place: tuple[str | None, str | None],
+    place: tuple[Target | None, str | None],
     index: bool | None,  # noqa: FBT001
     progress: bool | Callable[[Progress], object] | None,  # noqa: FBT001
     options: Options,
@@ -119,12 +121,13 @@ def _run(  # noqa: PLR0913, PLR0917 - everything that a load is
     if unknown := options.keys() - Options.__annotations__.keys():
         message = f"howdah.load() got an unexpected keyword argument {min(unknown)!r}"
         raise TypeError(message)
-    _check(data, table, place)
+    _check(data, table)
+    server = _target.place(*place)
     given = {name: value for name, value in options.items() if value is not None}
     notices: list[str] = []
     data = _frames.table_of(data, index, notices)
     meter = _progress.chosen(progress)
-    told: dict[str, Any] = json.loads(_native.load(data, table, place, given, control, meter))
+    told: dict[str, Any] = json.loads(_native.load(data, table, server, given, control, meter))
     told["notices"] = [*notices, *told["notices"]]
     report = _report.from_native(told)
     if report.error is not None:
@@ -132,14 +135,13 @@ def _run(  # noqa: PLR0913, PLR0917 - everything that a load is
     return report
 
 
-def _check(data: object, table: object, place: tuple[object, object]) -> None:
-    """Say what stands in whose place: names are texts."""
-    for name, given in (("table", table), *zip(("dsn", "server"), place, strict=True)):
-        if given is None or isinstance(given, str):
-            continue
-        error = _errors.ProgrammingError(f"{name} takes a text, not a value of type {type(given).__name__}")
-        if isinstance(data, str):
-            error = _errors.ProgrammingError("the data come first, then the table: the arguments are swapped")
-            error.hint = f"howdah.load(data, {data!r})"
-        error.visible = "nothing was changed"
-        raise error
+def _check(data: object, table: object) -> None:
+    """Say what stands in whose place: a table's name is a text."""
+    if table is None or isinstance(table, str):
+        return
+    error = _errors.ProgrammingError(f"table takes a text, not a value of type {type(table).__name__}")
+    if isinstance(data, str):
+        error = _errors.ProgrammingError("the data come first, then the table: the arguments are swapped")
+        error.hint = f"howdah.load(data, {data!r})"
+    error.visible = "nothing was changed"
+    raise error

@@ -10,7 +10,7 @@ import weakref
 from collections import namedtuple
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from howdah import _errors, _native, _statistics
+from howdah import _errors, _native, _statistics, _target
 from howdah._options import WriterOptions, documented
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from howdah._native import Ack
     from howdah._options import Names
     from howdah._statistics import WriterStatistics
+    from howdah._target import Target
 
 # Seconds that writers which nobody closed have at the interpreter's end.
 _AT_EXIT = 5.0
@@ -41,7 +42,7 @@ class Writer:
     def __init__(
         self,
         table: str,
-        dsn: str | None = None,
+        dsn: Target | None = None,
         *,
         server: str | None = None,
         **options: Unpack[WriterOptions],
@@ -135,7 +136,7 @@ class AsyncWriter:
     def __init__(
         self,
         table: str,
-        dsn: str | None = None,
+        dsn: Target | None = None,
         *,
         server: str | None = None,
         **options: Unpack[WriterOptions],
@@ -255,12 +256,12 @@ for _class in (Writer, AsyncWriter):
     _class.__module__ = "howdah"
 
 
-def _connected(table: str, place: tuple[str | None, str | None], options: WriterOptions) -> _native.Writer:
+def _connected(table: str, place: tuple[Target | None, str | None], options: WriterOptions) -> _native.Writer:
     if unknown := options.keys() - WriterOptions.__annotations__.keys():
         message = f"a howdah writer got an unexpected keyword argument {min(unknown)!r}"
         raise TypeError(message)
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    return _native.Writer(table, place, given, _row_type(given.get("returning")))
+    return _native.Writer(table, _target.place(*place), given, _row_type(given.get("returning")))
 
 
 def _row_type(names: Names | None) -> Callable[..., object] | None:

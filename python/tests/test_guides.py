@@ -19,6 +19,7 @@ import howdah
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LIBRARIES = re.compile(r"^import (duckdb|pandas|polars|psycopg|pyarrow|sqlalchemy)$", re.MULTILINE)
 DOCUMENTS = [
     path
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -67,8 +68,8 @@ def test_no_guide_shows_python_that_does_something_else(  # noqa: PLR0913, PLR09
             continue
         if "from pyspark" in code:
             request.getfixturevalue("spark")
-        if library := re.search(r"^import (duckdb|pandas|polars|pyarrow)$", code, re.MULTILINE):
-            require.library(library[1])
+        for library in LIBRARIES.findall(code):
+            require.library(library)
         if file := re.match(r"# (test_\w+\.py)\n", code):
             Path(file[1]).write_text(code)
             command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir=.", file[1]]

@@ -86,6 +86,20 @@ def test_the_guide_to_the_writer_has_every_option_with_its_default() -> None:
     assert shown == of_help
 
 
+def test_the_guide_has_every_option() -> None:
+    guide = (Path(__file__).parents[2] / "docs/python.md").read_text()
+    table = guide.partition("| about | options |")[2].partition("\n\n")[0]
+    shown = [name for names in re.findall(r"`([^`]+)`", table) for name in names.split()]
+    parameters = inspect.signature(howdah.load).parameters
+    assert sorted(shown) == sorted(set(parameters) - {"data", "table", "dsn"})
+
+
+def test_a_throwaway_server_is_told_from_a_named_one() -> None:
+    with pytest.raises(howdah.ProgrammingError, match="a throwaway server, which has no name") as caught:
+        howdah.server("trial")
+    assert "howdah.load(data, table, server='trial')" in str(caught.value.hint)
+
+
 @pytest.mark.parametrize("function", [howdah.load, howdah.aload, howdah.Writer.__init__])
 def test_help_shows_every_option_with_its_meaning_and_default(function: object) -> None:
     of = WriterOptions if function is howdah.Writer.__init__ else Options
