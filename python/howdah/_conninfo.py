@@ -108,8 +108,9 @@ def _hosts(values: Iterable[str]) -> dict[str, str]:
     hosts, ports = [], []
     for value in ",".join(values).split(","):
         host, colon, port = value.rpartition(":")
-        apart = bool(colon) and port.isdigit()
-        hosts.append(host if apart else value)
+        # The colons of an IPv6 address without brackets are its own.
+        apart = bool(colon) and port.isdigit() and (":" not in host or host.endswith("]"))
+        hosts.append((host if apart else value).strip("[]"))
         ports.append(port if apart else "")
     found = {"host": ",".join(hosts)}
     return found | ({"port": ",".join(ports)} if any(ports) else {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from howdah import _errors
+from howdah import _errors, _polars
 
 _COLUMN = re.compile(r"^Conversion failed for column (.+) with type ")
 
@@ -16,9 +16,8 @@ def table_of(data: object, index: bool | None, notices: list[str]) -> Any:  # no
     Everything else comes back as it is.
     """
     library, kind = _kind(data)
-    if library == "polars" and kind == "Series":
-        # The same for all.
-        data = data.to_frame()  # type: ignore[attr-defined]
+    if library == "polars":
+        data = _polars.table_of(data, kind)
     if library != "pandas":
         if index is not None:
             message = "index is about frames and series of pandas"
@@ -33,7 +32,7 @@ def _kind(data: object) -> tuple[str, str]:
     """Name the library and the kind, without importing anything: a frame of geopandas is one of pandas."""
     for kind in type(data).__mro__:
         library = kind.__module__.partition(".")[0]
-        if library in {"pandas", "polars"} and kind.__name__ in {"DataFrame", "Series"}:
+        if library in {"pandas", "polars"} and kind.__name__ in {"DataFrame", "LazyFrame", "Series"}:
             return library, kind.__name__
     return "", ""
 
@@ -46,6 +45,7 @@ def _from_pandas(frame: Any, index: bool | None, notices: list[str]) -> Any:  # 
         error = _errors.InterfaceError(message)
         error.hint = "pip install pyarrow"
         raise error from missing
+    frame = _in_texts(frame, notices)
     levels = list(frame.index.names)
     wanted = _wanted(frame, levels, index, notices)
     try:
@@ -57,6 +57,27 @@ def _from_pandas(frame: Any, index: bool | None, notices: list[str]) -> Any:  # 
         return table.rename_columns([*wanted.values(), *names])
     except Exception as refused:
         raise _refused(refused) from refused
+
+
+def _in_texts(frame: Any, notices: list[str]) -> Any:  # noqa: ANN401
+    """Make texts of periods and intervals, of which Arrow has the numbers or the ends alone."""
+    places = [at for at, kind in enumerate(frame.dtypes) if _is_span(kind)]
+    if places or _is_span(frame.index.dtype):
+        frame = frame.copy(deep=False)
+    for at in places:
+        texts = frame.iloc[:, at].astype(object).map(str, na_action="ignore")
+        frame.isetitem(at, texts)
+        notices.append(f"{frame.columns[at]} has periods or intervals, which are loaded as texts")
+    if _is_span(frame.index.dtype):
+        frame.index = frame.index.astype(object).map(str, na_action="ignore")
+        notices.append("the index has periods or intervals, which are loaded as texts")
+    return frame
+
+
+def _is_span(kind: Any) -> bool:  # noqa: ANN401 - one of pandas' types
+    categories = getattr(kind, "categories", None)
+    name = type(kind if categories is None else categories.dtype).__name__
+    return name in {"PeriodDtype", "IntervalDtype"}
 
 
 def _wanted(frame: Any, levels: list[Any], index: bool | None, notices: list[str]) -> dict[int, str]:  # noqa: ANN401, FBT001

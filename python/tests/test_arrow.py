@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from conftest import Database
-from require import library, missing
+from require import library
 
 import howdah
 
@@ -144,14 +144,52 @@ def test_a_polars_frame_is_loaded(database: Database) -> None:
     assert database.value("SELECT count(DISTINCT n), sum(n) FROM big") == f"300000|{300_000 * 299_999 // 2}"
 
 
-def test_a_lazy_frame_is_refused_with_what_to_do(database: Database) -> None:
+def test_a_lazy_frame_is_collected(database: Database) -> None:
     polars = library("polars")
-    lazy = polars.LazyFrame({"a": [1]})
-    if hasattr(lazy, "__arrow_c_stream__"):
-        missing("libraries", "this polars collects by itself")
-    with pytest.raises(howdah.ProgrammingError) as caught:
-        howdah.load(lazy, "t", database.dsn)
-    assert "collect" in str(caught.value.hint)
+    lazy = polars.LazyFrame({"id": [1, 2], "n": [3, 4]})
+    assert howdah.load(lazy.filter(polars.col("n") > 3), "t", database.dsn).rows == 1
+    with howdah.bulk("t", database.dsn) as bulk:
+        bulk.write(lazy)
+    assert stored(database) == ["1|3", "2|4", "2|4"]
+    with pytest.raises(polars.exceptions.ColumnNotFoundError):
+        howdah.load(lazy.select("zz"), "t", database.dsn)
+
+
+def test_columns_of_polars_that_arrow_cannot_say_are_loaded_or_refused(database: Database) -> None:
+    polars = library("polars")
+    nothing = {"a": [1, 2], "n": [None, None], "l": [[None], []], "s": [{"x": None}] * 2}
+    frame = polars.DataFrame(nothing).with_columns(big=polars.Series([2**100, None], dtype=polars.Int128))
+    howdah.load(frame, "t", database.dsn)
+    assert stored(database) == [f'1|∅|{{NULL}}|{{"x": null}}|{2**100}', '2|∅|{}|{"x": null}|∅']
+    assert database.types("t")["big"] == "numeric(38,0)"
+    database.sql("CREATE TABLE numbers (a int, n bigint)")
+    with howdah.bulk("numbers", database.dsn) as bulk:
+        bulk.write(frame.select("a", "n"))
+    assert database.sql("TABLE numbers") == ["1|∅", "2|∅"]
+    objects = polars.Series("o", [object()], dtype=polars.Object)
+    wide = polars.Series("o", [2**127 - 1], dtype=polars.Int128)
+    for column, says in ((objects, "objects have no form"), (wide, "Int128 do not fit")):
+        with pytest.raises(howdah.DataError, match=says) as caught:
+            howdah.load(polars.DataFrame([column]), "u", database.dsn)
+        assert (caught.value.column, caught.value.visible) == ("o", "nothing was changed")
+
+
+def test_periods_and_intervals_of_pandas_are_what_they_look_like(database: Database) -> None:
+    pandas = library("pandas", minversion="2.2")
+    library("pyarrow")
+    months = pandas.PeriodIndex(["2024-01", "NaT"], freq="M")
+    frame = pandas.DataFrame({"id": [1, 2], "month": months, "part": pandas.cut([3, 7], [0, 5, 10])})
+    report = howdah.load(frame, "t", database.dsn)
+    assert stored(database) == ["1|2024-01|(0, 5]", "2|∅|(5, 10]"]
+    assert len([notice for notice in report.notices if "loaded as texts" in notice]) == 2
+    assert str(frame["month"].dtype) == "period[M]", "the frame is left as it is"
+    database.sql("CREATE TABLE ranges (id int, month text, part numrange)")
+    howdah.load(frame, "ranges", database.dsn)
+    assert database.value("SELECT string_agg(part::text, ' ' ORDER BY id) FROM ranges") == "(0,5] (5,10]"
+    by_day = pandas.DataFrame({"n": [1]}, index=pandas.period_range("2024-01-31", periods=1, name="day"))
+    database.sql("CREATE TABLE days (day date, n int)")
+    howdah.load(by_day, "days", database.dsn)
+    assert database.value("TABLE days") == "2024-01-31|1"
 
 
 def test_a_pandas_frame_is_loaded_without_the_numbers_of_its_rows(database: Database) -> None:

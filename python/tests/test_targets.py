@@ -14,6 +14,7 @@ from conftest import Database, secret_in
 from require import library
 
 import howdah
+from howdah import _conninfo
 
 ROWS = [{"id": 1, "v": "a"}, {"id": 2, "v": "b"}]
 
@@ -89,6 +90,26 @@ def test_a_connection_of_psycopg_names_its_server(connection: Any, database: Dat
     loads(connection, database)
     loads(connection.info, database)
     assert connection.info.transaction_status.name == "IDLE", "it is left as it is"
+
+
+def test_a_connection_of_psycopg2_names_its_server(database: Database) -> None:
+    with closing(library("psycopg2").connect(database.dsn)) as connection:
+        loads(connection, database)
+        loads(connection.info, database)
+        connection.cursor().execute("SELECT 1")
+        with pytest.warns(howdah.TransactionWarning):
+            howdah.load(ROWS, "t", connection)
+
+
+@pytest.mark.parametrize("driver", ["psycopg2", "pg8000"])
+def test_engines_of_other_drivers_name_their_server(driver: str, database: Database) -> None:
+    alchemy = library("sqlalchemy")
+    library(driver)
+    engine = alchemy.create_engine(alchemy_url(database.dsn, driver))
+    loads(engine, database)
+    with engine.connect() as connection:
+        loads(connection, database)
+    engine.dispose()
 
 
 def test_async_engines_and_connections_name_their_server(database: Database) -> None:
@@ -178,6 +199,15 @@ def test_odd_passwords_and_names_stay_what_they_are(database: Database) -> None:
     parameters = {"host": host, "port": port, "user": "o'dd \\ one", "password": secret, "dbname": name}
     with closing(psycopg.connect(**parameters)) as connection:
         assert howdah.load(ROWS, "t", connection).rows == 2
+
+
+def test_several_hosts_of_a_url_are_taken_apart() -> None:
+    make_url = library("sqlalchemy.engine").make_url
+    query = "host=a:1&host=b&host=%5B::1%5D:2&host=::2&sslmode=require&prepare_threshold=3"
+    assert _conninfo.of_url(make_url(f"postgresql+psycopg://u:p@/d?{query}")) == (
+        "user='u' password='p' dbname='d' host='a,b,::1,::2' port='1,,2,' sslmode='require'"
+    )
+    assert _conninfo.of_url(make_url("postgresql://")) == "host=''"
 
 
 def test_the_environment_does_not_lead_elsewhere(
