@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Protocol
 
-from howdah import _errors, _frames, _native, _progress, _report, _target
+from howdah import _columns, _errors, _frames, _native, _progress, _report, _target
 from howdah._options import Options, documented
 
 if TYPE_CHECKING:
@@ -48,8 +48,9 @@ def load(  # noqa: PLR0913 - what, where to, and how
     """Load ``data`` into ``table``: all of it or nothing.
 
     ``data`` is a path, a URL or a glob; a file object; a table of pyarrow, polars, pandas, DuckDB or whatever
-    else has ``__arrow_c_stream__`` or ``__arrow_c_array__``; an iterable of such tables, or of rows: tuples
-    (with ``columns``), named tuples, dicts or dataclasses. A list of paths and file objects is loaded as one.
+    else has ``__arrow_c_stream__`` or ``__arrow_c_array__``; a dict of columns, or an array of numpy; an
+    iterable of such tables, or of rows: tuples (with ``columns``), named tuples, dicts, dataclasses, or
+    objects of attrs or pydantic. A list of paths and file objects is loaded as one.
 
     ``table`` is ``[SCHEMA.]TABLE``, folded to lower case unless quoted, and made where it is missing; by
     default it is the first file's name. ``dsn`` is what psql takes after ``-d``: a URI, a key=value string or
@@ -125,7 +126,7 @@ def _run(  # noqa: PLR0913, PLR0917 - everything that a load is
     server = _target.place(*place)
     given = {name: value for name, value in options.items() if value is not None}
     notices: list[str] = []
-    data = _frames.table_of(data, index, notices)
+    data = _columns.rows_of(_frames.table_of(data, index, notices), given)
     meter = _progress.chosen(progress)
     told: dict[str, Any] = json.loads(_native.load(data, table, server, given, control, meter))
     told["notices"] = [*notices, *told["notices"]]

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import enum
+import ipaddress
 import math
 import sqlite3
 import uuid
@@ -9,6 +10,8 @@ from collections import namedtuple
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path, PureWindowsPath
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -22,6 +25,20 @@ class Level(enum.IntEnum):
     HIGH = 3
 
 
+class Word(enum.StrEnum):
+    HELLO = "hello there"
+
+
+class Colour(enum.Enum):
+    RED = 7
+
+
+class Day(dt.date, enum.Enum):
+    FIRST = 2024, 1, 1
+
+
+ADDRESS = ipaddress.ip_address("10.0.0.1")
+NETWORK = ipaddress.ip_network("2001:db8::/32")
 ID = uuid.UUID("12345678-1234-5678-1234-567812345678")
 EAST = dt.timezone(dt.timedelta(hours=5, minutes=30))
 ODD = dt.timezone(-dt.timedelta(hours=1, seconds=30))
@@ -68,6 +85,16 @@ VALUES = [
     ("interval", dt.timedelta(seconds=-1), "-00:00:01"),
     ("interval", -dt.timedelta(days=2, minutes=3), "-2 days -00:03:00"),
     ("uuid", ID, str(ID)),
+    ("text", Colour.RED, "RED"),
+    ("text", Word.HELLO, "hello there"),
+    ("date", Day.FIRST, "2024-01-01"),
+    ("text", Path("/tmp/ü 'x'"), "/tmp/ü 'x'"),  # noqa: S108 - nothing is written there
+    ("text", PureWindowsPath("C:\\x"), "C:\\x"),
+    ("inet", ADDRESS, "10.0.0.1"),
+    ("inet", ipaddress.ip_address("::1"), "::1"),
+    ("inet", ipaddress.ip_interface("10.1.2.3/8"), "10.1.2.3/8"),
+    ("cidr", NETWORK, "2001:db8::/32"),
+    ("jsonb", {"a": [Colour.RED, ADDRESS], "b": Path("x")}, '{"a": ["RED", "10.0.0.1"], "b": "x"}'),
     (
         "jsonb",
         {"a": [1, None, True], "b": {"c": 'ü"\\\n'}},
@@ -109,11 +136,16 @@ def test_a_new_table_has_the_types_of_the_values(database: Database) -> None:
         "clock": dt.time(1),
         "span": dt.timedelta(1),
         "id": ID,
+        "colour": Colour.RED,
+        "path": Path("x"),
+        "address": ADDRESS,
+        "network": NETWORK,
+        "host": NETWORK,
         "doc": {"a": 1},
         "mixed": 1,
         "grown": 1,
     }
-    howdah.load([row, {**row, "mixed": "x", "grown": 0.5}], "t", database.dsn)
+    howdah.load([row, {**row, "mixed": "x", "grown": 0.5, "host": ADDRESS}], "t", database.dsn)
     assert database.types("t") == {
         "b": "boolean",
         "i": "bigint",
@@ -128,6 +160,11 @@ def test_a_new_table_has_the_types_of_the_values(database: Database) -> None:
         "clock": "time without time zone",
         "span": "interval",
         "id": "uuid",
+        "colour": "text",
+        "path": "text",
+        "address": "inet",
+        "network": "cidr",
+        "host": "inet",
         "doc": "jsonb",
         "mixed": "text",
         "grown": "double precision",
@@ -279,8 +316,105 @@ def test_numpy_s_scalars_are_values(database: Database) -> None:
     row = (numpy.int64(7), numpy.float64(0.5), numpy.bool_(True), numpy.str_("x"))  # noqa: FBT003
     howdah.load([row], "t", database.dsn)
     assert database.value("SELECT * FROM t") == "7|0.5|t|x"
-    with pytest.raises(howdah.ProgrammingError, match="datetime64"):
-        howdah.load([(numpy.datetime64("2024-01-01"),)], "u", database.dsn, columns=["a"])
+
+
+def test_numpy_s_times_are_python_s_where_nothing_is_lost(database: Database) -> None:
+    numpy = library("numpy")
+    database.sql("CREATE TABLE t (id int, d date, a timestamp, i interval, many timestamp[])")
+    at = numpy.datetime64("2024-01-01T01:02:03.456789", "ns")
+    many = numpy.array([at, numpy.datetime64("NaT")])
+    rows = [
+        (1, numpy.datetime64("2024-02-29"), at, numpy.timedelta64(1500, "ms"), many),
+        (
+            2,
+            numpy.datetime64("2024-03"),
+            numpy.datetime64("1970-01-02T00:00", "ps"),
+            numpy.timedelta64(2, "D"),
+            None,
+        ),
+        (3, numpy.datetime64("NaT"), numpy.datetime64("NaT", "ns"), numpy.timedelta64("NaT"), many[:0]),
+    ]
+    names = ["id", "d", "a", "i", "many"]
+    howdah.load(rows[:1], "t", database.dsn, columns=names)
+    with howdah.Writer("t", database.dsn) as writer:
+        writer.write(rows[1])
+        writer.write(rows[2])
+    first = "2024-01-01 01:02:03.456789"
+    assert database.sql("SELECT id, d, i FROM t ORDER BY 1") == [
+        "1|2024-02-29|00:00:01.5",
+        "2|2024-03-01|2 days",
+        "3|∅|∅",
+    ]
+    assert database.value("SELECT a, many FROM t WHERE id = 1") == f'{first}|{{"{first}",NULL}}'
+    for value, says in (
+        (at + 1, "has nanoseconds"),
+        (numpy.timedelta64(1, "ns"), "has nanoseconds"),
+        (numpy.datetime64(10**12, "s"), "no date or time that Python has"),
+        (numpy.timedelta64(1, "M"), "no date or time that Python has"),
+        (many + 1, "has nanoseconds"),
+        (numpy.complex128(1), "complex128"),
+    ):
+        with pytest.raises(howdah.ProgrammingError, match=says) as caught:
+            howdah.load([(1, value)], "u", database.dsn, columns=["id", "v"])
+        assert (caught.value.location, caught.value.column) == (howdah.Location("rows", row=0), "v")
+        with (
+            howdah.Writer("t", database.dsn, columns=["id", "a"]) as writer,
+            pytest.raises(howdah.ProgrammingError, match=says) as caught,
+        ):
+            writer.write((1, value))
+        assert caught.value.column == "a"
+
+
+def test_members_addresses_and_uuids_are_what_psycopg_writes(database: Database) -> None:
+    psycopg = library("psycopg")
+    database.sql(
+        "CREATE TYPE colour AS ENUM ('RED', 'hello there');"
+        "CREATE TABLE t (by text, c colour, w colour, l int, i inet, j inet, n cidr, u uuid, d date,"
+        " list inet[])"
+    )
+    values = (
+        *(Colour.RED, Word.HELLO, Level.HIGH, ADDRESS, ipaddress.ip_interface("10.1.2.3/8")),
+        *(NETWORK, ID, Day.FIRST, [ADDRESS, None]),
+    )
+    with psycopg.connect(database.dsn) as connection:
+        places = ", ".join(["%s"] * (len(values) + 1))
+        connection.execute(f"INSERT INTO t VALUES ({places})", ("psycopg", *values))
+    columns = ["by", "c", "w", "l", "i", "j", "n", "u", "d", "list"]
+    howdah.load([("load", *values)], "t", database.dsn, columns=columns)
+    with howdah.Writer("t", database.dsn) as writer:
+        writer.write(("writer", *values))
+    with howdah.bulk("t", database.dsn) as bulk:
+        bulk.write(("bulk", *values))
+    assert database.value("SELECT count(*), count(DISTINCT (c, w, l, i, j, n, u, d, list)) FROM t") == "4|1"
+
+
+def test_objects_of_attrs_and_pydantic_are_rows(database: Database) -> None:
+    attrs, pydantic = library("attrs"), library("pydantic")
+
+    slotted: Any = attrs.make_class("Slotted", ["id", "name"], slots=True)
+    model: Any = pydantic.create_model("Model", id=(int, ...), name=(str | None, None))
+    twice: Any = type("Twice", (model,), {"twice": property(lambda self: 2 * self.id)})
+    fields = {"__annotations__": {"id": int, "name": str}}
+    checked: Any = pydantic.dataclasses.dataclass(type("Checked", (), fields))
+    objects = [slotted(1, "a"), twice(id=2, name="b"), checked(3, "c")]
+    for number, row in enumerate(objects):
+        howdah.load([row, row], f"t{number}", database.dsn)
+        assert database.types(f"t{number}") == {"id": "bigint", "name": "text"}
+        with howdah.Writer(f"t{number}", database.dsn) as writer:
+            writer.write(row)
+        with howdah.bulk(f"t{number}", database.dsn) as bulk:
+            bulk.write(row)
+        expected = f"{row.id}|{row.name}"
+        assert database.sql(f"SELECT * FROM t{number}") == [expected] * 4
+    howdah.load([objects[1]], "twice", database.dsn, columns=["id", "twice"])
+    assert database.value("SELECT * FROM twice") == "2|4"
+    nested = [{"id": 1, "v": objects[1]}]
+    with pytest.raises(howdah.ProgrammingError, match="Twice have no form") as caught:
+        howdah.load(nested, "u", database.dsn)
+    assert (caught.value.location, caught.value.column) == (howdah.Location("rows", row=0), "v")
+    with pytest.raises(howdah.ProgrammingError, match="is no row") as caught:
+        howdah.load([object()], "u", database.dsn)
+    assert "attrs or pydantic" in str(caught.value.hint)
 
 
 def test_pandas_nothings_are_null_and_its_nanoseconds_are_not_lost_silently(database: Database) -> None:

@@ -343,13 +343,13 @@ fn refused(py: Python<'_>, item: &Bound<'_, PyAny>, r#where: &str) -> PyErr {
     let hint = if item.is_instance_of::<PyBytes>() {
         "a file's content is loaded as a file: io.BytesIO(data)"
     } else if item.is_instance_of::<PyDict>() {
-        "one row is a list of one dict; columns are made a table first, with polars or pyarrow"
+        "one row is a list of one dict"
     } else if is("collect") {
         "a lazy frame is collected first: .collect()"
     } else if is("scanner") {
         "a dataset is loaded by its scanner: .scanner()"
     } else {
-        "data are paths, files, rows (tuples, dicts, dataclasses), or tables of pyarrow, polars, pandas or DuckDB"
+        "data are paths, files, rows (tuples, dicts, dataclasses), columns, or tables of pyarrow, polars, pandas or DuckDB"
     };
     let space = if r#where.is_empty() { "" } else { " " };
     let message = format!("a value of type {} cannot be loaded{space}{}", type_name(item), r#where);

@@ -31,7 +31,10 @@ pub(crate) enum Kind {
     Date,
     Time,
     Interval,
-    Uuid,
+    /// What `str()` makes a literal of, and the type of such values: UUIDs, network addresses, paths.
+    Shown(&'static str),
+    /// Members of an enumeration that are neither texts nor numbers themselves: their names, as psycopg writes them.
+    Member,
     /// Lists, tuples, and numpy's arrays.
     List,
     Dict,
@@ -88,8 +91,15 @@ impl Kinds {
             Kind::Date => return Ok(moments::date(value.cast::<PyDate>()?, out)),
             Kind::Time => return moments::time(value.cast::<PyTime>()?, out),
             Kind::Interval => return moments::interval(value.cast::<PyDelta>()?, out),
-            Kind::Uuid => {
-                out.extend_from_slice(value.str()?.to_str()?.as_bytes());
+            Kind::Shown(_) => {
+                out.extend_from_slice(utf8(&value.str()?)?.as_bytes());
+                return Ok(Spelling::Quoted);
+            }
+            Kind::Member => {
+                let name = value.getattr("name")?;
+                // Several flags at once may have none.
+                let Ok(name) = name.cast::<PyString>() else { return Err(strange(value)) };
+                out.extend_from_slice(utf8(name)?.as_bytes());
                 return Ok(Spelling::Quoted);
             }
             Kind::List => self.list(depth, value, out)?,
@@ -181,13 +191,13 @@ impl Kinds {
             Kind::Time if moments::is_aware(value)? => "time with time zone",
             Kind::Time => "time without time zone",
             Kind::Interval => "interval",
-            Kind::Uuid => "uuid",
+            Kind::Shown(r#type) => r#type,
             Kind::List | Kind::Dict => "jsonb",
             Kind::Scalar => match without_numpy(value) {
                 Ok(plain) => return self.column_type(&plain),
                 Err(_) => "text",
             },
-            Kind::Text | Kind::Strange => "text",
+            Kind::Text | Kind::Member | Kind::Strange => "text",
         }))
     }
 }
@@ -204,14 +214,36 @@ pub(crate) fn common_type(one: &'static str, other: &'static str) -> &'static st
         "double precision"
     } else if are("date", "timestamp without time zone") {
         "timestamp without time zone"
+    } else if are("inet", "cidr") {
+        "inet"
     } else {
         "text"
     }
 }
 
+/// Classes of Python's own library, and what their values are.
+const STANDARD: [(&str, &str, Kind); 7] = [
+    ("uuid", "UUID", Kind::Shown("uuid")),
+    ("enum", "Enum", Kind::Member),
+    ("pathlib", "PurePath", Kind::Shown("text")),
+    // Interfaces are addresses.
+    ("ipaddress", "IPv4Address", Kind::Shown("inet")),
+    ("ipaddress", "IPv6Address", Kind::Shown("inet")),
+    ("ipaddress", "IPv4Network", Kind::Shown("cidr")),
+    ("ipaddress", "IPv6Network", Kind::Shown("cidr")),
+];
+
+fn standard_kind(value: &Bound<'_, PyAny>) -> PyResult<Option<Kind>> {
+    for (module, class, kind) in STANDARD {
+        if value.is_instance(&value.py().import(module)?.getattr(class)?)? {
+            return Ok(Some(kind));
+        }
+    }
+    Ok(None)
+}
+
 fn classify(value: &Bound<'_, PyAny>, r#type: &Bound<'_, PyType>) -> PyResult<Kind> {
     static DECIMAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    static UUID: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = value.py();
     // pandas' NaT is a datetime, and its NA is nothing at all.
     if value.is_none() || ["NaTType", "NAType"].contains(&&*r#type.name()?.to_string()) {
@@ -245,8 +277,8 @@ fn classify(value: &Bound<'_, PyAny>, r#type: &Bound<'_, PyType>) -> PyResult<Ki
         Kind::Dict
     } else if value.is_instance(DECIMAL.import(py, "decimal", "Decimal")?)? {
         Kind::Decimal
-    } else if value.is_instance(UUID.import(py, "uuid", "UUID")?)? {
-        Kind::Uuid
+    } else if let Some(kind) = standard_kind(value)? {
+        kind
     } else if r#type.module()? != "numpy" {
         Kind::Strange
     } else if r#type.name()? == "ndarray" {
@@ -313,14 +345,20 @@ fn bytes(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<Spelling, Conver
 
 /// What is in a list, a tuple or an array of numpy's.
 pub(crate) fn items<'py>(list: &Bound<'py, PyAny>) -> Result<Bound<'py, PyIterator>, ConversionError> {
-    let list = match list.is_instance_of::<PyList>() || list.is_instance_of::<PyTuple>() {
+    let list = match list.is_instance_of::<PyList>() || list.is_instance_of::<PyTuple>() || is_times(list)? {
         true => list.clone(),
         false => without_numpy(list)?,
     };
     Ok(list.try_iter()?)
 }
 
-/// The Python value of a scalar, the list of an array. Those of numpy's times would be integers, so they are refused.
+/// Whether an array of numpy's is one of times: each of them is looked at by itself.
+fn is_times(array: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let kind = array.getattr("dtype")?.getattr("kind")?.to_string();
+    Ok(matches!(kind.as_str(), "M" | "m"))
+}
+
+/// The Python value of a scalar, the list of an array.
 pub(crate) fn without_numpy<'py>(value: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, ConversionError> {
     let kind = value.getattr("dtype")?.getattr("kind")?.to_string();
     match kind.as_str() {
@@ -329,9 +367,10 @@ pub(crate) fn without_numpy<'py>(value: &Bound<'py, PyAny>) -> Result<Bound<'py,
             // Python has no float as long as numpy's longest.
             if plain.get_type().is(value.get_type()) { Err(strange(value)) } else { Ok(plain) }
         }
+        "M" | "m" => moments::of_numpy(value, &kind),
         _ => Err(ConversionError::Refused {
             message: format!("{} is of numpy's type {}", shown(value), value.getattr("dtype")?),
-            hint: Some("load a pandas or polars DataFrame instead of rows, or make datetimes of it"),
+            hint: Some("PostgreSQL has no such type: load its parts, or str() of it"),
         }),
     }
 }

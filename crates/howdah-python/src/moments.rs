@@ -3,7 +3,9 @@
 use std::io::Write;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyTime, PyTimeAccess, PyTzInfoAccess};
+use pyo3::types::{
+    PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyInt, PyTime, PyTimeAccess, PyTzInfoAccess,
+};
 
 use crate::form::{ConversionError, Spelling, shown};
 
@@ -108,4 +110,29 @@ pub(crate) fn interval(value: &Bound<'_, PyDelta>, out: &mut Vec<u8>) -> Result<
 /// Whether a datetime or time has an offset from UTC.
 pub(crate) fn is_aware(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(!value.getattr("tzinfo")?.is_none() && !value.call_method0("utcoffset")?.is_none())
+}
+
+/// The date, datetime or timedelta of a scalar of numpy's, whose `kind` is `M` or `m`; `None` of its NaT.
+pub(crate) fn of_numpy<'py>(
+    value: &Bound<'py, PyAny>,
+    kind: &str,
+) -> Result<Bound<'py, PyAny>, ConversionError> {
+    // Such as `<M8[ns]`.
+    let unit = value.getattr("dtype")?.getattr("str")?.to_string();
+    let is_finer = ["ns]", "ps]", "fs]", "as]"].iter().any(|finer| unit.ends_with(finer));
+    let kept =
+        if is_finer { value.call_method1("astype", (format!("{kind}8[us]"),))? } else { value.clone() };
+    let number = |of: &Bound<'py, PyAny>| of.call_method1("view", ("i8",));
+    if is_finer && !number(&kept.call_method1("astype", (&unit,))?)?.eq(number(value)?)? {
+        return Err(ConversionError::Refused {
+            message: format!("{} has nanoseconds, and PostgreSQL's times have none", shown(value)),
+            hint: Some("round it first: .astype(\"datetime64[us]\") or .astype(\"timedelta64[us]\")"),
+        });
+    }
+    let plain = kept.call_method0("tolist")?;
+    // numpy gives what Python has no value for as a number: a year of five digits, a span of months.
+    if plain.is_instance_of::<PyInt>() {
+        return Err(ConversionError::refused(format!("{} is no date or time that Python has", shown(value))));
+    }
+    Ok(plain)
 }

@@ -5,7 +5,7 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 
 use crate::data::is_arrow;
 use crate::form::ConversionError;
-use crate::row_object::{dataclass_fields, has_keys, is_lookup_error, is_no_row, is_tuple, type_of};
+use crate::row_object::{declared_fields, has_keys, is_lookup_error, is_no_row, is_tuple, type_of};
 
 /// More types than that are looked at anew each time: somebody makes them by the thousand.
 const MOST_KNOWN: usize = 64;
@@ -162,7 +162,7 @@ impl RecordAccess {
         if has_keys(row)? {
             return Ok(RecordAccess::Keys);
         }
-        if let Some(fields) = dataclass_fields(row)? {
+        if let Some(fields) = declared_fields(row)? {
             let places = columns.places(py, &fields)?;
             return Ok(RecordAccess::Attributes(places.iter().map(Option::is_some).collect()));
         }

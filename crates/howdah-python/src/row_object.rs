@@ -1,4 +1,5 @@
-//! What a Python object must be to be a row: a tuple or a list, a dict or what has keys like one, a dataclass.
+//! What a Python object must be to be a row: a tuple or a list, a dict or what has keys like one, an object whose class
+//! declares its fields.
 
 use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
@@ -24,20 +25,36 @@ pub(crate) fn type_of(row: &Bound<'_, PyAny>) -> String {
     format!("a value of type {name}")
 }
 
-/// The names of a dataclass's fields; `None`: it is none.
-pub(crate) fn dataclass_fields(row: &Bound<'_, PyAny>) -> PyResult<Option<Vec<String>>> {
-    if !row.get_type().hasattr("__dataclass_fields__")? {
-        return Ok(None);
-    }
-    let fields = row.py().import("dataclasses")?.call_method1("fields", (row,))?;
+/// Where pydantic's models have their fields: the second and the first of its versions.
+const FIELDS_OF_MODELS: [&str; 3] = ["__pydantic_fields__", "model_fields", "__fields__"];
+
+/// The names of the fields of a dataclass, of a class of attrs', or of a model of pydantic's; `None`: it is none.
+pub(crate) fn declared_fields(row: &Bound<'_, PyAny>) -> PyResult<Option<Vec<String>>> {
+    let class = row.get_type();
     let name = |field: PyResult<Bound<'_, PyAny>>| field?.getattr("name")?.extract();
-    fields.try_iter()?.map(name).collect::<PyResult<Vec<String>>>().map(Some)
+    if class.hasattr("__dataclass_fields__")? {
+        let fields = row.py().import("dataclasses")?.call_method1("fields", (row,))?;
+        return fields.try_iter()?.map(name).collect::<PyResult<Vec<String>>>().map(Some);
+    }
+    if let Some(fields) = class.getattr_opt("__attrs_attrs__")? {
+        return fields.try_iter()?.map(name).collect::<PyResult<Vec<String>>>().map(Some);
+    }
+    for place in FIELDS_OF_MODELS {
+        if let Some(fields) = class.getattr_opt(place)?
+            && let Ok(fields) = fields.cast::<PyDict>()
+        {
+            return Ok(Some(fields.keys().extract()?));
+        }
+    }
+    Ok(None)
 }
 
 /// Why anything else is refused.
 pub(crate) fn is_no_row(row: &Bound<'_, PyAny>) -> ConversionError {
     ConversionError::Refused {
         message: format!("{} is no row", type_of(row)),
-        hint: Some("rows are tuples, lists, dicts, named tuples or dataclasses"),
+        hint: Some(
+            "rows are tuples, lists, dicts, named tuples, dataclasses, or objects of attrs or pydantic",
+        ),
     }
 }

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use crate::form::ConversionError;
-use crate::row_object::{dataclass_fields, has_keys, is_lookup_error, is_no_row, is_tuple, type_of};
+use crate::row_object::{declared_fields, has_keys, is_lookup_error, is_no_row, is_tuple, type_of};
 
 /// What the first rows say of all of them.
 pub(crate) struct Shape {
@@ -63,7 +63,7 @@ impl Shape {
                 names: Some(names),
             });
         }
-        if let Some(fields) = dataclass_fields(row)? {
+        if let Some(fields) = declared_fields(row)? {
             let names = columns.unwrap_or(fields);
             return Ok(Shape {
                 width: names.len(),
