@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
+from types import GeneratorType
 from typing import Any
 
 from howdah import _errors, _polars
@@ -22,10 +24,26 @@ def table_of(data: object, index: bool | None, notices: list[str]) -> Any:  # no
         if index is not None:
             message = "index is about frames and series of pandas"
             raise _errors.ProgrammingError(message)
-        return data
+        return data if library else _each(data)
     if kind == "Series":
         data = data.to_frame()  # type: ignore[attr-defined]
     return _from_pandas(data, index, notices)
+
+
+def _each(data: Any) -> Any:  # noqa: ANN401
+    """Look at each of the frames of polars that a list or a generator gives, as the first of them tells."""
+    if isinstance(data, list | tuple):
+        return map(_frame_of_polars, data) if data and _kind(data[0])[0] == "polars" else data
+    if isinstance(data, GeneratorType):
+        for first in data:
+            items = chain([first], data)
+            return map(_frame_of_polars, items) if _kind(first)[0] == "polars" else items
+    return data
+
+
+def _frame_of_polars(data: Any) -> Any:  # noqa: ANN401
+    library, kind = _kind(data)
+    return _polars.table_of(data, kind) if library == "polars" else data
 
 
 def _kind(data: object) -> tuple[str, str]:

@@ -166,12 +166,17 @@ def test_columns_of_polars_that_arrow_cannot_say_are_loaded_or_refused(database:
     with howdah.bulk("numbers", database.dsn) as bulk:
         bulk.write(frame.select("a", "n"))
     assert database.sql("TABLE numbers") == ["1|∅", "2|∅"]
+    frames = [frame.select("a", "n"), frame.select("a", "n").lazy(), frame.select("a", "n")]
+    for several in (frames, tuple(frames), (frame for frame in frames)):
+        assert howdah.load(several, "numbers", database.dsn).rows == 6
     objects = polars.Series("o", [object()], dtype=polars.Object)
     wide = polars.Series("o", [2**127 - 1], dtype=polars.Int128)
     for column, says in ((objects, "objects have no form"), (wide, "Int128 do not fit")):
         with pytest.raises(howdah.DataError, match=says) as caught:
             howdah.load(polars.DataFrame([column]), "u", database.dsn)
         assert (caught.value.column, caught.value.visible) == ("o", "nothing was changed")
+        with pytest.raises(howdah.DataError, match=says):
+            howdah.load((polars.DataFrame([column]) for _ in range(2)), "u", database.dsn)
 
 
 def test_periods_and_intervals_of_pandas_are_what_they_look_like(database: Database) -> None:

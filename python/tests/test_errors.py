@@ -100,8 +100,9 @@ def test_messages_name_no_parameter_that_is_not_there() -> None:
     setting = re.compile(r'^    [A-Z_]+ = "(\w+)",$', re.MULTILINE)
     settings = [name for path in lists for name in setting.findall(path.read_text())]
     assert {"mode", "on_error"} <= set(settings)
-    # Of the connection string, a parameter of its own, and of streams, which only the command has.
+    # Of the connection string, a parameter of its own; of streams and the doctor, which only the command has.
     others = {"username", "dbname", "table", "follow", "state", "state_table"}
+    others |= {"allow_busy", "allow_event_triggers"}
     assert set(settings) - others <= {*Options.__annotations__, *WriterOptions.__annotations__}
 
 
