@@ -104,6 +104,14 @@ def test_columns_are_matched_by_their_place(people: Database) -> None:
     [
         ("CREATE VIEW names AS SELECT v FROM t", "the view names"),
         ("CREATE TABLE child (t int CONSTRAINT up REFERENCES t)", "the foreign key up of child"),
+        ("CREATE FUNCTION of_row(t) RETURNS int LANGUAGE sql RETURN 1", "the function of_row"),
+        ("CREATE FUNCTION of_rows() RETURNS SETOF t LANGUAGE sql AS 'TABLE t'", "the function of_rows"),
+        ("CREATE FUNCTION counts() RETURNS bigint LANGUAGE sql RETURN (SELECT count(*) FROM t)", "counts"),
+        ("CREATE TABLE other (rows t[])", "the column rows of table other"),
+        (
+            "CREATE TABLE u (); CREATE POLICY p ON u USING ((SELECT count(*) FROM t) > 0)",
+            "policy p on table u",
+        ),
     ],
 )
 def test_a_table_that_others_need_is_replaced(people: Database, sql: str, named: str) -> None:
@@ -112,6 +120,21 @@ def test_a_table_that_others_need_is_replaced(people: Database, sql: str, named:
         Run.begin(JobSpec(dsn=people.dsn, table="t", mode="replace"), [rows(0, 1)])
     assert "truncate" in (refused.value.hint or "")
     assert people.sql("SELECT count(*) FROM howdah_jobs") == ["0"]
+
+
+def test_a_table_is_not_replaced_for_what_goes_with_it(people: Database) -> None:
+    people.sql(
+        "CREATE SEQUENCE numbers OWNED BY t.id; CREATE INDEX ON t (lower(v));"
+        "CREATE STATISTICS s ON id, v FROM t;"
+        "CREATE POLICY mine ON t USING ((SELECT count(*) FROM t AS u WHERE u.id > t.id) >= 0);"
+        "ALTER TABLE t ALTER id SET DEFAULT nextval('numbers'), ADD CHECK (id > length(v) - 99);"
+        "ALTER TABLE t ADD twice int GENERATED ALWAYS AS (id * 2) STORED, ADD up int REFERENCES t;"
+        "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END';"
+        "CREATE TRIGGER when_changed BEFORE UPDATE OF v ON t FOR EACH ROW WHEN (new.v <> old.v)"
+        " EXECUTE FUNCTION f(); CREATE RULE r AS ON DELETE TO t DO ALSO NOTIFY gone"
+    )
+    ran(JobSpec(dsn=people.dsn, table="t", mode="replace"), rows(0, 3))
+    assert people.value("SELECT count(*) FROM t") == "3"
 
 
 def test_a_new_table_keeps_rows_that_do_not_count(database: Database) -> None:

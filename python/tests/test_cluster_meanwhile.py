@@ -53,6 +53,24 @@ def test_a_view_on_a_dead_jobs_stage_keeps_others_from_beginning(people: Databas
     assert left(people) == []
 
 
+def test_a_dead_stage_that_somebody_reads_costs_each_begin_a_second(people: Database) -> None:
+    spec = JobSpec(dsn=people.dsn, table="t", mode="append")
+    dead = [Run.begin(spec, [rows(10, 11)]) for _ in range(8)]
+    people.sql("UPDATE howdah_jobs SET at = at - interval '2 days'")
+    locks = f"SELECT count(*) FROM pg_locks WHERE relation = '{dead[-1].job.stage}'::regclass AND granted"
+    with session(people, "".join(f"TABLE {run.job.stage};" for run in dead)):
+        until(people, locks, "1")
+        waited = []
+        begin = threading.Thread(target=lambda: ran(spec, rows(11, 12)))
+        begin.start()
+        while begin.is_alive():
+            waited.append(people.value("SELECT count(*) FROM pg_locks WHERE NOT granted"))
+        assert set(waited) == {"0"}
+        assert len(left(people)) == 8
+    ran(spec, rows(12, 13))
+    assert left(people) == []
+
+
 @pytest.mark.parametrize("schema", ["s1", "s2", "s3"])
 def test_one_of_the_first_jobs_of_a_schema_fails(people: Database, schema: str) -> None:
     people.sql(f"CREATE SCHEMA {schema}")

@@ -111,9 +111,12 @@ def test_a_hint_names_an_option_that_a_job_does_not_have(database: Database) -> 
     with pytest.raises(howdah.DataError, match="no whole number") as no_loss:
         ran(spec, fraction)
     hints = [refused.value.hint for refused in (no_number, no_column, no_loss)]
-    database.sql("CREATE TABLE up (id int); CREATE FUNCTION of_row(up) RETURNS int LANGUAGE sql RETURN 1")
+    database.sql("CREATE TABLE up (id int)")
+    run = Run.begin(JobSpec(dsn=database.dsn, table="up", mode="replace"), [rows(0, 1)])
+    run.finish()
+    database.sql("CREATE FUNCTION of_row(up) RETURNS int LANGUAGE sql RETURN 1")
     with pytest.raises(howdah.DatabaseError, match="cannot drop") as no_table:
-        ran(JobSpec(dsn=database.dsn, table="up", mode="replace"), rows(0, 1))
+        run.publish()
     assert no_table.value.message.startswith("cannot drop")
     # The server's own advice stays, whoever can take it.
     assert no_table.value.hint == "Use DROP ... CASCADE to drop the dependent objects too."

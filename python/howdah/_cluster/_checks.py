@@ -18,6 +18,7 @@ def may_replace(job: Job) -> str:
     WHERE d.classid = 'pg_catalog.pg_rewrite'::regclass AND d.refclassid = 'pg_catalog.pg_class'::regclass
         AND d.refobjid = {table} AND r.ev_class <> d.refobjid
 UNION ALL {_foreign_keys(table)}
+UNION ALL {_others(table)}
 UNION ALL SELECT 'its place among other tables' FROM pg_catalog.pg_inherits AS i
     WHERE {table} IN (i.inhrelid, i.inhparent)
 UNION ALL SELECT 'that it is no ordinary table' FROM pg_catalog.pg_class AS k
@@ -63,6 +64,22 @@ def _foreign_keys(table: str) -> str:
     return f"""SELECT 'the foreign key ' || c.conname || ' of ' || c.conrelid::regclass
     FROM pg_catalog.pg_constraint AS c WHERE c.confrelid = {table}
         AND c.conrelid <> c.confrelid AND c.conparentid = 0"""
+
+
+def _others(table: str) -> str:
+    """Give what else keeps a table from being dropped: functions, policies, and uses of its type of rows."""
+    of_its_own = "o.deptype IN ('a', 'i') AND o.refclassid = d.refclassid AND o.refobjid = d.refobjid"
+    row_types = (
+        f"SELECT unnest(ARRAY[y.oid, y.typarray]) FROM pg_catalog.pg_type AS y WHERE y.typrelid = {table}"
+    )
+    return f"""SELECT 'the ' || pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid)
+    FROM pg_catalog.pg_depend AS d WHERE d.deptype = 'n' AND CASE d.refclassid
+        WHEN 'pg_catalog.pg_class'::regclass THEN d.refobjid = {table}
+            AND d.classid IN ('pg_catalog.pg_proc'::regclass, 'pg_catalog.pg_policy'::regclass)
+        WHEN 'pg_catalog.pg_type'::regclass THEN d.refobjid IN ({row_types})
+        ELSE false END
+    AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend AS o
+        WHERE o.classid = d.classid AND o.objid = d.objid AND {of_its_own})"""
 
 
 def _denied(message: str) -> str:
