@@ -28,7 +28,7 @@ class Run:
         return cls(_driver.begin(spec, batches[0].schema), batches)
 
     def attempt(self, partition: int) -> Receipt:
-        return _attempt.load(self.job, self._halves(partition), self.epoch)
+        return self._load(self._halves(partition), partition)
 
     def killed_attempt(self, partition: int) -> None:
         """Die when half of the rows are sent."""
@@ -38,10 +38,15 @@ class Run:
             raise KilledError
 
         try:
-            _attempt.load(self.job, dying(), self.epoch)
+            self._load(dying(), partition)
         except KilledError:
             return
         raise AssertionError
+
+    def _load(self, batches: Iterator[Any], partition: int) -> Receipt:
+        if self.job.spec.job_id is not None:
+            return _attempt.load_partition(self.job, batches, partition)
+        return _attempt.load(self.job, batches, self.epoch)
 
     def note_failure(self) -> None:
         """Do what a task of a stream does when it fails."""

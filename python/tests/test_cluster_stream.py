@@ -92,7 +92,7 @@ def test_what_a_dead_driver_left_stays_for_a_day(database: Database) -> None:
     assert left(database) == [elsewhere.job.stage.split('"')[-2]]
     # The dead one is not dead, and comes late.
     dead.publish()
-    with pytest.raises(howdah.Error):
+    with pytest.raises(howdah.DatabaseError, match="is over: its stage is gone"):
         failing.attempt(0)
     elsewhere.publish()
     assert database.value("SELECT string_agg(id::text, ' ' ORDER BY id) FROM t") == "0 1 10 11"

@@ -199,6 +199,22 @@ def test_a_task_that_dies_loses_or_repeats_rows(spark: Any, database: Database) 
     assert database.value("SELECT count(*), count(DISTINCT id) FROM t") == "9000|9000"
 
 
+def test_a_job_that_goes_on_begins_again(spark: Any, database: Database) -> None:  # noqa: ANN401
+    database.sql("CREATE TABLE t (id bigint CHECK (id <> 77))")
+    frame = spark.range(0, 100, 1, 4)
+    part = {"commit": "tasks", "job_id": "nightly"}
+    assert "violates check constraint" in refused(frame, database, **part)
+    database.sql("ALTER TABLE t DROP CONSTRAINT t_id_check")
+    there = int(database.value("SELECT count(*) FROM t"))
+    assert there in {25, 50, 75}
+    assert "has other rows than those" in refused(spark.range(0, 100, 1, 5), database, **part)
+    assert database.value("SELECT count(*) FROM t") == str(there)
+    for _ in range(2):
+        written(frame, database, "t", **part)
+        assert database.value("SELECT count(*), count(DISTINCT id) FROM t") == "100|100"
+    assert database.sql("SELECT relname FROM pg_class WHERE relname LIKE 'howdah%stage%'") == []
+
+
 def test_a_job_that_fails_leaves_something(spark: Any, database: Database) -> None:  # noqa: ANN401
     database.sql("CREATE TABLE t (id bigint CHECK (id <> 77))")
     assert "violates check constraint" in refused(spark.range(0, 100, 1, 2), database)

@@ -36,6 +36,8 @@ def test_an_option_means_something_else_than_it_says() -> None:
     assert spec(overwrite=True, truncate="TRUE").mode == "truncate"
     assert spec(overwrite=True, write_mode="truncate").mode == "truncate"
     assert spec(TRUNCATE="false", connections="8", lock_timeout="2.5").connections == 8
+    assert spec(commit="tasks", job_id="nightly").job_id == "nightly"
+    assert spec(commit="job") == spec()
     found = spec(write_mode="upsert", key=" day, sensor ", ledger="staging", allow="decimals,floats")
     assert (found.key, found.ledger, found.allow) == (("day", "sensor"), "staging", ("decimals", "floats"))
 
@@ -60,6 +62,13 @@ def test_an_option_means_something_else_than_it_says() -> None:
         ({"write_mode": "replace"}, "overwrite"),
         ({"write_mode": "merge"}, "write_mode is one of"),
         ({"write_mode": "upsert"}, "needs key"),
+        ({"commit": "task"}, "commit is job or tasks, not task"),
+        ({"commit": "tasks"}, "needs job_id"),
+        ({"commit": "tasks", "job_id": " "}, "needs job_id"),
+        ({"job_id": "nightly"}, "job_id goes with commit tasks"),
+        ({"commit": "tasks", "job_id": "n", "write_mode": "create"}, "only adds rows"),
+        ({"commit": "tasks", "job_id": "n", "write_mode": "upsert", "key": "id"}, "only adds rows"),
+        ({"commit": "tasks", "job_id": "n", "overwrite": True}, "does not go with replace"),
         ({"allow": "all"}, "allow takes"),
         ({"createTableColumnTypes": "id int,, v text"}, "', v text' on"),
         ({"overwrite": True, "write_mode": "upsert", "key": "id"}, 'contradicts mode("overwrite")'),
@@ -93,6 +102,8 @@ def test_an_option_of_streams_means_something_else_than_it_says() -> None:
         ({"path": "t"}, "dbtable names the table"),
         ({"password": "secret"}, "PGPASSWORD"),
         ({"trigger": "1s"}, "there is no option trigger"),
+        ({"commit": "tasks"}, "commit does not go with streams"),
+        ({"job_id": "nightly"}, "job_id does not go with streams"),
     ],
 )
 def test_an_option_of_streams_is_ignored(options: dict[str, Any], told: str) -> None:

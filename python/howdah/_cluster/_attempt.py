@@ -11,10 +11,12 @@ import itertools
 import random
 import secrets
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from howdah import _errors, _load
-from howdah._cluster import _ledger, _refusals, _transaction
+from howdah._cluster import _ledger, _partitions, _refusals, _transaction
+from howdah._cluster._fingerprint import Fingerprint
 from howdah._cluster._job import Receipt
 
 if TYPE_CHECKING:
@@ -28,15 +30,18 @@ if TYPE_CHECKING:
 _HELD_BYTES = 16 << 20
 # The server's own words for the same: it has no connection left.
 _NO_CONNECTION = {_refusals.NO_SLOT, "53300"}
+_NO_TABLE = "42P01"
 
 
-def load(job: Job, batches: Iterator[pa.RecordBatch], epoch: Epoch | None = None) -> Receipt:
+def load(
+    job: Job, batches: Iterator[pa.RecordBatch], epoch: Epoch | None = None, partition: int | None = None
+) -> Receipt:
     """Load the batches; wait, without a connection, while the job's are taken."""
     flow = _Flow(job, batches)
     if not flow.held:
         return Receipt(attempt=0, rows=0)
-    began = time.monotonic()
-    while True:
+    gates = [] if partition is None else [_partitions.unless_known(job, partition)]
+    for pause in _pauses():
         try:
             report = _load.load(
                 flow.tables(),
@@ -44,19 +49,57 @@ def load(job: Job, batches: Iterator[pa.RecordBatch], epoch: Epoch | None = None
                 job.spec.dsn,
                 mode="append",
                 allow=job.spec.allow or None,
-                before=[_ledger.WATCH, _ledger.admission(job)],
+                before=[_ledger.WATCH, _ledger.admission(job), *gates],
                 after=_ledger.attempted(job, flow.attempt, epoch),
                 jobs=1,
                 progress=False,
             )
             return Receipt(attempt=flow.attempt, rows=report.rows)
         except _errors.Error as error:
+            if error.sqlstate == _refusals.KNOWN:
+                return Receipt(attempt=0, rows=0)
+            if error.sqlstate == _NO_TABLE:
+                error.sqlstate = _refusals.OVER
+                error.args = (f"job {job.id} into {job.name} is over: its stage is gone", *error.args[1:])
             if error.sqlstate not in _NO_CONNECTION or flow.is_started:
                 _refusals.explain(error)
                 raise
-        # Seldom enough that waiting costs little, often enough that no connection is free for long.
+        time.sleep(pause)
+    raise AssertionError
+
+
+def load_partition(job: Job, batches: Iterator[pa.RecordBatch], partition: int) -> Receipt:
+    """Load the batches and add them to the table, unless they are there."""
+    fingerprint = Fingerprint()
+    watched = fingerprint.watched(batches)
+    attempt = load(job, watched, partition=partition).attempt
+    for _ in watched:
+        # Where the partition is known, nobody else took them.
+        pass
+    receipt = Receipt(
+        attempt=attempt, rows=fingerprint.rows, partition=partition, fingerprint=fingerprint.hex()
+    )
+    statements = [_ledger.admission(job), _partitions.publish(job, receipt)]
+    for pause in _pauses():
+        try:
+            _transaction.run_until_known(job, statements, job.spec.lock_timeout)
+        except _errors.Error as error:
+            if error.sqlstate == _refusals.DEFERRED:
+                return replace(receipt, is_deferred=True)
+            if error.sqlstate not in _NO_CONNECTION:
+                raise
+        else:
+            return receipt
+        time.sleep(pause)
+    raise AssertionError
+
+
+def _pauses() -> Iterator[float]:
+    """Give pauses that are long enough that waiting costs little, and no connection is free for long."""
+    began = time.monotonic()
+    while True:
         pause = min(max((time.monotonic() - began) / 4, 0.1), 15.0)
-        time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - spreads tasks, hides nothing
+        yield pause * random.uniform(0.5, 1.5)  # noqa: S311 - spreads tasks, hides nothing
 
 
 def note_failure(job: Job, epoch: Epoch) -> None:

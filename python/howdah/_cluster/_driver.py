@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from howdah import _errors, _load
-from howdah._cluster import _checks, _ledger, _publish, _refusals, _sql, _stream, _transaction
+from howdah._cluster import _checks, _ledger, _partitions, _publish, _refusals, _sql, _stream, _transaction
 from howdah._cluster._job import Job
 
 if TYPE_CHECKING:
@@ -35,7 +35,13 @@ _EXISTS = re.compile(r"table (.+) exists already", re.DOTALL)
 def begin(spec: JobSpec, schema: pa.Schema) -> Job:
     """Check what can be checked before a row moves, and make the stage."""
     job = _planned(spec, schema)
+    if spec.job_id is not None and job.is_new:
+        # Partitions need a table to go into.
+        _make_table(job, schema)
+        job = _planned(spec, schema)
     statements = _ledger.begin(job)
+    if spec.job_id is not None:
+        statements.append(_partitions.begin(job))
     if spec.mode in {"replace", "truncate"} and not job.is_new:
         statements.append(_checks.may_replace(job) if spec.mode == "replace" else _checks.may_truncate(job))
     if spec.mode in {"create_append", "truncate"} and not job.is_new and job.key:
@@ -63,6 +69,9 @@ def begin(spec: JobSpec, schema: pa.Schema) -> Job:
 
 def publish(job: Job, receipts: Sequence[Receipt], epoch: Epoch | None = None) -> None:
     """Make the rows of these attempts visible, all at once; not those of an epoch that was published."""
+    if job.spec.job_id is not None:
+        _publish_partitions(job, receipts)
+        return
     try:
         statement = _publish.statement(job, receipts, epoch)
         _transaction.run_until_known(job, [statement], lock_timeout=job.spec.lock_timeout)
@@ -74,6 +83,14 @@ def publish(job: Job, receipts: Sequence[Receipt], epoch: Epoch | None = None) -
             error.hint = f"ask it when it is back: {question}"
         raise
     _clear(job, epoch)
+
+
+def _publish_partitions(job: Job, receipts: Sequence[Receipt]) -> None:
+    """Add the partitions that tasks could not add, when all of an earlier run were seen again."""
+    deferred = [_partitions.publish(job, receipt) for receipt in receipts if receipt.is_deferred]
+    for statement in [_partitions.check(job), *deferred, _partitions.end(job)]:
+        _transaction.run_until_known(job, [statement], lock_timeout=job.spec.lock_timeout)
+    _clear(job)
 
 
 def abort(job: Job) -> None:
@@ -160,6 +177,22 @@ def _plan(spec: JobSpec, schema: pa.Schema, table: str, mode: WriteMode) -> dict
         raise
     assert report.plan is not None  # noqa: S101 - a dry run has one
     return report.plan
+
+
+def _make_table(job: Job, schema: pa.Schema) -> None:
+    """Make the table, empty."""
+    _load.load(
+        schema.empty_table(),
+        job.spec.table,
+        job.spec.dsn,
+        mode="create_append",
+        key=job.spec.key or None,
+        types=dict(job.spec.types) or None,
+        allow=job.spec.allow or None,
+        after=f"COMMENT ON TABLE {job.table} IS NULL",
+        jobs=1,
+        progress=False,
+    )
 
 
 def _make_stage(job: Job, schema: pa.Schema) -> None:

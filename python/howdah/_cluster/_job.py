@@ -31,6 +31,8 @@ class JobSpec:
     """The schema of the ledger and the stage; by default that of the table."""
     lock_timeout: float | None = None
     """Seconds that a statement may wait for a lock."""
+    job_id: str | None = None
+    """The name under which partitions commit one by one, and later runs go on; none: all commit at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,3 +89,9 @@ class Receipt:
     attempt: int
     """Its number, which nobody else has; 0: it had no rows."""
     rows: int
+    partition: int | None = None
+    """The partition's number, where partitions commit one by one."""
+    fingerprint: str | None = None
+    """What tells its rows from others."""
+    is_deferred: bool = False
+    """Its rows are in the stage, as a partition of an earlier run may hold some of them."""

@@ -1,7 +1,8 @@
 """The ledger of jobs: a row a job, which says what became of it, and a row an attempt.
 
 The job's row is locked by whoever ends the job, in the transaction that ends it. So a job ends once, and an
-answer that was lost can be asked for. A stream has a row of its own, with its last epoch: ``_stream``.
+answer that was lost can be asked for. A stream has a row of its own, with its last epoch (``_stream``), and
+the name of a job that commits partition by partition has one (``_partitions``).
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ STAGE = "howdah_stage_"
 
 STREAM = "stream"
 """The state of the row that a stream has; it is never forgotten."""
+PARTIAL, COMPLETE = "partial", "complete"
+"""The states of the row of a job that commits partition by partition; it is never forgotten either."""
 
 COLUMNS = {
     "job": "text",
@@ -33,6 +36,8 @@ COLUMNS = {
     "at": "timestamptz",
     "query": "text",
     "epoch": "bigint",
+    "fingerprint": "text",
+    "run": "text",
 }
 KEY = ("job", "attempt")
 
@@ -112,11 +117,11 @@ def of_attempts(job: Job, attempts: Sequence[int]) -> str:
     )
 
 
-def publish(job: Job, rows: int, body: str, before: str = "", after: str = "") -> str:
+def publish(job: Job, rows: int | str, body: str, before: str = "", after: str = "") -> str:
     """Run ``body`` and note that the job is published, unless it is already."""
     return _sql.block(
-        "found_state text; landed bigint; staged bigint; others text; patience text; is_alone boolean;"
-        " last_epoch bigint;",
+        "found_state text; found_run text; landed bigint; staged bigint; others text; patience text;"
+        " is_alone boolean; last_epoch bigint;",
         f"""{before}
 SELECT j.state INTO found_state FROM {job.ledger} AS j WHERE {_is_job(job)} FOR UPDATE;
 IF found_state = 'published' THEN RETURN; END IF;
@@ -185,6 +190,7 @@ def _sweep(ledger: str) -> str:
     """
     sign_of_life = f"(SELECT max(a.at) FROM {ledger} AS a WHERE a.job = j.job)"
     stage = stage_of(ledger, "j.job")
+    lasting = ", ".join(map(_sql.literal, (STREAM, PARTIAL, COMPLETE)))
     return _sql.block(
         "dead record;",
         f"""FOR dead IN SELECT j.job, {stage} AS stage FROM {ledger} AS j WHERE j.attempt = 0
@@ -202,7 +208,9 @@ LOOP
         CONTINUE;
     END;
 END LOOP;
-DELETE FROM {ledger} AS j WHERE j.state NOT IN ('open', '{STREAM}') AND j.attempt = 0
+DELETE FROM {ledger} AS j WHERE j.state NOT IN ('open', {lasting}) AND j.attempt = 0
     AND j.at < pg_catalog.now() - interval '{FORGOTTEN_AFTER}'
-    AND pg_catalog.to_regclass({stage}) IS NULL;""",
+    AND pg_catalog.to_regclass({stage}) IS NULL;
+DELETE FROM {ledger} AS p USING {ledger} AS j WHERE j.job = p.job AND j.attempt = 0 AND p.attempt <> 0
+    AND j.state = '{COMPLETE}' AND j.at < pg_catalog.now() - interval '{FORGOTTEN_AFTER}';""",
     )

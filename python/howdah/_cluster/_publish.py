@@ -17,16 +17,18 @@ _STRAGGLERS_HAVE = "5s"
 
 def statement(job: Job, receipts: Sequence[Receipt], epoch: Epoch | None = None) -> str:
     """Publish the attempts of these receipts, and no others, once."""
-    named = _ledger.of_attempts(job, [receipt.attempt for receipt in receipts if receipt.rows])
     rows = sum(receipt.rows for receipt in receipts)
-    body = _once_whole(job, named, rows)
+    body = once_whole(job, receipts)
     if epoch is None:
         return _ledger.publish(job, rows, body)
     before, after = _stream.unless_published(job, epoch), _stream.published(job, epoch, rows)
     return _ledger.publish(job, rows, body, before, after)
 
 
-def _once_whole(job: Job, named: str, rows: int) -> str:
+def once_whole(job: Job, receipts: Sequence[Receipt]) -> str:
+    """Give the statements for these attempts, which fail where the stage lacks some of their rows."""
+    named = _ledger.of_attempts(job, [receipt.attempt for receipt in receipts if receipt.rows])
+    rows = sum(receipt.rows for receipt in receipts)
     counted = f"SELECT count(*) INTO staged FROM {job.stage} WHERE {named};\n{_whole(rows)}"
     body = _body(job, f"FROM {job.stage} WHERE {named}")
     if job.becomes_table:

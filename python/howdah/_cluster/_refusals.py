@@ -22,6 +22,14 @@ REFERENCED = "HW006"
 """A foreign key of another table keeps a table from being truncated."""
 NO_KEY = "HW007"
 """A table that is there has another key than a new one would get."""
+CUT = "HW008"
+"""Partitions are not those of the run that is to go on."""
+KNOWN = "HW009"
+"""The partition is in the table."""
+DEFERRED = "HW010"
+"""It is not known yet whether a partition may be added."""
+FORGOTTEN = "HW011"
+"""A job that commits partition by partition ended long ago."""
 TWICE = "21000"
 """PostgreSQL's own, of rows that an upsert would change twice."""
 
@@ -32,6 +40,9 @@ _HINTS = {
     CHANGED: "what was checked when the job began holds no more; run it again",
     REFERENCED: "TRUNCATE that table with this one yourself, in one statement, and append",
     NO_KEY: "leave key out, or give the table that key: ALTER TABLE … ADD PRIMARY KEY (…)",
+    CUT: "the data, or how it is cut into partitions, has changed; what is in the table stays: remove it, and"
+    " write it as a new job with a job_id of its own",
+    FORGOTTEN: "a new job needs a job_id of its own",
     TWICE: "make the rows one a key first, in Spark by dropDuplicates",
 }
 

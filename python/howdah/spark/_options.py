@@ -21,6 +21,8 @@ _KNOWN = (
     "createTableColumnTypes",
     "write_mode",
     "key",
+    "commit",
+    "job_id",
     "allow",
     "connections",
     "ledger",
@@ -61,6 +63,8 @@ def spec(options: Mapping[str, str], *, overwrite: bool, streams: bool = False) 
     given = {name.lower(): value for name, value in options.items()}
     if streams:
         given = {name: value for name, value in given.items() if name not in _OF_STREAMS}
+        for name in {"commit", "job_id"} & given.keys():
+            refuse(f"{name} does not go with streams: an epoch commits at once, and the checkpoint names it")
     _check_names(given)
     table = given.get("dbtable", "").strip()
     if not table:
@@ -86,6 +90,7 @@ def spec(options: Mapping[str, str], *, overwrite: bool, streams: bool = False) 
         connections=_whole_number("connections", given.get("connections", "4"), most=1000),
         ledger=given.get("ledger"),
         lock_timeout=_seconds(given.get("lock_timeout")),
+        job_id=_job_id(given, mode),
     )
 
 
@@ -120,6 +125,22 @@ def _mode(given: Mapping[str, str], *, overwrite: bool) -> WriteMode:
         contradicting = 'mode("overwrite")' if mode not in _IN_OVERWRITE else f"truncate {given['truncate']}"
         refuse(f"write_mode {mode} contradicts {contradicting}")
     return mode
+
+
+def _job_id(given: Mapping[str, str], mode: WriteMode) -> str | None:
+    """Read the name under which tasks commit one by one, if they do."""
+    commit, name = given.get("commit", "job"), given.get("job_id", "").strip()
+    if commit not in {"job", "tasks"}:
+        refuse(f"commit is job or tasks, not {commit}")
+    if commit == "job":
+        if "job_id" in given:
+            refuse("job_id goes with commit tasks: a job that commits at once has no other runs")
+        return None
+    if not name:
+        refuse("commit tasks needs job_id: the name under which a later run goes on")
+    if mode not in {"append", "create_append"}:
+        refuse(f"commit tasks only adds rows: it does not go with {mode}")
+    return name
 
 
 def _epoch_mode(given: Mapping[str, str], *, overwrite: bool) -> WriteMode:

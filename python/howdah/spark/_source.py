@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pyspark import TaskContext
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
 
 from howdah import _errors
@@ -75,6 +76,8 @@ class HowdahWriter(DataSourceArrowWriter):  # type: ignore[misc]
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         """Load a partition; which attempt of which task it is plays no part."""
+        if self._job.spec.job_id is not None:
+            return Written(_attempt.load_partition(self._job, iterator, _partition()))
         return Written(_attempt.load(self._job, iterator))
 
     def commit(self, messages: list[Written | None]) -> None:
@@ -89,3 +92,11 @@ class HowdahWriter(DataSourceArrowWriter):  # type: ignore[misc]
         """Leave nothing behind."""
         del messages
         _driver.abort(self._job)
+
+
+def _partition() -> int:
+    task = TaskContext.get()
+    if task is None:
+        message = "the engine does not say which partition a task writes, which commit tasks needs"
+        raise _errors.NotSupportedError(message)
+    return int(task.partitionId())
