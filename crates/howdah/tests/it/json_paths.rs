@@ -314,7 +314,10 @@ fn a_name_is_mapped_once() {
             let header = if *file == json { HeaderOption::Auto } else { HeaderOption::Yes };
             let wanted = options(file, table).map(map(from, other)).header(header);
             let error = try_load(&database, &wanted).unwrap_err();
-            assert_eq!(error.message(), format!("map maps {other:?} twice"), "{table} {from}");
+            assert!(
+                error.message().contains(&format!("map maps {other:?} twice")),
+                "{table} {from}: {error:?}"
+            );
         }
     }
     assert_eq!(database.sql("SELECT count(*), to_regclass('made') FROM t"), "0|");

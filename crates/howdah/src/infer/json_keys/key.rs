@@ -14,18 +14,18 @@ const NOWHERE: (u64, usize) = (u64::MAX, usize::MAX);
 #[derive(Debug, Clone)]
 pub(super) struct JsonKey {
     pub(super) name: Box<[u8]>,
-    pub(super) values: Values,
+    pub(super) values: KeyValues,
     /// Those of records in which something blocks a path: bad ones, unless the path is a key in the end.
-    blocked: Values,
+    blocked: KeyValues,
 }
 
 impl JsonKey {
     pub(super) fn new(name: &[u8]) -> JsonKey {
-        JsonKey { name: name.into(), values: Values::default(), blocked: Values::default() }
+        JsonKey { name: name.into(), values: KeyValues::default(), blocked: KeyValues::default() }
     }
 
     /// Its values in records with a path that is blocked, or in all others.
-    pub(super) fn values_where(&mut self, is_blocked: bool) -> &mut Values {
+    pub(super) fn values_where(&mut self, is_blocked: bool) -> &mut KeyValues {
         if is_blocked { &mut self.blocked } else { &mut self.values }
     }
 
@@ -48,7 +48,7 @@ impl JsonKey {
 
 /// The values of a key.
 #[derive(Debug, Clone)]
-pub(super) struct Values {
+pub(super) struct KeyValues {
     /// The piece and the place in it where the key appeared first.
     pub(super) first: (u64, usize),
     pub(super) present: u64,
@@ -62,9 +62,9 @@ pub(super) struct Values {
     is_no_document: bool,
 }
 
-impl Default for Values {
-    fn default() -> Values {
-        Values {
+impl Default for KeyValues {
+    fn default() -> KeyValues {
+        KeyValues {
             first: NOWHERE,
             present: 0,
             nulls: 0,
@@ -76,7 +76,7 @@ impl Default for Values {
     }
 }
 
-impl Values {
+impl KeyValues {
     /// The key is in a record, at this place.
     pub(super) fn meet(&mut self, at: (u64, usize)) {
         self.first = self.first.min(at);
@@ -103,7 +103,7 @@ impl Values {
         }
     }
 
-    fn merge(&mut self, other: &Values) {
+    fn merge(&mut self, other: &KeyValues) {
         self.first = self.first.min(other.first);
         self.present += other.present;
         self.nulls += other.nulls;
