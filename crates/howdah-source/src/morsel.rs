@@ -137,6 +137,16 @@ impl MorselSource {
         }
     }
 
+    /// Drops empty lines at the end of every input of text, as [`Cutter::dropping_empty_lines`] does, and says so.
+    pub fn dropping_empty_lines(self, several: bool) -> MorselSource {
+        match self {
+            MorselSource::Text(cutter) => {
+                MorselSource::text(cutter.into_inner().dropping_empty_lines(several, true))
+            }
+            other => other,
+        }
+    }
+
     /// The next morsel for the thread whose `state` this is; `None` at the end.
     ///
     /// # Errors

@@ -76,7 +76,8 @@ fn attempt(
 
 /// Explains the `error` of a missing file that was to be the value of `--header`.
 fn spaced_header(args: &Load, error: Error) -> Error {
-    let when = ["auto", "true", "false"].into_iter().find(|when| {
+    let words = ["auto", "true", "false", "yes", "no", "on", "off", "1", "0"];
+    let when = words.into_iter().find(|when| {
         let path = std::path::Path::new(when);
         args.inputs.iter().any(|input| input == path) && !path.exists()
     });

@@ -65,7 +65,8 @@ impl Read for Decompressed {
                     "unpack it once: gzip -dc FILE, zstd -dc FILE, xz -dc FILE, bzip2 -dc FILE",
                 ),
             };
-            if let Some(not_text) = NotText::begins(bytes).or(is_compressed(bytes).then_some(twice)) {
+            let not_text = NotText::begins(bytes).or_else(|| NotText::is_tar(bytes));
+            if let Some(not_text) = not_text.or(is_compressed(bytes).then_some(twice)) {
                 return Err(io::Error::other(not_text));
             }
         }

@@ -12,6 +12,7 @@ use crate::json;
 use crate::open::encoding::Encoding;
 use crate::open::{ByteStream, Input};
 use crate::progress::{Progress, Reading};
+use crate::text::empty_lines::{self, EmptyLines};
 use crate::text::line_end::first_eol;
 use crate::text::piece::{Origin, Piece};
 use crate::text::reading::Sample;
@@ -29,6 +30,8 @@ pub struct Cutter {
     /// Data records still wanted, and whether each input starts with a header that does not count.
     limit: Option<u64>,
     has_header: bool,
+    /// Where they are dropped: what became of empty lines at the ends of inputs.
+    empty_lines: Option<EmptyLines>,
     /// How many inputs there are, and those that are not yet open.
     of: usize,
     waiting: VecDeque<Input>,
@@ -60,6 +63,7 @@ impl Cutter {
             skip_lines: 0,
             limit: None,
             has_header: false,
+            empty_lines: None,
             of: inputs.len(),
             waiting: inputs.into(),
             current: None,
@@ -80,6 +84,14 @@ impl Cutter {
     pub fn limited(mut self, limit: Option<u64>, has_header: bool) -> Self {
         self.limit = limit;
         self.has_header = has_header;
+        self
+    }
+
+    /// Drops empty lines at the end of every input of CSV where records have `several` fields: they are none. How many they were
+    /// is said at the end of the last input, where somebody is to be `told`.
+    #[must_use]
+    pub fn dropping_empty_lines(mut self, several: bool, told: bool) -> Self {
+        self.empty_lines = several.then(|| EmptyLines::new(told));
         self
     }
 
@@ -130,7 +142,10 @@ impl Cutter {
             return Ok(None);
         }
         let piece = match self.peeked.take() {
-            Some(piece) => Some(piece),
+            Some(mut piece) => {
+                self.drop_empty_lines(&mut piece);
+                Some(piece)
+            }
             None => self.next_piece(spare)?,
         };
         let Some(mut piece) = piece else { return Ok(None) };
@@ -144,9 +159,12 @@ impl Cutter {
         loop {
             if let Some(current) = &mut self.current {
                 let spare = std::mem::take(&mut spare);
-                if let Some(mut piece) =
-                    current.next_piece(spare, self.target, &self.dialect, &self.progress)?
-                {
+                let piece = current.next_piece(spare, self.target, &self.dialect, &self.progress)?;
+                if let Some(mut piece) = piece {
+                    self.drop_empty_lines(&mut piece);
+                    if piece.bytes().is_empty() {
+                        continue;
+                    }
                     piece.ordinal = self.pieces;
                     self.pieces += 1;
                     return Ok(Some(piece));
@@ -154,12 +172,30 @@ impl Cutter {
             }
             let Some(input) = self.waiting.pop_front() else {
                 self.current = None;
+                if let Some(lines) = &mut self.empty_lines {
+                    std::mem::take(lines).tell(&self.progress);
+                }
                 return Ok(None);
             };
             let current = TextInput::open(&input, self.skip_lines, &self.progress)?;
             let number = self.of - self.waiting.len();
             self.progress.enter_input(Reading { name: current.name.clone(), number, of: self.of });
             self.current = Some(current);
+        }
+    }
+
+    /// Cuts off empty lines at the end of an input.
+    fn drop_empty_lines(&mut self, piece: &mut Piece) {
+        let Some(lines) = &mut self.empty_lines else { return };
+        let bytes = piece.bytes();
+        // The first line is a record, whatever it holds: it may be the header.
+        let least = if piece.starts_input { piece.eol.bytes().len() } else { 0 };
+        let end = empty_lines::begin(bytes, piece.eol).max(least);
+        // Within an open quote a line end ends no line.
+        let ends_record = || last_record_end(bytes, &self.dialect, piece.eol) == Some(bytes.len());
+        if piece.ends_input && self.dialect.family == Family::Csv && end < bytes.len() && ends_record() {
+            lines.add(&piece.origin.source, (bytes.len() - end) / piece.eol.bytes().len());
+            piece.len = end;
         }
     }
 }
@@ -276,8 +312,15 @@ impl TextInput {
             if eof {
                 break (filled, true);
             }
-            if let Some(end) = self.eol.and_then(|eol| last_record_end(window, dialect, eol)) {
-                break (end, false);
+            if let Some((eol, end)) =
+                self.eol.and_then(|eol| Some((eol, last_record_end(window, dialect, eol)?)))
+            {
+                // Empty lines stay with what is behind them, so that those at the input's end are in its last piece.
+                let before = match dialect.family {
+                    Family::Csv => empty_lines::begin(&window[..end], eol),
+                    _ => end,
+                };
+                break (if before > 0 { before } else { end }, false);
             }
             if want >= MAX_RECORD_BYTES {
                 return Err(self.too_long(dialect));

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use crate::catalog::fitting::{fitting, shortened, unused};
 use crate::catalog::name::MAX_NAME_BYTES;
 
 /// A name in lower case, its words joined by `_`, at most as long as PostgreSQL takes; empty where `name` holds no letter or
@@ -54,60 +55,15 @@ fn is_mark(c: char) -> bool {
         | '\u{EB1}'..='\u{ECE}' | '\u{F71}'..='\u{F84}' | '\u{102B}'..='\u{103E}' | '\u{17B4}'..='\u{17D3}')
 }
 
-/// At most `bytes` of `name`, and whole characters.
-fn shortened(name: &str, bytes: usize) -> &str {
-    let end = (0..=bytes.min(name.len())).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);
-    &name[..end]
-}
-
-/// So many bytes of a beginning that names share are kept, if what follows leaves them.
-const KEPT_OF_SHARED: usize = 16;
-
-/// Names of words, each at most as long as PostgreSQL takes. Of a long one that begins as another does, the shared beginning is
-/// shortened: what follows tells them apart.
-fn fitting(words: &[String]) -> Vec<String> {
-    let mut sorted: Vec<&str> = words.iter().map(String::as_str).collect();
-    sorted.sort_unstable();
-    let fit = |name: &String| {
-        if name.len() <= MAX_NAME_BYTES {
-            return name.clone();
-        }
-        let (first, behind) = (
-            sorted.partition_point(|other| other < &&**name),
-            sorted.partition_point(|other| other <= &&**name),
-        );
-        let neighbours = first.checked_sub(1).into_iter().chain(Some(behind).filter(|at| *at < sorted.len()));
-        let shared = neighbours.map(|at| shared_words(name, sorted[at])).max().unwrap_or(0);
-        let (beginning, end) = name.split_at(shared);
-        let kept = MAX_NAME_BYTES.saturating_sub(end.len() + 1).max(KEPT_OF_SHARED);
-        let kept = shortened(beginning, kept.min(beginning.len())).trim_end_matches('_');
-        let joined = if kept.is_empty() { end.to_owned() } else { format!("{kept}_{end}") };
-        shortened(&joined, MAX_NAME_BYTES).trim_end_matches('_').to_owned()
-    };
-    words.iter().map(fit).collect()
-}
-
-/// The bytes of whole words, with the `_` behind them, with which both names begin.
-fn shared_words(one: &str, other: &str) -> usize {
-    let same = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
-    one.as_bytes()[..same].iter().rposition(|byte| *byte == b'_').map_or(0, |at| at + 1)
-}
-
 /// Friendly names for the columns of a new table, in order: each its own, none of those in `taken`, never empty.
 pub(crate) fn distinct<'n>(names: impl Iterator<Item = &'n str>, taken: &[&str]) -> Vec<String> {
     let mut used: HashSet<String> = taken.iter().map(|name| (*name).to_owned()).collect();
     let mut found = Vec::new();
     let words: Vec<String> = names.map(words).collect();
-    for (at, base) in fitting(&words).into_iter().enumerate() {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    for (at, base) in fitting(&words, "_").into_iter().enumerate() {
         let base = Some(base).filter(|base| !base.is_empty()).unwrap_or_else(|| format!("column{}", at + 1));
-        let mut name = base.clone();
-        let mut number = 2;
-        while !used.insert(name.clone()) {
-            let suffix = format!("_{number}");
-            name = shortened(&base, MAX_NAME_BYTES - suffix.len()).to_owned() + &suffix;
-            number += 1;
-        }
-        found.push(name);
+        found.push(unused(base, &mut used));
     }
     found
 }

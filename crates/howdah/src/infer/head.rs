@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use howdah_source::text::split::{self, Splitter};
-use howdah_source::{Dialect, Piece, Spelling};
+use howdah_source::{Dialect, Field, Piece, Spelling};
 
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::infer::json_keys::{self, KeyQuestion, KeyScan};
 use crate::infer::lattice::{ColumnLattice, Observed};
 use crate::options::LoadOptions;
+use crate::plan::column_look::ColumnLook;
 use crate::plan::header::Head;
+use crate::plan::header_words::is_missing;
 use crate::read::records;
 
 /// Looks at the first piece. Records that cannot be split are passed over.
@@ -34,21 +36,42 @@ pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, spelling: &Spelling
         head.first_types.push(alone.decide());
         head.first.push(String::from_utf8_lossy(value.unwrap_or_default()).into_owned());
     }
-    let mut rest = vec![ColumnLattice::default(); fields.len()];
+    let mut below = vec![(ColumnLattice::default(), ColumnLook::default()); fields.len()];
     loop {
         match splitter.next_record(&mut fields) {
             Ok(None) => {
-                head.rest_types = rest.iter().map(ColumnLattice::decide).collect();
+                let look = |(lattice, look): (ColumnLattice, ColumnLook)| look.of_type(lattice.decide());
+                head.below = below.into_iter().map(look).collect();
                 return head;
             }
             // Reported, or kept apart, when it is its turn.
             Err(_) => continue,
-            Ok(Some(_)) => head.has_rest = true,
+            // An empty line is no record of several columns.
+            Ok(Some(span)) if span.start == span.end && head.first.len() > 1 => continue,
+            Ok(Some(span)) => {
+                head.has_rest = true;
+                let mut is_same = |(field, name): (&Field, &String)| {
+                    split::value(*field, piece.bytes(), dialect, &mut scratch).unwrap_or_default()
+                        == name.as_bytes()
+                };
+                let is_again =
+                    fields.len() == head.first.len() && fields.iter().zip(&head.first).all(&mut is_same);
+                if is_again {
+                    // A second header says nothing of the values, nor does the first row once more.
+                    let place = piece.origin.locate(span.start as u64, u64::from(span.lines_before));
+                    head.again = head.again.or(place.line);
+                    head.recurs = true;
+                    continue;
+                }
+            }
         }
-        for (at, (field, lattice)) in fields.iter().zip(&mut rest).enumerate() {
+        for ((field, (lattice, look)), name) in fields.iter().zip(&mut below).zip(&head.first) {
             let value = split::value(*field, piece.bytes(), dialect, &mut scratch);
-            head.recurs |= value.is_some_and(|value| !value.is_empty() && value == head.first[at].as_bytes());
-            if std::str::from_utf8(value.unwrap_or_default()).is_ok() {
+            head.recurs |= value.is_some_and(|value| !value.is_empty() && value == name.as_bytes());
+            let Ok(text) = value.map(std::str::from_utf8).transpose() else { continue };
+            look.see(text, name);
+            // Words for a missing value say nothing of the type.
+            if text.is_none_or(|text| !is_missing(text)) {
                 lattice.observe(value.map(|value| Observed::of(value, spelling, &mut spelled)));
             }
         }
@@ -72,3 +95,6 @@ pub(crate) fn keys(
     }
     Ok(Head::of_keys(json_keys::conclude(vec![scan])?))
 }
+
+#[cfg(test)]
+mod tests;

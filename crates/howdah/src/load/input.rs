@@ -45,12 +45,11 @@ impl Load<'_> {
                 cutter.expect(plan.columns.len());
                 MorselSource::Tuples(cutter.into())
             }
-            _ => MorselSource::text(self.cutter_under(
-                Progress::new(),
-                &self.inputs,
-                &plan.reading.dialect,
-                has_header,
-            )),
+            _ => {
+                let dialect = &plan.reading.dialect;
+                let cutter = self.cutter_under(Progress::new(), &self.inputs, dialect, has_header);
+                MorselSource::text(cutter.dropping_empty_lines(plan.reading.has_several_fields(), false))
+            }
         };
         Ok(morsels.limited(self.options.input.limit, has_header))
     }

@@ -341,9 +341,6 @@ impl Load<'_> {
             None => mapping::for_new(&head, layouts, options)?,
         };
         mapping.notices().for_each(|notice| self.control.notice(notice));
-        if let Some(doubt) = mapping.decision.doubt() {
-            self.control.notice(message![mapping.decision.to_string(), " (", doubt, ")"]);
-        }
         self.report.phases.plan_s = planning.elapsed().as_secs_f64() - self.report.phases.infer_s;
         self.header = Some(mapping.decision.clone());
         let (dialect, mapping) = (&dialect, &mapping);
@@ -363,6 +360,7 @@ impl Load<'_> {
         let floor = floor.filter(|_| existing.is_some());
         let decision = within(floor, connection, self.decide(existing, found, &mut morsels)).await?;
         self.describe(session, &decision, mapping, summary);
-        Ok((morsels.limited(options.input.limit, mapping.header.is_some()), decision))
+        let morsels = morsels.limited(options.input.limit, mapping.header.is_some());
+        Ok((morsels.dropping_empty_lines(decision.plan.reading.has_several_fields()), decision))
     }
 }

@@ -1,5 +1,6 @@
 //! Which column of a table a name in the input means.
 
+use crate::catalog::kept;
 use crate::catalog::snake::{self, snake};
 use crate::catalog::table::{Column, Table};
 use crate::options::{ColumnNames, LoadOptions};
@@ -16,15 +17,20 @@ pub(crate) fn is_name(field: &String, table: &Table, options: &LoadOptions) -> b
         || options.columns.column_list.as_deref().unwrap_or_default().contains(field)
 }
 
-/// Which fields of record 1 name a column. Friendly names depend on the whole header: what a long one shares with others.
+/// Which fields of record 1 name a column. The names that a load makes depend on the whole header: what a long one shares with
+/// others, and how often one stands there.
 pub(crate) fn are_names(first: &[String], table: &Table, options: &LoadOptions) -> Vec<bool> {
-    let is_friendly = options.columns.column_names == ColumnNames::Snake;
-    let friendly = snake::distinct(first.iter().filter(|_| is_friendly).map(String::as_str), &[]);
+    let made = match options.columns.column_names {
+        ColumnNames::Snake => snake::distinct(first.iter().map(String::as_str), &[]),
+        ColumnNames::Keep => kept::distinct(first, &[]),
+    };
     let is_column = |name: &String| table.columns.iter().any(|column| column.name == *name);
-    let fields = first.iter().enumerate();
-    fields
-        .map(|(at, field)| is_name(field, table, options) || friendly.get(at).is_some_and(is_column))
-        .collect()
+    let plainly = |at: usize| {
+        is_name(&first[at], table, options) || !kept::is_missing(&first[at]) && is_column(&made[at])
+    };
+    // A field without a name may be a NULL, unless the others are names.
+    let has_names = (0..first.len()).any(|at| !kept::is_missing(&first[at]) && plainly(at));
+    (0..first.len()).map(|at| plainly(at) || has_names && is_column(&made[at])).collect()
 }
 
 /// The same with friendly names, whether or not the user asks for them.

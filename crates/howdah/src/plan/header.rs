@@ -7,8 +7,10 @@ use crate::catalog::inferred_type::InferredType;
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::options::{HeaderOption, LoadOptions, Mode};
+use crate::plan::column_look::ColumnLook;
 use crate::plan::columns::{are_friendly_names, are_names};
 use crate::plan::header_decision::HeaderDecision;
+use crate::plan::header_evidence;
 use crate::plan::keys::{KeyPaths, SeenKeys};
 
 /// The start of the input: record 1, and what the fields below it look like.
@@ -18,10 +20,12 @@ pub(crate) struct Head {
     /// Record 1 alone.
     pub(crate) first_types: Vec<InferredType>,
     /// The columns of the records after it, as far as the first piece goes.
-    pub(crate) rest_types: Vec<InferredType>,
+    pub(crate) below: Vec<ColumnLook>,
     pub(crate) has_rest: bool,
     /// A field of record 1 stands in its column again, further down: a name would not.
     pub(crate) recurs: bool,
+    /// The line of a record that has the same fields as record 1.
+    pub(crate) again: Option<u64>,
     /// Why record 1 cannot be a header although it looks like one: it is not text.
     pub(crate) fault: Option<Error>,
     /// Whether record 1 is a header, once that was found out.
@@ -32,12 +36,6 @@ pub(crate) struct Head {
     pub(crate) paths: KeyPaths,
     /// What their values look like, where all of the input was looked at.
     pub(crate) seen: Option<SeenKeys>,
-}
-
-/// As programs name columns, and people hardly write values.
-fn is_identifier(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
 impl Head {
@@ -76,9 +74,17 @@ impl Head {
         self.decision.as_ref().is_some_and(HeaderDecision::is_header)
     }
 
+    /// The last field, where nothing but a delimiter stands before it in any record: neither a name nor a value.
+    pub(crate) fn empty_end(&self) -> Option<usize> {
+        let last = self.first.len().checked_sub(1).filter(|last| *last > 0 && !self.has_keys)?;
+        (self.first[last].is_empty() && self.below.get(last).is_some_and(|column| !column.has_text))
+            .then_some(last)
+    }
+
     /// The same head with the columns of all inputs.
     pub(crate) fn with_names(self, names: Vec<String>) -> Head {
-        Head { first: names, ..self }
+        // What was seen are the columns of one of them.
+        Head { first: names, below: Vec::new(), ..self }
     }
 
     /// The same head with the paths of the whole input.
@@ -122,24 +128,7 @@ impl Head {
             HeaderOption::No => return HeaderDecision::Asked(false),
             HeaderOption::Auto => {}
         }
-        let names = &self.first;
-        for ((name, own), rest) in names.iter().zip(&self.first_types).zip(&self.rest_types) {
-            if *rest != InferredType::Text && *own == InferredType::Text {
-                return HeaderDecision::DoesNotFit { name: name.clone(), below: *rest };
-            }
-        }
-        if !self.has_distinct_names() {
-            return HeaderDecision::NotDistinct;
-        }
-        let own_text = self.first_types.iter().all(|own| *own == InferredType::Text);
-        let rest_text = self.rest_types.iter().all(|rest| *rest == InferredType::Text);
-        if own_text && (rest_text || !self.has_rest) {
-            return match !self.recurs && names.iter().all(|name| is_identifier(name)) {
-                true => HeaderDecision::Identifiers,
-                false => HeaderDecision::AllText,
-            };
-        }
-        HeaderDecision::Alike
+        header_evidence::judge(&self.first, &self.first_types, &self.below, self.again.is_some())
     }
 
     /// Whether record 1 is a header for an existing table.
@@ -156,7 +145,10 @@ impl Head {
             HeaderOption::No => return Ok(HeaderDecision::Asked(false)),
             HeaderOption::Auto => {}
         }
-        let are_names = are_names(&self.first, table, options);
+        let mut are_names = are_names(&self.first, table, options);
+        if let Some(end) = self.empty_end() {
+            are_names[end] |= are_names[..end].contains(&true);
+        }
         let (names, others): (Vec<_>, Vec<_>) = self.first.iter().zip(are_names).partition(|field| field.1);
         let [names, others] =
             [names, others].map(|fields| fields.into_iter().map(|field| field.0).collect::<Vec<_>>());

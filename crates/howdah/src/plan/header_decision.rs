@@ -7,6 +7,17 @@ use howdah_message::{Message, setting};
 use crate::catalog::inferred_type::InferredType;
 use crate::error::Error;
 
+/// What makes record 1 look like a header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Likeness {
+    /// Its first field has no name, and the column has a value in every record.
+    Index,
+    /// Its numbers follow each other, and those below do not.
+    Numbers,
+    /// Its fields are more like names than like the values below them.
+    Names,
+}
+
 /// Whether the first record names the columns, by its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum HeaderDecision {
@@ -24,6 +35,8 @@ pub(crate) enum HeaderDecision {
     Identifiers,
     /// All is text, and the fields are distinct: that could be data too.
     AllText,
+    /// It looks like a header, and could be data too.
+    Likely(Likeness),
     /// The fields could be names but for one that is missing or stands twice.
     NotDistinct,
     /// Nothing tells it from the records below it.
@@ -52,6 +65,7 @@ impl HeaderDecision {
             | Self::DoesNotFit { .. }
             | Self::Identifiers
             | Self::AllText
+            | Self::Likely(_)
             | Self::AllColumns => true,
             Self::Nameless
             | Self::NotDistinct
@@ -67,7 +81,7 @@ impl HeaderDecision {
         match self {
             Self::NotDistinct => Some(message![setting::HEADER.bool(true), " if they are the columns"]),
             Self::Alike => Some(message![setting::HEADER.bool(true), " if it names the columns"]),
-            Self::AllText => Some(message![setting::HEADER.bool(false), " if it is data"]),
+            Self::AllText | Self::Likely(_) => Some(message![setting::HEADER.bool(false), " if it is data"]),
             Self::StrangeNames { are_friendly: true, .. } => {
                 Some(message!["if it is a header: ", setting::NAMES.word("snake")])
             }
@@ -121,6 +135,15 @@ impl fmt::Display for HeaderDecision {
                 f.write_str("record 1 is the header: all fields are text and its own are distinct")
             }
             Self::AllText => f.write_str("record 1 is the header, it seems: all fields are text"),
+            Self::Likely(Likeness::Index) => f.write_str(
+                "record 1 is the header, it seems: its first field has no name, as in front of row names and numbers",
+            ),
+            Self::Likely(Likeness::Numbers) => {
+                f.write_str("record 1 is the header, it seems: its numbers follow each other, those below do not")
+            }
+            Self::Likely(Likeness::Names) => {
+                f.write_str("record 1 is the header, it seems: it looks like names, unlike the records below it")
+            }
             Self::NotDistinct => f.write_str("record 1 is data: its fields are not distinct names"),
             Self::Alike => f.write_str("record 1 is data: it looks like the records below it"),
             Self::AllColumns => f.write_str("record 1 is the header: all its fields are column names"),

@@ -9,7 +9,6 @@ use howdah_source::text::sniff::Fit;
 use tokio_postgres::types::Type;
 
 use crate::catalog::name;
-use crate::catalog::snake;
 use crate::catalog::table::{Column, Table};
 use crate::catalog::types::FIRST_OWN_OID;
 use crate::error::Error;
@@ -18,6 +17,7 @@ use crate::plan::columns::{are_names, find_column, mapped, mapped_field};
 use crate::plan::header::{Head, columns_stay};
 use crate::plan::header_decision::HeaderDecision;
 use crate::plan::keys::{KeyPaths, SeenKeys};
+use crate::plan::made_names;
 
 /// The fields of a record and where they go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,8 +34,12 @@ pub(crate) struct Mapping {
     pub(crate) layouts: Layouts,
     /// In JSON, where fields are found by their keys: what is known of these.
     pub(crate) keys: Option<KnownKeys>,
-    /// What is to be said of names that had to be shortened.
-    pub(crate) shortened: Option<Message>,
+    /// What is to be said of columns that could not get the input's name.
+    pub(crate) made_names: Option<Message>,
+    /// The last field of every record, if it is no column: nothing stands behind the delimiter before it.
+    pub(crate) empty_end: Option<usize>,
+    /// The line where the header stands once more.
+    pub(crate) again: Option<u64>,
 }
 
 /// The keys of JSON records.
@@ -54,10 +58,29 @@ pub(crate) struct KnownKeys {
 }
 
 impl Mapping {
-    /// What is to be said of it.
+    /// What is to be said of it: what was decided of record 1 and of the names in it is one note.
     pub(crate) fn notices(&self) -> impl Iterator<Item = Message> {
-        let of_paths = self.keys.iter().flat_map(|keys| keys.paths.notices());
-        self.shortened.clone().into_iter().chain(of_paths)
+        let doubt = self.decision.doubt();
+        let doubt = doubt.map(|doubt| message![self.decision.to_string(), " (", doubt, ")"]);
+        let of_names: Vec<Message> = doubt.into_iter().chain(self.made_names.clone()).collect();
+        let of_names = (!of_names.is_empty()).then(|| Message::joined(of_names, "; "));
+        let of_end = self.empty_end.map(|end| {
+            message![
+                format!(
+                    "nothing stands behind the last delimiter of a record: field {} is no column (",
+                    end + 1
+                ),
+                setting::MAP.entry_of((end + 1).to_string(), "COLUMN"),
+                " makes it one)"
+            ]
+        });
+        let again =
+            self.again.map(|line| format!("line {line} is the header once more, and is read as a record"));
+        of_names
+            .into_iter()
+            .chain(of_end)
+            .chain(again.map(Message::from))
+            .chain(self.keys.iter().flat_map(|keys| keys.paths.notices()))
     }
 }
 
@@ -101,25 +124,33 @@ pub(crate) fn for_existing(
     let decision = head.header_of_existing(table, options)?;
     let is_header = decision.is_header();
     head.must_be_text(is_header, options)?;
-    let mut problems = Vec::new();
-    let mut pairs = Vec::new();
+    let (mut problems, mut pairs, mut empty_end) = (Vec::new(), Vec::new(), None);
     let file_column = file_column_of(table, options)?;
     let insertable = insertable(table, file_column);
     if let Some(columns) = options.columns.column_list.as_ref().filter(|_| !head.has_keys) {
         positional(columns, &mut pairs);
     } else if is_header {
         by_header(head, options, &mut pairs, &mut problems);
+        // A table that was made with that column still has it.
+        let is_made =
+            |end: &usize| table.columns.iter().any(|column| column.name == format!("column{}", end + 1));
+        empty_end = head
+            .empty_end()
+            .filter(|end| !is_made(end) && mapped_field(*end, &head.first, options).is_none());
     } else {
         refuse_names_without_header(options)?;
         let names: Vec<String> = insertable.iter().map(|column| column.name.clone()).collect();
         positional(&names, &mut pairs);
+        // One record alone may just be wrong.
+        empty_end = head.empty_end().filter(|end| *end == insertable.len() && head.has_rest);
     }
-    // What `--names snake` made of the whole header, when it made the table.
-    let mut friendly = pairs.clone();
-    if is_header && options.columns.column_names == ColumnNames::Snake {
-        befriend(&mut friendly, head, options);
+    pairs.retain(|pair| Some(pair.field) != empty_end);
+    // What a load made of the whole header, when it made the table.
+    let mut made = pairs.clone();
+    if is_header && (head.has_keys || options.columns.column_list.is_none()) {
+        made_names::give(&mut made, head, options);
     }
-    to_columns(&mut pairs, &friendly, table, file_column, options, &mut problems);
+    to_columns(&mut pairs, &made, table, file_column, options, &mut problems);
     twice(&pairs, &mut problems);
     if !table.has_row_triggers && options.target.mode.inserts() {
         must_be_filled(&insertable, &pairs, &layouts, &mut problems);
@@ -128,7 +159,7 @@ pub(crate) fn for_existing(
         let cured = if is_header { found_by_friendly_names(&pairs, head, table, options) } else { 0 };
         return Err(misfit(&problems, head, table, &unnamed(&insertable, &pairs), cured, options));
     }
-    finish(head, decision, pairs, layouts, file_column, options)
+    finish(head, decision, pairs, layouts, file_column, empty_end, options)
 }
 
 /// The columns of `table` that fields can go into.
@@ -137,21 +168,27 @@ fn insertable<'t>(table: &'t Table, file_column: Option<&String>) -> Vec<&'t Col
     table.columns.iter().filter(is_free).collect()
 }
 
-/// Gives each of `pairs` the column of `table` that it names, or that it names as one of the `friendly` ones does.
+/// Gives each of `pairs` the column of `table` that it names, or that it got when the table was `made` for it. Of names that
+/// stand twice the later ones mean the latter.
 fn to_columns(
     pairs: &mut [Pair],
-    friendly: &[Pair],
+    made: &[Pair],
     table: &Table,
     file_column: Option<&String>,
     options: &LoadOptions,
     problems: &mut Vec<Message>,
 ) {
+    let names: Vec<String> = pairs.iter().map(|pair| pair.target.clone()).collect();
     let mut unknown = Vec::new();
-    for (pair, friendly) in pairs.iter_mut().zip(friendly) {
-        let found = find_column(table, &pair.target, options.columns.column_names)
-            .or_else(|| table.columns.iter().find(|column| column.name == friendly.target));
+    for (at, (pair, made)) in pairs.iter_mut().zip(made).enumerate() {
+        let by_name = || find_column(table, &names[at], options.columns.column_names);
+        let as_made = || table.columns.iter().find(|column| column.name == made.target);
+        let found = match names[..at].contains(&names[at]) {
+            true => as_made().or_else(by_name),
+            false => by_name().or_else(as_made),
+        };
         match found {
-            None => unknown.push(&*pair.target),
+            None => unknown.push(&*names[at]),
             Some(column) if column.generated => {
                 let name = &column.name;
                 problems.push(message![
@@ -198,7 +235,7 @@ fn must_be_filled(insertable: &[&Column], pairs: &[Pair], layouts: &Layouts, pro
 /// For how many of `pairs` without a column friendly names would find one.
 fn found_by_friendly_names(pairs: &[Pair], head: &Head, table: &Table, options: &LoadOptions) -> usize {
     let mut friendly = pairs.to_vec();
-    befriend(&mut friendly, head, options);
+    made_names::befriend(&mut friendly, head, options);
     let is_found = |name: &str, names| find_column(table, name, names).is_some();
     let is_cured = |(pair, friendly): &(&Pair, &Pair)| {
         !is_found(&pair.target, options.columns.column_names)
@@ -314,8 +351,7 @@ pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> R
     let decision = head.header_of_new(options.columns.header);
     let is_header = decision.is_header();
     head.must_be_text(is_header, options)?;
-    let mut problems = Vec::new();
-    let mut pairs = Vec::new();
+    let (mut problems, mut pairs, mut told, mut empty_end) = (Vec::new(), Vec::new(), None, None);
     if let Some(columns) = options.columns.column_list.as_ref().filter(|_| !head.has_keys) {
         positional(columns, &mut pairs);
         if columns.len() != head.first.len() {
@@ -324,9 +360,10 @@ pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> R
         }
     } else if is_header {
         by_header(head, options, &mut pairs, &mut problems);
-        if options.columns.column_names == ColumnNames::Snake {
-            befriend(&mut pairs, head, options);
-        }
+        empty_end = head.empty_end().filter(|end| mapped_field(*end, &head.first, options).is_none());
+        pairs.retain(|pair| Some(pair.field) != empty_end);
+        made_names::give(&mut pairs, head, options);
+        told = made_names::tell(&pairs, head, options);
     } else {
         refuse_names_without_header(options)?;
         let names: Vec<String> = (1..=head.first.len()).map(|n| format!("column{n}")).collect();
@@ -372,10 +409,8 @@ pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> R
         }));
     }
     let file_column = options.columns.file_column.as_ref();
-    let is_friendly = is_header && options.columns.column_names == ColumnNames::Snake;
-    let shortened = is_friendly.then(|| say_shortened(&pairs, head, options)).flatten();
-    let mapping = finish(head, decision, pairs, layouts, file_column, options)?;
-    Ok(Mapping { shortened, ..mapping })
+    let mapping = finish(head, decision, pairs, layouts, file_column, empty_end, options)?;
+    Ok(Mapping { made_names: told, ..mapping })
 }
 
 fn finish(
@@ -384,6 +419,7 @@ fn finish(
     mut pairs: Vec<Pair>,
     layouts: Layouts,
     file_column: Option<&String>,
+    empty_end: Option<usize>,
     options: &LoadOptions,
 ) -> Result<Mapping, Error> {
     if pairs.is_empty() {
@@ -391,7 +427,7 @@ fn finish(
     }
     let is_header = decision.is_header();
     let by_name = is_header && (head.has_keys || options.columns.column_list.is_none());
-    let fields = if by_name { head.first.len() } else { pairs.len() };
+    let fields = if by_name { head.first.len() } else { pairs.len() + usize::from(empty_end.is_some()) };
     let keys = head.has_keys.then(|| KnownKeys {
         names: head.first.clone(),
         paths: head.paths.clone(),
@@ -404,7 +440,8 @@ fn finish(
         pairs.push(Pair { field: fields, source, target, is_file_name: true });
     }
     let header = (is_header && !head.has_keys).then(|| head.first.clone());
-    Ok(Mapping { header, decision, fields, pairs, layouts, keys, shortened: None })
+    let again = head.again.filter(|_| header.is_some());
+    Ok(Mapping { header, decision, fields, pairs, layouts, keys, made_names: None, empty_end, again })
 }
 
 fn positional(names: &[String], pairs: &mut Vec<Pair>) {
@@ -469,43 +506,6 @@ fn mapped_twice(head: &Head, options: &LoadOptions, problems: &mut Vec<Message>)
         if map[..at].iter().any(|(other, _)| is_same(other)) {
             problems.push(message![setting::MAP, " maps {source:?} twice"]);
         }
-    }
-}
-
-fn is_mapped(pair: &Pair, head: &Head, options: &LoadOptions) -> bool {
-    if head.has_keys {
-        return options.columns.map.iter().any(|(source, _)| *source == pair.source);
-    }
-    mapped_field(pair.field, &head.first, options).is_some()
-}
-
-/// What to say of names that were too long, of which all are said.
-fn say_shortened(pairs: &[Pair], head: &Head, options: &LoadOptions) -> Option<Message> {
-    let is_shortened = |pair: &&Pair| snake::is_long(&pair.source) && !is_mapped(pair, head, options);
-    let short: Vec<String> = pairs
-        .iter()
-        .filter(is_shortened)
-        .map(|pair| format!("field {} is {}", pair.field + 1, name::display(&pair.target)))
-        .collect();
-    let number = short.len();
-    (number > 0).then(|| {
-        let names = if number == 1 { "1 name is".to_owned() } else { format!("{number} names are") };
-        message![
-            format!("{names} longer than PostgreSQL's 63 bytes and shortened: {}; ", short.join(", ")),
-            setting::MAP.entry("NAME", "COLUMN"),
-            " gives another"
-        ]
-    })
-}
-
-/// Gives the columns friendly names, but for those that are mapped.
-fn befriend(pairs: &mut [Pair], head: &Head, options: &LoadOptions) {
-    let is_mapped = |pair: &Pair| is_mapped(pair, head, options);
-    let taken: Vec<&str> = options.columns.map.iter().map(|(_, target)| &**target).collect();
-    let free: Vec<&str> = pairs.iter().filter(|pair| !is_mapped(pair)).map(|pair| &*pair.source).collect();
-    let names = snake::distinct(free.into_iter(), &taken);
-    for (pair, name) in pairs.iter_mut().filter(|pair| !is_mapped(pair)).zip(names) {
-        pair.target = name;
     }
 }
 

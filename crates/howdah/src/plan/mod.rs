@@ -1,14 +1,17 @@
 //! The plan: pure data, made once from the source's head and the target, before any byte moves.
 
+pub(crate) mod column_look;
 pub(crate) mod columns;
 pub(crate) mod declared;
 pub(crate) mod force;
 pub(crate) mod header;
 pub(crate) mod header_decision;
+pub(crate) mod header_evidence;
 pub(crate) mod header_match;
+pub(crate) mod header_words;
 pub(crate) mod jobs;
 pub(crate) mod keys;
-
+mod made_names;
 pub(crate) mod mapping;
 pub(crate) mod match_key;
 pub(crate) mod planned_column;
@@ -125,7 +128,9 @@ impl Plan {
                 && column.forced.is_none()
                 && !matches!(column.demand, Some(ValueDemand::Fitting(_)))
         };
-        self.reading.spelling.is_usual() && self.columns.iter().all(is_plain)
+        self.reading.spelling.is_usual()
+            && self.reading.empty_end.is_none()
+            && self.columns.iter().all(is_plain)
     }
 
     /// The columns of a row, quoted.

@@ -19,6 +19,8 @@ pub(crate) struct ReadingPlan {
     pub(crate) header: Option<Vec<String>>,
     /// Fields every record must have.
     pub(crate) fields: usize,
+    /// The last field, if it is no column and must be empty.
+    pub(crate) empty_end: Option<usize>,
     /// The field behind those of every record that holds the file's name, where a column gets that.
     pub(crate) file_field: Option<usize>,
     /// In JSON: which key is which field.
@@ -35,6 +37,11 @@ pub(crate) struct ReadingPlan {
 }
 
 impl ReadingPlan {
+    /// Whether every record must have more fields than an empty line has.
+    pub(crate) fn has_several_fields(&self) -> bool {
+        self.fields > 1 && self.layouts.values().all(|layout| layout.header.len() > 1)
+    }
+
     /// Reads what `mapping` says; values of JSON take the shapes of the columns of `table`.
     pub(super) fn new(
         dialect: Arc<Dialect>,
@@ -59,6 +66,7 @@ impl ReadingPlan {
             dialect,
             header: mapping.header.clone(),
             fields: mapping.fields,
+            empty_end: mapping.empty_end,
             file_field,
             keys,
             layouts: mapping.layouts.clone(),

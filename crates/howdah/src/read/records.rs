@@ -7,7 +7,7 @@ use howdah_message::{Message, setting};
 use howdah_source::layout::Layout;
 use howdah_source::open::{guess, transcode};
 use howdah_source::text::split::{MOST_FIELDS, PlainRecord};
-use howdah_source::{Encoding, Fault, FaultReason, Field, Piece, Span, Splitter, json};
+use howdah_source::{Encoding, Fault, FaultReason, Field, Form, Piece, Span, Splitter, json};
 
 use crate::error::{Error, ErrorKind};
 use crate::options::{OnError, OnNul};
@@ -115,6 +115,9 @@ impl<'p> Records<'p> {
         if self.fields.len() != self.expected {
             return Some(Err(self.wrong_field_count(span)));
         }
+        if let Some(end) = self.filled_end() {
+            return Some(Err(self.behind_the_end(span, end)));
+        }
         if self.is_arranged() {
             Layout::complete(
                 self.layout,
@@ -176,6 +179,9 @@ impl<'p> Records<'p> {
         }
         if self.fields.len() != self.expected {
             return Err(self.wrong_field_count(span));
+        }
+        if let Some(end) = self.filled_end() {
+            return Err(self.behind_the_end(span, end));
         }
         if self.is_arranged() {
             Layout::complete(
@@ -249,13 +255,14 @@ impl<'p> Records<'p> {
             data_error(self.piece, span, format!("missing data for column {name:?}")).in_column(name)
         };
         let found = match found {
+            _ if span.start == span.end => "no field: the line is empty".to_owned(),
             1 => "1 field".to_owned(),
             n if n > MOST_FIELDS => format!("more than {MOST_FIELDS} fields"),
             n => format!("{n} fields"),
         };
         let mut error = error
             .with_sqlstate("22P04")
-            .with_detail(format!("the record has {found}, {} are expected", expected));
+            .with_detail(format!("the record has {found}, {expected} are expected"));
         if plan.reading.header.is_none() && span.start == 0 && self.piece.starts_input {
             error = error.with_hint(message![
                 "name the columns in the input's order with ",
@@ -275,6 +282,25 @@ impl<'p> Records<'p> {
                 " keeps such records in a file and loads the others"
             ]);
         }
+        BadRecord { span, error }
+    }
+
+    /// The last field, if it is to be empty and is not.
+    #[inline]
+    fn filled_end(&self) -> Option<usize> {
+        let is_filled =
+            |end: &usize| self.fields[*end].form() != Form::Null && !self.fields[*end].range().is_empty();
+        self.plan.reading.empty_end.filter(is_filled)
+    }
+
+    /// Something stands in field `end`, which was taken for what is behind the last delimiter.
+    #[cold]
+    fn behind_the_end(&self, span: Span, end: usize) -> BadRecord {
+        let number = end + 1;
+        let error = data_error(self.piece, span, "extra data after last expected column")
+            .with_sqlstate("22P04")
+            .with_detail(format!("field {number} has a value, and was empty in the records before"))
+            .with_hint(message![setting::MAP.entry_of(number.to_string(), "COLUMN"), " loads it"]);
         BadRecord { span, error }
     }
 

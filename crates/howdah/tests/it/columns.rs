@@ -114,7 +114,7 @@ fn a_wrong_declaration_is_refused_before_anything_is_made() {
 #[test]
 fn friendly_names_need_no_quotes_and_match_what_they_made() {
     let database = Database::new();
-    let csv = "Flight Date,Cost Total $,cost_total,originState,\n2024-01-01,1,2,x,\n2024-01-02,3,4,y,\n";
+    let csv = "Flight Date,Cost Total $,cost_total,originState,\n2024-01-01,1,2,x,\n2024-01-02,3,4,y,z\n";
     let file = database.file("t.csv", csv);
     let mut wanted =
         options(&file, "t").column_names(ColumnNames::Snake).header(howdah::options::HeaderOption::Yes);

@@ -516,6 +516,14 @@ fn what_is_no_text_is_said_to_be_what_it_is_and_no_encoding_is_suggested() {
     for (bytes, says) in [
         (gzip(&gzip(b"a,b\n1,2\n")), "compressed twice"),
         (gzip(b"PK\x03\x04 and more"), "zip archive"),
+        (b"%PDF-1.7\n%\xE2\xE3\n1 0 obj".to_vec(), "it is a PDF document"),
+        (b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1\0\0".to_vec(), "spreadsheet (xls)"),
+        (b"7z\xBC\xAF\x27\x1C\0\x04\0\0".to_vec(), "7z e -so FILE"),
+        (b"SQLite format 3\0\x10\0".to_vec(), "SQLite database"),
+        (
+            gzip(&[&b"rows.csv"[..], &[0; 249], b"ustar\x0000 ", &[0; 247], b"a,b\n1,2\n"].concat()),
+            "tar -xOf FILE",
+        ),
         (b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec(), "it is a program"),
         (little.clone(), "UTF-32"),
         (big, "UTF-32"),

@@ -26,6 +26,7 @@ mod header_guesses;
 mod json_cutting;
 mod json_paths;
 mod keyed_tables;
+mod line_ends;
 mod lock_waits;
 mod lost_peer;
 mod made_files;

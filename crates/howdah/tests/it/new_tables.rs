@@ -53,7 +53,9 @@ fn headers_are_found_where_they_are_and_only_there() {
         ("a,b\n1,2\n3,4\n", "a:bigint\nb:bigint", "2"),
         ("1,2\n3,4\n", "column1:bigint\ncolumn2:bigint", "2"),
         ("name,city\nAnn,Oslo\n", "name:text\ncity:text", "1"),
-        ("name,name\nAnn,Oslo\n", "column1:text\ncolumn2:text", "2"),
+        ("name,name\nAnn,Oslo\n", "name:text\nname_2:text", "1"),
+        ("country,2019,2020\nMalta,5,6\n", "country:text\n2019:bigint\n2020:bigint", "1"),
+        (",1,2\n5,3,4\n", "column1:bigint\ncolumn2:bigint\ncolumn3:bigint", "2"),
         ("x,1\ny,2\n", "column1:text\ncolumn2:bigint", "2"),
     ]
     .into_iter()
@@ -81,28 +83,69 @@ fn a_record_1_that_cannot_be_split_is_said_and_is_no_empty_input() {
 }
 
 #[test]
-fn a_header_that_names_two_columns_alike_is_no_record_without_a_word() {
+fn columns_without_a_name_of_their_own_get_one_and_one_note_says_so() {
     let database = Database::new();
-    // The types below it show what it is; then it is as good as with `header`.
-    for csv in ["id,id\n1,2\n3,4\n", "at,id,id\n2024-01-01,a,b\n"] {
-        let wanted = options(&database.file("t.csv", csv), "t");
-        let found = try_load(&database, &wanted).unwrap_err();
-        let told = try_load(&database, &wanted.header(HeaderOption::Yes)).unwrap_err();
-        assert_eq!((found.message(), found.detail()), (told.message(), told.detail()), "{csv:?}");
-        assert!(found.message().contains("id"), "{found:?}");
+    let question = "Which of these side dishes are typically served at your Thanksgiving dinner?";
+    let survey = format!("{question} Rolls,{question} Yams\n5,x\n6,y\n");
+    for (n, (csv, header, notes)) in [
+        // As pandas and R write row numbers.
+        (",n\n0,1.5\n1,2.5\n", "column1:bigint\nn:double precision", "1 field has no name: field 1 is column1; map[NUMBER]=COLUMN gives another"),
+        (
+            "id,id,id_2\n1,2,3\n3,4,5\n",
+            "id:bigint\nid_3:bigint\nid_2:bigint",
+            "1 name is there already: field 2 is id_3; map[NUMBER]=COLUMN gives another",
+        ),
+        (
+            ",name,\nx,Ann,y\n",
+            "column1:text\nname:text\ncolumn3:text",
+            "record 1 is the header, it seems: its first field has no name, as in front of row names and numbers \
+             (header=false if it is data); 2 fields have no name: field 1 is column1, field 3 is column3; \
+             map[NUMBER]=COLUMN gives another",
+        ),
+        (
+            &survey,
+            "Which of these side dishes are typically served at your...Rolls:bigint\n\
+             Which of these side dishes are typically served at your...Yams:text",
+            "2 names are longer than PostgreSQL's 63 bytes and shortened: \
+             field 1 is \"Which of these side dishes are typically served at your...Rolls\", \
+             field 2 is \"Which of these side dishes are typically served at your...Yams\"; map[NAME]=COLUMN gives another",
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (table, file) = (format!("t{n}"), database.file("t.csv", csv));
+        let (report, notices) = try_load(&database, &options(&file, &table)).unwrap();
+        assert_eq!(columns(&database, &table), header, "{csv:?}");
+        assert_eq!(notices, [notes], "{csv:?}");
+        // The same file again finds the columns that were made for it.
+        assert_eq!(load(&database, &options(&file, &table)).rows, report.rows);
+        let rows = database.sql(&format!("SELECT count(*), count(DISTINCT t) FROM {table} t"));
+        assert_eq!(rows, format!("{}|{}", 2 * report.rows, report.rows), "{csv:?}");
     }
-    // An unnamed column, as pandas writes its index.
-    let wanted = options(&database.file("i.csv", ",n\n0,1.5\n1,2.5\n"), "i");
-    assert_eq!(try_load(&database, &wanted).unwrap_err().message(), "field 1: a name is empty");
-    load(&database, &wanted.column_names(ColumnNames::Snake));
-    assert_eq!(columns(&database, "i"), "column1:bigint\nn:double precision");
-    // Nothing shows what it is.
-    let file = database.file("u.csv", "name,name\nAnn,Oslo\n");
-    let (report, notices) = try_load(&database, &options(&file, "u")).unwrap();
-    assert_eq!(report.rows, 2);
-    let expected =
-        "record 1 is data: its fields are not distinct names (header=true if they are the columns)";
-    assert_eq!(notices, [expected]);
+    // An option's name is the user's; another field does not get it without a word.
+    let file = database.file("i.csv", ",n\n0,1.5\n");
+    let (_, notices) = try_load(&database, &options(&file, "i").map([("1", "row_no")])).unwrap();
+    assert_eq!((columns(&database, "i"), notices), ("row_no:bigint\nn:double precision".to_owned(), vec![]));
+    let error = try_load(&database, &options(&file, "j").map([("1", "n")])).unwrap_err();
+    assert!(error.message().contains("\"n\" is named twice"), "{error:?}");
+    load(&database, &options(&file, "k").column_names(ColumnNames::Snake));
+    assert_eq!(columns(&database, "k"), "column1:bigint\nn:double precision");
+}
+
+#[test]
+fn a_table_of_other_columns_takes_no_field_without_a_name() {
+    let database = Database::new();
+    database
+        .sql("CREATE TABLE people (name text); CREATE TABLE numbers (column1 int, column2 int, column3 int)");
+    let error =
+        try_load(&database, &options(&database.file("t.csv", ",name\n0,Ada\n"), "people")).unwrap_err();
+    assert_eq!(error.message(), "record 1 is neither clearly a header nor clearly data");
+    let error =
+        try_load(&database, &options(&database.file("t.csv", "name,name\nA,B\n"), "people")).unwrap_err();
+    assert!(error.message().contains("\"name\" is named twice"), "{error:?}");
+    // A NULL in the first row names nothing.
+    assert_eq!(load(&database, &options(&database.file("t.csv", ",5,6\n1,2,3\n"), "numbers")).rows, 2);
 }
 
 #[test]

@@ -59,8 +59,8 @@ pub(crate) fn judge(database: &Database, sample: &Sample<'_>) -> Result<Verdict,
     let file = database.file("input", sample.bytes);
     // From here on it is UTF-8: psql is given that, and places are those in it.
     let decoded = decoded(sample.bytes);
-    let sample =
-        &Sample { bytes: &decoded, columns: sample.columns, dialect: sample.dialect.clone(), ..*sample };
+    let bytes = without_empty_end(&decoded, sample.columns.contains(", "), &sample.dialect);
+    let sample = &Sample { bytes, columns: sample.columns, dialect: sample.dialect.clone(), ..*sample };
     let by_psql = load_by_psql(database, sample)?;
     let stopped = howdah(database, &load_args(sample, &file, "stopped", &[])).check(sample.bytes)?;
     let path = database.path("rejects.jsonl");
@@ -114,6 +114,22 @@ pub(crate) fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {
     let units = bytes.as_chunks().0.iter().map(|pair| order(*pair));
     let text: String = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
     Cow::Owned(text.into_bytes())
+}
+
+/// The input without the empty lines at its end, which for psql are records and for us are none where there are `several`
+/// columns.
+pub(crate) fn without_empty_end<'b>(bytes: &'b [u8], several: bool, dialect: &Dialect) -> &'b [u8] {
+    let mut end = bytes.len();
+    if several && dialect.format == Grammar::Csv {
+        let bom = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
+        for reading in reference::read(&bytes[bom..], dialect).into_iter().skip(1).rev() {
+            match reading {
+                Ok(record) if record.raw.is_empty() => end = bom + record.raw.start,
+                _ => break,
+            }
+        }
+    }
+    &bytes[..end]
 }
 
 /// A file whose very header is faulty is refused as a whole.

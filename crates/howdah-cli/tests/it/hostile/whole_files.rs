@@ -4,7 +4,7 @@
 use howdah_testkit::Database;
 
 use super::command::howdah;
-use super::judge::{Sample, decoded, judge};
+use super::judge::{Sample, decoded, judge, without_empty_end};
 use super::reference::Dialect;
 use super::share;
 
@@ -34,6 +34,8 @@ fn utf16(bytes: &[u8], order: fn(u16) -> [u8; 2]) -> Vec<u8> {
     std::iter::once(0xFEFF).chain(text.encode_utf16()).flat_map(order).collect()
 }
 
+const ENDED: &str = "a delimiter at the end of each line";
+
 const ODDITIES: [Oddity; 24] = [
     ("as it is", |bytes| bytes),
     ("empty", |_| Vec::new()),
@@ -52,7 +54,7 @@ const ODDITIES: [Oddity; 24] = [
     ("both line ends", |bytes| replaced(&bytes, "\n", "\r\n")),
     ("a line end of another kind", |bytes| [&bytes[..], b"4,d,\r\n5,e,\n"].concat()),
     ("semicolons", |bytes| replaced(&bytes, ",", ";")),
-    ("a delimiter at the end of each line", |bytes| replaced(&bytes, "\n", ",\n")),
+    (ENDED, |bytes| replaced(&bytes, "\n", ",\n")),
     ("blanks behind delimiters", |bytes| replaced(&bytes, ",", ", ")),
     ("UTF-16, little end first", |bytes| utf16(&bytes, u16::to_le_bytes)),
     ("UTF-16, big end first", |bytes| utf16(&bytes, u16::to_be_bytes)),
@@ -84,7 +86,8 @@ fn every_pair_of_oddities_has_the_result_that_psql_has() {
             let told = |what: String| {
                 panic!("{first}, then {second}: {what}\n{:?}", String::from_utf8_lossy(&bytes))
             };
-            let header = cases % 2 == 0;
+            // Without a header we take a delimiter at the end of each line, and psql does not.
+            let header = cases % 2 == 0 || [first, second].contains(&ENDED);
             let sample = Sample {
                 columns: COLUMNS,
                 dialect: Dialect::csv(),
@@ -116,14 +119,29 @@ fn new_table(database: &Database, bytes: &[u8]) -> Result<(), String> {
     }
     let header =
         run.report["plan"]["header"].as_str().is_some_and(|why| why.starts_with("record 1 is the header"));
+    let guessed = |what: &str| run.report["plan"]["dialect"][what].as_str().unwrap_or_default();
+    let [delimiter, quote, escape] = ["delimiter", "quote", "escape"].map(guessed);
+    let byte = |text: &str, usual: u8| text.bytes().next().unwrap_or(usual);
+    let dialect = Dialect {
+        delimiter: byte(delimiter, b','),
+        quote: byte(quote, b'"'),
+        escape: byte(escape, b'"'),
+        ..Dialect::csv()
+    };
+    let several = run.report["plan"]["columns"].as_array().is_some_and(|columns| columns.len() > 1);
+    let bytes = without_empty_end(bytes, several, &dialect);
     let file = database.file("for_psql", bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes));
-    let guessed =
-        |what: &str| run.report["plan"]["dialect"][what].as_str().unwrap_or_default().replace('\'', "''");
+    let literal = |text: &str| text.replace('\'', "''");
+    // psql takes what is behind the last delimiter for a column.
+    let [ended, whole] = match run.stderr.contains("nothing stands behind the last delimiter") {
+        true => ["ALTER TABLE twin ADD ended text;", "ALTER TABLE twin DROP ended;"],
+        false => [""; 2],
+    };
     let stored = database.try_sql(&format!(
-        "CREATE TABLE twin (LIKE made);\n\\copy twin FROM '{file}' (FORMAT csv, HEADER {header}, DELIMITER '{}', QUOTE '{}', ESCAPE '{}')",
-        guessed("delimiter"),
-        guessed("quote"),
-        guessed("escape")
+        "CREATE TABLE twin (LIKE made);{ended}\n\\copy twin FROM '{file}' (FORMAT csv, HEADER {header}, DELIMITER '{}', QUOTE '{}', ESCAPE '{}')\n{whole}",
+        literal(delimiter),
+        literal(quote),
+        literal(escape)
     ));
     stored.map_err(|error| format!("psql refuses what we take: {error}"))?;
     if database.binary_rows("made") != database.binary_rows("twin") {

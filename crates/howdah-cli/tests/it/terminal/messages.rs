@@ -222,7 +222,7 @@ fn a_stream_that_is_small_takes_one_connection() {
 }
 
 #[test]
-fn names_that_cannot_be_columns_come_with_their_cure() {
+fn names_that_cannot_be_columns_are_made_ones_or_come_with_their_cure() {
     let terminal = Terminal::new();
     let question = "Which of these side dishes are typically served at your Thanksgiving dinner?";
     terminal.file("survey.csv", format!("id,{question} - Mashed potatoes,{question} - Rolls\n1,yes,no\n"));
@@ -232,11 +232,11 @@ fn names_that_cannot_be_columns_come_with_their_cure() {
         "names",
         &terminal,
         &[
-            "howdah load survey.csv",
+            "howdah load survey.csv --table kept",
             "howdah load survey.csv --names snake",
             // The same names again.
             "howdah load survey.csv --names snake",
-            "howdah load rows.csv",
+            "howdah load rows.csv --table numbered",
             "howdah load rows.csv --map 1=row_no",
             "howdah load rows.csv --map 1=row_no",
             "howdah load rows.csv --table friendly --names snake --map 1=row_no",

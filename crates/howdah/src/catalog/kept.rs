@@ -1,0 +1,77 @@
+//! Names as the input has them, and others only where PostgreSQL could not take these: there is none, it stands twice, or it is
+//! too long.
+
+use std::collections::HashSet;
+
+use crate::catalog::fitting::{fitting, unused};
+use crate::catalog::name::MAX_NAME_BYTES;
+
+/// What a person takes for no name.
+pub(crate) fn is_missing(name: &str) -> bool {
+    name.trim().is_empty()
+}
+
+/// A name for each column of a new table, in order: each its own, never empty. One that PostgreSQL can take stays where it stands
+/// first; those that are made are none of those in `taken`.
+pub(crate) fn distinct<S: AsRef<str>>(names: &[S], taken: &[&str]) -> Vec<String> {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    let can_stay = |at: usize| {
+        let name = names[at];
+        !names[..at].contains(&name) && !is_missing(name) && name.len() <= MAX_NAME_BYTES
+    };
+    let stays: Vec<bool> = (0..names.len()).map(can_stay).collect();
+    let staying = names.iter().zip(&stays).filter(|(_, stays)| **stays).map(|(name, _)| *name);
+    let mut used: HashSet<String> = staying.chain(taken.iter().copied()).map(str::to_owned).collect();
+    let made = fitting(&names, "...").into_iter().zip(stays).enumerate().map(|(at, (name, stays))| {
+        match (stays, is_missing(&name)) {
+            (true, _) => name,
+            (false, true) => unused(format!("column{}", at + 1), &mut used),
+            (false, false) => unused(name, &mut used),
+        }
+    });
+    made.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn only_what_postgresql_could_not_take_gets_another_name() {
+        for (names, expected) in [
+            (vec!["Id", "id", "a b"], vec!["Id", "id", "a b"]),
+            (vec!["", "n"], vec!["column1", "n"]),
+            (vec!["", "column1", " "], vec!["column1_2", "column1", "column3"]),
+            (vec!["name", "name", "name_2", "name"], vec!["name", "name_3", "name_2", "name_4"]),
+        ] {
+            assert_eq!(distinct(&names, &[]), expected);
+        }
+        assert_eq!(distinct(&["", "b"], &["column1", "b"]), ["column1_2", "b"]);
+    }
+
+    #[test]
+    fn long_names_keep_what_tells_them_apart() {
+        let question = "Which of these side dishes are typically served at your Thanksgiving dinner?";
+        let names = [format!("{question} Yams"), format!("{question} Rolls"), question.to_owned()];
+        let found = distinct(&names, &[]);
+        assert!(
+            found[0].starts_with("Which of these side dishes") && found[0].ends_with("...Yams"),
+            "{found:?}"
+        );
+        assert!(found[1].ends_with("...Rolls"), "{found:?}");
+        assert!(found.iter().all(|name| name.len() <= MAX_NAME_BYTES), "{found:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_header_holds_postgresql_takes_the_names(names in proptest::collection::vec("[^\\x00]{0,80}", 1..20)) {
+            let found = distinct(&names, &[]);
+            let different: HashSet<&String> = found.iter().collect();
+            prop_assert_eq!(different.len(), names.len());
+            for name in &found {
+                prop_assert!(crate::catalog::name::check(name).is_ok(), "{:?}", name);
+            }
+        }
+    }
+}
