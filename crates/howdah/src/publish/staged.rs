@@ -140,6 +140,9 @@ pub(crate) struct Staging {
     overrides_identity: bool,
     /// Rows that are updated or deleted are locked in the order of the key first.
     locks: bool,
+    /// `xmax` tells rows that were inserted from those that were updated: not in partitions or where tables are kept in another
+    /// way, and not whoever may read only some columns.
+    has_xmax: bool,
     /// The server can refuse a row because of its types: they have checks.
     pub(crate) can_refuse_rows: bool,
     pub(crate) apply: Apply,
@@ -163,12 +166,17 @@ impl Staging {
             .query_typed(
                 "select pg_catalog.has_schema_privilege($1, 'create'),
                         pg_catalog.has_database_privilege(pg_catalog.current_database(), 'temporary'),
-                        pg_catalog.has_any_column_privilege($2::oid, 'update')",
+                        pg_catalog.has_any_column_privilege($2::oid, 'update'),
+                        pg_catalog.has_table_privilege($2::oid, 'select')
+                          and not pg_catalog.row_security_active($2::oid)
+                          and exists(select from pg_catalog.pg_class c join pg_catalog.pg_am m on m.oid = c.relam
+                                      where c.oid = $2 and c.relkind = 'r' and m.amname = 'heap')",
                 &[(&table.schema, Type::TEXT), (&table.oid, Type::OID)],
             )
             .await?;
-        let (may_create, may_temp, may_update) =
-            rights.first().map_or((false, false, false), |row| (row.get(0), row.get(1), row.get(2)));
+        let (may_create, may_temp, may_update, has_xmax) = rights
+            .first()
+            .map_or((false, false, false, false), |row| (row.get(0), row.get(1), row.get(2), row.get(3)));
         let place = match (jobs.count, may_create, may_temp) {
             (1, _, true) => StageKind::Temporary,
             (_, true, _) => StageKind::Beside,
@@ -190,6 +198,7 @@ impl Staging {
         };
         let names: Vec<&str> = mapping.pairs.iter().map(|pair| pair.target.as_str()).collect();
         let mut staging = Staging::at(connection, table, id, place, apply, &names).await?;
+        staging.has_xmax = has_xmax;
         staging.locks = matches!(table.kind, RelationKind::Table | RelationKind::Partitioned) && may_update;
         Ok(staging)
     }
@@ -270,6 +279,7 @@ impl Staging {
             ordinal,
             overrides_identity,
             locks: false,
+            has_xmax: false,
             can_refuse_rows,
             apply,
         })

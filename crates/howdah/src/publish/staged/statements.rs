@@ -98,25 +98,7 @@ impl Staging {
                 key.list(""),
                 key.list(""),
             ),
-            Apply::Upsert(key) => {
-                let action = match self.assignments(key, "excluded").as_str() {
-                    "" => "NOTHING".to_owned(),
-                    assignments => format!("UPDATE SET {assignments} WHERE {}", met("yes")),
-                };
-                // Every row passes "no", and "yes" where it meets its like. `xmax` would tell as much, but not in partitions.
-                let (first, others) = names
-                    .split_first()
-                    .map_or(("", [].as_slice()), |(first, others)| (first.as_str(), others));
-                format!(
-                    "WITH applied AS ({into} SELECT CASE WHEN {} THEN {first} END{} FROM ({rows}) AS s ORDER BY {} \
-                     ON CONFLICT ({}) DO {action} RETURNING pg_catalog.current_setting('howdah.met') = 'no' AS is_new) \
-                     SELECT count(*) FILTER (WHERE is_new), count(*) FILTER (WHERE NOT is_new) FROM applied",
-                    met("no"),
-                    others.iter().map(|name| format!(", {name}")).collect::<String>(),
-                    key.list("s."),
-                    key.list(""),
-                )
-            }
+            Apply::Upsert(key) => self.upsert_sql(key, &into, rows),
             Apply::Update(key) => format!(
                 "WITH applied AS (UPDATE {} AS t SET {} FROM ({rows}) AS s WHERE {} RETURNING s.{ordinal} AS origin) \
                  SELECT count(*), count(DISTINCT origin) FROM applied",
@@ -131,6 +113,35 @@ impl Staging {
                 key.equal(),
             ),
         }
+    }
+
+    /// Inserts or updates `rows`. What tells the ones from the others is `xmax`, or else what each row leaves behind in a setting:
+    /// every row passes "no", and "yes" where it meets its like. That takes an eighth of the server's time where the key is the
+    /// only index.
+    fn upsert_sql(&self, key: &MatchKey, into: &str, rows: &str) -> String {
+        let names: Vec<String> = self.columns.iter().map(|(name, _)| quote(name)).collect();
+        let (passes, where_met, is_new) = if self.has_xmax {
+            (None, String::new(), "t.xmax = 0")
+        } else {
+            let is_new = "pg_catalog.current_setting('howdah.met') = 'no'";
+            (Some(met("no")), format!(" WHERE {}", met("yes")), is_new)
+        };
+        let action = match self.assignments(key, "excluded").as_str() {
+            "" => "NOTHING".to_owned(),
+            assignments => format!("UPDATE SET {assignments}{where_met}"),
+        };
+        let values = names.iter().enumerate().map(|(at, name)| match &passes {
+            Some(passes) if at == 0 => format!("CASE WHEN {passes} THEN {name} END"),
+            _ => name.clone(),
+        });
+        format!(
+            "WITH applied AS ({into} SELECT {} FROM ({rows}) AS s ORDER BY {} ON CONFLICT ({}) DO {action} \
+             RETURNING {is_new} AS is_new) \
+             SELECT count(*) FILTER (WHERE is_new), count(*) FILTER (WHERE NOT is_new) FROM applied",
+            values.collect::<Vec<_>>().join(", "),
+            key.list("s."),
+            key.list(""),
+        )
     }
 
     fn assignments(&self, key: &MatchKey, from: &str) -> String {
