@@ -15,6 +15,9 @@ pub struct Provenance {
     pub table: String,
     /// The column of each field; `None` for a field that is not loaded.
     pub columns: Vec<Option<String>>,
+    /// Nothing may stand in the last field, which is not loaded.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub empty_end: bool,
     /// In JSON, the key of each field.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub keys: Vec<String>,

@@ -13,6 +13,9 @@ use crate::Provenance;
 /// What a header calls a field that was not loaded; such names are skipped again.
 pub const SKIPPED: &str = "howdah skipped field ";
 
+/// The name of a last field in which nothing may stand, as behind a delimiter at the end of every line.
+pub const EMPTY_END: &str = "howdah empty end";
+
 /// The format of records that are JSON.
 const NDJSON: &str = "ndjson";
 
@@ -163,6 +166,7 @@ impl Read for RejectFileReader {
 fn header(load: &Provenance) -> String {
     let names = load.columns.iter().enumerate().map(|(at, name)| match name {
         Some(name) => field(load, name),
+        None if load.empty_end && at + 1 == load.columns.len() => field(load, EMPTY_END),
         None => field(load, &format!("{SKIPPED}{at}")),
     });
     let names = load.file_column.iter().map(|name| field(load, name)).chain(names);

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::catalog::fitting::{fitting, unused};
+use crate::catalog::fitting::{shortened, unused};
 use crate::catalog::name::MAX_NAME_BYTES;
 
 /// What a person takes for no name.
@@ -22,14 +22,30 @@ pub(crate) fn distinct<S: AsRef<str>>(names: &[S], taken: &[&str]) -> Vec<String
     let stays: Vec<bool> = (0..names.len()).map(can_stay).collect();
     let staying = names.iter().zip(&stays).filter(|(_, stays)| **stays).map(|(name, _)| *name);
     let mut used: HashSet<String> = staying.chain(taken.iter().copied()).map(str::to_owned).collect();
-    let made = fitting(&names, "...").into_iter().zip(stays).enumerate().map(|(at, (name, stays))| {
-        match (stays, is_missing(&name)) {
-            (true, _) => name,
+    let made =
+        names.iter().zip(stays).enumerate().map(|(at, (name, stays))| match (stays, is_missing(name)) {
+            (true, _) => (*name).to_owned(),
             (false, true) => unused(format!("column{}", at + 1), &mut used),
-            (false, false) => unused(name, &mut used),
-        }
-    });
+            (false, false) => unused(fit(name), &mut used),
+        });
     made.collect()
+}
+
+/// So many bytes of a long name's end are kept.
+const END: usize = 15;
+
+/// A name that PostgreSQL takes. A long one keeps its beginning and its end, and gets what tells it from all that begin and end
+/// alike: another file with that name finds the column, and one with another name does not.
+fn fit(name: &str) -> String {
+    if name.len() <= MAX_NAME_BYTES {
+        return name.to_owned();
+    }
+    let digest = ring::digest::digest(&ring::digest::SHA256, name.as_bytes());
+    let sum: String = digest.as_ref()[..4].iter().map(|byte| format!("{byte:02x}")).collect();
+    let sum = format!("~{sum}");
+    let end = (name.len() - END..).find(|at| name.is_char_boundary(*at)).unwrap_or(name.len());
+    let beginning = shortened(name, MAX_NAME_BYTES - END - "...".len() - sum.len());
+    format!("{}...{}{sum}", beginning.trim_end(), name[end..].trim())
 }
 
 #[cfg(test)]
@@ -55,12 +71,21 @@ mod tests {
         let question = "Which of these side dishes are typically served at your Thanksgiving dinner?";
         let names = [format!("{question} Yams"), format!("{question} Rolls"), question.to_owned()];
         let found = distinct(&names, &[]);
-        assert!(
-            found[0].starts_with("Which of these side dishes") && found[0].ends_with("...Yams"),
-            "{found:?}"
-        );
-        assert!(found[1].ends_with("...Rolls"), "{found:?}");
+        assert_eq!(found[0], "Which of these side dishes are typic...ng dinner? Yams~89a21d0a");
+        assert!(found[1].contains("dinner? Rolls~"), "{found:?}");
         assert!(found.iter().all(|name| name.len() <= MAX_NAME_BYTES), "{found:?}");
+        // Whatever else is there, and in whichever order.
+        assert_eq!(distinct(&[&names[2], "id", &names[1]], &[]), [&found[2], "id", &found[1]]);
+        let other = format!("{question} Yams, really: Yams");
+        assert_ne!(distinct(&[other], &[]), [found[0].clone()]);
+        let wide = distinct(
+            &[
+                "您对我们公司提供的产品和服务的总体满意程度如何价格",
+                "您对我们公司提供的产品和服务的总体满意程度如何质量",
+            ],
+            &[],
+        );
+        assert!(wide[0] != wide[1] && wide.iter().all(|name| name.len() <= MAX_NAME_BYTES), "{wide:?}");
     }
 
     proptest! {

@@ -2,6 +2,7 @@
 
 use howdah_message::{Message, setting};
 use howdah_source::listing::beginning;
+use howdah_source::open::reject_file::EMPTY_END;
 
 use crate::catalog::inferred_type::InferredType;
 use crate::catalog::table::Table;
@@ -77,8 +78,8 @@ impl Head {
     /// The last field, where nothing but a delimiter stands before it in any record: neither a name nor a value.
     pub(crate) fn empty_end(&self) -> Option<usize> {
         let last = self.first.len().checked_sub(1).filter(|last| *last > 0 && !self.has_keys)?;
-        (self.first[last].is_empty() && self.below.get(last).is_some_and(|column| !column.has_text))
-            .then_some(last)
+        let has_nothing = || self.below.get(last).is_some_and(|column| !column.has_text);
+        (self.first[last] == EMPTY_END || self.first[last].is_empty() && has_nothing()).then_some(last)
     }
 
     /// The same head with the columns of all inputs.

@@ -41,6 +41,7 @@ pub(super) fn judge(
     }
     let is_distinct = first.iter().enumerate().all(|(at, name)| !first[..at].contains(name));
     let is_named = !first.iter().any(|name| kept::is_missing(name));
+    let is_usual = first.iter().any(|name| is_usual_name(name));
     let score = weights.iter().sum::<i32>() - i32::from(!is_distinct);
     let is_contradicted = weights.iter().any(|weight| *weight < 0);
     let misfit = columns().zip(&weights).find(|(((name, own), column), weight)| {
@@ -54,7 +55,7 @@ pub(super) fn judge(
                 HeaderDecision::DoesNotFit { name: name.clone(), below: column.ty }
             }
             _ if is_index => HeaderDecision::Likely(Likeness::Index),
-            None if is_named && is_distinct && weights.iter().all(|weight| *weight >= LIKELY) => {
+            None if is_named && is_distinct && is_usual && weights.iter().all(|weight| *weight >= LIKELY) => {
                 HeaderDecision::Identifiers
             }
             _ => HeaderDecision::Likely(Likeness::Names),
@@ -67,11 +68,7 @@ pub(super) fn judge(
     if score < 0 || is_contradicted || !is_text || again {
         return HeaderDecision::Alike;
     }
-    let is_alone = below.iter().all(|column| column.values == 0 && !column.has_gaps);
-    match is_alone && first.iter().all(|name| is_identifier(name)) {
-        true => HeaderDecision::Identifiers,
-        false => HeaderDecision::AllText,
-    }
+    HeaderDecision::AllText
 }
 
 /// What a field of record 1 speaks for: above 0 that it is a name, below 0 that it is one more value of its column.
@@ -95,8 +92,15 @@ fn weight(name: &str, own: InferredType, column: &ColumnLook) -> i32 {
     }
 }
 
+/// Values of numbers and times in PostgreSQL that look like words.
+const WORDS: [&str; 9] =
+    ["infinity", "inf", "-infinity", "-inf", "nan", "today", "now", "tomorrow", "yesterday"];
+
 /// The same of text above numbers, dates and the like.
 fn weight_above_values(name: &str) -> i32 {
+    if WORDS.iter().any(|word| name.trim().eq_ignore_ascii_case(word)) {
+        return NUMBER;
+    }
     let characters = Characters::of(name);
     if characters.has_letters() {
         // Or a value with its unit.

@@ -8,7 +8,7 @@ use crate::catalog::{kept, snake};
 use crate::options::{ColumnNames, LoadOptions};
 use crate::plan::columns::mapped_field;
 use crate::plan::header::Head;
-use crate::plan::mapping::Pair;
+use crate::plan::pair::Pair;
 
 /// Gives the columns the names that a new table's would have, but for those that are mapped.
 pub(super) fn give(pairs: &mut [Pair], head: &Head, options: &LoadOptions) {

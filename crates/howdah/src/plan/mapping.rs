@@ -18,6 +18,7 @@ use crate::plan::header::{Head, columns_stay};
 use crate::plan::header_decision::HeaderDecision;
 use crate::plan::keys::{KeyPaths, SeenKeys};
 use crate::plan::made_names;
+use crate::plan::pair::Pair;
 
 /// The fields of a record and where they go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,25 +75,19 @@ impl Mapping {
                 " makes it one)"
             ]
         });
-        let again =
-            self.again.map(|line| format!("line {line} is the header once more, and is read as a record"));
+        let again = self.again.map(|line| {
+            message![
+                format!("line {line} is the header once more, and is read as a record ("),
+                setting::HEADER.bool(false),
+                " if record 1 is one, too)"
+            ]
+        });
         of_names
             .into_iter()
             .chain(of_end)
-            .chain(again.map(Message::from))
+            .chain(again)
             .chain(self.keys.iter().flat_map(|keys| keys.paths.notices()))
     }
-}
-
-/// One field and its column.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Pair {
-    pub(crate) field: usize,
-    /// The header's name, or `field N`.
-    pub(crate) source: String,
-    pub(crate) target: String,
-    /// The value is the input's name; `field` is one behind the record's.
-    pub(crate) is_file_name: bool,
 }
 
 /// How well a record 1 fits the target.

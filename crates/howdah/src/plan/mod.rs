@@ -14,6 +14,7 @@ pub(crate) mod keys;
 mod made_names;
 pub(crate) mod mapping;
 pub(crate) mod match_key;
+pub(crate) mod pair;
 pub(crate) mod planned_column;
 pub(crate) mod reading;
 pub(crate) mod row_form;

@@ -11,7 +11,8 @@ use crate::catalog::table::{Column, Table};
 use crate::error::{Error, ErrorKind};
 use crate::options::WritePath;
 use crate::plan::force::Forced;
-use crate::plan::mapping::{Mapping, Pair};
+use crate::plan::mapping::Mapping;
+use crate::plan::pair::Pair;
 use crate::plan::{Judging, PlanRules};
 
 /// The OID of `text`.

@@ -87,7 +87,8 @@ pub(crate) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<In
     }
     options.columns.header = HeaderOption::Yes;
     if options.input.format != Some(Format::Ndjson) {
-        let skipped = load.columns.iter().enumerate().filter(|(_, column)| column.is_none());
+        let fields = load.columns.len() - usize::from(load.empty_end);
+        let skipped = load.columns.iter().take(fields).enumerate().filter(|(_, column)| column.is_none());
         options.columns.skip_columns.extend(skipped.map(|(at, _)| format!("{SKIPPED}{at}")));
     }
     Ok((found, options))

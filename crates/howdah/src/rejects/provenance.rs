@@ -71,6 +71,7 @@ pub(crate) fn provenance(
             })
             .chain(unmet.iter().map(|_| None))
             .collect(),
+        empty_end: mapping.empty_end.is_some(),
         keys,
         paths: known.map(|known| known.paths.taken.clone()).unwrap_or_default(),
         passes_over: known.is_some_and(|known| known.passes_over),

@@ -129,6 +129,9 @@ fn a_delimiter_at_the_end_of_every_line_makes_no_column() {
     assert_eq!(load(&database, &tolerant).rows_rejected, 1);
     let corrected = std::fs::read_to_string(&rejects).unwrap().replace("7,Ann,late", "7,Ann,");
     assert_eq!(load(&database, &options(&database.file("c.rejects.jsonl", corrected), "tolerant")).rows, 1);
+    // One that is not is rejected again, and its value is not left out in silence.
+    let again = try_load(&database, &options(&rejects, "tolerant")).unwrap_err();
+    assert!(again.detail().unwrap().contains("field 3 has a value"), "{again:?}");
 }
 
 #[test]

@@ -104,11 +104,12 @@ fn columns_without_a_name_of_their_own_get_one_and_one_note_says_so() {
         ),
         (
             &survey,
-            "Which of these side dishes are typically served at your...Rolls:bigint\n\
-             Which of these side dishes are typically served at your...Yams:text",
+            "Which of these side dishes are typic...g dinner? Rolls~56a1c428:bigint\n\
+             Which of these side dishes are typic...ng dinner? Yams~89a21d0a:text",
             "2 names are longer than PostgreSQL's 63 bytes and shortened: \
-             field 1 is \"Which of these side dishes are typically served at your...Rolls\", \
-             field 2 is \"Which of these side dishes are typically served at your...Yams\"; map[NAME]=COLUMN gives another",
+             field 1 is \"Which of these side dishes are typic...g dinner? Rolls~56a1c428\", \
+             field 2 is \"Which of these side dishes are typic...ng dinner? Yams~89a21d0a\"; \
+             map[NAME]=COLUMN gives another",
         ),
     ]
     .into_iter()
@@ -123,6 +124,14 @@ fn columns_without_a_name_of_their_own_get_one_and_one_note_says_so() {
         let rows = database.sql(&format!("SELECT count(*), count(DISTINCT t) FROM {table} t"));
         assert_eq!(rows, format!("{}|{}", 2 * report.rows, report.rows), "{csv:?}");
     }
+    // Another name that begins alike is another column's.
+    let prefix = "How much do you agree with the following statement about our new product line: it is";
+    let cheap = database.file("cheap.csv", format!("id,{prefix} cheap\n1,yes\n"));
+    load(&database, &options(&cheap, "statements"));
+    load(&database, &options(&cheap, "statements"));
+    let good = database.file("good.csv", format!("id,{prefix} good\n2,no\n"));
+    let error = try_load(&database, &options(&good, "statements")).unwrap_err();
+    assert!(error.detail().unwrap().contains("not columns: \"How much do you agree"), "{error:?}");
     // An option's name is the user's; another field does not get it without a word.
     let file = database.file("i.csv", ",n\n0,1.5\n");
     let (_, notices) = try_load(&database, &options(&file, "i").map([("1", "row_no")])).unwrap();
