@@ -7,6 +7,8 @@ CARGO ?= cargo
 # Programs look for the embedded PostgreSQL in the active environment.
 export VIRTUAL_ENV := $(abspath .venv)
 BIN := $(VIRTUAL_ENV)/bin
+# Part of what users generate, so it is laid out by rustfmt's defaults.
+RUNTIME := rustfmt --edition 2024 --config-path python/tests/rust $(shell find crates/howdah-codegen/runtime/rust -name '*.rs')
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 RELEASE := $(TARGET)/release
 # Compiled in half the time of a release, and as fast but for some per cent.
@@ -104,6 +106,7 @@ soak: .venv/ready ## Random faults under a Writer (RUNS=2000 from seed SEED on),
 
 lint: .venv/ready ## rustfmt, clippy, rustdoc, ruff, mypy
 	@$(STEP) fmt $(CARGO) fmt --check
+	@$(STEP) fmt $(RUNTIME) --check
 	@$(STEP) clippy $(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	@$(STEP) clippy $(CARGO) clippy --locked -p howdah --no-default-features -- -D warnings
 	@$(STEP) clippy $(CARGO) clippy --locked -p howdah-cli --no-default-features -- -D warnings
@@ -115,6 +118,7 @@ lint: .venv/ready ## rustfmt, clippy, rustdoc, ruff, mypy
 
 fmt: .venv/ready ## Format everything
 	$(CARGO) fmt
+	$(RUNTIME)
 	$(BIN)/ruff format $(PYTHON_FILES)
 
 bench-load: .venv/ready ## Measure the promises: loads against the floor and psql (ARGS='--quick', '--only readings', …)

@@ -336,12 +336,7 @@ impl Value for str {
     fn accepts(ty: &Type) -> bool {
         matches!(
             *ty,
-            Type::TEXT
-                | Type::VARCHAR
-                | Type::BPCHAR
-                | Type::NAME
-                | Type::JSON
-                | Type::JSONB
+            Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME | Type::JSON | Type::JSONB
         ) || ty.name() == "citext"
     }
 
