@@ -43,6 +43,29 @@ def test_cli_main_returns_instead_of_ending_the_interpreter() -> None:
     assert _native.cli_main(["howdah", "--version"]) == 0
 
 
+def test_a_server_comes_from_the_interpreter_s_environment_however_that_was_called(
+    server: howdah.Server, tmp_path: Path
+) -> None:
+    code = """
+import os, sys
+os.chdir(sys.argv[1])
+import howdah
+with howdah.server() as server:
+    print(server.bin_dir)
+"""
+    inactive = {name: value for name, value in os.environ.items() if name not in {"VIRTUAL_ENV", "PATH"}}
+    done = subprocess.run(
+        ["./bin/python", "-c", code, tmp_path],
+        cwd=sys.prefix,
+        env={**inactive, "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.stdout.strip(), done.stderr) == (str(server.bin_dir), "")
+
+
 def test_import_stays_cheap() -> None:
     """At most 50 ms above a bare interpreter, measured where nothing else runs: commands are used often."""
 

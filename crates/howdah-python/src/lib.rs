@@ -57,9 +57,9 @@ mod _native {
 
     /// Runs once in a process, when Python imports the module; the panic hook is this module's own, no other's.
     #[pymodule_init]
-    #[expect(clippy::unnecessary_wraps, reason = "pyo3 asks for a result")]
-    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         howdah::source::batches::silence_decoder_panics();
+        howdah_server::in_python(module.py().import("sys")?.getattr("prefix")?.extract()?);
         Ok(())
     }
 }

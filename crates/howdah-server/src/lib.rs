@@ -24,6 +24,7 @@ mod watchdog;
 
 pub use error::{Error, Result};
 pub use persistent::{DEFAULT_NAME, Persistent, Status};
+pub use places::in_python;
 pub use server::Server;
 pub use settings::Settings;
 pub use throwaway::{Shutdown, Template, Throwaway};

@@ -7,33 +7,29 @@
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// `sys.prefix` of the Python that we run in.
+static PYTHON: OnceLock<PathBuf> = OnceLock::new();
+
+/// Tells that we run in a Python of the environment at `prefix`, whose packages go before all others. The first call counts.
+pub fn in_python(prefix: PathBuf) {
+    PYTHON.get_or_init(|| prefix);
+}
 
 /// The directory of PostgreSQL's programs that a person named: `HOWDAH_PG_BIN`.
 pub(crate) fn named_bin_dir() -> Option<PathBuf> {
     set("HOWDAH_PG_BIN").map(PathBuf::from)
 }
 
-/// The roots of the Python environments we may have been installed in, likeliest first.
-///
-/// The executable alone does not tell: inside Python it is the interpreter with every symbolic link resolved, which
-/// leads out of a virtual environment. The command line still has the paths that lie inside: the interpreter and, for
-/// a console script, the script.
+/// The roots of the Python environments we may have been installed in, likeliest first: the one that Python told, that of a
+/// program in its `bin`, and the active one.
 pub(crate) fn python_environments() -> Vec<PathBuf> {
-    let mut roots = Vec::new();
-    let command = env::args_os().take(2).enumerate().filter_map(|(position, word)| {
-        let word = PathBuf::from(word);
-        let has_directory = word.components().count() > 1;
-        // Only the program is looked up in PATH: the second word may be any argument.
-        if has_directory || position > 0 { Some(word) } else { on_path(&word) }
-    });
-    for program in env::current_exe().into_iter().chain(command) {
-        let Some(bin) =
-            program.parent().filter(|parent| parent.file_name().is_some_and(|name| name == "bin"))
-        else {
-            continue;
-        };
-        roots.extend(bin.parent().map(Path::to_path_buf));
-    }
+    let mut roots = Vec::from_iter(PYTHON.get().cloned());
+    let program = env::current_exe().ok();
+    let bin = program.as_deref().and_then(Path::parent);
+    let bin = bin.filter(|bin| bin.file_name().is_some_and(|name| name == "bin"));
+    roots.extend(bin.and_then(Path::parent).map(Path::to_path_buf));
     roots.extend(set("VIRTUAL_ENV").map(PathBuf::from));
     let mut seen = Vec::new();
     roots.retain(|root| {
