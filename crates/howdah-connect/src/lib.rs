@@ -71,7 +71,7 @@ mod pgpass;
 mod pipelined_copy;
 mod said;
 mod service;
-mod session;
+mod session_attrs;
 mod socket;
 pub mod sqlstate;
 mod startup;

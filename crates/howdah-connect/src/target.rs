@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind};
 use crate::failure::Refusal;
 use crate::hosts::{self, Host};
 use crate::login::Required;
-use crate::session::Wanted;
+use crate::session_attrs::Wanted;
 use crate::startup::StartupSettings;
 use crate::tls::{Mode, Tls};
 
